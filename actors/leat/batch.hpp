@@ -1,0 +1,132 @@
+#pragma once
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+#include <leat/hash128.hpp>
+#include <leat/tensor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+struct batch_slot;
+class loader_core;
+struct handed_over;
+
+/// Bytes of any length, one value a row: row i is values[offsets[i] .. offsets[i + 1]).
+struct ragged_view {
+  std::span<const std::byte> values;
+  /// rows + 1 entries, the first is 0. Invalid rows have no bytes.
+  std::span<const std::uint64_t> offsets;
+
+  std::size_t size() const noexcept { return offsets.size() - 1; }
+  std::span<const std::byte> operator[](std::size_t row) const noexcept {
+    return values.subspan(offsets[row], offsets[row + 1] - offsets[row]);
+  }
+  std::string_view text(std::size_t row) const noexcept {
+    auto x = (*this)[row];
+    return {reinterpret_cast<const char*>(x.data()), x.size()};
+  }
+};
+
+/// This rank's part of one global batch: rows in the order of their positions. Everything it hands
+/// out is borrowed until its lease ends. Reading is safe from several threads.
+class LEAT_API batch {
+public:
+  /// Rows, also invalid ones: ceil(G / world_size) in every batch.
+  std::size_t size() const noexcept;
+  /// Rows that carry a sample.
+  std::size_t valid_rows() const noexcept;
+  /// 1 for each row that carries a sample, else 0. Tensors of invalid rows are all zero.
+  std::span<const std::uint8_t> valid() const noexcept;
+
+  /// A tensor field: [size(), ...] of rank N. Throws `errc::wrong_field` (name, type or rank).
+  template <class T, std::size_t N>
+  tensor_view<const T, N> view(std::string_view field) const {
+    std::array<std::size_t, N> extents{};
+    const auto* data = dense(field, dtype_of<T>(), N, extents.data());
+    return {reinterpret_cast<const T*>(data), extents};
+  }
+  /// The same to write to, for a trainer that works in place.
+  template <class T, std::size_t N>
+  tensor_view<T, N> mutable_view(std::string_view field) {
+    std::array<std::size_t, N> extents{};
+    auto* data = const_cast<std::byte*>(dense(field, dtype_of<T>(), N, extents.data()));
+    return {reinterpret_cast<T*>(data), extents};
+  }
+  /// A bytes field. Throws `errc::wrong_field`.
+  ragged_view ragged(std::string_view field) const;
+  /// Names of all fields, sorted.
+  std::vector<std::string> fields() const;
+
+  std::uint64_t epoch() const noexcept;
+  /// Number of the batch in its epoch.
+  std::uint64_t step() const noexcept;
+  /// Number of the batch since the job began; goes on over resumes.
+  std::uint64_t global_step() const noexcept;
+  /// No further batch of this epoch follows.
+  bool end_of_epoch() const noexcept;
+
+  /// Position of each valid row in the epoch, rising.
+  std::vector<std::uint64_t> positions() const;
+  /// Id of each valid row's sample, as delivered.
+  std::vector<std::string> ids() const;
+  /// Sum over the valid rows (docs/digest.md). Ranks' digests add up to the global batch's.
+  hash128 digest() const noexcept;
+  /// Hash of each valid row's fields. Empty unless `loader_options::hash_pixels`.
+  std::vector<hash128> pixels() const;
+  /// Rows whose sample was bad, under the policies substitute and mask.
+  const std::vector<bad_row>& bad() const noexcept;
+
+  /// "Resume after this batch", for your own checkpoint file: this rank's part, at most a few KB.
+  /// Any thread, any time while the lease is held, any number of times.
+  std::string snapshot() const;
+
+private:
+  friend class lease;
+  friend class loader;
+  friend class loader_core;
+
+  const std::byte* dense(std::string_view field, dtype type, std::size_t rank,
+                         std::size_t* extents) const;
+
+  std::shared_ptr<loader_core> core_;
+  std::shared_ptr<batch_slot> slot_;
+  std::shared_ptr<const handed_over> sums_;
+  std::uint64_t global_step_ = 0;
+};
+
+/// The right to use a batch. Move-only; any thread may drop it, also after the loader is gone.
+/// Dropping it gives the batch's memory back to the loader for a later batch.
+class LEAT_API lease {
+public:
+  lease() = default;
+  lease(lease&& other) noexcept;
+  lease& operator=(lease&& other) noexcept;
+  lease(const lease&) = delete;
+  lease& operator=(const lease&) = delete;
+  ~lease();
+
+  /// False behind the last batch of the job.
+  explicit operator bool() const noexcept { return batch_.slot_ != nullptr; }
+  batch* operator->() noexcept { return &batch_; }
+  const batch* operator->() const noexcept { return &batch_; }
+  batch& operator*() noexcept { return batch_; }
+  const batch& operator*() const noexcept { return batch_; }
+
+  /// Ends the lease early.
+  void reset() noexcept;
+
+private:
+  friend class loader;
+  friend class loader_core;
+  batch batch_;
+};
+
+} // namespace leat

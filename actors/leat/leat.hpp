@@ -1,0 +1,15 @@
+#pragma once
+
+// All of leat's public interface.
+
+#include <leat/bad_sample.hpp>
+#include <leat/batch.hpp>
+#include <leat/error.hpp>
+#include <leat/hash128.hpp>
+#include <leat/image.hpp>
+#include <leat/loader.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/sample.hpp>
+#include <leat/source.hpp>
+#include <leat/sources.hpp>
+#include <leat/tensor.hpp>

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <leat/batch.hpp>
+#include <leat/pipeline.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// Who does which rows. The batches are the same.
+enum class dispatch_policy : std::uint8_t {
+  /// An idle worker takes the next row.
+  on_demand,
+  /// Row i of a batch goes to worker i mod n.
+  round_robin,
+  /// A lane's rows go to one worker.
+  by_lane,
+};
+
+/// Failures on purpose, for demonstrations and drills.
+struct fault_drill {
+  /// This worker takes so much longer for each row.
+  std::optional<std::size_t> slow_worker = {};
+  std::chrono::milliseconds slow_by{0};
+  /// A function throws at this position of every epoch.
+  std::optional<std::uint64_t> throw_at = {};
+  /// This worker dies, once, at the first row that it gets at or behind the position, in the rank
+  /// that owns the position.
+  std::optional<std::size_t> dying_worker = {};
+  std::uint64_t die_at = 0;
+};
+
+struct loader_options {
+  /// This process among `world_size` trainer processes.
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  /// Threads that read and decode. 0: everything in the thread that calls next().
+  std::size_t workers = 1;
+  /// The job's length, counted from epoch 0, also after a restore.
+  std::uint64_t epochs = 1;
+  /// Batches made ahead of the one in use, at least 1.
+  std::size_t prefetch = 2;
+  /// Leases that the caller may hold at one time, at least 1.
+  std::size_t leases = 1;
+  dispatch_policy dispatch = dispatch_policy::on_demand;
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
+  /// Side log with a JSON line for each bad sample handed over; empty: none. A restore removes
+  /// lines behind its position. Ranks in different processes need files of their own.
+  std::string bad_sample_log = {};
+  /// A function that runs longer is an error at next() that names stage and sample. 0: never.
+  std::chrono::milliseconds stuck_after{std::chrono::minutes{5}};
+  /// Complete snapshot sets kept by save().
+  std::uint64_t keep = 3;
+  /// Computes batch::pixels(); costs about 1 ms per 10 MB in the workers.
+  bool hash_pixels = false;
+  fault_drill fault = {};
+};
+
+struct restore_options {
+  /// Differences that the caller accepts, by the names that the error lists.
+  std::vector<std::string> allow = {};
+  /// Takes an older complete set when the newest has a torn file.
+  bool allow_older = false;
+};
+
+/// Where a restored loader goes on.
+struct resume_point {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::uint64_t global_step = 0;
+  /// Of everything handed over before; on rank 0 of the new world, else zero.
+  hash128 digest = {};
+};
+
+struct worker_stats {
+  std::size_t worker = 0;
+  /// Rows dealt to it by name (round_robin, by_lane) or claimed by it (on_demand).
+  std::uint64_t rows_dealt = 0;
+  std::uint64_t rows_done = 0;
+  /// Time in reading, decoding and user functions.
+  std::chrono::nanoseconds busy{0};
+  std::uint64_t bytes_read = 0;
+};
+
+struct loader_stats {
+  /// By worker number; those that died or were removed included.
+  std::vector<worker_stats> workers;
+  /// Batches and valid rows handed over by this loader object.
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes_read = 0;
+  /// Time that next() waited.
+  std::chrono::nanoseconds waited{0};
+  /// Bad samples since the job began, as far as this rank knows them.
+  bad_counts bad{};
+  std::uint64_t workers_replaced = 0;
+  /// Encoded bytes of a snapshot of this rank.
+  std::uint64_t snapshot_bytes = 0;
+};
+
+/// Feeds one rank of a training job: the door between a pipeline's actors and a trainer's thread.
+///
+/// Every member is for one thread, the trainer's; leases and batches are for any. Several loaders
+/// in one process share one runtime. Destroying a loader is allowed at any moment, also with leases
+/// out: it asks running functions to stop, waits for them and for a save() in progress.
+class LEAT_API loader {
+public:
+  /// Opens the data and checks the pipeline. Throws `leat::error` (invalid_argument, empty_epoch,
+  /// and what the source throws).
+  loader(const pipeline& data, loader_options options);
+  ~loader();
+  loader(loader&&) noexcept;
+  loader& operator=(loader&&) noexcept;
+
+  /// The next batch, or an empty lease behind the last one. Throws `leat::error`; then the same
+  /// again until the loader goes, and snapshots taken before stay good.
+  lease next();
+
+  /// Steps of one epoch.
+  std::uint64_t batches_per_epoch() const;
+
+  /// Goes on behind the newest complete snapshot set in `directory`; without one, at the beginning
+  /// (then empty). Before the first next().
+  /// Throws `leat::error` (bad_snapshot; mismatch with all that differs).
+  std::optional<resume_point> restore(const std::string& directory,
+                                      const restore_options& options = {});
+
+  /// The same from the bytes of batch::snapshot(). All parts of one step, in any order; or any one
+  /// of them, which restores the order and leaves digest and counts partial.
+  resume_point restore(const std::vector<std::string>& parts, const restore_options& options = {});
+
+  /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
+  /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
+  /// this loader is waiting for its turn.
+  void save(const std::string& directory, const batch& after);
+  /// The same for the present position: behind the last batch that next() gave.
+  void save(const std::string& directory);
+  /// Waits for saves in progress and throws their error.
+  void wait_saved();
+
+  /// This rank's part of "resume from here", as bytes.
+  std::string snapshot() const;
+
+  /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1; not for a
+  /// loader made with 0 workers.
+  void resize_workers(std::size_t workers);
+
+  loader_stats stats() const;
+
+private:
+  std::shared_ptr<loader_core> core_;
+};
+
+} // namespace leat

@@ -1,0 +1,63 @@
+# Settings that every target shares, and the helpers that declare targets.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON) # target all_verify_interface_header_sets: every header compiles alone
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+include(GNUInstallDirs)
+
+if(LEAT_SANITIZE)
+  add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=${LEAT_SANITIZE})
+endif()
+
+add_library(leat_warnings INTERFACE)
+target_compile_options(leat_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow=local
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # g++ 12 reports std::string's own operator+ (PR 105651)
+  $<$<BOOL:${LEAT_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  set_property(TARGET leat_warnings PROPERTY INTERFACE_COMPILE_OPTIONS
+    -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${LEAT_WERROR}>:-Werror>)
+endif()
+
+# leat_library(<folder> SOURCES <cpp>... [LINKS <target>...] [PRIVATE_LINKS <target>...])
+#   One static library per top-level folder; its headers are the folder's own *.hpp and those in leat/.
+function(leat_library folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS;PRIVATE_LINKS")
+  file(GLOB headers CONFIGURE_DEPENDS "*.hpp")
+  file(GLOB public_headers CONFIGURE_DEPENDS "leat/*.hpp")
+  add_library(leat_${folder} STATIC ${arg_SOURCES})
+  add_library(leat::${folder} ALIAS leat_${folder})
+  target_sources(leat_${folder} PUBLIC
+    FILE_SET public_headers TYPE HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}" FILES ${public_headers}
+    FILE_SET inner_headers TYPE HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})
+  target_link_libraries(leat_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:leat_warnings>)
+  set_property(GLOBAL APPEND PROPERTY LEAT_PUBLIC_HEADERS ${public_headers})
+endfunction()
+
+# leat_test(<folder>/<unit>_test.cpp... [LINKS <target>...] [TIMEOUT <seconds>] [LABELS <label>...])
+#   One executable per tested unit, named <folder>_<unit>; ctest lists each test case as "<folder>/<sentence>".
+function(leat_test source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LINKS;LABELS;DEFINITIONS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60) # a lost message shows as a hang
+  endif()
+  cmake_path(GET source PARENT_PATH folder)
+  cmake_path(GET source STEM unit)
+  set(target test_${folder}_${unit})
+  add_executable(${target} ${source})
+  target_link_libraries(${target} PRIVATE leat_test_support ${arg_LINKS} leat_warnings)
+  target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
+  catch_discover_tests(${target} TEST_PREFIX "${folder}/" DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${folder};${arg_LABELS}" SKIP_RETURN_CODE 4)
+endfunction()

@@ -1,0 +1,61 @@
+#include <leat/error.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+std::string text_of(errc code, const error_details& x) {
+  std::string text{to_string(code)};
+  auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty())
+      text += std::string{text.back() == ':' ? " " : ", "} + name + value;
+  };
+  text += ':';
+  add("", x.stage);
+  add("sample ", x.sample);
+  add("file ", x.file);
+  if (x.offset)
+    add("offset ", std::to_string(*x.offset));
+  add("got ", x.got);
+  add("needed ", x.needed);
+  return text;
+}
+
+} // namespace
+
+std::string_view to_string(errc code) noexcept {
+  switch (code) {
+  case errc::invalid_argument:
+    return "invalid argument";
+  case errc::not_found:
+    return "not found";
+  case errc::io:
+    return "input/output";
+  case errc::torn_file:
+    return "torn file";
+  case errc::bad_snapshot:
+    return "bad snapshot";
+  case errc::mismatch:
+    return "mismatch";
+  case errc::bad_sample:
+    return "bad sample";
+  case errc::wrong_field:
+    return "wrong field";
+  case errc::leases_exhausted:
+    return "leases exhausted";
+  case errc::worker_lost:
+    return "worker lost";
+  case errc::stuck:
+    return "stuck";
+  case errc::empty_epoch:
+    return "empty epoch";
+  }
+  return "unknown error";
+}
+
+error::error(errc code, error_details details)
+    : std::runtime_error(text_of(code, details)), code_(code), details_(std::move(details)) {}
+
+} // namespace leat

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <leat/export.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+/// Every way in which leat fails at its public door.
+enum class errc : std::uint8_t {
+  /// A pipeline, option or argument is out of range; names field, value and range.
+  invalid_argument = 1,
+  /// A file, directory, field or snapshot does not exist.
+  not_found,
+  /// The operating system refused a read or write, after retries where they can help.
+  io,
+  /// A stored file is cut short or damaged: tar, index, raw records.
+  torn_file,
+  /// A snapshot cannot be read, is incomplete, or has an unknown version.
+  bad_snapshot,
+  /// A snapshot was taken of something else; the text lists all that differs.
+  mismatch,
+  /// A sample is bad and the policy is `fail`, or no substitute for it was found.
+  bad_sample,
+  /// A batch field was asked for under a wrong name, type or rank.
+  wrong_field,
+  /// All batch slots are leased to the caller, so no further batch can ever come.
+  leases_exhausted,
+  /// A row outlived two workers.
+  worker_lost,
+  /// A user function has not returned within `stuck_after`.
+  stuck,
+  /// The epoch has no batch: fewer samples than the end rule needs.
+  empty_epoch,
+};
+
+LEAT_API std::string_view to_string(errc code) noexcept;
+
+/// What is known of a failure. Empty fields are left out of the text.
+struct error_details {
+  /// Pipeline stage or part of leat: "train_image@1", "tar_shards", "snapshot".
+  std::string stage = {};
+  /// Id of the sample.
+  std::string sample = {};
+  std::string file = {};
+  /// Bytes from the start of `file`.
+  std::optional<std::uint64_t> offset = {};
+  std::string got = {};
+  std::string needed = {};
+};
+
+/// The one exception type that leat throws.
+class LEAT_API error : public std::runtime_error {
+public:
+  error(errc code, error_details details);
+
+  errc code() const noexcept { return code_; }
+  const error_details& details() const noexcept { return details_; }
+
+private:
+  errc code_;
+  error_details details_;
+};
+
+} // namespace leat

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <leat/export.hpp>
+#include <leat/rng.hpp>
+#include <leat/tensor.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// One training example on its way through a worker: named fields.
+///
+/// A field is either a tensor (element type and shape; dense in a batch) or bytes of any length
+/// (values and offsets in a batch). Which one is decided by how it was set, and all samples of a
+/// pipeline must agree. Everything that a sample hands out is borrowed until its row is done, or
+/// until the field is set again. Used by one thread at a time.
+class LEAT_API sample {
+public:
+  sample();
+  ~sample();
+  sample(const sample&) = delete;
+  sample& operator=(const sample&) = delete;
+
+  /// Id of the record, as logs show it.
+  std::string id() const;
+
+  bool has(std::string_view name) const noexcept;
+  /// Names in order of setting.
+  std::vector<std::string> fields() const;
+
+  /// The bytes of a field, tensor or not. Throws `bad_sample` (missing_field).
+  std::span<const std::byte> bytes(std::string_view name) const;
+  /// The same as text.
+  std::string_view text(std::string_view name) const;
+  /// A tensor of rank 0. Throws `bad_sample` (missing_field, wrong_shape).
+  template <class T>
+  T get(std::string_view name) const {
+    T value;
+    std::memcpy(&value, tensor(name, dtype_of<T>(), 0), sizeof value);
+    return value;
+  }
+  /// A tensor of rank N. Throws `bad_sample` (missing_field, wrong_shape).
+  template <class T, std::size_t N>
+  tensor_view<const T, N> view(std::string_view name) const {
+    auto* data = reinterpret_cast<const T*>(tensor(name, dtype_of<T>(), N));
+    std::array<std::size_t, N> extents{};
+    auto dims = shape_of(name);
+    for (std::size_t i = 0; i < N; ++i)
+      extents[i] = dims[i];
+    return {data, extents};
+  }
+
+  /// Sets a tensor of rank 0.
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void set(std::string_view name, T value) {
+    std::memcpy(make_tensor(name, dtype_of<T>(), shape{}), &value, sizeof value);
+  }
+  /// Sets bytes; they are copied.
+  void set(std::string_view name, std::string_view text);
+  void set(std::string_view name, std::span<const std::byte> bytes);
+  /// Sets a tensor; the elements are copied. Throws `bad_sample` (wrong_shape) when sizes differ.
+  template <class T>
+  void set(std::string_view name, std::span<const T> values, const shape& dims) {
+    check_elements(name, values.size(), dims);
+    std::memcpy(make_tensor(name, dtype_of<T>(), dims), values.data(), values.size_bytes());
+  }
+
+  /// Makes a tensor and returns its elements to be written, all of them. Where the batch has
+  /// this field, they lie in the batch already and are copied no more.
+  template <class T>
+  std::span<T> make(std::string_view name, const shape& dims) {
+    return {reinterpret_cast<T*>(make_tensor(name, dtype_of<T>(), dims)), dims.elements()};
+  }
+  std::byte* make_tensor(std::string_view name, dtype type, const shape& dims);
+
+  /// Makes bytes of the given size to be written.
+  std::span<std::byte> make_bytes(std::string_view name, std::size_t size);
+
+  /// Removes a field; nothing happens when there is none.
+  void erase(std::string_view name) noexcept;
+
+  // For sources.
+
+  /// A buffer that lives as long as the record's fields do; its content is undefined. A second
+  /// call takes the first one's bytes away.
+  std::span<std::byte> scratch(std::size_t size);
+  /// Sets bytes without a copy: `bytes` must outlive the row (a part of `scratch`, a mapped file).
+  void borrow(std::string_view name, std::span<const std::byte> bytes);
+  /// Adds to the loader's count of bytes read.
+  void count_read(std::uint64_t bytes) noexcept;
+
+private:
+  friend class sample_access;
+  struct state;
+
+  const std::byte* tensor(std::string_view name, dtype type, std::size_t rank) const;
+  shape shape_of(std::string_view name) const;
+  static void check_elements(std::string_view name, std::size_t got, const shape& dims);
+
+  std::unique_ptr<state> state_;
+};
+
+/// What a user function may know about the row it works for.
+class LEAT_API context {
+public:
+  /// Random numbers of this sample in this stage.
+  leat::rng& rng() noexcept { return rng_; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  /// Number of the row in the epoch.
+  std::uint64_t position() const noexcept { return position_; }
+  /// Lane of the row, and the number of lanes.
+  std::uint64_t lane() const noexcept { return position_ % lanes_; }
+  std::uint64_t lanes() const noexcept { return lanes_; }
+  /// True once the loader is being destroyed: a long function should return or throw.
+  bool cancelled() const noexcept {
+    return cancelled_ && cancelled_->load(std::memory_order_relaxed);
+  }
+
+  context(leat::rng rng, std::uint64_t epoch, std::uint64_t position, std::uint64_t lanes,
+          const std::atomic<bool>* cancelled)
+      : rng_(rng), epoch_(epoch), position_(position), lanes_(lanes), cancelled_(cancelled) {}
+
+private:
+  leat::rng rng_;
+  std::uint64_t epoch_;
+  std::uint64_t position_;
+  std::uint64_t lanes_;
+  const std::atomic<bool>* cancelled_;
+};
+
+} // namespace leat

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+struct tar_options {
+  /// Directory for the shards' indexes. Empty: beside each shard, or in the user's cache
+  /// directory ($XDG_CACHE_HOME/leat or ~/.cache/leat) where that is not writable.
+  std::string index_dir = {};
+  /// Uses the complete samples before a tear instead of refusing the shard.
+  bool allow_torn = false;
+};
+
+/// Tar shards in webdataset layout: neighbouring members with one key are a sample, extensions
+/// are its field names in lower case, contents its bytes.
+/// Patterns are paths with braces ("train-{000000..000099}.tar", "{a,b}.tar") and globs (sorted
+/// bytewise). Files stand in the order given.
+/// On opening, throws `errc::not_found` (a pattern without a file), `errc::torn_file`.
+LEAT_API pipeline tar_shards(std::string pattern, tar_options options = {});
+LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options options = {});
+
+/// A folder with one subfolder a class. Records are its files *.jpg and *.jpeg, sorted bytewise by
+/// relative path; fields "jpg" (the file), "cls" (the class's number in bytewise order, as ASCII)
+/// and "class" (the subfolder's name).
+LEAT_API pipeline image_folder(std::string directory);
+
+/// `records` virtual records. Field "value": uint8 [record_bytes], the record's number as 8 bytes
+/// little-endian, repeated and cut to length.
+LEAT_API pipeline count(std::uint64_t records, std::size_t record_bytes = 8);
+
+/// A user's source by index. `name` ("cifar@1") goes into the snapshot.
+LEAT_API pipeline indexed(std::string name, std::shared_ptr<const source> data);
+
+/// Records made by a function of their number.
+LEAT_API pipeline from_function(std::string name, std::uint64_t records,
+                                std::function<void(std::uint64_t, sample&)> read);
+
+/// A file of records of `shape` and `type`, one behind the other, without headers. Field "value".
+/// On opening, throws `errc::torn_file` when the file's size is no multiple of a record's.
+LEAT_API pipeline raw_records(std::string path, dtype type, shape dims);
+
+/// In-memory columns of one length: field "name" of record i is `values[i]` of shape `dims`.
+/// The values are moved in, and shared by all copies of the pipeline.
+template <class T>
+pipeline from_vector(std::string name, std::string field, std::vector<T> values, shape dims = {}) {
+  auto stride = dims.elements();
+  if (stride == 0 || values.size() % stride != 0)
+    throw error(errc::invalid_argument, {.stage = name,
+                                         .got = std::to_string(values.size()) + " values",
+                                         .needed = "a multiple of " + to_string(dims)});
+  auto records = values.size() / stride;
+  auto held = std::make_shared<const std::vector<T>>(std::move(values));
+  return from_function(std::move(name), records, [=](std::uint64_t i, sample& s) {
+    s.set(field, std::span<const T>{held->data() + i * stride, stride}, dims);
+  });
+}
+
+} // namespace leat

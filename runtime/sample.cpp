@@ -1,0 +1,247 @@
+#include "runtime/sample_access.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/source.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+struct field {
+  std::string name;
+  bool ragged = false;
+  dtype type = dtype::u8;
+  shape dims;
+  /// Lies in `owned`, in the batch's row, or in memory that the source lent.
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+  std::vector<std::byte> owned;
+};
+
+[[noreturn]] void missing(std::string_view name, const std::vector<std::string>& have) {
+  std::string text = "field \"" + std::string{name} + "\" is missing; the sample has";
+  for (const auto& x : have)
+    text += " " + x;
+  throw bad_sample(cause::missing_field, have.empty() ? text + " none" : text);
+}
+
+} // namespace
+
+struct sample::state {
+  // Entries behind `used` keep their memory for later samples.
+  std::vector<field> fields;
+  std::size_t used = 0;
+  std::vector<std::byte> scratch;
+  /// Bytes of the field that was replaced last.
+  std::vector<std::byte> replaced;
+  const source* from = nullptr;
+  std::uint64_t record = 0;
+  const row_target* target = nullptr;
+  std::uint64_t bytes_read = 0;
+
+  const field* find(std::string_view name) const noexcept {
+    for (std::size_t i = 0; i < used; ++i)
+      if (fields[i].name == name)
+        return &fields[i];
+    return nullptr;
+  }
+
+  const field& get(std::string_view name) const {
+    if (const auto* x = find(name))
+      return *x;
+    std::vector<std::string> have;
+    for (std::size_t i = 0; i < used; ++i)
+      have.push_back(fields[i].name);
+    missing(name, have);
+  }
+
+  /// The entry for a field that is about to be set.
+  field& put(std::string_view name) {
+    if (const auto* x = find(name))
+      return const_cast<field&>(*x);
+    if (used == fields.size())
+      fields.emplace_back();
+    auto& x = fields[used++];
+    x.name = name;
+    x.data = nullptr;
+    x.size = 0;
+    return x;
+  }
+};
+
+sample::sample() : state_(std::make_unique<state>()) {}
+
+sample::~sample() = default;
+
+std::string sample::id() const {
+  std::string text;
+  if (state_->from)
+    state_->from->append_id(state_->record, text);
+  return text;
+}
+
+bool sample::has(std::string_view name) const noexcept {
+  return state_->find(name) != nullptr;
+}
+
+std::vector<std::string> sample::fields() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < state_->used; ++i)
+    names.push_back(state_->fields[i].name);
+  return names;
+}
+
+std::span<const std::byte> sample::bytes(std::string_view name) const {
+  const auto& x = state_->get(name);
+  return {x.data, x.size};
+}
+
+std::string_view sample::text(std::string_view name) const {
+  auto x = bytes(name);
+  return {reinterpret_cast<const char*>(x.data()), x.size()};
+}
+
+const std::byte* sample::tensor(std::string_view name, dtype type, std::size_t rank) const {
+  const auto& x = state_->get(name);
+  if (x.ragged || x.type != type || x.dims.rank() != rank)
+    throw bad_sample(cause::wrong_shape,
+                     "field is " + to_string(field_layout{x.name, x.ragged, x.type, x.dims})
+                         + ", asked for " + std::string{to_string(type)} + " of rank "
+                         + std::to_string(rank));
+  return x.data;
+}
+
+shape sample::shape_of(std::string_view name) const {
+  return state_->get(name).dims;
+}
+
+void sample::check_elements(std::string_view name, std::size_t got, const shape& dims) {
+  if (got != dims.elements())
+    throw bad_sample(cause::wrong_shape, "field \"" + std::string{name} + "\": got "
+                                             + std::to_string(got) + " elements for shape "
+                                             + to_string(dims));
+}
+
+void sample::set(std::string_view name, std::string_view text) {
+  set(name, std::as_bytes(std::span{text.data(), text.size()}));
+}
+
+void sample::set(std::string_view name, std::span<const std::byte> bytes) {
+  // The argument may be a view of the very field that is set.
+  std::vector<std::byte> copy(bytes.begin(), bytes.end());
+  auto& x = state_->put(name);
+  x.owned = std::move(copy);
+  x.ragged = true;
+  x.data = x.owned.data();
+  x.size = x.owned.size();
+}
+
+std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& dims) {
+  const bool replaces = has(name);
+  auto& x = state_->put(name);
+  x.ragged = false;
+  x.type = type;
+  x.dims = dims;
+  x.size = dims.elements() * size_of(type);
+  // A replaced field may still be read by the function that replaces it: never hand out its row
+  // again.
+  if (state_->target && !replaces) {
+    const auto& layout = *state_->target->layout;
+    auto i = layout.find(name);
+    if (i < layout.fields().size() && !layout.fields()[i].ragged && layout.fields()[i].type == type
+        && layout.fields()[i].dims == dims) {
+      auto* row = state_->target->dense[i];
+      x.data = row;
+      return row;
+    }
+  }
+  // Its old bytes stay readable too, until the next field is replaced.
+  if (replaces)
+    state_->replaced.swap(x.owned);
+  x.owned.resize(x.size);
+  x.data = x.owned.data();
+  return x.owned.data();
+}
+
+std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size) {
+  auto& x = state_->put(name);
+  x.ragged = true;
+  x.owned.resize(size);
+  x.data = x.owned.data();
+  x.size = size;
+  return {x.owned.data(), size};
+}
+
+void sample::erase(std::string_view name) noexcept {
+  auto* x = const_cast<field*>(state_->find(name));
+  if (x) {
+    // Keeps the order of the others and the entry's memory.
+    auto* end = state_->fields.data() + state_->used;
+    std::rotate(x, x + 1, end);
+    --state_->used;
+  }
+}
+
+std::span<std::byte> sample::scratch(std::size_t size) {
+  if (state_->scratch.size() < size)
+    state_->scratch.resize(size);
+  return {state_->scratch.data(), size};
+}
+
+void sample::borrow(std::string_view name, std::span<const std::byte> bytes) {
+  auto& x = state_->put(name);
+  x.ragged = true;
+  x.data = bytes.data();
+  x.size = bytes.size();
+}
+
+void sample::count_read(std::uint64_t bytes) noexcept {
+  state_->bytes_read += bytes;
+}
+
+void sample_access::reset(sample& x, const source* from, std::uint64_t record,
+                          const row_target* target) {
+  auto& s = *x.state_;
+  s.used = 0;
+  s.from = from;
+  s.record = record;
+  s.target = target;
+}
+
+void sample_access::deliver(sample& x) {
+  auto& s = *x.state_;
+  const auto& layout = *s.target->layout;
+  for (std::size_t i = 0; i < layout.fields().size(); ++i) {
+    const auto& want = layout.fields()[i];
+    const auto& have = s.get(want.name);
+    if (have.ragged != want.ragged
+        || (!want.ragged && (have.type != want.type || !(have.dims == want.dims))))
+      throw bad_sample(cause::wrong_shape,
+                       "got "
+                           + to_string(field_layout{have.name, have.ragged, have.type, have.dims})
+                           + ", the batch has " + to_string(want));
+    if (want.ragged)
+      s.target->ragged[i]->assign(have.data, have.data + have.size);
+    else if (have.data != s.target->dense[i])
+      std::memcpy(s.target->dense[i], have.data, have.size);
+  }
+}
+
+std::vector<field_layout> sample_access::fields(const sample& x) {
+  std::vector<field_layout> result;
+  for (std::size_t i = 0; i < x.state_->used; ++i) {
+    const auto& f = x.state_->fields[i];
+    result.push_back(
+        {f.name, f.ragged, f.ragged ? dtype::u8 : f.type, f.ragged ? shape{} : f.dims});
+  }
+  return result;
+}
+
+std::uint64_t sample_access::take_bytes_read(sample& x) {
+  return std::exchange(x.state_->bytes_read, 0);
+}
+
+} // namespace leat

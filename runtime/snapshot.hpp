@@ -1,0 +1,87 @@
+#pragma once
+
+#include <leat/bad_sample.hpp>
+#include <leat/hash128.hpp>
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Everything of a pipeline that a snapshot keeps, to refuse another one: a plain value.
+struct pipeline_facts {
+  std::string source_kind;
+  std::vector<std::string> patterns;
+  std::map<std::string, std::string> source_parameters;
+  source_facts data;
+  shuffle_options shuffle;
+  /// name@version and parameters of each map.
+  std::vector<std::pair<std::string, std::string>> maps;
+  std::uint64_t batch_rows = 0;
+  std::uint64_t lanes = 0;
+  epoch_end end = epoch_end::drop;
+  std::vector<std::string> fields;
+};
+
+/// Sums over what was handed over, of one rank or of all.
+struct handed_over {
+  /// Of all rows since the job began, and of those of the current epoch.
+  hash128 digest;
+  hash128 epoch_digest;
+  std::uint64_t samples = 0;
+  bad_counts bad{};
+  /// True where parts of the sums are missing: a restore from some of the ranks' parts only.
+  bool partial = false;
+
+  handed_over& operator+=(const handed_over& x) noexcept;
+  friend bool operator==(const handed_over&, const handed_over&) = default;
+};
+
+/// One rank's part of the state after a batch.
+struct snapshot {
+  pipeline_facts pipeline;
+  /// The next batch to hand over.
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  /// Steps handed over since the job began.
+  std::uint64_t global_step = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  handed_over sums;
+};
+
+/// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128. At most a few KB.
+std::string encode(const snapshot& x);
+
+/// Reads what `encode` wrote, of this version or an older one.
+/// Throws `errc::bad_snapshot` for anything else; `name` stands in its text.
+snapshot decode(std::string_view bytes, const std::string& name);
+
+/// One difference between what a snapshot was taken of and what it shall be restored to.
+struct difference {
+  /// Name for `allow`: "seed", "maps", "names", ...
+  std::string name;
+  /// "seed: snapshot 7, pipeline 8"
+  std::string text;
+  /// Restoring cannot lose or repeat samples, so the caller may allow it.
+  bool can_allow = false;
+};
+
+/// All differences that matter. World size, worker count, policy and directories never do.
+std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now);
+
+/// Throws `errc::mismatch` with a list of all differences whose names are not in `allowed`,
+/// or that cannot be allowed.
+void check(const snapshot& taken, const pipeline_facts& now,
+           const std::vector<std::string>& allowed);
+
+/// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
+/// not belong together, twice the same rank, or none. `require_all`: also for missing ranks, naming
+/// them; otherwise missing ones make the sums partial. The result's rank and world size mean
+/// nothing.
+snapshot merge(const std::vector<snapshot>& parts, bool require_all);
+
+} // namespace leat

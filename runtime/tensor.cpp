@@ -1,0 +1,71 @@
+#include <leat/error.hpp>
+#include <leat/tensor.hpp>
+
+namespace leat {
+
+namespace {
+
+struct dtype_facts {
+  std::string_view name;
+  std::size_t bytes;
+};
+
+constexpr std::array<dtype_facts, 10> dtypes{{{"u8", 1},
+                                              {"i8", 1},
+                                              {"u16", 2},
+                                              {"i16", 2},
+                                              {"u32", 4},
+                                              {"i32", 4},
+                                              {"u64", 8},
+                                              {"i64", 8},
+                                              {"f32", 4},
+                                              {"f64", 8}}};
+
+const dtype_facts& facts_of(dtype x) noexcept {
+  return dtypes[static_cast<std::size_t>(x) % dtypes.size()];
+}
+
+} // namespace
+
+std::size_t size_of(dtype x) noexcept {
+  return facts_of(x).bytes;
+}
+
+std::string_view to_string(dtype x) noexcept {
+  return facts_of(x).name;
+}
+
+shape::shape(std::initializer_list<std::size_t> extents) {
+  if (extents.size() > max_rank)
+    throw error(errc::invalid_argument, {.stage = "shape",
+                                         .got = std::to_string(extents.size()) + " dimensions",
+                                         .needed = "at most 6"});
+  for (auto x : extents)
+    extents_[rank_++] = x;
+}
+
+std::size_t shape::elements() const noexcept {
+  std::size_t n = 1;
+  for (std::size_t i = 0; i < rank_; ++i)
+    n *= extents_[i];
+  return n;
+}
+
+shape shape::behind(std::size_t outermost) const {
+  shape result{outermost};
+  if (rank_ == max_rank)
+    throw error(errc::invalid_argument,
+                {.stage = "shape", .got = "6 dimensions and rows", .needed = "at most 6"});
+  for (std::size_t i = 0; i < rank_; ++i)
+    result.extents_[result.rank_++] = extents_[i];
+  return result;
+}
+
+std::string to_string(const shape& x) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < x.rank(); ++i)
+    text += (i ? ", " : "") + std::to_string(x[i]);
+  return text + "]";
+}
+
+} // namespace leat
