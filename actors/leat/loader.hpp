@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/batch.hpp>
+#include <leat/dispatch_policy.hpp>
 #include <leat/pipeline.hpp>
 
 #include <chrono>
@@ -11,16 +12,6 @@
 #include <vector>
 
 namespace leat {
-
-/// Who does which rows. The batches are the same.
-enum class dispatch_policy : std::uint8_t {
-  /// An idle worker takes the next row.
-  on_demand,
-  /// Row i of a batch goes to worker i mod n.
-  round_robin,
-  /// A lane's rows go to one worker.
-  by_lane,
-};
 
 /// Failures on purpose, for demonstrations and drills.
 struct fault_drill {
@@ -43,8 +34,8 @@ struct loader_options {
   std::size_t workers = 1;
   /// The job's length, counted from epoch 0, also after a restore.
   std::uint64_t epochs = 1;
-  /// Batches made ahead of the one in use, at least 1.
-  std::size_t prefetch = 2;
+  /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 16 MiB).
+  std::size_t prefetch = 0;
   /// Leases that the caller may hold at one time, at least 1.
   std::size_t leases = 1;
   dispatch_policy dispatch = dispatch_policy::on_demand;

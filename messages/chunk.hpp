@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace leat {
+
+struct batch_slot;
+
+/// Rows of one batch for one worker. Sent between actors of one process only: it borrows the slot.
+struct chunk {
+  std::shared_ptr<batch_slot> slot;
+  /// Opening of the slot that the chunk belongs to, and the number of its rows.
+  std::uint32_t generation = 0;
+  std::size_t limit = 0;
+  /// Rows dealt by name, run first.
+  std::vector<std::uint32_t> rows;
+  /// Afterwards the worker claims rows until none is left.
+  bool claims = false;
+};
+
+} // namespace leat

@@ -1,0 +1,121 @@
+#include "runtime/batch_slot.hpp"
+
+#include <cstring>
+
+namespace leat {
+
+batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t rows_)
+    : layout(std::move(layout_)), capacity(rows_), rows(std::make_unique<slot_row[]>(rows_)),
+      valid(rows_) {
+  const auto& fields = layout->fields();
+  ragged.resize(fields.size());
+  gathered_.resize(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    dense.emplace_back(fields[i].row_bytes() * capacity);
+    if (fields[i].ragged)
+      ragged[i].resize(capacity);
+  }
+}
+
+void batch_slot::open(std::size_t n) noexcept {
+  num_rows = n;
+  for (std::size_t i = 0; i < n; ++i) {
+    auto& row = rows[i];
+    row.delivered = row.record;
+    row.result = slot_row::outcome::good;
+    row.bad.reset();
+    row.failure.reset();
+    row.deaths = 0;
+    row.owner.store(0, std::memory_order_relaxed);
+    row.state.store(slot_row::phase::dealt, std::memory_order_relaxed);
+  }
+  ++generation;
+  cursor.store(std::uint64_t{generation} << 32, std::memory_order_release);
+  remaining.store(static_cast<std::uint32_t>(n), std::memory_order_release);
+}
+
+std::optional<std::size_t> batch_slot::claim(std::uint32_t seen, std::size_t limit,
+                                             std::uint32_t worker) noexcept {
+  auto at = cursor.load(std::memory_order_acquire);
+  // The generation stands in the same word: a late worker finds it changed and touches nothing.
+  while (static_cast<std::uint32_t>(at >> 32) == seen) {
+    const std::size_t row = at & 0xffffffffU;
+    if (row >= limit)
+      return std::nullopt;
+    if (cursor.compare_exchange_weak(at, at + 1, std::memory_order_acq_rel)) {
+      rows[row].owner.store(worker + 1, std::memory_order_relaxed);
+      return row;
+    }
+  }
+  return std::nullopt;
+}
+
+bool batch_slot::finish(std::size_t row) noexcept {
+  rows[row].state.store(slot_row::phase::done, std::memory_order_release);
+  return remaining.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+void batch_slot::close() {
+  num_valid = 0;
+  digest = {};
+  bad.clear();
+  failure.reset();
+  for (std::size_t i = 0; i < capacity; ++i) {
+    const bool good = i < num_rows && rows[i].result == slot_row::outcome::good;
+    valid[i] = good ? 1 : 0;
+    if (good) {
+      ++num_valid;
+      digest += rows[i].digest;
+    } else {
+      clear_row(i);
+    }
+    if (i < num_rows && rows[i].failure && !failure)
+      failure = rows[i].failure;
+    if (i < num_rows && rows[i].bad && !rows[i].failure)
+      bad.push_back(*rows[i].bad);
+  }
+  if (failure)
+    what = kind::failed;
+  for (auto& x : gathered_)
+    x.reset();
+}
+
+row_target batch_slot::target(std::size_t row, std::span<std::byte*> dense_at,
+                              std::span<std::vector<std::byte>*> ragged_at) {
+  const auto& fields = layout->fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    dense_at[i] = fields[i].ragged ? nullptr : dense[i].data() + row * fields[i].row_bytes();
+    ragged_at[i] = fields[i].ragged ? &ragged[i][row] : nullptr;
+  }
+  return {layout.get(), dense_at, ragged_at};
+}
+
+void batch_slot::clear_row(std::size_t row) noexcept {
+  const auto& fields = layout->fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].ragged)
+      ragged[i][row].clear();
+    else if (fields[i].row_bytes() > 0)
+      std::memset(dense[i].data() + row * fields[i].row_bytes(), 0, fields[i].row_bytes());
+  }
+}
+
+const batch_slot::gathered& batch_slot::gather(std::size_t field) {
+  std::lock_guard lock{gather_mutex_};
+  auto& result = gathered_[field];
+  if (!result) {
+    result.emplace();
+    result->offsets.push_back(0);
+    std::size_t bytes = 0;
+    for (const auto& row : ragged[field])
+      bytes += row.size();
+    result->values.reserve(bytes);
+    for (const auto& row : ragged[field]) {
+      result->values.insert(result->values.end(), row.begin(), row.end());
+      result->offsets.push_back(result->values.size());
+    }
+  }
+  return *result;
+}
+
+} // namespace leat

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "runtime/batch_layout.hpp"
+#include "runtime/huge_buffer.hpp"
+#include "runtime/order.hpp"
+#include "runtime/sample_access.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+#include <leat/hash128.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace leat {
+
+/// Who has a row and what became of it. Written by the dispatcher before the row is dealt, then by
+/// the row's one owner until it is done, then read only.
+struct slot_row {
+  enum class phase : std::uint8_t { dealt, begun, done };
+  enum class outcome : std::uint8_t { good, masked, failed };
+
+  std::uint64_t position = 0;
+  /// As the order says; and as delivered, another one where it was substituted.
+  std::uint64_t record = 0;
+  std::uint64_t delivered = 0;
+  hash128 digest;
+  hash128 pixels;
+  outcome result = outcome::good;
+  /// Set where the sample was bad.
+  std::optional<bad_row> bad;
+  /// Set where the outcome is `failed`.
+  std::optional<error> failure;
+  /// Workers that died over this row.
+  std::uint32_t deaths = 0;
+
+  /// 1 + the worker that has the row; 0: nobody yet.
+  std::atomic<std::uint32_t> owner{0};
+  std::atomic<phase> state{phase::dealt};
+};
+
+/// Memory for one batch of one rank, reused for many: rows, their tensors, and the shared part of
+/// the ledger (claims, owners, rows that remain).
+///
+/// Life: `reserve` (batcher) -> `open` (dispatcher) -> rows run (workers) -> `close` (batcher) ->
+/// leased to the trainer -> `reserve` again. Each opening has a new generation; claims of an older
+/// one find nothing.
+struct batch_slot {
+  enum class kind : std::uint8_t {
+    batch,
+    /// Behind the last batch of the job.
+    end,
+    /// `failure` tells why there is no batch.
+    failed,
+  };
+
+  /// `rows`: the most that a batch of this rank has.
+  batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows);
+
+  /// Marks the slot as not yet opened: nothing is complete.
+  void reserve() noexcept { remaining.store(not_open, std::memory_order_relaxed); }
+
+  /// Starts a generation of `n` existing rows, at most `capacity`, whose positions and records the
+  /// caller has written already.
+  void open(std::size_t n) noexcept;
+
+  /// The next unclaimed row below `limit` for `worker`, or nothing: all claimed, or the generation
+  /// is over. `seen` and `limit` are those of the chunk: a late worker must not read the slot's
+  /// own.
+  std::optional<std::size_t> claim(std::uint32_t seen, std::size_t limit,
+                                   std::uint32_t worker) noexcept;
+
+  /// Notes that the row is done. True for the one that was last.
+  bool finish(std::size_t row) noexcept;
+
+  bool complete() const noexcept { return remaining.load(std::memory_order_acquire) == 0; }
+
+  /// Sums up a complete batch: validity, digest, bad rows, the first failure; zeroes rows without a
+  /// sample.
+  void close();
+
+  /// Points `dense` and `ragged` (one entry a field) at the row, and a target at them.
+  row_target target(std::size_t row, std::span<std::byte*> dense,
+                    std::span<std::vector<std::byte>*> ragged);
+  void clear_row(std::size_t row) noexcept;
+
+  /// Values and offsets of a ragged field, gathered on first use. Any thread.
+  struct gathered {
+    std::vector<std::byte> values;
+    std::vector<std::uint64_t> offsets;
+  };
+  const gathered& gather(std::size_t field);
+
+  static constexpr std::uint32_t not_open = ~std::uint32_t{0};
+
+  const std::shared_ptr<const batch_layout> layout;
+  const std::size_t capacity;
+  /// [capacity, row] for each dense field; empty for ragged ones.
+  std::vector<huge_buffer> dense;
+  /// Bytes of each row for each ragged field.
+  std::vector<std::vector<std::vector<std::byte>>> ragged;
+  std::unique_ptr<slot_row[]> rows;
+
+  // The plan, written before `open`.
+  kind what = kind::batch;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  bool end_of_epoch = false;
+  /// Rows go to whoever claims them; otherwise each has its owner from the beginning.
+  bool claimable = false;
+  std::shared_ptr<const epoch_order> order;
+  std::size_t num_rows = 0;
+  std::uint32_t generation = 0;
+
+  std::atomic<std::uint64_t> cursor{0};
+  std::atomic<std::uint32_t> remaining{not_open};
+
+  // Results, written by `close`.
+  std::vector<std::uint8_t> valid;
+  std::size_t num_valid = 0;
+  hash128 digest;
+  std::vector<bad_row> bad;
+  std::optional<error> failure;
+
+private:
+  std::mutex gather_mutex_;
+  std::vector<std::optional<gathered>> gathered_;
+};
+
+} // namespace leat

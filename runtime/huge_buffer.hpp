@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+
+namespace leat {
+
+/// Zeroed memory for a batch field, made once and reused: page-aligned, on huge pages where the
+/// system gives them. Fresh 4 KiB pages for every batch cost more than half of a decode.
+class huge_buffer {
+public:
+  huge_buffer() = default;
+  /// Throws std::bad_alloc.
+  explicit huge_buffer(std::size_t bytes);
+  huge_buffer(huge_buffer&& other) noexcept;
+  huge_buffer& operator=(huge_buffer&& other) noexcept;
+  ~huge_buffer();
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+
+private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+} // namespace leat

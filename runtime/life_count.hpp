@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace leat {
+
+/// Counts who still uses something, for one thread that waits until nobody does.
+class life_count {
+public:
+  /// Waits for at most `time`; true when the count is 0.
+  template <class Duration>
+  bool wait_for_none(Duration time) {
+    std::unique_lock lock{mutex_};
+    return none_.wait_for(lock, time, [&] { return alive_ == 0; });
+  }
+
+private:
+  friend class life_token;
+
+  void add(int n) {
+    std::lock_guard lock{mutex_};
+    alive_ = static_cast<std::size_t>(static_cast<long>(alive_) + n);
+    if (alive_ == 0)
+      none_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable none_;
+  std::size_t alive_ = 0;
+};
+
+/// One life in a count, from construction to destruction. Move-only.
+class life_token {
+public:
+  life_token() = default;
+  explicit life_token(std::shared_ptr<life_count> count) : count_(std::move(count)) {
+    count_->add(1);
+  }
+  life_token(life_token&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+  life_token& operator=(life_token&& other) noexcept {
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~life_token() {
+    if (count_)
+      count_->add(-1);
+  }
+
+private:
+  std::shared_ptr<life_count> count_;
+};
+
+} // namespace leat

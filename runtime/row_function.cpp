@@ -1,0 +1,148 @@
+#include "runtime/row_function.hpp"
+
+#include "runtime/digest.hpp"
+#include "runtime/xxh3.hpp"
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace leat {
+
+row_function::row_function(std::shared_ptr<const row_plan> plan,
+                           std::shared_ptr<worker_record> record)
+    : plan_(std::move(plan)), record_(std::move(record)), dense_(plan_->layout->fields().size()),
+      ragged_(plan_->layout->fields().size()) {}
+
+void row_function::run(batch_slot& slot, std::size_t row) {
+  auto& x = slot.rows[row];
+  record_->record.store(x.record, std::memory_order_relaxed);
+  record_->stage.store(0, std::memory_order_relaxed);
+  try {
+    make_functions();
+    produce(slot, row, x.record);
+    seal(slot, row);
+  } catch (const bad_sample& problem) {
+    treat_bad(slot, row, problem);
+  } catch (const error& problem) {
+    x.result = slot_row::outcome::failed;
+    x.failure = problem;
+  }
+  record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_), std::memory_order_relaxed);
+}
+
+void row_function::make_functions() {
+  if (made_)
+    return;
+  functions_.clear();
+  for (const auto& stage : plan_->maps) {
+    try {
+      functions_.push_back(stage.make());
+    } catch (const std::exception& problem) {
+      throw error(
+          errc::invalid_argument,
+          {.stage = stage.name, .got = std::string{"the factory threw: "} + problem.what()});
+    }
+  }
+  made_ = true;
+}
+
+void row_function::produce(batch_slot& slot, std::size_t row, std::uint64_t record) {
+  auto target = slot.target(row, dense_, ragged_);
+  sample_access::reset(sample_, plan_->data.get(), record, &target);
+  plan_->data->read(record, sample_);
+  const auto position = slot.rows[row].position;
+  if (plan_->throw_at == position)
+    throw bad_sample(cause::function_error, "a fault on purpose");
+  const auto birth = functions_.empty() ? 0 : birth_of(plan_->order->source, slot.epoch, 0, record);
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    record_->stage.store(i + 1, std::memory_order_relaxed);
+    context c{rng{plan_->streams[i], birth}, slot.epoch, position, plan_->order->lanes,
+              plan_->cancelled.get()};
+    try {
+      functions_[i](sample_, c);
+    } catch (const bad_sample&) {
+      throw;
+    } catch (const std::exception& problem) {
+      throw bad_sample(cause::function_error, problem.what());
+    } catch (...) {
+      throw bad_sample(cause::function_error, "threw something that is no std::exception");
+    }
+  }
+  sample_access::deliver(sample_);
+  slot.rows[row].delivered = record;
+}
+
+void row_function::seal(batch_slot& slot, std::size_t row) {
+  auto& x = slot.rows[row];
+  id_.clear();
+  plan_->data->append_id(x.delivered, id_);
+  x.digest = row_digest(slot.epoch, x.position, id_);
+  if (plan_->hash_pixels)
+    x.pixels = hash_of_pixels(x);
+}
+
+void row_function::treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem) {
+  auto& x = slot.rows[row];
+  id_.clear();
+  plan_->data->append_id(x.record, id_);
+  x.bad = bad_row{x.position, id_, problem.why(), problem.what(), {}};
+  auto fail = [&](const std::string& got) {
+    x.result = slot_row::outcome::failed;
+    x.failure = error(errc::bad_sample, {.stage = stage_name(), .sample = x.bad->id, .got = got});
+  };
+  const auto what = std::string{to_string(problem.why())} + ": " + problem.what();
+  switch (plan_->bad_samples) {
+  case bad_sample_policy::fail:
+    return fail(what);
+  case bad_sample_policy::mask:
+    x.result = slot_row::outcome::masked;
+    return;
+  case bad_sample_policy::substitute:
+    if (!substitute(slot, row))
+      fail(what + "; no good substitute in its lane");
+  }
+}
+
+bool row_function::substitute(batch_slot& slot, std::size_t row) {
+  constexpr int tries = 64;
+  auto& x = slot.rows[row];
+  const auto lanes = plan_->order->lanes;
+  const auto lane = x.position % lanes;
+  const auto items = slot.order->lane_items(lane);
+  rng draw{map_stream(plan_->order->shuffle.seed, "substitute", 0),
+           birth_of(plan_->order->source, slot.epoch, 0, x.position)};
+  for (int i = 0; i < tries; ++i) {
+    const auto other = slot.order->record(lane + draw.below(items) * lanes);
+    try {
+      produce(slot, row, other);
+      seal(slot, row);
+      x.bad->substitute = id_;
+      return true;
+    } catch (const bad_sample&) {
+      continue; // the next draw
+    } catch (const error& problem) {
+      x.result = slot_row::outcome::failed;
+      x.failure = problem;
+      return true;
+    }
+  }
+  return false;
+}
+
+hash128 row_function::hash_of_pixels(const slot_row& row) const {
+  hash_stream hash;
+  hash.add(row.position);
+  const auto& fields = plan_->layout->fields();
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    hash.add_raw(fields[i].ragged ? std::span<const std::byte>{*ragged_[i]}
+                                  : std::span<const std::byte>{dense_[i], fields[i].row_bytes()});
+  return hash.digest128();
+}
+
+std::string row_function::stage_name() const {
+  const auto stage = record_->stage.load(std::memory_order_relaxed);
+  return stage == 0 ? plan_->data->name() : plan_->maps[stage - 1].name;
+}
+
+} // namespace leat

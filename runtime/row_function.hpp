@@ -1,0 +1,49 @@
+#pragma once
+
+#include "runtime/batch_slot.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/worker_record.hpp"
+
+#include <leat/sample.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// A worker's own copy of a pipeline's function: reads a record, runs the maps, writes a row.
+/// Pure and one to one; nothing that a source or a user function throws gets out of it.
+class row_function {
+public:
+  /// `record` is told what is going on.
+  row_function(std::shared_ptr<const row_plan> plan, std::shared_ptr<worker_record> record);
+
+  /// Makes one row of an open slot, with its digest; a bad sample is treated as the policy says.
+  /// The caller owns the row, and marks it finished afterwards.
+  void run(batch_slot& slot, std::size_t row);
+
+private:
+  void make_functions();
+  /// Reads and maps one record into the row. Throws `bad_sample`, or `leat::error` of the store.
+  void produce(batch_slot& slot, std::size_t row, std::uint64_t record);
+  /// Tries other samples of the row's lane. False when none of them is good.
+  bool substitute(batch_slot& slot, std::size_t row);
+  void treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem);
+  void seal(batch_slot& slot, std::size_t row);
+  hash128 hash_of_pixels(const slot_row& row) const;
+  std::string stage_name() const;
+
+  std::shared_ptr<const row_plan> plan_;
+  std::shared_ptr<worker_record> record_;
+  bool made_ = false;
+  std::vector<map_function> functions_;
+  sample sample_;
+  std::string id_;
+  std::vector<std::byte*> dense_;
+  std::vector<std::vector<std::byte>*> ragged_;
+};
+
+} // namespace leat

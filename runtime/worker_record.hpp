@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace leat {
+
+/// What one worker did, and what it is doing now: written by the worker, read by anyone.
+struct worker_record {
+  /// Index among the workers; a replacement has its predecessor's.
+  std::size_t number = 0;
+  /// Never used twice in a loader.
+  std::uint32_t id = 0;
+
+  std::atomic<std::uint64_t> rows_dealt{0};
+  std::atomic<std::uint64_t> rows_done{0};
+  std::atomic<std::int64_t> busy_ns{0};
+  std::atomic<std::uint64_t> bytes_read{0};
+
+  // The row in progress: since when (steady clock, ns; 0: none), which record, in which stage
+  // (0: reading, i: map i-1).
+  std::atomic<std::int64_t> since_ns{0};
+  std::atomic<std::uint64_t> record{0};
+  std::atomic<std::size_t> stage{0};
+};
+
+inline std::int64_t steady_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace leat
