@@ -37,7 +37,7 @@ struct loader_options {
   /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 16 MiB).
   std::size_t prefetch = 0;
   /// Leases that the caller may hold at one time, at least 1.
-  std::size_t leases = 1;
+  std::size_t leases = 2;
   dispatch_policy dispatch = dispatch_policy::on_demand;
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   /// Side log with a JSON line for each bad sample handed over; empty: none. A restore removes

@@ -1,0 +1,149 @@
+#include "actors/loader_core.hpp"
+
+#include <leat/batch.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Calls f with every valid row, in order.
+template <class F>
+void for_each_valid(const batch_slot& slot, F f) {
+  for (std::size_t i = 0; i < slot.num_rows; ++i)
+    if (slot.valid[i])
+      f(slot.rows[i]);
+}
+
+std::size_t find_field(const batch_layout& layout, std::string_view name,
+                       const std::string& asked) {
+  const auto i = layout.find(name);
+  if (i < layout.fields().size())
+    return i;
+  std::string have;
+  for (const auto& x : layout.fields())
+    have += (have.empty() ? "" : ", ") + to_string(x);
+  throw error(errc::wrong_field, {.stage = "batch",
+                                  .got = "\"" + std::string{name} + "\" " + asked,
+                                  .needed = "one of: " + have});
+}
+
+} // namespace
+
+std::size_t batch::size() const noexcept {
+  return slot_->capacity;
+}
+
+std::size_t batch::valid_rows() const noexcept {
+  return slot_->num_valid;
+}
+
+std::span<const std::uint8_t> batch::valid() const noexcept {
+  return slot_->valid;
+}
+
+const std::byte* batch::dense(std::string_view field, dtype type, std::size_t rank,
+                              std::size_t* extents) const {
+  const auto asked = std::string{to_string(type)} + " of rank " + std::to_string(rank);
+  const auto i = find_field(*slot_->layout, field, asked);
+  const auto& have = slot_->layout->fields()[i];
+  if (have.ragged || have.type != type || have.dims.rank() + 1 != rank)
+    throw error(errc::wrong_field,
+                {.stage = "batch",
+                 .got = "\"" + std::string{field} + "\" " + asked,
+                 .needed = have.ragged ? "ragged(\"" + have.name + "\"), it is bytes"
+                                       : std::string{to_string(have.type)} + " of rank "
+                                             + std::to_string(have.dims.rank() + 1)});
+  extents[0] = slot_->capacity;
+  for (std::size_t d = 0; d + 1 < rank; ++d)
+    extents[d + 1] = have.dims[d];
+  return slot_->dense[i].data();
+}
+
+ragged_view batch::ragged(std::string_view field) const {
+  const auto i = find_field(*slot_->layout, field, "bytes");
+  const auto& have = slot_->layout->fields()[i];
+  if (!have.ragged)
+    throw error(errc::wrong_field, {.stage = "batch",
+                                    .got = "\"" + have.name + "\" bytes",
+                                    .needed = "view(), it is " + to_string(have)});
+  const auto& x = slot_->gather(i);
+  return {x.values, x.offsets};
+}
+
+std::vector<std::string> batch::fields() const {
+  std::vector<std::string> names;
+  for (const auto& x : slot_->layout->fields())
+    names.push_back(x.name);
+  return names;
+}
+
+std::uint64_t batch::epoch() const noexcept {
+  return slot_->epoch;
+}
+
+std::uint64_t batch::step() const noexcept {
+  return slot_->step;
+}
+
+std::uint64_t batch::global_step() const noexcept {
+  return global_step_;
+}
+
+bool batch::end_of_epoch() const noexcept {
+  return slot_->end_of_epoch;
+}
+
+std::vector<std::uint64_t> batch::positions() const {
+  std::vector<std::uint64_t> result;
+  for_each_valid(*slot_, [&](const slot_row& row) { result.push_back(row.position); });
+  return result;
+}
+
+std::vector<std::string> batch::ids() const {
+  std::vector<std::string> result;
+  for_each_valid(*slot_, [&](const slot_row& row) {
+    core_->data().append_id(row.delivered, result.emplace_back());
+  });
+  return result;
+}
+
+hash128 batch::digest() const noexcept {
+  return slot_->digest;
+}
+
+std::vector<hash128> batch::pixels() const {
+  std::vector<hash128> result;
+  if (core_->hashes_pixels())
+    for_each_valid(*slot_, [&](const slot_row& row) { result.push_back(row.pixels); });
+  return result;
+}
+
+const std::vector<bad_row>& batch::bad() const noexcept {
+  return slot_->bad;
+}
+
+std::string batch::snapshot() const {
+  return encode(core_->state_after(*this));
+}
+
+lease::lease(lease&& other) noexcept : batch_(std::exchange(other.batch_, batch{})) {}
+
+lease& lease::operator=(lease&& other) noexcept {
+  std::swap(batch_, other.batch_);
+  other.reset();
+  return *this;
+}
+
+lease::~lease() {
+  reset();
+}
+
+void lease::reset() noexcept {
+  auto held = std::exchange(batch_, batch{});
+  if (held.slot_)
+    held.core_->give_back(std::move(held.slot_));
+}
+
+} // namespace leat

@@ -1,0 +1,30 @@
+#include "actors/checkpoint.hpp"
+
+#include "runtime/snapshot_store.hpp"
+
+#include <utility>
+
+namespace leat {
+
+void store(const save_request& request) {
+  std::optional<error> problem;
+  try {
+    snapshot_store{request.directory}.save(*request.part, request.keep);
+  } catch (const error& x) {
+    problem = x;
+  } catch (const std::exception& x) {
+    problem = error(errc::io, {.stage = "snapshot", .file = request.directory, .got = x.what()});
+  }
+  request.done(std::move(problem));
+}
+
+checkpoint_actor::behavior_type
+checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self,
+           std::shared_ptr<life_count> lives) {
+  self->state.alive = life_token{std::move(lives)};
+  return {
+      [](const save_request& request) { store(request); },
+  };
+}
+
+} // namespace leat

@@ -1,0 +1,69 @@
+#include "actors/loader_core.hpp"
+
+#include <leat/loader.hpp>
+
+#include <utility>
+
+namespace leat {
+
+loader::loader(const pipeline& data, loader_options options)
+    : core_(std::make_shared<loader_core>(data, std::move(options))) {}
+
+loader::loader(loader&& other) noexcept = default;
+
+loader& loader::operator=(loader&& other) noexcept {
+  std::swap(core_, other.core_);
+  return *this;
+}
+
+loader::~loader() {
+  if (core_)
+    core_->shutdown();
+}
+
+lease loader::next() {
+  return core_->next();
+}
+
+std::uint64_t loader::batches_per_epoch() const {
+  return core_->batches_per_epoch();
+}
+
+std::optional<resume_point> loader::restore(const std::string& directory,
+                                            const restore_options& options) {
+  return core_->restore(directory, options);
+}
+
+resume_point loader::restore(const std::vector<std::string>& parts,
+                             const restore_options& options) {
+  std::vector<leat::snapshot> decoded;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    decoded.push_back(decode(parts[i], "part " + std::to_string(i)));
+  return core_->restore(decoded, false, options);
+}
+
+void loader::save(const std::string& directory, const batch& after) {
+  core_->save(directory, core_->state_after(after));
+}
+
+void loader::save(const std::string& directory) {
+  core_->save(directory, core_->state());
+}
+
+void loader::wait_saved() {
+  core_->wait_saved();
+}
+
+std::string loader::snapshot() const {
+  return encode(core_->state());
+}
+
+void loader::resize_workers(std::size_t workers) {
+  core_->resize_workers(workers);
+}
+
+loader_stats loader::stats() const {
+  return core_->stats();
+}
+
+} // namespace leat

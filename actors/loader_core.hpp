@@ -1,0 +1,132 @@
+#pragma once
+
+#include "actors/checkpoint.hpp"
+#include "actors/pipeline.hpp"
+#include "runtime/bad_sample_log.hpp"
+#include "runtime/batch_slot.hpp"
+#include "runtime/dealer.hpp"
+#include "runtime/handoff.hpp"
+#include "runtime/row_function.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/snapshot.hpp"
+#include "runtime/worker_board.hpp"
+
+#include <leat/loader.hpp>
+
+#include <caf/actor_system.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// How saves in the background went: counts those on their way, keeps the first error.
+class save_tracker {
+public:
+  /// Waits until fewer than two saves are on their way, then counts one more.
+  void begin();
+  void end(std::optional<error> problem);
+  void wait_for_all();
+  /// Throws the error of an earlier save, once.
+  void check();
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t on_their_way_ = 0;
+  std::optional<error> problem_;
+};
+
+/// The inside of a loader: starts its actors at the first next(), turns finished slots into leases,
+/// keeps the running sums. Leases share it, so that it outlives them.
+class loader_core : public std::enable_shared_from_this<loader_core> {
+public:
+  loader_core(const pipeline& data, loader_options options);
+  ~loader_core();
+  loader_core(const loader_core&) = delete;
+  loader_core& operator=(const loader_core&) = delete;
+
+  // The trainer's thread.
+  lease next();
+  std::uint64_t batches_per_epoch() const { return batches_per_epoch_; }
+  resume_point restore(const std::vector<snapshot>& parts, bool complete,
+                       const restore_options& options);
+  std::optional<resume_point> restore(const std::string& directory, const restore_options& options);
+  void save(const std::string& directory, snapshot part);
+  void wait_saved();
+  void resize_workers(std::size_t workers);
+  loader_stats stats() const;
+  /// "Resume from here."
+  snapshot state() const;
+  /// Ends actors and threads; leases that are out stay readable.
+  void shutdown() noexcept;
+
+  // Any thread.
+  /// "Resume after this batch."
+  snapshot state_after(const batch& x) const;
+  void give_back(std::shared_ptr<batch_slot> slot) noexcept;
+  const source& data() const noexcept { return *plan_->data; }
+  bool hashes_pixels() const noexcept { return plan_->hash_pixels; }
+
+private:
+  bool inline_mode() const noexcept { return options_.workers == 0; }
+  std::size_t prefetch_depth() const;
+  void start();
+  worker_config make_worker(std::size_t number, bool replaces);
+  void add_slot();
+  /// The next finished slot. Throws `errc::stuck`.
+  slot_ptr wait_for_slot();
+  slot_ptr run_inline();
+  lease hand_over(slot_ptr slot);
+  [[noreturn]] void fail(const error& problem);
+  error stuck_error(const worker_record& record) const;
+  snapshot make_snapshot(const job_position& next, std::uint64_t global_step,
+                         const handed_over& sums) const;
+  bool has_started() const noexcept { return order_.has_value() || actors_.batcher != nullptr; }
+
+  loader_options options_;
+  std::shared_ptr<const row_plan> plan_;
+  pipeline_facts facts_;
+  std::uint64_t batches_per_epoch_ = 0;
+
+  // Where the job stands: behind the last batch handed over.
+  job_position next_;
+  std::uint64_t global_step_ = 0;
+  handed_over sums_;
+  bool ended_ = false;
+  std::optional<error> failure_;
+  bad_sample_log bad_log_;
+  std::uint64_t batches_ = 0;
+  std::uint64_t samples_ = 0;
+  std::chrono::nanoseconds waited_{0};
+
+  // Slots.
+  std::size_t slots_ = 0;
+  std::atomic<std::size_t> leases_out_{0};
+  handoff<slot_ptr> ready_;
+
+  // Actors. Handles are guarded: leases give back from any thread.
+  mutable std::mutex actors_mutex_;
+  std::shared_ptr<caf::actor_system> system_;
+  pipeline_actors actors_;
+  checkpoint_actor checkpoint_;
+  std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();
+  worker_board board_;
+  std::atomic<std::uint64_t> replaced_{0};
+  std::shared_ptr<save_tracker> saves_ = std::make_shared<save_tracker>();
+
+  // Without workers.
+  std::optional<dealer> order_;
+  std::optional<worker_state> self_worker_;
+  std::mutex free_mutex_;
+  std::vector<slot_ptr> free_;
+};
+
+} // namespace leat

@@ -1,0 +1,26 @@
+#include "actors/pipeline.hpp"
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+
+#include <utility>
+
+namespace leat {
+
+pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_config& config,
+                               batch_sink sink) {
+  pipeline_actors actors;
+  actors.dispatcher = system.spawn(dispatcher, config);
+  actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.lives);
+  caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);
+  return actors;
+}
+
+void send_exit(pipeline_actors& actors) {
+  // The batcher first: workers that go down now are no longer to be replaced.
+  caf::anon_send_exit(actors.batcher, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(actors.dispatcher, caf::exit_reason::user_shutdown);
+  actors = {};
+}
+
+} // namespace leat

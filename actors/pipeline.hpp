@@ -1,0 +1,26 @@
+#pragma once
+
+#include "actors/batcher.hpp"
+#include "actors/dispatcher.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <memory>
+
+namespace leat {
+
+/// The actors of one loader, in data order.
+struct pipeline_actors {
+  dispatcher_actor dispatcher;
+  batcher_actor batcher;
+};
+
+/// Spawns and connects dispatcher, workers and batcher. Slots sent to the batcher as `free_atom`
+/// come out of `sink` as finished batches, in order.
+pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_config& config,
+                               batch_sink sink);
+
+/// Asks all of them to quit.
+void send_exit(pipeline_actors& actors);
+
+} // namespace leat

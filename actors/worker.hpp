@@ -1,0 +1,60 @@
+#pragma once
+
+#include "messages/interfaces.hpp"
+#include "runtime/life_count.hpp"
+#include "runtime/row_function.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace leat {
+
+/// Drills of one worker.
+struct worker_drill {
+  std::chrono::milliseconds slow_by{0};
+  /// Dies at the first row at or behind this position.
+  std::optional<std::uint64_t> die_at;
+};
+
+struct worker_state {
+  static inline const char* name = "worker";
+
+  enum class verdict { going_on, batch_complete, dead };
+
+  worker_state() = default;
+
+  /// Runs one row that this worker owns, with its times and counts.
+  verdict run(batch_slot& slot, std::size_t row);
+
+  /// The chunk is done with.
+  void rest() { record->since_ns.store(0, std::memory_order_relaxed); }
+
+  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<worker_record> record;
+  std::optional<row_function> function;
+  worker_drill drill;
+  batcher_actor batcher;
+  /// Last: gone when all else is.
+  life_token alive;
+};
+
+/// Everything that a new worker needs.
+struct worker_config {
+  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<worker_record> record;
+  worker_drill drill;
+  std::shared_ptr<life_count> lives;
+};
+
+/// Spawn detached: functions block. Lives until `retire_atom`, an exit message, or a death on
+/// purpose.
+worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> self,
+                                   const worker_config& config, const batcher_actor& batcher);
+
+} // namespace leat
