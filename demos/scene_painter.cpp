@@ -223,7 +223,7 @@ private:
 void paint_backdrop(rgb_image& image, color ground, rng& random) {
   const backdrop colors(ground, static_cast<int>(image.height), random);
   noise_stack texture(image, random);
-  texture.add(3, between(random, 8, 26)).add(11, between(random, 8, 26)).add(37, 20);
+  texture.add(3, between(random, 16, 52)).add(11, between(random, 10, 30)).add(37, 20);
   noise_stack warmth(image, random);
   warmth.add(130, 30);
   noise_stack light(image, random);
@@ -340,7 +340,7 @@ void paint_object(rgb_image& image, const look& object, rng& random) {
 
 /// The sensor's noise: one step of a linear congruential generator a pixel.
 void add_grain(rgb_image& image, rng& random) {
-  const int strength = between(random, 3, 14);
+  const int strength = between(random, 6, 26);
   std::uint32_t state = random();
   for (std::size_t i = 0; i < image.pixels.size(); i += 3) {
     state = state * 1664525U + 1013904223U;
