@@ -1,0 +1,392 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/job.hpp"
+
+#include <leat/leat.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace leat {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A pipeline whose rows depend on record, epoch and chance: any slip shows in the pixels.
+pipeline noisy(std::uint64_t records, std::uint64_t rows, batch_options batching = {}, shuffle_options shuffle = {}) {
+  return count(records, 8)
+    .shuffle(shuffle)
+    .map("noise@1",
+         [](sample& s, context& c) {
+           auto noise = s.make<float>("noise", {4});
+           for (auto& x : noise)
+             x = static_cast<float>(c.rng().uniform());
+         })
+    .map("text@1",
+         [](sample& s, context& c) { s.set("text", std::string(c.rng().below(20), 'x') + s.id()); })
+    .batch(rows, batching);
+}
+
+loader_options quick(std::size_t workers, std::uint64_t epochs = 1) {
+  return {.workers = workers, .epochs = epochs, .hash_pixels = true};
+}
+
+TEST_CASE("loader: batches are the same for any worker count, world size and policy") {
+  const auto data = noisy(1000, 240, {.lanes = 24, .end = epoch_end::mask}, {.seed = 5});
+  const auto reference = run_job(data, quick(0, 2), 1);
+  REQUIRE(reference.size() == 10);
+  for (std::uint64_t world : {1, 2, 3, 4, 8})
+    for (std::size_t workers : {0, 1, 2, 3, 8, 64})
+      for (auto policy : {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+        auto options = quick(workers, 2);
+        options.dispatch = policy;
+        CAPTURE(world, workers, static_cast<int>(policy));
+        REQUIRE(run_job(data, options, world) == reference);
+        if (workers == 0)
+          break;
+      }
+}
+
+TEST_CASE("loader: every position appears once, in order, with the record that the order says") {
+  const auto data = noisy(1003, 60, {.lanes = 12});
+  const auto steps = run_job(data, quick(3, 3), 2);
+  REQUIRE(steps.size() == 3 * (1003 / 60));
+  std::uint64_t position = 0;
+  std::set<std::string> ids;
+  for (const auto& step : steps) {
+    if (step.step == 0) {
+      position = 0;
+      ids.clear();
+    }
+    for (const auto& row : step.rows) {
+      REQUIRE(row.position == position++);
+      REQUIRE(ids.insert(row.id).second);
+    }
+  }
+}
+
+TEST_CASE("loader: workers may come and go in mid-epoch") {
+  const auto data = noisy(2000, 50);
+  const auto reference = run_job(data, quick(0, 2), 1);
+  for (auto policy : {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+    auto options = quick(2, 2);
+    options.dispatch = policy;
+    loader x{data, options};
+    std::vector<job_step> steps;
+    const std::size_t sizes[] = {5, 1, 9, 2, 3};
+    while (auto batch = x.next()) {
+      append(steps, *batch);
+      if (steps.size() % 7 == 3)
+        x.resize_workers(sizes[steps.size() / 7 % 5]);
+    }
+    REQUIRE(steps == reference);
+  }
+}
+
+TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again") {
+  const auto data = noisy(600, 60);
+  const auto reference = run_job(data, quick(0, 2), 1);
+  for (auto policy : {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane})
+    for (std::uint64_t at : {0, 1, 59, 60, 301, 599})
+      for (std::size_t workers : {1, 2, 3}) {
+        auto options = quick(workers, 2);
+        options.dispatch = policy;
+        options.fault.dying_worker = workers - 1;
+        options.fault.die_at = at;
+        CAPTURE(at, workers, static_cast<int>(policy));
+        loader x{data, options};
+        std::vector<job_step> steps;
+        while (auto batch = x.next())
+          append(steps, *batch);
+        REQUIRE(steps == reference);
+        if (policy != dispatch_policy::on_demand || workers == 1)
+          REQUIRE(x.stats().workers_replaced == 1);
+      }
+}
+
+TEST_CASE("loader: restored at every step it gives the same state and the same later batches") {
+  const auto data = noisy(300, 24, {.lanes = 24, .end = epoch_end::mask});
+  const auto reference = run_job(data, quick(0, 2), 1);
+  loader whole{data, quick(2, 2)};
+  std::vector<std::string> states{whole.snapshot()};
+  while (auto batch = whole.next())
+    states.push_back(batch->snapshot());
+  REQUIRE(states.size() == reference.size() + 1);
+  for (std::size_t at = 0; at < states.size(); ++at) {
+    CAPTURE(at);
+    loader x{data, quick(at % 4, 2)};
+    auto point = x.restore({states[at]});
+    REQUIRE(point.global_step == at);
+    REQUIRE(x.snapshot() == states[at]); // without a step in between
+    std::vector<job_step> rest;
+    std::size_t seen = at;
+    while (auto batch = x.next()) {
+      append(rest, *batch);
+      REQUIRE(batch->snapshot() == states[++seen]);
+    }
+    REQUIRE(rest == std::vector<job_step>(reference.begin() + static_cast<std::ptrdiff_t>(at), reference.end()));
+    REQUIRE_FALSE(x.next());
+  }
+}
+
+TEST_CASE("loader: parts of one world restore any other, sums included") {
+  const auto data = noisy(480, 48, {.lanes = 24});
+  const auto reference = run_job(data, quick(0, 2), 1);
+  hash128 total;
+  std::vector<std::string> parts;
+  std::size_t done = 0;
+  for (std::uint64_t world : {8, 6, 3, 8, 5, 1}) {
+    std::vector<loader> ranks;
+    for (std::uint64_t rank = 0; rank < world; ++rank) {
+      auto options = quick(rank % 3, 2);
+      options.rank = rank;
+      options.world_size = world;
+      ranks.emplace_back(data, options);
+      if (!parts.empty()) {
+        auto point = ranks.back().restore(parts);
+        REQUIRE(point.global_step == done);
+        if (rank == 0)
+          REQUIRE(point.digest == total);
+      }
+    }
+    parts.clear();
+    for (int i = 0; i < 3; ++i) {
+      std::vector<job_step> steps;
+      parts.clear();
+      for (auto& x : ranks) {
+        auto batch = x.next();
+        REQUIRE(batch);
+        append(steps, *batch);
+        total += batch->digest();
+        parts.push_back(batch->snapshot());
+      }
+      REQUIRE(steps.size() == 1);
+      REQUIRE(steps[0] == reference[done++]);
+    }
+    std::reverse(parts.begin(), parts.end());
+  }
+}
+
+TEST_CASE("loader: a restore of other data, seed or batch is refused with a list") {
+  auto state = [](const pipeline& x) { return loader{x, quick(0)}.snapshot(); };
+  const auto taken = state(noisy(300, 24));
+  auto differs = [&](const pipeline& x, const std::vector<std::string>& allow = {}) {
+    try {
+      loader{x, quick(0)}.restore({taken}, {.allow = allow});
+      return std::string{};
+    } catch (const error& e) {
+      REQUIRE(e.code() == errc::mismatch);
+      return std::string{e.what()};
+    }
+  };
+  CHECK(differs(noisy(300, 24)).empty());
+  CHECK(differs(noisy(301, 24)).find("records") != std::string::npos);
+  CHECK(differs(noisy(300, 24, {}, {.seed = 1})).find("seed") != std::string::npos);
+  CHECK(differs(noisy(300, 24, {}, {.kind = shuffle_kind::none})).find("shuffle") != std::string::npos);
+  CHECK(differs(noisy(300, 25)).find("rows") != std::string::npos);
+  CHECK(differs(noisy(300, 24, {.lanes = 12})).find("lanes") != std::string::npos);
+  CHECK(differs(noisy(300, 24, {.lanes = 12}), {"lanes"}).empty());
+  auto other_map = count(300, 8).shuffle().map("other@1", [](sample&, context&) {}).batch(24);
+  CHECK(differs(other_map).find("maps") != std::string::npos);
+  CHECK(differs(other_map, {"maps"}).empty());
+  CHECK_FALSE(differs(noisy(301, 24), {"records"}).empty());
+}
+
+TEST_CASE("loader: tensors, ragged fields and wrong requests") {
+  loader x{noisy(10, 4, {.end = epoch_end::mask}, {.kind = shuffle_kind::none}), quick(2)};
+  auto batch = x.next();
+  auto value = batch->view<std::uint8_t, 2>("value");
+  REQUIRE(value.extents() == std::array<std::size_t, 2>{4, 8});
+  CHECK(value(3, 0) == 3);
+  CHECK(batch->view<float, 2>("noise").extent(1) == 4);
+  auto text = batch->ragged("text");
+  REQUIRE(text.size() == 4);
+  CHECK(text.text(2).substr(text[2].size() - 7) == "count/2");
+  CHECK_THROWS_AS((batch->view<float, 2>("value")), error);
+  CHECK_THROWS_AS((batch->view<std::uint8_t, 3>("value")), error);
+  CHECK_THROWS_AS((batch->view<std::uint8_t, 2>("values")), error);
+  CHECK_THROWS_AS((batch->view<std::uint8_t, 2>("text")), error);
+  CHECK_THROWS_AS(batch->ragged("value"), error);
+  batch = x.next();
+  batch = x.next();
+  REQUIRE(batch->end_of_epoch());
+  CHECK(batch->valid_rows() == 2);
+  CHECK(std::vector<std::uint8_t>(batch->valid().begin(), batch->valid().end())
+        == std::vector<std::uint8_t>{1, 1, 0, 0});
+  CHECK(batch->view<std::uint8_t, 2>("value")(2, 0) == 0);
+  CHECK(batch->ragged("text")[3].empty());
+  CHECK(batch->positions() == std::vector<std::uint64_t>{8, 9});
+}
+
+TEST_CASE("loader: holding all leases is an error, not a hang") {
+  for (std::size_t workers : {0, 2}) {
+    auto options = quick(workers);
+    options.leases = 3;
+    loader x{noisy(100, 10), options};
+    std::vector<lease> held;
+    for (int i = 0; i < 3; ++i)
+      held.push_back(x.next());
+    try {
+      (void)x.next();
+      FAIL("no error");
+    } catch (const error& e) {
+      CHECK(e.code() == errc::leases_exhausted);
+    }
+    held.erase(held.begin());
+    CHECK(x.next()->step() == 3);
+  }
+}
+
+TEST_CASE("loader: bad samples follow the policy, and next() repeats its error") {
+  const auto data = count(100, 8)
+                      .shuffle()
+                      .map("picky@1",
+                           [](sample& s, context&) {
+                             if (s.id().back() == '7')
+                               throw std::runtime_error("no sevens");
+                           })
+                      .batch(20);
+  auto options = quick(2);
+  {
+    loader x{data, options};
+    std::string first;
+    for (int i = 0; i < 3; ++i) {
+      try {
+        (void)x.next();
+        FAIL("no error");
+      } catch (const error& e) {
+        CHECK(e.code() == errc::bad_sample);
+        CHECK(e.details().stage == "picky@1");
+        CHECK(std::string{e.what()}.find("no sevens") != std::string::npos);
+        if (first.empty())
+          first = e.what();
+        CHECK(first == e.what());
+      }
+    }
+  }
+  for (auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute}) {
+    options.bad_samples = policy;
+    const auto reference = run_job(data, [&] { auto o = options; o.workers = 0; return o; }(), 1);
+    CHECK(run_job(data, options, 1) == reference);
+    CHECK(run_job(data, options, 3) == reference);
+    loader x{data, options};
+    std::size_t bad = 0;
+    std::size_t valid = 0;
+    while (auto batch = x.next()) {
+      bad += batch->bad().size();
+      valid += batch->valid_rows();
+      for (const auto& row : batch->bad()) {
+        CHECK(row.id.back() == '7');
+        CHECK(row.why == cause::function_error);
+        CHECK(row.substitute.has_value() == (policy == bad_sample_policy::substitute));
+      }
+      for (const auto& id : batch->ids())
+        CHECK(id.back() != '7');
+    }
+    CHECK(bad == 10);
+    CHECK(valid == (policy == bad_sample_policy::mask ? 90 : 100));
+    CHECK(x.stats().bad[static_cast<std::size_t>(cause::function_error)] == 10);
+  }
+}
+
+TEST_CASE("loader: may be destroyed at any moment, also with leases out") {
+  for (int consumed = 0; consumed < 6; ++consumed) {
+    auto options = quick(3);
+    options.leases = 6;
+    std::vector<lease> held;
+    {
+      loader x{noisy(200, 10), options};
+      for (int i = 0; i < consumed; ++i)
+        held.push_back(x.next());
+    }
+    for (int i = 0; i < consumed; ++i)
+      CHECK(held[static_cast<std::size_t>(i)]->view<std::uint8_t, 2>("value").extent(0) == 10);
+    if (!held.empty())
+      CHECK_FALSE(held[0]->snapshot().empty());
+  }
+}
+
+TEST_CASE("loader: a function that does not return is named") {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool released = false;
+  const auto data = count(100, 8)
+                      .map("sleepy@1",
+                           [&](sample& s, context&) {
+                             if (s.id() == "count/5") {
+                               std::unique_lock lock{mutex};
+                               changed.wait(lock, [&] { return released; });
+                             }
+                           })
+                      .batch(10);
+  // The layout is learnt from record 0, which does not block.
+  auto options = quick(2);
+  options.stuck_after = 100ms;
+  loader x{data, options};
+  try {
+    (void)x.next();
+    FAIL("no error");
+  } catch (const error& e) {
+    CHECK(e.code() == errc::stuck);
+    CHECK(e.details().stage == "sleepy@1");
+    CHECK(e.details().sample == "count/5");
+  }
+  {
+    std::lock_guard lock{mutex};
+    released = true;
+  }
+  changed.notify_all();
+}
+
+TEST_CASE("loader: cancelled() lets a long function end when its loader is destroyed") {
+  std::atomic<bool> entered{false};
+  {
+    const auto data = count(100, 8)
+                        .map("long@1",
+                             [&](sample& s, context& c) {
+                               if (s.id() == "count/0")
+                                 return;
+                               entered = true;
+                               while (!c.cancelled())
+                                 std::this_thread::yield();
+                             })
+                        .batch(2);
+    auto options = quick(1);
+    options.stuck_after = 50ms;
+    loader x{data, options};
+    CHECK_THROWS_AS(x.next(), error);
+  }
+  CHECK(entered);
+}
+
+TEST_CASE("loader: several loaders share a process, each with its own order") {
+  const auto train = noisy(500, 50);
+  const auto check = noisy(120, 40, {.end = epoch_end::mask}, {.kind = shuffle_kind::none});
+  const auto train_reference = run_job(train, quick(0, 2), 1);
+  const auto check_reference = run_job(check, quick(0), 1);
+  loader x{train, quick(2, 2)};
+  std::vector<job_step> steps;
+  while (auto batch = x.next()) {
+    append(steps, *batch);
+    if (batch->end_of_epoch())
+      REQUIRE(run_job(check, quick(2), 1) == check_reference);
+  }
+  REQUIRE(steps == train_reference);
+}
+
+TEST_CASE("loader: options out of range are refused") {
+  const auto data = noisy(100, 10);
+  CHECK_THROWS_AS(loader(data, {.rank = 2, .world_size = 2}), error);
+  CHECK_THROWS_AS(loader(data, {.world_size = 0}), error);
+  CHECK_THROWS_AS(loader(data, {.leases = 0}), error);
+  CHECK_THROWS_AS(loader(noisy(9, 10), {}), error);
+  CHECK_THROWS_AS(loader(count(100, 8), {}), error);
+  loader x{data, quick(0)};
+  CHECK_THROWS_AS(x.resize_workers(2), error);
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <leat/leat.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// One row as the trainer got it.
+struct job_row {
+  std::uint64_t position;
+  std::string id;
+  hash128 pixels;
+
+  friend bool operator==(const job_row&, const job_row&) = default;
+};
+
+/// One global batch, put together from all ranks.
+struct job_step {
+  std::uint64_t epoch;
+  std::uint64_t step;
+  std::vector<job_row> rows;
+  hash128 digest;
+
+  friend bool operator==(const job_step&, const job_step&) = default;
+};
+
+/// Adds one rank's part; parts of one global batch must follow each other.
+inline void append(std::vector<job_step>& steps, const batch& part) {
+  if (steps.empty() || steps.back().epoch != part.epoch() || steps.back().step != part.step())
+    steps.push_back({part.epoch(), part.step(), {}, {}});
+  auto& rows = steps.back().rows;
+  const auto positions = part.positions();
+  const auto ids = part.ids();
+  const auto pixels = part.pixels();
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    rows.push_back({positions[i], ids[i], pixels[i]});
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
+  steps.back().digest += part.digest();
+}
+
+/// Runs a whole job, all ranks in lock step, and returns its global batches.
+inline std::vector<job_step> run_job(const pipeline& data, loader_options options, std::uint64_t world_size) {
+  std::vector<loader> ranks;
+  options.world_size = world_size;
+  for (options.rank = 0; options.rank < world_size; ++options.rank)
+    ranks.emplace_back(data, options);
+  std::vector<job_step> steps;
+  for (;;) {
+    std::size_t ended = 0;
+    for (auto& x : ranks) {
+      auto batch = x.next();
+      if (batch)
+        append(steps, *batch);
+      else
+        ++ended;
+    }
+    if (ended == ranks.size())
+      return steps;
+    if (ended > 0)
+      throw std::logic_error("ranks end at different steps");
+  }
+}
+
+} // namespace leat
