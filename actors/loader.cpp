@@ -34,7 +34,7 @@ std::optional<resume_point> loader::restore(const std::string& directory,
   return core_->restore(directory, options);
 }
 
-resume_point loader::restore(const std::vector<std::string>& parts,
+resume_point loader::restore_parts(const std::vector<std::string>& parts,
                              const restore_options& options) {
   std::vector<leat::snapshot> decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)

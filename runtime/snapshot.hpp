@@ -78,6 +78,10 @@ std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now
 void check(const snapshot& taken, const pipeline_facts& now,
            const std::vector<std::string>& allowed);
 
+/// The step that a restore begins at: the snapshot's, or where an allowed other batch size stands at the
+/// same row.
+std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
+
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
 /// not belong together, twice the same rank, or none. `require_all`: also for missing ranks, naming
 /// them; otherwise missing ones make the sums partial. The result's rank and world size mean

@@ -123,7 +123,8 @@ public:
 
   /// The same from the bytes of batch::snapshot(). All parts of one step, in any order; or any one
   /// of them, which restores the order and leaves digest and counts partial.
-  resume_point restore(const std::vector<std::string>& parts, const restore_options& options = {});
+  resume_point restore_parts(const std::vector<std::string>& parts,
+                             const restore_options& options = {});
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of

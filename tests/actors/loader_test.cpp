@@ -16,18 +16,21 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A pipeline whose rows depend on record, epoch and chance: any slip shows in the pixels.
-pipeline noisy(std::uint64_t records, std::uint64_t rows, batch_options batching = {}, shuffle_options shuffle = {}) {
+pipeline noisy(std::uint64_t records, std::uint64_t rows, batch_options batching = {},
+               shuffle_options shuffle = {}) {
   return count(records, 8)
-    .shuffle(shuffle)
-    .map("noise@1",
-         [](sample& s, context& c) {
-           auto noise = s.make<float>("noise", {4});
-           for (auto& x : noise)
-             x = static_cast<float>(c.rng().uniform());
-         })
-    .map("text@1",
-         [](sample& s, context& c) { s.set("text", std::string(c.rng().below(20), 'x') + s.id()); })
-    .batch(rows, batching);
+      .shuffle(shuffle)
+      .map("noise@1",
+           [](sample& s, context& c) {
+             auto noise = s.make<float>("noise", {4});
+             for (auto& x : noise)
+               x = static_cast<float>(c.rng().uniform());
+           })
+      .map("text@1",
+           [](sample& s, context& c) {
+             s.set("text", std::string(c.rng().below(20), 'x') + s.id());
+           })
+      .batch(rows, batching);
 }
 
 loader_options quick(std::size_t workers, std::uint64_t epochs = 1) {
@@ -40,7 +43,8 @@ TEST_CASE("loader: batches are the same for any worker count, world size and pol
   REQUIRE(reference.size() == 10);
   for (std::uint64_t world : {1, 2, 3, 4, 8})
     for (std::size_t workers : {0, 1, 2, 3, 8, 64})
-      for (auto policy : {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+      for (auto policy :
+           {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
         auto options = quick(workers, 2);
         options.dispatch = policy;
         CAPTURE(world, workers, static_cast<int>(policy));
@@ -71,7 +75,8 @@ TEST_CASE("loader: every position appears once, in order, with the record that t
 TEST_CASE("loader: workers may come and go in mid-epoch") {
   const auto data = noisy(2000, 50);
   const auto reference = run_job(data, quick(0, 2), 1);
-  for (auto policy : {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+  for (auto policy :
+       {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane}) {
     auto options = quick(2, 2);
     options.dispatch = policy;
     loader x{data, options};
@@ -89,7 +94,8 @@ TEST_CASE("loader: workers may come and go in mid-epoch") {
 TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again") {
   const auto data = noisy(600, 60);
   const auto reference = run_job(data, quick(0, 2), 1);
-  for (auto policy : {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane})
+  for (auto policy :
+       {dispatch_policy::on_demand, dispatch_policy::round_robin, dispatch_policy::by_lane})
     for (std::uint64_t at : {0, 1, 59, 60, 301, 599})
       for (std::size_t workers : {1, 2, 3}) {
         auto options = quick(workers, 2);
@@ -118,7 +124,7 @@ TEST_CASE("loader: restored at every step it gives the same state and the same l
   for (std::size_t at = 0; at < states.size(); ++at) {
     CAPTURE(at);
     loader x{data, quick(at % 4, 2)};
-    auto point = x.restore({states[at]});
+    auto point = x.restore_parts({states[at]});
     REQUIRE(point.global_step == at);
     REQUIRE(x.snapshot() == states[at]); // without a step in between
     std::vector<job_step> rest;
@@ -127,7 +133,9 @@ TEST_CASE("loader: restored at every step it gives the same state and the same l
       append(rest, *batch);
       REQUIRE(batch->snapshot() == states[++seen]);
     }
-    REQUIRE(rest == std::vector<job_step>(reference.begin() + static_cast<std::ptrdiff_t>(at), reference.end()));
+    REQUIRE(rest
+            == std::vector<job_step>(reference.begin() + static_cast<std::ptrdiff_t>(at),
+                                     reference.end()));
     REQUIRE_FALSE(x.next());
   }
 }
@@ -146,7 +154,7 @@ TEST_CASE("loader: parts of one world restore any other, sums included") {
       options.world_size = world;
       ranks.emplace_back(data, options);
       if (!parts.empty()) {
-        auto point = ranks.back().restore(parts);
+        auto point = ranks.back().restore_parts(parts);
         REQUIRE(point.global_step == done);
         if (rank == 0)
           REQUIRE(point.digest == total);
@@ -175,7 +183,7 @@ TEST_CASE("loader: a restore of other data, seed or batch is refused with a list
   const auto taken = state(noisy(300, 24));
   auto differs = [&](const pipeline& x, const std::vector<std::string>& allow = {}) {
     try {
-      loader{x, quick(0)}.restore({taken}, {.allow = allow});
+      loader{x, quick(0)}.restore_parts({taken}, {.allow = allow});
       return std::string{};
     } catch (const error& e) {
       REQUIRE(e.code() == errc::mismatch);
@@ -185,7 +193,8 @@ TEST_CASE("loader: a restore of other data, seed or batch is refused with a list
   CHECK(differs(noisy(300, 24)).empty());
   CHECK(differs(noisy(301, 24)).find("records") != std::string::npos);
   CHECK(differs(noisy(300, 24, {}, {.seed = 1})).find("seed") != std::string::npos);
-  CHECK(differs(noisy(300, 24, {}, {.kind = shuffle_kind::none})).find("shuffle") != std::string::npos);
+  CHECK(differs(noisy(300, 24, {}, {.kind = shuffle_kind::none})).find("shuffle")
+        != std::string::npos);
   CHECK(differs(noisy(300, 25)).find("rows") != std::string::npos);
   CHECK(differs(noisy(300, 24, {.lanes = 12})).find("lanes") != std::string::npos);
   CHECK(differs(noisy(300, 24, {.lanes = 12}), {"lanes"}).empty());
@@ -242,13 +251,13 @@ TEST_CASE("loader: holding all leases is an error, not a hang") {
 
 TEST_CASE("loader: bad samples follow the policy, and next() repeats its error") {
   const auto data = count(100, 8)
-                      .shuffle()
-                      .map("picky@1",
-                           [](sample& s, context&) {
-                             if (s.id().back() == '7')
-                               throw std::runtime_error("no sevens");
-                           })
-                      .batch(20);
+                        .shuffle()
+                        .map("picky@1",
+                             [](sample& s, context&) {
+                               if (s.id().back() == '7')
+                                 throw std::runtime_error("no sevens");
+                             })
+                        .batch(20);
   auto options = quick(2);
   {
     loader x{data, options};
@@ -269,7 +278,14 @@ TEST_CASE("loader: bad samples follow the policy, and next() repeats its error")
   }
   for (auto policy : {bad_sample_policy::mask, bad_sample_policy::substitute}) {
     options.bad_samples = policy;
-    const auto reference = run_job(data, [&] { auto o = options; o.workers = 0; return o; }(), 1);
+    const auto reference = run_job(
+        data,
+        [&] {
+          auto o = options;
+          o.workers = 0;
+          return o;
+        }(),
+        1);
     CHECK(run_job(data, options, 1) == reference);
     CHECK(run_job(data, options, 3) == reference);
     loader x{data, options};
@@ -314,14 +330,14 @@ TEST_CASE("loader: a function that does not return is named") {
   std::condition_variable changed;
   bool released = false;
   const auto data = count(100, 8)
-                      .map("sleepy@1",
-                           [&](sample& s, context&) {
-                             if (s.id() == "count/5") {
-                               std::unique_lock lock{mutex};
-                               changed.wait(lock, [&] { return released; });
-                             }
-                           })
-                      .batch(10);
+                        .map("sleepy@1",
+                             [&](sample& s, context&) {
+                               if (s.id() == "count/5") {
+                                 std::unique_lock lock{mutex};
+                                 changed.wait(lock, [&] { return released; });
+                               }
+                             })
+                        .batch(10);
   // The layout is learnt from record 0, which does not block.
   auto options = quick(2);
   options.stuck_after = 100ms;
@@ -345,15 +361,15 @@ TEST_CASE("loader: cancelled() lets a long function end when its loader is destr
   std::atomic<bool> entered{false};
   {
     const auto data = count(100, 8)
-                        .map("long@1",
-                             [&](sample& s, context& c) {
-                               if (s.id() == "count/0")
-                                 return;
-                               entered = true;
-                               while (!c.cancelled())
-                                 std::this_thread::yield();
-                             })
-                        .batch(2);
+                          .map("long@1",
+                               [&](sample& s, context& c) {
+                                 if (s.id() == "count/0")
+                                   return;
+                                 entered = true;
+                                 while (!c.cancelled())
+                                   std::this_thread::yield();
+                               })
+                          .batch(2);
     auto options = quick(1);
     options.stuck_after = 50ms;
     loader x{data, options};

@@ -38,12 +38,14 @@ inline void append(std::vector<job_step>& steps, const batch& part) {
   const auto pixels = part.pixels();
   for (std::size_t i = 0; i < positions.size(); ++i)
     rows.push_back({positions[i], ids[i], pixels[i]});
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.position < b.position; });
   steps.back().digest += part.digest();
 }
 
 /// Runs a whole job, all ranks in lock step, and returns its global batches.
-inline std::vector<job_step> run_job(const pipeline& data, loader_options options, std::uint64_t world_size) {
+inline std::vector<job_step> run_job(const pipeline& data, loader_options options,
+                                     std::uint64_t world_size) {
   std::vector<loader> ranks;
   options.world_size = world_size;
   for (options.rank = 0; options.rank < world_size; ++options.rank)
