@@ -1,0 +1,100 @@
+// Measures the loader itself: trivial and large samples, time to the first batch, restore, snapshot
+// size, resident memory. Medians and extremes of repeated runs; nothing is asserted.
+// Run: build/bin/leat-loader-bench [ROUNDS]
+// The decode path against a bare loop: build/bin/leat bench DATA.
+
+#include "tests/bench/measure.hpp"
+
+#include <leat/leat.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace leat;
+using bench::report;
+using bench::spread_of;
+using bench::stopwatch;
+
+/// Samples per second of one epoch.
+double rate(std::uint64_t records, std::size_t bytes, loader_options options,
+            std::uint64_t batch_rows) {
+  const auto data = count(records, bytes).shuffle().batch(batch_rows);
+  stopwatch watch;
+  loader x{data, options};
+  std::uint64_t samples = 0;
+  while (auto batch = x.next())
+    samples += batch->valid_rows();
+  return static_cast<double>(samples) / watch.seconds();
+}
+
+void samples_per_second(int rounds) {
+  struct row {
+    const char* name;
+    std::uint64_t records;
+    std::size_t bytes;
+    std::size_t workers;
+  };
+  for (const auto& x : {row{"8-byte samples, batch 256, 2 workers", 4'000'000, 8, 2},
+                        row{"8-byte samples, batch 256, caller's thread", 4'000'000, 8, 0},
+                        row{"150,528-byte samples, batch 256, 2 workers", 100'000, 150'528, 2}}) {
+    std::vector<double> rates;
+    for (int i = 0; i < rounds; ++i)
+      rates.push_back(rate(x.records, x.bytes, {.workers = x.workers}, 256));
+    report(x.name, spread_of(rates), "samples/s");
+  }
+}
+
+void first_batch_and_restore(int rounds) {
+  const auto data = count(1'000'000'000).shuffle().batch(256);
+  std::vector<double> first;
+  std::vector<double> restored;
+  std::vector<double> bytes;
+  loader_options options{.workers = 2, .epochs = 2};
+  for (int i = 0; i < rounds; ++i) {
+    stopwatch watch;
+    loader x{data, options};
+    auto batch = x.next();
+    first.push_back(watch.seconds() * 1e3);
+    bytes.push_back(static_cast<double>(batch->snapshot().size()));
+  }
+  // Any position costs the same; a snapshot of a late one is made by a loader without workers.
+  loader seeker{data, {.workers = 0, .epochs = 2}};
+  std::string state;
+  for (int i = 0; i < 1000; ++i)
+    state = seeker.next()->snapshot();
+  for (int i = 0; i < rounds; ++i) {
+    stopwatch watch;
+    loader x{data, options};
+    x.restore_parts({state});
+    auto batch = x.next();
+    restored.push_back(watch.seconds() * 1e3);
+  }
+  report("first batch of 1,000,000,000 samples", spread_of(first), "ms");
+  report("restore to first batch, same data", spread_of(restored), "ms");
+  report("snapshot", spread_of(bytes), "bytes");
+}
+
+void resident_memory() {
+  const double before = bench::resident_mb();
+  const auto data = count(200'000, 4096).shuffle().batch(256);
+  loader x{data, {.workers = 8, .epochs = 10, .prefetch = 2}};
+  std::vector<double> at_end_of_epoch;
+  while (auto batch = x.next())
+    if (batch->end_of_epoch())
+      at_end_of_epoch.push_back(bench::resident_mb());
+  std::printf("%-58s %12.1f  after epoch 1, %.1f after epoch 10 (%.1f before) MB\n",
+              "resident memory, 8 workers, 4 slots of 1 MB", at_end_of_epoch.front(),
+              at_end_of_epoch.back(), before);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 7;
+  samples_per_second(rounds);
+  first_batch_and_restore(rounds);
+  resident_memory();
+}
