@@ -1,0 +1,70 @@
+#include "runtime/snapshot_store.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+namespace leat {
+namespace {
+
+/// Saves step after step and tells each finished one through the pipe. Never returns.
+[[noreturn]] void save_forever(const std::filesystem::path& directory, int pipe,
+                               std::uint64_t first) {
+  snapshot_store store{directory};
+  for (std::uint64_t step = first;; ++step) {
+    snapshot part;
+    part.step = step;
+    part.global_step = step;
+    part.sums.samples = step;
+    store.save(part, 2);
+    if (::write(pipe, &step, sizeof step) != sizeof step)
+      ::_exit(1);
+  }
+}
+
+TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one") {
+  const auto seed = Catch::rngSeed();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  temporary_directory at;
+  std::uint64_t finished = 0;
+  for (int i = 0; i < 30; ++i) {
+    int pipe[2];
+    REQUIRE(::pipe(pipe) == 0);
+    const auto pid = ::fork();
+    if (pid == 0)
+      save_forever(at.path(), pipe[1], finished + 1);
+    ::close(pipe[1]);
+    std::this_thread::sleep_for(std::chrono::microseconds{2000 + random() % 20000});
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (std::uint64_t step; ::read(pipe[0], &step, sizeof step) == sizeof step;)
+      finished = step;
+    ::close(pipe[0]);
+    auto found = snapshot_store{at.path()}.newest();
+    if (finished == 0)
+      continue; // died before the first
+    REQUIRE(found);
+    // The one in progress may have made it, too.
+    REQUIRE(found->parts.size() == 1);
+    REQUIRE((found->parts[0].step == finished || found->parts[0].step == finished + 1));
+    REQUIRE(found->parts[0].sums.samples == found->parts[0].step);
+    finished = found->parts[0].step;
+  }
+  REQUIRE(finished > 0);
+  // Leftovers of the dead are gone after the next save.
+  snapshot part;
+  part.step = finished + 1;
+  snapshot_store{at.path()}.save(part, 2);
+  for (const auto& entry : std::filesystem::directory_iterator{at.path()})
+    REQUIRE(entry.path().extension() != ".tmp");
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat {
+
+/// Another program, started with its output in a file. Killed with its owner.
+class child_process {
+public:
+  child_process(const std::vector<std::string>& command, const std::string& output) {
+    std::vector<char*> arguments;
+    for (const auto& x : command)
+      arguments.push_back(const_cast<char*>(x.c_str()));
+    arguments.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ < 0)
+      throw std::runtime_error("fork failed");
+    if (pid_ == 0) {
+      const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      ::dup2(file, STDOUT_FILENO);
+      ::execv(arguments[0], arguments.data());
+      ::_exit(127);
+    }
+  }
+  child_process(child_process&& other) noexcept : pid_(other.pid_) { other.pid_ = -1; }
+  child_process(const child_process&) = delete;
+  child_process& operator=(const child_process&) = delete;
+  ~child_process() { kill(); }
+
+  /// Sends SIGKILL and waits for the end.
+  void kill() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      wait();
+    }
+  }
+
+  /// Waits for the end: its exit code, or -1 after a signal.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+private:
+  pid_t pid_ = -1;
+};
+
+struct finished_process {
+  int code;
+  std::string output;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// Runs a program to its end. `scratch`: a file for its output.
+inline finished_process run_process(const std::vector<std::string>& command,
+                                    const std::string& scratch) {
+  const int code = child_process{command, scratch}.wait();
+  return {code, read_file(scratch)};
+}
+
+} // namespace leat
