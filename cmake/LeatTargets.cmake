@@ -20,6 +20,20 @@ if(LEAT_SANITIZE)
   add_link_options(-fsanitize=${LEAT_SANITIZE})
 endif()
 
+if(LEAT_FUZZ)
+  set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+  add_compile_options(${fuzz_flags})
+  add_link_options(${fuzz_flags})
+endif()
+
+include(CheckLanguage)
+check_language(CUDA) # nothing needs it yet
+if(CMAKE_CUDA_COMPILER)
+  message(STATUS "CUDA toolkit: ${CMAKE_CUDA_COMPILER}")
+else()
+  message(STATUS "CUDA toolkit: none, building for the host alone")
+endif()
+
 add_library(leat_warnings INTERFACE)
 target_compile_options(leat_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow=local
@@ -45,8 +59,11 @@ function(leat_library folder)
   set_property(GLOBAL APPEND PROPERTY LEAT_PUBLIC_HEADERS ${public_headers})
 endfunction()
 
+add_custom_target(thread_tests COMMENT "Tests with the label threads")
+add_custom_target(fuzz_targets COMMENT "All libFuzzer targets")
+
 # leat_test(<folder>/<unit>_test.cpp... [LINKS <target>...] [TIMEOUT <seconds>] [LABELS <label>...])
-#   One executable per tested unit, named <folder>_<unit>; ctest lists each test case as "<folder>/<sentence>".
+#   One executable per tested unit, named test_<folder>_<unit>_test; ctest lists each test case as "<folder>/<sentence>".
 function(leat_test source)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LINKS;LABELS;DEFINITIONS")
   if(NOT arg_TIMEOUT)
@@ -58,6 +75,26 @@ function(leat_test source)
   add_executable(${target} ${source})
   target_link_libraries(${target} PRIVATE leat_test_support ${arg_LINKS} leat_warnings)
   target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
+  list(JOIN arg_LABELS "," labels) # Catch's script would tear a list apart; ctest -L searches in the text
   catch_discover_tests(${target} TEST_PREFIX "${folder}/" DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${folder};${arg_LABELS}" SKIP_RETURN_CODE 4)
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${folder},${labels}" SKIP_RETURN_CODE 4)
+  if("threads" IN_LIST arg_LABELS)
+    add_dependencies(thread_tests ${target})
+  endif()
+endfunction()
+
+# leat_fuzz(fuzz/<unit>_fuzz.cpp [LINKS <target>...])
+#   One libFuzzer program bin/fuzz_<unit>, where LEAT_FUZZ is on.
+function(leat_fuzz source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  if(NOT LEAT_FUZZ)
+    return()
+  endif()
+  cmake_path(GET source STEM unit)
+  string(REGEX REPLACE "_fuzz$" "" unit "${unit}")
+  add_executable(fuzz_${unit} ${source})
+  target_include_directories(fuzz_${unit} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(fuzz_${unit} PRIVATE ${arg_LINKS} leat_warnings)
+  target_link_options(fuzz_${unit} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzz_targets fuzz_${unit})
 endfunction()

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs the Debian or Ubuntu packages that leat is built from, where they are missing.
+# With the argument "ci" also those that .ci/run needs. Needs no network when all are there.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build
+  libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libxxhash-dev
+  libcli11-dev nlohmann-json3-dev libeigen3-dev catch2
+)
+
+is_debian_12() {
+  (. /etc/os-release && [[ $ID == debian && ${VERSION_ID:-} == 12 ]])
+}
+
+if [[ ${1:-} == ci ]]; then
+  packages+=(git)
+  if is_debian_12; then
+    packages+=(clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev)
+  else
+    packages+=(clang libclang-rt-dev) # the release's own, for the fuzz targets; no format or tidy check
+  fi
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ $status == installed ]] || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "These packages are missing, and installing them takes root or sudo: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "Installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install --yes --no-install-recommends "${missing[@]}"
