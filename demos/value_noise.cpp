@@ -13,9 +13,11 @@ int mix(int a, int b, int weight) {
 }
 
 std::vector<int> smoothstep_table(int cell) {
-  std::vector<int> table;
-  for (int i = 0; i < cell; ++i)
-    table.push_back(256 * i * i / (cell * cell) * (3 * cell - 2 * i) / cell);
+  std::vector<int> table(static_cast<std::size_t>(cell));
+  for (int i = 0; int& weight : table) {
+    weight = 256 * i * i / (cell * cell) * (3 * cell - 2 * i) / cell;
+    ++i;
+  }
   return table;
 }
 
@@ -39,10 +41,10 @@ void value_noise::add_row(int y, std::span<int> row) const {
   int left = mix(above[0], below[0], down);
   for (int x = 0, column = 1; x < width; x += cell_, ++column) {
     const int right = mix(above[column], below[column], down);
-    const int cells_end = std::min(cell_, width - x);
-    for (int i = 0; i < cells_end; ++i)
-      row[static_cast<std::size_t>(x + i)] +=
-          mix(left, right, blend_[static_cast<std::size_t>(i)]) / 256;
+    int* to = row.data() + x;
+    const int cell_end = std::min(cell_, width - x);
+    for (int i = 0; i < cell_end; ++i)
+      to[i] += mix(left, right, blend_[static_cast<std::size_t>(i)]) / 256;
     left = right;
   }
 }
