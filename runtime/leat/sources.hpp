@@ -15,12 +15,14 @@ struct tar_options {
   /// Directory for the shards' indexes. Empty: beside each shard, or in the user's cache
   /// directory ($XDG_CACHE_HOME/leat or ~/.cache/leat) where that is not writable.
   std::string index_dir = {};
-  /// Uses the complete samples before a tear instead of refusing the shard.
+  /// Uses the complete samples before a tear instead of refusing the shard; each opening says so
+  /// with a notice.
   bool allow_torn = false;
 };
 
 /// Tar shards in webdataset layout: neighbouring members with one key are a sample, extensions
-/// are its field names in lower case, contents its bytes.
+/// are its field names in lower case, contents its bytes. A field name that comes again under one
+/// key begins another sample.
 /// Patterns are paths with braces ("train-{000000..000099}.tar", "{a,b}.tar") and globs (sorted
 /// bytewise). Files stand in the order given.
 /// On opening, throws `errc::not_found` (a pattern without a file), `errc::torn_file`.

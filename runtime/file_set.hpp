@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// All texts that a pattern with braces stands for, in order: "{08..10}" counts, keeping leading
+/// zeros, up or down; "{a,b}" lists; several and nested ones combine, the last varying fastest.
+/// Braces that are neither stay as they are, as in bash.
+/// Throws `errc::invalid_argument` above 10 million.
+std::vector<std::string> expand_braces(std::string_view pattern);
+
+/// Files of a source.
+struct file_set {
+  /// Absolute and free of "." and "..", in the order given.
+  std::vector<std::string> paths;
+  /// Relative name of each: its path below the longest directory common to all; of a single file
+  /// its basename. Unique, and the same on every machine.
+  std::vector<std::string> names;
+};
+
+/// The plain files that patterns stand for: braces, then in each result "*", "?" and "[...]", whose
+/// matches are sorted bytewise; indexes of tar shards ("*.leat-index") never match.
+/// Throws `errc::not_found`, which names the pattern without a file, and `errc::invalid_argument`
+/// for no pattern at all or a file that is named twice. `stage` is who asks.
+file_set find_files(const std::vector<std::string>& patterns, const std::string& stage);
+
+} // namespace leat

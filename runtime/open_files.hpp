@@ -1,0 +1,110 @@
+#pragma once
+
+#include <leat/error.hpp>
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// Throws `errc::not_found` (ENOENT, ENOTDIR) or `errc::io` with the system's words for `errno`.
+[[noreturn]] void throw_errno(std::string stage, std::string file, std::string needed);
+
+/// Owns a file descriptor.
+class file_descriptor {
+public:
+  file_descriptor() = default;
+  explicit file_descriptor(int fd) noexcept : fd_(fd) {}
+  /// Opens a file for reading. Throws as `throw_errno`.
+  static file_descriptor open(const std::string& path);
+  ~file_descriptor();
+  file_descriptor(file_descriptor&& x) noexcept : fd_(std::exchange(x.fd_, -1)) {}
+  file_descriptor& operator=(file_descriptor&& x) noexcept {
+    std::swap(fd_, x.fd_);
+    return *this;
+  }
+
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+  int fd_ = -1;
+};
+
+/// What tells one version of a file from another.
+struct file_stamp {
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+
+  friend bool operator==(const file_stamp&, const file_stamp&) = default;
+};
+
+/// Throws `errc::io`, also where the descriptor is no plain file.
+file_stamp stamp_of(const file_descriptor& file, const std::string& path);
+
+/// Same contract as ::pread; tests put a failing one in its place.
+using pread_function = ssize_t (*)(int, void*, std::size_t, off_t);
+
+/// Reads until `into` is full or the file ends; answers the number of bytes. An interrupted call
+/// is repeated, and a transient error (EIO, EAGAIN) up to 3 times; then throws `errc::io`.
+std::size_t read_at(const file_descriptor& file, const std::string& path, std::uint64_t offset,
+                    std::span<std::byte> into, pread_function pread = nullptr);
+
+/// The same, and throws `errc::torn_file` where the file ends too early.
+void read_fully(const file_descriptor& file, const std::string& path, std::uint64_t offset,
+                std::span<std::byte> into);
+
+/// Reads from many files through few shared descriptors: opened on first use, the least recently
+/// used one closed for the next. Any thread may read at any time; with more readers of different
+/// files than descriptors, readers wait for each other.
+class open_files {
+public:
+  /// `limit` is at least 1.
+  explicit open_files(std::vector<std::string> paths, std::size_t limit = 256);
+
+  /// Fills `into` with the bytes at `offset` of file number `file`.
+  /// Throws `errc::io`, `errc::not_found`, `errc::torn_file` (the file ends before).
+  void read(std::size_t file, std::uint64_t offset, std::span<std::byte> into);
+
+  const std::string& path(std::size_t file) const { return paths_[file]; }
+  /// Descriptors open now.
+  std::size_t open_count() const;
+
+private:
+  enum class state : std::uint8_t { closed, opening, open };
+  struct slot {
+    state now = state::closed;
+    /// Threads that are reading; such a file is not closed.
+    unsigned readers = 0;
+    file_descriptor descriptor = {};
+    /// Place in `recent_`, unless closed.
+    std::list<std::size_t>::iterator place = {};
+  };
+  class lease;
+
+  const file_descriptor& acquire(std::size_t file);
+  void release(std::size_t file);
+  bool make_room();
+  void open(std::size_t file, std::unique_lock<std::mutex>& lock);
+
+  const std::vector<std::string> paths_;
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  /// A file was opened, or is no longer read.
+  std::condition_variable changed_;
+  // Guarded by `mutex_`:
+  std::vector<slot> slots_;
+  /// Files that are open or being opened, least recently used first.
+  std::list<std::size_t> recent_;
+};
+
+} // namespace leat

@@ -1,0 +1,372 @@
+#include "runtime/tar_index.hpp"
+
+#include "runtime/xxh3.hpp"
+
+#include <leat/error.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <thread>
+#include <type_traits>
+#include <unordered_map>
+
+namespace leat {
+
+// The file: header, fields, records, names, blob, each as large as the header says. Numbers are
+// little-endian. A new layout gets a new magic; old files then count as damaged and are replaced.
+
+struct tar_index::header {
+  std::array<char, 8> magic;
+  /// XXH3-64 of all bytes behind it.
+  std::uint64_t checksum;
+  std::uint64_t shard_bytes;
+  std::int64_t shard_mtime_ns;
+  std::uint64_t fields;
+  std::uint64_t records;
+  std::uint64_t names;
+  std::uint64_t blob_bytes;
+  /// How much of the blob's end is the tear.
+  std::uint64_t tear_bytes;
+};
+
+namespace {
+
+constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '1'};
+constexpr std::size_t checked_from = 16;
+
+static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
+
+template <class T>
+std::span<const T> take(const std::byte*& at, std::uint64_t count) {
+  auto* first = reinterpret_cast<const T*>(at);
+  at += count * sizeof(T);
+  return {first, static_cast<std::size_t>(count)};
+}
+
+template <class T>
+void append(std::vector<std::byte>& to, const T& values) {
+  auto bytes = std::as_bytes(std::span{values});
+  const auto end = to.size();
+  to.resize(end + bytes.size());
+  std::copy(bytes.begin(), bytes.end(), to.data() + end);
+}
+
+struct member_name {
+  std::string_view key;
+  std::string field;
+};
+
+/// Empty for a member that is no field of a record.
+std::optional<member_name> split(std::string_view path) {
+  while (path.starts_with("./"))
+    path.remove_prefix(2);
+  // npos + 1 is 0: without a directory the basename begins at the start.
+  const auto base = path.rfind('/') + 1;
+  const auto dot = path.find('.', base);
+  if (dot == std::string_view::npos || dot == base || dot + 1 == path.size())
+    return {};
+  member_name x{path.substr(0, dot), std::string{path.substr(dot + 1)}};
+  for (char& c : x.field)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+  return x;
+}
+
+} // namespace
+
+std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes, std::size_t size,
+                                          file_stamp shard) {
+  header h;
+  if (size < sizeof h)
+    return {};
+  std::memcpy(&h, bytes.get(), sizeof h);
+  if (h.magic != magic || file_stamp{h.shard_bytes, h.shard_mtime_ns} != shard)
+    return {};
+  // No sum below can overflow once each count is known to be below the size.
+  for (auto count : {h.fields, h.records, h.names, h.blob_bytes})
+    if (count > size)
+      return {};
+  if (sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
+          + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes
+      != size)
+    return {};
+  if (h.tear_bytes > h.blob_bytes
+      || xxh3_64({bytes.get() + checked_from, size - checked_from}) != h.checksum)
+    return {};
+  tar_index x;
+  const auto* at = bytes.get() + sizeof h;
+  x.fields_ = take<tar_field>(at, h.fields);
+  x.records_ = take<record>(at, h.records + 1);
+  x.names_ = take<std::uint32_t>(at, h.names + 1);
+  x.blob_ = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(h.blob_bytes)};
+  x.tear_ = x.blob_.substr(x.blob_.size() - h.tear_bytes);
+  x.bytes_ = std::move(bytes);
+  x.shard_bytes_ = h.shard_bytes;
+  return x.within_bounds() ? std::optional{std::move(x)} : std::nullopt;
+}
+
+bool tar_index::within_bounds() const noexcept {
+  for (std::size_t i = 0; i + 1 < records_.size(); ++i)
+    if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
+      return false;
+  const auto names = names_.size() - 1;
+  auto inside = [&](const tar_field& x) {
+    return x.name < names && x.offset() <= shard_bytes_ && x.size <= shard_bytes_ - x.offset();
+  };
+  return records_.back().key <= blob_.size() && records_.back().field <= fields_.size()
+         && std::is_sorted(names_.begin(), names_.end()) && names_.back() <= blob_.size()
+         && std::all_of(fields_.begin(), fields_.end(), inside);
+}
+
+/// Collects records member by member.
+class tar_index_builder {
+public:
+  explicit tar_index_builder(std::string file) : file_(std::move(file)) {}
+
+  void add(const tar_member& x) {
+    auto name = x.regular ? split(x.path) : std::nullopt;
+    if (!name)
+      return;
+    const auto number = intern(std::move(name->field));
+    if (!continues(name->key, number))
+      begin_record(name->key);
+    fields_.push_back({.block = x.offset / tar_reader::block_size, .name = number, .size = x.size});
+    check(x.offset / tar_reader::block_size < std::uint64_t{1} << 40, "members above 512 TiB");
+  }
+
+  void drop_last_record() {
+    if (records_.empty())
+      return;
+    keys_.resize(records_.back().key);
+    fields_.resize(records_.back().field);
+    records_.pop_back();
+  }
+
+  std::vector<std::byte> finish(file_stamp shard, std::string_view tear) {
+    auto blob = keys_;
+    std::vector<std::uint32_t> names;
+    for (const auto& name : names_) {
+      names.push_back(static_cast<std::uint32_t>(blob.size()));
+      blob += name;
+    }
+    names.push_back(static_cast<std::uint32_t>(blob.size()));
+    blob += tear;
+    check(blob.size() <= max_u32 && fields_.size() <= max_u32, "4 GiB of names, or 2^32 fields");
+    tar_index::header h{.magic = magic,
+                        .checksum = 0,
+                        .shard_bytes = shard.size,
+                        .shard_mtime_ns = shard.mtime_ns,
+                        .fields = fields_.size(),
+                        .records = records_.size(),
+                        .names = names_.size(),
+                        .blob_bytes = blob.size(),
+                        .tear_bytes = tear.size()};
+    records_.push_back(end());
+    std::vector<std::byte> bytes(sizeof h);
+    append(bytes, fields_);
+    append(bytes, records_);
+    append(bytes, names);
+    append(bytes, blob);
+    std::memcpy(bytes.data(), &h, sizeof h);
+    h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from));
+    std::memcpy(bytes.data(), &h, sizeof h);
+    return bytes;
+  }
+
+private:
+  static constexpr std::uint64_t max_u32 = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t intern(std::string name) {
+    auto [at, is_new] =
+        numbers_.try_emplace(std::move(name), static_cast<std::uint32_t>(names_.size()));
+    if (is_new)
+      names_.push_back(at->first);
+    check(names_.size() < std::uint64_t{1} << 24, "2^24 different field names");
+    return at->second;
+  }
+
+  /// True for a field that belongs to the last record.
+  bool continues(std::string_view key, std::uint32_t name) const {
+    if (records_.empty() || key != std::string_view{keys_}.substr(records_.back().key))
+      return false;
+    auto first = fields_.begin() + records_.back().field;
+    return std::none_of(first, fields_.end(), [&](const auto& x) { return x.name == name; });
+  }
+
+  void begin_record(std::string_view key) {
+    check(keys_.size() + key.size() <= max_u32 && fields_.size() <= max_u32,
+          "4 GiB of keys, or 2^32 fields");
+    records_.push_back(end());
+    keys_ += key;
+  }
+
+  tar_index::record end() const {
+    return {static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(fields_.size())};
+  }
+
+  void check(bool fits, std::string_view limit) const {
+    if (!fits)
+      throw error(errc::invalid_argument, {.stage = "tar index",
+                                           .file = file_,
+                                           .got = std::string{limit},
+                                           .needed = "less in one shard"});
+  }
+
+  std::string file_;
+  std::string keys_;
+  std::vector<tar_field> fields_;
+  std::vector<tar_index::record> records_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn) {
+  tar_index_builder builder{members.file()};
+  std::string tear;
+  try {
+    while (auto member = members.next())
+      builder.add(*member);
+  } catch (const error& x) {
+    if (x.code() != errc::torn_file || !allow_torn)
+      throw;
+    // Its last members may be behind the tear.
+    builder.drop_last_record();
+    tear = x.what();
+  }
+  return builder.finish(shard, tear);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string cache_dir() {
+  auto from = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    // Relative paths in XDG variables are to be ignored.
+    return std::string{value && *value == '/' ? value : ""};
+  };
+  if (auto dir = from("XDG_CACHE_HOME"); !dir.empty())
+    return dir + "/leat";
+  auto home = from("HOME");
+  return home.empty() ? home : home + "/.cache/leat";
+}
+
+std::string path_in(const std::string& dir, const std::string& shard) {
+  auto absolute = fs::absolute(shard).lexically_normal().string();
+  auto bytes = std::as_bytes(std::span{absolute.data(), absolute.size()});
+  return dir + "/" + to_string(xxh3_128(bytes)) + ".leat-index";
+}
+
+std::optional<tar_index> load(const std::string& path, file_stamp shard) try {
+  auto file = file_descriptor::open(path);
+  auto size = static_cast<std::size_t>(stamp_of(file, path).size);
+  void* at = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (at == MAP_FAILED)
+    return {};
+  auto unmap = [size](const std::byte* x) { ::munmap(const_cast<std::byte*>(x), size); };
+  return tar_index::adopt({static_cast<const std::byte*>(at), unmap}, size, shard);
+} catch (const error&) {
+  return {};
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    auto n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR)
+      return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  return true;
+}
+
+/// Puts an index in its place at once, so that no reader ever sees half of it; false where the
+/// directory or the disk does not take it.
+bool store(const std::string& path, std::span<const std::byte> bytes) {
+  auto dir = fs::path{path}.parent_path();
+  std::error_code ignored;
+  fs::create_directories(dir, ignored);
+  auto temporary = (dir / ".leat-index-XXXXXX").string();
+  file_descriptor file{::mkstemp(temporary.data())};
+  if (!file)
+    return false;
+  // mkstemp's 0600 would hide a shared shard's index from other users.
+  const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
+                    && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!done)
+    ::unlink(temporary.c_str());
+  return done;
+}
+
+} // namespace
+
+std::vector<std::string> tar_index_paths(const std::string& shard, const std::string& index_dir) {
+  if (!index_dir.empty())
+    return {path_in(index_dir, shard)};
+  std::vector<std::string> paths{shard + ".leat-index"};
+  if (auto dir = cache_dir(); !dir.empty())
+    paths.push_back(path_in(dir, shard));
+  return paths;
+}
+
+tar_index open_tar_index(const std::string& shard, const tar_options& options) {
+  auto file = file_descriptor::open(shard);
+  const auto stamp = stamp_of(file, shard);
+  const auto paths = tar_index_paths(shard, options.index_dir);
+  for (const auto& path : paths)
+    if (auto x = load(path, stamp); x && (x->tear().empty() || options.allow_torn))
+      return *x;
+  auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
+    return read_at(file, shard, offset, into);
+  };
+  auto bytes = build_tar_index(tar_reader{shard, stamp.size, read}, stamp, options.allow_torn);
+  for (const auto& path : paths)
+    if (store(path, bytes))
+      if (auto x = load(path, stamp))
+        return *x;
+  // Nothing is writable: it lives in memory.
+  auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  return tar_index::adopt({held, held->data()}, held->size(), stamp).value();
+}
+
+std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
+                                        const tar_options& options) {
+  std::vector<std::optional<tar_index>> found(shards.size());
+  std::vector<std::exception_ptr> failed(shards.size());
+  std::atomic<std::size_t> next = 0;
+  auto work = [&] {
+    for (auto i = next++; i < shards.size(); i = next++)
+      try {
+        found[i] = open_tar_index(shards[i], options);
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), shards.size());
+    for (std::size_t i = 1; i < threads; ++i)
+      helpers.emplace_back(work);
+    work();
+  }
+  std::vector<tar_index> result;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (failed[i])
+      std::rethrow_exception(failed[i]);
+    result.push_back(std::move(*found[i]));
+  }
+  return result;
+}
+
+} // namespace leat

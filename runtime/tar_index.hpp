@@ -1,0 +1,105 @@
+#pragma once
+
+#include "runtime/open_files.hpp"
+#include "runtime/tar_reader.hpp"
+
+#include <leat/sources.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// One field of a record, as the index file stores it.
+struct tar_field {
+  /// Where the content begins, in blocks of 512 bytes.
+  std::uint64_t block : 40;
+  /// Number of the field's name.
+  std::uint64_t name : 24;
+  /// Bytes of content.
+  std::uint64_t size;
+
+  std::uint64_t offset() const noexcept { return block * tar_reader::block_size; }
+};
+
+/// The records of one tar shard: keys, and where their fields lie. A view of index bytes, which
+/// it keeps alive; copies share them. Asking costs O(1), and adopting one pass over the bytes.
+///
+/// A record is a run of members with one key: the member's path, without a leading "./", up to the
+/// first dot of its basename. What follows the dot, in lower case, is the field's name. Members
+/// that are no plain files, and those whose basename begins with a dot, has none, or has nothing
+/// behind it, are passed over and end no run. A name that the record has already begins the next
+/// record.
+class tar_index {
+public:
+  /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
+  /// others, damaged ones too; no byte of them is trusted.
+  static std::optional<tar_index> adopt(std::shared_ptr<const std::byte> bytes, std::size_t size,
+                                        file_stamp shard);
+
+  /// Number of records.
+  std::uint64_t size() const noexcept { return records_.size() - 1; }
+  std::string_view key(std::uint64_t record) const noexcept {
+    return blob_.substr(records_[record].key,
+                        records_[record + 1].key - std::uint64_t{records_[record].key});
+  }
+  /// In stored order.
+  std::span<const tar_field> fields(std::uint64_t record) const noexcept {
+    const auto first = records_[record].field;
+    return fields_.subspan(first, records_[record + 1].field - first);
+  }
+  /// Lives as long as the index.
+  std::string_view name(const tar_field& x) const noexcept {
+    return blob_.substr(names_[x.name], names_[x.name + 1] - std::uint64_t{names_[x.name]});
+  }
+  std::uint64_t shard_bytes() const noexcept { return shard_bytes_; }
+  /// The error that ended the walk of a torn shard; empty for a whole one.
+  std::string_view tear() const noexcept { return tear_; }
+
+private:
+  friend class tar_index_builder;
+  struct header;
+  /// Where a record's key and fields begin; they end where the next one's begin.
+  struct record {
+    std::uint32_t key;
+    std::uint32_t field;
+  };
+
+  bool within_bounds() const noexcept;
+
+  std::shared_ptr<const std::byte> bytes_;
+  std::uint64_t shard_bytes_ = 0;
+  std::span<const tar_field> fields_;
+  /// One more than there are records.
+  std::span<const record> records_;
+  /// Where each field name begins; one more than there are names.
+  std::span<const std::uint32_t> names_;
+  /// Keys, field names and the tear, one behind the other.
+  std::string_view blob_;
+  std::string_view tear_;
+};
+
+/// Walks a shard's headers and makes its index.
+/// With `allow_torn`, the walk ends before the record that a tear cuts; else, and for members that
+/// are not supported, throws what `tar_reader::next` throws.
+std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
+
+/// Where the index of a shard may lie, in order of preference: see `tar_options::index_dir`.
+std::vector<std::string> tar_index_paths(const std::string& shard, const std::string& index_dir);
+
+/// A shard's index: a stored one, or a new one, stored where possible. Several processes may do
+/// this at once. An index of a torn shard is only used where `allow_torn` says so.
+tar_index open_tar_index(const std::string& shard, const tar_options& options);
+
+/// The same for many shards, in parallel on the machine's cores. Throws the error of the first
+/// shard in order that has one.
+std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
+                                        const tar_options& options);
+
+} // namespace leat

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Fills `into` with the bytes at `offset`; answers how many there were, fewer only at the end.
+using byte_reader = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> into)>;
+
+/// One entry of a tar archive.
+struct tar_member {
+  /// As stored: PAX, GNU and ustar long names put together.
+  std::string path;
+  /// First byte of the content, a multiple of 512.
+  std::uint64_t offset = 0;
+  /// Bytes of content; 0 for links, directories and devices.
+  std::uint64_t size = 0;
+  /// A plain file: not a directory, link, device or vendor's entry.
+  bool regular = false;
+};
+
+/// Walks the headers of one tar archive, in order, without reading contents.
+/// Knows v7, ustar, GNU ('L' names, base-256 numbers) and PAX ('x' and 'g': path, size). Two zero
+/// blocks end an archive, and so does the end of the file; one zero block alone is passed over.
+/// Used by one thread.
+/// Source: POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar 1.34 manual, "Basic Tar Format".
+class tar_reader {
+public:
+  static constexpr std::size_t block_size = 512;
+  /// Longest member path in bytes.
+  static constexpr std::size_t max_path = 65535;
+  /// Largest PAX header in bytes.
+  static constexpr std::size_t max_pax = std::size_t{1} << 20;
+
+  /// `file` names the archive in errors.
+  tar_reader(std::string file, std::uint64_t file_size, byte_reader read);
+
+  /// The next member, or nothing behind the last one.
+  /// Throws `errc::torn_file` with offset, member, bytes available and needed;
+  /// `errc::invalid_argument` for sparse and multi-volume members.
+  std::optional<tar_member> next();
+
+  const std::string& file() const noexcept { return file_; }
+
+private:
+  /// What extended headers say of a member.
+  struct attributes {
+    std::optional<std::string> path = {};
+    std::optional<std::uint64_t> size = {};
+  };
+
+  /// A view of at most `size` bytes at `offset`, valid until the next call.
+  std::span<const std::byte> peek(std::uint64_t offset, std::size_t size);
+  bool at_end();
+  std::uint64_t size_in(std::span<const std::byte> header);
+  tar_member describe(std::span<const std::byte> header, char type, std::uint64_t size,
+                      attributes& extended) const;
+  void take_extension(char type, std::uint64_t size, attributes& extended);
+  /// Content of a header's own payload, at most `limit` bytes; moves behind it.
+  std::string take_payload(std::uint64_t size, std::size_t limit, std::string_view what);
+  void apply_pax(std::string_view records, attributes& to) const;
+  /// Moves behind content and padding.
+  void skip(std::uint64_t size, std::string_view member);
+  [[noreturn]] void torn(std::string got, std::string needed) const;
+  [[noreturn]] void unsupported(std::string_view what, std::string_view member) const;
+
+  std::string file_;
+  std::uint64_t file_size_;
+  byte_reader read_;
+  std::uint64_t at_ = 0;
+  attributes global_;
+  std::vector<std::byte> window_;
+  std::uint64_t window_at_ = 0;
+};
+
+} // namespace leat
