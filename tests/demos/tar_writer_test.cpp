@@ -53,14 +53,15 @@ TEST_CASE("the tar program lists and checks what the writer wrote") {
   const scratch_directory scratch;
   const fs::path path = scratch.path / "a.tar";
   leat::tar_writer tar(path);
-  tar.add(std::string(100, 'n'), "content");
   tar.add("empty", "");
+  tar.add("a whole block", std::string(512, 'b'));
+  tar.add(std::string(100, 'n'), "content");
   tar.finish();
   const fs::path list = scratch.path / "list";
   const std::string command =
       "cd '" + scratch.path.string() + "' && tar -tf a.tar > list 2>&1 && tar -xf a.tar";
   REQUIRE(std::system(command.c_str()) == 0);
-  CHECK(contents(list) == std::string(100, 'n') + "\nempty\n");
+  CHECK(contents(list) == "empty\na whole block\n" + std::string(100, 'n') + "\n");
   CHECK(contents(scratch.path / std::string(100, 'n')) == "content");
 }
 
