@@ -4,9 +4,12 @@
 #include <leat/hash128.hpp>
 #include <leat/pipeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -51,9 +54,18 @@ struct snapshot {
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
   handed_over sums;
+  /// global_step at which this run began: 0, or where it was restored. From there on each rank's
+  /// sums count its own rows; what was handed over before is in rank 0's. Parts of runs that
+  /// began at different steps must not be added up.
+  std::uint64_t began = 0;
 };
 
-/// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128. At most a few KB.
+/// Far above what any pipeline needs; guards against reading a foreign file into memory.
+inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
+
+/// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128 (docs/snapshot.md).
+/// The same bytes for equal values; usually below 1 KB.
+/// Throws `errc::invalid_argument` above `max_snapshot_bytes`.
 std::string encode(const snapshot& x);
 
 /// Reads what `encode` wrote, of this version or an older one.
@@ -70,22 +82,24 @@ struct difference {
   bool can_allow = false;
 };
 
-/// All differences that matter. World size, worker count, policy and directories never do.
+/// All differences that matter. World size, worker count, policy, directories and patterns as
+/// written never do. docs/snapshot.md lists the names, and which can be allowed when.
 std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now);
 
-/// Throws `errc::mismatch` with a list of all differences whose names are not in `allowed`,
-/// or that cannot be allowed.
+/// Throws `errc::mismatch` with a list, a line each, of all differences whose names are not in
+/// `allowed`, or that cannot be allowed.
 void check(const snapshot& taken, const pipeline_facts& now,
            const std::vector<std::string>& allowed);
 
-/// The step that a restore begins at: the snapshot's, or where an allowed other batch size stands at the
-/// same row.
+/// The step that a restore begins at: the snapshot's, or where an allowed other batch size stands
+/// at the same row. That may be the number of batches of the epoch: the next one then begins.
+/// Throws `errc::mismatch` where no step of `now` begins at that row.
 std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
-/// not belong together, twice the same rank, or none. `require_all`: also for missing ranks, naming
-/// them; otherwise missing ones make the sums partial. The result's rank and world size mean
-/// nothing.
+/// not belong together (position, world size, `began`, pipeline), twice the same rank, or none.
+/// `require_all`: also for missing ranks, naming them; otherwise missing ones make the sums
+/// partial. The same result for any order of the parts; its rank means nothing.
 snapshot merge(const std::vector<snapshot>& parts, bool require_all);
 
 } // namespace leat

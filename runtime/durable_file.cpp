@@ -1,0 +1,116 @@
+#include "runtime/durable_file.hpp"
+
+#include "runtime/open_files.hpp"
+
+#include <leat/error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace leat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void throw_io(const fs::path& file, const std::string& action, int code = errno) {
+  throw error(
+      errc::io,
+      {.stage = action, .file = file.string(), .got = std::generic_category().message(code)});
+}
+
+file_descriptor open_file(const fs::path& file, int flags) {
+  file_descriptor descriptor{::open(file.c_str(), flags | O_CLOEXEC, 0644)};
+  if (!descriptor)
+    throw_io(file, "open");
+  return descriptor;
+}
+
+void write_all(const file_descriptor& to, const fs::path& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto n = ::write(to.get(), bytes.data(), bytes.size());
+    if (n > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      throw_io(file, "write");
+  }
+}
+
+void sync(const file_descriptor& descriptor, const fs::path& file) {
+  if (::fsync(descriptor.get()) != 0)
+    throw_io(file, "fsync");
+}
+
+fs::path directory_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path{"."};
+}
+
+void sync_directory(const fs::path& directory) {
+  sync(open_file(directory, O_RDONLY | O_DIRECTORY), directory);
+}
+
+/// A file that goes again unless it gets its final name.
+class temporary_file {
+public:
+  explicit temporary_file(fs::path path)
+      : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
+  temporary_file(const temporary_file&) = delete;
+  temporary_file& operator=(const temporary_file&) = delete;
+  ~temporary_file() {
+    if (!renamed_)
+      ::unlink(path_.c_str());
+  }
+
+  void fill(std::string_view bytes) {
+    write_all(descriptor_, path_, bytes);
+    sync(descriptor_, path_);
+  }
+
+  void rename_to(const fs::path& file) {
+    if (::rename(path_.c_str(), file.c_str()) != 0)
+      throw_io(file, "rename");
+    renamed_ = true;
+  }
+
+private:
+  fs::path path_;
+  file_descriptor descriptor_;
+  bool renamed_ = false;
+};
+
+} // namespace
+
+void write_durably(const fs::path& file, std::string_view bytes) {
+  temporary_file temporary{file.string() + std::string{temporary_suffix}};
+  temporary.fill(bytes);
+  temporary.rename_to(file);
+  sync_directory(directory_of(file));
+}
+
+void make_directory_durably(const fs::path& directory) {
+  std::error_code unknown;
+  if (fs::is_directory(directory, unknown))
+    return;
+  const auto parent = directory_of(directory);
+  if (parent != directory)
+    make_directory_durably(parent);
+  if (::mkdir(directory.c_str(), 0755) != 0) {
+    const int code = errno;
+    if (code != EEXIST || !fs::is_directory(directory, unknown))
+      throw_io(directory, "make directory", code);
+    return; // another process made it
+  }
+  sync_directory(parent);
+}
+
+void remove_file(const fs::path& file) {
+  if (::unlink(file.c_str()) != 0 && errno != ENOENT)
+    throw_io(file, "remove");
+}
+
+} // namespace leat
