@@ -240,7 +240,7 @@ std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, boo
   } catch (const error& x) {
     if (x.code() != errc::torn_file || !allow_torn)
       throw;
-    // Its last members may be behind the tear.
+    // The tear is in it, or in the header behind it, which might have been one more of its members.
     builder.drop_last_record();
     tear = x.what();
   }

@@ -151,6 +151,8 @@ bool tar_reader::at_end() {
 }
 
 std::optional<tar_member> tar_reader::next() {
+  if (auto last = std::exchange(last_, {}))
+    skip(last->size, last->path);
   attributes extended;
   bool announced = false;
   while (announced || !at_end()) {
@@ -165,7 +167,7 @@ std::optional<tar_member> tar_reader::next() {
     if (!is_extension(type)) {
       auto member = describe(header, type, size, extended);
       at_ += block_size;
-      skip(member.size, member.path);
+      last_ = member;
       return member;
     }
     at_ += block_size;

@@ -42,7 +42,8 @@ public:
   /// `file` names the archive in errors.
   tar_reader(std::string file, std::uint64_t file_size, byte_reader read);
 
-  /// The next member, or nothing behind the last one.
+  /// The next member, or nothing behind the last one. Only the call after finds out whether its
+  /// content and padding are all there, so that who cares knows which member a tear cuts.
   /// Throws `errc::torn_file` with offset, member, bytes available and needed;
   /// `errc::invalid_argument` for sparse and multi-volume members.
   std::optional<tar_member> next();
@@ -76,6 +77,8 @@ private:
   byte_reader read_;
   std::uint64_t at_ = 0;
   attributes global_;
+  /// Given, but not passed over yet.
+  std::optional<tar_member> last_;
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;
 };

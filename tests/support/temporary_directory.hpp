@@ -5,29 +5,29 @@
 #include <stdexcept>
 #include <string>
 
-namespace leat {
+namespace leat::test {
 
-/// A fresh directory that vanishes with its owner.
+/// A new directory that goes, with all in it, when the test does.
 class temporary_directory {
 public:
   temporary_directory() {
     auto name = (std::filesystem::temp_directory_path() / "leat-test-XXXXXX").string();
     if (!::mkdtemp(name.data()))
-      throw std::runtime_error("no temporary directory at " + name);
+      throw std::runtime_error("no temporary directory");
     path_ = name;
   }
-  temporary_directory(const temporary_directory&) = delete;
-  temporary_directory& operator=(const temporary_directory&) = delete;
   ~temporary_directory() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
+  temporary_directory(const temporary_directory&) = delete;
+  temporary_directory& operator=(const temporary_directory&) = delete;
 
-  const std::filesystem::path& path() const noexcept { return path_; }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  const std::string& path() const noexcept { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
 private:
-  std::filesystem::path path_;
+  std::string path_;
 };
 
-} // namespace leat
+} // namespace leat::test
