@@ -1,0 +1,144 @@
+#include "runtime/jpeg_decoder.hpp"
+
+#include "runtime/jpeg_session.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+namespace {
+
+[[noreturn]] void fail(const jpeg_session& session) {
+  throw bad_sample(session.why(), std::string{"JPEG: "} + session.text());
+}
+
+bool begins(std::string_view file, std::string_view magic, std::size_t at = 0) {
+  return file.size() >= at && file.substr(at).starts_with(magic);
+}
+
+/// Name of another image format; empty for anything else.
+std::string_view other_format(std::string_view file) {
+  using namespace std::string_view_literals;
+  if (begins(file, "\x89PNG"sv))
+    return "PNG";
+  if (begins(file, "GIF8"sv))
+    return "GIF";
+  if (begins(file, "RIFF"sv) && begins(file, "WEBP"sv, 8))
+    return "WebP";
+  if (begins(file, "BM"sv))
+    return "BMP";
+  if (begins(file, "II*\0"sv) || begins(file, "MM\0*"sv))
+    return "TIFF";
+  if (begins(file, "\0\0\0\x0cjP  "sv) || begins(file, "\xff\x4f\xff\x51"sv))
+    return "JPEG 2000";
+  if (begins(file, "\0\0\0\x0cJXL "sv) || begins(file, "\xff\x0a"sv))
+    return "JPEG XL";
+  if (begins(file, "ftyp"sv, 4))
+    return "HEIF or AVIF";
+  return {};
+}
+
+void check_format(std::span<const std::byte> file) {
+  if (file.empty())
+    throw bad_sample(cause::empty, "JPEG: 0 bytes");
+  const auto name = other_format({reinterpret_cast<const char*>(file.data()), file.size()});
+  if (!name.empty())
+    throw bad_sample(cause::unsupported, "a " + std::string{name} + " file, not a JPEG");
+}
+
+/// Whatever follows the last end marker does not matter.
+bool has_end_marker(std::span<const std::byte> scan) {
+  for (std::size_t i = scan.size(); i >= 2; --i)
+    if (scan[i - 1] == std::byte{0xD9} && scan[i - 2] == std::byte{0xFF})
+      return true;
+  return false;
+}
+
+/// a * b / 255, rounded.
+int multiply_255(int a, int b) {
+  const int t = a * b + 128;
+  return ((t >> 8) + t) >> 8;
+}
+
+/// Source: cmyk2rgb in Pillow's src/libImaging/Convert.c, on values that Pillow takes as inverted.
+void cmyk_to_rgb(const std::uint8_t* in, std::size_t pixels, std::uint8_t* out) {
+  for (std::size_t i = 0; i < pixels; ++i, in += 4, out += 3) {
+    const int light = in[3];
+    for (int c = 0; c < 3; ++c)
+      out[c] = static_cast<std::uint8_t>(light - multiply_255(255 - in[c], light));
+  }
+}
+
+/// Pixels around a part that smooth upsampling looks at: one chroma sample, two pixels wide.
+constexpr std::size_t margin = 2;
+
+jpeg_session::columns widened(const pixel_rect& part, std::size_t image_width) {
+  const std::size_t begin = part.x - std::min(part.x, margin);
+  const std::size_t end = std::min(image_width, part.x + part.width + margin);
+  return {static_cast<unsigned>(begin), static_cast<unsigned>(end - begin)};
+}
+
+} // namespace
+
+struct jpeg_decoder::state {
+  jpeg_session session;
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> cmyk;
+
+  void read_row(std::uint8_t* rgb, std::size_t width) {
+    auto* to = session.is_cmyk() ? cmyk.data() : rgb;
+    if (!session.read_row(to))
+      fail(session);
+    if (session.is_cmyk())
+      cmyk_to_rgb(cmyk.data(), width, rgb);
+  }
+};
+
+jpeg_decoder::jpeg_decoder() : state_(std::make_unique<state>()) {}
+
+jpeg_decoder::~jpeg_decoder() = default;
+
+jpeg_decoder::jpeg_decoder(jpeg_decoder&&) noexcept = default;
+
+jpeg_decoder& jpeg_decoder::operator=(jpeg_decoder&&) noexcept = default;
+
+image_size jpeg_decoder::open(std::span<const std::byte> file, std::size_t max_pixels) {
+  check_format(file);
+  auto& session = state_->session;
+  if (!session.open(file))
+    fail(session);
+  const auto size = session.size();
+  if (size.width * size.height > max_pixels)
+    throw bad_sample(cause::too_large, "JPEG: " + std::to_string(size.width) + " x "
+                                           + std::to_string(size.height) + " pixels, limit "
+                                           + std::to_string(max_pixels));
+  if (!has_end_marker(session.unread()))
+    throw bad_sample(cause::truncated,
+                     "JPEG: no end marker in " + std::to_string(file.size()) + " bytes");
+  return size;
+}
+
+rgb_view jpeg_decoder::decode(const pixel_rect& part) {
+  auto& s = *state_;
+  const auto image = s.session.size();
+  jpeg_session::columns columns = widened(part, image.width);
+  if (!s.session.start(columns, static_cast<unsigned>(part.y)))
+    fail(s.session);
+  const std::size_t stride = std::size_t{3} * columns.count;
+  s.pixels.resize(std::max(s.pixels.size(), part.height * stride + rgb_slack));
+  s.cmyk.resize(s.session.is_cmyk() ? std::size_t{4} * columns.count : 0);
+  for (auto y = s.session.next_row(); y < part.y; ++y)
+    s.read_row(s.pixels.data(), columns.count);
+  for (std::size_t y = 0; y < part.height; ++y)
+    s.read_row(s.pixels.data() + y * stride, columns.count);
+  s.session.close();
+  return {s.pixels.data() + 3 * (part.x - columns.begin), part.width, part.height, stride};
+}
+
+} // namespace leat

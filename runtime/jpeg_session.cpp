@@ -1,0 +1,236 @@
+#include "runtime/jpeg_session.hpp"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+
+// In this order, and after <cstdio>: they do not include what they need.
+// clang-format off
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
+
+namespace leat {
+
+// libjpeg reports an error by a function that must not return; ours jumps. So what runs between
+// the setjmp in `guarded` and the jump is C, or C++ without destructors.
+struct jpeg_session::state {
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  jpeg_source_mgr source{};
+  jpeg_progress_mgr progress{};
+  std::jmp_buf escape{};
+  bool created = false;
+  cause why = cause::corrupt;
+  char text[JMSG_LENGTH_MAX] = "";
+
+  template <class Step>
+  bool guarded(Step step) noexcept {
+    if (setjmp(escape) != 0)
+      return false;
+    step();
+    return true;
+  }
+
+  [[noreturn]] void leave(cause x) {
+    why = x;
+    std::longjmp(escape, 1);
+  }
+  [[noreturn]] void leave(cause x, const char* reason) {
+    std::snprintf(text, sizeof text, "%s", reason);
+    leave(x);
+  }
+  /// With libjpeg's own text.
+  [[noreturn]] void leave_as_told(cause x) {
+    errors.format_message(reinterpret_cast<j_common_ptr>(&info), text);
+    leave(x);
+  }
+
+  void connect(std::span<const std::byte> file) noexcept;
+};
+
+namespace {
+
+/// A progressive file may pass over all its pixels once a scan; real ones have about ten.
+constexpr int max_scans = 500;
+
+cause cause_of_error(int code) {
+  switch (code) {
+  case JERR_ARITH_NOTIMPL:
+  case JERR_BAD_PRECISION:
+  case JERR_CCIR601_NOTIMPL:
+  case JERR_COMPONENT_COUNT:
+  case JERR_CONVERSION_NOTIMPL:
+  case JERR_FRACT_SAMPLE_NOTIMPL:
+  case JERR_NOTIMPL:
+  case JERR_NOT_COMPILED:
+  case JERR_SOF_UNSUPPORTED:
+    return cause::unsupported;
+  case JERR_IMAGE_TOO_BIG:
+  case JERR_OUT_OF_MEMORY:
+    return cause::too_large;
+  default:
+    return cause::corrupt;
+  }
+}
+
+/// Those that leave the pixels as they were meant.
+bool is_harmless(int warning) {
+  return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_JFIF_MAJOR
+         || warning == JWRN_ADOBE_XFORM || warning == JWRN_BOGUS_ICC;
+}
+
+template <class Info>
+jpeg_session::state& state_of(Info info) {
+  return *static_cast<jpeg_session::state*>(info->client_data);
+}
+
+void on_error(j_common_ptr info) {
+  auto& s = state_of(info);
+  s.leave_as_told(cause_of_error(s.errors.msg_code));
+}
+
+// libjpeg would invent pixels and go on, for as many as the headers declare.
+void on_message(j_common_ptr info, int level) {
+  auto& s = state_of(info);
+  if (level < 0 && !is_harmless(s.errors.msg_code))
+    s.leave_as_told(s.errors.msg_code == JWRN_JPEG_EOF ? cause::truncated : cause::corrupt);
+}
+
+void on_output(j_common_ptr) {}
+
+void on_progress(j_common_ptr info) {
+  auto& s = state_of(info);
+  if (s.info.input_scan_number > max_scans)
+    s.leave(cause::corrupt, "too many scans");
+}
+
+void on_source_begin_or_end(j_decompress_ptr) {}
+
+boolean on_source_empty(j_decompress_ptr info) {
+  state_of(info).leave(cause::truncated, "the file ends too early");
+}
+
+void on_source_skip(j_decompress_ptr info, long bytes) {
+  auto& source = *info->src;
+  if (bytes <= 0)
+    return;
+  if (static_cast<std::size_t>(bytes) > source.bytes_in_buffer)
+    on_source_empty(info);
+  source.next_input_byte += bytes;
+  source.bytes_in_buffer -= static_cast<std::size_t>(bytes);
+}
+
+/// Whether a part's pixels are those of a full decode. Files of several scans gain little from
+/// skipping, as all their coefficients are decoded first.
+bool can_crop(jpeg_decompress_struct& info) {
+  auto simple = [&](const jpeg_component_info& x) {
+    const bool wide =
+        x.h_samp_factor == info.max_h_samp_factor || x.h_samp_factor * 2 == info.max_h_samp_factor;
+    const bool high =
+        x.v_samp_factor == info.max_v_samp_factor || x.v_samp_factor * 2 == info.max_v_samp_factor;
+    return wide && high;
+  };
+  return jpeg_has_multiple_scans(&info) == FALSE
+         && std::all_of(info.comp_info, info.comp_info + info.num_components, simple);
+}
+
+} // namespace
+
+void jpeg_session::state::connect(std::span<const std::byte> file) noexcept {
+  info.client_data = this;
+  info.err = jpeg_std_error(&errors);
+  errors.error_exit = on_error;
+  errors.emit_message = on_message;
+  errors.output_message = on_output;
+  progress.progress_monitor = on_progress;
+  source.init_source = on_source_begin_or_end;
+  source.term_source = on_source_begin_or_end;
+  source.fill_input_buffer = on_source_empty;
+  source.skip_input_data = on_source_skip;
+  source.resync_to_restart = jpeg_resync_to_restart;
+  source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
+  source.bytes_in_buffer = file.size();
+}
+
+jpeg_session::jpeg_session() : state_(std::make_unique<state>()) {}
+
+jpeg_session::~jpeg_session() {
+  close();
+}
+
+// A decompressor is made anew for each image: a used one remembers tables, and would decode a file
+// that lacks its own with those of another image. It costs about a microsecond.
+bool jpeg_session::open(std::span<const std::byte> file) {
+  close();
+  auto& s = *state_;
+  s.connect(file);
+  return s.guarded([&s] {
+    s.created = true;
+    jpeg_create_decompress(&s.info);
+    s.info.src = &s.source;
+    s.info.progress = &s.progress;
+    jpeg_read_header(&s.info, TRUE);
+    if (s.info.data_precision != 8)
+      s.leave(cause::unsupported, "not 8 bits a sample");
+    const int n = s.info.num_components;
+    if (n != 1 && n != 3 && n != 4)
+      s.leave(cause::unsupported, "neither 1, 3 nor 4 components");
+    s.info.out_color_space = n == 4 ? JCS_CMYK : JCS_RGB;
+  });
+}
+
+image_size jpeg_session::size() const noexcept {
+  return {state_->info.image_width, state_->info.image_height};
+}
+
+bool jpeg_session::is_cmyk() const noexcept {
+  return state_->info.out_color_space == JCS_CMYK;
+}
+
+std::span<const std::byte> jpeg_session::unread() const noexcept {
+  return {reinterpret_cast<const std::byte*>(state_->source.next_input_byte),
+          state_->source.bytes_in_buffer};
+}
+
+bool jpeg_session::start(columns& range, unsigned first_row) {
+  auto& s = *state_;
+  return s.guarded([&s, &range, first_row] {
+    jpeg_start_decompress(&s.info);
+    if (!can_crop(s.info)) {
+      range = {0, s.info.output_width};
+      return;
+    }
+    jpeg_crop_scanline(&s.info, &range.begin, &range.count);
+    if (first_row > 0)
+      jpeg_skip_scanlines(&s.info, first_row);
+  });
+}
+
+unsigned jpeg_session::next_row() const noexcept {
+  return state_->info.output_scanline;
+}
+
+bool jpeg_session::read_row(std::uint8_t* to) {
+  auto& s = *state_;
+  return s.guarded([&s, to] {
+    JSAMPROW rows[] = {to};
+    jpeg_read_scanlines(&s.info, rows, 1);
+  });
+}
+
+void jpeg_session::close() noexcept {
+  if (state_->created)
+    jpeg_destroy_decompress(&state_->info);
+  state_->created = false;
+}
+
+cause jpeg_session::why() const noexcept {
+  return state_->why;
+}
+
+const char* jpeg_session::text() const noexcept {
+  return state_->text;
+}
+
+} // namespace leat
