@@ -1,0 +1,97 @@
+#include "demos/command/bare_loop.hpp"
+
+#include "runtime/row_plan.hpp"
+#include "runtime/sample_access.hpp"
+
+#include <leat/source.hpp>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+/// Output memory of one thread, written round and round, as a loader's batches are.
+struct row_ring {
+  row_ring(const batch_layout& layout, std::size_t rows) : slots(rows) {
+    for (auto& slot : slots)
+      for (const auto& field : layout.fields()) {
+        slot.dense.emplace_back(field.row_bytes());
+        slot.ragged.emplace_back();
+      }
+  }
+
+  struct slot {
+    std::vector<std::vector<std::byte>> dense, ragged;
+  };
+  std::vector<slot> slots;
+  std::size_t next = 0;
+};
+
+/// One thread: takes the next row, reads its record, runs the maps, writes the row.
+void work(const row_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t rows,
+          std::size_t ring_rows) {
+  row_ring ring{*plan.layout, ring_rows};
+  std::vector<map_function> maps;
+  for (const auto& stage : plan.maps)
+    maps.push_back(stage.make());
+  epoch_order order{plan.order, 0};
+  auto per_epoch = order.batches() * plan.order->batch_rows;
+  sample x;
+  std::vector<std::byte*> dense(plan.layout->fields().size());
+  std::vector<std::vector<std::byte>*> ragged(dense.size());
+  for (auto row = next++; row < rows; row = next++) {
+    auto& slot = ring.slots[ring.next++ % ring_rows];
+    for (std::size_t i = 0; i < dense.size(); ++i) {
+      bool is_ragged = plan.layout->fields()[i].ragged;
+      dense[i] = is_ragged ? nullptr : slot.dense[i].data();
+      ragged[i] = is_ragged ? &slot.ragged[i] : nullptr;
+    }
+    row_target target{plan.layout.get(), dense, ragged};
+    auto epoch = row / per_epoch;
+    auto position = row % per_epoch;
+    if (epoch != order.epoch())
+      order = epoch_order{plan.order, epoch};
+    auto record = order.record(position);
+    sample_access::reset(x, plan.data.get(), record, &target);
+    plan.data->read(record, x);
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      rng random{plan.streams[i], birth_of(plan.order->source, epoch, 0, record)};
+      context c{random, epoch, position, plan.order->lanes, nullptr};
+      maps[i](x, c);
+    }
+    sample_access::deliver(x);
+  }
+}
+
+} // namespace
+
+std::chrono::nanoseconds bare_loop(const pipeline& job, std::uint64_t rows, std::size_t threads) {
+  auto plan = plan_rows(job);
+  std::atomic<std::uint64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr problem;
+  auto ring_rows = 1 + 3 * plan.order->batch_rows / threads;
+  auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> running;
+  for (std::size_t i = 0; i < threads; ++i)
+    running.emplace_back([&] {
+      try {
+        work(plan, next, rows, ring_rows);
+      } catch (...) {
+        std::lock_guard lock{mutex};
+        problem = std::current_exception();
+      }
+    });
+  for (auto& thread : running)
+    thread.join();
+  if (problem)
+    std::rethrow_exception(problem);
+  return std::chrono::steady_clock::now() - start;
+}
+
+} // namespace leat::command

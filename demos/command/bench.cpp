@@ -1,0 +1,167 @@
+#include "demos/command/bench.hpp"
+
+#include "demos/command/bare_loop.hpp"
+#include "demos/command/job_options.hpp"
+#include "demos/command/option_values.hpp"
+#include "demos/command/output.hpp"
+
+#include <leat/loader.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+using nlohmann::json;
+
+struct options {
+  order_options order;
+  std::optional<std::size_t> workers;
+  std::optional<transform> maps;
+  std::uint64_t rounds = 5;
+  /// Rows of a round; empty: one epoch.
+  std::optional<std::uint64_t> samples;
+  bool json = false;
+};
+
+/// Rows per second of one round, both ways.
+struct round_result {
+  double bare = 0;
+  double loader = 0;
+};
+
+struct plan {
+  pipeline job;
+  std::size_t threads = 1;
+  /// Whole batches.
+  std::uint64_t rows = 0;
+  std::uint64_t epochs = 1;
+};
+
+/// Reads the same rows through a loader whose consumer drops every batch at once. Its start counts.
+std::chrono::nanoseconds through_loader(const plan& x) {
+  auto start = std::chrono::steady_clock::now();
+  loader loader{x.job, {.workers = x.threads, .epochs = x.epochs}};
+  for (std::uint64_t rows = 0; rows < x.rows;)
+    rows += loader.next()->size();
+  return std::chrono::steady_clock::now() - start;
+}
+
+plan plan_of(const options& x) {
+  auto data = data_pipeline(x.order.data);
+  auto maps = choose_transform(x.maps, data);
+  plan result{job_pipeline(x.order, data, maps)};
+  result.threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
+  auto rows = x.order.global_batch;
+  auto per_epoch = std::max<std::uint64_t>(1, result.job.batches_per_epoch());
+  auto steps = x.samples ? std::max<std::uint64_t>(1, *x.samples / rows) : per_epoch;
+  result.rows = steps * rows;
+  result.epochs = (steps + per_epoch - 1) / per_epoch;
+  return result;
+}
+
+round_result measure(const plan& x) {
+  auto rate = [&](std::chrono::nanoseconds time) {
+    return static_cast<double>(x.rows) / std::max(1e-9, in_seconds(time));
+  };
+  // Two statements: which is first must not be the compiler's choice.
+  round_result result;
+  result.bare = rate(bare_loop(x.job, x.rows, x.threads));
+  result.loader = rate(through_loader(x));
+  return result;
+}
+
+/// Values in rising order, and their middle.
+struct spread {
+  explicit spread(std::vector<double> x) : values(std::move(x)) {
+    std::sort(values.begin(), values.end());
+  }
+  double median() const {
+    auto n = values.size();
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
+  }
+  double low() const { return values.front(); }
+  double high() const { return values.back(); }
+
+  std::vector<double> values;
+};
+
+template <class Get>
+spread spread_of(const std::vector<round_result>& rounds, Get get) {
+  std::vector<double> values;
+  for (const auto& x : rounds)
+    values.push_back(get(x));
+  return spread{std::move(values)};
+}
+
+std::string to_text(const spread& x, int decimals) {
+  auto number = [&](double value) {
+    return decimals > 0 ? fixed(value, decimals)
+                        : with_commas(static_cast<std::uint64_t>(std::llround(value)));
+  };
+  return number(x.median()) + "  (" + number(x.low()) + " .. " + number(x.high()) + ")";
+}
+
+void bench(const options& x) {
+  auto plan = plan_of(x);
+  if (!x.json)
+    print_notice("bench", with_commas(plan.rows) + " rows a round, " + std::to_string(plan.threads)
+                              + " threads; first round warms up");
+  measure(plan);
+  std::vector<round_result> rounds;
+  for (std::uint64_t i = 0; i < x.rounds; ++i)
+    rounds.push_back(measure(plan));
+  auto bare = spread_of(rounds, [](const auto& r) { return r.bare; });
+  auto loader = spread_of(rounds, [](const auto& r) { return r.loader; });
+  auto ratio = spread_of(rounds, [](const auto& r) { return r.loader / r.bare; });
+  if (!x.json) {
+    print_line("bare loop  " + to_text(bare, 0) + " a second");
+    print_line("loader     " + to_text(loader, 0) + " a second");
+    return print_line("ratio      " + to_text(ratio, 3));
+  }
+  json result{{"bare", bare.median()},
+              {"loader", loader.median()},
+              {"ratio", ratio.median()},
+              {"bare_range", {bare.low(), bare.high()}},
+              {"loader_range", {loader.low(), loader.high()}},
+              {"ratio_range", {ratio.low(), ratio.high()}},
+              {"workers", plan.threads},
+              {"samples", plan.rows},
+              {"rounds", json::array()}};
+  for (const auto& r : rounds)
+    result["rounds"].push_back({{"bare", r.bare}, {"loader", r.loader}});
+  print_line(result.dump());
+}
+
+} // namespace
+
+void add_bench(CLI::App& app) {
+  auto* sub =
+      app.add_subcommand("bench", "Measure the loader against a bare loop of the same work");
+  auto x = std::make_shared<options>();
+  add_order_options(*sub, x->order);
+  whole_number(sub->add_option("--workers", x->workers, "Threads of both; else one a core"), 1,
+               4096);
+  add_transform_option(*sub, x->maps);
+  sub->option_defaults()->always_capture_default();
+  whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count, of both in turn"), 1,
+               10'000);
+  sub->option_defaults()->always_capture_default(false);
+  whole_number(sub->add_option("--samples", x->samples, "Rows a round; else one epoch"), 1);
+  sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->callback([x] { bench(*x); });
+}
+
+} // namespace leat::command

@@ -1,0 +1,98 @@
+#include "demos/command/data_arguments.hpp"
+
+#include "demos/command/option_values.hpp"
+#include "runtime/sample_access.hpp"
+
+#include <leat/sources.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <string_view>
+
+namespace leat::command {
+
+namespace {
+
+constexpr std::string_view count_prefix = "count:";
+constexpr std::size_t default_record_bytes = 8;
+
+std::string_view to_string(data_kind x) {
+  switch (x) {
+  case data_kind::count:
+    return "count";
+  case data_kind::folder:
+    return "a folder";
+  case data_kind::tar:
+    return "tar shards";
+  }
+  return "unknown";
+}
+
+data_kind common_kind(const std::vector<std::string>& arguments) {
+  auto kind = kind_of(arguments.front());
+  for (const auto& x : arguments)
+    if (kind_of(x) != kind)
+      bad_usage("DATA",
+                "\"" + arguments.front() + "\" (" + std::string{to_string(kind)} + ") and \"" + x
+                    + "\" (" + std::string{to_string(kind_of(x))} + ")",
+                "data of one kind");
+  if (kind != data_kind::tar && arguments.size() > 1)
+    bad_usage("DATA", std::to_string(arguments.size()) + " arguments",
+              "one folder, one count, or any number of tar shards");
+  return kind;
+}
+
+pipeline parse_count(const std::string& argument) {
+  auto parts = split(argument, ':');
+  auto records = parse_number(parts[1]);
+  auto bytes = parts.size() < 3 ? default_record_bytes : parse_number(parts[2]);
+  if (parts.size() > 3 || !records || !bytes || *records == 0 || *bytes == 0)
+    bad_usage("DATA", "\"" + argument + "\"", "count:N or count:N:BYTES, each at least 1");
+  return count(*records, *bytes);
+}
+
+} // namespace
+
+void add_data_arguments(CLI::App& app, data_arguments& to) {
+  app.add_option("DATA", to.data,
+                 "A folder of class folders; or tar shards: paths, braces (a-{000..099}.tar) and "
+                 "globs, in this order; or count:N[:BYTES]")
+      ->required()
+      ->expected(1, -1);
+  app.add_option("--index-dir", to.index_dir, "Keep the indexes of tar shards in this directory");
+  app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
+}
+
+data_kind kind_of(const std::string& argument) {
+  if (argument.starts_with(count_prefix))
+    return data_kind::count;
+  std::error_code ignored;
+  return std::filesystem::is_directory(argument, ignored) ? data_kind::folder : data_kind::tar;
+}
+
+pipeline data_pipeline(const data_arguments& x) {
+  switch (common_kind(x.data)) {
+  case data_kind::count:
+    return parse_count(x.data.front());
+  case data_kind::folder:
+    return image_folder(x.data.front());
+  case data_kind::tar:
+    break;
+  }
+  return tar_shards(x.data, {.index_dir = x.index_dir, .allow_torn = x.allow_torn});
+}
+
+bool holds_images(const pipeline& x) {
+  if (x.source().kind == "folder")
+    return true;
+  auto data = x.shared_data();
+  if (x.source().kind != "tar" || data->size() == 0)
+    return false;
+  sample first;
+  sample_access::reset(first, data.get(), 0, nullptr);
+  data->read(0, first);
+  return first.has("jpg") || first.has("jpeg");
+}
+
+} // namespace leat::command

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace leat::command {
+
+/// DATA... of the command line: one data set.
+struct data_arguments {
+  std::vector<std::string> data = {};
+  /// Directory for the indexes of tar shards; empty: the library's choice.
+  std::string index_dir = {};
+  /// Uses the complete samples before a tear in a shard.
+  bool allow_torn = false;
+};
+
+/// Adds DATA..., --index-dir and --allow-torn.
+void add_data_arguments(CLI::App& app, data_arguments& to);
+
+enum class data_kind : std::uint8_t {
+  /// "count:N" or "count:N:BYTES": virtual records.
+  count,
+  /// A directory: one subfolder a class.
+  folder,
+  /// Anything else: paths, braces and globs of tar shards.
+  tar,
+};
+
+/// What one argument names. Looks at the file system to know directories.
+data_kind kind_of(const std::string& argument);
+
+/// The data set as the first stage of a pipeline. Opens nothing.
+/// Throws `errc::invalid_argument`: kinds are mixed, several folders or counts, a count that is
+/// no number.
+pipeline data_pipeline(const data_arguments& x);
+
+/// True where the records are images: field "jpg" or "jpeg" in record 0. Opens the data.
+bool holds_images(const pipeline& x);
+
+} // namespace leat::command

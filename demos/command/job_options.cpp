@@ -1,0 +1,111 @@
+#include "demos/command/job_options.hpp"
+
+#include "demos/command/option_values.hpp"
+
+#include <leat/image.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <utility>
+
+namespace leat::command {
+
+namespace {
+
+constexpr std::size_t image_size = 224;
+
+/// Adds an option whose value is one of a few names; `standard` is the default's.
+template <class T, class Value>
+void add_choice(CLI::App& app, const char* name, T& to, const std::map<std::string, Value>& values,
+                const char* standard, const char* text) {
+  std::string names;
+  for (const auto& [key, value] : values)
+    names += (names.empty() ? "" : "|") + key;
+  auto choose = [&to, values, name, names](const std::string& given) {
+    auto found = values.find(given);
+    if (found == values.end())
+      throw CLI::ValidationError(name, "got \"" + given + "\", needed " + names);
+    to = found->second;
+  };
+  app.add_option_function<std::string>(name, choose, text)->type_name(names)->default_str(standard);
+}
+
+image_options image_form(pixel_form form) {
+  image_options result{.size = image_size};
+  if (form == pixel_form::viewable) {
+    result.type = dtype::u8;
+    result.layout = image_layout::nhwc;
+  }
+  return result;
+}
+
+} // namespace
+
+void add_order_options(CLI::App& app, order_options& to) {
+  add_data_arguments(app, to.data);
+  app.option_defaults()->always_capture_default();
+  whole_number(app.add_option("--seed", to.seed, "Seed of order and augmentation"), 0);
+  whole_number(app.add_option("--epoch", to.epoch, "Epoch to begin with"), 0);
+  whole_number(
+      app.add_option("--global-batch", to.global_batch, "Rows of a batch over all ranks (G)"), 1);
+  whole_number(app.add_option("--lanes", to.lanes,
+                              "Lanes (L), a divisor of G; 0: G, or fewer where files are fewer "
+                              "(windowed)"),
+               0);
+  add_choice(app, "--shuffle", to.shuffle,
+             std::map<std::string, shuffle_kind>{{"full", shuffle_kind::full},
+                                                 {"windowed", shuffle_kind::windowed},
+                                                 {"none", shuffle_kind::none}},
+             "full", "Order of the epoch");
+  whole_number(app.add_option("--window", to.window, "Files shuffled with each other (windowed)"),
+               1);
+  add_choice(app, "--end", to.end,
+             std::map<std::string, epoch_end>{{"drop", epoch_end::drop}, {"mask", epoch_end::mask}},
+             "drop", "What becomes of the rows behind the last full batch");
+  app.option_defaults()->always_capture_default(false);
+}
+
+void add_transform_option(CLI::App& app, std::optional<transform>& to) {
+  add_choice(app, "--transform", to,
+             std::map<std::string, transform>{{"none", transform::none},
+                                              {"train224", transform::train224},
+                                              {"eval224", transform::eval224}},
+             "train224 for images, else none", "Work on each record");
+}
+
+transform choose_transform(std::optional<transform> chosen, const pipeline& data) {
+  if (chosen)
+    return *chosen;
+  return holds_images(data) ? transform::train224 : transform::none;
+}
+
+pipeline job_pipeline(const order_options& x, const pipeline& data, transform maps,
+                      pixel_form form) {
+  auto result = data.shuffle({.seed = x.seed, .kind = x.shuffle, .window = x.window});
+  batch_options batching{.lanes = x.lanes, .end = x.end};
+  if (maps != transform::none) {
+    auto decode = maps == transform::train224 ? train_image : eval_image;
+    result = result.map(decode("jpg;jpeg", image_form(form))).map(int_label("cls"));
+    batching.fields = {"image", "label"};
+  }
+  return result.batch(x.global_batch, batching);
+}
+
+void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {
+  add_choice(app, "--bad-sample", to,
+             std::map<std::string, bad_sample_policy>{{"fail", bad_sample_policy::fail},
+                                                      {"substitute", bad_sample_policy::substitute},
+                                                      {"mask", bad_sample_policy::mask}},
+             "fail", "What becomes of a bad sample");
+}
+
+void add_dispatch_option(CLI::App& app, dispatch_policy& to) {
+  add_choice(app, "--dispatch", to,
+             std::map<std::string, dispatch_policy>{{"on_demand", dispatch_policy::on_demand},
+                                                    {"round_robin", dispatch_policy::round_robin},
+                                                    {"by_lane", dispatch_policy::by_lane}},
+             "on_demand", "Who does which rows");
+}
+
+} // namespace leat::command

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "demos/command/data_arguments.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/loader.hpp>
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace CLI {
+class App;
+}
+
+namespace leat::command {
+
+/// What fixes the order of a job: shared by all subcommands that read data.
+struct order_options {
+  data_arguments data;
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  /// Rows of a global batch G.
+  std::uint64_t global_batch = 64;
+  /// L; 0: the library's default.
+  std::uint64_t lanes = 0;
+  shuffle_kind shuffle = shuffle_kind::full;
+  /// Files that are shuffled with each other (windowed).
+  std::uint64_t window = 4;
+  epoch_end end = epoch_end::drop;
+};
+
+/// Adds DATA... and the options above.
+void add_order_options(CLI::App& app, order_options& to);
+
+/// What becomes of the records.
+enum class transform {
+  /// No maps; the batch has all fields of the records.
+  none,
+  /// "image" (float32 [3, 224, 224], ImageNet mean and deviation) with a random crop, and "label".
+  train224,
+  /// The same with the central crop of evaluation.
+  eval224,
+};
+
+/// Adds --transform to a value that stays empty where the user says nothing.
+void add_transform_option(CLI::App& app, std::optional<transform>& to);
+
+/// What the user chose, else train224 where the records are images, else none. Opens the data.
+transform choose_transform(std::optional<transform> chosen, const pipeline& data);
+
+/// How images arrive in the batch.
+enum class pixel_form {
+  /// As the trainer gets them.
+  trainer,
+  /// uint8 [224, 224, 3] with the same crop: to be looked at.
+  viewable,
+};
+
+/// The pipeline of a job: data, order, maps, batch.
+/// Throws `errc::invalid_argument` where the options do not fit each other.
+pipeline job_pipeline(const order_options& x, const pipeline& data, transform maps,
+                      pixel_form form = pixel_form::trainer);
+
+/// Adds --bad-sample.
+void add_bad_sample_option(CLI::App& app, bad_sample_policy& to);
+
+/// Adds --dispatch.
+void add_dispatch_option(CLI::App& app, dispatch_policy& to);
+
+} // namespace leat::command

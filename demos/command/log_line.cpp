@@ -1,0 +1,172 @@
+#include "demos/command/log_line.hpp"
+
+#include <leat/batch.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace leat::command {
+
+namespace {
+
+using nlohmann::json;
+
+std::string dump(const json& x) {
+  return x.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Most texts need no escapes, and lines of a million rows are written by the second.
+void append_text(std::string& to, std::string_view text) {
+  auto plain = [](char x) { return x >= ' ' && x != '"' && x != '\\' && x != '\x7f'; };
+  if (std::all_of(text.begin(), text.end(), plain))
+    to.append("\"").append(text).append("\"");
+  else
+    to += dump(text);
+}
+
+void append_name(std::string& to, const char* name) {
+  to += to == "{" ? "\"" : ", \"";
+  to.append(name).append("\": ");
+}
+
+void append_number(std::string& to, const char* name, std::uint64_t value) {
+  append_name(to, name);
+  to += std::to_string(value);
+}
+
+template <class Values, class Append>
+void append_list(std::string& to, const char* name, const Values& values, Append append) {
+  append_name(to, name);
+  to += '[';
+  for (const auto& x : values) {
+    if (to.back() != '[')
+      to += ',';
+    append(x);
+  }
+  to += ']';
+}
+
+hash128 hash_of(const json& x) {
+  auto hash = parse_hash128(x.get_ref<const std::string&>());
+  if (!hash)
+    throw std::runtime_error("\"" + x.get<std::string>() + "\" is no hash of 32 digits");
+  return *hash;
+}
+
+std::optional<std::uint64_t> optional_number(const json& x, const char* name) {
+  auto found = x.find(name);
+  if (found == x.end() || found->is_null())
+    return std::nullopt;
+  return found->get<std::uint64_t>();
+}
+
+attempt_start parse_start(const json& x) {
+  attempt_start result;
+  result.program = x.value("leat", "");
+  result.world_size = x.value("world_size", std::uint64_t{1});
+  result.rank = optional_number(x, "rank");
+  if (auto at = x.find("resumed_at"); at != x.end() && !at->is_null())
+    result.resumed_at = {at->at("epoch"), at->at("step")};
+  result.records = x.value("records", std::uint64_t{0});
+  if (auto digest = x.find("data_digest"); digest != x.end())
+    result.data_digest = hash_of(*digest);
+  return result;
+}
+
+logged_bad parse_bad(const json& x) {
+  logged_bad result{x.at(0), x.at(1), x.at(2), {}};
+  if (!x.at(3).is_null())
+    result.substitute = x.at(3);
+  return result;
+}
+
+void check_consistent(const batch_line& x) {
+  if (x.rank.value_or(0) >= x.world_size)
+    throw std::runtime_error("rank " + std::to_string(x.rank.value_or(0)) + " of "
+                             + std::to_string(x.world_size));
+  if (x.ids.size() != x.positions.size())
+    throw std::runtime_error(std::to_string(x.positions.size()) + " positions but "
+                             + std::to_string(x.ids.size()) + " ids");
+  if (!x.pixels.empty() && x.pixels.size() != x.ids.size())
+    throw std::runtime_error(std::to_string(x.ids.size()) + " ids but "
+                             + std::to_string(x.pixels.size()) + " pixel hashes");
+}
+
+batch_line parse_batch(const json& x) {
+  batch_line result;
+  x.at("epoch").get_to(result.epoch);
+  x.at("step").get_to(result.step);
+  result.rank = optional_number(x, "rank");
+  x.at("world_size").get_to(result.world_size);
+  x.at("positions").get_to(result.positions);
+  x.at("ids").get_to(result.ids);
+  result.digest = hash_of(x.at("digest"));
+  if (auto pixels = x.find("pixels"); pixels != x.end())
+    std::transform(pixels->begin(), pixels->end(), std::back_inserter(result.pixels), hash_of);
+  if (auto bad = x.find("bad"); bad != x.end())
+    std::transform(bad->begin(), bad->end(), std::back_inserter(result.bad), parse_bad);
+  check_consistent(result);
+  return result;
+}
+
+} // namespace
+
+batch_line line_of(const batch& x, std::uint64_t rank, std::uint64_t world_size) {
+  batch_line line{x.epoch(), x.step(),   rank,       world_size, x.positions(),
+                  x.ids(),   x.digest(), x.pixels(), {}};
+  for (const auto& row : x.bad())
+    line.bad.push_back({row.position, row.id, std::string{to_string(row.why)}, row.substitute});
+  return line;
+}
+
+std::string to_json(const attempt_start& x) {
+  std::string text = "{";
+  append_name(text, "leat");
+  append_text(text, x.program);
+  append_name(text, "version");
+  append_text(text, LEAT_VERSION);
+  append_number(text, "world_size", x.world_size);
+  append_name(text, "rank");
+  text += x.rank ? std::to_string(*x.rank) : "null";
+  append_name(text, "resumed_at");
+  text += !x.resumed_at ? "null"
+                        : "{\"epoch\": " + std::to_string(x.resumed_at->epoch)
+                              + ", \"step\": " + std::to_string(x.resumed_at->step) + "}";
+  append_number(text, "records", x.records);
+  append_name(text, "data_digest");
+  append_text(text, to_string(x.data_digest));
+  return text + "}";
+}
+
+std::string to_json(const batch_line& x) {
+  std::string text = "{";
+  auto append_hash = [&](const hash128& hash) { append_text(text, to_string(hash)); };
+  append_number(text, "epoch", x.epoch);
+  append_number(text, "step", x.step);
+  if (x.rank)
+    append_number(text, "rank", *x.rank);
+  append_number(text, "world_size", x.world_size);
+  append_list(text, "positions", x.positions, [&](auto p) { text += std::to_string(p); });
+  append_list(text, "ids", x.ids, [&](const auto& id) { append_text(text, id); });
+  append_name(text, "digest");
+  append_hash(x.digest);
+  if (x.rank)
+    append_list(text, "pixels", x.pixels, append_hash);
+  if (!x.bad.empty())
+    append_list(text, "bad", x.bad, [&](const logged_bad& row) {
+      text += dump({row.position, row.id, row.cause,
+                    row.substitute ? json(*row.substitute) : json(nullptr)});
+    });
+  return text + "}";
+}
+
+log_line parse_log_line(std::string_view text) {
+  auto x = json::parse(text);
+  if (!x.is_object())
+    throw std::runtime_error("not a JSON object");
+  return x.contains("step") ? log_line{parse_batch(x)} : log_line{parse_start(x)};
+}
+
+} // namespace leat::command

@@ -1,0 +1,75 @@
+// `leat`: works with data sets, orders, jobs and snapshots from the command line.
+// Run `leat --help`, or see docs/command.md.
+
+#include "demos/command/bench.hpp"
+#include "demos/command/index.hpp"
+#include "demos/command/inspect.hpp"
+#include "demos/command/make_data.hpp"
+#include "demos/command/order.hpp"
+#include "demos/command/output.hpp"
+#include "demos/command/replay.hpp"
+#include "demos/command/run.hpp"
+#include "demos/command/verify.hpp"
+
+#include <leat/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace {
+
+using namespace leat::command;
+
+constexpr int failed = 1;
+constexpr int bad_usage_status = 2;
+
+/// Name of the subcommand that the user wrote, for texts.
+std::string subcommand_of(const CLI::App& app, int argc, char** argv) {
+  for (const auto* x : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (argc > 1 && x->get_name() == argv[1])
+      return x->get_name();
+  return "";
+}
+
+int report(const std::string& subcommand, const std::string& text, int status) {
+  auto name = subcommand.empty() ? std::string{"leat"} : "leat " + subcommand;
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
+  if (status == bad_usage_status)
+    std::fprintf(stderr, "Try \"%s --help\".\n", name.c_str());
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
+  int status = 0;
+  app.set_version_flag("--version", LEAT_VERSION);
+  app.require_subcommand(1);
+  add_make_data(app);
+  add_index(app);
+  add_order(app);
+  add_run(app);
+  add_replay(app);
+  add_inspect(app);
+  add_verify(app, status);
+  add_bench(app);
+  auto subcommand = subcommand_of(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+    flush_output();
+    return status;
+  } catch (const CLI::ParseError& problem) {
+    if (problem.get_exit_code() == 0)
+      return app.exit(problem);
+    return report(subcommand, problem.what(), bad_usage_status);
+  } catch (const leat::error& problem) {
+    bool usage = problem.code() == leat::errc::invalid_argument;
+    return report(subcommand, problem.what(), usage ? bad_usage_status : failed);
+  } catch (const std::exception& problem) {
+    return report(subcommand, problem.what(), failed);
+  }
+}

@@ -1,0 +1,45 @@
+#include "demos/command/order.hpp"
+
+#include "demos/command/job_options.hpp"
+#include "demos/command/option_values.hpp"
+#include "demos/command/order_lines.hpp"
+#include "demos/command/output.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace leat::command {
+
+namespace {
+
+struct options {
+  order_options order;
+  std::uint64_t steps = UINT64_MAX;
+  /// Accepted as by the other subcommands, and changes nothing.
+  bool json = false;
+};
+
+void print_order(const options& x) {
+  auto job = job_pipeline(x.order, data_pipeline(x.order.data), transform::none);
+  order_lines lines{job, x.order.epoch};
+  print_line(to_json(lines.start()));
+  for (std::uint64_t step = 0; step < std::min(x.steps, lines.steps()); ++step)
+    print_line(to_json(lines.line(step)));
+}
+
+} // namespace
+
+void add_order(CLI::App& app) {
+  auto* sub =
+      app.add_subcommand("order", "Print the order of an epoch: a JSON line a global batch");
+  auto x = std::make_shared<options>();
+  add_order_options(*sub, x->order);
+  whole_number(sub->add_option("--steps", x->steps, "Print the first N batches of the epoch only"),
+               1);
+  sub->add_flag("--json", x->json, "The output is JSON in any case");
+  sub->callback([x] { print_order(*x); });
+}
+
+} // namespace leat::command

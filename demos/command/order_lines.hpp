@@ -1,0 +1,32 @@
+#pragma once
+
+#include "demos/command/log_line.hpp"
+#include "runtime/order.hpp"
+
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace leat::command {
+
+/// The global batches of one epoch as log lines, computed without reading samples.
+class order_lines {
+public:
+  /// Throws `errc::empty_epoch` when the epoch has no batch, and what opening the data throws.
+  order_lines(const pipeline& job, std::uint64_t epoch);
+
+  /// The header of a log.
+  attempt_start start() const;
+  /// Number of batches.
+  std::uint64_t steps() const noexcept { return order_.batches(); }
+  /// A batch; `step` is below steps(). Under mask existing rows only.
+  batch_line line(std::uint64_t step) const;
+
+private:
+  std::shared_ptr<const source> data_;
+  std::shared_ptr<const order_config> config_;
+  epoch_order order_;
+};
+
+} // namespace leat::command

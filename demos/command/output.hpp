@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leat::command {
+
+/// Prints a line on standard output. Throws `errc::io` when it cannot be written.
+void print_line(std::string_view text);
+
+/// Writes out what print_line holds back. Throws `errc::io`.
+void flush_output();
+
+/// Prints "leat SUBCOMMAND: TEXT" on standard error.
+void print_notice(std::string_view subcommand, std::string_view text);
+
+/// "1,234,567"
+std::string with_commas(std::uint64_t x);
+
+/// "512 bytes", "1.5 MB": powers of 1000, two or three digits that count.
+std::string readable_bytes(std::uint64_t x);
+
+/// "0.123", with so many decimals.
+std::string fixed(double x, int decimals);
+
+inline double in_seconds(std::chrono::nanoseconds x) {
+  return std::chrono::duration<double>(x).count();
+}
+
+} // namespace leat::command

@@ -1,0 +1,130 @@
+#include "demos/command/replay.hpp"
+
+#include "demos/command/job_options.hpp"
+#include "demos/command/log_line.hpp"
+#include "demos/command/option_values.hpp"
+#include "demos/command/order_lines.hpp"
+#include "demos/command/output.hpp"
+#include "demos/command/start_at.hpp"
+#include "demos/png_writer.hpp"
+
+#include <leat/loader.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+struct options {
+  order_options order;
+  std::uint64_t step = 0;
+  std::optional<transform> maps;
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
+  std::string images;
+  bool json = false;
+};
+
+void check_step(const order_lines& lines, std::uint64_t step) {
+  if (step >= lines.steps())
+    bad_usage("--step", std::to_string(step),
+              "below " + std::to_string(lines.steps()) + ", the steps of the epoch");
+}
+
+/// Makes the step's batch as a job of one rank does.
+lease deliver(const options& x, const pipeline& data, transform maps) {
+  loader_options settings{.workers = std::max(1U, std::thread::hardware_concurrency()),
+                          .epochs = x.order.epoch + 1,
+                          .prefetch = 1,
+                          .bad_samples = x.bad_samples};
+  loader loader{job_pipeline(x.order, data, maps, pixel_form::viewable), settings};
+  start_at(loader, x.order.epoch, x.step);
+  return loader.next();
+}
+
+/// One image a valid row, named by its position. Returns the files' names.
+std::vector<std::string> write_images(const batch& x, const std::string& directory) {
+  std::filesystem::create_directories(directory);
+  auto images = x.view<std::uint8_t, 4>("image");
+  auto positions = x.positions();
+  std::vector<std::string> files;
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    if (x.valid()[row] == 0)
+      continue;
+    auto file = directory + "/" + std::to_string(positions[files.size()]) + ".png";
+    write_png(file, images.extent(2), images.extent(1), images[row].flat());
+    files.push_back(file);
+  }
+  return files;
+}
+
+/// The step's rows as its trainer got them, and the files of their images.
+struct replayed {
+  batch_line rows;
+  std::vector<std::string> images = {};
+};
+
+replayed replay_step(const options& x) {
+  auto data = data_pipeline(x.order.data);
+  order_lines lines{job_pipeline(x.order, data, transform::none), x.order.epoch};
+  check_step(lines, x.step);
+  if (x.images.empty())
+    return {lines.line(x.step)};
+  auto maps = choose_transform(x.maps, data);
+  if (maps == transform::none)
+    bad_usage("--images", "records without a transform",
+              "images and --transform train224 or eval224");
+  auto batch = deliver(x, data, maps);
+  replayed result{line_of(*batch, 0, 1), write_images(*batch, x.images)};
+  result.rows.rank.reset();
+  return result;
+}
+
+void print_rows(const batch_line& x) {
+  print_line("epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step) + ": "
+             + with_commas(x.ids.size()) + " rows, digest " + to_string(x.digest));
+  for (std::size_t i = 0; i < x.ids.size(); ++i)
+    print_line(std::to_string(x.positions[i]) + "  " + x.ids[i]);
+  for (const auto& bad : x.bad)
+    print_line("bad: " + std::to_string(bad.position) + "  " + bad.id + " (" + bad.cause + "), "
+               + (bad.substitute ? "substituted by " + *bad.substitute : "masked"));
+}
+
+void replay(const options& x) {
+  auto found = replay_step(x);
+  if (!x.json) {
+    print_rows(found.rows);
+    if (!x.images.empty())
+      print_line(with_commas(found.images.size()) + " images in " + x.images);
+    return;
+  }
+  auto line = nlohmann::json::parse(to_json(found.rows));
+  line["images"] = found.images;
+  print_line(line.dump());
+}
+
+} // namespace
+
+void add_replay(CLI::App& app) {
+  auto* sub = app.add_subcommand("replay", "Show the rows of one step, and their images");
+  auto x = std::make_shared<options>();
+  add_order_options(*sub, x->order);
+  whole_number(sub->add_option("--step", x->step, "Step of the epoch"), 0)->required();
+  add_transform_option(*sub, x->maps);
+  add_bad_sample_option(*sub, x->bad_samples);
+  sub->add_option("--images", x->images,
+                  "Write DIR/POSITION.png: the images as the trainer got them, before normalize")
+      ->type_name("DIR");
+  sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->callback([x] { replay(*x); });
+}
+
+} // namespace leat::command

@@ -1,0 +1,181 @@
+#include "demos/command/run.hpp"
+
+#include "demos/command/option_values.hpp"
+#include "demos/command/output.hpp"
+#include "demos/command/progress.hpp"
+#include "demos/command/run_options.hpp"
+#include "demos/command/training_job.hpp"
+#include "runtime/snapshot_store.hpp"
+
+#include <leat/error.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace leat::command {
+
+namespace {
+
+using nlohmann::json;
+
+/// What the whole process did, over its ranks.
+struct summary {
+  training_progress progress;
+  snapshot state;
+  std::uint64_t snapshot_bytes = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t workers_replaced = 0;
+  bad_counts bad{};
+};
+
+void check_snapshot_dir(const run_options& x) {
+  if (x.snapshot_dir.empty() || x.resume || !std::filesystem::exists(x.snapshot_dir))
+    return;
+  for (const auto& entry : std::filesystem::directory_iterator{x.snapshot_dir})
+    if (!belongs_to_other_rank(entry.path().filename().native(), x))
+      bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is not empty",
+                "--resume, or an empty directory");
+}
+
+void tell_of_resume(const run_options& x, const training_job& job) {
+  if (!x.resume)
+    return;
+  if (auto found = snapshot_store{x.snapshot_dir}.newest(x.allow_older))
+    for (const auto& set : found->skipped)
+      print_notice("run", "skipped snapshot " + set);
+  if (auto at = job.resumed_at())
+    print_notice("run", "resumed at epoch " + std::to_string(at->epoch) + " step "
+                            + std::to_string(at->step));
+  else
+    print_notice("run", "no complete snapshot in " + x.snapshot_dir + ": from the beginning");
+}
+
+/// Peak resident memory of this process.
+std::uint64_t resident_bytes() {
+  std::ifstream status{"/proc/self/status"};
+  for (std::string word; status >> word;)
+    if (std::uint64_t kilobytes = 0; word == "VmHWM:" && status >> kilobytes)
+      return kilobytes * 1024;
+  return 0;
+}
+
+summary sum_up(const training_job& job) {
+  summary result{.progress = job.progress(), .state = job.state()};
+  for (const auto& x : job.stats()) {
+    result.snapshot_bytes = std::max(result.snapshot_bytes, x.snapshot_bytes);
+    result.bytes_read += x.bytes_read;
+    result.workers_replaced += x.workers_replaced;
+    for (std::size_t i = 0; i < num_causes; ++i)
+      result.bad[i] += x.bad[i];
+  }
+  return result;
+}
+
+json bad_to_json(const bad_counts& x) {
+  auto result = json::object();
+  for (std::size_t i = 0; i < num_causes; ++i)
+    if (x[i] != 0)
+      result[std::string{to_string(static_cast<cause>(i))}] = x[i];
+  return result;
+}
+
+double samples_per_second(const training_progress& x) {
+  auto seconds = in_seconds(x.elapsed);
+  return seconds > 0 ? static_cast<double>(x.samples) / seconds : 0;
+}
+
+json to_json(const summary& x) {
+  const auto& done = x.progress;
+  return {{"samples", done.samples},
+          {"seconds", in_seconds(done.elapsed)},
+          {"samples_per_second", samples_per_second(done)},
+          {"waited_seconds", in_seconds(done.waited)},
+          {"first_batch_seconds", done.first_batch ? json(in_seconds(*done.first_batch)) : json()},
+          {"snapshot_bytes", x.snapshot_bytes},
+          {"resident_bytes", resident_bytes()},
+          {"bytes_read", x.bytes_read},
+          {"bad", bad_to_json(x.bad)},
+          {"workers_replaced", x.workers_replaced},
+          {"epoch", done.epoch},
+          {"step", done.step},
+          {"global_step", done.global_step},
+          {"digest", to_string(x.state.sums.digest)}};
+}
+
+void print_summary(const summary& x, const char* unit) {
+  const auto& done = x.progress;
+  auto seconds = in_seconds(done.elapsed);
+  auto waiting = seconds > 0 ? 100 * in_seconds(done.waited) / seconds : 0;
+  print_line(with_commas(done.samples) + " " + unit + " in " + fixed(seconds, 2) + " s: "
+             + with_commas(static_cast<std::uint64_t>(std::llround(samples_per_second(done)))) + " "
+             + unit + "/s");
+  print_line("waiting for data  " + fixed(waiting, 1) + "% of the time");
+  if (done.first_batch)
+    print_line("first batch       " + fixed(1e3 * in_seconds(*done.first_batch), 1) + " ms");
+  print_line("read              " + readable_bytes(x.bytes_read));
+  print_line("memory, peak      " + readable_bytes(resident_bytes()));
+  print_line("snapshot          " + readable_bytes(x.snapshot_bytes));
+  print_line("bad samples       " + bad_to_json(x.bad).dump());
+  print_line("next batch        epoch " + std::to_string(done.epoch) + " step "
+             + std::to_string(done.step));
+  print_line("digest            " + to_string(x.state.sums.digest));
+}
+
+void write_stats(const std::string& file, const training_job& job, std::uint64_t first_rank) {
+  auto workers = json::array();
+  for (auto rank = first_rank; const auto& stats : job.stats()) {
+    for (const auto& x : stats.workers)
+      workers.push_back({{"rank", rank},
+                         {"worker", x.worker},
+                         {"rows_dealt", x.rows_dealt},
+                         {"rows_done", x.rows_done},
+                         {"busy_seconds", in_seconds(x.busy)},
+                         {"bytes_read", x.bytes_read}});
+    ++rank;
+  }
+  std::ofstream to{file};
+  to << json{{"workers", workers}}.dump(2) << std::endl;
+  if (!to)
+    throw error(errc::io, {.stage = "--stats", .file = file, .got = std::strerror(errno)});
+}
+
+void run(const run_options& x) {
+  auto settings = settings_of(x, std::max(1U, std::thread::hardware_concurrency()));
+  check_snapshot_dir(x);
+  auto data = data_pipeline(x.order.data);
+  auto maps = choose_transform(x.maps, data);
+  const auto* unit = maps == transform::none ? "samples" : "images";
+  training_job job{job_pipeline(x.order, data, maps), settings};
+  tell_of_resume(x, job);
+  {
+    progress_display display{unit};
+    job.run([&](const training_progress& now) { display.update(now); });
+  }
+  if (!x.stats.empty())
+    write_stats(x.stats, job, settings.loader.rank);
+  if (x.json)
+    print_line(to_json(sum_up(job)).dump());
+  else
+    print_summary(sum_up(job), unit);
+}
+
+} // namespace
+
+void add_run(CLI::App& app) {
+  auto* sub = app.add_subcommand("run", "Run a training job that only reads, and show how fast");
+  auto x = std::make_shared<run_options>();
+  add_run_options(*sub, *x);
+  sub->callback([x] { run(*x); });
+}
+
+} // namespace leat::command

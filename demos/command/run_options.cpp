@@ -1,0 +1,184 @@
+#include "demos/command/run_options.hpp"
+
+#include "demos/command/option_values.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace leat::command {
+
+namespace {
+
+/// Times and counts that are larger are slips of the finger.
+constexpr std::uint64_t max_ms = 86'400'000;
+constexpr std::uint64_t max_ranks = 1'000'000;
+constexpr std::uint64_t max_workers = 4096;
+constexpr std::uint64_t max_epochs = 1'000'000'000;
+
+void add_job(CLI::App& app, run_options& to) {
+  whole_number(app.add_option("--epochs", to.epochs, "Epochs to run"), 1, max_epochs);
+  whole_number(
+      app.add_option("--steps", to.steps, "End behind this step of the job, counted from epoch 0"),
+      1)
+      ->default_str("");
+  whole_number(app.add_option("--world-size", to.world_size, "Ranks of the job"), 1, max_ranks);
+  whole_number(app.add_option("--rank", to.rank, "Run this rank alone; else all in this process"),
+               0);
+  whole_number(app.add_option("--workers", to.workers,
+                              "Worker threads of a rank; 0: none, all in the trainer's thread; "
+                              "else the cores, shared by the ranks of this process"),
+               0, max_workers);
+  app.add_option("--resize", to.resizes, "From this step of the job on, a rank has N workers")
+      ->type_name("STEP:N")
+      ->allow_extra_args(false);
+  add_dispatch_option(app, to.dispatch);
+  add_transform_option(app, to.maps);
+}
+
+void add_snapshots(CLI::App& app, run_options& to) {
+  app.add_option("--snapshot-dir", to.snapshot_dir, "Save snapshots here")->type_name("DIR");
+  whole_number(
+      app.add_option("--snapshot-every", to.snapshot_every, "Save behind every K steps of the job"),
+      1);
+  whole_number(app.add_option("--keep", to.keep, "Complete snapshot sets to keep"), 1);
+  app.add_flag("--resume", to.resume, "Go on behind the newest complete snapshot set");
+  app.add_option("--allow", to.allow,
+                 "Resume although this differs, by the name that the refusal lists")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_flag("--allow-older", to.allow_older,
+               "Take an older set when the newest has a torn file");
+}
+
+void add_reports(CLI::App& app, run_options& to) {
+  app.add_option("--log", to.log, "Append a JSON line for every batch")->type_name("FILE");
+  add_bad_sample_option(app, to.bad_samples);
+  app.add_option("--bad-log", to.bad_log, "List bad samples here [the log's name and \".bad\"]")
+      ->type_name("FILE");
+  app.add_option("--stats", to.stats, "Write what each worker did, as JSON")->type_name("FILE");
+  app.add_flag("--json", to.json, "Print the summary as a JSON object");
+}
+
+void add_drills(CLI::App& app, run_options& to) {
+  whole_number(app.add_option("--step-time", to.step_time_ms, "Train so long on every batch [ms]"),
+               0, max_ms);
+  app.add_option("--fault", to.faults,
+                 "Stage a failure: slow:WORKER,MS, throw:POSITION, die:WORKER,POSITION")
+      ->type_name("FAULT")
+      ->allow_extra_args(false);
+}
+
+void check(const run_options& x) {
+  if (x.rank && *x.rank >= x.world_size)
+    bad_usage("--rank", std::to_string(*x.rank),
+              "below the world size of " + std::to_string(x.world_size));
+  if (x.resume && x.snapshot_dir.empty())
+    bad_usage("--resume", "no --snapshot-dir", "the directory to resume from");
+  if (x.workers == 0 && !x.resizes.empty())
+    bad_usage("--resize", "--workers 0", "at least one worker");
+}
+
+std::size_t workers_of(const run_options& x, std::size_t cores) {
+  if (x.workers)
+    return *x.workers;
+  return std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
+}
+
+std::string bad_log_of(const run_options& x) {
+  if (!x.bad_log.empty() || x.log.empty())
+    return x.bad_log;
+  return x.log + ".bad";
+}
+
+loader_options loader_of(const run_options& x, std::size_t cores) {
+  loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
+  result.workers = workers_of(x, cores);
+  result.epochs = x.order.epoch + x.epochs;
+  result.dispatch = x.dispatch;
+  result.bad_samples = x.bad_samples;
+  result.bad_sample_log = bad_log_of(x);
+  result.keep = x.keep;
+  result.hash_pixels = !x.log.empty();
+  for (const auto& text : x.faults)
+    parse_fault(text, result.fault);
+  return result;
+}
+
+} // namespace
+
+void add_run_options(CLI::App& app, run_options& to) {
+  add_order_options(app, to.order);
+  app.option_defaults()->always_capture_default();
+  add_job(app, to);
+  add_snapshots(app, to);
+  add_reports(app, to);
+  add_drills(app, to);
+}
+
+training_settings::resize parse_resize(const std::string& text) {
+  auto parts = split(text, ':');
+  auto step = parse_number(parts.front());
+  auto workers = parse_number(parts.back());
+  if (parts.size() != 2 || !step || !workers || *workers == 0 || *workers > max_workers)
+    bad_usage("--resize", "\"" + text + "\"", "STEP:N, N of 1 .. " + std::to_string(max_workers));
+  return {*step, *workers};
+}
+
+void parse_fault(const std::string& text, fault_drill& to) {
+  auto refuse = [&] {
+    bad_usage("--fault", "\"" + text + "\"",
+              "slow:WORKER,MS, throw:POSITION or die:WORKER,POSITION");
+  };
+  auto colon = std::min(text.find(':'), text.size());
+  auto kind = text.substr(0, colon);
+  std::vector<std::uint64_t> numbers;
+  for (const auto& part :
+       split(std::string_view{text}.substr(std::min(colon + 1, text.size())), ','))
+    if (auto number = parse_number(part))
+      numbers.push_back(*number);
+    else
+      refuse();
+  if (kind == "throw" && numbers.size() == 1)
+    to.throw_at = numbers[0];
+  else if (kind == "slow" && numbers.size() == 2 && numbers[1] <= max_ms) {
+    to.slow_worker = numbers[0];
+    to.slow_by = std::chrono::milliseconds{numbers[1]};
+  } else if (kind == "die" && numbers.size() == 2) {
+    to.dying_worker = numbers[0];
+    to.die_at = numbers[1];
+  } else
+    refuse();
+}
+
+training_settings settings_of(const run_options& x, std::size_t cores) {
+  check(x);
+  training_settings result;
+  result.loader = loader_of(x, cores);
+  result.ranks = x.rank ? 1 : x.world_size;
+  result.first_epoch = x.order.epoch;
+  result.steps = x.steps;
+  result.snapshot_dir = x.snapshot_dir;
+  result.snapshot_every = x.snapshot_every;
+  result.resume = x.resume;
+  result.restore = {x.allow, x.allow_older};
+  result.log = x.log;
+  for (const auto& text : x.resizes)
+    result.resizes.push_back(parse_resize(text));
+  std::stable_sort(result.resizes.begin(), result.resizes.end(),
+                   [](const auto& a, const auto& b) { return a.step < b.step; });
+  result.step_time = std::chrono::milliseconds{x.step_time_ms};
+  return result;
+}
+
+bool belongs_to_other_rank(std::string_view entry, const run_options& x) {
+  auto suffix = ".rank-" + std::to_string(x.rank.value_or(0)) + "-of-";
+  auto world = "-of-" + std::to_string(x.world_size);
+  auto at = entry.find(world);
+  bool same_world = at != std::string_view::npos
+                    && (entry.size() == at + world.size() || entry[at + world.size()] == '.');
+  return x.rank && same_world && entry.find(suffix) == std::string_view::npos;
+}
+
+} // namespace leat::command

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "demos/command/job_options.hpp"
+#include "demos/command/training_job.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace leat::command {
+
+/// The command line of `leat run`.
+struct run_options {
+  order_options order;
+  std::uint64_t epochs = 1;
+  std::uint64_t world_size = 1;
+  /// Empty: all ranks in this process.
+  std::optional<std::uint64_t> rank = {};
+  /// Empty: as many as cores, shared by the ranks of this process.
+  std::optional<std::size_t> workers = {};
+  std::vector<std::string> resizes = {};
+  dispatch_policy dispatch = dispatch_policy::on_demand;
+  std::optional<transform> maps = {};
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
+  std::string bad_log = {};
+  std::string snapshot_dir = {};
+  std::uint64_t snapshot_every = 100;
+  std::uint64_t keep = 3;
+  bool resume = false;
+  std::vector<std::string> allow = {};
+  bool allow_older = false;
+  std::uint64_t steps = UINT64_MAX;
+  std::string log = {};
+  std::string stats = {};
+  std::uint64_t step_time_ms = 0;
+  std::vector<std::string> faults = {};
+  bool json = false;
+};
+
+void add_run_options(CLI::App& app, run_options& to);
+
+/// "STEP:N". Throws `errc::invalid_argument`.
+training_settings::resize parse_resize(const std::string& text);
+
+/// Adds "slow:WORKER,MS", "throw:POSITION" or "die:WORKER,POSITION" to the drill.
+/// Throws `errc::invalid_argument`.
+void parse_fault(const std::string& text, fault_drill& to);
+
+/// What the job shall do, on a machine of so many cores. Throws `errc::invalid_argument` where
+/// options do not fit each other. Reads no file.
+training_settings settings_of(const run_options& x, std::size_t cores);
+
+/// True where a snapshot directory's entry is none of a rank that starts afresh: a part of another
+/// rank of its own job, which may have begun earlier. With all ranks in one process there is none.
+bool belongs_to_other_rank(std::string_view entry, const run_options& x);
+
+} // namespace leat::command
