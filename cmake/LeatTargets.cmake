@@ -75,9 +75,10 @@ function(leat_test source)
   add_executable(${target} ${source})
   target_link_libraries(${target} PRIVATE leat_test_support ${arg_LINKS} leat_warnings)
   target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
-  list(JOIN arg_LABELS "," labels) # Catch's script would tear a list apart; ctest -L searches in the text
+  set(labels ${folder} ${arg_LABELS})
+  list(JOIN labels "," labels) # Catch's script would tear a list apart; ctest -L searches in the text
   catch_discover_tests(${target} TEST_PREFIX "${folder}/" DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${folder},${labels}" SKIP_RETURN_CODE 4)
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}" SKIP_RETURN_CODE 4)
   if("threads" IN_LIST arg_LABELS)
     add_dependencies(thread_tests ${target})
   endif()
