@@ -162,7 +162,7 @@ public:
   std::mt19937& random() { return random_; }
 
   const std::vector<std::string> policies{"on_demand", "round_robin", "by_lane"};
-  temporary_directory at;
+  test::temporary_directory at;
 
 private:
   job job_;
@@ -200,7 +200,7 @@ TEST_CASE("kill: ranks in processes of their own, killed together") {
 TEST_CASE("kill: photographs, with windowed order") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
-  temporary_directory photos;
+  test::temporary_directory photos;
   REQUIRE(
       run_process({LEAT_COMMAND, "make-data", photos / "data", "--samples", "240", "--shards", "6"},
                   photos / "out")

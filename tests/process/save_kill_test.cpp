@@ -32,7 +32,7 @@ TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one"
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
   std::mt19937 random{seed};
-  temporary_directory at;
+  test::temporary_directory at;
   std::uint64_t finished = 0;
   for (int i = 0; i < 30; ++i) {
     int pipe[2];
