@@ -23,7 +23,9 @@ using std::chrono::milliseconds;
 
 struct job {
   std::vector<std::string> data;
+  /// Of every command, and of `run` alone.
   std::vector<std::string> options;
+  std::vector<std::string> run_options = {};
   std::uint64_t epochs = 2;
 };
 
@@ -72,6 +74,7 @@ public:
     for (std::uint64_t rank = 0; rank < (own_processes ? world : 1); ++rank) {
       const auto log = at / ("log-" + number + "-" + std::to_string(rank));
       auto command = std::vector<std::string>{LEAT_COMMAND, "run"} + job_.data + job_.options
+                     + job_.run_options
                      + std::vector<std::string>{"--epochs",
                                                 epochs(),
                                                 "--world-size",
@@ -175,7 +178,7 @@ private:
 TEST_CASE("kill: twenty random deaths in two epochs, each time other ranks and workers") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
-  drill x{{{"count:20000:64"}, {"--global-batch", "120", "--lanes", "24", "--step-time", "1"}},
+  drill x{{{"count:20000:64"}, {"--global-batch", "120", "--lanes", "24"}, {"--step-time", "1"}},
           seed};
   const std::uint64_t worlds[] = {1, 2, 3, 4, 8};
   const std::size_t workers[] = {0, 1, 2, 3, 8};
@@ -189,7 +192,8 @@ TEST_CASE("kill: twenty random deaths in two epochs, each time other ranks and w
 TEST_CASE("kill: ranks in processes of their own, killed together") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
-  drill x{{{"count:9000:64"}, {"--global-batch", "90", "--end", "mask", "--step-time", "1"}}, seed};
+  drill x{{{"count:9000:64"}, {"--global-batch", "90", "--end", "mask"}, {"--step-time", "1"}},
+          seed};
   const std::uint64_t worlds[] = {2, 3, 5};
   for (int i = 0; i < 8; ++i)
     x.attempt(worlds[i % 3], 1 + x.random()() % 3, true, milliseconds{30 + x.random()() % 60});
