@@ -20,12 +20,6 @@ if(LEAT_SANITIZE)
   add_link_options(-fsanitize=${LEAT_SANITIZE})
 endif()
 
-if(LEAT_FUZZ)
-  set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
-  add_compile_options(${fuzz_flags})
-  add_link_options(${fuzz_flags})
-endif()
-
 include(CheckLanguage)
 check_language(CUDA) # nothing needs it yet
 if(CMAKE_CUDA_COMPILER)
@@ -60,7 +54,6 @@ function(leat_library folder)
 endfunction()
 
 add_custom_target(thread_tests COMMENT "Tests with the label threads")
-add_custom_target(fuzz_targets COMMENT "All libFuzzer targets")
 
 # leat_test(<folder>/<unit>_test.cpp... [LINKS <target>...] [TIMEOUT <seconds>] [LABELS <label>...])
 #   One executable per tested unit, named test_<folder>_<unit>_test; ctest lists each test case as "<folder>/<sentence>".
@@ -82,20 +75,4 @@ function(leat_test source)
   if("threads" IN_LIST arg_LABELS)
     add_dependencies(thread_tests ${target})
   endif()
-endfunction()
-
-# leat_fuzz(fuzz/<unit>_fuzz.cpp [LINKS <target>...])
-#   One libFuzzer program bin/fuzz_<unit>, where LEAT_FUZZ is on.
-function(leat_fuzz source)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
-  if(NOT LEAT_FUZZ)
-    return()
-  endif()
-  cmake_path(GET source STEM unit)
-  string(REGEX REPLACE "_fuzz$" "" unit "${unit}")
-  add_executable(fuzz_${unit} ${source})
-  target_include_directories(fuzz_${unit} PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(fuzz_${unit} PRIVATE ${arg_LINKS} leat_warnings)
-  target_link_options(fuzz_${unit} PRIVATE -fsanitize=fuzzer)
-  add_dependencies(fuzz_targets fuzz_${unit})
 endfunction()
