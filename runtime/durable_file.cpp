@@ -102,7 +102,7 @@ void make_directory_durably(const fs::path& directory) {
   if (::mkdir(directory.c_str(), 0755) != 0) {
     const int code = errno;
     if (code != EEXIST || !fs::is_directory(directory, unknown))
-      throw_io(directory, "make directory", code);
+      throw_io(directory, "make directory", code == EEXIST ? ENOTDIR : code);
     return; // another process made it
   }
   sync_directory(parent);

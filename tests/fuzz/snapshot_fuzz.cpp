@@ -1,0 +1,49 @@
+// Any bytes decode to a snapshot that encodes and decodes to itself, or are refused as a bad one.
+// Every input is tried as a file and, since no fuzzer finds a checksum, as a message in a frame.
+#include "runtime/snapshot.hpp"
+#include "runtime/xxh3.hpp"
+
+#include <leat/error.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+namespace {
+
+template <class T>
+void append(std::string& to, T x) {
+  to.append(reinterpret_cast<const char*>(&x), sizeof(x));
+}
+
+std::string framed(const std::string& message) {
+  std::string head = "leatsnap";
+  append(head, std::uint32_t{1});
+  append(head, static_cast<std::uint32_t>(message.size()));
+  const auto whole = head + message;
+  const auto hash = leat::xxh3_128(std::as_bytes(std::span{whole}));
+  append(head, hash.low);
+  append(head, hash.high);
+  return head + message;
+}
+
+void try_decode(const std::string& bytes) {
+  try {
+    const auto again = leat::encode(leat::decode(bytes, "fuzz"));
+    if (leat::encode(leat::decode(again, "again")) != again)
+      std::abort();
+  } catch (const leat::error& x) {
+    if (x.code() != leat::errc::bad_snapshot)
+      std::abort();
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes{reinterpret_cast<const char*>(data), size};
+  try_decode(bytes);
+  try_decode(framed(bytes));
+  return 0;
+}
