@@ -60,7 +60,9 @@ resample_kernels plain_resample_kernels() noexcept;
 resample_kernels best_resample_kernels() noexcept;
 
 /// Resizes a part of an image, row by row. Results are those of Pillow's
-/// `crop(source).resize(resized, BILINEAR).crop(window)`, bit for bit.
+/// `crop(source).resize(resized, BILINEAR).crop(window)`, bit for bit, up to Pillow 12: rows first,
+/// rounded, then columns. Pillow 13 does columns first where only the height shrinks (and in some
+/// like cases), and so rounds otherwise there.
 /// Keeps its buffers from image to image; used by one thread at a time.
 class resampler {
 public:

@@ -35,7 +35,7 @@ struct image_options {
 /// Decodes the JPEG in `field` ("jpg;jpeg": the first that exists), takes a random crop, resizes it
 /// to size x size, mirrors it at random, and sets field "image"; `field` is removed.
 /// Same meaning as torchvision's RandomResizedCrop(size, scale, ratio) and RandomHorizontalFlip,
-/// antialiased bilinear, pixels as Pillow's; random numbers are leat's own.
+/// antialiased bilinear, pixels as Pillow 12's; random numbers are leat's own.
 /// Grayscale and CMYK become RGB. Bad samples: truncated, corrupt, empty, missing_field,
 /// unsupported, too_large.
 LEAT_API map_stage train_image(std::string field, image_options options = {});
