@@ -65,7 +65,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& problem) {
     if (problem.get_exit_code() == 0)
       return app.exit(problem);
-    return report(subcommand, problem.what(), bad_usage_status);
+    bool unknown = subcommand.empty() && argc > 1 && argv[1][0] != '-';
+    return report(subcommand,
+                  unknown ? "no subcommand \"" + std::string{argv[1]} + "\"" : problem.what(),
+                  bad_usage_status);
   } catch (const leat::error& problem) {
     bool usage = problem.code() == leat::errc::invalid_argument;
     return report(subcommand, problem.what(), usage ? bad_usage_status : failed);

@@ -32,7 +32,8 @@ void add_job(CLI::App& app, run_options& to) {
                0, max_workers);
   app.add_option("--resize", to.resizes, "From this step of the job on, a rank has N workers")
       ->type_name("STEP:N")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->default_str("");
   add_dispatch_option(app, to.dispatch);
   add_transform_option(app, to.maps);
 }
@@ -47,7 +48,8 @@ void add_snapshots(CLI::App& app, run_options& to) {
   app.add_option("--allow", to.allow,
                  "Resume although this differs, by the name that the refusal lists")
       ->type_name("NAME")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->default_str("");
   app.add_flag("--allow-older", to.allow_older,
                "Take an older set when the newest has a torn file");
 }
@@ -67,7 +69,8 @@ void add_drills(CLI::App& app, run_options& to) {
   app.add_option("--fault", to.faults,
                  "Stage a failure: slow:WORKER,MS, throw:POSITION, die:WORKER,POSITION")
       ->type_name("FAULT")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->default_str("");
 }
 
 void check(const run_options& x) {

@@ -1,0 +1,245 @@
+#include "demos/command/data_arguments.hpp"
+#include "demos/command/option_values.hpp"
+#include "demos/command/output.hpp"
+#include "demos/command/progress.hpp"
+#include "demos/command/run_options.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace leat;
+using namespace leat::command;
+
+namespace {
+
+/// Parses a command line of `leat run`. CLI11 takes the arguments from the back.
+run_options parsed(std::vector<std::string> arguments) {
+  CLI::App app;
+  run_options x;
+  add_run_options(app, x);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return x;
+}
+
+training_settings settings(const std::vector<std::string>& arguments, std::size_t cores = 8) {
+  return settings_of(parsed(arguments), cores);
+}
+
+template <class F>
+errc code_of(F f) {
+  try {
+    f();
+  } catch (const error& x) {
+    return x.code();
+  }
+  return errc{};
+}
+
+errc refusal(const std::vector<std::string>& data) {
+  return code_of([&] { data_pipeline({.data = data}); });
+}
+
+} // namespace
+
+TEST_CASE("numbers: decimal digits only, below 2^64") {
+  REQUIRE(parse_number("0") == 0);
+  REQUIRE(parse_number("18446744073709551615") == UINT64_MAX);
+  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1e3", "0x10", "18446744073709551616", "a"})
+    REQUIRE_FALSE(parse_number(text));
+}
+
+TEST_CASE("data arguments: counts, folders and shards are told apart") {
+  test::temporary_directory at;
+  REQUIRE(kind_of("count:10") == data_kind::count);
+  REQUIRE(kind_of(at.path()) == data_kind::folder);
+  REQUIRE(kind_of("a-{000..003}.tar") == data_kind::tar);
+  REQUIRE(kind_of(at / "*.tar") == data_kind::tar);
+}
+
+TEST_CASE("data arguments: shards keep the order in which they were given") {
+  auto x = data_pipeline({.data = {"b-{0..3}.tar", "a*.tar"}});
+  REQUIRE(x.source().kind == "tar");
+  REQUIRE(x.source().patterns == std::vector<std::string>{"b-{0..3}.tar", "a*.tar"});
+}
+
+TEST_CASE("data arguments: a count has 8 bytes a record, or as many as it says") {
+  REQUIRE(data_pipeline({.data = {"count:1000"}}).size() == 1000);
+  REQUIRE(data_pipeline({.data = {"count:1000"}}) == data_pipeline({.data = {"count:1000:8"}}));
+  REQUIRE_FALSE(data_pipeline({.data = {"count:1000"}})
+                == data_pipeline({.data = {"count:1000:9"}}));
+}
+
+TEST_CASE("data arguments: malformed counts are bad usage") {
+  for (const char* text : {"count:", "count:x", "count:0", "count:5:0", "count:5:", "count:5:6:7",
+                           "count:-5", "count:1e6"}) {
+    CAPTURE(text);
+    REQUIRE(refusal({text}) == errc::invalid_argument);
+  }
+}
+
+TEST_CASE("data arguments: kinds do not mix, and there is one folder or count") {
+  test::temporary_directory at;
+  REQUIRE(refusal({"count:5", "a.tar"}) == errc::invalid_argument);
+  REQUIRE(refusal({"a.tar", at.path()}) == errc::invalid_argument);
+  REQUIRE(refusal({"count:5", "count:6"}) == errc::invalid_argument);
+  REQUIRE(refusal({at.path(), at.path()}) == errc::invalid_argument);
+}
+
+TEST_CASE("data arguments: virtual records are no images") {
+  REQUIRE_FALSE(holds_images(data_pipeline({.data = {"count:5"}})));
+}
+
+TEST_CASE("run options: the defaults are those of the manual") {
+  auto x = parsed({"count:5"});
+  REQUIRE(x.order.seed == 0);
+  REQUIRE(x.order.epoch == 0);
+  REQUIRE(x.order.global_batch == 64);
+  REQUIRE(x.order.lanes == 0);
+  REQUIRE(x.order.shuffle == shuffle_kind::full);
+  REQUIRE(x.order.window == 4);
+  REQUIRE(x.order.end == epoch_end::drop);
+  auto s = settings_of(x, 8);
+  REQUIRE(s.loader.world_size == 1);
+  REQUIRE(s.loader.epochs == 1);
+  REQUIRE(s.loader.workers == 8);
+  REQUIRE(s.loader.dispatch == dispatch_policy::on_demand);
+  REQUIRE(s.loader.bad_samples == bad_sample_policy::fail);
+  REQUIRE(s.loader.keep == 3);
+  REQUIRE_FALSE(s.loader.hash_pixels);
+  REQUIRE(s.loader.bad_sample_log.empty());
+  REQUIRE(s.steps == UINT64_MAX);
+  REQUIRE(s.snapshot_every == 100);
+}
+
+TEST_CASE("run options: cores are shared by the ranks of a process") {
+  REQUIRE(settings({"count:5", "--world-size", "3"}).loader.workers == 2);
+  REQUIRE(settings({"count:5", "--world-size", "30"}).loader.workers == 1);
+  REQUIRE(settings({"count:5", "--world-size", "3", "--rank", "1"}).loader.workers == 8);
+  REQUIRE(settings({"count:5", "--workers", "0"}).loader.workers == 0);
+}
+
+TEST_CASE("run options: without a rank all ranks run here, with one it alone") {
+  REQUIRE(settings({"count:5", "--world-size", "3"}).ranks == 3);
+  auto one = settings({"count:5", "--world-size", "3", "--rank", "2"});
+  REQUIRE(one.ranks == 1);
+  REQUIRE(one.loader.rank == 2);
+}
+
+TEST_CASE("run options: an epoch to begin with moves the end of the job") {
+  auto s = settings({"count:5", "--epoch", "3", "--epochs", "2"});
+  REQUIRE(s.first_epoch == 3);
+  REQUIRE(s.loader.epochs == 5);
+}
+
+TEST_CASE("run options: a log has pixel hashes, and a log of bad samples beside it") {
+  auto s = settings({"count:5", "--log", "x/log"});
+  REQUIRE(s.loader.hash_pixels);
+  REQUIRE(s.loader.bad_sample_log == "x/log.bad");
+  REQUIRE(settings({"count:5", "--log", "a", "--bad-log", "b"}).loader.bad_sample_log == "b");
+}
+
+TEST_CASE("run options: options that may be repeated take one value each") {
+  auto s = settings({"--resize", "9:2", "--resize", "4:3", "--fault", "slow:1,50", "--fault",
+                     "throw:7", "--fault", "die:2,8", "--resume", "--snapshot-dir", "d", "--allow",
+                     "names", "count:5"});
+  REQUIRE(s.resizes.size() == 2);
+  REQUIRE(s.resizes[0].step == 4);
+  REQUIRE(s.resizes[0].workers == 3);
+  REQUIRE(s.resizes[1].step == 9);
+  REQUIRE(s.loader.fault.slow_worker == 1);
+  REQUIRE(s.loader.fault.slow_by == std::chrono::milliseconds{50});
+  REQUIRE(s.loader.fault.throw_at == 7);
+  REQUIRE(s.loader.fault.dying_worker == 2);
+  REQUIRE(s.loader.fault.die_at == 8);
+  REQUIRE(s.restore.allow == std::vector<std::string>{"names"});
+}
+
+TEST_CASE("run options: names and numbers that make no sense are refused") {
+  for (const auto& option : std::vector<std::vector<std::string>>{{"--seed", "-1"},
+                                                                  {"--seed", "1.5"},
+                                                                  {"--global-batch", "0"},
+                                                                  {"--epochs", "0"},
+                                                                  {"--window", "0"},
+                                                                  {"--snapshot-every", "0"},
+                                                                  {"--world-size", "0"},
+                                                                  {"--steps", "0"},
+                                                                  {"--shuffle", "half"},
+                                                                  {"--end", "cycle"},
+                                                                  {"--dispatch", "random"},
+                                                                  {"--transform", "x"},
+                                                                  {"--bad-sample", "ignore"},
+                                                                  {"--no-such-option"}}) {
+    CAPTURE(option.front());
+    std::vector<std::string> line{"count:5"};
+    line.insert(line.end(), option.begin(), option.end());
+    REQUIRE_THROWS_AS(parsed(line), CLI::ParseError);
+  }
+  REQUIRE_THROWS_AS(parsed({"--seed", "1"}), CLI::ParseError);
+}
+
+TEST_CASE("run options: leading zeros do not make a number octal") {
+  REQUIRE(parsed({"count:5", "--seed", "010"}).order.seed == 10);
+}
+
+TEST_CASE("run options: options that do not fit each other are bad usage") {
+  for (const auto& line :
+       std::vector<std::vector<std::string>>{{"count:5", "--resume"},
+                                             {"count:5", "--rank", "1"},
+                                             {"count:5", "--world-size", "2", "--rank", "2"},
+                                             {"count:5", "--workers", "0", "--resize", "3:1"},
+                                             {"count:5", "--resize", "3"},
+                                             {"count:5", "--resize", "3:0"},
+                                             {"count:5", "--resize", "3:1:1"},
+                                             {"count:5", "--fault", "slow:1"},
+                                             {"count:5", "--fault", "throw:x"},
+                                             {"count:5", "--fault", "throw"},
+                                             {"count:5", "--fault", "burn:1"},
+                                             {"count:5", "--fault", "die:1,2,3"}}) {
+    CAPTURE(line);
+    REQUIRE(code_of([&] { settings(line); }) == errc::invalid_argument);
+  }
+}
+
+TEST_CASE("run options: only parts of other ranks of the same job may be in a new directory") {
+  auto rank = parsed({"count:5", "--world-size", "3", "--rank", "1"});
+  REQUIRE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-3", rank));
+  REQUIRE(belongs_to_other_rank("epoch-0-step-4.rank-2-of-3.tmp", rank));
+  REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-1-of-3", rank));
+  REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-30", rank));
+  REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-2", rank));
+  REQUIRE_FALSE(belongs_to_other_rank("notes.txt", rank));
+  auto all = parsed({"count:5", "--world-size", "3"});
+  REQUIRE_FALSE(belongs_to_other_rank("epoch-0-step-4.rank-2-of-3", all));
+}
+
+TEST_CASE("texts: numbers are written for people") {
+  REQUIRE(with_commas(0) == "0");
+  REQUIRE(with_commas(999) == "999");
+  REQUIRE(with_commas(1000) == "1,000");
+  REQUIRE(with_commas(1234567) == "1,234,567");
+  REQUIRE(readable_bytes(999) == "999 bytes");
+  REQUIRE(readable_bytes(1500) == "1.5 kB");
+  REQUIRE(readable_bytes(47'000'000) == "47 MB");
+  REQUIRE(readable_bytes(999'900'000) == "1.0 GB");
+}
+
+TEST_CASE("progress: rate and the two parts of the time") {
+  training_progress x{.epoch = 1,
+                      .global_step = 30,
+                      .total_steps = 40,
+                      .samples = 5000,
+                      .elapsed = std::chrono::seconds{4},
+                      .waited = std::chrono::seconds{1}};
+  REQUIRE(progress_text(x, "images")
+          == "epoch 1  step 30/40  1,250 images/s  waiting for data 25%, training 75%");
+  REQUIRE(progress_bar(0.5, 4) == "[##..]");
+  REQUIRE(progress_bar(1.5, 4) == "[####]");
+}
