@@ -32,7 +32,7 @@ private:
   std::uint64_t rows_;
   std::uint64_t columns_;
   unsigned rounds_;
-  std::array<std::uint64_t, max_rounds> round_keys_;
+  std::array<std::uint64_t, max_rounds> round_keys_{};
 };
 
 /// Everything that fixes the order of a job.
