@@ -59,7 +59,8 @@ void batch_slot::close() {
   num_valid = 0;
   digest = {};
   bad.clear();
-  failure.reset();
+  if (what != kind::failed) // otherwise `failure` is part of the plan
+    failure.reset();
   for (std::size_t i = 0; i < capacity; ++i) {
     const bool good = i < num_rows && rows[i].result == slot_row::outcome::good;
     valid[i] = good ? 1 : 0;

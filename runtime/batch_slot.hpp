@@ -56,7 +56,7 @@ struct batch_slot {
     batch,
     /// Behind the last batch of the job.
     end,
-    /// `failure` tells why there is no batch.
+    /// `failure` tells why there is no batch: as planned, or the first one of its rows.
     failed,
   };
 

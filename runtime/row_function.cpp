@@ -1,10 +1,9 @@
 #include "runtime/row_function.hpp"
 
 #include "runtime/digest.hpp"
+#include "runtime/exception_text.hpp"
 #include "runtime/xxh3.hpp"
 
-#include <exception>
-#include <stdexcept>
 #include <utility>
 
 namespace leat {
@@ -19,7 +18,8 @@ void row_function::run(batch_slot& slot, std::size_t row) {
   record_->record.store(x.record, std::memory_order_relaxed);
   record_->stage.store(0, std::memory_order_relaxed);
   try {
-    make_functions();
+    if (!functions_)
+      functions_ = make_functions(*plan_);
     produce(slot, row, x.record);
     seal(slot, row);
   } catch (const bad_sample& problem) {
@@ -31,46 +31,41 @@ void row_function::run(batch_slot& slot, std::size_t row) {
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_), std::memory_order_relaxed);
 }
 
-void row_function::make_functions() {
-  if (made_)
-    return;
-  functions_.clear();
-  for (const auto& stage : plan_->maps) {
-    try {
-      functions_.push_back(stage.make());
-    } catch (const std::exception& problem) {
-      throw error(
-          errc::invalid_argument,
-          {.stage = stage.name, .got = std::string{"the factory threw: "} + problem.what()});
-    }
-  }
-  made_ = true;
-}
-
 void row_function::produce(batch_slot& slot, std::size_t row, std::uint64_t record) {
   auto target = slot.target(row, dense_, ragged_);
   sample_access::reset(sample_, plan_->data.get(), record, &target);
-  plan_->data->read(record, sample_);
+  read(record);
   const auto position = slot.rows[row].position;
-  if (plan_->throw_at == position)
+  // The fault is the sample's, so that a substitute can take its row.
+  if (plan_->throw_at == position && record == slot.rows[row].record)
     throw bad_sample(cause::function_error, "a fault on purpose");
-  const auto birth = functions_.empty() ? 0 : birth_of(plan_->order->source, slot.epoch, 0, record);
-  for (std::size_t i = 0; i < functions_.size(); ++i) {
+  const auto birth = functions_->empty() ? 0 : birth_of(plan_->order->source, slot.epoch, 0, record);
+  for (std::size_t i = 0; i < functions_->size(); ++i) {
     record_->stage.store(i + 1, std::memory_order_relaxed);
     context c{rng{plan_->streams[i], birth}, slot.epoch, position, plan_->order->lanes,
               plan_->cancelled.get()};
     try {
-      functions_[i](sample_, c);
+      (*functions_)[i](sample_, c);
     } catch (const bad_sample&) {
       throw;
-    } catch (const std::exception& problem) {
-      throw bad_sample(cause::function_error, problem.what());
     } catch (...) {
-      throw bad_sample(cause::function_error, "threw something that is no std::exception");
+      throw bad_sample(cause::function_error, exception_text());
     }
   }
   sample_access::deliver(sample_);
   slot.rows[row].delivered = record;
+}
+
+void row_function::read(std::uint64_t record) {
+  try {
+    plan_->data->read(record, sample_);
+  } catch (const bad_sample&) {
+    throw;
+  } catch (const error&) {
+    throw;
+  } catch (...) {
+    throw bad_sample(cause::function_error, exception_text());
+  }
 }
 
 void row_function::seal(batch_slot& slot, std::size_t row) {
@@ -87,9 +82,11 @@ void row_function::treat_bad(batch_slot& slot, std::size_t row, const bad_sample
   id_.clear();
   plan_->data->append_id(x.record, id_);
   x.bad = bad_row{x.position, id_, problem.why(), problem.what(), {}};
+  // Now: substitutes may fail in other stages.
+  const auto stage = stage_name();
   auto fail = [&](const std::string& got) {
     x.result = slot_row::outcome::failed;
-    x.failure = error(errc::bad_sample, {.stage = stage_name(), .sample = x.bad->id, .got = got});
+    x.failure = error(errc::bad_sample, {.stage = stage, .sample = x.bad->id, .got = got});
   };
   const auto what = std::string{to_string(problem.why())} + ": " + problem.what();
   switch (plan_->bad_samples) {

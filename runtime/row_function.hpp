@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,9 +27,10 @@ public:
   void run(batch_slot& slot, std::size_t row);
 
 private:
-  void make_functions();
   /// Reads and maps one record into the row. Throws `bad_sample`, or `leat::error` of the store.
   void produce(batch_slot& slot, std::size_t row, std::uint64_t record);
+  /// Reads into the empty sample. Throws like `produce`, whatever the source throws.
+  void read(std::uint64_t record);
   /// Tries other samples of the row's lane. False when none of them is good.
   bool substitute(batch_slot& slot, std::size_t row);
   void treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem);
@@ -38,8 +40,8 @@ private:
 
   std::shared_ptr<const row_plan> plan_;
   std::shared_ptr<worker_record> record_;
-  bool made_ = false;
-  std::vector<map_function> functions_;
+  /// Made in the thread that runs them, at the first row.
+  std::optional<std::vector<map_function>> functions_;
   sample sample_;
   std::string id_;
   std::vector<std::byte*> dense_;

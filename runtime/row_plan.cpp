@@ -1,5 +1,6 @@
 #include "runtime/row_plan.hpp"
 
+#include "runtime/exception_text.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/xxh3.hpp"
 
@@ -43,9 +44,7 @@ std::vector<field_layout> select(std::vector<field_layout> fields,
 
 std::shared_ptr<const batch_layout> find_layout(const row_plan& plan,
                                                 const std::vector<std::string>& names) {
-  std::vector<map_function> functions;
-  for (const auto& stage : plan.maps)
-    functions.push_back(stage.make());
+  auto functions = make_functions(plan);
   // By number, not by position: the layout must not depend on where a job begins or resumes.
   constexpr std::uint64_t tries = 256;
   std::string problem;
@@ -54,9 +53,9 @@ std::shared_ptr<const batch_layout> find_layout(const row_plan& plan,
       return std::make_shared<batch_layout>(select(try_record(plan, functions, record), names));
     } catch (const error&) {
       throw;
-    } catch (const std::exception& x) {
+    } catch (...) {
       if (problem.empty())
-        problem = x.what();
+        problem = exception_text();
     }
   }
   std::string id;
@@ -97,6 +96,19 @@ row_plan plan_rows(const pipeline& x) {
                                : "at least one"});
   plan.layout = find_layout(plan, x.batching().fields);
   return plan;
+}
+
+std::vector<map_function> make_functions(const row_plan& plan) {
+  std::vector<map_function> functions;
+  for (const auto& stage : plan.maps) {
+    try {
+      functions.push_back(stage.make());
+    } catch (...) {
+      throw error(errc::invalid_argument,
+                  {.stage = stage.name, .got = "the factory threw: " + exception_text()});
+    }
+  }
+  return functions;
 }
 
 std::uint64_t map_stream(std::uint64_t seed, std::string_view name, std::uint64_t ordinal) {

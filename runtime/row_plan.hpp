@@ -36,6 +36,10 @@ struct row_plan {
 /// is bad) through source and maps once. Throws `leat::error`.
 row_plan plan_rows(const pipeline& x);
 
+/// Fresh functions of all maps, for one worker. Throws `errc::invalid_argument` where a factory
+/// throws.
+std::vector<map_function> make_functions(const row_plan& plan);
+
 /// The key of a map's random numbers: the low half of XXH3-128 (see hash_stream) of "map", seed,
 /// the map's name@version, and its ordinal among the maps of that name. Parameters and other stages
 /// have no part in it.

@@ -70,6 +70,17 @@ struct sample::state {
     x.size = 0;
     return x;
   }
+
+  /// Gives a field bytes of its own. If it `replaces` an older one, that one's stay readable until
+  /// the next field is replaced: the function that replaces it may still read them.
+  std::byte* own(field& x, std::size_t size, bool replaces) {
+    if (replaces)
+      replaced.swap(x.owned);
+    x.owned.resize(size);
+    x.data = x.owned.data();
+    x.size = size;
+    return x.owned.data();
+  }
 };
 
 sample::sample() : state_(std::make_unique<state>()) {}
@@ -130,13 +141,8 @@ void sample::set(std::string_view name, std::string_view text) {
 }
 
 void sample::set(std::string_view name, std::span<const std::byte> bytes) {
-  // The argument may be a view of the very field that is set.
-  std::vector<std::byte> copy(bytes.begin(), bytes.end());
-  auto& x = state_->put(name);
-  x.owned = std::move(copy);
-  x.ragged = true;
-  x.data = x.owned.data();
-  x.size = x.owned.size();
+  // The argument may be a view of the very field that is set: its old bytes stay readable.
+  std::copy(bytes.begin(), bytes.end(), make_bytes(name, bytes.size()).begin());
 }
 
 std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& dims) {
@@ -145,9 +151,8 @@ std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& d
   x.ragged = false;
   x.type = type;
   x.dims = dims;
-  x.size = dims.elements() * size_of(type);
-  // A replaced field may still be read by the function that replaces it: never hand out its row
-  // again.
+  const auto size = dims.elements() * size_of(type);
+  // Nor is the row of a replaced field handed out again.
   if (state_->target && !replaces) {
     const auto& layout = *state_->target->layout;
     auto i = layout.find(name);
@@ -155,24 +160,18 @@ std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& d
         && layout.fields()[i].dims == dims) {
       auto* row = state_->target->dense[i];
       x.data = row;
+      x.size = size;
       return row;
     }
   }
-  // Its old bytes stay readable too, until the next field is replaced.
-  if (replaces)
-    state_->replaced.swap(x.owned);
-  x.owned.resize(x.size);
-  x.data = x.owned.data();
-  return x.owned.data();
+  return state_->own(x, size, replaces);
 }
 
 std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size) {
+  const bool replaces = has(name);
   auto& x = state_->put(name);
   x.ragged = true;
-  x.owned.resize(size);
-  x.data = x.owned.data();
-  x.size = size;
-  return {x.owned.data(), size};
+  return {state_->own(x, size, replaces), size};
 }
 
 void sample::erase(std::string_view name) noexcept {
@@ -225,7 +224,7 @@ void sample_access::deliver(sample& x) {
                            + ", the batch has " + to_string(want));
     if (want.ragged)
       s.target->ragged[i]->assign(have.data, have.data + have.size);
-    else if (have.data != s.target->dense[i])
+    else if (have.data != s.target->dense[i] && have.size > 0)
       std::memcpy(s.target->dense[i], have.data, have.size);
   }
 }
