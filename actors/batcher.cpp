@@ -1,7 +1,5 @@
 #include "actors/batcher.hpp"
 
-#include <caf/exit_reason.hpp>
-
 #include <utility>
 
 namespace leat {
@@ -17,8 +15,8 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
       return;
     const auto worker = found->second;
     self->state.workers.erase(found);
-    if (x.reason != caf::exit_reason::normal) // a retired worker has finished all it had
-      self->send(self->state.dispatcher, lost_atom_v, worker);
+    // Also one that retired: it may have been made the heir of a dead one behind its back.
+    self->send(self->state.dispatcher, lost_atom_v, worker);
   });
   auto close_complete = [self, sink = std::move(sink)] {
     while (auto slot = self->state.batches.take_complete()) {

@@ -20,12 +20,14 @@ struct batcher_state {
 
   batcher_state() = default;
 
+  /// First, so that all else is gone before it.
+  life_token alive;
+
   /// Batches under way, in order.
   ledger batches;
   dispatcher_actor dispatcher;
   /// Every living worker, by id.
   std::map<caf::actor_addr, std::uint32_t> workers;
-  life_token alive;
 };
 
 /// Where finished batches go. Called by the batcher alone, in order; must not block.

@@ -84,7 +84,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
       [self](deal_atom, const slot_ptr& slot) { deal(self, slot); },
       [self, config](lost_atom, std::uint32_t dead) {
         auto& workers = self->state.workers;
-        // A worker that died after it was retired has no place to fill: any other inherits.
+        // A worker that was retired has no place to fill: any other inherits.
         const auto at = self->state.find(dead);
         if (at)
           workers[*at] = spawn_worker(self, config, *at, true);

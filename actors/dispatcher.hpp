@@ -22,6 +22,9 @@ struct dispatcher_state {
 
   dispatcher_state() = default;
 
+  /// First, so that all else is gone before it.
+  life_token alive;
+
   struct member {
     std::uint32_t id;
     worker_actor handle;
@@ -35,7 +38,6 @@ struct dispatcher_state {
   /// By worker number.
   std::vector<member> workers;
   batcher_actor batcher;
-  life_token alive;
 };
 
 struct dispatcher_config {

@@ -224,6 +224,12 @@ slot_ptr loader_core::wait_for_slot() {
 }
 
 lease loader_core::hand_over(slot_ptr slot) {
+  // First: a batch that cannot be logged is not handed over, nor is any after it.
+  try {
+    bad_log_.append(slot->epoch, slot->step, options_.rank, slot->bad);
+  } catch (const error& problem) {
+    fail(problem);
+  }
   if (slot->step == 0)
     sums_.epoch_digest = {};
   sums_.digest += slot->digest;
@@ -231,7 +237,6 @@ lease loader_core::hand_over(slot_ptr slot) {
   sums_.samples += slot->num_valid;
   for (const auto& x : slot->bad)
     ++sums_.bad[static_cast<std::size_t>(x.why)];
-  bad_log_.append(slot->epoch, slot->step, options_.rank, slot->bad);
   next_ = slot->end_of_epoch ? job_position{slot->epoch + 1, 0}
                              : job_position{slot->epoch, slot->step + 1};
   ++batches_;
@@ -262,15 +267,16 @@ error loader_core::stuck_error(const worker_record& record) const {
 }
 
 void loader_core::give_back(slot_ptr slot) noexcept {
-  leases_out_.fetch_sub(1);
   if (inline_mode()) {
     std::lock_guard lock{free_mutex_};
     free_.push_back(std::move(slot));
-    return;
+  } else {
+    std::lock_guard lock{actors_mutex_};
+    if (actors_.batcher)
+      caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
   }
-  std::lock_guard lock{actors_mutex_};
-  if (actors_.batcher)
-    caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
+  // Last: once the lease counts as ended, next() relies on its slot.
+  leases_out_.fetch_sub(1);
 }
 
 resume_point loader_core::restore(const std::vector<snapshot>& parts, bool complete,
@@ -281,6 +287,8 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   auto merged = merge(parts, complete);
   check(merged, facts_, options.allow);
   next_ = {merged.epoch, step_for(merged, facts_)};
+  if (next_.step >= batches_per_epoch_) // under an allowed other batch size
+    next_ = {next_.epoch + 1, 0};
   global_step_ = merged.global_step;
   // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
   const bool own = parts.size() == 1 && parts[0].world_size == options_.world_size

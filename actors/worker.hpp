@@ -29,6 +29,9 @@ struct worker_state {
 
   worker_state() = default;
 
+  /// First, so that all else is gone before it.
+  life_token alive;
+
   /// Runs one row that this worker owns, with its times and counts.
   verdict run(batch_slot& slot, std::size_t row);
 
@@ -40,8 +43,6 @@ struct worker_state {
   std::optional<row_function> function;
   worker_drill drill;
   batcher_actor batcher;
-  /// Last: gone when all else is.
-  life_token alive;
 };
 
 /// Everything that a new worker needs.

@@ -35,7 +35,7 @@ using dispatcher_actor = caf::typed_actor<
     caf::reacts_to<start_atom, batcher_actor>,
     // Opens the slot as the next batch and deals its rows.
     caf::reacts_to<deal_atom, slot_ptr>,
-    // This worker died: replace it and name its heir to the batcher.
+    // This worker is gone: replace it, unless it was retired, and name its heir to the batcher.
     caf::reacts_to<lost_atom, std::uint32_t>,
     // Spawns or retires workers until there are this many.
     caf::reacts_to<resize_atom, std::uint64_t>>;
