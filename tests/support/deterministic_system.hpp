@@ -1,0 +1,57 @@
+#pragma once
+
+#include "messages/fwd.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/atom.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include <cstddef>
+#include <random>
+#include <utility>
+
+namespace leat {
+
+/// Runs actors one message at a time on the test's own thread, in an order that the test chooses:
+/// no sleeps, no clock. Messages of one sender to one receiver keep their order. All actors must
+/// be gone before it goes.
+class deterministic_system {
+public:
+  caf::actor_system& system() noexcept { return system_; }
+
+  /// Actors that have a message waiting.
+  std::size_t ready() const noexcept { return scheduler_.jobs.size(); }
+
+  /// Lets the one that waits for longest take one message. False when none is ready.
+  bool step() { return scheduler_.try_run_once(); }
+
+  /// Lets any one take one message.
+  bool step(std::mt19937_64& chance) {
+    auto& jobs = scheduler_.jobs;
+    if (!jobs.empty())
+      std::swap(jobs.front(), jobs[chance() % jobs.size()]);
+    return step();
+  }
+
+  /// Until every mailbox is empty.
+  void run() {
+    while (step())
+      ;
+  }
+
+private:
+  struct configuration : caf::actor_system_config {
+    configuration() {
+      add_message_types<caf::id_block::leat>();
+      set("scheduler.policy", caf::atom("testing"));
+    }
+  };
+
+  configuration config_;
+  caf::actor_system system_{config_};
+  caf::scheduler::test_coordinator& scheduler_ =
+      dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+};
+
+} // namespace leat

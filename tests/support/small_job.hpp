@@ -1,0 +1,101 @@
+#pragma once
+
+#include "runtime/batch_slot.hpp"
+#include "runtime/dealer.hpp"
+#include "runtime/row_function.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/worker_board.hpp"
+
+#include <leat/dispatch_policy.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/sources.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+inline constexpr std::array all_policies{dispatch_policy::on_demand, dispatch_policy::round_robin,
+                                         dispatch_policy::by_lane};
+
+/// How often the function ran for each (epoch, position).
+using run_counts = std::map<std::pair<std::uint64_t, std::uint64_t>, int>;
+
+/// A plan whose rows depend on record, epoch and chance, so that any slip shows in their pixels.
+/// `counts`, where given, is for functions that run in one thread.
+inline std::shared_ptr<row_plan> noisy_plan(std::uint64_t records, std::uint64_t rows,
+                                            batch_options batching = {},
+                                            run_counts* counts = nullptr) {
+  auto noise = [counts](sample& s, context& c) {
+    for (auto& x : s.make<std::uint32_t>("noise", {4}))
+      x = c.rng()();
+    s.set("text", s.id() + std::string(c.rng().below(9), 'x'));
+    if (counts)
+      ++(*counts)[{c.epoch(), c.position()}];
+  };
+  auto data = count(records).shuffle({.seed = 5}).map("noise@1", noise).batch(rows, batching);
+  auto plan = std::make_shared<row_plan>(plan_rows(data));
+  plan->hash_pixels = true;
+  if (counts)
+    counts->clear(); // of the run that found the layout
+  return plan;
+}
+
+/// One batch as it left the pipeline.
+struct finished_batch {
+  batch_slot::kind what = batch_slot::kind::batch;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::vector<std::uint64_t> positions;
+  std::vector<std::uint64_t> delivered;
+  std::vector<hash128> pixels;
+  std::vector<std::uint8_t> valid;
+  hash128 digest;
+
+  friend bool operator==(const finished_batch&, const finished_batch&) = default;
+};
+
+/// Of a closed slot.
+inline finished_batch finished(const batch_slot& slot) {
+  finished_batch x;
+  x.what = slot.what;
+  if (slot.what == batch_slot::kind::end)
+    return x;
+  x.epoch = slot.epoch;
+  x.step = slot.step;
+  for (std::size_t i = 0; i < slot.num_rows; ++i) {
+    x.positions.push_back(slot.rows[i].position);
+    x.delivered.push_back(slot.rows[i].delivered);
+    x.pixels.push_back(slot.rows[i].pixels);
+  }
+  x.valid = slot.valid;
+  x.digest = slot.digest;
+  return x;
+}
+
+/// What a job must give, its end included: made row by row, without actors.
+inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const row_plan>& plan,
+                                                    std::uint64_t epochs, std::uint64_t rank = 0,
+                                                    std::uint64_t world_size = 1) {
+  dealer order{plan->order, rank, world_size, epochs, dispatch_policy::round_robin, {}};
+  batch_slot slot{plan->layout, order.rows_per_batch()};
+  row_function function{plan, std::make_shared<worker_record>()};
+  std::vector<finished_batch> result;
+  do {
+    order.open(slot);
+    for (std::size_t row = 0; row < slot.num_rows; ++row) {
+      function.run(slot, row);
+      slot.finish(row);
+    }
+    slot.close();
+    result.push_back(finished(slot));
+  } while (slot.what == batch_slot::kind::batch);
+  return result;
+}
+
+} // namespace leat
