@@ -1,5 +1,6 @@
 #include "demos/command/bare_loop.hpp"
 
+#include "runtime/huge_buffer.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_access.hpp"
 
@@ -15,21 +16,31 @@ namespace leat::command {
 
 namespace {
 
-/// Output memory of one thread, written round and round, as a loader's batches are.
+/// Output memory of one thread, written round and round: the same memory as a loader's batches.
 struct row_ring {
-  row_ring(const batch_layout& layout, std::size_t rows) : slots(rows) {
-    for (auto& slot : slots)
-      for (const auto& field : layout.fields()) {
-        slot.dense.emplace_back(field.row_bytes());
-        slot.ragged.emplace_back();
-      }
+  row_ring(const batch_layout& fields, std::size_t size)
+      : layout(fields), rows(size), bytes(size * fields.fields().size()),
+        dense(fields.fields().size()), ragged(fields.fields().size()) {
+    for (const auto& field : layout.fields())
+      memory.emplace_back(field.row_bytes() * rows);
   }
 
-  struct slot {
-    std::vector<std::vector<std::byte>> dense, ragged;
-  };
-  std::vector<slot> slots;
-  std::size_t next = 0;
+  /// Aims at the next row.
+  void advance() {
+    auto row = next++ % rows;
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const auto& field = layout.fields()[i];
+      dense[i] = field.ragged ? nullptr : memory[i].data() + row * field.row_bytes();
+      ragged[i] = field.ragged ? &bytes[row * memory.size() + i] : nullptr;
+    }
+  }
+
+  const batch_layout& layout;
+  std::size_t rows, next = 0;
+  std::vector<huge_buffer> memory;
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<std::byte*> dense;
+  std::vector<std::vector<std::byte>*> ragged;
 };
 
 /// One thread: takes the next row, reads its record, runs the maps, writes the row.
@@ -40,20 +51,12 @@ void work(const row_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t 
   for (const auto& stage : plan.maps)
     maps.push_back(stage.make());
   epoch_order order{plan.order, 0};
-  auto per_epoch = order.batches() * plan.order->batch_rows;
+  auto per_epoch = order.positions();
   sample x;
-  std::vector<std::byte*> dense(plan.layout->fields().size());
-  std::vector<std::vector<std::byte>*> ragged(dense.size());
+  row_target target{plan.layout.get(), ring.dense, ring.ragged};
   for (auto row = next++; row < rows; row = next++) {
-    auto& slot = ring.slots[ring.next++ % ring_rows];
-    for (std::size_t i = 0; i < dense.size(); ++i) {
-      bool is_ragged = plan.layout->fields()[i].ragged;
-      dense[i] = is_ragged ? nullptr : slot.dense[i].data();
-      ragged[i] = is_ragged ? &slot.ragged[i] : nullptr;
-    }
-    row_target target{plan.layout.get(), dense, ragged};
-    auto epoch = row / per_epoch;
-    auto position = row % per_epoch;
+    ring.advance();
+    auto epoch = row / per_epoch, position = row % per_epoch;
     if (epoch != order.epoch())
       order = epoch_order{plan.order, epoch};
     auto record = order.record(position);

@@ -31,7 +31,9 @@ struct options {
   std::optional<std::size_t> workers;
   std::optional<transform> maps;
   std::uint64_t rounds = 5;
-  /// Rows of a round; empty: one epoch.
+  /// About how long a round is, each way.
+  std::uint64_t seconds = 2;
+  /// Rows of a round instead.
   std::optional<std::uint64_t> samples;
   bool json = false;
 };
@@ -45,30 +47,45 @@ struct round_result {
 struct plan {
   pipeline job;
   std::size_t threads = 1;
-  /// Whole batches.
+  /// Of a round; whole batches.
   std::uint64_t rows = 0;
-  std::uint64_t epochs = 1;
 };
+
+/// Epochs that hold the rows of a round.
+std::uint64_t epochs_of(const plan& x) {
+  auto per_epoch = x.job.batching().end == epoch_end::mask
+                       ? x.job.size()
+                       : x.job.batches_per_epoch() * x.job.batch_rows();
+  return (x.rows + per_epoch - 1) / per_epoch;
+}
 
 /// Reads the same rows through a loader whose consumer drops every batch at once. Its start counts.
 std::chrono::nanoseconds through_loader(const plan& x) {
   auto start = std::chrono::steady_clock::now();
-  loader loader{x.job, {.workers = x.threads, .epochs = x.epochs}};
+  loader loader{x.job, {.workers = x.threads, .epochs = epochs_of(x)}};
   for (std::uint64_t rows = 0; rows < x.rows;)
-    rows += loader.next()->size();
+    rows += loader.next()->valid_rows();
   return std::chrono::steady_clock::now() - start;
+}
+
+/// Rows that the bare loop makes in about the given time. Warms caches and clock rates up, too.
+std::uint64_t rows_in(plan x, double seconds) {
+  constexpr double enough = 0.3;
+  for (x.rows = x.job.batch_rows();; x.rows *= 2)
+    if (auto took = in_seconds(bare_loop(x.job, x.rows, x.threads)); took >= enough) {
+      auto batches =
+          static_cast<double>(x.rows) * seconds / took / static_cast<double>(x.job.batch_rows());
+      return std::max<std::uint64_t>(1, std::llround(batches)) * x.job.batch_rows();
+    }
 }
 
 plan plan_of(const options& x) {
   auto data = data_pipeline(x.order.data);
-  auto maps = choose_transform(x.maps, data);
-  plan result{job_pipeline(x.order, data, maps)};
+  plan result{job_pipeline(x.order, data, choose_transform(x.maps, data))};
   result.threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
-  auto rows = x.order.global_batch;
-  auto per_epoch = std::max<std::uint64_t>(1, result.job.batches_per_epoch());
-  auto steps = x.samples ? std::max<std::uint64_t>(1, *x.samples / rows) : per_epoch;
-  result.rows = steps * rows;
-  result.epochs = (steps + per_epoch - 1) / per_epoch;
+  auto batches = x.samples ? std::max<std::uint64_t>(1, *x.samples / x.order.global_batch) : 0;
+  result.rows =
+      x.samples ? batches * x.order.global_batch : rows_in(result, static_cast<double>(x.seconds));
   return result;
 }
 
@@ -158,8 +175,10 @@ void add_bench(CLI::App& app) {
   sub->option_defaults()->always_capture_default();
   whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count, of both in turn"), 1,
                10'000);
+  whole_number(sub->add_option("--seconds", x->seconds, "About how long a round is, each way"), 1,
+               3600);
   sub->option_defaults()->always_capture_default(false);
-  whole_number(sub->add_option("--samples", x->samples, "Rows a round; else one epoch"), 1);
+  whole_number(sub->add_option("--samples", x->samples, "Rows a round, instead"), 1);
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { bench(*x); });
 }
