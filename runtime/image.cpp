@@ -191,7 +191,7 @@ map_stage eval_image(std::string field, image_options options) {
           }};
 }
 
-map_stage int_label(std::string field) {
+map_stage int_label(const std::string& field) {
   constexpr auto stage = "int_label@1";
   check_names(field, stage);
   auto text = "field=" + field;

@@ -21,12 +21,15 @@ struct triangle {
   std::size_t count;
 };
 
+// Pillow rounds by adding 0.5 and cutting; lround would differ.
+// NOLINTBEGIN(bugprone-incorrect-roundings)
 triangle place(std::size_t in, std::size_t i, double scale, double support) {
   const double centre = (static_cast<double>(i) + 0.5) * scale;
   const auto first = static_cast<std::size_t>(std::max(0.0, centre - support + 0.5));
   const auto last = std::min(in, static_cast<std::size_t>(centre + support + 0.5));
   return {centre, first, last - first};
 }
+// NOLINTEND(bugprone-incorrect-roundings)
 
 std::size_t round_up(std::size_t x, std::size_t to) {
   return (x + to - 1) / to * to;
@@ -46,7 +49,8 @@ void weigh(const triangle& at, double inverse_width, std::vector<double>& weight
 }
 
 std::int32_t quantise(double weight) {
-  return static_cast<std::int32_t>(0.5 + weight * (1 << resample_axis::weight_bits));
+  return static_cast<std::int32_t>( // NOLINTNEXTLINE(bugprone-incorrect-roundings): as Pillow does
+      0.5 + weight * (1 << resample_axis::weight_bits));
 }
 
 std::uint32_t pack(std::int32_t even, std::int32_t odd) {

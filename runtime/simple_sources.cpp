@@ -160,7 +160,8 @@ pipeline indexed(std::string name, std::shared_ptr<const source> data) {
 pipeline from_function(std::string name, std::uint64_t records,
                        std::function<void(std::uint64_t, sample&)> read) {
   check_name(name, read != nullptr);
-  return indexed(name, std::make_shared<const function_source>(name, records, std::move(read)));
+  auto data = std::make_shared<const function_source>(name, records, std::move(read));
+  return indexed(std::move(name), std::move(data));
 }
 
 pipeline raw_records(std::string path, dtype type, shape dims) {
@@ -169,7 +170,9 @@ pipeline raw_records(std::string path, dtype type, shape dims) {
       {.kind = "raw",
        .patterns = {path},
        .parameters = {{"dtype", std::string{to_string(type)}}, {"shape", to_string(dims)}},
-       .open = [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes); }}};
+       .open = [=, path = std::move(path)] {
+         return std::make_shared<const raw_source>(path, type, dims, record_bytes);
+       }}};
 }
 
 } // namespace leat

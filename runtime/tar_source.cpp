@@ -15,7 +15,7 @@ namespace {
 
 // Members closer than this are read in one go: what lies between is headers, or less than what
 // another request would cost.
-constexpr std::uint64_t max_gap = 64 * 1024;
+constexpr std::uint64_t max_gap = 1 << 16;
 
 /// Neighbouring fields that one read covers.
 struct run {
@@ -133,7 +133,9 @@ pipeline tar_shards(std::string pattern, tar_options options) {
 }
 
 pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
-  return pipeline{{.kind = "tar", .patterns = patterns, .open = [=] {
+  return pipeline{{.kind = "tar",
+                   .patterns = patterns,
+                   .open = [patterns = std::move(patterns), options = std::move(options)] {
                      return std::make_shared<const tar_source>(patterns, options);
                    }}};
 }

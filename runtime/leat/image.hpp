@@ -45,6 +45,6 @@ LEAT_API map_stage eval_image(std::string field, image_options options = {});
 
 /// Parses a decimal integer in ASCII from `field` and sets int64 "label"; `field` is removed.
 /// Bad samples: missing_field, corrupt.
-LEAT_API map_stage int_label(std::string field);
+LEAT_API map_stage int_label(const std::string& field);
 
 } // namespace leat
