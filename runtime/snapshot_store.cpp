@@ -22,8 +22,8 @@ struct set_name {
   std::uint64_t step = 0;
   std::uint64_t world_size = 0;
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the defaulted operator for a literal
-  // 0
+  // clang-tidy 14 takes the defaulted operator for a literal 0.
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const set_name&, const set_name&) = default;
 };
 
