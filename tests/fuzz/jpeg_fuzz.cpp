@@ -22,11 +22,12 @@ unsigned sum(const leat::rgb_view& view) {
   return total;
 }
 
+volatile unsigned sink = 0;
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static leat::jpeg_decoder decoder;
-  static volatile unsigned sink = 0;
   const auto file = std::as_bytes(std::span{data, size});
   for (const std::size_t share : {1U, 2U, 3U, 7U}) {
     try {

@@ -23,6 +23,8 @@ struct jpeg_kind {
   int horizontal = 1;
   int vertical = 1;
   bool progressive = false;
+  /// Progressive in two scans, DC and then AC, neither to be refined (one component only).
+  bool two_scans = false;
   /// Between restart markers, in blocks; 0: none.
   unsigned restart = 0;
   int quality = 90;
@@ -73,6 +75,11 @@ inline std::vector<std::byte> write_jpeg(std::span<const std::uint8_t> pixels, s
   info.restart_interval = kind.restart;
   if (kind.progressive)
     jpeg_simple_progression(&info);
+  const jpeg_scan_info scans[] = {{1, {0}, 0, 0, 0, 0}, {1, {0}, 1, 63, 0, 0}};
+  if (kind.two_scans) {
+    info.scan_info = scans;
+    info.num_scans = 2;
+  }
   jpeg_start_compress(&info, TRUE);
   const std::size_t stride = width * static_cast<std::size_t>(kind.components);
   while (info.next_scanline < height) {
