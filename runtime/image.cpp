@@ -128,7 +128,9 @@ private:
   void make(sample& to, const std::string& name, const pixel_rect& source,
             const image_size& resized, const pixel_rect& window, bool mirrored) {
     const auto needed = resampler_.plan(source, resized, window, mirrored);
-    resampler_.load(decoder_.decode(needed));
+    decoder_.start(needed);
+    for (auto rows = decoder_.next_rows(); rows.height > 0; rows = decoder_.next_rows())
+      resampler_.load(rows);
     to.erase(name);
     auto* image = to.make_tensor("image", writer_.type(), writer_.dims());
     for (std::size_t y = 0; y < window.height; ++y)

@@ -88,15 +88,22 @@ jpeg_session::columns widened(const pixel_rect& part, std::size_t image_width) {
 
 struct jpeg_decoder::state {
   jpeg_session session;
-  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> strip;
   std::vector<std::uint8_t> cmyk;
+  // The part in progress.
+  jpeg_session::columns columns{};
+  std::size_t left = 0;
+  std::size_t width = 0;
+  std::size_t rows_to_come = 0;
 
-  void read_row(std::uint8_t* rgb, std::size_t width) {
+  std::size_t stride() const { return std::size_t{3} * columns.count; }
+
+  void read_row(std::uint8_t* rgb) {
     auto* to = session.is_cmyk() ? cmyk.data() : rgb;
     if (!session.read_row(to))
       fail(session);
     if (session.is_cmyk())
-      cmyk_to_rgb(cmyk.data(), width, rgb);
+      cmyk_to_rgb(cmyk.data(), columns.count, rgb);
   }
 };
 
@@ -124,21 +131,29 @@ image_size jpeg_decoder::open(std::span<const std::byte> file, std::size_t max_p
   return size;
 }
 
-rgb_view jpeg_decoder::decode(const pixel_rect& part) {
+void jpeg_decoder::start(const pixel_rect& part) {
   auto& s = *state_;
-  const auto image = s.session.size();
-  jpeg_session::columns columns = widened(part, image.width);
-  if (!s.session.start(columns, static_cast<unsigned>(part.y)))
+  s.columns = widened(part, s.session.size().width);
+  if (!s.session.start(s.columns, static_cast<unsigned>(part.y)))
     fail(s.session);
-  const std::size_t stride = std::size_t{3} * columns.count;
-  s.pixels.resize(std::max(s.pixels.size(), part.height * stride + rgb_slack));
-  s.cmyk.resize(s.session.is_cmyk() ? std::size_t{4} * columns.count : 0);
+  s.left = part.x - s.columns.begin;
+  s.width = part.width;
+  s.rows_to_come = part.height;
+  s.strip.resize(std::max(s.strip.size(), strip_rows * s.stride() + rgb_slack));
+  s.cmyk.resize(s.session.is_cmyk() ? std::size_t{4} * s.columns.count : 0);
   for (auto y = s.session.next_row(); y < part.y; ++y)
-    s.read_row(s.pixels.data(), columns.count);
-  for (std::size_t y = 0; y < part.height; ++y)
-    s.read_row(s.pixels.data() + y * stride, columns.count);
-  s.session.close();
-  return {s.pixels.data() + 3 * (part.x - columns.begin), part.width, part.height, stride};
+    s.read_row(s.strip.data());
+}
+
+rgb_view jpeg_decoder::next_rows() {
+  auto& s = *state_;
+  const auto rows = std::min(strip_rows, s.rows_to_come);
+  for (std::size_t y = 0; y < rows; ++y)
+    s.read_row(s.strip.data() + y * s.stride());
+  s.rows_to_come -= rows;
+  if (s.rows_to_come == 0)
+    s.session.close(); // below the part nothing is decoded
+  return {s.strip.data() + 3 * s.left, s.width, rows, s.stride()};
 }
 
 } // namespace leat

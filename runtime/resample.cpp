@@ -171,21 +171,24 @@ pixel_rect resampler::plan(const pixel_rect& source, const image_size& resized,
     columns_.mirror();
   origin_x_ = columns_.low();
   origin_y_ = rows_.low();
-  return {source.x + origin_x_, source.y + origin_y_, columns_.high(source.width) - origin_x_,
-          rows_.high(source.height) - origin_y_};
-}
-
-void resampler::load(const rgb_view& needed) {
+  const pixel_rect needed{source.x + origin_x_, source.y + origin_y_,
+                          columns_.high(source.width) - origin_x_,
+                          rows_.high(source.height) - origin_y_};
   // A kernel writes one byte behind the row; of an odd last pair, the second row is a spare.
   narrowed_stride_ = round_up(3 * columns_.first.size() + 1, resample_kernels::column_step);
-  loaded_rows_ = needed.height;
-  narrowed_.resize(round_up(needed.height, 2) * narrowed_stride_);
-  for (std::size_t y = 0; y < needed.height; y += 2) {
-    const std::uint8_t* in[2] = {needed.row(y), needed.row(std::min(y + 1, needed.height - 1))};
-    std::uint8_t* const out[2] = {narrowed_.data() + y * narrowed_stride_,
-                                  narrowed_.data() + (y + 1) * narrowed_stride_};
+  narrowed_.resize(std::max(narrowed_.size(), round_up(needed.height, 2) * narrowed_stride_));
+  loaded_rows_ = 0;
+  return needed;
+}
+
+void resampler::load(const rgb_view& rows) {
+  auto* to = narrowed_.data() + loaded_rows_ * narrowed_stride_;
+  for (std::size_t y = 0; y < rows.height; y += 2, to += 2 * narrowed_stride_) {
+    const std::uint8_t* in[2] = {rows.row(y), rows.row(std::min(y + 1, rows.height - 1))};
+    std::uint8_t* const out[2] = {to, to + narrowed_stride_};
     kernels_.rows(columns_, origin_x_, in, out);
   }
+  loaded_rows_ += rows.height;
 }
 
 std::span<const std::uint8_t> resampler::row(std::size_t y) {

@@ -75,8 +75,9 @@ public:
   pixel_rect plan(const pixel_rect& source, const image_size& resized, const pixel_rect& window,
                   bool mirrored);
 
-  /// Takes the pixels that `plan` asked for; they are not needed afterwards.
-  void load(const rgb_view& needed);
+  /// Takes the next rows of what `plan` asked for, from the top down: an even number of them, or
+  /// all that are left. They are not needed afterwards.
+  void load(const rgb_view& rows);
 
   /// Row y of the window, 3 bytes a pixel. Borrowed until the next call.
   std::span<const std::uint8_t> row(std::size_t y);

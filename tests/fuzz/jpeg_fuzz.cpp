@@ -34,8 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto image = decoder.open(file, max_pixels);
       const std::size_t width = (image.width + share - 1) / share;
       const std::size_t height = (image.height + share - 1) / share;
-      sink = sum(
-          decoder.decode({(image.width - width) / 2, (image.height - height) / 2, width, height}));
+      decoder.start({(image.width - width) / 2, (image.height - height) / 2, width, height});
+      for (auto rows = decoder.next_rows(); rows.height > 0; rows = decoder.next_rows())
+        sink = sum(rows);
     } catch (const leat::bad_sample&) {
       // What a damaged file is for.
     }
