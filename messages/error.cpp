@@ -8,11 +8,12 @@ namespace {
 
 std::string text_of(errc code, const error_details& x) {
   std::string text{to_string(code)};
+  const char* gap = ": ";
   auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty())
-      text += std::string{text.back() == ':' ? " " : ", "} + name + value;
+    if (value.empty())
+      return;
+    text += std::exchange(gap, ", ") + std::string{name} + value;
   };
-  text += ':';
   add("", x.stage);
   add("sample ", x.sample);
   add("file ", x.file);

@@ -39,7 +39,8 @@ void row_function::produce(batch_slot& slot, std::size_t row, std::uint64_t reco
   // The fault is the sample's, so that a substitute can take its row.
   if (plan_->throw_at == position && record == slot.rows[row].record)
     throw bad_sample(cause::function_error, "a fault on purpose");
-  const auto birth = functions_->empty() ? 0 : birth_of(plan_->order->source, slot.epoch, 0, record);
+  const auto birth =
+      functions_->empty() ? 0 : birth_of(plan_->order->source, slot.epoch, 0, record);
   for (std::size_t i = 0; i < functions_->size(); ++i) {
     record_->stage.store(i + 1, std::memory_order_relaxed);
     context c{rng{plan_->streams[i], birth}, slot.epoch, position, plan_->order->lanes,

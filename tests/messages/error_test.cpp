@@ -1,0 +1,54 @@
+#include "tests/support/catch.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+
+#include <set>
+#include <string>
+
+namespace leat {
+namespace {
+
+TEST_CASE("error: its text holds all that is known, in one order") {
+  const error x{errc::torn_file,
+                {.stage = "tar_shards",
+                 .sample = "a.tar/7",
+                 .file = "/data/a.tar",
+                 .offset = 512,
+                 .got = "100 bytes",
+                 .needed = "512"}};
+  CHECK(std::string{x.what()}
+        == "torn file: tar_shards, sample a.tar/7, file /data/a.tar, offset 512, got 100 bytes, "
+           "needed 512");
+  CHECK(x.code() == errc::torn_file);
+  CHECK(x.details().offset == 512);
+}
+
+TEST_CASE("error: what is not known is left out of its text") {
+  CHECK(std::string{error(errc::io, {.file = "x", .offset = 0}).what()}
+        == "input/output: file x, offset 0");
+  CHECK(std::string{error(errc::stuck, {}).what()} == "stuck");
+}
+
+TEST_CASE("error: every code has a name of its own") {
+  std::set<std::string_view> names;
+  for (auto code = static_cast<int>(errc::invalid_argument);
+       code <= static_cast<int>(errc::empty_epoch); ++code)
+    CHECK(names.insert(to_string(static_cast<errc>(code))).second);
+  CHECK(names.count("unknown error") == 0);
+  CHECK(to_string(static_cast<errc>(0)) == "unknown error");
+}
+
+TEST_CASE("bad_sample: every cause prints and reads back") {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < num_causes; ++i) {
+    const auto x = static_cast<cause>(i);
+    CHECK(names.insert(to_string(x)).second);
+    CHECK(parse_cause(to_string(x)) == x);
+  }
+  CHECK_FALSE(parse_cause("truncate"));
+  CHECK_FALSE(parse_cause(""));
+}
+
+} // namespace
+} // namespace leat
