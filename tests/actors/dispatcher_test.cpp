@@ -1,0 +1,158 @@
+#include "actors/dispatcher.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/deterministic_system.hpp"
+#include "tests/support/small_job.hpp"
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+
+#include <chrono>
+#include <vector>
+
+namespace leat {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What the dispatcher told the batcher.
+struct told {
+  struct inheritance {
+    std::uint32_t dead;
+    std::uint32_t heir;
+    worker_actor worker;
+  };
+
+  std::vector<std::uint32_t> watch;
+  std::vector<worker_actor> workers;
+  std::vector<slot_ptr> complete;
+  std::vector<inheritance> inherit;
+};
+
+batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_ptr<told> seen) {
+  return {
+      [](free_atom, const slot_ptr&) {},
+      [seen](complete_atom, const slot_ptr& slot) { seen->complete.push_back(slot); },
+      [seen](watch_atom, std::uint32_t id, const worker_actor& worker) {
+        seen->watch.push_back(id);
+        seen->workers.push_back(worker);
+      },
+      [seen](inherit_atom, std::uint32_t dead, std::uint32_t heir, const worker_actor& worker) {
+        seen->inherit.push_back({dead, heir, worker});
+      },
+  };
+}
+
+using ids = std::vector<std::uint32_t>;
+
+struct fixture {
+  deterministic_system actors;
+  std::shared_ptr<life_count> lives = std::make_shared<life_count>();
+  worker_board board;
+  std::vector<std::pair<std::size_t, bool>> made;
+  std::shared_ptr<told> seen = std::make_shared<told>();
+  std::shared_ptr<row_plan> plan = noisy_plan(8, 4);
+  batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
+  dispatcher_actor uut;
+
+  fixture() { start(plan->order, 2); }
+
+  void start(const std::shared_ptr<const order_config>& order, std::size_t workers) {
+    dispatcher_config config{{order, 0, 1, 1, dispatch_policy::round_robin, {}},
+                             workers,
+                             [this](std::size_t number, bool replaces) {
+                               made.emplace_back(number, replaces);
+                               return worker_config{plan, board.add(number), {}, lives};
+                             },
+                             false,
+                             lives};
+    uut = actors.system().spawn(dispatcher, config);
+    tell(start_atom_v, batcher);
+  }
+
+  ~fixture() {
+    caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(batcher, caf::exit_reason::user_shutdown);
+    uut = nullptr;
+    batcher = nullptr;
+    *seen = {};
+    actors.run();
+  }
+
+  template <class... Ts>
+  void tell(Ts... xs) {
+    caf::anon_send(uut, xs...);
+    actors.run();
+  }
+
+  slot_ptr deal() {
+    auto slot = std::make_shared<batch_slot>(plan->layout, 4);
+    tell(deal_atom_v, slot);
+    return slot;
+  }
+
+  ids owners(const batch_slot& slot) const {
+    ids result;
+    for (std::size_t i = 0; i < slot.num_rows; ++i)
+      result.push_back(slot.rows[i].owner - 1);
+    return result;
+  }
+};
+
+TEST_CASE_METHOD(fixture, "dispatcher: it spawns its workers and tells the batcher of each") {
+  CHECK(seen->watch == ids{0, 1});
+  CHECK(made == std::vector<std::pair<std::size_t, bool>>{{0, false}, {1, false}});
+}
+
+TEST_CASE_METHOD(fixture, "dispatcher: batches are numbered, dealt and run, until the end") {
+  auto first = deal();
+  auto second = deal();
+  auto end = deal();
+  CHECK(first->step == 0);
+  CHECK(second->step == 1);
+  CHECK(second->end_of_epoch);
+  CHECK(owners(*first) == ids{0, 1, 0, 1});
+  CHECK(end->what == batch_slot::kind::end);
+  CHECK(seen->complete == std::vector<slot_ptr>{first, second, end});
+}
+
+TEST_CASE_METHOD(fixture, "dispatcher: a lost worker is replaced before its heir is named") {
+  tell(lost_atom_v, std::uint32_t{0});
+  CHECK(seen->watch == ids{0, 1, 2});
+  CHECK(made.back() == std::pair<std::size_t, bool>{0, true});
+  REQUIRE(seen->inherit.size() == 1);
+  CHECK(seen->inherit[0].dead == 0);
+  CHECK(seen->inherit[0].heir == 2);
+  CHECK(seen->inherit[0].worker == seen->workers[2]);
+  CHECK(owners(*deal()) == ids{2, 1, 2, 1});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "dispatcher: a retired worker gets nothing more, and any other inherits") {
+  tell(resize_atom_v, std::uint64_t{1});
+  CHECK(owners(*deal()) == ids{0, 0, 0, 0});
+  tell(lost_atom_v, std::uint32_t{1});
+  CHECK(seen->watch == ids{0, 1});
+  REQUIRE(seen->inherit.size() == 1);
+  CHECK(seen->inherit[0].dead == 1);
+  CHECK(seen->inherit[0].heir == 0);
+}
+
+TEST_CASE_METHOD(fixture, "dispatcher: more workers come with numbers of their own") {
+  tell(resize_atom_v, std::uint64_t{4});
+  CHECK(seen->watch == ids{0, 1, 2, 3});
+  CHECK(owners(*deal()) == ids{0, 1, 2, 3});
+  tell(resize_atom_v, std::uint64_t{1});
+  tell(resize_atom_v, std::uint64_t{2});
+  CHECK(seen->watch == ids{0, 1, 2, 3, 4}); // ids are not used twice
+  CHECK(made.back() == std::pair<std::size_t, bool>{1, false});
+}
+
+TEST_CASE_METHOD(fixture, "dispatcher: its end takes the workers along") {
+  CHECK_FALSE(lives->wait_for_none(0s));
+  caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
+  actors.run();
+  CHECK(lives->wait_for_none(0s));
+}
+
+} // namespace
+} // namespace leat

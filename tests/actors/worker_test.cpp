@@ -1,0 +1,156 @@
+#include "actors/worker.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/deterministic_system.hpp"
+#include "tests/support/small_job.hpp"
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+
+namespace leat {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct probe_state {
+  std::vector<slot_ptr> completed;
+};
+
+/// Stands where the batcher stands, and keeps what it is told.
+batcher_actor::behavior_type probe(batcher_actor::pointer, std::shared_ptr<probe_state> seen) {
+  return {
+      [](free_atom, const slot_ptr&) {},
+      [seen](complete_atom, const slot_ptr& slot) { seen->completed.push_back(slot); },
+      [](watch_atom, std::uint32_t, const worker_actor&) {},
+      [](inherit_atom, std::uint32_t, std::uint32_t, const worker_actor&) {},
+  };
+}
+
+struct fixture {
+  deterministic_system actors;
+  run_counts counts;
+  std::shared_ptr<row_plan> plan = noisy_plan(8, 8, {}, &counts);
+  std::shared_ptr<life_count> lives = std::make_shared<life_count>();
+  worker_board board;
+  std::shared_ptr<worker_record> record = board.add(0);
+  std::shared_ptr<probe_state> seen = std::make_shared<probe_state>();
+  batcher_actor batcher = actors.system().spawn(probe, seen);
+  dealer order{plan->order, 0, 1, 9, dispatch_policy::on_demand, {}};
+  slot_ptr slot = std::make_shared<batch_slot>(plan->layout, 8);
+  worker_actor uut;
+
+  fixture() { order.open(*slot); }
+
+  ~fixture() {
+    for (auto x : {caf::actor_cast<caf::actor>(uut), caf::actor_cast<caf::actor>(batcher)})
+      caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
+    uut = nullptr;
+    batcher = nullptr;
+    actors.run();
+  }
+
+  void start(worker_drill drill = {}) {
+    uut = actors.system().spawn(worker, worker_config{plan, record, drill, lives}, batcher);
+    actors.run();
+  }
+
+  void send(std::vector<std::uint32_t> rows, bool claims) {
+    caf::anon_send(uut, chunk{slot, slot->generation, slot->num_rows, std::move(rows), claims});
+    actors.run();
+  }
+
+  bool lives_on() { return !lives->wait_for_none(0s); }
+
+  /// Rows that are done, in order of number.
+  std::vector<std::size_t> done() const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < slot->num_rows; ++i)
+      if (slot->rows[i].state == slot_row::phase::done)
+        result.push_back(i);
+    return result;
+  }
+};
+
+using rows_t = std::vector<std::size_t>;
+
+TEST_CASE_METHOD(fixture, "worker: it runs the rows dealt by name and no others") {
+  start();
+  send({1, 4}, false);
+  CHECK(done() == rows_t{1, 4});
+  CHECK(counts.size() == 2);
+  CHECK(record->rows_dealt == 2);
+  CHECK(record->rows_done == 2);
+  CHECK(seen->completed.empty());
+}
+
+TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells of the last") {
+  start();
+  slot->claim(slot->generation, slot->num_rows, 9); // row 0 is another's
+  send({}, true);
+  CHECK(done() == rows_t{1, 2, 3, 4, 5, 6, 7});
+  CHECK(seen->completed.empty());
+  CHECK(slot->rows[1].owner == record->id + 1);
+  send({0}, true);
+  CHECK(seen->completed == std::vector<slot_ptr>{slot});
+  CHECK(counts.size() == 8);
+}
+
+TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
+  start();
+  slot->claim(slot->generation, slot->num_rows, 9);
+  send({0}, true);
+  CHECK(done().size() == 8);
+  for (const auto& [row, times] : counts)
+    CHECK(times == 1);
+  CHECK(seen->completed.size() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "worker: claims in a slot that was opened again find nothing") {
+  start();
+  chunk late{slot, slot->generation, slot->num_rows, {}, true};
+  order.open(*slot);
+  caf::anon_send(uut, late);
+  actors.run();
+  CHECK(done().empty());
+  CHECK(counts.empty());
+}
+
+TEST_CASE_METHOD(fixture, "worker: a drill kills it at the row, which is begun and not done") {
+  start({.die_at = 3});
+  send({}, true);
+  CHECK_FALSE(lives_on());
+  CHECK(done() == rows_t{0, 1, 2});
+  CHECK(slot->rows[3].state == slot_row::phase::begun);
+  CHECK(slot->rows[3].owner == record->id + 1);
+  CHECK(slot->rows[4].owner == 0);
+  CHECK(record->since_ns == 0); // it is not stuck
+}
+
+TEST_CASE_METHOD(fixture, "worker: it retires behind its work") {
+  start();
+  caf::anon_send(uut, chunk{slot, slot->generation, slot->num_rows, {}, true});
+  caf::anon_send(uut, retire_atom_v);
+  actors.run();
+  CHECK(done().size() == 8);
+  CHECK_FALSE(lives_on());
+}
+
+TEST_CASE_METHOD(fixture, "worker: once the loader ends it begins no further row") {
+  start();
+  plan->cancelled->store(true);
+  send({0}, true);
+  CHECK(done().empty());
+  CHECK(counts.empty());
+  CHECK(lives_on());
+}
+
+TEST_CASE_METHOD(fixture, "worker: times and counts tell what it did") {
+  start();
+  CHECK(record->busy_ns == 0);
+  send({}, true);
+  CHECK(record->rows_done == 8);
+  CHECK(record->busy_ns > 0);
+  CHECK(record->since_ns == 0);
+}
+
+} // namespace
+} // namespace leat
