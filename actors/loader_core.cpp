@@ -297,6 +297,7 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
     sums_ = parts[0].sums;
   else
     sums_ = options_.rank == 0 ? merged.sums : handed_over{};
+  began_ = own ? parts[0].began : merged.global_step;
   bad_log_.cut(next_.epoch, next_.step);
   return {next_.epoch, next_.step, global_step_, sums_.digest};
 }
@@ -315,7 +316,8 @@ std::optional<resume_point> loader_core::restore(const std::string& directory,
 
 snapshot loader_core::make_snapshot(const job_position& next, std::uint64_t global_step,
                                     const handed_over& sums) const {
-  return {facts_, next.epoch, next.step, global_step, options_.rank, options_.world_size, sums};
+  return {facts_,        next.epoch,          next.step, global_step,
+          options_.rank, options_.world_size, sums,      began_};
 }
 
 snapshot loader_core::state() const {

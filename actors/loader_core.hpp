@@ -99,6 +99,8 @@ private:
   // Where the job stands: behind the last batch handed over.
   job_position next_;
   std::uint64_t global_step_ = 0;
+  /// Where the ranks' sums were last put together: see snapshot::began.
+  std::uint64_t began_ = 0;
   handed_over sums_;
   bool ended_ = false;
   std::optional<error> failure_;
