@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace leat::train {
+
+/// Everything that a killed training goes on from, in one file: what the model has learned and
+/// where the data stand can then never be of two different steps.
+struct checkpoint {
+  /// model::save().
+  std::string model;
+  /// batch::snapshot() of every rank at one step.
+  std::vector<std::string> data;
+};
+
+/// Replaces `file` in one step: a kill at any moment leaves the old checkpoint or the new one.
+/// Throws `leat::error` (io).
+void write_checkpoint(const std::filesystem::path& file, const checkpoint& x);
+
+/// Throws `leat::error`: not_found, torn_file.
+checkpoint read_checkpoint(const std::filesystem::path& file);
+
+} // namespace leat::train
