@@ -357,6 +357,24 @@ TEST_CASE("order: within one permutation neighbours land at every distance equal
     }
 }
 
+TEST_CASE("order: items keep their distance no more often than by chance") {
+  constexpr std::uint64_t items = 100;
+  for (std::uint64_t n : {200, 1'000, 1'024, 10'000}) {
+    const auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
+    for (std::uint64_t lag : {std::uint64_t{1}, side - 1, side}) {
+      std::uint64_t kept = 0;
+      for (std::uint64_t key = 0; key < keys / 20; ++key) {
+        const permutation p{n, key};
+        for (std::uint64_t i = 0; i < items; ++i)
+          kept += (p(i + lag) + n - p(i)) % n == lag ? 1 : 0;
+      }
+      CAPTURE(n, lag);
+      const auto expected = static_cast<double>(items * (keys / 20)) / static_cast<double>(n - 1);
+      CHECK(std::abs(static_cast<double>(kept) - expected) < most_sigmas * std::sqrt(expected));
+    }
+  }
+}
+
 TEST_CASE("order: within one permutation each block of inputs spreads over all blocks of outputs") {
   constexpr std::uint64_t blocks = 16;
   for (std::uint64_t n : {4'096, 65'536, 160'000})
