@@ -55,11 +55,9 @@ std::span<const T> take(const std::byte*& at, std::uint64_t count) {
 }
 
 template <class T>
-void append(std::vector<std::byte>& to, const T& values) {
-  auto bytes = std::as_bytes(std::span{values});
-  const auto end = to.size();
-  to.resize(end + bytes.size());
-  std::copy(bytes.begin(), bytes.end(), to.data() + end);
+void put(std::byte*& at, const T& values) {
+  const auto bytes = std::as_bytes(std::span{values});
+  at = std::copy(bytes.begin(), bytes.end(), at);
 }
 
 struct member_name {
@@ -173,11 +171,14 @@ public:
                         .blob_bytes = blob.size(),
                         .tear_bytes = tear.size()};
     records_.push_back(end());
-    std::vector<std::byte> bytes(sizeof h);
-    append(bytes, fields_);
-    append(bytes, records_);
-    append(bytes, names);
-    append(bytes, blob);
+    std::vector<std::byte> bytes(sizeof h + std::span{fields_}.size_bytes()
+                                 + std::span{records_}.size_bytes() + std::span{names}.size_bytes()
+                                 + blob.size());
+    auto* at = bytes.data() + sizeof h;
+    put(at, fields_);
+    put(at, records_);
+    put(at, names);
+    put(at, blob);
     std::memcpy(bytes.data(), &h, sizeof h);
     h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from));
     std::memcpy(bytes.data(), &h, sizeof h);
