@@ -498,7 +498,9 @@ TEST_CASE("order: a windowed lane reads only its own run of files, window after 
       const auto [first, last] = std::minmax_element(files.begin(), files.end());
       REQUIRE(*first >= last_of_lanes_before);
       last_of_lanes_before = *last;
-      auto window = [&](std::uint64_t file) { return (file - *first) / config.shuffle.window; };
+      auto window = [&, f = *first](std::uint64_t file) {
+        return (file - f) / config.shuffle.window;
+      };
       REQUIRE(std::is_sorted(files.begin(), files.end(), [&](std::uint64_t a, std::uint64_t b) {
         return window(a) < window(b);
       }));
