@@ -117,9 +117,8 @@ struct spread {
 
 template <class Get>
 spread spread_of(const std::vector<round_result>& rounds, Get get) {
-  std::vector<double> values;
-  for (const auto& x : rounds)
-    values.push_back(get(x));
+  std::vector<double> values(rounds.size());
+  std::transform(rounds.begin(), rounds.end(), values.begin(), get);
   return spread{std::move(values)};
 }
 

@@ -43,10 +43,9 @@ state read_file(const std::string& path) {
   if (!file)
     throw error(errc::not_found, {.stage = "snapshot", .file = path, .got = std::strerror(errno)});
   std::string bytes{std::istreambuf_iterator<char>{file}, {}};
-  std::vector<snapshot> part{decode(bytes, path)};
-  auto world_size = part.front().world_size;
-  state result{merge(std::move(part), false)};
-  result.sum.world_size = world_size;
+  const std::vector<snapshot> part{decode(bytes, path)};
+  state result{merge(part, false)};
+  result.sum.world_size = part.front().world_size;
   return result;
 }
 
