@@ -4,6 +4,7 @@
 #include <leat/rng.hpp>
 #include <leat/tensor.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +72,7 @@ public:
   template <class T>
   void set(std::string_view name, std::span<const T> values, const shape& dims) {
     check_elements(name, values.size(), dims);
-    std::memcpy(make_tensor(name, dtype_of<T>(), dims), values.data(), values.size_bytes());
+    std::copy(values.begin(), values.end(), make<T>(name, dims).begin());
   }
 
   /// Makes a tensor and returns its elements to be written, all of them. Where the batch has

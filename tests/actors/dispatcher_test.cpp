@@ -137,6 +137,15 @@ TEST_CASE_METHOD(fixture,
   CHECK(seen->inherit[0].heir == 0);
 }
 
+TEST_CASE_METHOD(fixture, "dispatcher: a retired worker finishes what it has") {
+  auto slot = std::make_shared<batch_slot>(plan->layout, 4);
+  caf::anon_send(uut, deal_atom_v, slot);
+  caf::anon_send(uut, resize_atom_v, std::uint64_t{1});
+  actors.run();
+  CHECK(owners(*slot) == ids{0, 1, 0, 1});
+  CHECK(slot->complete());
+}
+
 TEST_CASE_METHOD(fixture, "dispatcher: more workers come with numbers of their own") {
   tell(resize_atom_v, std::uint64_t{4});
   CHECK(seen->watch == ids{0, 1, 2, 3});

@@ -46,7 +46,7 @@ TEST_CASE("ledger: complete batches leave in order only") {
 
 TEST_CASE("ledger: a batch that is reserved and not yet open is not complete") {
   ledger x;
-  auto slot = open_slot(1, false);
+  auto slot = open_slot(1, true);
   slot->finish(0);
   slot->reserve();
   x.begin(slot);
