@@ -81,7 +81,7 @@ TEST_CASE("rng: bits64 draws the low word first") {
   CHECK(b.bits64() == (std::uint64_t{high} << 32 | low));
 }
 
-TEST_CASE("rng: uniform fills [0, 1) evenly") {
+TEST_CASE("rng: uniform is even from 0 to below 1") {
   constexpr std::size_t cells = 1000;
   rng r{1, 1};
   std::vector<int> counts(cells);
