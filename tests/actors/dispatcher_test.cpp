@@ -141,6 +141,8 @@ TEST_CASE_METHOD(fixture, "dispatcher: a retired worker finishes what it has") {
   auto slot = std::make_shared<batch_slot>(plan->layout, 4);
   caf::anon_send(uut, deal_atom_v, slot);
   caf::anon_send(uut, resize_atom_v, std::uint64_t{1});
+  REQUIRE(actors.step_of(uut));
+  REQUIRE(actors.step_of(uut)); // before the workers begin
   actors.run();
   CHECK(owners(*slot) == ids{0, 1, 0, 1});
   CHECK(slot->complete());

@@ -34,6 +34,12 @@ public:
     return step();
   }
 
+  /// Lets this one take one message. False when it has none.
+  template <class Handle>
+  bool step_of(const Handle& actor) {
+    return scheduler_.prioritize(actor) && step();
+  }
+
   /// Until every mailbox is empty.
   void run() {
     while (step())
