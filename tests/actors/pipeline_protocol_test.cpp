@@ -91,12 +91,16 @@ public:
     return result;
   }
 
-  /// The message that kills it overtakes the work that it has not begun. False if there is none.
+  /// The worker dies at its next message. False if there is none.
   bool kill(std::size_t which, caf::exit_reason reason = caf::exit_reason::kill) {
     auto all = workers();
     if (all.empty())
       return false;
-    caf::anon_send_exit(all[which % all.size()], reason);
+    const auto& victim = all[which % all.size()];
+    // Urgent, unlike CAF's own exit messages: what waits in the mailbox is lost with it.
+    if (auto alive = caf::actor_cast<caf::strong_actor_ptr>(victim))
+      alive->enqueue(nullptr, caf::make_message_id(caf::message_priority::high),
+                     caf::make_message(caf::exit_msg{victim, reason}), nullptr);
     return true;
   }
 
