@@ -1,0 +1,242 @@
+// The code of docs/getting-started.md, compiled and run so that it stays true.
+//   getting_started DIRECTORY        makes its data in there
+
+#include "demos/synthetic_photos.hpp"
+
+#include <leat/leat.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// The trainer that the text talks about.
+std::uint64_t trained_rows = 0;
+struct model {
+  void learn(leat::tensor_view<const float, 4> images, leat::tensor_view<const std::int64_t, 1>,
+             std::span<const std::uint8_t> = {}) {
+    trained_rows += images.extent(0);
+  }
+};
+
+leat::pipeline small_photos() {
+  return leat::tar_shards("data/*.tar")
+      .map(leat::eval_image("jpg", {.size = 32}))
+      .map(leat::int_label("cls"))
+      .batch(16, {.fields = {"image", "label"}});
+}
+
+void first_loop() {
+  auto data = leat::tar_shards("data/*.tar")
+                  .shuffle({.seed = 7})
+                  .map(leat::train_image("jpg", {.size = 64}))
+                  .map(leat::int_label("cls"))
+                  .batch(16, {.fields = {"image", "label"}});
+
+  leat::loader loader(data, {.workers = 2, .epochs = 2});
+  model net;
+  while (auto batch = loader.next())
+    net.learn(batch->view<float, 4>("image"), batch->view<std::int64_t, 1>("label"));
+}
+
+void stored_data() {
+  auto shards = leat::tar_shards("data/train-{000000..000003}.tar");
+  auto several = leat::tar_shards(std::vector<std::string>{"data/train-*.tar", "more/*.tar"});
+  auto folder = leat::image_folder("photos");
+  auto digits = leat::raw_records("digits.u8", leat::dtype::u8, {28, 28});
+  (void)shards, (void)several, (void)folder, (void)digits;
+}
+
+void made_data() {
+  std::vector<float> points{0, 0, 1, 0, 0, 1, 1, 1};
+  auto columns = leat::from_vector("points@1", "point", std::move(points), {2});
+
+  auto squares = leat::from_function(
+      "squares@1", 1000, [](std::uint64_t i, leat::sample& s) { s.set("square", i * i); });
+
+  auto numbers = leat::count(1'000'000'000);
+  (void)columns, (void)squares, (void)numbers;
+}
+
+class sentences : public leat::source {
+public:
+  explicit sentences(std::vector<std::string> lines) : lines_(std::move(lines)) {}
+  std::uint64_t size() const override { return lines_.size(); }
+  void read(std::uint64_t record, leat::sample& into) const override {
+    into.set("text", lines_[record]);
+  }
+  std::string name() const override { return "sentences"; }
+
+private:
+  std::vector<std::string> lines_;
+};
+
+void own_source() {
+  auto data = leat::indexed("sentences@1", std::make_shared<sentences>(std::vector<std::string>{
+                                               "one sentence", "another", "and a third one"}))
+                  .batch(3);
+  leat::loader loader(data, {});
+  auto batch = loader.next();
+  auto text = batch->ragged("text");
+  for (std::size_t row = 0; row < text.size(); ++row)
+    std::cout << text.text(row) << '\n';
+}
+
+void orders(const leat::pipeline& data) {
+  auto shuffled = data.shuffle({.seed = 7});
+  auto near = data.shuffle({.seed = 7, .kind = leat::shuffle_kind::windowed, .window = 16});
+  auto batched = shuffled.batch(240, {.lanes = 24, .end = leat::epoch_end::mask});
+  (void)near, (void)batched;
+}
+
+void batches(model& net) {
+  leat::loader loader(small_photos(), {.leases = 2});
+  auto batch = loader.next();
+  auto images = batch->view<float, 4>("image");
+  auto labels = batch->view<std::int64_t, 1>("label");
+  float pixel = images(0, 2, 16, 16);
+  auto first_image = images[0];
+  auto everything = images.flat();
+  net.learn(images, labels, batch->valid());
+  std::cout << "row 0 is " << batch->ids()[0] << " at position " << batch->positions()[0] << '\n';
+  batch.reset();
+  (void)pixel, (void)first_image, (void)everything;
+}
+
+leat::pipeline maps(const leat::pipeline& data) {
+  auto with_length = data.map("length@1", [](leat::sample& s, leat::context&) {
+    s.set("length", static_cast<std::int64_t>(s.text("txt").size()));
+  });
+
+  auto with_histogram = with_length.map(
+      "histogram@1", leat::per_worker([] {
+        return [counts = std::vector<std::int64_t>(256)](leat::sample& s, leat::context&) mutable {
+          std::fill(counts.begin(), counts.end(), 0);
+          for (auto x : s.bytes("jpg"))
+            ++counts[std::to_integer<std::size_t>(x)];
+          s.set("histogram", std::span<const std::int64_t>(counts), {counts.size()});
+        };
+      }));
+
+  auto with_noise = with_histogram.map("noise@1", [](leat::sample& s, leat::context& c) {
+    auto noise = s.make<float>("noise", {8});
+    for (auto& x : noise)
+      x = static_cast<float>(c.rng().uniform(-1, 1));
+  });
+  return with_noise;
+}
+
+void bad_samples(const leat::pipeline& data) {
+  auto strict = data.map("check@1", [](leat::sample& s, leat::context&) {
+    if (s.bytes("jpg").size() < 100)
+      throw leat::bad_sample(leat::cause::truncated, "a JPEG of less than 100 bytes");
+  });
+
+  leat::loader loader(strict.batch(16), {.bad_samples = leat::bad_sample_policy::substitute,
+                                         .bad_sample_log = "bad.jsonl"});
+  while (auto batch = loader.next())
+    for (const auto& bad : batch->bad())
+      std::cout << bad.id << ": " << leat::to_string(bad.why) << ", " << bad.text << '\n';
+}
+
+void saving(const leat::pipeline& data, model& net) {
+  leat::loader loader(data, {.workers = 2, .epochs = 2});
+  if (auto at = loader.restore("snapshots"))
+    std::cout << "goes on at epoch " << at->epoch << " step " << at->step << '\n';
+  while (auto batch = loader.next()) {
+    net.learn(batch->view<float, 4>("image"), batch->view<std::int64_t, 1>("label"));
+    if (batch->end_of_epoch())
+      loader.save("snapshots", *batch);
+  }
+  loader.wait_saved();
+}
+
+void own_checkpoint(const leat::pipeline& data) {
+  std::string saved;
+  {
+    leat::loader loader(data, {.workers = 2});
+    auto batch = loader.next();
+    saved = batch->snapshot();
+  }
+  leat::loader loader(data, {.workers = 1});
+  auto at = loader.restore_parts({saved});
+  std::cout << "goes on at step " << at.step << '\n';
+}
+
+void other_world(const leat::pipeline& data) {
+  leat::loader first(data, {.rank = 0, .world_size = 2});
+  leat::loader second(data, {.rank = 1, .world_size = 2});
+  auto a = first.next();
+  auto b = second.next();
+  std::vector<std::string> parts{a->snapshot(), b->snapshot()};
+
+  leat::loader alone(data, {.rank = 0, .world_size = 1});
+  alone.restore_parts(parts);
+}
+
+void two_loaders(const leat::pipeline& training_data, const leat::pipeline& validation_data) {
+  leat::loader training(training_data, {.workers = 3, .epochs = 2});
+  while (auto batch = training.next())
+    if (batch->end_of_epoch()) {
+      leat::loader validation(validation_data, {.workers = 1});
+      while (auto checked = validation.next())
+        std::cout << "checked " << checked->valid_rows() << " rows\n";
+    }
+}
+
+void resizing(leat::loader& loader) {
+  loader.resize_workers(4);
+  auto batch = loader.next();
+  for (const auto& x : loader.stats().workers)
+    std::cout << "worker " << x.worker << " has done " << x.rows_done << " rows\n";
+}
+
+void errors() {
+  try {
+    leat::loader loader(leat::tar_shards("nowhere/*.tar").batch(16), {});
+  } catch (const leat::error& e) {
+    std::cout << e.what() << '\n';
+    if (e.code() == leat::errc::not_found)
+      std::cout << "looked for " << e.details().file << '\n';
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "getting_started DIRECTORY\n";
+    return 2;
+  }
+  std::filesystem::create_directories(argv[1]);
+  std::filesystem::current_path(argv[1]);
+  std::filesystem::remove_all("snapshots");
+  leat::make_synthetic_data("data", {.samples = 240, .shards = 4});
+
+  first_loop();
+  stored_data();
+  made_data();
+  own_source();
+  const auto records = leat::tar_shards("data/*.tar");
+  orders(records);
+  model net;
+  batches(net);
+  leat::loader(maps(records).batch(16), {}).next();
+  bad_samples(records);
+  saving(small_photos(), net);
+  own_checkpoint(small_photos());
+  other_world(small_photos());
+  two_loaders(small_photos(), small_photos());
+  leat::loader loader(small_photos(), {.workers = 1});
+  resizing(loader);
+  errors();
+  std::cout << trained_rows << " rows trained\n";
+  return trained_rows == 4 * records.size() + 16 ? 0 : 1;
+}
