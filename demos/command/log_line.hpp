@@ -19,7 +19,7 @@ namespace leat::command {
 /// Begins an attempt in a log: every start of `leat run` writes one. The only kind of line without
 /// "step".
 struct attempt_start {
-  /// "run" or "order".
+  /// The subcommand.
   std::string program = "run";
   std::uint64_t world_size = 1;
   /// Empty where one process runs all ranks.

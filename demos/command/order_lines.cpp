@@ -35,10 +35,6 @@ order_lines::order_lines(const pipeline& job, std::uint64_t epoch)
                  .needed = "at least " + std::to_string(config_->batch_rows) + " for one batch"});
 }
 
-attempt_start order_lines::start() const {
-  return {.program = "order", .records = data_->size(), .data_digest = config_->data_digest};
-}
-
 batch_line order_lines::line(std::uint64_t step) const {
   batch_line line{.epoch = order_.epoch(), .step = step};
   auto begin = step * config_->batch_rows;

@@ -16,8 +16,6 @@ public:
   /// Throws `errc::empty_epoch` when the epoch has no batch, and what opening the data throws.
   order_lines(const pipeline& job, std::uint64_t epoch);
 
-  /// The header of a log.
-  attempt_start start() const;
   /// Number of batches.
   std::uint64_t steps() const noexcept { return order_.batches(); }
   /// A batch; `step` is below steps(). Under mask existing rows only.

@@ -5,7 +5,6 @@
 #include "demos/command/progress.hpp"
 #include "demos/command/run_options.hpp"
 #include "demos/command/training_job.hpp"
-#include "runtime/snapshot_store.hpp"
 
 #include <leat/error.hpp>
 
@@ -50,9 +49,8 @@ void check_snapshot_dir(const run_options& x) {
 void tell_of_resume(const run_options& x, const training_job& job) {
   if (!x.resume)
     return;
-  if (auto found = snapshot_store{x.snapshot_dir}.newest(x.allow_older))
-    for (const auto& set : found->skipped)
-      print_notice("run", "skipped snapshot " + set);
+  for (const auto& set : job.skipped())
+    print_notice("run", "skipped snapshot " + set);
   if (auto at = job.resumed_at())
     print_notice("run", "resumed at epoch " + std::to_string(at->epoch) + " step "
                             + std::to_string(at->step));

@@ -2,6 +2,7 @@
 
 #include "demos/command/log_line.hpp"
 #include "demos/command/start_at.hpp"
+#include "runtime/snapshot_store.hpp"
 
 #include <leat/source.hpp>
 
@@ -23,8 +24,7 @@ training_job::training_job(const pipeline& data, training_settings settings)
 /// Moves all loaders to where the job goes on.
 void training_job::begin() {
   if (settings_.resume)
-    for (auto& x : loaders_)
-      resumed_at_ = x.restore(settings_.snapshot_dir, settings_.restore);
+    restore();
   if (!resumed_at_ && settings_.first_epoch != 0)
     for (auto& x : loaders_)
       start_at(x, settings_.first_epoch, 0);
@@ -35,6 +35,22 @@ void training_job::begin() {
   progress_.total_steps =
       std::min(settings_.steps, loaders_.front().batches_per_epoch() * settings_.loader.epochs);
   saved_ = here.global_step;
+}
+
+/// Reads the set once, for all loaders.
+void training_job::restore() {
+  auto found = snapshot_store{settings_.snapshot_dir}.newest(settings_.restore.allow_older);
+  if (!found) {
+    for (auto& x : loaders_)
+      x.restore(settings_.snapshot_dir, settings_.restore);
+    return;
+  }
+  skipped_ = found->skipped;
+  std::vector<std::string> parts;
+  for (const auto& x : found->parts)
+    parts.push_back(encode(x));
+  for (auto& x : loaders_)
+    resumed_at_ = x.restore_parts(parts, settings_.restore);
 }
 
 void training_job::open_log(const pipeline& data) {

@@ -75,6 +75,8 @@ public:
 
   const training_progress& progress() const noexcept { return progress_; }
   std::optional<resume_point> resumed_at() const noexcept { return resumed_at_; }
+  /// Newer snapshot sets that could not be used.
+  const std::vector<std::string>& skipped() const noexcept { return skipped_; }
   /// Of each rank in this process.
   std::vector<loader_stats> stats() const;
   /// State of all ranks of this process, added up.
@@ -84,6 +86,7 @@ private:
   using clock = std::chrono::steady_clock;
 
   void begin();
+  void restore();
   void open_log(const pipeline& data);
   bool finished() const noexcept { return progress_.global_step >= progress_.total_steps; }
   void resize_if_due();
@@ -98,6 +101,7 @@ private:
   std::optional<log_writer> log_;
   std::vector<lease> leases_;
   std::optional<resume_point> resumed_at_;
+  std::vector<std::string> skipped_;
   std::size_t next_resize_ = 0;
   training_progress progress_;
   /// Job step behind which the newest snapshot was taken.
