@@ -5,11 +5,25 @@
 namespace leat {
 
 batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_state> self,
-                                     const dispatcher_actor& dispatcher, batch_sink sink,
-                                     std::shared_ptr<life_count> lives) {
+                                     const dispatcher_actor& dispatcher, const batch_sink& sink,
+                                     life_token alive) {
   self->state.dispatcher = dispatcher;
-  self->state.alive = life_token{std::move(lives)};
-  self->set_down_handler([self](const caf::down_msg& x) {
+  self->state.alive = std::move(alive);
+  self->monitor(dispatcher);
+  // The trainer must hear of it at its next batch, whatever was under way.
+  auto fail = [self, sink] {
+    while (auto slot = self->state.batches.take_oldest()) {
+      (*slot)->what = batch_slot::kind::failed;
+      (*slot)->failure = self->state.failure;
+      sink(std::move(*slot));
+    }
+  };
+  self->set_down_handler([self, fail](const caf::down_msg& x) {
+    if (x.source == self->state.dispatcher.address()) {
+      self->state.failure =
+          error(errc::worker_lost, {.stage = "dispatcher", .got = self->system().render(x.reason)});
+      return fail();
+    }
     auto found = self->state.workers.find(x.source);
     if (found == self->state.workers.end())
       return;
@@ -18,16 +32,18 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
     // Also one that retired: it may have been made the heir of a dead one behind its back.
     self->send(self->state.dispatcher, lost_atom_v, worker);
   });
-  auto close_complete = [self, sink = std::move(sink)] {
+  auto close_complete = [self, sink] {
     while (auto slot = self->state.batches.take_complete()) {
       (*slot)->close();
       sink(std::move(*slot));
     }
   };
   return {
-      [self](free_atom, slot_ptr& slot) {
+      [self, fail](free_atom, slot_ptr& slot) {
         slot->reserve();
         self->state.batches.begin(slot);
+        if (self->state.failure)
+          return fail();
         self->send(self->state.dispatcher, deal_atom_v, std::move(slot));
       },
       [close_complete](complete_atom, const slot_ptr&) { close_complete(); },

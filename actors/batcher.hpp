@@ -4,6 +4,8 @@
 #include "runtime/ledger.hpp"
 #include "runtime/life_count.hpp"
 
+#include <leat/error.hpp>
+
 #include <caf/actor_addr.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -12,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace leat {
 
@@ -26,6 +29,8 @@ struct batcher_state {
   /// Batches under way, in order.
   ledger batches;
   dispatcher_actor dispatcher;
+  /// Set when the dispatcher died: no batch can be finished any more.
+  std::optional<error> failure;
   /// Every living worker, by id.
   std::map<caf::actor_addr, std::uint32_t> workers;
 };
@@ -33,10 +38,10 @@ struct batcher_state {
 /// Where finished batches go. Called by the batcher alone, in order; must not block.
 using batch_sink = std::function<void(slot_ptr)>;
 
-/// Spawn with `system.spawn(batcher, dispatcher, sink, lives)`. Lives until an exit message. Deals
+/// Spawn with `system.spawn(batcher, dispatcher, sink, alive)`. Lives until an exit message. Deals
 /// a dead worker's rows again, but only after its down message.
 batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_state> self,
-                                     const dispatcher_actor& dispatcher, batch_sink sink,
-                                     std::shared_ptr<life_count> lives);
+                                     const dispatcher_actor& dispatcher, const batch_sink& sink,
+                                     life_token alive);
 
 } // namespace leat

@@ -19,9 +19,8 @@ void store(const save_request& request) {
 }
 
 checkpoint_actor::behavior_type
-checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self,
-           std::shared_ptr<life_count> lives) {
-  self->state.alive = life_token{std::move(lives)};
+checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, life_token alive) {
+  self->state.alive = std::move(alive);
   return {
       [](const save_request& request) { store(request); },
   };

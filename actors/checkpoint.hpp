@@ -38,7 +38,6 @@ struct checkpoint_state {
 
 /// Spawn detached: fsync blocks. Lives until an exit message.
 checkpoint_actor::behavior_type
-checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self,
-           std::shared_ptr<life_count> lives);
+checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, life_token alive);
 
 } // namespace leat

@@ -70,7 +70,7 @@ std::vector<std::uint32_t> dispatcher_state::ids() const {
 
 dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher_config& config) {
   self->state.order.emplace(config.order);
-  self->state.alive = life_token{config.lives};
+  self->state.alive = config.alive;
   self->set_exit_handler([self](const caf::exit_msg& x) {
     for (auto& member : self->state.workers)
       self->send_exit(member.handle, x.reason);

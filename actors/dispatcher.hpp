@@ -47,7 +47,7 @@ struct dispatcher_config {
   std::function<worker_config(std::size_t number, bool replaces)> make_worker;
   /// Workers get threads of their own. False only under a deterministic scheduler.
   bool detached_workers = true;
-  std::shared_ptr<life_count> lives;
+  life_token alive;
 };
 
 /// Spawn with `system.spawn(dispatcher, config)`, then send `start_atom`. Lives until an exit

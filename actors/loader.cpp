@@ -35,7 +35,7 @@ std::optional<resume_point> loader::restore(const std::string& directory,
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
-                             const restore_options& options) {
+                                   const restore_options& options) {
   std::vector<leat::snapshot> decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)
     decoded.push_back(decode(parts[i], "part " + std::to_string(i)));

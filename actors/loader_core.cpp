@@ -345,7 +345,7 @@ void loader_core::save(const std::string& directory, snapshot part) {
   if (!system_)
     system_ = shared_system();
   if (!checkpoint_)
-    checkpoint_ = system_->spawn<caf::detached>(checkpoint, lives_);
+    checkpoint_ = system_->spawn<caf::detached>(checkpoint, life_token{lives_});
   caf::anon_send(checkpoint_, std::move(request));
 }
 

@@ -11,7 +11,7 @@ pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_confi
                                batch_sink sink) {
   pipeline_actors actors;
   actors.dispatcher = system.spawn(dispatcher, config);
-  actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.lives);
+  actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.alive);
   caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);
   return actors;
 }

@@ -30,7 +30,7 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
   state.function.emplace(config.plan, config.record);
   state.drill = config.drill;
   state.batcher = batcher;
-  state.alive = life_token{config.lives};
+  state.alive = config.alive;
   // False when this worker must not go on.
   auto run = [self](const chunk& work, std::size_t row) {
     if (self->state.plan->cancelled->load(std::memory_order_relaxed))

@@ -50,7 +50,7 @@ struct worker_config {
   std::shared_ptr<const row_plan> plan;
   std::shared_ptr<worker_record> record;
   worker_drill drill;
-  std::shared_ptr<life_count> lives;
+  life_token alive;
 };
 
 /// Spawn detached: functions block. Lives until `retire_atom`, an exit message, or a death on

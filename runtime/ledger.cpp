@@ -42,6 +42,12 @@ std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::
 std::optional<std::shared_ptr<batch_slot>> ledger::take_complete() {
   if (under_way_.empty() || !under_way_.front()->complete())
     return std::nullopt;
+  return take_oldest();
+}
+
+std::optional<std::shared_ptr<batch_slot>> ledger::take_oldest() {
+  if (under_way_.empty())
+    return std::nullopt;
   auto slot = std::move(under_way_.front());
   under_way_.pop_front();
   return slot;

@@ -25,6 +25,9 @@ public:
   /// Takes the oldest batch if it is complete.
   std::optional<std::shared_ptr<batch_slot>> take_complete();
 
+  /// Takes the oldest batch, complete or not: for when none can be finished any more.
+  std::optional<std::shared_ptr<batch_slot>> take_oldest();
+
   /// What the heir of a dead worker must do: for every open batch the rows that the dead one had
   /// and did not finish; they are the heir's from now on. A row that killed too often is finished
   /// as failed instead. Call it only when no batch will be dealt to the dead worker any more.

@@ -34,25 +34,19 @@ private:
   std::size_t alive_ = 0;
 };
 
-/// One life in a count, from construction to destruction. Move-only.
+/// One life in a count, shared by its copies: from construction until the last of them is gone.
+/// Made before the thread or actor that it stands for begins, so that nobody is missed.
 class life_token {
 public:
   life_token() = default;
-  explicit life_token(std::shared_ptr<life_count> count) : count_(std::move(count)) {
-    count_->add(1);
-  }
-  life_token(life_token&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
-  life_token& operator=(life_token&& other) noexcept {
-    std::swap(count_, other.count_);
-    return *this;
-  }
-  ~life_token() {
-    if (count_)
-      count_->add(-1);
+  life_token(std::shared_ptr<life_count> count) {
+    count->add(1);
+    auto* of = count.get();
+    life_ = {of, [count = std::move(count)](const life_count*) { count->add(-1); }};
   }
 
 private:
-  std::shared_ptr<life_count> count_;
+  std::shared_ptr<const life_count> life_;
 };
 
 } // namespace leat

@@ -18,17 +18,26 @@ void row_function::run(batch_slot& slot, std::size_t row) {
   record_->record.store(x.record, std::memory_order_relaxed);
   record_->stage.store(0, std::memory_order_relaxed);
   try {
-    if (!functions_)
-      functions_ = make_functions(*plan_);
-    produce(slot, row, x.record);
-    seal(slot, row);
-  } catch (const bad_sample& problem) {
-    treat_bad(slot, row, problem);
+    run_or_treat(slot, row);
   } catch (const error& problem) {
     x.result = slot_row::outcome::failed;
     x.failure = problem;
+  } catch (...) { // from the source's own append_id
+    x.result = slot_row::outcome::failed;
+    x.failure = error(errc::io, {.stage = plan_->data->name(), .got = exception_text()});
   }
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_), std::memory_order_relaxed);
+}
+
+void row_function::run_or_treat(batch_slot& slot, std::size_t row) {
+  try {
+    if (!functions_)
+      functions_ = make_functions(*plan_);
+    produce(slot, row, slot.rows[row].record);
+    seal(slot, row);
+  } catch (const bad_sample& problem) {
+    treat_bad(slot, row, problem);
+  }
 }
 
 void row_function::produce(batch_slot& slot, std::size_t row, std::uint64_t record) {
@@ -119,10 +128,6 @@ bool row_function::substitute(batch_slot& slot, std::size_t row) {
       return true;
     } catch (const bad_sample&) {
       continue; // the next draw
-    } catch (const error& problem) {
-      x.result = slot_row::outcome::failed;
-      x.failure = problem;
-      return true;
     }
   }
   return false;

@@ -27,6 +27,7 @@ public:
   void run(batch_slot& slot, std::size_t row);
 
 private:
+  void run_or_treat(batch_slot& slot, std::size_t row);
   /// Reads and maps one record into the row. Throws `bad_sample`, or `leat::error` of the store.
   void produce(batch_slot& slot, std::size_t row, std::uint64_t record);
   /// Reads into the empty sample. Throws like `produce`, whatever the source throws.

@@ -155,6 +155,22 @@ TEST_CASE_METHOD(fixture, "batcher: what waited for a row that is given up leave
   CHECK(first->what == batch_slot::kind::failed);
 }
 
+TEST_CASE_METHOD(fixture, "batcher: a dead dispatcher fails all batches, those to come too") {
+  const auto first = begun({0});
+  const auto second = begun({0});
+  caf::anon_send_exit(dispatcher, caf::exit_reason::kill);
+  actors.run();
+  CHECK(finished == std::vector<slot_ptr>{first, second});
+  for (const auto& slot : finished) {
+    CHECK(slot->what == batch_slot::kind::failed);
+    REQUIRE(slot->failure);
+    CHECK(slot->failure->code() == errc::worker_lost);
+    CHECK(slot->failure->details().stage == "dispatcher");
+  }
+  tell(free_atom_v, first);
+  CHECK(finished == std::vector<slot_ptr>{first, second, first});
+}
+
 TEST_CASE_METHOD(fixture, "batcher: it ends with an exit message and keeps no slot") {
   std::weak_ptr<batch_slot> slot = begun({0});
   seen->deal.clear();
