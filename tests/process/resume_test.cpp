@@ -203,7 +203,7 @@ TEST_CASE("resume: from a state of the first batch, of an epoch's end, and taken
   }
 }
 
-TEST_CASE("resume: a finished job hands over nothing; more epochs go on") {
+TEST_CASE("resume: a finished job hands over nothing, more epochs go on") {
   resume_bench x;
   x.finish_from({0, 0}, 2, 2); // no set yet: from the beginning
   const auto log = x.at / "again.log";
@@ -225,7 +225,7 @@ TEST_CASE("resume: a finished job hands over nothing; more epochs go on") {
   REQUIRE(check_sequence(batches_of(x.at / "third.log"), more, {2, 0}, 1) == more.end());
 }
 
-TEST_CASE("resume: a directory in use needs --resume; an empty one holds nothing to inspect") {
+TEST_CASE("resume: a directory in use needs --resume, an empty one holds nothing to inspect") {
   resume_bench x;
   std::filesystem::create_directory(x.directory);
   REQUIRE(x.leat({"inspect", x.directory}).code == 1);
@@ -240,7 +240,7 @@ TEST_CASE("resume: a directory in use needs --resume; an empty one holds nothing
   REQUIRE(x.leat({"run", "count:100", "--resume"}).code == 2);
 }
 
-TEST_CASE("resume: a torn newest file is an error that names it; an older set is taken on demand") {
+TEST_CASE("resume: a torn newest file is an error that names it, an older set is taken on demand") {
   resume_bench x;
   x.succeed(x.run(1, 2, {"--steps", "6", "--snapshot-every", "3"}));
   const auto torn = x.directory + "/epoch-0-step-6.rank-1-of-2";
@@ -281,7 +281,7 @@ TEST_CASE("resume: a newer incomplete set is skipped with one notice") {
   }
 }
 
-TEST_CASE("resume: another job is refused with all that differs; what is safe can be allowed") {
+TEST_CASE("resume: another job is refused with all that differs, what is safe can be allowed") {
   resume_bench x;
   x.succeed(x.run(1, 2, {"--steps", "6"}));
   const auto files = x.files();
@@ -364,7 +364,7 @@ TEST_CASE("resume: a store that is full or no directory is a clear error, and ol
   }
 }
 
-TEST_CASE("resume: a torn last line of a log goes; each start adds a header") {
+TEST_CASE("resume: a torn last line of a log goes, each start adds a header") {
   resume_bench x;
   const auto log = x.at / "log";
   x.succeed(x.run(1, 2, {"--steps", "3", "--log", log}));
