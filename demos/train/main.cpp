@@ -4,6 +4,7 @@
 // All ranks run in this one process in lock step, as data-parallel training would, each with a
 // loader of its own. The weights depend on neither workers, ranks nor kills.
 
+#include "demos/command/option_values.hpp"
 #include "demos/command/run_log.hpp"
 #include "demos/train/checkpoint.hpp"
 #include "demos/train/global_batch.hpp"
@@ -157,18 +158,19 @@ private:
 };
 
 void add_options(CLI::App& app, train_options& to) {
+  using command::whole_number;
   app.add_option("DATA", to.data.shards, "Tar shards: a path, braces or a glob")->required();
-  app.add_option("--epochs", to.epochs, "Passes over the data")->check(CLI::PositiveNumber);
-  app.add_option("--steps", to.steps, "Stop behind this many steps of the job");
-  app.add_option("--global-batch", to.data.global_batch, "Rows of a step, over all ranks")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--classes", to.data.classes, "Labels are 0 .. N-1")->check(CLI::PositiveNumber);
-  app.add_option("--seed", to.data.seed, "Of the order, the crops and the first weights");
-  app.add_option("--world-size", to.world_size, "Ranks")->check(CLI::PositiveNumber);
-  app.add_option("--workers", to.workers, "Worker threads of each rank");
+  whole_number(app.add_option("--epochs", to.epochs, "Passes over the data"), 1);
+  whole_number(app.add_option("--steps", to.steps, "Stop behind this step of the job; 0: never"),
+               0);
+  whole_number(app.add_option("--global-batch", to.data.global_batch, "Rows of a step, all ranks"),
+               1);
+  whole_number(app.add_option("--classes", to.data.classes, "Labels are 0 .. N-1"), 2, 1'000'000);
+  whole_number(app.add_option("--seed", to.data.seed, "Of order, crops and the first weights"), 0);
+  whole_number(app.add_option("--world-size", to.world_size, "Ranks"), 1);
+  whole_number(app.add_option("--workers", to.workers, "Worker threads of each rank"), 0);
   auto* file = app.add_option("--checkpoint", to.checkpoint, "File to go on from");
-  app.add_option("--checkpoint-every", to.checkpoint_every, "Steps between checkpoints")
-      ->check(CLI::PositiveNumber);
+  whole_number(app.add_option("--checkpoint-every", to.checkpoint_every, "In steps of the job"), 1);
   app.add_flag("--resume", to.resume, "Go on from the checkpoint where there is one")->needs(file);
   app.add_option("--log", to.log, "Append a line for every batch, for leat verify");
   app.add_option("--picture", to.picture, "Write the images of the last step as PNG");
