@@ -1,0 +1,524 @@
+#include "tests/support/command.hpp"
+#include "tests/support/jpeg_writer.hpp"
+#include "tests/support/tar_writer.hpp"
+
+#include <png.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+// What scripts rely on: exit codes, JSON, orders of every kind, audits that find each fault, and
+// pixels that a reader of PNGs can check.
+
+namespace leat::test {
+namespace {
+
+/// Ids of an order one after the other.
+std::vector<std::string> ids_of(const batch_table& order) {
+  std::vector<std::string> ids;
+  for (const auto& [key, rows] : order)
+    for (const auto& row : rows)
+      ids.push_back(row.id);
+  return ids;
+}
+
+TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says what") {
+  command_bench x;
+  x.make_photos(x.at / "data", 20, 2);
+  std::filesystem::create_directories(x.at / "folder/cat");
+  for (const auto* verb :
+       {"make-data", "index", "order", "run", "replay", "inspect", "verify", "bench"}) {
+    CAPTURE(verb);
+    REQUIRE(contains(x.succeed({verb, "--help"}), "Usage: leat"));
+    auto unknown = x.leat({verb, "count:10", "--no-such-option"});
+    REQUIRE(unknown.code == 2);
+    REQUIRE(contains(unknown.errors, std::string{"leat "} + verb + ": "));
+    REQUIRE(unknown.output.empty());
+  }
+  const std::vector<words> refused{
+      {},
+      {"no-such-subcommand"},
+      {"run"},
+      {"run", "count:100", x.at / "data/*.tar"},
+      {"run", x.at / "folder", x.at / "data/*.tar"},
+      {"run", x.at / "folder", x.at / "folder"},
+      {"order", "count:100", "count:200"},
+      {"run", "count:0"},
+      {"run", "count:ten"},
+      {"run", "count:100:0"},
+      {"run", "count:100", "--lanes", "7"},
+      {"run", "count:100", "--global-batch", "0"},
+      {"run", "count:100", "--global-batch", "-4"},
+      {"run", "count:100", "--shuffle", "some"},
+      {"run", "count:100", "--end", "cycle"},
+      {"run", "count:100", "--dispatch", "anyone"},
+      {"run", "count:100", "--transform", "crop"},
+      {"run", "count:100", "--bad-sample", "ignore"},
+      {"run", "count:100", "--world-size", "2", "--rank", "2"},
+      {"run", "count:100", "--resize", "3"},
+      {"run", "count:100", "--fault", "slow:1"},
+      {"run", "count:100", "--fault", "melt:1"},
+      {"run", "count:100", "--resume"},
+      {"replay", "count:100"},
+      {"replay", "count:100", "--step", "1"},
+      {"verify", x.at / "order"},
+      {"order", "count:100", "--workers", "2"},
+  };
+  for (const auto& arguments : refused) {
+    auto outcome = x.leat(arguments);
+    CAPTURE(arguments, outcome.errors);
+    REQUIRE(outcome.code == 2);
+    REQUIRE(outcome.output.empty());
+    REQUIRE_FALSE(outcome.errors.empty());
+  }
+}
+
+TEST_CASE("command: failures exit with 1 and name the file") {
+  command_bench x;
+  const std::vector<std::pair<words, std::string>> failures{
+      {{"run", x.at / "none.tar"}, "none.tar"},
+      {{"run", x.at / "none-*.tar"}, "none-*.tar"},
+      {{"index", x.at / "none.tar"}, "none.tar"},
+      {{"run", "count:63"}, "empty epoch"},
+      {{"order", "count:63"}, "empty epoch"},
+      {{"inspect", x.at / "none"}, "none"},
+      {{"verify", x.at / "none", x.at / "log"}, "none"},
+      {{"run", "count:100", "--log", x.at / "none/log"}, "none/log"},
+      {{"run", "count:100", "--stats", x.at / "none/stats"}, "none/stats"},
+  };
+  for (const auto& [arguments, name] : failures) {
+    auto outcome = x.leat(arguments);
+    CAPTURE(arguments, outcome.errors);
+    REQUIRE(outcome.code == 1);
+    REQUIRE(contains(outcome.errors, name));
+  }
+}
+
+TEST_CASE("command: the JSON of run is alone on its stream, with all that scripts read") {
+  command_bench x;
+  x.make_photos(x.at / "data", 96, 4);
+  auto summary = x.ask({"run", x.at / "data/*.tar", "--global-batch", "12", "--epochs", "2",
+                        "--snapshot-dir", x.at / "snapshots", "--snapshot-every", "3", "--resume"});
+  CAPTURE(summary);
+  std::uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator{x.at / "data"})
+    bytes += file.path().extension() == ".tar" ? file.file_size() : 0;
+  REQUIRE(summary["samples"] == 192);
+  REQUIRE(summary["seconds"] > 0);
+  const double rate = summary["samples_per_second"];
+  REQUIRE(std::abs(rate * summary["seconds"].get<double>() - 192) < 1);
+  REQUIRE(summary["first_batch_seconds"] > 0);
+  REQUIRE(summary["first_batch_seconds"] < 10);
+  REQUIRE(summary["snapshot_bytes"] > 0);
+  REQUIRE(summary["snapshot_bytes"] <= 2048);
+  REQUIRE(summary["resident_bytes"] > 1'000'000);
+  REQUIRE(summary["resident_bytes"] < 1'000'000'000);
+  REQUIRE(summary["bytes_read"] > bytes); // in two epochs, of nearly whole shards
+  REQUIRE(summary["bytes_read"] <= 2 * bytes);
+  REQUIRE(summary["bad"] == json::object());
+
+  auto state = x.ask({"inspect", x.at / "snapshots"});
+  REQUIRE(state["epoch"] == 2);
+  REQUIRE(state["step"] == 0);
+  REQUIRE(state["digest"] == summary["digest"]);
+  auto part = x.ask({"inspect", x.at / "snapshots/epoch-1-step-7.rank-0-of-1"});
+  REQUIRE(part["epoch"] == 1);
+  REQUIRE(part["step"] == 7);
+
+  auto bench =
+      x.ask({"bench", x.at / "data/*.tar", "--workers", "1", "--rounds", "1", "--samples", "64"});
+  REQUIRE(bench["bare"] > 0);
+  REQUIRE(bench["loader"] > 0);
+}
+
+TEST_CASE("command: the stored order, lanes and steps") {
+  command_bench x;
+  const words job{"count:1000", "--global-batch", "60"};
+  auto stored = ids_of(x.order(job + words{"--shuffle", "none", "--lanes", "12"}, 1, x.at / "a"));
+  REQUIRE(stored.size() == 960);
+  for (std::size_t p = 0; p < stored.size(); ++p)
+    REQUIRE(stored[p] == "count/" + std::to_string(p));
+
+  const auto full = x.order(job, 2, x.at / "order");
+  auto epochs = std::pair{ids_of(batch_table{full.begin(), full.lower_bound({1, 0})}),
+                          ids_of(batch_table{full.lower_bound({1, 0}), full.end()})};
+  REQUIRE(std::set<std::string>{epochs.first.begin(), epochs.first.end()}.size() == 960);
+  REQUIRE(epochs.first != epochs.second);
+  REQUIRE(epochs.first != ids_of(x.order(job + words{"--seed", "1"}, 1, x.at / "b")));
+  REQUIRE(epochs.first == ids_of(x.order(job + words{"--seed", "0"}, 1, x.at / "b")));
+  const auto some = x.order(job + words{"--steps", "3"}, 1, x.at / "b");
+  REQUIRE(some == batch_table{full.begin(), full.find({0, 3})});
+
+  auto late = x.ask(words{"run"} + job + words{"--epoch", "1", "--log", x.at / "log"});
+  REQUIRE(late["samples"] == 960);
+  REQUIRE(check_sequence(batches_of(x.at / "log"), full, {1, 0}, 1) == full.end());
+  // Steps count from epoch 0, whatever the epoch to begin with.
+  late = x.ask(words{"run"} + job + words{"--epoch", "1", "--steps", "20", "--log", x.at / "late"});
+  REQUIRE(check_sequence(batches_of(x.at / "late"), full, {1, 0}, 1)->first == step_key{1, 4});
+}
+
+TEST_CASE("command: shards in the order given, braces as written, globs by bytes") {
+  command_bench x;
+  for (const std::string name : {"b", "a", "c10", "c9"}) {
+    tar_writer tar;
+    for (int i = 0; i < 3; ++i)
+      tar.file(std::to_string(i) + ".txt", name);
+    tar.end().save(x.at / (name + ".tar"));
+  }
+  auto shards = [&](const words& data) {
+    auto ids = ids_of(
+        x.order(data + words{"--shuffle", "none", "--global-batch", "1"}, 1, x.at / "order"));
+    words names;
+    for (const auto& id : ids) {
+      auto shard = id.substr(0, id.find(".tar/"));
+      if (names.empty() || names.back() != shard)
+        names.push_back(shard);
+    }
+    return names;
+  };
+  REQUIRE(shards({x.at / "b.tar", x.at / "a.tar"}) == words{"b", "a"});
+  REQUIRE(shards({x.at / "{c9,a}.tar", x.at / "b.tar"}) == words{"c9", "a", "b"});
+  REQUIRE(shards({x.at / "c{9..10}.tar"}) == words{"c9", "c10"});
+  REQUIRE(shards({x.at / "c*.tar"}) == words{"c10", "c9"});
+  REQUIRE(shards({x.at / "?.tar", x.at / "c9.tar"}) == words{"a", "b", "c9"});
+
+  // Windowed: files as a whole, each record once, the same from all ranks and workers.
+  const words windowed{x.at / "*.tar",   "--shuffle", "windowed", "--window", "2",
+                       "--global-batch", "4"};
+  const auto due = x.order(windowed, 2, x.at / "order");
+  REQUIRE(due.size() == 6);
+  x.succeed(words{"run"} + windowed
+            + words{"--epochs", "2", "--world-size", "3", "--workers", "2", "--log", x.at / "log"});
+  REQUIRE(check_sequence(batches_of(x.at / "log"), due, {0, 0}, 3) == due.end());
+}
+
+/// Text of the members NAME.cls, by key.
+std::map<std::string, std::string> labels_in(const std::string& tar) {
+  std::map<std::string, std::string> labels;
+  const auto bytes = read_file(tar);
+  for (std::size_t at = 0; at + 512 <= bytes.size() && bytes[at] != '\0';) {
+    const std::string name = bytes.c_str() + at;
+    const auto size = std::stoull(bytes.substr(at + 124, 11), nullptr, 8);
+    if (name.ends_with(".cls"))
+      labels[name.substr(0, name.size() - 4)] = bytes.substr(at + 512, size);
+    at += 512 + (size + 511) / 512 * 512;
+  }
+  return labels;
+}
+
+struct rgb_picture {
+  std::size_t width;
+  std::size_t height;
+  std::vector<std::uint8_t> pixels;
+};
+
+rgb_picture read_png(const std::string& file) {
+  png_image info{};
+  info.version = PNG_IMAGE_VERSION;
+  REQUIRE(png_image_begin_read_from_file(&info, file.c_str()) != 0);
+  REQUIRE(info.format == PNG_FORMAT_RGB);
+  rgb_picture result{info.width, info.height, std::vector<std::uint8_t>(PNG_IMAGE_SIZE(info))};
+  REQUIRE(png_image_finish_read(&info, nullptr, result.pixels.data(), 0, nullptr) != 0);
+  return result;
+}
+
+/// The row's bytes as the trainer got them: float32 [3, height, width], then the int64 label.
+std::string trained_bytes(const rgb_picture& x, std::int64_t label) {
+  constexpr float mean[] = {0.485F, 0.456F, 0.406F};
+  constexpr float deviation[] = {0.229F, 0.224F, 0.225F};
+  std::string bytes;
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::size_t i = 0; i < x.width * x.height; ++i) {
+      const float value =
+          (static_cast<float>(x.pixels[i * 3 + c]) / 255.0F - mean[c]) / deviation[c];
+      bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  return bytes + little_endian(static_cast<std::uint64_t>(label));
+}
+
+using label_function = std::function<std::int64_t(const std::string& id)>;
+
+/// Replays a step of a run and makes the pixel hashes of its log from the pictures.
+void check_replay(const command_bench& x, const words& job, const std::string& log, step_key at,
+                  const label_function& label) {
+  const auto rows = table_of(batches_of(log)).at(at);
+  const auto directory = x.at / ("images-" + std::to_string(at.first));
+  auto replayed = x.ask(words{"replay"} + job
+                        + words{"--epoch", std::to_string(at.first), "--step",
+                                std::to_string(at.second), "--images", directory});
+  const logged_batch line{replayed};
+  REQUIRE(line.rows.size() == rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(rows[i]);
+    REQUIRE(line.rows[i].position == rows[i].position);
+    REQUIRE(line.rows[i].id == rows[i].id);
+    const auto picture = read_png(directory + "/" + std::to_string(rows[i].position) + ".png");
+    REQUIRE(picture.width == 224);
+    REQUIRE(picture.height == 224);
+    REQUIRE(hash_sum{}
+                .add(little_endian(rows[i].position) + trained_bytes(picture, label(rows[i].id)))
+                .text()
+            == rows[i].pixels);
+  }
+  REQUIRE(
+      static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator{directory}, {}))
+      == rows.size());
+}
+
+TEST_CASE("command: replayed pictures, normalised by hand, are the pixels of the run's log") {
+  for (const std::string transform : {"train224", "eval224"}) {
+    CAPTURE(transform);
+    command_bench x;
+    x.make_photos(x.at / "data", 40, 2);
+    const words job{x.at / "data/*.tar", "--global-batch", "12", "--seed", "11",
+                    "--transform",       transform};
+    x.succeed(
+        words{"run"} + job
+        + words{"--epochs", "2", "--world-size", "2", "--workers", "2", "--log", x.at / "log"});
+    auto label = [&](const std::string& id) {
+      const auto slash = id.find('/');
+      return std::stoll(labels_in(x.at / "data/" + id.substr(0, slash)).at(id.substr(slash + 1)));
+    };
+    check_replay(x, job, x.at / "log", {0, 2}, label);
+    check_replay(x, job, x.at / "log", {1, 1}, label);
+  }
+}
+
+TEST_CASE("command: a folder of images, with classes in bytewise order") {
+  command_bench x;
+  std::uint32_t number = 0;
+  const std::vector<std::string> classes{"Zebra", "ant", "bee"};
+  for (const auto& name : classes)
+    for (int i = 0; i < 5; ++i) {
+      std::filesystem::create_directories(x.at / ("folder/" + name));
+      auto photo = write_jpeg(300, 260, {}, ++number);
+      std::ofstream{x.at / ("folder/" + name + "/" + std::to_string(i) + ".jpg"), std::ios::binary}
+          .write(reinterpret_cast<const char*>(photo.data()),
+                 static_cast<std::streamsize>(photo.size()));
+    }
+  const words job{x.at / "folder", "--global-batch", "4", "--end", "mask"};
+  const auto due = x.order(job, 1, x.at / "order");
+  const auto ids = ids_of(due);
+  const std::set<std::string> unique{ids.begin(), ids.end()};
+  REQUIRE(unique.size() == 15);
+  REQUIRE(unique.contains("Zebra/0.jpg"));
+  x.succeed(words{"run"} + job + words{"--world-size", "2", "--log", x.at / "log"});
+  REQUIRE(check_sequence(batches_of(x.at / "log"), due, {0, 0}, 2) == due.end());
+  check_replay(x, job, x.at / "log", {0, 3}, [&](const std::string& id) {
+    auto name = id.substr(0, id.find('/'));
+    return std::find(classes.begin(), classes.end(), name) - classes.begin();
+  });
+}
+
+TEST_CASE("command: transform none hands over the fields as they are") {
+  command_bench x;
+  tar_writer tar;
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 8; ++i)
+    tar.file("s" + std::to_string(i) + ".cls", std::to_string(i))
+        .file("s" + std::to_string(i) + ".txt", text.substr(static_cast<std::size_t>(i) * 50));
+  tar.end().save(x.at / "a.tar");
+  x.succeed({"run", x.at / "a.tar", "--global-batch", "4", "--log", x.at / "log"});
+  std::size_t rows = 0;
+  for (const auto& batch : batches_of(x.at / "log"))
+    for (const auto& row : batch.rows) {
+      ++rows;
+      const auto number = row.id.back() - '0';
+      REQUIRE(row.pixels
+              == hash_sum{}
+                     .add(little_endian(row.position) + std::to_string(number)
+                          + text.substr(static_cast<std::size_t>(number) * 50))
+                     .text());
+    }
+  REQUIRE(rows == 8);
+}
+
+TEST_CASE("command: ranks in processes of their own hand over what ranks of one process do") {
+  command_bench x;
+  const words job{"count:500:12", "--global-batch", "50"};
+  const auto due = x.order(job, 1, x.at / "order");
+  words logs;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    std::string joined;
+    for (int rank = 0; rank < 3; ++rank) {
+      const auto log = x.at / ("log-" + std::to_string(attempt) + std::to_string(rank));
+      x.succeed(words{"run"} + job
+                + words{"--world-size", "3", "--rank", std::to_string(rank), "--log", log,
+                        "--snapshot-dir", x.at / "snapshots", attempt == 0 ? "--steps" : "--epochs",
+                        attempt == 0 ? "4" : "1"}
+                + (attempt == 0 ? words{} : words{"--resume"}));
+      joined += (joined.empty() ? "" : ",") + log;
+    }
+    logs.push_back(joined);
+  }
+  REQUIRE(std::filesystem::exists(x.at / "snapshots/epoch-1-step-0.rank-2-of-3"));
+  auto verdict = x.verify(words{x.at / "order"} + logs);
+  REQUIRE(verdict["attempts"] == 2);
+  REQUIRE(verdict["rows"] == 500);
+  REQUIRE(x.ask({"inspect", x.at / "snapshots"})["digest"] == verdict["digest"]);
+}
+
+/// 30 steps, then from step 20 to the end of 50: ten steps are handed over twice, by two ranks.
+class audit_bench : public command_bench {
+public:
+  audit_bench() {
+    const words job{"count:1000:12", "--global-batch", "20", "--world-size", "2"};
+    order({"count:1000:12", "--global-batch", "20"}, 1, at / "order");
+    succeed(words{"run"} + job + words{"--steps", "20", "--snapshot-dir", at / "snapshots"});
+    succeed(words{"run"} + job + words{"--steps", "30", "--log", at / "first"});
+    succeed(words{"run"} + job
+            + words{"--snapshot-dir", at / "snapshots", "--resume", "--log", at / "second"});
+    lines_ = json_lines(read_file(at / "second"));
+  }
+
+  json& line(std::uint64_t step, std::uint64_t rank) {
+    for (auto& x : lines_)
+      if (x.contains("step") && x["step"] == step && x["rank"] == rank)
+        return x;
+    throw std::logic_error("no such line");
+  }
+  void drop(std::uint64_t step, std::uint64_t rank) {
+    lines_.erase(lines_.begin() + (&line(step, rank) - lines_.data()));
+  }
+  /// Makes the line's digest fit its rows.
+  void seal(std::uint64_t step, std::uint64_t rank) {
+    auto& x = line(step, rank);
+    hash_sum sum;
+    for (std::size_t i = 0; i < x["ids"].size(); ++i)
+      sum.add(little_endian(x["epoch"]) + little_endian(x["positions"][i])
+              + x["ids"][i].get<std::string>());
+    x["digest"] = sum.text();
+  }
+  /// lost, repeated, moved, changed, extra.
+  std::vector<int> faults() const {
+    std::ofstream out{at / "tampered"};
+    for (const auto& x : lines_)
+      out << x << '\n';
+    out.close();
+    auto verdict = verify({at / "order", at / "first", at / "tampered"});
+    REQUIRE(verdict["attempts"] == 2);
+    std::vector<int> counts;
+    for (const auto* kind : {"lost", "repeated", "moved", "changed", "extra"})
+      counts.push_back(verdict[kind]);
+    return counts;
+  }
+
+private:
+  std::vector<json> lines_;
+};
+
+TEST_CASE("command: verify finds each kind of tampering") {
+  audit_bench x;
+  using counts = std::vector<int>;
+  REQUIRE(x.faults() == counts{0, 0, 0, 0, 0});
+
+  SECTION("a rank's line is gone: its step was never complete") {
+    x.drop(40, 1);
+    REQUIRE(x.faults() == counts{20, 0, 0, 0, 0});
+  }
+  SECTION("a rank's line is gone, but an earlier attempt has the step") {
+    x.drop(25, 1);
+    REQUIRE(x.faults() == counts{0, 0, 0, 0, 0});
+  }
+  SECTION("a row is missing") {
+    auto& line = x.line(33, 0);
+    for (const auto* list : {"positions", "ids", "pixels"})
+      line[list].erase(4);
+    x.seal(33, 0);
+    REQUIRE(x.faults() == counts{1, 0, 0, 0, 0});
+  }
+  SECTION("a row comes again in another step") {
+    x.line(41, 0)["ids"][3] = x.line(35, 1)["ids"][2];
+    x.seal(41, 0);
+    REQUIRE(x.faults() == counts{1, 1, 0, 0, 0});
+  }
+  SECTION("a row is added that another step had") {
+    for (const auto* list : {"positions", "ids", "pixels"})
+      x.line(41, 0)[list].push_back(x.line(35, 0)[list][2]);
+    x.seal(41, 0);
+    REQUIRE(x.faults() == counts{0, 1, 0, 0, 0});
+  }
+  SECTION("two ids change places") {
+    std::swap(x.line(41, 0)["ids"][3], x.line(44, 1)["ids"][7]);
+    x.seal(41, 0);
+    x.seal(44, 1);
+    REQUIRE(x.faults() == counts{0, 0, 2, 0, 0});
+  }
+  SECTION("two ids change places and the digest stays") {
+    std::swap(x.line(41, 0)["ids"][3], x.line(41, 0)["ids"][4]);
+    REQUIRE(x.faults() == counts{0, 0, 2, 1, 0});
+  }
+  SECTION("a digest is another") {
+    x.line(41, 0)["digest"] = std::string(32, '0');
+    REQUIRE(x.faults() == counts{0, 0, 0, 1, 0});
+  }
+  SECTION("a row that was handed over twice has other pixels") {
+    x.line(25, 1)["pixels"][0] = std::string(32, '1');
+    REQUIRE(x.faults() == counts{0, 0, 0, 1, 0});
+  }
+  SECTION("a row that was handed over twice has another id") {
+    std::swap(x.line(25, 1)["ids"][0], x.line(45, 1)["ids"][0]);
+    x.seal(25, 1);
+    x.seal(45, 1);
+    REQUIRE(x.faults() == counts{0, 0, 2, 1, 0});
+  }
+  SECTION("an id that the order does not have") {
+    x.line(41, 0)["ids"][3] = "count/1000";
+    x.seal(41, 0);
+    REQUIRE(x.faults() == counts{1, 0, 0, 0, 1});
+  }
+}
+
+TEST_CASE("command: a slow worker gets few rows on demand, and its equal share in turn") {
+  command_bench x;
+  const words job{"count:600:12", "--global-batch", "20"};
+  const auto due = x.order(job, 1, x.at / "order");
+  std::map<std::string, std::vector<json>> workers;
+  for (const std::string policy : {"on_demand", "round_robin", "by_lane"}) {
+    x.succeed(words{"run"} + job
+              + words{"--workers", "4", "--dispatch", policy, "--fault", "slow:2,4", "--stats",
+                      x.at / policy, "--log", x.at / (policy + ".log")});
+    REQUIRE(check_sequence(batches_of(x.at / (policy + ".log")), due, {0, 0}, 1) == due.end());
+    const auto stats = json::parse(read_file(x.at / policy));
+    std::uint64_t rows = 0;
+    for (const auto& worker : stats["workers"]) {
+      REQUIRE(worker["rank"] == 0);
+      REQUIRE(worker["worker"] == workers[policy].size());
+      rows += worker["rows_done"].get<std::uint64_t>();
+      workers[policy].push_back(worker);
+    }
+    REQUIRE(workers[policy].size() == 4);
+    REQUIRE(rows == 600);
+  }
+  auto done = [&](const char* policy, std::size_t n) {
+    return workers[policy][n]["rows_done"].get<int>();
+  };
+  auto busy = [&](const char* policy, std::size_t n) {
+    return workers[policy][n]["busy_seconds"].get<double>();
+  };
+  for (const auto* policy : {"round_robin", "by_lane"}) {
+    REQUIRE(done(policy, 2) == 150);
+    REQUIRE(busy(policy, 2) > 0.5); // 150 rows of 4 ms
+    for (std::size_t other : {0, 1, 3})
+      REQUIRE(busy(policy, other) < busy(policy, 2) / 5);
+  }
+  REQUIRE(done("on_demand", 2) < 75);
+}
+
+TEST_CASE("command: synthetic data is the same for the same options") {
+  command_bench x;
+  for (const auto* name : {"a", "b"})
+    x.succeed({"make-data", x.at / name, "--samples", "20", "--shards", "2", "--seed", "5"});
+  x.succeed({"make-data", x.at / "c", "--samples", "20", "--shards", "2", "--seed", "6"});
+  const auto shard = read_file(x.at / "a/train-000001.tar");
+  REQUIRE_FALSE(shard.empty());
+  REQUIRE(read_file(x.at / "b/train-000001.tar") == shard);
+  REQUIRE(read_file(x.at / "c/train-000001.tar") != shard);
+  auto index = x.ask({"index", x.at / "a/*.tar"});
+  REQUIRE(index["records"] == 20);
+  REQUIRE(index["files"] == 2);
+}
+
+} // namespace
+} // namespace leat::test
