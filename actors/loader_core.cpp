@@ -125,7 +125,7 @@ void loader_core::start() {
       lives_};
   {
     std::lock_guard lock{actors_mutex_};
-    system_ = shared_system();
+    system_ = &shared_system();
     actors_ =
         spawn_pipeline(*system_, config, [this](slot_ptr slot) { ready_.push(std::move(slot)); });
   }
@@ -343,7 +343,7 @@ void loader_core::save(const std::string& directory, snapshot part) {
   }
   std::lock_guard lock{actors_mutex_};
   if (!system_)
-    system_ = shared_system();
+    system_ = &shared_system();
   if (!checkpoint_)
     checkpoint_ = system_->spawn<caf::detached>(checkpoint, life_token{lives_});
   caf::anon_send(checkpoint_, std::move(request));
@@ -404,7 +404,7 @@ void loader_core::shutdown() noexcept {
   while (ready_.try_pop()) // slots of batches that nobody will fetch
     ;
   std::lock_guard lock{actors_mutex_};
-  system_.reset();
+  system_ = nullptr;
 }
 
 } // namespace leat

@@ -116,7 +116,8 @@ private:
 
   // Actors. Handles are guarded: leases give back from any thread.
   mutable std::mutex actors_mutex_;
-  std::shared_ptr<caf::actor_system> system_;
+  /// Set once there is any actor.
+  caf::actor_system* system_ = nullptr;
   pipeline_actors actors_;
   checkpoint_actor checkpoint_;
   std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();

@@ -6,7 +6,6 @@
 #include <caf/atom.hpp>
 
 #include <cstddef>
-#include <mutex>
 
 namespace leat {
 
@@ -30,14 +29,11 @@ struct configured_system {
 
 } // namespace
 
-std::shared_ptr<caf::actor_system> shared_system() {
-  static std::mutex mutex;
-  static std::weak_ptr<configured_system> running;
-  std::lock_guard lock{mutex};
-  auto held = running.lock();
-  if (!held)
-    running = held = std::make_shared<configured_system>();
-  return {held, &held->system};
+caf::actor_system& shared_system() {
+  // Never destroyed: CAF 0.17 can wait forever there for a detached thread that is ending (issues
+  // 1196 and 1266). Loaders wait for their own actors; two idle scheduler threads stay behind.
+  static auto* const running = new configured_system;
+  return running->system;
 }
 
 } // namespace leat
