@@ -60,14 +60,6 @@ state read_directory(const std::string& path, bool allow_older) {
   return result;
 }
 
-json bad_to_json(const bad_counts& x) {
-  auto result = json::object();
-  for (std::size_t i = 0; i < num_causes; ++i)
-    if (x[i] != 0)
-      result[std::string{to_string(static_cast<cause>(i))}] = x[i];
-  return result;
-}
-
 json facts_to_json(const pipeline_facts& x) {
   auto maps = json::array();
   for (const auto& [name, parameters] : x.maps)

@@ -57,4 +57,12 @@ std::string fixed(double x, int decimals) {
   return text.data();
 }
 
+nlohmann::json bad_to_json(const bad_counts& x) {
+  auto result = nlohmann::json::object();
+  for (std::size_t i = 0; i < num_causes; ++i)
+    if (x[i] != 0)
+      result[std::string{to_string(static_cast<cause>(i))}] = x[i];
+  return result;
+}
+
 } // namespace leat::command

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <leat/bad_sample.hpp>
+
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -28,5 +32,8 @@ std::string fixed(double x, int decimals);
 inline double in_seconds(std::chrono::nanoseconds x) {
   return std::chrono::duration<double>(x).count();
 }
+
+/// Counts by name of the cause, those that are not 0.
+nlohmann::json bad_to_json(const bad_counts& x);
 
 } // namespace leat::command

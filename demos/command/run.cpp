@@ -79,14 +79,6 @@ summary sum_up(const training_job& job) {
   return result;
 }
 
-json bad_to_json(const bad_counts& x) {
-  auto result = json::object();
-  for (std::size_t i = 0; i < num_causes; ++i)
-    if (x[i] != 0)
-      result[std::string{to_string(static_cast<cause>(i))}] = x[i];
-  return result;
-}
-
 double samples_per_second(const training_progress& x) {
   auto seconds = in_seconds(x.elapsed);
   return seconds > 0 ? static_cast<double>(x.samples) / seconds : 0;
