@@ -18,6 +18,9 @@ include(GNUInstallDirs)
 if(LEAT_SANITIZE)
   add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${LEAT_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # its manual: sanitizers make false positives of this warning
+    set(LEAT_SANITIZE_WARNINGS -Wno-maybe-uninitialized)
+  endif()
 endif()
 
 include(CheckLanguage)
@@ -32,6 +35,7 @@ add_library(leat_warnings INTERFACE)
 target_compile_options(leat_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow=local
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # g++ 12 reports std::string's own operator+ (PR 105651)
+  ${LEAT_SANITIZE_WARNINGS}
   $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set_property(TARGET leat_warnings PROPERTY INTERFACE_COMPILE_OPTIONS
