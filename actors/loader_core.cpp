@@ -90,20 +90,23 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   plan_ = std::make_shared<const row_plan>(std::move(plan));
   facts_ = describe(data);
   batches_per_epoch_ = data.batches_per_epoch();
+  rows_per_batch_ =
+      dealer{plan_->order, options_.rank, options_.world_size, 0, {}, {}}.rows_per_batch();
+  ahead_ = prefetch_depth();
 }
 
 loader_core::~loader_core() {
   shutdown();
 }
 
-std::size_t loader_core::prefetch_depth() const {
+std::size_t loader_core::prefetch_depth() const noexcept {
+  if (inline_mode())
+    return 1;
   if (options_.prefetch > 0)
     return options_.prefetch;
   constexpr std::size_t small = std::size_t{16} << 20;
-  const auto rows =
-      dealer{plan_->order, options_.rank, options_.world_size, 0, options_.dispatch, {}}
-          .rows_per_batch();
-  const auto fit = small / std::max<std::size_t>(1, rows * planned_row_bytes(*plan_->layout));
+  const auto fit =
+      small / std::max<std::size_t>(1, rows_per_batch_ * planned_row_bytes(*plan_->layout));
   return std::clamp<std::size_t>(fit, 2, 16);
 }
 
@@ -129,7 +132,7 @@ void loader_core::start() {
     actors_ =
         spawn_pipeline(*system_, config, [this](slot_ptr slot) { ready_.push(std::move(slot)); });
   }
-  for (auto n = prefetch_depth(); n > 0; --n)
+  while (slots_ < ahead_)
     add_slot();
 }
 
@@ -146,8 +149,7 @@ worker_config loader_core::make_worker(std::size_t number, bool replaces) {
 }
 
 void loader_core::add_slot() {
-  dealer sizes{plan_->order, options_.rank, options_.world_size, 0, options_.dispatch, {}};
-  auto slot = std::make_shared<batch_slot>(plan_->layout, sizes.rows_per_batch());
+  auto slot = std::make_shared<batch_slot>(plan_->layout, rows_per_batch_);
   ++slots_;
   if (inline_mode())
     free_.push_back(std::move(slot));
@@ -170,8 +172,7 @@ lease loader_core::next() {
   if (!has_started())
     start();
   // Held leases must not eat into the batches that are made ahead.
-  const auto ahead = inline_mode() ? 1 : prefetch_depth();
-  while (slots_ < ahead + leases_out_.load())
+  while (slots_ < ahead_ + leases_out_.load())
     add_slot();
   auto slot = inline_mode() ? run_inline() : wait_for_slot();
   switch (slot->what) {

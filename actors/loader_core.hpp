@@ -77,7 +77,7 @@ public:
 
 private:
   bool inline_mode() const noexcept { return options_.workers == 0; }
-  std::size_t prefetch_depth() const;
+  std::size_t prefetch_depth() const noexcept;
   void start();
   worker_config make_worker(std::size_t number, bool replaces);
   void add_slot();
@@ -110,6 +110,9 @@ private:
   std::chrono::nanoseconds waited_{0};
 
   // Slots.
+  std::size_t rows_per_batch_ = 0;
+  /// Batches made ahead of the one in use.
+  std::size_t ahead_ = 1;
   std::size_t slots_ = 0;
   std::atomic<std::size_t> leases_out_{0};
   handoff<slot_ptr> ready_;

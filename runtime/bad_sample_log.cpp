@@ -1,5 +1,7 @@
 #include "runtime/bad_sample_log.hpp"
 
+#include "runtime/utf8.hpp"
+
 #include <leat/error.hpp>
 
 #include <fcntl.h>
@@ -18,28 +20,6 @@
 namespace leat {
 
 namespace {
-
-/// Bytes of the UTF-8 sequence at the front of `text`; 0 where it is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto lead = byte(0);
-  const std::size_t n = lead < 0x80         ? 1
-                        : (lead >> 5) == 6  ? 2
-                        : (lead >> 4) == 14 ? 3
-                        : (lead >> 3) == 30 ? 4
-                                            : 0;
-  if (n == 0 || n > text.size())
-    return 0;
-  std::uint32_t code = n == 1 ? lead : lead & (0xffU >> (n + 1));
-  for (std::size_t i = 1; i < n; ++i) {
-    if ((byte(i) >> 6) != 2)
-      return 0;
-    code = code << 6 | (byte(i) & 0x3fU);
-  }
-  constexpr std::array<std::uint32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return code < smallest[n] || code > 0x10ffff || surrogate ? 0 : n;
-}
 
 std::uint64_t number_behind(std::string_view line, std::string_view name) {
   auto at = line.find(name);

@@ -1,4 +1,5 @@
 #include "runtime/open_files.hpp"
+#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -96,7 +97,7 @@ public:
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
-    to += images_[record].path;
+    append_utf8(images_[record].path, to);
   }
 
   source_facts facts() const override {

@@ -1,6 +1,7 @@
 #include "runtime/file_set.hpp"
 #include "runtime/open_files.hpp"
 #include "runtime/tar_index.hpp"
+#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/notice.hpp>
@@ -69,9 +70,9 @@ public:
 
   void append_id(std::uint64_t record, std::string& to) const override {
     const auto [shard, index] = place_of(record);
-    to += names_[shard];
+    append_utf8(names_[shard], to);
     to += '/';
-    to += indexes_[shard].key(index);
+    append_utf8(indexes_[shard].key(index), to);
   }
 
   std::vector<std::uint64_t> records_per_file() const override {

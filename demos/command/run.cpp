@@ -40,6 +40,8 @@ struct summary {
 void check_snapshot_dir(const run_options& x) {
   if (x.snapshot_dir.empty() || x.resume || !std::filesystem::exists(x.snapshot_dir))
     return;
+  if (!std::filesystem::is_directory(x.snapshot_dir))
+    bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is a file", "a directory");
   for (const auto& entry : std::filesystem::directory_iterator{x.snapshot_dir})
     if (!belongs_to_other_rank(entry.path().filename().native(), x))
       bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is not empty",
@@ -121,7 +123,19 @@ void print_summary(const summary& x, const char* unit) {
   print_line("digest            " + to_string(x.state.sums.digest));
 }
 
-void write_stats(const std::string& file, const training_job& job, std::uint64_t first_rank) {
+/// Opened before the job runs: hours of training should not end with "no such directory".
+std::ofstream open_stats(const std::string& file) {
+  std::ofstream result;
+  if (file.empty())
+    return result;
+  result.open(file);
+  if (!result)
+    throw error(errc::io, {.stage = "--stats", .file = file, .got = std::strerror(errno)});
+  return result;
+}
+
+void write_stats(std::ofstream& to, const std::string& file, const training_job& job,
+                 std::uint64_t first_rank) {
   auto workers = json::array();
   for (auto rank = first_rank; const auto& stats : job.stats()) {
     for (const auto& x : stats.workers)
@@ -133,7 +147,6 @@ void write_stats(const std::string& file, const training_job& job, std::uint64_t
                          {"bytes_read", x.bytes_read}});
     ++rank;
   }
-  std::ofstream to{file};
   to << json{{"workers", workers}}.dump(2) << std::endl;
   if (!to)
     throw error(errc::io, {.stage = "--stats", .file = file, .got = std::strerror(errno)});
@@ -142,6 +155,7 @@ void write_stats(const std::string& file, const training_job& job, std::uint64_t
 void run(const run_options& x) {
   auto settings = settings_of(x, std::max(1U, std::thread::hardware_concurrency()));
   check_snapshot_dir(x);
+  auto stats = open_stats(x.stats);
   auto data = data_pipeline(x.order.data);
   auto maps = choose_transform(x.maps, data);
   const auto* unit = maps == transform::none ? "samples" : "images";
@@ -152,7 +166,7 @@ void run(const run_options& x) {
     job.run([&](const training_progress& now) { display.update(now); });
   }
   if (!x.stats.empty())
-    write_stats(x.stats, job, settings.loader.rank);
+    write_stats(stats, x.stats, job, settings.loader.rank);
   if (x.json)
     print_line(to_json(sum_up(job)).dump());
   else
