@@ -52,20 +52,34 @@ void audit::deliver(const batch_line& line) {
     compare_with_earlier(key, x);
   auto& step = current_[key];
   step.world_size = std::max(step.world_size, line.world_size);
-  step.ranks.insert(line.rank.value_or(0));
-  step.rows.insert(step.rows.end(), rows.begin(), rows.end());
-  step.digest += line.digest;
+  auto& rank = step.ranks[line.rank.value_or(0)];
+  rank.rows.insert(rank.rows.end(), rows.begin(), rows.end());
+  rank.digest += line.digest;
 }
 
 void audit::end_attempt() {
   ++report_.attempts;
   for (auto& [key, step] : current_) {
-    for (const auto& x : step.rows)
-      earlier_[key.first].insert_or_assign(x.position, x);
-    if (step.ranks.size() == step.world_size)
+    for (const auto& [number, rank] : step.ranks)
+      for (const auto& x : rank.rows)
+        earlier_[key.first].insert_or_assign(x.position, x);
+    if (step.complete())
       counted_.insert_or_assign(key, std::move(step));
+    else if (!counted_.contains(key))
+      complete_from_parts(key, step);
   }
   current_.clear();
+}
+
+/// Adds the ranks of an attempt that did not complete the step to those of earlier ones.
+void audit::complete_from_parts(const step_key& key, step_rows& step) {
+  auto& whole = incomplete_[key];
+  if (whole.world_size != step.world_size)
+    whole = {step.world_size, {}};
+  for (auto& [number, rank] : step.ranks)
+    whole.ranks.insert_or_assign(number, std::move(rank));
+  if (whole.complete())
+    counted_.insert_or_assign(key, std::move(whole));
 }
 
 /// Judges the counted rows of one epoch. Rows at their place come first: of an id that was
@@ -133,15 +147,17 @@ audit_report audit::report() {
     auto end = counted_.upper_bound({epoch, UINT64_MAX});
     for (bool placed : {true, false})
       for (auto at = begin; at != end; ++at)
-        for (const auto& x : at->second.rows)
-          if (judge.at_its_place(x) == placed)
-            placed ? judge.judge_placed(at->first, x) : judge.judge_misplaced(at->first, x);
+        for (const auto& [number, rank] : at->second.ranks)
+          for (const auto& x : rank.rows)
+            if (judge.at_its_place(x) == placed)
+              placed ? judge.judge_placed(at->first, x) : judge.judge_misplaced(at->first, x);
     judge.judge_missing(epoch);
   }
-  for (const auto& [key, step] : counted_) {
-    report_.rows += step.rows.size();
-    report_.digest += step.digest;
-  }
+  for (const auto& [key, step] : counted_)
+    for (const auto& [number, rank] : step.ranks) {
+      report_.rows += rank.rows.size();
+      report_.digest += rank.digest;
+    }
   report_.steps = counted_.size();
   return report_;
 }

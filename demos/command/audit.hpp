@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -65,8 +64,10 @@ struct audit_report {
 /// Judges what the attempts of a job delivered by the order that it should have had.
 ///
 /// A step of an attempt is complete when all its ranks have a line; of each step the last complete
-/// attempt counts. What is handed over again by a later attempt must be the same, and is not
-/// repeated. Memory: some 100 bytes a row.
+/// attempt counts. Where none is complete, ranks of different attempts of one world size make up a
+/// step: processes that do not wait for each other leave such sets of snapshots when they die. What
+/// is handed over again by a later attempt must be the same, and is not repeated.
+/// Memory: some 100 bytes a row.
 class audit {
 public:
   /// Finds kept of each kind.
@@ -99,11 +100,15 @@ private:
     bool bad = false;
     hash128 pixels = {};
   };
-  struct step_rows {
-    std::uint64_t world_size = 1;
-    std::set<std::uint64_t> ranks;
+  struct rank_rows {
     std::vector<row> rows;
     hash128 digest = {};
+  };
+  struct step_rows {
+    std::uint64_t world_size = 1;
+    std::map<std::uint64_t, rank_rows> ranks;
+
+    bool complete() const noexcept { return ranks.size() == world_size; }
   };
   struct expected_row {
     id_number id = no_id;
@@ -116,6 +121,7 @@ private:
   const std::string& id_of(id_number x) const;
   std::vector<row> rows_of(const batch_line& line);
   void apply_bad(const batch_line& line, std::vector<row>& rows);
+  void complete_from_parts(const step_key& key, step_rows& step);
   void compare_with_earlier(const step_key& key, const row& now);
   void add(fault_kind kind, const step_key& at, std::optional<std::uint64_t> position,
            std::string id, std::string text);
@@ -125,6 +131,8 @@ private:
   /// By epoch; index is the position.
   std::map<std::uint64_t, std::vector<expected_row>> expected_;
   std::map<step_key, step_rows> current_;
+  /// Steps that no attempt has completed yet: the last of each rank, in the newest world size.
+  std::map<step_key, step_rows> incomplete_;
   /// Steps that count.
   std::map<step_key, step_rows> counted_;
   /// Last delivery of each position in earlier attempts, complete or not, by epoch.

@@ -146,6 +146,25 @@ TEST_CASE("audit: a step without one of its ranks is lost as a whole") {
   REQUIRE(judge(job, random).counts == counts{batch_rows, 0, 0, 0, 0});
 }
 
+TEST_CASE("audit: ranks of several attempts of one world size make up a step") {
+  std::mt19937 random{21};
+  auto job = broken_job();
+  // Rank 0 ran alone to step 2, then rank 1; then the whole world went on from the set they left.
+  attempt first{part(0, 0, 0, 2), part(0, 1, 0, 2), part(0, 2, 0, 2)};
+  attempt second{part(0, 0, 1, 2), part(0, 1, 1, 2)};
+  job[0] = make_attempt(2, 5, 2);
+  job.insert(job.begin(), {first, second});
+  REQUIRE(judge(job, random).counts == counts{});
+  SECTION("a rank of another world size does not") {
+    job[1] = {part(0, 0, 1, 3), part(0, 1, 1, 3)};
+    REQUIRE(judge(job, random).counts == counts{2 * batch_rows, 0, 0, 0, 0});
+  }
+  SECTION("a world size between them begins anew") {
+    job.insert(job.begin() + 1, attempt{part(0, 0, 2, 3)});
+    REQUIRE(judge(job, random).counts == counts{batch_rows, 0, 0, 0, 0});
+  }
+}
+
 TEST_CASE("audit: an epoch of the order that no log has is lost") {
   std::mt19937 random{3};
   REQUIRE(judge({make_attempt(0, steps, 2)}, random).counts
