@@ -7,6 +7,7 @@ packages=(
   g++ cmake ninja-build
   libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libxxhash-dev
   libcli11-dev nlohmann-json3-dev libeigen3-dev catch2
+  python3 python3-xxhash
 )
 
 is_debian_12() {
