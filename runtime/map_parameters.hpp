@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// One word of a map's parameter text: "size=224".
+struct map_parameter {
+  std::string name;
+  std::string value;
+};
+
+/// The words of "size=224 type=u8", parted by one space. Nothing where the text has another form:
+/// a word that is no name=value, other space, a name that comes twice.
+std::optional<std::vector<map_parameter>> split_parameters(std::string_view text);
+
+/// The elements of "a,b"; of an empty text none.
+std::vector<std::string> split_list(std::string_view text);
+
+/// Reads a map's parameter text, option by option.
+/// All members throw `errc::invalid_argument` with the map's name as stage.
+class parameter_reader {
+public:
+  parameter_reader(std::string map, std::string_view text);
+
+  /// The value of a parameter that must be there.
+  std::string required(const std::string& name);
+  /// The value, where it is there.
+  std::optional<std::string> optional(const std::string& name);
+
+  /// Reads a number, where it is there.
+  template <class T>
+  void read(const std::string& name, T& into) {
+    if (auto text = optional(name))
+      into = number<T>(name, *text);
+  }
+  /// Reads N numbers, parted by commas, where they are there.
+  template <class T, std::size_t N>
+  void read(const std::string& name, std::array<T, N>& into) {
+    const auto text = optional(name);
+    if (!text)
+      return;
+    const auto parts = split_list(*text);
+    if (parts.size() != N)
+      refuse(name + "=" + *text, std::to_string(N) + " numbers, parted by commas");
+    for (std::size_t i = 0; i < N; ++i)
+      into[i] = number<T>(name, parts[i]);
+  }
+
+  [[noreturn]] void refuse(const std::string& got, std::string needed) const;
+
+  /// Refuses parameters that nobody has asked for.
+  void done() const;
+
+private:
+  template <class T>
+  T number(const std::string& name, const std::string& text) const {
+    T x{};
+    const auto* end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, x);
+    if (failure != std::errc{} || stop != end)
+      refuse(name + "=" + text, std::is_integral_v<T> ? "a whole number" : "a number");
+    return x;
+  }
+
+  std::string map_;
+  std::vector<map_parameter> left_;
+  std::vector<std::string> known_;
+};
+
+} // namespace leat

@@ -1,0 +1,178 @@
+#include "runtime/pipeline_builder.hpp"
+
+#include "runtime/pipeline_arguments.hpp"
+#include "runtime/pipeline_operators.hpp"
+#include "runtime/text_errors.hpp"
+
+#include <leat/sources.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// How large a tree is, with all names replaced.
+struct extent {
+  std::size_t operators = 1;
+  std::size_t height = 1;
+  /// Brackets in one another when it is printed: of a source those of a call and of a list.
+  std::size_t nesting = 2;
+
+  bool fits() const {
+    return operators <= max_operators && height <= max_height && nesting <= max_nesting;
+  }
+};
+
+struct built {
+  pipeline value;
+  extent size = {};
+  /// False where a part of it could not be made, and something else stands in its place.
+  bool sound = true;
+};
+
+extent size_of_step(extent input) {
+  return {input.operators + 1, input.height + 1, input.nesting};
+}
+
+extent size_of_join(const std::vector<built>& inputs) {
+  extent x{1, 0, 0};
+  for (const auto& input : inputs) {
+    x.operators += input.size.operators;
+    x.height = std::max(x.height, input.size.height);
+    x.nesting = std::max(x.nesting, input.size.nesting);
+  }
+  return {x.operators, x.height + 1, x.nesting + 1};
+}
+
+/// Lets the operators behind one that could not be made be checked all the same.
+built stand_in() {
+  return {.value = count(1), .sound = false};
+}
+
+std::string words_of(operator_role role) {
+  std::string words;
+  for (const auto& x : pipeline_operators())
+    if (x.role == role)
+      words += (words.empty() ? "" : ", ") + std::string{x.word};
+  return words;
+}
+
+class builder {
+public:
+  pipeline build(const syntax_tree& text) {
+    for (const auto& x : text.definitions)
+      define(x);
+    auto result = expression(text.result);
+    errors_.check();
+    return std::move(result.value);
+  }
+
+private:
+  void define(const syntax_definition& x) {
+    auto value = expression(x.value);
+    if (!names_.emplace(x.name, std::move(value)).second)
+      errors_.add(x.at, excerpt(x.name) + " once more", "another name");
+  }
+
+  built expression(const syntax_expression& x) {
+    auto result = x.named ? named(x.first) : first(x.first);
+    for (const auto& call : x.steps)
+      result = step(std::move(result), call);
+    return result;
+  }
+
+  built named(const syntax_call& x) {
+    if (const auto found = names_.find(x.word); found != names_.end())
+      return found->second;
+    errors_.add(x.at, excerpt(x.word), "a name that stands before, as name = ...; or a call");
+    return stand_in();
+  }
+
+  built first(const syntax_call& call) {
+    const auto* op = find_operator(call.word);
+    if (op && op->role == operator_role::source)
+      return source(*op, call);
+    auto inputs = inputs_of(call);
+    if (op && op->role == operator_role::join)
+      return join(*op, call, inputs);
+    errors_.add(call.at, excerpt(call.word),
+                "a source (" + words_of(operator_role::source) + ") or a join ("
+                    + words_of(operator_role::join) + ")");
+    return stand_in();
+  }
+
+  built source(const pipeline_operator& op, const syntax_call& call) {
+    auto result = stand_in();
+    if (const auto arguments = read_arguments(op, call, errors_))
+      make(op, call, *arguments, {}, {}, result);
+    return result;
+  }
+
+  /// The pipelines among the arguments of a call.
+  std::vector<built> inputs_of(const syntax_call& call) {
+    std::vector<built> inputs;
+    for (const auto& x : call.arguments)
+      if (x.expression)
+        inputs.push_back(expression(*x.expression));
+    return inputs;
+  }
+
+  built join(const pipeline_operator& op, const syntax_call& call,
+             const std::vector<built>& inputs) {
+    auto result = stand_in();
+    bool sound = inputs.size() == call.arguments.size();
+    std::vector<pipeline> values;
+    for (const auto& x : inputs) {
+      sound = sound && x.sound;
+      values.push_back(x.value);
+    }
+    for (const auto& x : call.arguments)
+      if (!x.expression)
+        errors_.add(x.at, "a value", "pipelines alone, without names, in " + call.word);
+    if (sound)
+      make(op, call, {.op = call.word}, values, size_of_join(inputs), result);
+    return result;
+  }
+
+  /// Gives its input where the step cannot be made.
+  built step(built input, const syntax_call& call) {
+    const auto* op = find_operator(call.word);
+    auto result = input;
+    result.sound = false;
+    if (!op || op->role != operator_role::step)
+      errors_.add(call.at, excerpt(call.word), "one of " + words_of(operator_role::step));
+    else if (const auto arguments = read_arguments(*op, call, errors_))
+      make(*op, call, *arguments, {input.value}, size_of_step(input.size), result);
+    result.sound = result.sound && input.sound;
+    return result;
+  }
+
+  /// Sets the result to what the call makes, or adds the error.
+  void make(const pipeline_operator& op, const syntax_call& call, const stage& arguments,
+            const std::vector<pipeline>& inputs, const extent& size, built& result) {
+    if (!size.fits())
+      return errors_.add(call.at, excerpt(call.word) + " on too much",
+                         "at most " + std::to_string(max_operators) + " operators, "
+                             + std::to_string(max_height) + " behind one another and "
+                             + std::to_string(max_nesting) + " brackets in one another");
+    try {
+      result = {op.make(arguments, inputs), size};
+    } catch (const error& x) {
+      errors_.add(call.at, x);
+    }
+  }
+
+  std::map<std::string, built> names_;
+  text_errors errors_;
+};
+
+} // namespace
+
+pipeline build_pipeline(const syntax_tree& text) {
+  return builder{}.build(text);
+}
+
+} // namespace leat

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <leat/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+/// A place in a text, both numbers from 1. Columns count characters.
+struct text_position {
+  std::uint64_t line = 1;
+  std::uint64_t column = 1;
+};
+
+/// "line 3, column 7"
+std::string to_string(const text_position& x);
+
+/// `errc::invalid_argument` of stage "pipeline text", with the place behind `got`.
+error text_error(const text_position& at, const std::string& got, std::string needed);
+
+enum class token_kind : std::uint8_t { word, whole, decimal, text, symbol, end };
+
+struct token {
+  token_kind kind = token_kind::end;
+  text_position at;
+  /// As it stands in the text, with quotes.
+  std::string_view raw;
+  /// Content of a text, escapes replaced.
+  std::string text = {};
+  std::uint64_t whole = 0;
+  double decimal = 0;
+
+  bool is_symbol(char x) const { return kind == token_kind::symbol && raw.front() == x; }
+  /// The word `true` or `false`: a value, never a name.
+  bool is_flag() const { return kind == token_kind::word && (raw == "true" || raw == "false"); }
+};
+
+/// What an error says that it got: `"shufle"`, or the end of the text.
+std::string describe(const token& x);
+
+/// Cuts the text form of pipelines (docs/pipelines.md) into words, numbers, texts and symbols.
+/// Borrows the text, and so do the tokens.
+class pipeline_lexer {
+public:
+  explicit pipeline_lexer(std::string_view text) : rest_(text) {}
+
+  /// The next token; at the end, again and again the end. Throws `text_error`.
+  token next();
+
+private:
+  void skip_space();
+  std::string_view advance(std::size_t bytes);
+  token number();
+  token quoted_text();
+  char escaped(const text_position& begin);
+
+  std::string_view rest_;
+  text_position at_;
+};
+
+/// Letters, digits and `_`, not beginning with a digit.
+bool is_word(std::string_view text);
+
+/// The text in quotes, with escapes where needed: what the lexer reads as this text. Always UTF-8.
+std::string quoted(std::string_view text);
+
+/// `quoted` for errors: cut to its first 40 bytes.
+std::string excerpt(std::string_view text);
+
+/// The shortest text that reads back as the same number.
+std::string number_text(double x);
+
+/// Whether the lexer reads this as a number whose text this is: "12", "0.5"; neither "012" nor
+/// "-1".
+bool is_number(std::string_view text);
+
+} // namespace leat
