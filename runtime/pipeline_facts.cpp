@@ -1,24 +1,66 @@
 #include "runtime/pipeline_facts.hpp"
 
-#include "runtime/order.hpp"
-
 namespace leat {
 
-pipeline_facts describe(const pipeline& x) {
-  pipeline_facts facts;
-  facts.source_kind = x.source().kind;
-  facts.patterns = x.source().patterns;
-  facts.source_parameters = x.source().parameters;
-  facts.data = x.data().facts();
-  facts.shuffle = x.order();
-  for (const auto& stage : x.maps())
-    facts.maps.emplace_back(stage.name, stage.parameters);
-  facts.batch_rows = x.batch_rows();
-  facts.lanes =
-      lanes_of(x.batching(), x.batch_rows(), x.order(), x.data().records_per_file().size());
-  facts.end = x.batching().end;
-  facts.fields = x.batching().fields;
+namespace {
+
+/// Before any data are opened: shared inputs can make a tree larger than could ever be walked.
+void check_size(const stage& x, std::size_t nested_joins, std::size_t& operators) {
+  const auto joins = nested_joins + (x.inputs.size() > 1 ? 1 : 0);
+  check_tree_size(++operators, joins);
+  for (const auto& input : x.inputs)
+    check_size(*input, joins, operators);
+}
+
+stage_facts facts_of(const stage& x) {
+  stage_facts facts{.op = x.op, .options = x.options};
+  if (x.is_source())
+    facts.data = x.data->get()->facts();
+  for (const auto& input : x.inputs)
+    facts.inputs.push_back(facts_of(*input));
   return facts;
+}
+
+[[noreturn]] void refuse(const std::string& got, const std::string& needed) {
+  throw error(errc::invalid_argument, {.stage = "pipeline", .got = got, .needed = needed});
+}
+
+} // namespace
+
+void check_tree_size(std::size_t operators, std::size_t nested_joins) {
+  if (operators > max_operators)
+    refuse("more than " + std::to_string(max_operators) + " operators", "fewer");
+  if (nested_joins > max_nested_joins)
+    refuse("more than " + std::to_string(max_nested_joins) + " joins inside each other", "fewer");
+}
+
+pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
+  if (x.root().op != "batch")
+    refuse("no batch()", "batch(rows) as last call");
+  std::size_t operators = 0;
+  check_size(x.root(), 0, operators);
+  return {facts_of(x.root()), lanes};
+}
+
+void for_each_stage(const stage_facts& root, const std::function<void(const stage_facts&)>& visit) {
+  for (const auto& input : root.inputs)
+    for_each_stage(input, visit);
+  visit(root);
+}
+
+bool is_map(const stage_facts& x) noexcept {
+  return x.op == "map" && x.inputs.size() == 1;
+}
+
+std::string shape_of(const stage_facts& root) {
+  std::string inputs;
+  for (const auto& input : root.inputs)
+    inputs += (inputs.empty() ? "" : ", ") + shape_of(input);
+  if (is_map(root))
+    return inputs;
+  if (root.inputs.size() == 1)
+    return inputs + '.' + root.op;
+  return root.is_source() ? root.op : root.op + '(' + inputs + ')';
 }
 
 } // namespace leat

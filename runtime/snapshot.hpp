@@ -1,33 +1,17 @@
 #pragma once
 
+#include "runtime/pipeline_facts.hpp"
+
 #include <leat/bad_sample.hpp>
 #include <leat/hash128.hpp>
-#include <leat/pipeline.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace leat {
-
-/// Everything of a pipeline that a snapshot keeps, to refuse another one: a plain value.
-struct pipeline_facts {
-  std::string source_kind;
-  std::vector<std::string> patterns;
-  std::map<std::string, std::string> source_parameters;
-  source_facts data;
-  shuffle_options shuffle;
-  /// name@version and parameters of each map.
-  std::vector<std::pair<std::string, std::string>> maps;
-  std::uint64_t batch_rows = 0;
-  std::uint64_t lanes = 0;
-  epoch_end end = epoch_end::drop;
-  std::vector<std::string> fields;
-};
 
 /// Sums over what was handed over, of one rank or of all.
 struct handed_over {
@@ -65,7 +49,7 @@ inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
 
 /// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128 (docs/snapshot.md).
 /// The same bytes for equal values; usually below 1 KB.
-/// Throws `errc::invalid_argument` above `max_snapshot_bytes`.
+/// Throws `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
 std::string encode(const snapshot& x);
 
 /// Reads what `encode` wrote, of this version or an older one.
@@ -82,8 +66,8 @@ struct difference {
   bool can_allow = false;
 };
 
-/// All differences that matter. World size, worker count, policy, directories and patterns as
-/// written never do. docs/snapshot.md lists the names, and which can be allowed when.
+/// All differences that matter, in data order. World size, worker count, policy, directories and
+/// patterns as written never do. docs/snapshot.md lists the names, and which can be allowed when.
 std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now);
 
 /// Throws `errc::mismatch` with a list, a line each, of all differences whose names are not in

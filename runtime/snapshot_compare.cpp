@@ -1,35 +1,77 @@
 #include "runtime/snapshot.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
 #include <optional>
-#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 namespace leat {
 
 namespace {
 
-std::string text_of(const std::map<std::string, std::string>& parameters) {
+// -- values as text
+
+std::string text_of(bool x) {
+  return x ? "true" : "false";
+}
+
+std::string text_of(std::uint64_t x) {
+  return std::to_string(x);
+}
+
+std::string text_of(double x) {
+  std::array<char, 32> letters{};
+  const auto end = std::to_chars(letters.data(), letters.data() + letters.size(), x).ptr;
+  return {letters.data(), end};
+}
+
+std::string text_of(const std::string& x) {
+  return x;
+}
+
+template <class T>
+std::string text_of(const std::vector<T>& list) {
   std::string text;
-  for (const auto& [name, value] : parameters)
-    text += ' ' + name + '=' + value;
+  for (const auto& x : list)
+    text += (text.empty() ? "" : ", ") + text_of(x);
+  return '[' + text + ']';
+}
+
+std::string text_of(const stage_option& x) {
+  return x.name + '=' + std::visit([](const auto& value) { return text_of(value); }, x.value);
+}
+
+std::string text_of(const std::vector<stage_option>& options) {
+  std::string text;
+  for (const auto& x : options)
+    text += (text.empty() ? "" : " ") + text_of(x);
   return text;
 }
 
-std::string text_of(const shuffle_options& x) {
-  switch (x.kind) {
-  case shuffle_kind::none:
-    return "none";
-  case shuffle_kind::full:
-    return "full";
-  case shuffle_kind::windowed:
-    return "windowed over " + std::to_string(x.window) + " files";
-  }
-  return "unknown";
+std::string text_of_fields(const std::vector<std::string>& fields) {
+  std::string text;
+  for (const auto& field : fields)
+    text += (text.empty() ? "" : ", ") + field;
+  return text.empty() ? "all" : text;
 }
 
+std::string text_of_shuffle(const stage_facts& x) {
+  const auto kind = x.get<std::string>("kind");
+  if (kind != "windowed")
+    return kind;
+  return kind + " over " + std::to_string(x.get<std::uint64_t>("window")) + " files";
+}
+
+// -- maps
+
+/// name@version and parameters of each, in data order.
 using map_names = std::vector<std::pair<std::string, std::string>>;
 
-std::string text_of(const map_names& maps) {
+std::string text_of_maps(const map_names& maps) {
   std::string text;
   for (const auto& [name, parameters] : maps)
     text += (text.empty() ? "" : ", ") + name + (parameters.empty() ? "" : " (" + parameters + ')');
@@ -45,28 +87,80 @@ map_names only_in(const map_names& maps, const map_names& others) {
   return only;
 }
 
-std::string text_of(const std::vector<std::string>& fields) {
-  std::string text;
-  for (const auto& field : fields)
-    text += (text.empty() ? "" : ", ") + field;
-  return text.empty() ? "all" : text;
+// -- a tree, taken apart
+
+/// An operator that is no map, with the maps between it and the next such one.
+struct place {
+  const stage_facts* stage = nullptr;
+  /// Ordinals of the sources below it: from the first to before the last.
+  std::size_t first_source = 0;
+  std::size_t last_source = 0;
+  map_names maps = {};
+};
+
+/// Appends the places of a tree in data order: the same in two trees if and only if they have one
+/// shape. `sources` counts those that are seen.
+void add_places(const stage_facts& x, std::size_t& sources, std::vector<place>& to) {
+  const auto first = sources;
+  for (const auto& input : x.inputs)
+    add_places(input, sources, to);
+  if (is_map(x)) {
+    to.back().maps.emplace_back(x.get<std::string>("name"), x.get<std::string>("parameters"));
+  } else {
+    sources += x.is_source() ? 1 : 0;
+    to.push_back({&x, first, sources});
+  }
 }
 
-std::string text_of(epoch_end x) {
-  return x == epoch_end::drop ? "drop" : "mask";
+std::vector<place> places_of(const pipeline_facts& x) {
+  std::vector<place> places;
+  std::size_t sources = 0;
+  add_places(x.root, sources, places);
+  return places;
 }
 
-bool is_windowed(const pipeline_facts& x) {
-  return x.shuffle.kind == shuffle_kind::windowed;
+/// Of sources any two: what they differ in is said by name.
+bool same_operator(const place& a, const place& b) {
+  if (a.stage->inputs.size() != b.stage->inputs.size())
+    return false;
+  return a.stage->is_source() || a.stage->op == b.stage->op;
+}
+
+bool has_windowed(const std::vector<place>& places) {
+  return std::any_of(places.begin(), places.end(), [](const place& x) {
+    return x.stage->op == "shuffle" && x.stage->get<std::string>("kind") == "windowed";
+  });
+}
+
+/// True for options that only say where data lie, or what its facts say, too.
+bool is_in_facts(const std::string& op, const std::string& option) {
+  using pair = std::pair<std::string_view, std::string_view>;
+  constexpr std::array<pair, 5> all{pair{"tar_shards", "patterns"}, pair{"tar_shards", "index_dir"},
+                                    pair{"image_folder", "directory"}, pair{"raw_records", "path"},
+                                    pair{"count", "records"}};
+  return std::find(all.begin(), all.end(), pair{op, option}) != all.end();
+}
+
+/// What a source is, wherever its data lie.
+stage_facts kind_of(const stage_facts& source) {
+  stage_facts kind{.op = source.op};
+  for (const auto& x : source.options)
+    if (!is_in_facts(source.op, x.name))
+      kind.options.push_back(x);
+  return kind;
+}
+
+std::string text_of(const stage_facts& kind) {
+  return kind.op + (kind.options.empty() ? "" : " ") + text_of(kind.options);
 }
 
 /// The step of a batch of `rows` that begins where the snapshot stands; empty where none does.
 std::optional<std::uint64_t> step_of_rows(const snapshot& taken, std::uint64_t rows) {
-  if (rows == taken.pipeline.batch_rows)
+  const auto taken_rows = taken.pipeline.batch_rows();
+  if (rows == taken_rows)
     return taken.step;
   std::uint64_t done = 0;
-  if (rows == 0 || __builtin_mul_overflow(taken.step, taken.pipeline.batch_rows, &done)
-      || done % rows != 0)
+  if (rows == 0 || __builtin_mul_overflow(taken.step, taken_rows, &done) || done % rows != 0)
     return std::nullopt;
   return done / rows;
 }
@@ -75,84 +169,133 @@ std::optional<std::uint64_t> step_of_rows(const snapshot& taken, std::uint64_t r
 class comparison {
 public:
   comparison(const snapshot& taken, const pipeline_facts& now)
-      : taken_(taken), before_(taken.pipeline), now_(now) {}
+      : taken_(taken), now_(now), places_before_(places_of(taken.pipeline)),
+        places_now_(places_of(now)),
+        windowed_(has_windowed(places_before_) || has_windowed(places_now_)) {}
 
   std::vector<difference> all() && {
-    source();
-    data();
-    order();
-    stages();
+    if (same_shape())
+      for (std::size_t i = 0; i < places_now_.size(); ++i)
+        compare_places(places_before_[i], places_now_[i]);
+    else
+      add("operators", shape_of(taken_.pipeline.root), shape_of(now_.root), false);
+    compare_batches(taken_.pipeline, now_);
     return std::move(found_);
   }
 
 private:
+  bool same_shape() const {
+    return std::equal(places_before_.begin(), places_before_.end(), places_now_.begin(),
+                      places_now_.end(), same_operator);
+  }
+
   void add(std::string name, const std::string& before, const std::string& now, bool can_allow) {
-    auto text = name + ": snapshot " + before + ", pipeline " + now;
+    auto text = prefix_ + name + ": snapshot " + before + ", pipeline " + now;
     found_.push_back({std::move(name), std::move(text), can_allow});
   }
 
-  void source() {
-    if (before_.source_kind != now_.source_kind
-        || before_.source_parameters != now_.source_parameters)
-      add("source", before_.source_kind + text_of(before_.source_parameters),
-          now_.source_kind + text_of(now_.source_parameters), false);
+  /// Says which sources, unless all of them are meant.
+  std::string prefix_of(const place& x) const {
+    const auto count = x.last_source - x.first_source;
+    if (count == places_now_.back().last_source)
+      return {};
+    if (count == 1)
+      return "source " + std::to_string(x.first_source) + ": ";
+    return "sources " + std::to_string(x.first_source) + " to " + std::to_string(x.last_source - 1)
+           + ": ";
+  }
+
+  void compare_places(const place& before, const place& now) {
+    prefix_ = prefix_of(now);
+    compare_stages(*before.stage, *now.stage);
+    compare_maps(before.maps, now.maps);
+    prefix_.clear();
+  }
+
+  void compare_stages(const stage_facts& before, const stage_facts& now) {
+    if (now.is_source())
+      compare_sources(before, now);
+    else if (now.op == "shuffle")
+      compare_shuffles(before, now);
+    else if (now.op != "batch" && before.options != now.options)
+      // A field of another name moves no sample; any other number does.
+      add(now.op, text_of(before.options), text_of(now.options), now.op == "enumerate");
+  }
+
+  void compare_sources(const stage_facts& before, const stage_facts& now) {
+    const auto kind_before = kind_of(before);
+    const auto kind_now = kind_of(now);
+    if (kind_before != kind_now)
+      add("source", text_of(kind_before), text_of(kind_now), false);
+    compare_data(before.data.value_or(source_facts{}), now.data.value_or(source_facts{}));
   }
 
   /// Says what differs in the largest measure only: other files hold other names, too.
-  void data() {
-    const auto& a = before_.data;
-    const auto& b = now_.data;
+  void compare_data(const source_facts& before, const source_facts& now) {
     auto extent = [](const source_facts& x) {
       return std::to_string(x.files) + " files of " + std::to_string(x.bytes) + " bytes";
     };
-    if (a.records != b.records)
-      add("records", std::to_string(a.records), std::to_string(b.records), false);
-    else if (a.files != b.files || a.bytes != b.bytes)
-      add("files", extent(a), extent(b), false);
-    else if (a.digest != b.digest)
+    if (before.records != now.records)
+      add("records", std::to_string(before.records), std::to_string(now.records), false);
+    else if (before.files != now.files || before.bytes != now.bytes)
+      add("files", extent(before), extent(now), false);
+    else if (before.digest != now.digest)
       // The digest is a key of the order: in mid-epoch, rows would be lost and repeated.
-      add("names", "data digest " + to_string(a.digest), to_string(b.digest), taken_.step == 0);
+      add("names", "data digest " + to_string(before.digest), to_string(now.digest),
+          taken_.step == 0);
   }
 
-  void order() {
-    const auto& a = before_.shuffle;
-    const auto& b = now_.shuffle;
-    if (a.seed != b.seed)
-      add("seed", std::to_string(a.seed), std::to_string(b.seed), false);
-    if (a.kind != b.kind || (is_windowed(now_) && a.window != b.window))
-      add("shuffle", text_of(a), text_of(b), false);
-    const bool windowed = is_windowed(before_) || is_windowed(now_);
-    if (before_.batch_rows != now_.batch_rows)
-      add("rows",
-          std::to_string(before_.batch_rows) + " a batch and " + std::to_string(taken_.step)
-              + " batches into the epoch",
-          std::to_string(now_.batch_rows),
-          !windowed && step_of_rows(taken_, now_.batch_rows).has_value());
-    if (before_.lanes != now_.lanes)
-      add("lanes", std::to_string(before_.lanes), std::to_string(now_.lanes), !windowed);
-    if (before_.end != now_.end)
-      add("end", text_of(before_.end), text_of(now_.end), true);
+  void compare_shuffles(const stage_facts& before, const stage_facts& now) {
+    const auto seed_before = before.get<std::uint64_t>("seed");
+    const auto seed_now = now.get<std::uint64_t>("seed");
+    if (seed_before != seed_now)
+      add("seed", std::to_string(seed_before), std::to_string(seed_now), false);
+    // The text has the window where it means something.
+    if (text_of_shuffle(before) != text_of_shuffle(now))
+      add("shuffle", text_of_shuffle(before), text_of_shuffle(now), false);
   }
 
-  void stages() {
-    maps();
-    if (before_.fields != now_.fields)
-      add("fields", text_of(before_.fields), text_of(now_.fields), true);
-  }
-
-  void maps() {
-    if (before_.maps == now_.maps)
+  void compare_maps(const map_names& before, const map_names& now) {
+    if (before == now)
       return;
-    const auto gone = only_in(before_.maps, now_.maps);
-    const auto come = only_in(now_.maps, before_.maps);
+    const auto gone = only_in(before, now);
+    const auto come = only_in(now, before);
     const bool same_in_other_order = gone.empty() && come.empty();
-    add("maps", text_of(same_in_other_order ? before_.maps : gone),
-        text_of(same_in_other_order ? now_.maps : come), true);
+    add("maps", text_of_maps(same_in_other_order ? before : gone),
+        text_of_maps(same_in_other_order ? now : come), true);
+  }
+
+  void compare_batches(const pipeline_facts& before, const pipeline_facts& now) {
+    if (before.batch_rows() != now.batch_rows())
+      add("rows",
+          std::to_string(before.batch_rows()) + " a batch and " + std::to_string(taken_.step)
+              + " batches into the epoch",
+          std::to_string(now.batch_rows()),
+          !windowed_ && step_of_rows(taken_, now.batch_rows()).has_value());
+    if (before.lanes != now.lanes)
+      add("lanes", std::to_string(before.lanes), std::to_string(now.lanes), !windowed_);
+    compare_rest(before.root, now.root);
+  }
+
+  void compare_rest(const stage_facts& before, const stage_facts& now) {
+    using texts = std::vector<std::string>;
+    const auto end_before = before.get<std::string>("end");
+    const auto end_now = now.get<std::string>("end");
+    if (end_before != end_now)
+      add("end", end_before, end_now, true);
+    const auto fields_before = before.get<texts>("fields");
+    const auto fields_now = now.get<texts>("fields");
+    if (fields_before != fields_now)
+      add("fields", text_of_fields(fields_before), text_of_fields(fields_now), true);
   }
 
   const snapshot& taken_;
-  const pipeline_facts& before_;
   const pipeline_facts& now_;
+  std::vector<place> places_before_;
+  std::vector<place> places_now_;
+  bool windowed_ = false;
+  /// Stands before the texts of the place that is being compared.
+  std::string prefix_;
   std::vector<difference> found_;
 };
 
@@ -160,44 +303,6 @@ private:
   throw error(errc::mismatch, {.stage = "snapshot",
                                .got = "a snapshot of another pipeline",
                                .needed = "no difference in" + differences});
-}
-
-[[noreturn]] void refuse_parts(std::string got, std::string needed) {
-  throw error(errc::bad_snapshot,
-              {.stage = "snapshot", .got = std::move(got), .needed = std::move(needed)});
-}
-
-std::string position_of(const snapshot& x) {
-  return "epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step) + " (step "
-         + std::to_string(x.global_step) + " of the job, " + std::to_string(x.world_size)
-         + " ranks, in a run that began at step " + std::to_string(x.began) + ')';
-}
-
-void check_same_state(const snapshot& a, const snapshot& b) {
-  if (position_of(a) != position_of(b))
-    refuse_parts("a part of " + position_of(b), position_of(a));
-  for (const auto& x : compare(a, b.pipeline))
-    refuse_parts("parts of different pipelines, " + x.text, "parts of one");
-}
-
-void check_rank(const snapshot& part, std::set<std::uint64_t>& seen) {
-  if (part.rank >= part.world_size)
-    refuse_parts("rank " + std::to_string(part.rank),
-                 "a rank below the world size " + std::to_string(part.world_size));
-  if (!seen.insert(part.rank).second)
-    refuse_parts("rank " + std::to_string(part.rank) + " twice", "each rank once");
-}
-
-/// The first few ranks that are not in `seen`; there may be any number.
-std::string missing_ranks(const std::set<std::uint64_t>& seen, std::uint64_t world_size) {
-  constexpr std::uint64_t most = 16;
-  const auto missing = world_size - seen.size();
-  std::string text = missing == 1 ? "no part of rank" : "no parts of ranks";
-  std::uint64_t named = 0;
-  for (std::uint64_t rank = 0; named < std::min(missing, most); ++rank)
-    if (!seen.contains(rank))
-      text += (named++ == 0 ? " " : ", ") + std::to_string(rank);
-  return missing > named ? text + " and " + std::to_string(missing - named) + " more" : text;
 }
 
 } // namespace
@@ -221,34 +326,12 @@ void check(const snapshot& taken, const pipeline_facts& now,
 }
 
 std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now) {
-  const auto step = step_of_rows(taken, now.batch_rows);
+  const auto step = step_of_rows(taken, now.batch_rows());
   if (!step)
     throw_mismatch("\n  rows: snapshot " + std::to_string(taken.step) + " batches of "
-                   + std::to_string(taken.pipeline.batch_rows) + ", pipeline "
-                   + std::to_string(now.batch_rows) + " a batch (cannot be allowed)");
+                   + std::to_string(taken.pipeline.batch_rows()) + ", pipeline "
+                   + std::to_string(now.batch_rows()) + " a batch (cannot be allowed)");
   return *step;
-}
-
-snapshot merge(const std::vector<snapshot>& parts, bool require_all) {
-  if (parts.empty())
-    refuse_parts("no parts", "at least one");
-  // The lowest rank gives what is not summed, so that the order of the parts does not matter.
-  auto sum = *std::min_element(parts.begin(), parts.end(),
-                               [](auto& a, auto& b) { return a.rank < b.rank; });
-  sum.sums = {};
-  std::set<std::uint64_t> seen;
-  for (const auto& part : parts) {
-    check_same_state(sum, part);
-    check_rank(part, seen);
-    sum.sums += part.sums;
-  }
-  if (seen.size() < sum.world_size) {
-    if (require_all)
-      refuse_parts(missing_ranks(seen, sum.world_size),
-                   "all " + std::to_string(sum.world_size) + " parts");
-    sum.sums.partial = true;
-  }
-  return sum;
 }
 
 } // namespace leat

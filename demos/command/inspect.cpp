@@ -3,6 +3,7 @@
 #include "demos/command/output.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/snapshot_store.hpp"
+#include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
 
@@ -17,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace leat::command {
@@ -60,26 +62,117 @@ state read_directory(const std::string& path, bool allow_older) {
   return result;
 }
 
+/// Text as JSON needs it, whatever bytes it has.
+std::string as_utf8(const std::string& bytes) {
+  std::string text;
+  append_utf8(bytes, text);
+  return text;
+}
+
+json as_json(const option_value& value) {
+  auto of = [](const auto& x) { return json(x); };
+  if (const auto* text = std::get_if<std::string>(&value))
+    return as_utf8(*text);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    auto list = json::array();
+    for (const auto& x : *texts)
+      list.push_back(as_utf8(x));
+    return list;
+  }
+  return std::visit(of, value);
+}
+
+json options_to_json(const stage_facts& x) {
+  auto options = json::object();
+  for (const auto& option : x.options)
+    options[as_utf8(option.name)] = as_json(option.value);
+  return options;
+}
+
+json operators_to_json(const stage_facts& x) {
+  json tree{{"op", as_utf8(x.op)}, {"options", options_to_json(x)}};
+  for (const auto& input : x.inputs)
+    tree["inputs"].push_back(operators_to_json(input));
+  return tree;
+}
+
+/// Takes out of `options` where the data lie, as a list.
+json take_patterns(json& options) {
+  auto patterns = json::array();
+  for (const char* name : {"patterns", "directory", "path"})
+    if (options.contains(name)) {
+      patterns = options[name].is_array() ? options[name] : json::array({options[name]});
+      options.erase(name);
+    }
+  return patterns;
+}
+
+json source_to_json(const stage_facts& x) {
+  const auto data = x.data.value_or(source_facts{});
+  auto parameters = options_to_json(x);
+  auto patterns = take_patterns(parameters);
+  return {{"source", as_utf8(x.op)},
+          {"patterns", patterns},
+          {"parameters", parameters},
+          {"files", data.files},
+          {"records", data.records},
+          {"bytes", data.bytes},
+          {"data_digest", to_string(data.digest)}};
+}
+
+/// Operators by what they do, in data order.
+struct operator_lists {
+  std::vector<const stage_facts*> sources = {};
+  std::vector<const stage_facts*> shuffles = {};
+  std::vector<const stage_facts*> maps = {};
+};
+
+operator_lists lists_of(const pipeline_facts& x) {
+  operator_lists lists;
+  for_each_stage(x.root, [&](const stage_facts& stage) {
+    if (stage.is_source())
+      lists.sources.push_back(&stage);
+    else if (stage.op == "shuffle")
+      lists.shuffles.push_back(&stage);
+    else if (is_map(stage))
+      lists.maps.push_back(&stage);
+  });
+  return lists;
+}
+
+/// What is read: of one source its facts and, where there is at most one, its shuffle.
+json data_to_json(const operator_lists& x) {
+  if (x.sources.size() > 1) {
+    auto list = json::array();
+    for (const auto* source : x.sources)
+      list.push_back(source_to_json(*source));
+    return {{"sources", list}};
+  }
+  auto one = source_to_json(*x.sources.front());
+  if (x.shuffles.empty())
+    one["shuffle"] = "none";
+  if (x.shuffles.size() == 1) {
+    const auto options = options_to_json(*x.shuffles.front());
+    one["shuffle"] = options["kind"];
+    one["seed"] = options["seed"];
+    one["window"] = options["window"];
+  }
+  return one;
+}
+
 json facts_to_json(const pipeline_facts& x) {
-  auto maps = json::array();
-  for (const auto& [name, parameters] : x.maps)
-    maps.push_back({{"name", name}, {"parameters", parameters}});
-  constexpr const char* shuffles[] = {"none", "full", "windowed"};
-  return {{"source", x.source_kind},
-          {"patterns", x.patterns},
-          {"parameters", x.source_parameters},
-          {"files", x.data.files},
-          {"records", x.data.records},
-          {"bytes", x.data.bytes},
-          {"data_digest", to_string(x.data.digest)},
-          {"shuffle", shuffles[static_cast<std::size_t>(x.shuffle.kind)]},
-          {"seed", x.shuffle.seed},
-          {"window", x.shuffle.window},
-          {"maps", maps},
-          {"global_batch", x.batch_rows},
-          {"lanes", x.lanes},
-          {"end", x.end == epoch_end::drop ? "drop" : "mask"},
-          {"fields", x.fields}};
+  const auto lists = lists_of(x);
+  auto facts = data_to_json(lists);
+  facts["maps"] = json::array();
+  for (const auto* map : lists.maps)
+    facts["maps"].push_back(options_to_json(*map));
+  const auto batch = options_to_json(x.root);
+  facts.update({{"global_batch", x.batch_rows()},
+                {"lanes", x.lanes},
+                {"end", batch["end"]},
+                {"fields", batch["fields"]},
+                {"operators", operators_to_json(x.root)}});
+  return facts;
 }
 
 json to_json(const state& x) {
@@ -97,8 +190,27 @@ json to_json(const state& x) {
           {"pipeline", facts_to_json(x.sum.pipeline)}};
 }
 
+void print_pipeline(const pipeline_facts& x) {
+  const auto lists = lists_of(x);
+  for (const auto* source : lists.sources) {
+    const auto data = source->data.value_or(source_facts{});
+    print_line("data          " + source->op + ": " + with_commas(data.records) + " records in "
+               + with_commas(data.files) + " files, digest " + to_string(data.digest));
+  }
+  print_line("operators     " + shape_of(x.root));
+  for (const auto* shuffle : lists.shuffles)
+    print_line("shuffle       " + shuffle->get<std::string>("kind") + ", seed "
+               + std::to_string(shuffle->get<std::uint64_t>("seed")));
+  print_line("batch         " + std::to_string(x.batch_rows()) + " rows, lanes "
+             + std::to_string(x.lanes));
+  for (const auto* map : lists.maps) {
+    const auto parameters = map->get<std::string>("parameters");
+    print_line("map           " + map->get<std::string>("name")
+               + (parameters.empty() ? "" : " " + parameters));
+  }
+}
+
 void print_state(const state& x) {
-  const auto& facts = x.sum.pipeline;
   auto partial = x.sum.sums.partial ? "  (of these parts only)" : "";
   print_line("next batch    epoch " + std::to_string(x.sum.epoch) + " step "
              + std::to_string(x.sum.step) + "  (job step " + with_commas(x.sum.global_step) + ")");
@@ -108,13 +220,7 @@ void print_state(const state& x) {
   print_line("digest        " + to_string(x.sum.sums.digest) + partial);
   print_line("epoch digest  " + to_string(x.sum.sums.epoch_digest) + partial);
   print_line("bad samples   " + bad_to_json(x.sum.sums.bad).dump());
-  print_line("data          " + facts.source_kind + ": " + with_commas(facts.data.records)
-             + " records in " + with_commas(facts.data.files) + " files, digest "
-             + to_string(facts.data.digest));
-  print_line("order         seed " + std::to_string(facts.shuffle.seed) + ", global batch "
-             + std::to_string(facts.batch_rows) + ", lanes " + std::to_string(facts.lanes));
-  for (const auto& [name, parameters] : facts.maps)
-    print_line("map           " + name + (parameters.empty() ? "" : " " + parameters));
+  print_pipeline(x.sum.pipeline);
 }
 
 void inspect(const options& x) {

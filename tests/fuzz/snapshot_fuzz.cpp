@@ -2,6 +2,7 @@
 // Every input is tried as a file and, since no fuzzer finds a checksum, as a message in a frame.
 #include "runtime/snapshot.hpp"
 #include "runtime/xxh3.hpp"
+#include "tests/support/stage_facts.hpp"
 
 #include <leat/error.hpp>
 
@@ -28,11 +29,22 @@ std::string framed(const std::string& message) {
   return head + message;
 }
 
+/// A message with a tree of all kinds of nodes.
+std::string whole_message() {
+  using namespace leat::test;
+  leat::snapshot x;
+  x.pipeline =
+      batch_of(map_of(join("zip", {shuffle_of(count_of(9), 7), count_of(5)}), "a@1"), 4, 2);
+  return leat::encode(x).substr(32);
+}
+
 void try_decode(const std::string& bytes) {
   try {
-    const auto again = leat::encode(leat::decode(bytes, "fuzz"));
+    const auto read = leat::decode(bytes, "fuzz");
+    const auto again = leat::encode(read);
     if (leat::encode(leat::decode(again, "again")) != again)
       std::abort();
+    leat::compare(read, leat::decode(again, "again").pipeline);
   } catch (const leat::error& x) {
     if (x.code() != leat::errc::bad_snapshot)
       std::abort();
@@ -46,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_decode(bytes);
   try_decode(framed(bytes));
   // Fields behind a whole message are merged into it, so these reach the checks of values.
-  static const auto whole = leat::encode({}).substr(32);
+  static const auto whole = whole_message();
   try_decode(framed(whole + bytes));
   return 0;
 }

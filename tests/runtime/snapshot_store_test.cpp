@@ -1,5 +1,6 @@
 #include "runtime/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/stage_facts.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/error.hpp>
@@ -24,9 +25,7 @@ namespace fs = std::filesystem;
 snapshot part_of(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank = 0,
                  std::uint64_t world_size = 1) {
   snapshot x;
-  x.pipeline.source_kind = "count";
-  x.pipeline.data.records = 1000;
-  x.pipeline.batch_rows = x.pipeline.lanes = 10;
+  x.pipeline = test::batch_of(test::count_of(1000), 10, 10);
   x.epoch = epoch;
   x.step = step;
   x.global_step = 100 * epoch + step;

@@ -1,6 +1,7 @@
 #include "runtime/snapshot.hpp"
 #include "runtime/xxh3.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/stage_facts.hpp"
 
 #include <leat/error.hpp>
 
@@ -12,23 +13,33 @@
 #include <tuple>
 
 using namespace leat;
+using namespace leat::test;
 using namespace std::string_literals;
 
 namespace {
 
-snapshot typical() {
-  snapshot x;
-  x.pipeline.source_kind = "tar";
-  x.pipeline.patterns = {"/data/imagenet/train-{000000..000511}.tar",
-                         "/data/imagenet/extra-{000000..000063}.tar", "/data/more/*.tar"};
-  x.pipeline.source_parameters = {{"allow_torn", "0"}, {"layout", "webdataset"}};
-  x.pipeline.data = {577, 1'281'167, 146'899'890'176, {0x1234567890abcdef, 0xfedcba0987654321}};
-  x.pipeline.shuffle = {.seed = 7, .kind = shuffle_kind::full};
+using texts = std::vector<std::string>;
+
+stage_facts shards() {
+  return source_facts_of(
+      "tar_shards",
+      {{"patterns", texts{"/data/imagenet/train-{000000..000511}.tar",
+                          "/data/imagenet/extra-{000000..000063}.tar", "/data/more/*.tar"}},
+       {"index_dir", "/data/index"s},
+       {"allow_torn", false}},
+      {577, 1'281'167, 146'899'890'176, {0x1234567890abcdef, 0xfedcba0987654321}});
+}
+
+stage_facts five_maps(stage_facts x) {
   for (const char* name : {"train_image@1", "label@1", "mix_in@2", "weight@1", "text@3"})
-    x.pipeline.maps.emplace_back(name, "size=224 type=f32 layout=nchw");
-  x.pipeline.batch_rows = 240;
-  x.pipeline.lanes = 24;
-  x.pipeline.fields = {"image", "label"};
+    x = map_of(std::move(x), name, "size=224 type=f32 layout=nchw");
+  return x;
+}
+
+/// Of any pipeline.
+snapshot taken_of(pipeline_facts pipeline) {
+  snapshot x;
+  x.pipeline = std::move(pipeline);
   x.epoch = 3;
   x.step = 1200;
   x.global_step = 17'214;
@@ -42,14 +53,18 @@ snapshot typical() {
   return x;
 }
 
-auto fields_of(const pipeline_facts& x) {
-  return std::tie(x.source_kind, x.patterns, x.source_parameters, x.data, x.shuffle.seed,
-                  x.shuffle.kind, x.shuffle.window, x.maps, x.batch_rows, x.lanes, x.end, x.fields);
+/// With the maps in their only place.
+snapshot with_maps(const std::function<stage_facts(stage_facts)>& add_maps) {
+  return taken_of(batch_of(add_maps(shuffle_of(shards(), 7)), 240, 24, {"image", "label"}));
+}
+
+snapshot typical() {
+  return with_maps(five_maps);
 }
 
 auto fields_of(const snapshot& x) {
-  return std::tuple_cat(fields_of(x.pipeline), std::tie(x.epoch, x.step, x.global_step, x.rank,
-                                                        x.world_size, x.sums, x.began));
+  return std::tie(x.pipeline, x.epoch, x.step, x.global_step, x.rank, x.world_size, x.sums,
+                  x.began);
 }
 
 /// Random values, with the ends of their ranges and bytes that are no UTF-8 among them.
@@ -82,21 +97,42 @@ public:
     return x;
   }
 
-  pipeline_facts facts() {
+  option_value value() {
+    auto any_number = [&] { return number(); };
     auto any_text = [&] { return text(); };
-    pipeline_facts x;
-    x.source_kind = text();
-    x.patterns = several(any_text);
-    for (auto& name : several(any_text))
-      x.source_parameters[name] = text();
-    x.data = {number(), number(), number(), {number(), number()}};
-    x.shuffle = {number(), static_cast<shuffle_kind>(random_() % 3), number()};
-    x.maps = several([&] { return std::pair{text(), text()}; });
-    x.batch_rows = number();
-    x.lanes = number();
-    x.end = static_cast<epoch_end>(random_() % 2);
-    x.fields = several(any_text);
+    switch (random_() % 6) {
+    case 0:
+      return random_() % 2 == 0;
+    case 1:
+      return number();
+    case 2:
+      return static_cast<double>(number()) / 3;
+    case 3:
+      return text();
+    case 4:
+      return several(any_number);
+    default:
+      return several(any_text);
+    }
+  }
+
+  stage_facts operator_alone() {
+    return {.op = "op" + text(), .options = several([&] { return stage_option{text(), value()}; })};
+  }
+
+  stage_facts tree(int depth) {
+    auto x = operator_alone();
+    const auto inputs = depth == 0 ? 0 : random_() % 4;
+    for (std::uint64_t i = 0; i < inputs; ++i)
+      x.inputs.push_back(tree(depth - 1));
+    if (inputs == 0)
+      x.data = {number(), number(), number(), {number(), number()}};
     return x;
+  }
+
+  pipeline_facts facts() {
+    return batch_of(tree(5), number(), std::max<std::uint64_t>(number(), 1),
+                    several([&] { return text(); }));
   }
 
   handed_over sums() {
@@ -150,6 +186,35 @@ std::string framed(const std::string& message) {
   return bytes + message;
 }
 
+/// A field of a message, text or message: number and length before it.
+std::string field(int number, const std::string& content) {
+  std::string x(1, static_cast<char>(number << 3 | 2));
+  for (auto size = content.size(); x.size() == 1 || size != 0; size >>= 7)
+    x += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
+  return x + content;
+}
+
+/// An operator in a node; `rest` is what it has besides its name.
+std::string in_node(const std::string& op, const std::string& rest = {}) {
+  return field(1, field(1, op) + rest);
+}
+
+const auto data_in_operator = field(3, "");
+
+/// A message of rank 0 of 1 with a pipeline whose root is this node, in one lane.
+std::string message_with(const std::string& node) {
+  return field(1, field(1, node) + "\x10\x01") + "\x30\x01";
+}
+
+/// A batch behind what a node has.
+std::string batched(const std::string& end = "drop") {
+  auto option = [](const std::string& name, const std::string& value) {
+    return field(2, field(1, name) + value);
+  };
+  return in_node("batch", option("rows", "\x18\x01") + option("end", field(5, end))
+                              + option("fields", field(7, "")));
+}
+
 /// The only difference, or a failure that lists what was found.
 difference only_difference(const snapshot& taken, const pipeline_facts& now) {
   const auto found = compare(taken, now);
@@ -190,11 +255,33 @@ TEST_CASE("a snapshot comes back as it was") {
   }
 }
 
-TEST_CASE("a snapshot with any number of maps comes back") {
-  auto x = typical();
-  for (int i = 0; i < 5000; ++i)
-    x.pipeline.maps.emplace_back("map" + std::to_string(i) + "@1", "");
-  CHECK(decode(encode(x), "x").pipeline.maps == x.pipeline.maps);
+TEST_CASE("a pipeline comes back up to the limits of a tree, above them it is not written") {
+  auto maps = [](std::size_t number) {
+    return with_maps([=](stage_facts x) {
+      for (std::size_t i = 0; i < number; ++i)
+        x = map_of(std::move(x), "map" + std::to_string(i) + "@1");
+      return x;
+    });
+  };
+  auto joins = [](std::size_t number) {
+    auto x = count_of(9);
+    for (std::size_t i = 0; i < number; ++i)
+      x = then(join(i % 2 == 0 ? "zip" : "concat", {count_of(i), std::move(x), count_of(5)}),
+               "take", {{"n", std::uint64_t{i}}});
+    return taken_of(batch_of(std::move(x), 8, 8));
+  };
+  auto comes_back = [](const snapshot& x) { return decode(encode(x), "x").pipeline == x.pipeline; };
+  auto refused = [](const snapshot& x) { return refusal([&] { encode(x); }).code(); };
+
+  CHECK(comes_back(maps(max_operators - 3))); // and batch, shuffle, source
+  CHECK(refused(maps(max_operators - 2)) == errc::invalid_argument);
+  CHECK(comes_back(joins(max_nested_joins)));
+  CHECK(refused(joins(max_nested_joins + 1)) == errc::invalid_argument);
+}
+
+TEST_CASE("a join of one input comes back") {
+  const auto x = taken_of(batch_of(join("zip", {join("concat", {count_of(3)})}), 1, 1));
+  CHECK(decode(encode(x), "x").pipeline == x.pipeline);
 }
 
 TEST_CASE("a typical snapshot is below 2 KB") {
@@ -203,7 +290,7 @@ TEST_CASE("a typical snapshot is below 2 KB") {
 
 TEST_CASE("a pipeline that is too large for a snapshot is refused when written") {
   auto x = typical();
-  x.pipeline.fields = {std::string(max_snapshot_bytes, 'x')};
+  set_option(x.pipeline.root, "fields", texts{std::string(max_snapshot_bytes, 'x')});
   CHECK(refusal([&] { encode(x); }).code() == errc::invalid_argument);
 }
 
@@ -262,38 +349,77 @@ TEST_CASE("a whole frame around what is no snapshot is refused") {
   CHECK(fields_of(decode(framed(message), "x")) == fields_of(typical()));
 
   CHECK(has(decode_refusal(framed("\xff\xff\xff")).what(), "does not parse"));
-  CHECK(has(decode_refusal(framed("")).what(), "last operator is unknown"));
   // A later field of the same number replaces rank (5) and world size (6).
   CHECK(has(decode_refusal(framed(message + "\x28\x08")).what(), "got rank 8 of 8"));
   CHECK(has(decode_refusal(framed(message + "\x28\x00\x30\x00"s)).what(), "got rank 0 of 0"));
-  // One more input (15) of the root, an empty node: 7a 00 in pipeline (1).
-  CHECK(has(decode_refusal(framed(message + "\x0a\x02\x7a\x00"s)).what(), "2 inputs"));
-  // End rule (3) number 9 in batch (4) of the root.
-  CHECK(has(decode_refusal(framed(message + "\x0a\x04\x22\x02\x18\x09")).what(),
-            "end rule number 9"));
   // A cause "new" in the list of bad samples (4) of the sums (7).
   CHECK(
       has(decode_refusal(framed(message + "\x3a\x07\x22\x05\x0a\x03new")).what(), "cause \"new\""));
+  // Lanes (2) of the pipeline (1).
+  CHECK(has(decode_refusal(framed(message + field(1, "\x10\x00"s))).what(), "got 0 lanes"));
 }
 
-TEST_CASE("nodes nested without end are refused") {
-  std::string node;
-  for (int depth = 0; depth < 3000; ++depth) {
-    std::string outer{'\x7a'};
-    for (auto size = node.size(); outer.size() == 1 || size != 0; size >>= 7)
-      outer += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
-    node = outer + node;
-  }
-  // The pipeline (1) has the same form as an input (15).
-  node[0] = '\x0a';
-  CHECK(has(decode_refusal(framed(node)).what(), "does not parse"));
+TEST_CASE("a pipeline that is no tree of whole operators is refused") {
+  auto refused = [](const std::string& node) {
+    return std::string{decode_refusal(framed(message_with(node))).details().got};
+  };
+  const auto source = in_node("count", data_in_operator);
+  const auto batch = batched();
+  CHECK(decode(framed(message_with(source + batch)), "x").pipeline.batch_rows() == 1);
+
+  CHECK(refused("") == "a node without operators");
+  CHECK(refused(source) == "a pipeline that ends in \"count\"");
+  CHECK(refused(source + batch + in_node("take")) == "a pipeline that ends in \"take\"");
+  CHECK(refused(batch) == "\"batch\" with 0 inputs");
+  CHECK(refused(in_node("batch", data_in_operator)) == "batch without \"rows\"");
+  CHECK(refused(in_node("", data_in_operator) + batch) == "an operator without a name");
+  CHECK(refused(in_node("zip") + field(2, source) + batch) == "a node with 1 input");
+  CHECK(refused(source + field(2, source) + field(2, source) + batch) == "\"count\" with 2 inputs");
+  CHECK(refused(in_node("zip") + field(2, source) + field(2, "") + batch)
+        == "a node without operators");
+  CHECK(refused(source + in_node("take", data_in_operator) + batch)
+        == "data of \"take\", which has an input");
+  CHECK(refused(source + in_node("take", field(2, field(1, "n"))) + batch)
+        == "no value of option \"n\"");
+  // A value of a kind (8) that this version does not know.
+  CHECK(refused(source + in_node("take", field(2, field(1, "n") + field(8, "new"))) + batch)
+        == "no value of option \"n\"");
+  CHECK(refused(source + in_node("map") + batch) == "map without \"name\"");
+  CHECK(refused(source + in_node("shuffle") + batch) == "shuffle without \"seed\"");
+  CHECK(refused(source + batched("cycle")) == "end \"cycle\"");
+}
+
+TEST_CASE("trees above the limits are refused when read") {
+  auto refused = [](const std::string& node) {
+    return std::string{decode_refusal(framed(message_with(node))).details().got};
+  };
+  const auto source = in_node("count", data_in_operator);
+  auto chain = [&](std::size_t links) {
+    std::string node = source;
+    for (std::size_t i = 0; i < links; ++i)
+      node += in_node("x");
+    return node + batched();
+  };
+  auto joined = [&](std::size_t joins) {
+    auto node = source;
+    for (std::size_t i = 0; i < joins; ++i)
+      node = in_node("zip") + field(2, node) + field(2, source);
+    return node + batched();
+  };
+  CHECK_NOTHROW(decode(framed(message_with(chain(max_operators - 2))), "x"));
+  CHECK(refused(chain(max_operators - 1)) == "more operators");
+  CHECK_NOTHROW(decode(framed(message_with(joined(max_nested_joins))), "x"));
+  CHECK(refused(joined(max_nested_joins + 1)) == "more joins inside each other");
+  CHECK(refused(joined(3000)) == "a message that does not parse");
 }
 
 TEST_CASE("what a restore may change is no difference") {
   const auto taken = typical();
   auto now = taken.pipeline;
-  now.patterns = {"/elsewhere/*.tar"};
-  now.shuffle.window = 9; // means nothing where the shuffle is full
+  set_option(stage_of(now, "tar_shards"), "patterns", texts{"/elsewhere/*.tar"});
+  set_option(stage_of(now, "tar_shards"), "index_dir", "/elsewhere"s);
+  set_option(stage_of(now, "shuffle"), "window", std::uint64_t{9}); // means nothing: it is full
+  set_option(now.root, "lanes", std::uint64_t{24});                 // as resolved they are the same
   CHECK(compare(taken, now).empty());
   CHECK_NOTHROW(check(taken, now, {}));
   CHECK(step_for(taken, now) == taken.step);
@@ -302,6 +428,13 @@ TEST_CASE("what a restore may change is no difference") {
 TEST_CASE("differences have names, show both values and say whether they can be allowed") {
   auto taken = typical();
   auto now = taken.pipeline;
+  auto& data = stage_of(now, "tar_shards").data;
+  auto& shuffle = stage_of(now, "shuffle");
+  auto both_windowed = [&] {
+    for (auto* x : {&taken.pipeline, &now})
+      set_option(stage_of(*x, "shuffle"), "kind", "windowed"s);
+  };
+  auto set_rows = [&](std::uint64_t rows) { set_option(now.root, "rows", rows); };
   auto expect = [&](const std::string& text, bool can_allow) {
     const auto x = only_difference(taken, now);
     CHECK(x.text == text);
@@ -315,103 +448,106 @@ TEST_CASE("differences have names, show both values and say whether they can be 
   };
 
   SECTION("source kind") {
-    now.source_kind = "folder";
-    now.source_parameters.clear();
-    expect("source: snapshot tar allow_torn=0 layout=webdataset, pipeline folder", false);
+    stage_of(now, "tar_shards").options = {{"directory", "/photos"s}};
+    stage_of(now, "tar_shards").op = "image_folder";
+    expect("source: snapshot tar_shards allow_torn=false, pipeline image_folder", false);
   }
   SECTION("source parameters") {
-    now.source_parameters["allow_torn"] = "1";
-    expect("source: snapshot tar allow_torn=0 layout=webdataset, "
-           "pipeline tar allow_torn=1 layout=webdataset",
+    set_option(stage_of(now, "tar_shards"), "allow_torn", true);
+    expect("source: snapshot tar_shards allow_torn=false, pipeline tar_shards allow_torn=true",
            false);
   }
   SECTION("records, with all that goes with them") {
-    now.data = {578, 1'281'168, 1, {}};
+    *data = {578, 1'281'168, 1, {}};
     expect("records: snapshot 1281167, pipeline 1281168", false);
   }
   SECTION("number of files") {
-    now.data.files = 1;
-    now.data.digest = {};
+    data->files = 1;
+    data->digest = {};
     expect(
         "files: snapshot 577 files of 146899890176 bytes, pipeline 1 files of 146899890176 bytes",
         false);
   }
   SECTION("bytes") {
-    now.data.bytes = 5;
+    data->bytes = 5;
     expect("files: snapshot 577 files of 146899890176 bytes, pipeline 577 files of 5 bytes", false);
   }
   SECTION("names in mid-epoch") {
-    now.data.digest = {15, 0};
+    data->digest = {15, 0};
     expect("names: snapshot data digest fedcba09876543211234567890abcdef, "
            "pipeline 0000000000000000000000000000000f",
            false);
   }
   SECTION("names at the start of an epoch") {
     taken.step = 0;
-    now.data.digest = {15, 0};
+    data->digest = {15, 0};
     expect("names: snapshot data digest fedcba09876543211234567890abcdef, "
            "pipeline 0000000000000000000000000000000f",
            true);
   }
   SECTION("seed") {
-    now.shuffle.seed = 8;
+    set_option(shuffle, "seed", std::uint64_t{8});
     expect("seed: snapshot 7, pipeline 8", false);
   }
   SECTION("shuffle") {
-    now.shuffle.kind = shuffle_kind::none;
+    set_option(shuffle, "kind", "none"s);
     expect("shuffle: snapshot full, pipeline none", false);
   }
   SECTION("window") {
-    taken.pipeline.shuffle = now.shuffle = {7, shuffle_kind::windowed, 4};
-    now.shuffle.window = 5;
+    both_windowed();
+    set_option(shuffle, "window", std::uint64_t{5});
     expect("shuffle: snapshot windowed over 4 files, pipeline windowed over 5 files", false);
   }
   SECTION("maps: which") {
-    now.maps[1].first = "label@2";
-    now.maps[4].second = "size=256";
+    now = with_maps([](stage_facts x) {
+            for (const char* name : {"train_image@1", "label@2", "mix_in@2", "weight@1"})
+              x = map_of(std::move(x), name, "size=224 type=f32 layout=nchw");
+            return map_of(std::move(x), "text@3", "size=256");
+          }).pipeline;
     expect("maps: snapshot label@1 (size=224 type=f32 layout=nchw), "
            "text@3 (size=224 type=f32 layout=nchw), "
            "pipeline label@2 (size=224 type=f32 layout=nchw), text@3 (size=256)",
            true);
   }
   SECTION("maps: one more") {
-    now.maps.emplace_back("last@1", "");
+    now =
+        with_maps([](stage_facts x) { return map_of(five_maps(std::move(x)), "last@1"); }).pipeline;
     expect("maps: snapshot none, pipeline last@1", true);
   }
   SECTION("maps: another order") {
-    taken.pipeline.maps = {{"a@1", ""}, {"b@1", "x"}};
-    now.maps = {{"b@1", "x"}, {"a@1", ""}};
+    taken = with_maps([](stage_facts x) { return map_of(map_of(x, "a@1"), "b@1", "x"); });
+    now = with_maps([](stage_facts x) { return map_of(map_of(x, "b@1", "x"), "a@1"); }).pipeline;
     expect("maps: snapshot a@1, b@1 (x), pipeline b@1 (x), a@1", true);
   }
   SECTION("rows where a batch begins at the same row") {
-    now.batch_rows = 100; // 1200 * 240 = 2880 * 100
+    set_rows(100); // 1200 * 240 = 2880 * 100
     expect("rows: snapshot 240 a batch and 1200 batches into the epoch, pipeline 100", true);
     CHECK(step_for(taken, now) == 2880);
   }
   SECTION("rows where none does") {
-    now.batch_rows = 7;
+    set_rows(7);
     expect("rows: snapshot 240 a batch and 1200 batches into the epoch, pipeline 7", false);
     CHECK(refusal([&] { step_for(taken, now); }).code() == errc::mismatch);
   }
   SECTION("rows at the start of an epoch") {
     taken.step = 0;
-    now.batch_rows = 7;
+    set_rows(7);
     expect("rows: snapshot 240 a batch and 0 batches into the epoch, pipeline 7", true);
     CHECK(step_for(taken, now) == 0);
   }
   SECTION("rows of a windowed shuffle") {
-    taken.pipeline.shuffle = now.shuffle = {7, shuffle_kind::windowed, 4};
-    now.batch_rows = 100;
+    both_windowed();
+    set_rows(100);
     expect("rows: snapshot 240 a batch and 1200 batches into the epoch, pipeline 100", false);
   }
   SECTION("rows of a forged step") {
     taken.step = std::uint64_t{1} << 60;
-    now.batch_rows = 16;
+    set_rows(16);
     expect("rows: snapshot 240 a batch and 1152921504606846976 batches into the epoch, pipeline 16",
            false);
   }
   SECTION("no rows") {
-    now.batch_rows = 0;
+    set_rows(0);
     expect("rows: snapshot 240 a batch and 1200 batches into the epoch, pipeline 0", false);
   }
   SECTION("lanes") {
@@ -419,26 +555,149 @@ TEST_CASE("differences have names, show both values and say whether they can be 
     expect("lanes: snapshot 24, pipeline 12", true);
   }
   SECTION("lanes of a windowed shuffle") {
-    taken.pipeline.shuffle = now.shuffle = {7, shuffle_kind::windowed, 4};
+    both_windowed();
     now.lanes = 12;
     expect("lanes: snapshot 24, pipeline 12", false);
   }
   SECTION("end") {
-    now.end = epoch_end::mask;
+    set_option(now.root, "end", "mask"s);
     expect("end: snapshot drop, pipeline mask", true);
   }
   SECTION("fields") {
-    now.fields.clear();
+    set_option(now.root, "fields", texts{});
     expect("fields: snapshot image, label, pipeline all", true);
   }
+}
+
+TEST_CASE("operators of a tree that differ are differences, with the sources that they stand on") {
+  // concat(source 0, zip(source 1, source 2), source 3)
+  struct choice {
+    std::uint64_t records = 5;
+    std::uint64_t seed = 2;
+    std::uint64_t n = 100;
+    std::string field = "index";
+    std::string map = "a@1";
+    std::string last_map = "last@1";
+    std::uint64_t repeats = 2;
+    std::string join = "zip";
+  };
+  auto tree = [](const choice& x) {
+    auto zipped =
+        join(x.join, {then(count_of(3), "repeat", {{"n", x.repeats}}),
+                      shuffle_of(then(count_of(x.records), "take", {{"n", x.n}}), x.seed)});
+    auto all = join("concat", {map_of(count_of(1), x.map),
+                               then(zipped, "enumerate", {{"field", x.field}}), count_of(4)});
+    return batch_of(map_of(then(shuffle_of(all, 1), "skip", {{"n", x.n}}), x.last_map), 8, 4);
+  };
+  const auto taken = taken_of(tree({}));
+  auto expect = [&](const choice& x, const std::vector<difference>& wanted) {
+    const auto found = compare(taken, tree(x));
+    REQUIRE(found.size() == wanted.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK(found[i].name == wanted[i].name);
+      CHECK(found[i].text == wanted[i].text);
+      CHECK(found[i].can_allow == wanted[i].can_allow);
+    }
+  };
+
+  expect({}, {});
+  expect({.records = 6}, {{"records", "source 2: records: snapshot 5, pipeline 6", false}});
+  expect({.seed = 3}, {{"seed", "source 2: seed: snapshot 2, pipeline 3", false}});
+  expect({.n = 7}, {{"take", "source 2: take: snapshot n=100, pipeline n=7", false},
+                    {"skip", "skip: snapshot n=100, pipeline n=7", false}});
+  expect(
+      {.field = "row"},
+      {{"enumerate", "sources 1 to 2: enumerate: snapshot field=index, pipeline field=row", true}});
+  expect({.map = "b@1"}, {{"maps", "source 0: maps: snapshot a@1, pipeline b@1", true}});
+  expect({.last_map = "b@1"}, {{"maps", "maps: snapshot last@1, pipeline b@1", true}});
+  expect({.repeats = 9}, {{"repeat", "source 1: repeat: snapshot n=2, pipeline n=9", false}});
+  expect({.join = "concat"},
+         {{"operators",
+           "operators: snapshot concat(count, zip(count.repeat, count.take.shuffle).enumerate, "
+           "count).shuffle.skip.batch, pipeline "
+           "concat(count, concat(count.repeat, count.take.shuffle).enumerate, "
+           "count).shuffle.skip.batch",
+           false}});
+}
+
+TEST_CASE("another shape is one difference, besides those of the batch") {
+  const auto source = count_of(100);
+  auto name_in = [](const pipeline_facts& before, const pipeline_facts& now) {
+    const auto x = only_difference(taken_of(before), now);
+    CHECK_FALSE(x.can_allow);
+    return x.text;
+  };
+  auto one = batch_of(shuffle_of(source, 1), 8, 8);
+  CHECK(name_in(one, batch_of(source, 8, 8))
+        == "operators: snapshot count.shuffle.batch, pipeline count.batch");
+  CHECK(name_in(batch_of(join("zip", {source, source}), 8, 8), one)
+        == "operators: snapshot zip(count, count).batch, pipeline count.shuffle.batch");
+  CHECK(name_in(batch_of(join("zip", {source, source, source}), 8, 8),
+                batch_of(join("zip", {source, source}), 8, 8))
+        == "operators: snapshot zip(count, count, count).batch, pipeline zip(count, count).batch");
+  CHECK(name_in(one, batch_of(shuffle_of(join("zip", {source}), 1), 8, 8))
+        == "operators: snapshot count.shuffle.batch, pipeline count.zip.shuffle.batch");
+  const auto both = compare(taken_of(one), batch_of(source, 8, 4));
+  REQUIRE(both.size() == 2);
+  CHECK(both[1].name == "lanes");
+}
+
+TEST_CASE("maps belong to their places between the operators") {
+  auto maps_around_take = [](const char* before, const char* behind) {
+    auto x = map_of(then(map_of(count_of(9), before), "take", {{"n", std::uint64_t{5}}}), behind);
+    return batch_of(x, 1, 1);
+  };
+  const auto found =
+      compare(taken_of(maps_around_take("a@1", "b@1")), maps_around_take("b@1", "a@1"));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].text == "maps: snapshot a@1, pipeline b@1");
+  CHECK(found[1].text == "maps: snapshot b@1, pipeline a@1");
+}
+
+TEST_CASE("a windowed shuffle anywhere fixes rows and lanes") {
+  auto zipped = [](const std::string& kind, std::uint64_t rows, std::uint64_t lanes) {
+    return batch_of(join("zip", {count_of(9), shuffle_of(count_of(9), 1, kind)}), rows, lanes);
+  };
+  auto can_allow = [&](const std::string& kind) {
+    texts allowed;
+    for (const auto& x : compare(taken_of(zipped(kind, 8, 8)), zipped(kind, 4, 4)))
+      if (x.can_allow)
+        allowed.push_back(x.name);
+    return allowed;
+  };
+  CHECK(can_allow("full") == texts{"rows", "lanes"});
+  CHECK(can_allow("windowed") == texts{});
+}
+
+TEST_CASE(
+    "what a source is called and how large its records are is compared, where it lies is not") {
+  auto taken_with = [](stage_facts x) { return taken_of(batch_of(std::move(x), 1, 1)); };
+  auto now_with = [](stage_facts x) { return batch_of(std::move(x), 1, 1); };
+  auto raw = [](const std::string& path, std::vector<std::uint64_t> dims) {
+    return source_facts_of("raw_records", {{"path", path}, {"type", "f32"s}, {"dims", dims}}, {});
+  };
+  auto folder = [](const std::string& path) {
+    return source_facts_of("image_folder", {{"directory", path}}, {});
+  };
+  auto own = [](const std::string& name) {
+    return source_facts_of("indexed", {{"name", name}}, {});
+  };
+  CHECK(compare(taken_with(folder("a")), now_with(folder("b"))).empty());
+  CHECK(compare(taken_with(raw("a", {3, 4})), now_with(raw("b", {3, 4}))).empty());
+  CHECK(only_difference(taken_with(raw("a", {3, 4})), now_with(raw("a", {4}))).text
+        == "source: snapshot raw_records type=f32 dims=[3, 4], pipeline raw_records type=f32 "
+           "dims=[4]");
+  CHECK(only_difference(taken_with(own("cifar@1")), now_with(own("cifar@2"))).text
+        == "source: snapshot indexed name=cifar@1, pipeline indexed name=cifar@2");
+  CHECK(only_difference(taken_with(count_of(5)), now_with(count_of(6))).name == "records");
 }
 
 TEST_CASE("a mismatch lists all that is not allowed, a line each") {
   const auto taken = typical();
   auto now = taken.pipeline;
-  now.shuffle.seed = 8;
+  set_option(stage_of(now, "shuffle"), "seed", std::uint64_t{8});
   now.lanes = 12;
-  now.end = epoch_end::mask;
+  set_option(now.root, "end", "mask"s);
   const auto x = refusal([&] { check(taken, now, {"end", "seed"}); });
   CHECK(x.code() == errc::mismatch);
   CHECK(std::string{x.what()}
@@ -452,7 +711,7 @@ TEST_CASE("parts add up, in any order") {
   CAPTURE(seed);
   std::mt19937_64 random{seed};
   auto parts = parts_of(5);
-  parts[3].pipeline.patterns = {"/mounted/elsewhere"};
+  set_option(stage_of(parts[3].pipeline, "tar_shards"), "patterns", texts{"/mounted/elsewhere"});
   const auto sum = merge(parts, true);
   CHECK(sum.sums.digest
         == hash128{std::uint64_t(0) - 15, 14}); // 5 (2^64 - 1) - 10 = 4 * 2^64 + 2^64 - 15
@@ -523,7 +782,7 @@ TEST_CASE("parts that do not belong together are refused") {
     parts[1].began++;
   }
   SECTION("another pipeline") {
-    parts[1].pipeline.shuffle.seed++;
+    set_option(stage_of(parts[1].pipeline, "shuffle"), "seed", std::uint64_t{8});
   }
   CHECK(refused() == errc::bad_snapshot);
 }

@@ -1,0 +1,290 @@
+#include "runtime/snapshot_message.hpp"
+
+#include <wire/snapshot.pb.h>
+
+#include <type_traits>
+#include <variant>
+
+namespace leat {
+
+namespace {
+
+// -- values to messages
+
+void write(const hash128& x, wire::Hash128& to) {
+  to.set_low(x.low);
+  to.set_high(x.high);
+}
+
+/// Sets the member of the oneof that belongs to the value's type.
+struct value_writer {
+  wire::Option& to;
+
+  void operator()(bool x) const { to.set_flag(x); }
+  void operator()(std::uint64_t x) const { to.set_number(x); }
+  void operator()(double x) const { to.set_real(x); }
+  void operator()(const std::string& x) const { to.set_text(x); }
+  void operator()(const std::vector<std::uint64_t>& x) const {
+    to.mutable_numbers()->mutable_values()->Assign(x.begin(), x.end());
+  }
+  void operator()(const std::vector<std::string>& x) const {
+    to.mutable_texts()->mutable_values()->Assign(x.begin(), x.end());
+  }
+};
+
+void write(const source_facts& x, wire::Data& to) {
+  to.set_files(x.files);
+  to.set_records(x.records);
+  to.set_bytes(x.bytes);
+  write(x.digest, *to.mutable_digest());
+}
+
+void write(const stage_facts& x, wire::Operator& to) {
+  to.set_op(x.op);
+  for (const auto& option : x.options) {
+    auto& message = *to.add_options();
+    message.set_name(option.name);
+    std::visit(value_writer{message}, option.value);
+  }
+  if (x.data)
+    write(*x.data, *to.mutable_data());
+}
+
+class tree_writer {
+public:
+  void write_node(const stage_facts& last, std::size_t nested_joins, wire::Node& to) {
+    const auto chain = chain_of(last);
+    const auto& first = *chain.back();
+    const auto joins = nested_joins + (first.inputs.empty() ? 0 : 1);
+    check_tree_size(operators_ += chain.size(), joins);
+    for (auto x = chain.rbegin(); x != chain.rend(); ++x)
+      write(**x, *to.add_operators());
+    for (const auto& input : first.inputs)
+      write_node(input, joins, *to.add_inputs());
+  }
+
+private:
+  /// From the last operator down to a source or a join.
+  static std::vector<const stage_facts*> chain_of(const stage_facts& last) {
+    std::vector<const stage_facts*> chain{&last};
+    while (chain.back()->inputs.size() == 1)
+      chain.push_back(&chain.back()->inputs[0]);
+    return chain;
+  }
+
+  std::size_t operators_ = 0;
+};
+
+void write(const pipeline_facts& x, wire::Pipeline& to) {
+  tree_writer{}.write_node(x.root, 0, *to.mutable_root());
+  to.set_lanes(x.lanes);
+}
+
+void write(const handed_over& x, wire::Sums& to) {
+  write(x.digest, *to.mutable_digest());
+  write(x.epoch_digest, *to.mutable_epoch_digest());
+  to.set_samples(x.samples);
+  for (std::size_t i = 0; i < num_causes; ++i) {
+    if (x.bad[i] == 0)
+      continue;
+    auto& bad = *to.add_bad();
+    bad.set_cause(std::string{to_string(static_cast<cause>(i))});
+    bad.set_count(x.bad[i]);
+  }
+  to.set_partial(x.partial);
+}
+
+// -- messages to values
+
+/// Reads one message into a value; names the snapshot where it refuses.
+class reader {
+public:
+  explicit reader(const std::string& name) : name_(name) {}
+
+  snapshot read(const wire::Snapshot& message) {
+    snapshot x;
+    x.pipeline = read_pipeline(message.pipeline());
+    x.epoch = message.epoch();
+    x.step = message.step();
+    x.global_step = message.global_step();
+    x.rank = message.rank();
+    x.world_size = message.world_size();
+    x.sums = read_sums(message.sums());
+    x.began = message.began();
+    need(x.rank < x.world_size,
+         "rank " + std::to_string(x.rank) + " of " + std::to_string(x.world_size),
+         "a rank below the world size");
+    return x;
+  }
+
+private:
+  void need(bool condition, const std::string& got, const std::string& needed) const {
+    if (!condition)
+      refuse_snapshot(name_, got, needed);
+  }
+
+  pipeline_facts read_pipeline(const wire::Pipeline& message) {
+    pipeline_facts x{read_node(message.root(), 0), message.lanes()};
+    need(x.root.op == "batch" && x.root.inputs.size() == 1,
+         "a pipeline that ends in \"" + x.root.op + '"', "a batch");
+    need(x.lanes > 0, "0 lanes", "at least 1");
+    return x;
+  }
+
+  stage_facts read_node(const wire::Node& node, std::size_t nested_joins) {
+    const auto joins = nested_joins + (node.inputs_size() > 0 ? 1 : 0);
+    check_size(node, joins);
+    auto x = read_operator(node.operators(0));
+    need(x.data.has_value() == (node.inputs_size() == 0),
+         '"' + x.op + "\" with " + std::to_string(node.inputs_size()) + " inputs",
+         "data of a source, or inputs of a join");
+    for (const auto& input : node.inputs())
+      x.inputs.push_back(read_node(input, joins));
+    for (int i = 1; i < node.operators_size(); ++i)
+      x = read_link(node.operators(i), std::move(x));
+    return x;
+  }
+
+  void check_size(const wire::Node& node, std::size_t joins) {
+    need(node.operators_size() > 0, "a node without operators", "a source or a join");
+    need(node.inputs_size() != 1, "a node with 1 input", "none, or 2 and more");
+    operators_ += static_cast<std::size_t>(node.operators_size());
+    need(operators_ <= max_operators, "more operators", std::to_string(max_operators));
+    need(joins <= max_nested_joins, "more joins inside each other",
+         std::to_string(max_nested_joins));
+  }
+
+  stage_facts read_link(const wire::Operator& message, stage_facts input) const {
+    auto x = read_operator(message);
+    need(!x.data, "data of \"" + x.op + "\", which has an input", "data of sources only");
+    x.inputs.push_back(std::move(input));
+    return x;
+  }
+
+  stage_facts read_operator(const wire::Operator& message) const {
+    need(!message.op().empty(), "an operator without a name", "a name");
+    stage_facts x{.op = message.op()};
+    for (const auto& option : message.options())
+      x.options.push_back({option.name(), read_value(option)});
+    if (message.has_data())
+      x.data = read_data(message.data());
+    check_options(x);
+    return x;
+  }
+
+  option_value read_value(const wire::Option& message) const {
+    switch (message.value_case()) {
+    case wire::Option::kFlag:
+      return message.flag();
+    case wire::Option::kNumber:
+      return message.number();
+    case wire::Option::kReal:
+      return message.real();
+    case wire::Option::kText:
+      return message.text();
+    case wire::Option::kNumbers:
+      return std::vector<std::uint64_t>(message.numbers().values().begin(),
+                                        message.numbers().values().end());
+    case wire::Option::kTexts:
+      return std::vector<std::string>(message.texts().values().begin(),
+                                      message.texts().values().end());
+    case wire::Option::VALUE_NOT_SET:
+      break;
+    }
+    refuse_snapshot(name_, "no value of option \"" + message.name() + '"',
+                    "a value that this version knows");
+  }
+
+  source_facts read_data(const wire::Data& message) const {
+    return {.files = message.files(),
+            .records = message.records(),
+            .bytes = message.bytes(),
+            .digest = read_hash(message.digest())};
+  }
+
+  /// Those that comparing looks at by name; all others are kept and compared as they are.
+  void check_options(const stage_facts& x) const {
+    if (x.op == "map") {
+      need_option<std::string>(x, "name");
+      need_option<std::string>(x, "parameters");
+    } else if (x.op == "shuffle") {
+      need_option<std::uint64_t>(x, "seed");
+      need_word(x, "kind", {"none", "full", "windowed"});
+      need_option<std::uint64_t>(x, "window");
+    } else if (x.op == "batch") {
+      need_option<std::uint64_t>(x, "rows");
+      need_word(x, "end", {"drop", "mask"});
+      need_option<std::vector<std::string>>(x, "fields");
+    }
+  }
+
+  template <class T>
+  void need_option(const stage_facts& x, const std::string& name) const {
+    need(x.find<T>(name) != nullptr, x.op + " without \"" + name + '"',
+         "all options of " + x.op + ", of their types");
+  }
+
+  void need_word(const stage_facts& x, const std::string& name,
+                 const std::vector<std::string>& words) const {
+    need_option<std::string>(x, name);
+    const auto got = x.get<std::string>(name);
+    std::string known;
+    for (const auto& word : words) {
+      if (got == word)
+        return;
+      known += (known.empty() ? "" : " or ") + word;
+    }
+    refuse_snapshot(name_, name + " \"" + got + '"', known);
+  }
+
+  handed_over read_sums(const wire::Sums& message) const {
+    handed_over x;
+    x.digest = read_hash(message.digest());
+    x.epoch_digest = read_hash(message.epoch_digest());
+    x.samples = message.samples();
+    for (const auto& bad : message.bad()) {
+      const auto why = parse_cause(bad.cause());
+      need(why.has_value(), "cause \"" + bad.cause() + '"', "a cause that this version knows");
+      x.bad[static_cast<std::size_t>(*why)] += bad.count();
+    }
+    x.partial = message.partial();
+    return x;
+  }
+
+  static hash128 read_hash(const wire::Hash128& message) {
+    return {.low = message.low(), .high = message.high()};
+  }
+
+  const std::string& name_;
+  std::size_t operators_ = 0;
+};
+
+} // namespace
+
+std::string message_of(const snapshot& x) {
+  wire::Snapshot message;
+  write(x.pipeline, *message.mutable_pipeline());
+  message.set_epoch(x.epoch);
+  message.set_step(x.step);
+  message.set_global_step(x.global_step);
+  message.set_rank(x.rank);
+  message.set_world_size(x.world_size);
+  write(x.sums, *message.mutable_sums());
+  message.set_began(x.began);
+  return message.SerializeAsString();
+}
+
+snapshot read_message(std::string_view bytes, const std::string& name) {
+  wire::Snapshot message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    refuse_snapshot(name, "a message that does not parse", "a snapshot message");
+  return reader{name}.read(message);
+}
+
+void refuse_snapshot(const std::string& name, std::string got, std::string needed) {
+  throw error(
+      errc::bad_snapshot,
+      {.stage = "snapshot", .file = name, .got = std::move(got), .needed = std::move(needed)});
+}
+
+} // namespace leat
