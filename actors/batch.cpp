@@ -104,7 +104,7 @@ std::vector<std::uint64_t> batch::positions() const {
 std::vector<std::string> batch::ids() const {
   std::vector<std::string> result;
   for_each_valid(*slot_, [&](const slot_row& row) {
-    core_->data().append_id(row.delivered, result.emplace_back());
+    result.push_back(core_->id_of(slot_->epoch, row.delivered));
   });
   return result;
 }

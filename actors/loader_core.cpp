@@ -88,10 +88,10 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   plan.hash_pixels = options_.hash_pixels;
   plan.throw_at = options_.fault.throw_at;
   plan_ = std::make_shared<const row_plan>(std::move(plan));
-  facts_ = describe(data);
-  batches_per_epoch_ = data.batches_per_epoch();
+  facts_ = describe(data, plan_->shape.lanes);
+  batches_per_epoch_ = plan_->shape.batches();
   rows_per_batch_ =
-      dealer{plan_->order, options_.rank, options_.world_size, 0, {}, {}}.rows_per_batch();
+      dealer{plan_->shape, options_.rank, options_.world_size, 0, {}, {}}.rows_per_batch();
   ahead_ = prefetch_depth();
 }
 
@@ -111,7 +111,7 @@ std::size_t loader_core::prefetch_depth() const noexcept {
 }
 
 void loader_core::start() {
-  dealer order{plan_->order,    options_.rank,     options_.world_size,
+  dealer order{plan_->shape,    options_.rank,     options_.world_size,
                options_.epochs, options_.dispatch, next_};
   if (inline_mode()) {
     auto config = make_worker(0, false);
@@ -257,14 +257,20 @@ void loader_core::fail(const error& problem) {
 }
 
 error loader_core::stuck_error(const worker_record& record) const {
-  std::string id;
-  plan_->data->append_id(record.record.load(), id);
   const auto stage = record.stage.load();
-  return {errc::stuck,
-          {.stage = stage == 0 ? "read" : plan_->maps[stage - 1].name,
-           .sample = id,
-           .got = "no return on worker " + std::to_string(record.number),
-           .needed = "one within " + std::to_string(options_.stuck_after.count()) + " ms"}};
+  return {
+      errc::stuck,
+      {.stage = stage < plan_->samples->num_sources ? "read" : plan_->samples->stage_names[stage],
+       .sample = id_of(record.epoch.load(), record.item.load()),
+       .got = "no return on worker " + std::to_string(record.number),
+       .needed = "one within " + std::to_string(options_.stuck_after.count()) + " ms"}};
+}
+
+std::string loader_core::id_of(std::uint64_t epoch, std::uint64_t item) const {
+  std::string id;
+  order_cache orders{plan_->samples->num_shuffles};
+  plan_->samples->items->append_id({.item = item, .epoch = epoch}, orders, id);
+  return id;
 }
 
 void loader_core::give_back(slot_ptr slot) noexcept {

@@ -72,7 +72,8 @@ public:
   /// "Resume after this batch."
   snapshot state_after(const batch& x) const;
   void give_back(std::shared_ptr<batch_slot> slot) noexcept;
-  const source& data() const noexcept { return *plan_->data; }
+  /// Of an item of an epoch.
+  std::string id_of(std::uint64_t epoch, std::uint64_t item) const;
   bool hashes_pixels() const noexcept { return plan_->hash_pixels; }
 
 private:

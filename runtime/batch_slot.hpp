@@ -2,7 +2,6 @@
 
 #include "runtime/batch_layout.hpp"
 #include "runtime/huge_buffer.hpp"
-#include "runtime/order.hpp"
 #include "runtime/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -27,8 +26,8 @@ struct slot_row {
   enum class outcome : std::uint8_t { good, masked, failed };
 
   std::uint64_t position = 0;
-  /// As the order says; and as delivered, another one where it was substituted.
-  std::uint64_t record = 0;
+  /// Item of the epoch that was delivered: the row's own, at `position`, or another one where that
+  /// was substituted.
   std::uint64_t delivered = 0;
   hash128 digest;
   hash128 pixels;
@@ -66,8 +65,8 @@ struct batch_slot {
   /// Marks the slot as not yet opened: nothing is complete.
   void reserve() noexcept { remaining.store(not_open, std::memory_order_relaxed); }
 
-  /// Starts a generation of `n` existing rows, at most `capacity`, whose positions and records the
-  /// caller has written already.
+  /// Starts a generation of `n` existing rows, at most `capacity`, whose positions the caller has
+  /// written already.
   void open(std::size_t n) noexcept;
 
   /// The next unclaimed row below `limit` for `worker`, or nothing: all claimed, or the generation
@@ -114,7 +113,6 @@ struct batch_slot {
   bool end_of_epoch = false;
   /// Rows go to whoever claims them; otherwise each has its owner from the beginning.
   bool claimable = false;
-  std::shared_ptr<const epoch_order> order;
   std::size_t num_rows = 0;
   std::uint32_t generation = 0;
 

@@ -1,18 +1,16 @@
 #include "runtime/dealer.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace leat {
 
-dealer::dealer(std::shared_ptr<const order_config> order, std::uint64_t rank,
-               std::uint64_t world_size, std::uint64_t epochs, dispatch_policy policy,
-               job_position start)
-    : order_(std::move(order)), rank_(rank), world_size_(world_size), epochs_(epochs),
-      policy_(policy), next_(start) {}
+dealer::dealer(const epoch_shape& shape, std::uint64_t rank, std::uint64_t world_size,
+               std::uint64_t epochs, dispatch_policy policy, job_position start)
+    : shape_(shape), rank_(rank), world_size_(world_size), epochs_(epochs), policy_(policy),
+      next_(start) {}
 
 std::size_t dealer::rows_per_batch() const noexcept {
-  return (order_->batch_rows + world_size_ - 1) / world_size_;
+  return (shape_.batch_rows + world_size_ - 1) / world_size_;
 }
 
 void dealer::open(batch_slot& slot) {
@@ -21,22 +19,17 @@ void dealer::open(batch_slot& slot) {
     slot.open(0);
     return;
   }
-  if (!epoch_ || epoch_->epoch() != next_.epoch)
-    epoch_ = std::make_shared<epoch_order>(order_, next_.epoch);
   slot.what = batch_slot::kind::batch;
   slot.epoch = next_.epoch;
   slot.step = next_.step;
-  slot.order = epoch_;
   slot.claimable = policy_ == dispatch_policy::on_demand;
-  slot.end_of_epoch = next_.step + 1 >= epoch_->batches();
-  const auto first = next_.step * order_->batch_rows;
-  const auto last = std::min(first + order_->batch_rows, epoch_->positions());
+  slot.end_of_epoch = next_.step + 1 >= shape_.batches();
+  const auto first = next_.step * shape_.batch_rows;
+  const auto last = std::min(first + shape_.batch_rows, shape_.positions());
   std::size_t n = 0;
   for (auto p = first + (rank_ + world_size_ - first % world_size_) % world_size_; p < last;
-       p += world_size_) {
-    slot.rows[n].position = p;
-    slot.rows[n++].record = epoch_->record(p);
-  }
+       p += world_size_)
+    slot.rows[n++].position = p;
   slot.open(n);
   next_ = slot.end_of_epoch ? job_position{next_.epoch + 1, 0}
                             : job_position{next_.epoch, next_.step + 1};
@@ -63,9 +56,9 @@ std::size_t dealer::worker_for(std::size_t row, std::uint64_t position,
                                std::size_t workers) const noexcept {
   if (policy_ == dispatch_policy::round_robin)
     return row % workers;
-  const auto lane = position % order_->lanes;
+  const auto lane = position % shape_.lanes;
   // Where a rank owns whole lanes they are l, l + W, l + 2W, ...: count them without the gaps.
-  return (order_->lanes % world_size_ == 0 ? lane / world_size_ : lane) % workers;
+  return (shape_.lanes % world_size_ == 0 ? lane / world_size_ : lane) % workers;
 }
 
 } // namespace leat

@@ -25,7 +25,7 @@ struct job_position {
 class dealer {
 public:
   /// `epochs`: the job's length. Rank below world size.
-  dealer(std::shared_ptr<const order_config> order, std::uint64_t rank, std::uint64_t world_size,
+  dealer(const epoch_shape& shape, std::uint64_t rank, std::uint64_t world_size,
          std::uint64_t epochs, dispatch_policy policy, job_position start);
 
   /// Rows of this rank in any batch: ceil(G / world_size).
@@ -44,8 +44,7 @@ private:
   std::size_t worker_for(std::size_t row, std::uint64_t position,
                          std::size_t workers) const noexcept;
 
-  std::shared_ptr<const order_config> order_;
-  std::shared_ptr<const epoch_order> epoch_;
+  epoch_shape shape_;
   std::uint64_t rank_;
   std::uint64_t world_size_;
   std::uint64_t epochs_;

@@ -1,4 +1,5 @@
 #include "runtime/open_files.hpp"
+#include "runtime/stage.hpp"
 #include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
@@ -131,9 +132,8 @@ private:
 pipeline image_folder(std::string directory) {
   while (directory.size() > 1 && directory.ends_with('/'))
     directory.pop_back();
-  return pipeline{{.kind = "folder", .patterns = {directory}, .open = [directory] {
-                     return std::make_shared<const folder_source>(directory);
-                   }}};
+  return source_pipeline("image_folder", {{"directory", directory}},
+                         [directory] { return std::make_shared<const folder_source>(directory); });
 }
 
 } // namespace leat

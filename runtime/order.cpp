@@ -81,13 +81,15 @@ std::uint64_t permutation::operator()(std::uint64_t i) const noexcept {
 namespace {
 
 /// One key for each use of a permutation in an epoch; `tag` tells the uses apart.
-std::uint64_t epoch_key(std::string_view tag, const order_config& config, std::uint64_t epoch) {
-  constexpr std::uint64_t repeat_pass = 0; // of an enclosing repeat(), which does not exist yet
+std::uint64_t epoch_key(std::string_view tag, const order_config& config, std::uint64_t epoch,
+                        std::uint64_t pass) {
   hash_stream bytes;
   bytes.add(tag);
-  for (std::uint64_t x : {config.shuffle.seed, epoch, repeat_pass, config.source,
-                          config.data_digest.low, config.data_digest.high})
+  for (std::uint64_t x : {config.shuffle.seed, epoch, pass, config.source, config.data_digest.low,
+                          config.data_digest.high})
     bytes.add(x);
+  if (config.level != 0)
+    bytes.add(config.level);
   return bytes.digest64();
 }
 
@@ -107,30 +109,24 @@ std::uint64_t share_begin(std::uint64_t n, std::uint64_t lane, std::uint64_t lan
   return lane * (n / lanes) + std::min(lane, n % lanes);
 }
 
-std::uint64_t largest_divisor(std::uint64_t n, std::uint64_t at_most) noexcept {
-  auto divisor = std::clamp<std::uint64_t>(at_most, 1, n);
-  while (n % divisor != 0)
-    --divisor;
-  return divisor;
-}
-
 } // namespace
 
-std::uint64_t lanes_of(const batch_options& batch, std::uint64_t batch_rows,
-                       const shuffle_options& shuffle, std::uint64_t files) {
-  if (batch.lanes != 0 && batch_rows % batch.lanes != 0)
-    throw error(errc::invalid_argument, {.stage = "batch.lanes",
-                                         .got = std::to_string(batch.lanes),
-                                         .needed = "a divisor of the global batch of "
-                                                   + std::to_string(batch_rows) + " rows"});
-  if (batch.lanes != 0)
-    return batch.lanes;
-  return shuffle.kind == shuffle_kind::windowed ? largest_divisor(batch_rows, files) : batch_rows;
+std::uint64_t epoch_shape::batches() const noexcept {
+  const bool part = end == epoch_end::mask && items % batch_rows != 0;
+  return items / batch_rows + (part ? 1 : 0);
+}
+
+std::uint64_t epoch_shape::positions() const noexcept {
+  return end == epoch_end::mask ? items : batches() * batch_rows;
+}
+
+std::uint64_t epoch_shape::lane_items(std::uint64_t lane) const noexcept {
+  return share(items, lane, lanes);
 }
 
 /// All files laid end to end in the epoch's shuffled order. A place is a record's number therein.
 struct epoch_order::file_table {
-  file_table(const order_config& config, std::uint64_t epoch);
+  file_table(const order_config& config, std::uint64_t epoch, std::uint64_t pass);
 
   std::uint64_t files() const noexcept { return first_record.size(); }
 
@@ -152,12 +148,13 @@ struct epoch_order::file_table {
   std::uint64_t windows_key;
 };
 
-epoch_order::file_table::file_table(const order_config& config, std::uint64_t epoch)
-    : windows_key(epoch_key("leat.order.windows", config, epoch)) {
+epoch_order::file_table::file_table(const order_config& config, std::uint64_t epoch,
+                                    std::uint64_t pass)
+    : windows_key(epoch_key("leat.order.windows", config, epoch, pass)) {
   const auto& sizes = config.records_per_file;
   std::vector<std::uint64_t> stored_begin(sizes.size());
   std::exclusive_scan(sizes.begin(), sizes.end(), stored_begin.begin(), std::uint64_t{0});
-  const permutation shuffled{sizes.size(), epoch_key("leat.order.files", config, epoch)};
+  const permutation shuffled{sizes.size(), epoch_key("leat.order.files", config, epoch, pass)};
   first_place.reserve(sizes.size() + 1);
   first_place.push_back(0);
   first_record.reserve(sizes.size());
@@ -168,22 +165,14 @@ epoch_order::file_table::file_table(const order_config& config, std::uint64_t ep
   }
 }
 
-epoch_order::epoch_order(std::shared_ptr<const order_config> config, std::uint64_t epoch)
-    : config_(std::move(config)), epoch_(epoch),
+epoch_order::epoch_order(std::shared_ptr<const order_config> config, std::uint64_t epoch,
+                         std::uint64_t pass)
+    : config_(std::move(config)), epoch_(epoch), pass_(pass),
       records_(std::accumulate(config_->records_per_file.begin(), config_->records_per_file.end(),
                                std::uint64_t{0})),
-      shuffled_(records_, epoch_key("leat.order.full", *config_, epoch)) {
+      shuffled_(records_, epoch_key("leat.order.full", *config_, epoch, pass)) {
   if (config_->shuffle.kind == shuffle_kind::windowed)
-    files_ = std::make_shared<const file_table>(*config_, epoch);
-}
-
-std::uint64_t epoch_order::batches() const noexcept {
-  const bool part = config_->end == epoch_end::mask && records_ % config_->batch_rows != 0;
-  return records_ / config_->batch_rows + (part ? 1 : 0);
-}
-
-std::uint64_t epoch_order::positions() const noexcept {
-  return config_->end == epoch_end::mask ? records_ : batches() * config_->batch_rows;
+    files_ = std::make_shared<const file_table>(*config_, epoch, pass);
 }
 
 std::uint64_t epoch_order::record(std::uint64_t position) const noexcept {
@@ -216,10 +205,6 @@ std::uint64_t epoch_order::windowed_record(std::uint64_t position) const noexcep
 
   const permutation within{end - begin, window_key(files_->windows_key, lane, window)};
   return files_->record_at(begin + within(place - begin));
-}
-
-std::uint64_t epoch_order::lane_items(std::uint64_t lane) const noexcept {
-  return share(records_, lane, config_->lanes);
 }
 
 } // namespace leat

@@ -35,26 +35,40 @@ private:
   std::array<std::uint64_t, max_rounds> round_keys_{};
 };
 
-/// Everything that fixes the order of a job.
-struct order_config {
-  shuffle_options shuffle;
+/// How the items of an epoch become batches.
+struct epoch_shape {
+  /// Items of an epoch.
+  std::uint64_t items = 0;
   /// Rows of the global batch G, at least 1.
   std::uint64_t batch_rows = 1;
   /// L, at least 1, divides G.
   std::uint64_t lanes = 1;
   epoch_end end = epoch_end::drop;
+
+  /// Global batches of an epoch.
+  std::uint64_t batches() const noexcept;
+
+  /// Rows of an epoch that exist: batches() * G, or the items if the last batch is masked.
+  std::uint64_t positions() const noexcept;
+
+  /// Items that lane l has, also those that an end rule leaves out.
+  std::uint64_t lane_items(std::uint64_t lane) const noexcept;
+};
+
+/// Everything that fixes the order of a shuffle.
+struct order_config {
+  shuffle_options shuffle;
+  /// L, at least 1; used by windowed.
+  std::uint64_t lanes = 1;
   /// Digest of the data: two data sets of one size have unrelated orders.
   hash128 data_digest;
-  /// Ordinal of the source in the pipeline.
+  /// Ordinal of the first source below the shuffle.
   std::uint64_t source = 0;
+  /// Shuffles between this one and that source.
+  std::uint64_t level = 0;
   /// Records of each stored file, in stored order.
   std::vector<std::uint64_t> records_per_file;
 };
-
-/// L of a pipeline: what the user said, or the default (architecture 4). Throws
-/// `errc::invalid_argument` when it does not divide the global batch.
-std::uint64_t lanes_of(const batch_options& batch, std::uint64_t batch_rows,
-                       const shuffle_options& shuffle, std::uint64_t files);
 
 /// The order of one epoch of indexed data: a formula from positions to records, defined in
 /// docs/order.md. Immutable, any thread; copies share their tables.
@@ -62,23 +76,17 @@ std::uint64_t lanes_of(const batch_options& batch, std::uint64_t batch_rows,
 /// which sets up a table of files. No cost grows with the number of records.
 class epoch_order {
 public:
-  epoch_order(std::shared_ptr<const order_config> config, std::uint64_t epoch);
+  /// `pass` is that of an enclosing repeat.
+  epoch_order(std::shared_ptr<const order_config> config, std::uint64_t epoch,
+              std::uint64_t pass = 0);
 
   std::uint64_t epoch() const noexcept { return epoch_; }
+  std::uint64_t pass() const noexcept { return pass_; }
   std::uint64_t records() const noexcept { return records_; }
-
-  /// Global batches of this epoch.
-  std::uint64_t batches() const noexcept;
-
-  /// Rows of the epoch that exist: batches() * G, or the records if the last batch is masked.
-  std::uint64_t positions() const noexcept;
 
   /// Record at a position, counted over all files in stored order; the position is below
   /// records().
   std::uint64_t record(std::uint64_t position) const noexcept;
-
-  /// Items that lane l has in this epoch, also those that an end rule leaves out.
-  std::uint64_t lane_items(std::uint64_t lane) const noexcept;
 
 private:
   struct file_table;
@@ -87,6 +95,7 @@ private:
 
   std::shared_ptr<const order_config> config_;
   std::uint64_t epoch_;
+  std::uint64_t pass_;
   std::uint64_t records_;
   /// Of all records; used by full.
   permutation shuffled_;

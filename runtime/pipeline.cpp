@@ -1,125 +1,174 @@
-#include "runtime/order.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/sample_access.hpp"
+#include "runtime/sequence.hpp"
+#include "runtime/stage.hpp"
 
+#include <leat/error.hpp>
 #include <leat/pipeline.hpp>
 
-#include <mutex>
+#include <algorithm>
 #include <utility>
 
 namespace leat {
 
-struct pipeline::opened {
-  std::mutex mutex;
-  std::shared_ptr<const leat::source> data;
-};
-
 namespace {
 
-std::string_view to_string(shuffle_kind x) noexcept {
-  switch (x) {
-  case shuffle_kind::none:
-    return "none";
-  case shuffle_kind::full:
-    return "full";
-  case shuffle_kind::windowed:
-    return "windowed";
-  }
-  return "unknown";
+using texts = std::vector<std::string>;
+
+[[noreturn]] void refuse(std::string stage, std::string got, std::string needed) {
+  throw error(errc::invalid_argument,
+              {.stage = std::move(stage), .got = std::move(got), .needed = std::move(needed)});
+}
+
+std::string name_of(shuffle_kind x) {
+  return x == shuffle_kind::full ? "full" : x == shuffle_kind::windowed ? "windowed" : "none";
+}
+
+/// A windowed shuffle works on a source's files, so no operator may change what there is.
+bool is_source_with_maps(const stage& x) {
+  return x.is_source() || (x.op == "map" && is_source_with_maps(*x.inputs.front()));
+}
+
+void check_below_batch(const stage& input, const std::string& op) {
+  if (input.op == "batch")
+    refuse(op, "an operator behind batch()", "batch() as last call");
+}
+
+stage joined(std::string op, std::vector<std::shared_ptr<const stage>> inputs) {
+  if (inputs.empty())
+    refuse(op, "no inputs", "at least one");
+  for (const auto& x : inputs)
+    check_below_batch(*x, op);
+  return {.op = std::move(op), .inputs = std::move(inputs)};
+}
+
+stage counted(std::string op, std::uint64_t n) {
+  return {.op = std::move(op), .options = {{"n", n}}};
+}
+
+void check_parameter(const char* map, const std::string& text) {
+  if (text.empty() || text.find_first_of(" ,\t\n") != std::string::npos)
+    refuse(map, "field \"" + text + '"', "a name without spaces and commas");
 }
 
 } // namespace
 
-pipeline::pipeline(source_stage source)
-    : source_(std::move(source)), opened_(std::make_shared<opened>()) {}
+pipeline::pipeline(std::shared_ptr<const stage> root) : root_(std::move(root)) {}
+
+pipeline pipeline::then(stage next) const {
+  check_below_batch(*root_, next.op);
+  next.inputs = {root_};
+  return pipeline{std::make_shared<const stage>(std::move(next))};
+}
 
 pipeline pipeline::shuffle(shuffle_options options) const {
   if (options.window == 0)
-    throw error(errc::invalid_argument,
-                {.stage = "shuffle.window", .got = "0", .needed = "at least 1"});
-  auto result = *this;
-  result.shuffle_ = options;
-  return result;
+    refuse("shuffle.window", "0", "at least 1");
+  if (options.kind == shuffle_kind::windowed && !is_source_with_maps(*root_))
+    refuse("shuffle", "kind windowed behind " + root_->op,
+           "a source as its input, with nothing but maps between");
+  return then({.op = "shuffle",
+               .options = {{"seed", options.seed},
+                           {"kind", name_of(options.kind)},
+                           {"window", options.window}}});
 }
 
-pipeline pipeline::map(map_stage stage) const {
-  auto version = stage.name.rfind('@');
-  if (version == 0 || version == std::string::npos || version + 1 == stage.name.size())
-    throw error(errc::invalid_argument, {.stage = "map",
-                                         .got = '"' + stage.name + '"',
-                                         .needed = "a name with a version: \"label@1\""});
-  if (!stage.make)
-    throw error(errc::invalid_argument,
-                {.stage = stage.name, .got = "no function", .needed = "a function"});
-  auto result = *this;
-  result.maps_.push_back(std::move(stage));
-  return result;
+pipeline pipeline::map(map_stage x) const {
+  auto version = x.name.rfind('@');
+  if (version == 0 || version == std::string::npos || version + 1 == x.name.size())
+    refuse("map", '"' + x.name + '"', "a name with a version: \"label@1\"");
+  if (!x.make)
+    refuse(x.name, "no function", "a function");
+  return then({.op = "map",
+               .options = {{"name", std::move(x.name)}, {"parameters", std::move(x.parameters)}},
+               .make = std::move(x.make)});
 }
 
 pipeline pipeline::map(std::string name, map_function function) const {
   if (!function)
-    throw error(errc::invalid_argument,
-                {.stage = name, .got = "no function", .needed = "a function"});
+    refuse(name, "no function", "a function");
   return map(map_stage{std::move(name), {}, [f = std::move(function)] { return f; }});
+}
+
+pipeline pipeline::take(std::uint64_t n) const {
+  return then(counted("take", n));
+}
+
+pipeline pipeline::skip(std::uint64_t n) const {
+  return then(counted("skip", n));
+}
+
+pipeline pipeline::repeat(std::uint64_t n) const {
+  if (n == 0)
+    refuse("repeat", "0 times", "at least 1");
+  return then(counted("repeat", n));
+}
+
+pipeline pipeline::enumerate(std::string field) const {
+  if (field.empty())
+    refuse("enumerate", "no name", "a field's name");
+  return then({.op = "enumerate", .options = {{"field", std::move(field)}}});
 }
 
 pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
   if (rows == 0)
-    throw error(errc::invalid_argument,
-                {.stage = "batch", .got = "0 rows", .needed = "at least 1"});
+    refuse("batch", "0 rows", "at least 1");
   if (options.lanes != 0 && rows % options.lanes != 0)
-    throw error(errc::invalid_argument,
-                {.stage = "batch.lanes",
-                 .got = std::to_string(options.lanes),
-                 .needed = "a divisor of the global batch of " + std::to_string(rows) + " rows"});
-  auto result = *this;
-  result.batch_rows_ = rows;
-  result.batch_ = std::move(options);
-  return result;
-}
-
-std::shared_ptr<const leat::source> pipeline::shared_data() const {
-  std::lock_guard lock{opened_->mutex};
-  if (!opened_->data)
-    opened_->data = source_.open();
-  return opened_->data;
-}
-
-const leat::source& pipeline::data() const {
-  return *shared_data();
+    refuse("batch.lanes", std::to_string(options.lanes),
+           "a divisor of the global batch of " + std::to_string(rows) + " rows");
+  return then({.op = "batch",
+               .options = {{"rows", rows},
+                           {"lanes", options.lanes},
+                           {"end", options.end == epoch_end::drop ? "drop" : "mask"},
+                           {"fields", std::move(options.fields)}}});
 }
 
 std::uint64_t pipeline::size() const {
-  return data().size();
+  return size_of(root_->op == "batch" ? *root_->inputs.front() : *root_);
 }
 
 std::uint64_t pipeline::batches_per_epoch() const {
-  if (batch_rows_ == 0)
-    throw error(errc::invalid_argument,
-                {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
-  auto full = size() / batch_rows_;
-  return full + (batch_.end == epoch_end::mask && size() % batch_rows_ != 0 ? 1 : 0);
-}
-
-std::string to_string(const pipeline& x) {
-  std::string text = x.source_.kind;
-  for (const auto& pattern : x.source_.patterns)
-    text += " " + pattern;
-  for (const auto& [name, value] : x.source_.parameters)
-    text += " " + name + "=" + value;
-  text += "\nshuffle " + std::string{to_string(x.shuffle_.kind)}
-          + " seed=" + std::to_string(x.shuffle_.seed);
-  if (x.shuffle_.kind == shuffle_kind::windowed)
-    text += " window=" + std::to_string(x.shuffle_.window);
-  for (const auto& stage : x.maps_)
-    text += "\nmap " + stage.name + (stage.parameters.empty() ? "" : " " + stage.parameters);
-  text += "\nbatch " + std::to_string(x.batch_rows_) + " lanes=" + std::to_string(x.batch_.lanes)
-          + " end=" + (x.batch_.end == epoch_end::drop ? "drop" : "mask");
-  for (const auto& field : x.batch_.fields)
-    text += " " + field;
-  return text + "\n";
+  return shape_of(*this).batches();
 }
 
 bool operator==(const pipeline& a, const pipeline& b) {
-  return to_string(a) == to_string(b);
+  return same_stages(a.root(), b.root());
+}
+
+pipeline zip(std::vector<pipeline> inputs) {
+  std::vector<std::shared_ptr<const stage>> roots;
+  for (auto& x : inputs)
+    roots.push_back(std::move(x.root_));
+  return pipeline{std::make_shared<const stage>(joined("zip", std::move(roots)))};
+}
+
+pipeline concat(std::vector<pipeline> inputs) {
+  std::vector<std::shared_ptr<const stage>> roots;
+  for (auto& x : inputs)
+    roots.push_back(std::move(x.root_));
+  return pipeline{std::make_shared<const stage>(joined("concat", std::move(roots)))};
+}
+
+map_stage select(std::vector<std::string> fields) {
+  std::string text;
+  for (const auto& x : fields) {
+    check_parameter("select@1", x);
+    text += (text.empty() ? "fields=" : ",") + x;
+  }
+  if (fields.empty())
+    refuse("select@1", "no fields", "at least one");
+  return {"select@1", std::move(text), [fields = std::move(fields)] {
+            return [fields](sample& x, context&) { sample_access::keep(x, fields); };
+          }};
+}
+
+map_stage rename(std::string from, std::string to) {
+  check_parameter("rename@1", from);
+  check_parameter("rename@1", to);
+  auto text = "from=" + from + " to=" + to;
+  return {"rename@1", std::move(text), [from = std::move(from), to = std::move(to)] {
+            return [from, to](sample& x, context&) { sample_access::rename(x, from, to); };
+          }};
 }
 
 } // namespace leat

@@ -15,7 +15,7 @@
 
 namespace leat {
 
-/// A worker's own copy of a pipeline's function: reads a record, runs the maps, writes a row.
+/// A worker's own copy of a pipeline's function: reads, runs the maps, writes a row.
 /// Pure and one to one; nothing that a source or a user function throws gets out of it.
 class row_function {
 public:
@@ -28,21 +28,20 @@ public:
 
 private:
   void run_or_treat(batch_slot& slot, std::size_t row);
-  /// Reads and maps one record into the row. Throws `bad_sample`, or `leat::error` of the store.
-  void produce(batch_slot& slot, std::size_t row, std::uint64_t record);
-  /// Reads into the empty sample. Throws like `produce`, whatever the source throws.
-  void read(std::uint64_t record);
+  /// Makes an item of the epoch in the row. Throws `bad_sample`, or `leat::error` of the store.
+  void produce(batch_slot& slot, std::size_t row, std::uint64_t item);
   /// Tries other samples of the row's lane. False when none of them is good.
   bool substitute(batch_slot& slot, std::size_t row);
   void treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem);
   void seal(batch_slot& slot, std::size_t row);
+  void append_id(const batch_slot& slot, std::uint64_t item);
   hash128 hash_of_pixels(const slot_row& row) const;
-  std::string stage_name() const;
+  const std::string& stage_name() const;
 
   std::shared_ptr<const row_plan> plan_;
   std::shared_ptr<worker_record> record_;
   /// Made in the thread that runs them, at the first row.
-  std::optional<std::vector<map_function>> functions_;
+  std::optional<row_maker> maker_;
   sample sample_;
   std::string id_;
   std::vector<std::byte*> dense_;

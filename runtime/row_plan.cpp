@@ -1,34 +1,19 @@
 #include "runtime/row_plan.hpp"
 
-#include "runtime/exception_text.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <utility>
 
 namespace leat {
 
 namespace {
 
-/// Runs one record outside of any batch and returns the fields that it ends with.
-std::vector<field_layout> try_record(const row_plan& plan, std::vector<map_function>& functions,
-                                     std::uint64_t record) {
-  sample x;
-  sample_access::reset(x, plan.data.get(), record, nullptr);
-  plan.data->read(record, x);
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    context c{rng{plan.streams[i], birth_of(plan.order->source, 0, 0, record)}, 0, record,
-              plan.order->lanes, plan.cancelled.get()};
-    functions[i](x, c);
-  }
-  return sample_access::fields(x);
-}
-
 /// Keeps the named fields; all where none is named.
-std::vector<field_layout> select(std::vector<field_layout> fields,
-                                 const std::vector<std::string>& names) {
+std::vector<field_layout> select_fields(std::vector<field_layout> fields,
+                                        const std::vector<std::string>& names) {
   if (names.empty())
     return fields;
   std::vector<field_layout> result;
@@ -44,22 +29,24 @@ std::vector<field_layout> select(std::vector<field_layout> fields,
 
 std::shared_ptr<const batch_layout> find_layout(const row_plan& plan,
                                                 const std::vector<std::string>& names) {
-  auto functions = make_functions(plan);
-  // By number, not by position: the layout must not depend on where a job begins or resumes.
+  auto maker = maker_of(plan, std::make_shared<worker_record>());
+  // Of epoch 0, wherever a job begins or resumes: the layout must not depend on it.
   constexpr std::uint64_t tries = 256;
   std::string problem;
-  for (std::uint64_t record = 0; record < std::min(tries, plan.data->size()); ++record) {
+  for (std::uint64_t item = 0; item < std::min(tries, plan.shape.items); ++item) {
     try {
-      return std::make_shared<batch_layout>(select(try_record(plan, functions, record), names));
+      sample x;
+      maker.make({.item = item}, item, x);
+      return std::make_shared<batch_layout>(select_fields(sample_access::fields(x), names));
     } catch (const error&) {
       throw;
-    } catch (...) {
+    } catch (const bad_sample& found) {
       if (problem.empty())
-        problem = exception_text();
+        problem = found.what();
     }
   }
   std::string id;
-  plan.data->append_id(0, id);
+  plan.samples->items->append_id({}, maker.orders(), id);
   throw error(errc::bad_sample, {.stage = "first samples",
                                  .sample = id,
                                  .got = problem,
@@ -67,48 +54,47 @@ std::shared_ptr<const batch_layout> find_layout(const row_plan& plan,
                                            + ", to learn the batch's fields"});
 }
 
-} // namespace
-
-row_plan plan_rows(const pipeline& x) {
-  if (x.batch_rows() == 0)
+const stage& batch_of(const pipeline& x) {
+  if (x.root().op != "batch")
     throw error(errc::invalid_argument,
                 {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
+  return x.root();
+}
+
+} // namespace
+
+epoch_shape shape_of(const pipeline& x) {
+  const auto& batch = batch_of(x);
+  return {.items = size_of(*batch.inputs.front()),
+          .batch_rows = batch.get<std::uint64_t>("rows"),
+          .lanes = lanes_of(batch),
+          .end = batch.get<std::string>("end") == "drop" ? epoch_end::drop : epoch_end::mask};
+}
+
+void check_not_empty(const epoch_shape& x) {
+  if (x.batches() != 0)
+    return;
+  throw error(errc::empty_epoch,
+              {.stage = "batch",
+               .got = std::to_string(x.items) + " samples",
+               .needed = x.end == epoch_end::drop
+                             ? "at least one global batch of " + std::to_string(x.batch_rows)
+                             : "at least one"});
+}
+
+row_plan plan_rows(const pipeline& x) {
+  const auto& batch = batch_of(x);
   row_plan plan;
-  plan.data = x.shared_data();
-  plan.maps = x.maps();
-  std::map<std::string, std::uint64_t> ordinals;
-  for (const auto& stage : plan.maps)
-    plan.streams.push_back(map_stream(x.order().seed, stage.name, ordinals[stage.name]++));
-  auto order = std::make_shared<order_config>();
-  order->shuffle = x.order();
-  order->batch_rows = x.batch_rows();
-  order->end = x.batching().end;
-  order->records_per_file = plan.data->records_per_file();
-  order->lanes = lanes_of(x.batching(), x.batch_rows(), x.order(), order->records_per_file.size());
-  order->data_digest = plan.data->facts().digest;
-  plan.order = std::move(order);
-  if (x.batches_per_epoch() == 0)
-    throw error(errc::empty_epoch,
-                {.stage = "batch",
-                 .got = std::to_string(plan.data->size()) + " samples",
-                 .needed = x.batching().end == epoch_end::drop
-                               ? "at least one global batch of " + std::to_string(x.batch_rows())
-                               : "at least one"});
-  plan.layout = find_layout(plan, x.batching().fields);
+  plan.shape = shape_of(x);
+  check_not_empty(plan.shape);
+  plan.samples =
+      std::make_shared<const sequence_plan>(plan_sequence(*batch.inputs.front(), plan.shape.lanes));
+  plan.layout = find_layout(plan, batch.get<std::vector<std::string>>("fields"));
   return plan;
 }
 
-std::vector<map_function> make_functions(const row_plan& plan) {
-  std::vector<map_function> functions;
-  for (const auto& stage : plan.maps) {
-    try {
-      functions.push_back(stage.make());
-    } catch (...) {
-      throw error(errc::invalid_argument,
-                  {.stage = stage.name, .got = "the factory threw: " + exception_text()});
-    }
-  }
-  return functions;
+row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record) {
+  return {plan.samples, std::move(record), plan.shape.lanes, plan.cancelled.get()};
 }
 
 std::uint64_t map_stream(std::uint64_t seed, std::string_view name, std::uint64_t ordinal) {

@@ -2,6 +2,8 @@
 
 #include "runtime/batch_layout.hpp"
 #include "runtime/order.hpp"
+#include "runtime/row_maker.hpp"
+#include "runtime/sequence.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/pipeline.hpp>
@@ -18,11 +20,8 @@ namespace leat {
 /// Everything that the rows of a job have in common: what to read, what to do with it, and how its
 /// random numbers are keyed. Immutable, shared by all workers.
 struct row_plan {
-  std::shared_ptr<const source> data;
-  std::vector<map_stage> maps;
-  /// Random stream of each map: see `map_stream`.
-  std::vector<std::uint64_t> streams;
-  std::shared_ptr<const order_config> order;
+  std::shared_ptr<const sequence_plan> samples;
+  epoch_shape shape;
   std::shared_ptr<const batch_layout> layout;
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   bool hash_pixels = false;
@@ -32,13 +31,18 @@ struct row_plan {
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Checks the pipeline and finds the batch's layout by running record 0 (or the next ones, where it
-/// is bad) through source and maps once. Throws `leat::error`.
+/// Opens the data. Throws `errc::invalid_argument` where the pipeline has no batch.
+epoch_shape shape_of(const pipeline& x);
+
+/// Throws `errc::empty_epoch` where an epoch has no batch.
+void check_not_empty(const epoch_shape& x);
+
+/// Checks the pipeline and finds the batch's layout by making one sample of epoch 0: item 0 in
+/// stored order, or the next ones, where it is bad. Throws `leat::error`.
 row_plan plan_rows(const pipeline& x);
 
-/// Fresh functions of all maps, for one worker. Throws `errc::invalid_argument` where a factory
-/// throws.
-std::vector<map_function> make_functions(const row_plan& plan);
+/// What one thread needs to make the plan's samples.
+row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record);
 
 /// The key of a map's random numbers: the low half of XXH3-128 (see hash_stream) of "map", seed,
 /// the map's name@version, and its ordinal among the maps of that name. Parameters and other stages

@@ -1,7 +1,7 @@
 #include "runtime/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/source.hpp>
+#include <leat/error.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -37,8 +37,9 @@ struct sample::state {
   std::vector<std::byte> scratch;
   /// Bytes of the field that was replaced last.
   std::vector<std::byte> replaced;
-  const source* from = nullptr;
-  std::uint64_t record = 0;
+  const sequence* from = nullptr;
+  place at;
+  order_cache* orders = nullptr;
   const row_target* target = nullptr;
   std::uint64_t bytes_read = 0;
 
@@ -90,7 +91,7 @@ sample::~sample() = default;
 std::string sample::id() const {
   std::string text;
   if (state_->from)
-    state_->from->append_id(state_->record, text);
+    state_->from->append_id(state_->at, *state_->orders, text);
   return text;
 }
 
@@ -201,13 +202,62 @@ void sample::count_read(std::uint64_t bytes) noexcept {
   state_->bytes_read += bytes;
 }
 
-void sample_access::reset(sample& x, const source* from, std::uint64_t record,
-                          const row_target* target) {
+void sample_access::reset(sample& x, const row_target* target) {
   auto& s = *x.state_;
   s.used = 0;
-  s.from = from;
-  s.record = record;
+  s.from = nullptr;
   s.target = target;
+}
+
+void sample_access::identify(sample& x, const sequence& from, const place& at,
+                             order_cache& orders) {
+  auto& s = *x.state_;
+  s.from = &from;
+  s.at = at;
+  s.orders = &orders;
+}
+
+void sample_access::lend(const sample& from, sample& into) {
+  for (std::size_t i = 0; i < from.state_->used; ++i) {
+    const auto& x = from.state_->fields[i];
+    if (into.state_->find(x.name) != nullptr)
+      throw error(errc::invalid_argument, {.stage = "zip",
+                                           .got = "field \"" + x.name + "\" in two inputs",
+                                           .needed = "different names: see rename"});
+    auto& lent = into.state_->put(x.name);
+    lent.ragged = x.ragged;
+    lent.type = x.type;
+    lent.dims = x.dims;
+    lent.data = x.data;
+    lent.size = x.size;
+  }
+}
+
+void sample_access::keep(sample& x, const std::vector<std::string>& names) {
+  auto& s = *x.state_;
+  std::size_t kept = 0;
+  for (const auto& name : names) {
+    auto* found = const_cast<field*>(&s.get(name));
+    // A name that comes twice is kept once.
+    if (found >= s.fields.data() + kept)
+      std::swap(*found, s.fields[kept++]);
+  }
+  s.used = kept;
+}
+
+void sample_access::rename(sample& x, std::string_view from, std::string_view to) {
+  auto& s = *x.state_;
+  auto& field = const_cast<leat::field&>(s.get(from));
+  if (from != to && s.find(to) != nullptr)
+    throw bad_sample(cause::wrong_shape, "field \"" + std::string{to} + "\" is there already");
+  field.name = to;
+  // A row of the batch belongs to the name that it has there.
+  if (s.target
+      && std::find(s.target->dense.begin(), s.target->dense.end(), field.data)
+             != s.target->dense.end()) {
+    field.owned.assign(field.data, field.data + field.size);
+    field.data = field.owned.data();
+  }
 }
 
 void sample_access::deliver(sample& x) {

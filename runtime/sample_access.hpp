@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/batch_layout.hpp"
+#include "runtime/sequence.hpp"
 
 #include <leat/sample.hpp>
 
@@ -12,8 +13,6 @@
 #include <vector>
 
 namespace leat {
-
-class source;
 
 /// Where one row of a batch lies: for each field of the layout, its tensor's first byte or its
 /// bytes.
@@ -28,8 +27,21 @@ struct row_target {
 /// What a worker may do with a sample and a user may not.
 class sample_access {
 public:
-  /// Empties the sample for the next record. Without a target all fields live in the sample.
-  static void reset(sample& x, const source* from, std::uint64_t record, const row_target* target);
+  /// Empties the sample for the next row. Without a target all fields live in the sample.
+  static void reset(sample& x, const row_target* target);
+
+  /// Says which item the sample is; `from` and `orders` must outlive its row.
+  static void identify(sample& x, const sequence& from, const place& at, order_cache& orders);
+
+  /// Adds all fields of `from` to `into` without a copy: `from` must not change before the row is
+  /// done. Throws `errc::invalid_argument` where `into` has one of the names.
+  static void lend(const sample& from, sample& into);
+
+  /// Keeps these fields, in this order. Throws `bad_sample` (missing_field).
+  static void keep(sample& x, const std::vector<std::string>& names);
+
+  /// Gives a field another name. Throws `bad_sample` (missing_field; wrong_shape: name taken).
+  static void rename(sample& x, std::string_view from, std::string_view to);
 
   /// Moves what the layout needs into the target. Throws `bad_sample` (missing_field, wrong_shape).
   static void deliver(sample& x);

@@ -1,4 +1,5 @@
 #include "runtime/open_files.hpp"
+#include "runtime/stage.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -145,16 +146,15 @@ pipeline count(std::uint64_t records, std::size_t record_bytes) {
   if (record_bytes == 0)
     throw error(errc::invalid_argument,
                 {.stage = "count", .got = "0 bytes a record", .needed = "at least 1"});
-  return pipeline{
-      {.kind = "count",
-       .patterns = {std::to_string(records)},
-       .parameters = {{"bytes", std::to_string(record_bytes)}},
-       .open = [=] { return std::make_shared<const count_source>(records, record_bytes); }}};
+  return source_pipeline(
+      "count", {{"records", records}, {"bytes", std::uint64_t{record_bytes}}},
+      [=] { return std::make_shared<const count_source>(records, record_bytes); });
 }
 
 pipeline indexed(std::string name, std::shared_ptr<const source> data) {
   check_name(name, data != nullptr);
-  return pipeline{{.kind = std::move(name), .open = [data = std::move(data)] { return data; }}};
+  return source_pipeline("indexed", {{"name", std::move(name)}},
+                         [data = std::move(data)] { return data; });
 }
 
 pipeline from_function(std::string name, std::uint64_t records,
@@ -166,13 +166,14 @@ pipeline from_function(std::string name, std::uint64_t records,
 
 pipeline raw_records(std::string path, dtype type, shape dims) {
   const auto record_bytes = bytes_of(type, dims);
-  return pipeline{
-      {.kind = "raw",
-       .patterns = {path},
-       .parameters = {{"dtype", std::string{to_string(type)}}, {"shape", to_string(dims)}},
-       .open = [=, path = std::move(path)] {
-         return std::make_shared<const raw_source>(path, type, dims, record_bytes);
-       }}};
+  std::vector<std::uint64_t> extents;
+  for (std::size_t i = 0; i < dims.rank(); ++i)
+    extents.push_back(dims[i]);
+  return source_pipeline(
+      "raw_records", {{"path", path}, {"type", std::string{to_string(type)}}, {"dims", extents}},
+      [=, path = std::move(path)] {
+        return std::make_shared<const raw_source>(path, type, dims, record_bytes);
+      });
 }
 
 } // namespace leat

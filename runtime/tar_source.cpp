@@ -1,5 +1,6 @@
 #include "runtime/file_set.hpp"
 #include "runtime/open_files.hpp"
+#include "runtime/stage.hpp"
 #include "runtime/tar_index.hpp"
 #include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
@@ -134,11 +135,13 @@ pipeline tar_shards(std::string pattern, tar_options options) {
 }
 
 pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
-  return pipeline{{.kind = "tar",
-                   .patterns = patterns,
-                   .open = [patterns = std::move(patterns), options = std::move(options)] {
-                     return std::make_shared<const tar_source>(patterns, options);
-                   }}};
+  return source_pipeline("tar_shards",
+                         {{"patterns", patterns},
+                          {"index_dir", options.index_dir},
+                          {"allow_torn", options.allow_torn}},
+                         [patterns = std::move(patterns), options = std::move(options)] {
+                           return std::make_shared<const tar_source>(patterns, options);
+                         });
 }
 
 } // namespace leat

@@ -19,10 +19,11 @@ struct worker_record {
   std::atomic<std::int64_t> busy_ns{0};
   std::atomic<std::uint64_t> bytes_read{0};
 
-  // The row in progress: since when (steady clock, ns; 0: none), which record, in which stage
-  // (0: reading, i: map i-1).
+  // The row in progress: since when (steady clock, ns; 0: none), which item, in which stage
+  // (sources come first, then maps: see sequence_plan).
   std::atomic<std::int64_t> since_ns{0};
-  std::atomic<std::uint64_t> record{0};
+  std::atomic<std::uint64_t> epoch{0};
+  std::atomic<std::uint64_t> item{0};
   std::atomic<std::size_t> stage{0};
 };
 

@@ -47,26 +47,15 @@ struct row_ring {
 void work(const row_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t rows,
           std::size_t ring_rows) {
   row_ring ring{*plan.layout, ring_rows};
-  std::vector<map_function> maps;
-  for (const auto& stage : plan.maps)
-    maps.push_back(stage.make());
-  epoch_order order{plan.order, 0};
-  auto per_epoch = order.positions();
+  auto maker = maker_of(plan, std::make_shared<worker_record>());
+  const auto per_epoch = plan.shape.positions();
   sample x;
   row_target target{plan.layout.get(), ring.dense, ring.ragged};
   for (auto row = next++; row < rows; row = next++) {
     ring.advance();
-    auto epoch = row / per_epoch, position = row % per_epoch;
-    if (epoch != order.epoch())
-      order = epoch_order{plan.order, epoch};
-    auto record = order.record(position);
-    sample_access::reset(x, plan.data.get(), record, &target);
-    plan.data->read(record, x);
-    for (std::size_t i = 0; i < maps.size(); ++i) {
-      rng random{plan.streams[i], birth_of(plan.order->source, epoch, 0, record)};
-      context c{random, epoch, position, plan.order->lanes, nullptr};
-      maps[i](x, c);
-    }
+    const auto position = row % per_epoch;
+    sample_access::reset(x, &target);
+    maker.make({.item = position, .epoch = row / per_epoch}, position, x);
     sample_access::deliver(x);
   }
 }
@@ -78,7 +67,7 @@ std::chrono::nanoseconds bare_loop(const pipeline& job, std::uint64_t rows, std:
   std::atomic<std::uint64_t> next{0};
   std::mutex mutex;
   std::exception_ptr problem;
-  auto ring_rows = 1 + 3 * plan.order->batch_rows / threads;
+  auto ring_rows = 1 + 3 * plan.shape.batch_rows / threads;
   auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < threads; ++i)

@@ -4,6 +4,7 @@
 #include "demos/command/job_options.hpp"
 #include "demos/command/option_values.hpp"
 #include "demos/command/output.hpp"
+#include "runtime/row_plan.hpp"
 
 #include <leat/loader.hpp>
 
@@ -53,9 +54,7 @@ struct plan {
 
 /// Epochs that hold the rows of a round.
 std::uint64_t epochs_of(const plan& x) {
-  auto per_epoch = x.job.batching().end == epoch_end::mask
-                       ? x.job.size()
-                       : x.job.batches_per_epoch() * x.job.batch_rows();
+  const auto per_epoch = shape_of(x.job).positions();
   return (x.rows + per_epoch - 1) / per_epoch;
 }
 
@@ -71,21 +70,20 @@ std::chrono::nanoseconds through_loader(const plan& x) {
 /// Rows that the bare loop makes in about the given time. Warms caches and clock rates up, too.
 std::uint64_t rows_in(plan x, double seconds) {
   constexpr double enough = 0.3;
-  for (x.rows = x.job.batch_rows();; x.rows *= 2)
+  const auto batch_rows = shape_of(x.job).batch_rows;
+  for (x.rows = batch_rows;; x.rows *= 2)
     if (auto took = in_seconds(bare_loop(x.job, x.rows, x.threads)); took >= enough) {
-      auto batches =
-          static_cast<double>(x.rows) * seconds / took / static_cast<double>(x.job.batch_rows());
-      return std::max<std::uint64_t>(1, std::llround(batches)) * x.job.batch_rows();
+      auto batches = static_cast<double>(x.rows) * seconds / took / static_cast<double>(batch_rows);
+      return std::max<std::uint64_t>(1, std::llround(batches)) * batch_rows;
     }
 }
 
 plan plan_of(const options& x) {
-  auto data = data_pipeline(x.order.data);
-  plan result{job_pipeline(x.order, data, choose_transform(x.maps, data))};
+  plan result{job_pipeline(x.order, x.maps)};
   result.threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
-  auto batches = x.samples ? std::max<std::uint64_t>(1, *x.samples / x.order.global_batch) : 0;
-  result.rows =
-      x.samples ? batches * x.order.global_batch : rows_in(result, static_cast<double>(x.seconds));
+  const auto batch_rows = shape_of(result.job).batch_rows;
+  auto batches = x.samples ? std::max<std::uint64_t>(1, *x.samples / batch_rows) : 0;
+  result.rows = x.samples ? batches * batch_rows : rows_in(result, static_cast<double>(x.seconds));
   return result;
 }
 

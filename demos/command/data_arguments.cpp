@@ -1,8 +1,9 @@
 #include "demos/command/data_arguments.hpp"
 
 #include "demos/command/option_values.hpp"
-#include "runtime/sample_access.hpp"
+#include "runtime/stage.hpp"
 
+#include <leat/source.hpp>
 #include <leat/sources.hpp>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,6 @@ void add_data_arguments(CLI::App& app, data_arguments& to) {
   app.add_option("DATA", to.data,
                  "A folder of class folders; or tar shards: paths, braces (a-{000..099}.tar) and "
                  "globs, in this order; or count:N[:BYTES]")
-      ->required()
       ->expected(1, -1);
   app.add_option("--index-dir", to.index_dir, "Keep the indexes of tar shards in this directory");
   app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
@@ -72,6 +72,8 @@ data_kind kind_of(const std::string& argument) {
 }
 
 pipeline data_pipeline(const data_arguments& x) {
+  if (x.data.empty())
+    bad_usage("DATA", "nothing", "data, or --pipeline where there is such an option");
   switch (common_kind(x.data)) {
   case data_kind::count:
     return parse_count(x.data.front());
@@ -84,14 +86,13 @@ pipeline data_pipeline(const data_arguments& x) {
 }
 
 bool holds_images(const pipeline& x) {
-  if (x.source().kind == "folder")
+  const auto& source = x.root();
+  if (source.op == "image_folder")
     return true;
-  auto data = x.shared_data();
-  if (x.source().kind != "tar" || data->size() == 0)
+  if (source.op != "tar_shards" || x.size() == 0)
     return false;
   sample first;
-  sample_access::reset(first, data.get(), 0, nullptr);
-  data->read(0, first);
+  source.data->get()->read(0, first);
   return first.has("jpg") || first.has("jpeg");
 }
 

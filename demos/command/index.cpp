@@ -2,6 +2,7 @@
 
 #include "demos/command/data_arguments.hpp"
 #include "demos/command/output.hpp"
+#include "runtime/stage.hpp"
 
 #include <leat/source.hpp>
 
@@ -32,12 +33,13 @@ void print_facts(const std::string& kind, const source_facts& x, double seconds)
 void index_data(const options& x) {
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
-  auto facts = data.data().facts();
+  const auto& source = data.root();
+  auto facts = source.data->get()->facts();
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   if (!x.json)
-    return print_facts(data.source().kind, facts, seconds);
+    return print_facts(source.op, facts, seconds);
   print_line(nlohmann::json{
-      {"kind", data.source().kind},
+      {"kind", source.op},
       {"files", facts.files},
       {"records", facts.records},
       {"bytes", facts.bytes},

@@ -1,11 +1,16 @@
 #include "demos/command/job_options.hpp"
 
 #include "demos/command/option_values.hpp"
+#include "runtime/stage.hpp"
 
 #include <leat/image.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -40,6 +45,37 @@ image_options image_form(pixel_form form) {
   return result;
 }
 
+/// In place of DATA and of what else makes up a pipeline.
+void add_pipeline_option(CLI::App& app, order_options& to) {
+  auto* file = app.add_option("--pipeline", to.pipeline_file,
+                              "The pipeline in text form, in place of DATA and its options")
+                   ->type_name("FILE");
+  for (const auto* name : {"DATA", "--index-dir", "--allow-torn", "--seed", "--global-batch",
+                           "--lanes", "--shuffle", "--window", "--end"})
+    file->excludes(app.get_option(name));
+}
+
+std::string content_of(const std::string& file) {
+  std::ifstream stream{file, std::ios::binary};
+  std::string text{std::istreambuf_iterator<char>{stream}, {}};
+  if (!stream)
+    throw error(errc::not_found,
+                {.stage = "--pipeline", .file = file, .got = std::strerror(errno)});
+  return text;
+}
+
+pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
+  if (chosen && *chosen != transform::none)
+    bad_usage("--transform", "--pipeline", "maps in the pipeline's text");
+  return parse_pipeline(content_of(x.pipeline_file));
+}
+
+transform choose_transform(std::optional<transform> chosen, const pipeline& data) {
+  if (chosen)
+    return *chosen;
+  return holds_images(data) ? transform::train224 : transform::none;
+}
+
 } // namespace
 
 void add_order_options(CLI::App& app, order_options& to) {
@@ -64,6 +100,7 @@ void add_order_options(CLI::App& app, order_options& to) {
              std::map<std::string, epoch_end>{{"drop", epoch_end::drop}, {"mask", epoch_end::mask}},
              "drop", "What becomes of the rows behind the last full batch");
   app.option_defaults()->always_capture_default(false);
+  add_pipeline_option(app, to);
 }
 
 void add_transform_option(CLI::App& app, std::optional<transform>& to) {
@@ -74,14 +111,11 @@ void add_transform_option(CLI::App& app, std::optional<transform>& to) {
              "train224 for images, else none", "Work on each record");
 }
 
-transform choose_transform(std::optional<transform> chosen, const pipeline& data) {
-  if (chosen)
-    return *chosen;
-  return holds_images(data) ? transform::train224 : transform::none;
-}
-
-pipeline job_pipeline(const order_options& x, const pipeline& data, transform maps,
-                      pixel_form form) {
+pipeline job_pipeline(const order_options& x, std::optional<transform> chosen, pixel_form form) {
+  if (!x.pipeline_file.empty())
+    return pipeline_of_file(x, chosen);
+  const auto data = data_pipeline(x.data);
+  const auto maps = choose_transform(chosen, data);
   auto result = data.shuffle({.seed = x.seed, .kind = x.shuffle, .window = x.window});
   batch_options batching{.lanes = x.lanes, .end = x.end};
   if (maps != transform::none) {
@@ -90,6 +124,15 @@ pipeline job_pipeline(const order_options& x, const pipeline& data, transform ma
     batching.fields = {"image", "label"};
   }
   return result.batch(x.global_batch, batching);
+}
+
+bool makes_images(const pipeline& job) {
+  bool found = false;
+  for_each_stage(job.root(), [&](const stage& x) {
+    if (x.op == "map")
+      found = found || x.get<std::string>("name").find("_image@") != std::string::npos;
+  });
+  return found;
 }
 
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {

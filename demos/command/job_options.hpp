@@ -28,6 +28,9 @@ struct order_options {
   /// Files that are shuffled with each other (windowed).
   std::uint64_t window = 4;
   epoch_end end = epoch_end::drop;
+  /// A file with a pipeline in text form (docs/pipelines.md), in place of data and all of the above
+  /// but the epoch.
+  std::string pipeline_file = {};
 };
 
 /// Adds DATA... and the options above.
@@ -46,9 +49,6 @@ enum class transform {
 /// Adds --transform to a value that stays empty where the user says nothing.
 void add_transform_option(CLI::App& app, std::optional<transform>& to);
 
-/// What the user chose, else train224 where the records are images, else none. Opens the data.
-transform choose_transform(std::optional<transform> chosen, const pipeline& data);
-
 /// How images arrive in the batch.
 enum class pixel_form {
   /// As the trainer gets them.
@@ -57,10 +57,14 @@ enum class pixel_form {
   viewable,
 };
 
-/// The pipeline of a job: data, order, maps, batch.
+/// The pipeline of a job: that of the file, or data, order, maps, batch. Where the user chose no
+/// transform it is train224 for records that are images, else none: this opens the data.
 /// Throws `errc::invalid_argument` where the options do not fit each other.
-pipeline job_pipeline(const order_options& x, const pipeline& data, transform maps,
+pipeline job_pipeline(const order_options& x, std::optional<transform> chosen,
                       pixel_form form = pixel_form::trainer);
+
+/// True where a map of the pipeline makes images.
+bool makes_images(const pipeline& job);
 
 /// Adds --bad-sample.
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to);

@@ -22,8 +22,7 @@ struct options {
 };
 
 void print_order(const options& x) {
-  auto job = job_pipeline(x.order, data_pipeline(x.order.data), transform::none);
-  order_lines lines{job, x.order.epoch};
+  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
   for (std::uint64_t step = 0; step < std::min(x.steps, lines.steps()); ++step)
     print_line(to_json(lines.line(step)));
 }

@@ -2,11 +2,12 @@
 
 #include "demos/command/log_line.hpp"
 #include "runtime/order.hpp"
+#include "runtime/sequence.hpp"
 
 #include <leat/pipeline.hpp>
 
 #include <cstdint>
-#include <memory>
+#include <string>
 
 namespace leat::command {
 
@@ -17,14 +18,15 @@ public:
   order_lines(const pipeline& job, std::uint64_t epoch);
 
   /// Number of batches.
-  std::uint64_t steps() const noexcept { return order_.batches(); }
+  std::uint64_t steps() const noexcept { return shape_.batches(); }
   /// A batch; `step` is below steps(). Under mask existing rows only.
-  batch_line line(std::uint64_t step) const;
+  batch_line line(std::uint64_t step);
 
 private:
-  std::shared_ptr<const source> data_;
-  std::shared_ptr<const order_config> config_;
-  epoch_order order_;
+  epoch_shape shape_;
+  sequence_plan samples_;
+  order_cache orders_;
+  std::uint64_t epoch_;
 };
 
 } // namespace leat::command

@@ -40,12 +40,12 @@ void check_step(const order_lines& lines, std::uint64_t step) {
 }
 
 /// Makes the step's batch as a job of one rank does.
-lease deliver(const options& x, const pipeline& data, transform maps) {
+lease deliver(const options& x, const pipeline& job) {
   loader_options settings{.workers = std::max(1U, std::thread::hardware_concurrency()),
                           .epochs = x.order.epoch + 1,
                           .prefetch = 1,
                           .bad_samples = x.bad_samples};
-  loader loader{job_pipeline(x.order, data, maps, pixel_form::viewable), settings};
+  loader loader{job, settings};
   start_at(loader, x.order.epoch, x.step);
   return loader.next();
 }
@@ -73,16 +73,15 @@ struct replayed {
 };
 
 replayed replay_step(const options& x) {
-  auto data = data_pipeline(x.order.data);
-  order_lines lines{job_pipeline(x.order, data, transform::none), x.order.epoch};
+  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
   check_step(lines, x.step);
   if (x.images.empty())
     return {lines.line(x.step)};
-  auto maps = choose_transform(x.maps, data);
-  if (maps == transform::none)
+  const auto job = job_pipeline(x.order, x.maps, pixel_form::viewable);
+  if (!makes_images(job))
     bad_usage("--images", "records without a transform",
               "images and --transform train224 or eval224");
-  auto batch = deliver(x, data, maps);
+  auto batch = deliver(x, job);
   replayed result{line_of(*batch, 0, 1), write_images(*batch, x.images)};
   result.rows.rank.reset();
   return result;

@@ -156,10 +156,9 @@ void run(const run_options& x) {
   auto settings = settings_of(x, std::max(1U, std::thread::hardware_concurrency()));
   check_snapshot_dir(x);
   auto stats = open_stats(x.stats);
-  auto data = data_pipeline(x.order.data);
-  auto maps = choose_transform(x.maps, data);
-  const auto* unit = maps == transform::none ? "samples" : "images";
-  training_job job{job_pipeline(x.order, data, maps), settings};
+  const auto data = job_pipeline(x.order, x.maps);
+  const auto* unit = makes_images(data) ? "images" : "samples";
+  training_job job{data, settings};
   tell_of_resume(x, job);
   {
     progress_display display{unit};

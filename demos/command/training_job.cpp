@@ -2,9 +2,8 @@
 
 #include "demos/command/log_line.hpp"
 #include "demos/command/start_at.hpp"
+#include "runtime/sequence.hpp"
 #include "runtime/snapshot_store.hpp"
-
-#include <leat/source.hpp>
 
 #include <algorithm>
 #include <thread>
@@ -56,10 +55,9 @@ void training_job::restore() {
 void training_job::open_log(const pipeline& data) {
   if (settings_.log.empty())
     return;
-  auto facts = data.data().facts();
   attempt_start start{.world_size = settings_.loader.world_size,
-                      .records = facts.records,
-                      .data_digest = facts.digest};
+                      .records = data.size(),
+                      .data_digest = data_digest(data.root())};
   if (settings_.ranks < settings_.loader.world_size)
     start.rank = settings_.loader.rank;
   if (resumed_at_)

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,23 +63,16 @@ struct batch_options {
   std::vector<std::string> fields = {};
 };
 
-/// How a pipeline finds its data. Copies share one opened source.
-struct source_stage {
-  /// Kind of source: "tar", "folder", "count", "user@1".
-  std::string kind;
-  /// As the user wrote them.
-  std::vector<std::string> patterns = {};
-  std::map<std::string, std::string> parameters = {};
-  /// Opens the data; called once, under a lock, by the first that needs it.
-  std::function<std::shared_ptr<const source>()> open = {};
-};
+struct stage;
 
-/// A pipeline as a value: source, order, maps, batch. Nothing is read before a loader needs it.
+/// A pipeline as a value: a tree of operators over sources. Nothing is read before a loader needs
+/// it. docs/pipelines.md says what each operator does.
 class LEAT_API pipeline {
 public:
-  explicit pipeline(source_stage source);
+  /// From leat's own functions: `tar_shards`, `zip`, ...
+  explicit pipeline(std::shared_ptr<const stage> root);
 
-  /// Order of an epoch. Without this call: stored order, seed 0.
+  /// A new order in every epoch. Without this call: stored order.
   pipeline shuffle(shuffle_options options = {}) const;
 
   /// Appends a map. A plain function is copied per worker.
@@ -91,39 +84,59 @@ public:
         std::move(name), {}, [f = std::move(factory.factory)] { return map_function{f()}; }});
   }
 
+  /// The first n samples of an epoch, or all where there are fewer.
+  pipeline take(std::uint64_t n) const;
+  /// All but the first n samples of an epoch; none where there are fewer.
+  pipeline skip(std::uint64_t n) const;
+  /// The samples n times over, n at least 1, in one epoch; each pass is shuffled anew.
+  pipeline repeat(std::uint64_t n) const;
+  /// Adds a field, int64: the sample's number in the epoch, in the order that it has here.
+  pipeline enumerate(std::string field = "index") const;
+
   /// Rows of the global batch, over all ranks. Call it last.
   pipeline batch(std::uint64_t rows, batch_options options = {}) const;
 
-  /// Number of records. Opens the data.
+  /// Number of samples of an epoch, end rule apart. Opens the data.
   std::uint64_t size() const;
   /// Steps of one epoch. Opens the data.
   std::uint64_t batches_per_epoch() const;
 
-  const source_stage& source() const noexcept { return source_; }
-  const shuffle_options& order() const noexcept { return shuffle_; }
-  const std::vector<map_stage>& maps() const noexcept { return maps_; }
-  std::uint64_t batch_rows() const noexcept { return batch_rows_; }
-  const batch_options& batching() const noexcept { return batch_; }
+  /// The last operator, with all before it.
+  const stage& root() const noexcept { return *root_; }
 
-  /// The opened data, shared by all copies. Throws what the source throws.
-  const leat::source& data() const;
-  std::shared_ptr<const leat::source> shared_data() const;
-
-  /// Reads as it was written, a stage a line.
+  /// The text form: what `parse_pipeline` reads.
   friend LEAT_API std::string to_string(const pipeline& x);
-  /// Same stages, names and parameters; the data's directory and the functions' code cannot be
-  /// compared.
+  /// Same operators, names and options; what data hold and functions do cannot be compared.
   friend LEAT_API bool operator==(const pipeline& a, const pipeline& b);
+  friend LEAT_API pipeline zip(std::vector<pipeline> inputs);
+  friend LEAT_API pipeline concat(std::vector<pipeline> inputs);
 
 private:
-  struct opened;
+  pipeline then(stage next) const;
 
-  source_stage source_;
-  shuffle_options shuffle_{.kind = shuffle_kind::none};
-  std::vector<map_stage> maps_;
-  std::uint64_t batch_rows_ = 0;
-  batch_options batch_;
-  std::shared_ptr<opened> opened_;
+  std::shared_ptr<const stage> root_;
 };
+
+/// Sample p of all inputs as one sample, as far as the shortest input goes. Fields of one name in
+/// two inputs are an error: see `rename`.
+LEAT_API pipeline zip(std::vector<pipeline> inputs);
+/// The samples of the first input, then those of the next.
+LEAT_API pipeline concat(std::vector<pipeline> inputs);
+
+/// A map that keeps these fields, in this order. Bad samples: missing_field.
+LEAT_API map_stage select(std::vector<std::string> fields);
+/// A map that gives a field another name. Bad samples: missing_field; wrong_shape where the new
+/// name is taken.
+LEAT_API map_stage rename(std::string from, std::string to);
+
+/// Reads the text form (docs/pipelines.md). Throws `errc::invalid_argument` with line and column.
+LEAT_API pipeline parse_pipeline(std::string_view text);
+
+/// Makes a function of the program known to `parse_pipeline`: `make` is given the parameters as
+/// they stand in the text ("size=224 type=u8"). A later registration of a name replaces it.
+LEAT_API void register_map(std::string name,
+                           std::function<map_stage(const std::string& parameters)> make);
+/// Makes a source of the program known to `parse_pipeline`, as `indexed("name@1")`.
+LEAT_API void register_source(std::string name, std::shared_ptr<const source> data);
 
 } // namespace leat

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "runtime/order.hpp"
+#include "runtime/stage.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+class order_cache;
+class row_maker;
+
+/// Which item of a sequence: its number, in which epoch, in which pass of an enclosing repeat.
+struct place {
+  std::uint64_t item = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t pass = 0;
+};
+
+/// An operator over indexed data with all below it, as a closed form: any item of any epoch is
+/// found in constant time and without state. Immutable, shared by all threads; what a thread keeps
+/// for it lies in the order_cache or row_maker that it passes.
+class sequence {
+public:
+  virtual ~sequence() = default;
+
+  /// Items of an epoch; the same in all.
+  virtual std::uint64_t size() const noexcept = 0;
+
+  virtual void append_id(const place& at, order_cache& orders, std::string& to) const = 0;
+
+  /// Sets the item's fields in a sample without fields, and returns its birth: who it is for its
+  /// random numbers, wherever it stands. Throws what sources and maps throw.
+  virtual std::uint64_t make(const place& at, sample& into, row_maker& with) const = 0;
+};
+
+/// The sequence of a pipeline below its batch, and what making its items needs.
+struct sequence_plan {
+  std::shared_ptr<const sequence> items;
+  /// In data order, as are the random streams of each: see `map_stream`.
+  std::vector<map_stage> maps;
+  std::vector<std::uint64_t> streams;
+  /// Of sources, then of maps: see worker_record::stage.
+  std::vector<std::string> stage_names;
+  std::size_t num_sources = 0;
+  std::size_t num_shuffles = 0;
+  /// Samples that zips need beside the row's own.
+  std::size_t num_side_samples = 0;
+  /// Of the pipeline's first shuffle.
+  std::uint64_t seed = 0;
+};
+
+/// Opens the data. `root` is a stage below the batch; `lanes` is L.
+/// Throws `errc::invalid_argument` where an epoch has more than 2^63 samples.
+sequence_plan plan_sequence(const stage& root, std::uint64_t lanes);
+
+/// Items of an epoch. Opens the data.
+std::uint64_t size_of(const stage& root);
+
+/// Digest of the sources' data: that of one source, or over those of several in data order.
+hash128 data_digest(const stage& root);
+
+/// L of a batch stage: what the user said, or the default (docs/pipelines.md). May open data.
+/// Throws `errc::invalid_argument` where it does not divide the batch.
+std::uint64_t lanes_of(const stage& batch);
+
+/// The orders of one shuffle that were used last. Any thread.
+class shared_orders {
+public:
+  explicit shared_orders(std::shared_ptr<const order_config> config) : config_(std::move(config)) {}
+
+  std::shared_ptr<const epoch_order> get(std::uint64_t epoch, std::uint64_t pass);
+
+private:
+  std::mutex mutex_;
+  std::shared_ptr<const order_config> config_;
+  std::deque<std::shared_ptr<const epoch_order>> used_;
+};
+
+/// The order of each shuffle that one thread used last: most rows find theirs without a lock.
+class order_cache {
+public:
+  explicit order_cache(std::size_t shuffles) : used_(shuffles) {}
+
+  const epoch_order& get(std::size_t shuffle, shared_orders& all, std::uint64_t epoch,
+                         std::uint64_t pass);
+
+private:
+  std::vector<std::shared_ptr<const epoch_order>> used_;
+};
+
+} // namespace leat

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace leat {
+
+/// What an operator was told: one of its options.
+using option_value = std::variant<bool, std::uint64_t, double, std::string,
+                                  std::vector<std::uint64_t>, std::vector<std::string>>;
+
+struct stage_option {
+  std::string name;
+  option_value value;
+
+  friend bool operator==(const stage_option&, const stage_option&) = default;
+};
+
+/// Data that the first who needs it opens. Shared by all copies of a pipeline.
+class lazy_source {
+public:
+  explicit lazy_source(std::function<std::shared_ptr<const source>()> open);
+
+  /// Throws what opening throws, again at the next call. Any thread.
+  std::shared_ptr<const source> get();
+
+private:
+  std::mutex mutex_;
+  std::function<std::shared_ptr<const source>()> open_;
+  std::shared_ptr<const source> data_;
+};
+
+/// One operator of a pipeline as a value, with what it works on: a pipeline is a tree of these.
+/// docs/pipelines.md lists the operators and their options.
+struct stage {
+  /// "tar_shards", "shuffle", "zip", ...
+  std::string op;
+  /// All options, in the order of the documentation.
+  std::vector<stage_option> options = {};
+  std::vector<std::shared_ptr<const stage>> inputs = {};
+  /// Sources only.
+  std::shared_ptr<lazy_source> data = {};
+  /// Maps only: called once per worker.
+  std::function<map_function()> make = {};
+
+  bool is_source() const noexcept { return inputs.empty(); }
+
+  /// The option of this name, which the operator has, as the type that it has.
+  template <class T>
+  const T& get(std::string_view name) const {
+    for (const auto& x : options)
+      if (x.name == name)
+        return std::get<T>(x.value);
+    throw error(errc::invalid_argument,
+                {.stage = op, .got = "no option \"" + std::string{name} + '"'});
+  }
+};
+
+using stage_ptr = std::shared_ptr<const stage>;
+
+/// A pipeline of a source alone.
+pipeline source_pipeline(std::string op, std::vector<stage_option> options,
+                         std::function<std::shared_ptr<const source>()> open);
+
+/// Same operators, options and shape; what data hold and functions do cannot be compared.
+bool same_stages(const stage& a, const stage& b);
+
+/// Calls `visit` for every operator in data order: inputs first, from left to right.
+void for_each_stage(const stage& root, const std::function<void(const stage&)>& visit);
+
+} // namespace leat
