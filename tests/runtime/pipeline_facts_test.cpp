@@ -80,13 +80,13 @@ TEST_CASE("a pipeline that no snapshot can hold is refused before its data are o
                                            throw std::logic_error("was opened");
                                            return std::shared_ptr<const source>{};
                                          })});
-  SECTION("joins inside each other, which as a tree have more leaves than can be counted") {
+  SECTION("joins inside each other") {
     auto x = unreadable;
     for (std::size_t i = 0; i <= max_nested_joins; ++i)
-      x = made({.op = "zip", .inputs = {x, x}});
+      x = made({.op = "zip", .inputs = {unreadable, x}});
     CHECK(is_refused(batched(x)));
   }
-  SECTION("few joins of shared inputs") {
+  SECTION("joins of shared inputs, which as a tree have more leaves than can be counted") {
     auto x = unreadable;
     for (int i = 0; i < 40; ++i)
       x = made({.op = "zip", .inputs = {x, x}});
