@@ -42,6 +42,16 @@ std::string describe(const syntax_value& x) {
   return std::visit(value_describer{}, x.data);
 }
 
+std::string describe(const syntax_argument& x) {
+  if (!x.expression)
+    return describe(x.value);
+  return x.expression->named ? excerpt(x.expression->first.word) : "a pipeline";
+}
+
+const text_position& place_of_value(const syntax_argument& x) {
+  return x.expression ? x.at : x.value.at;
+}
+
 template <class T>
 std::optional<option_value> single(const syntax_value& x) {
   if (const auto* data = std::get_if<T>(&x.data))
@@ -108,10 +118,7 @@ public:
       : op_(op), errors_(errors), values_(op.options.size()), given_(op.options.size()) {}
 
   void place(const syntax_argument& x) {
-    if (x.expression)
-      errors_.add(x.at, x.expression->named ? excerpt(x.expression->first.word) : "a pipeline",
-                  "a value: a text stands in quotes");
-    else if (!x.name.empty())
+    if (!x.name.empty())
       place_by_name(x);
     else if (by_name_)
       errors_.add(x.at, "a value without a name", "its name: values in order come first");
@@ -150,7 +157,7 @@ private:
     else if (next_ < op_.options.size())
       set(next_++, x);
     else
-      errors_.add(x.at, describe(x.value),
+      errors_.add(x.at, describe(x),
                   "no more than " + std::to_string(next_) + " values of " + std::string{op_.word});
   }
 
@@ -172,9 +179,10 @@ private:
     if (given_[i])
       return errors_.add(x.at, excerpt(option.name) + " once more", "one value of a name");
     given_[i] = true;
-    values_[i] = convert(x.value, option.type);
+    if (!x.expression)
+      values_[i] = convert(x.value, option.type);
     if (!values_[i])
-      errors_.add(x.value.at, describe(x.value),
+      errors_.add(place_of_value(x), describe(x),
                   needed_for(option.type) + (" as " + std::string{option.name}));
   }
 
@@ -182,10 +190,11 @@ private:
     given_[next_] = true;
     if (!values_[next_])
       values_[next_] = texts{};
-    if (const auto* text = std::get_if<std::string>(&x.value.data))
+    const auto* text = x.expression ? nullptr : std::get_if<std::string>(&x.value.data);
+    if (text)
       std::get<texts>(*values_[next_]).push_back(*text);
     else
-      errors_.add(x.value.at, describe(x.value), element_needed(op_.options[next_]));
+      errors_.add(x.at, describe(x), element_needed(op_.options[next_]));
   }
 
   void append_parameter(const syntax_argument& x) {
