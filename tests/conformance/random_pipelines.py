@@ -2,8 +2,8 @@
 """Holds `leat` against reference.py on random pipelines in the text form.
 
 Every case writes a pipeline and compares `leat order --pipeline` with the reference, line by line, for several epochs.
-Every fourth or so is also run as a job that stops in the middle and goes on with another world size and worker count;
-its log must be what the reference says, to the hash of each row, and `leat verify` must find it good.
+Every fourth or so is also run as a job that stops some times in the middle and goes on with another world size and
+worker count; its log must be what the reference says, to the hash of each row, and `leat verify` must find it good.
 
 Case i has the seed S + i, so `--seed X --cases 1` repeats a case. A failing one is made as small as it still fails.
 """
@@ -31,7 +31,7 @@ except ImportError as missing:
 MAX_SAMPLES = 1500
 SECONDS = 60  # longest a command may take
 FAILURES = 3  # as many are shown
-TRIES = 400  # to make a failing case smaller
+TRIES = 250  # to make a failing case smaller
 
 # ------------------------------------------------------------------------------------------------------- data
 
@@ -252,9 +252,11 @@ class Grower:
     def concat(self, wanted, budget):
         if self.rng.random() < 0.2:  # one thing twice, perhaps under one name
             return Node("concat", {}, [self.tree(wanted, budget // 2)] * 2)
-        return Node("concat", {}, [self.tree(wanted, b) for b in self.split(budget, self.rng.choice((2, 2, 3)))])
+        return Node("concat", {}, [self.tree(wanted, b) for b in self.split(budget, self.rng.choice((1, 2, 2, 3)))])
 
     def zip(self, wanted, budget):
+        if self.rng.random() < 0.05:
+            return Node("zip", {}, [self.tree(wanted, budget)])
         extra = {}
         if len(wanted) == 1 or self.rng.random() < 0.2:
             extra = {next(self.names): self.rng.choice(("u8x8", "bytes", "int64"))}
@@ -407,15 +409,13 @@ def random_case(seed, data, checker):
             break
     job = None
     if rng.random() < 0.25 and checker.regular(tree):
-        job = {
-            "epochs": rng.randint(1, 3),
-            "stop_at": rng.random(),
-            "parts": [
-                {"world": rng.choice((1, 2, 3, 4, 6)), "workers": rng.randint(0, 3),
-                 "dispatch": rng.choice(("on_demand", "round_robin", "by_lane"))}
-                for _ in range(2)
-            ],
-        }  # fmt: skip
+        parts = [
+            {"stop": stop, "world": rng.choice((1, 2, 3, 4, 6, 8)), "workers": rng.randint(0, 3),
+             "dispatch": rng.choice(("on_demand", "round_robin", "by_lane"))}
+            for stop in sorted(rng.random() for _ in range(rng.randint(1, 4)))
+        ]  # fmt: skip
+        parts[-1]["stop"] = 1
+        job = {"epochs": rng.randint(1, 3), "parts": parts}
     return Case(tree, rng.getrandbits(32), [0, 1, rng.getrandbits(rng.choice((3, 40, 63)))], job)
 
 
@@ -446,6 +446,8 @@ class Judge:
         expected = [reference.to_text(x) for x in pipeline.lines(epoch)]
         if done.returncode != (0 if expected else 1):
             return Failure(f"order: exit code {done.returncode}", f"epoch {epoch}: {done.stderr.decode()}")
+        if not expected and not (done.stderr.startswith(b"leat order: ") and done.stderr.count(b"\n") == 1):
+            return Failure("order: not one line of error", done.stderr.decode())
         return difference(f"order of epoch {epoch}", expected, done.stdout.decode().splitlines())
 
     def run_job(self, pipeline, job):
@@ -457,8 +459,8 @@ class Judge:
             if os.path.exists(attempt):
                 os.remove(attempt)
         with tempfile.TemporaryDirectory(dir=".") as snapshots:
-            stop = 1 + int(job["stop_at"] * (steps - 1))
-            for part, more in zip(job["parts"], (["--steps", stop], ["--resume"])):
+            for i, part in enumerate(job["parts"]):
+                more = ["--steps", 1 + int(part["stop"] * (steps - 1))] + (["--resume"] if i else [])
                 done = self.leat(
                     "run", "--pipeline", "case.leat", "--epochs", job["epochs"], "--world-size", part["world"],
                     "--workers", part["workers"], "--dispatch", part["dispatch"], "--log", "job.log",
@@ -541,10 +543,13 @@ def smaller_cases(case):
         yield case.but(style=None)
     if case.job:
         yield case.but(job=None)
-        for i, part in enumerate(case.job["parts"]):
-            plain = {"world": 1, "workers": 0, "dispatch": "on_demand"}
+        parts = case.job["parts"]
+        for i, part in enumerate(parts):
+            plain = {"stop": part["stop"], "world": 1, "workers": 0, "dispatch": "on_demand"}
+            if i + 1 < len(parts):
+                yield case.but(job={**case.job, "parts": parts[:i] + parts[i + 1 :]})
             if part != plain:
-                yield case.but(job={**case.job, "parts": [plain if i == k else x for k, x in enumerate(case.job["parts"])]})
+                yield case.but(job={**case.job, "parts": parts[:i] + [plain] + parts[i + 1 :]})
         if case.job["epochs"] > 1:
             yield case.but(job={**case.job, "epochs": 1})
     for epoch in case.epochs if len(case.epochs) > 1 else []:
@@ -554,7 +559,7 @@ def smaller_cases(case):
 
 
 def shrink(case, failure, judge, checker):
-    """The smallest case found that fails in the same way, and how."""
+    """The smallest case that is found to fail in the same way, and how."""
     tries, going = 0, True
     while going:
         going = False
