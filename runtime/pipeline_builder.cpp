@@ -29,8 +29,6 @@ struct extent {
 struct built {
   pipeline value;
   extent size = {};
-  /// False where a part of it could not be made, and something else stands in its place.
-  bool sound = true;
 };
 
 extent size_of_step(extent input) {
@@ -49,7 +47,7 @@ extent size_of_join(const std::vector<built>& inputs) {
 
 /// Lets the operators behind one that could not be made be checked all the same.
 built stand_in() {
-  return {.value = count(1), .sound = false};
+  return {.value = count(1)};
 }
 
 std::string words_of(operator_role role) {
@@ -123,16 +121,13 @@ private:
   built join(const pipeline_operator& op, const syntax_call& call,
              const std::vector<built>& inputs) {
     auto result = stand_in();
-    bool sound = inputs.size() == call.arguments.size();
-    std::vector<pipeline> values;
-    for (const auto& x : inputs) {
-      sound = sound && x.sound;
-      values.push_back(x.value);
-    }
     for (const auto& x : call.arguments)
       if (!x.expression)
         errors_.add(x.at, "a value", "pipelines alone, without names, in " + call.word);
-    if (sound)
+    std::vector<pipeline> values;
+    for (const auto& x : inputs)
+      values.push_back(x.value);
+    if (inputs.size() == call.arguments.size())
       make(op, call, {.op = call.word}, values, size_of_join(inputs), result);
     return result;
   }
@@ -140,14 +135,11 @@ private:
   /// Gives its input where the step cannot be made.
   built step(built input, const syntax_call& call) {
     const auto* op = find_operator(call.word);
-    auto result = input;
-    result.sound = false;
     if (!op || op->role != operator_role::step)
       errors_.add(call.at, excerpt(call.word), "one of " + words_of(operator_role::step));
     else if (const auto arguments = read_arguments(*op, call, errors_))
-      make(*op, call, *arguments, {input.value}, size_of_step(input.size), result);
-    result.sound = result.sound && input.sound;
-    return result;
+      make(*op, call, *arguments, {input.value}, size_of_step(input.size), input);
+    return input;
   }
 
   /// Sets the result to what the call makes, or adds the error.

@@ -23,11 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(registered);
   try {
     const auto x = leat::parse_pipeline({reinterpret_cast<const char*>(data), size});
-    const auto text = leat::to_string(x);
+    const auto text = to_string(x);
     // What was read must be readable: an error here is the printer's.
     try {
       const auto again = leat::parse_pipeline(text);
-      if (!(again == x) || leat::to_string(again) != text)
+      if (!(again == x) || to_string(again) != text)
         std::abort();
     } catch (const leat::error&) {
       std::abort();

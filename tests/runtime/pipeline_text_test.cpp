@@ -450,7 +450,7 @@ TEST_CASE("texts that are nested, long or large without end are refused") {
     return text + "x" + std::to_string(n);
   };
   CHECK(parse_pipeline(doubled(12)).root().inputs.size() == 2);
-  check_text_error(doubled(64), "\"zip\" on too much at line 14, column 7", much);
+  check_text_error(doubled(24), "\"zip\" on too much at line 14, column 7", much);
 }
 
 namespace {
