@@ -5,11 +5,14 @@ namespace leat {
 namespace {
 
 /// Before any data are opened: shared inputs can make a tree larger than could ever be walked.
-void check_size(const stage& x, std::size_t nested_joins, std::size_t& operators) {
-  const auto joins = nested_joins + (x.inputs.size() > 1 ? 1 : 0);
-  check_tree_size(++operators, joins);
+/// `operators` counts those that are seen.
+void check_size(const stage& x, const tree_size& above, std::size_t& operators) {
+  const tree_size size{.operators = ++operators,
+                       .height = above.height + 1,
+                       .nested_joins = above.nested_joins + (x.inputs.size() > 1 ? 1 : 0)};
+  check_tree_size(size);
   for (const auto& input : x.inputs)
-    check_size(*input, joins, operators);
+    check_size(*input, size, operators);
 }
 
 stage_facts facts_of(const stage& x) {
@@ -27,18 +30,28 @@ stage_facts facts_of(const stage& x) {
 
 } // namespace
 
-void check_tree_size(std::size_t operators, std::size_t nested_joins) {
-  if (operators > max_operators)
-    refuse("more than " + std::to_string(max_operators) + " operators", "fewer");
-  if (nested_joins > max_nested_joins)
-    refuse("more than " + std::to_string(max_nested_joins) + " joins inside each other", "fewer");
+std::string excess_of(const tree_size& x) {
+  const auto& most = max_tree_size;
+  if (x.operators > most.operators)
+    return "more than " + std::to_string(most.operators) + " operators";
+  if (x.height > most.height)
+    return "more than " + std::to_string(most.height) + " operators behind one another";
+  if (x.nested_joins > most.nested_joins)
+    return "more than " + std::to_string(most.nested_joins) + " joins in one another";
+  return {};
+}
+
+void check_tree_size(const tree_size& x) {
+  const auto excess = excess_of(x);
+  if (!excess.empty())
+    refuse(excess, "fewer");
 }
 
 pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
   if (x.root().op != "batch")
     refuse("no batch()", "batch(rows) as last call");
   std::size_t operators = 0;
-  check_size(x.root(), 0, operators);
+  check_size(x.root(), {}, operators);
   return {facts_of(x.root()), lanes};
 }
 

@@ -90,7 +90,7 @@ map_names only_in(const map_names& maps, const map_names& others) {
 // -- a tree, taken apart
 
 /// An operator that is no map, with the maps between it and the next such one.
-struct place {
+struct operator_place {
   const stage_facts* stage = nullptr;
   /// Ordinals of the sources below it: from the first to before the last.
   std::size_t first_source = 0;
@@ -100,7 +100,7 @@ struct place {
 
 /// Appends the places of a tree in data order: the same in two trees if and only if they have one
 /// shape. `sources` counts those that are seen.
-void add_places(const stage_facts& x, std::size_t& sources, std::vector<place>& to) {
+void add_places(const stage_facts& x, std::size_t& sources, std::vector<operator_place>& to) {
   const auto first = sources;
   for (const auto& input : x.inputs)
     add_places(input, sources, to);
@@ -112,22 +112,22 @@ void add_places(const stage_facts& x, std::size_t& sources, std::vector<place>& 
   }
 }
 
-std::vector<place> places_of(const pipeline_facts& x) {
-  std::vector<place> places;
+std::vector<operator_place> places_of(const pipeline_facts& x) {
+  std::vector<operator_place> places;
   std::size_t sources = 0;
   add_places(x.root, sources, places);
   return places;
 }
 
 /// Of sources any two: what they differ in is said by name.
-bool same_operator(const place& a, const place& b) {
+bool same_operator(const operator_place& a, const operator_place& b) {
   if (a.stage->inputs.size() != b.stage->inputs.size())
     return false;
   return a.stage->is_source() || a.stage->op == b.stage->op;
 }
 
-bool has_windowed(const std::vector<place>& places) {
-  return std::any_of(places.begin(), places.end(), [](const place& x) {
+bool has_windowed(const std::vector<operator_place>& places) {
+  return std::any_of(places.begin(), places.end(), [](const operator_place& x) {
     return x.stage->op == "shuffle" && x.stage->get<std::string>("kind") == "windowed";
   });
 }
@@ -195,7 +195,7 @@ private:
   }
 
   /// Says which sources, unless all of them are meant.
-  std::string prefix_of(const place& x) const {
+  std::string prefix_of(const operator_place& x) const {
     const auto count = x.last_source - x.first_source;
     if (count == places_now_.back().last_source)
       return {};
@@ -205,7 +205,7 @@ private:
            + ": ";
   }
 
-  void compare_places(const place& before, const place& now) {
+  void compare_places(const operator_place& before, const operator_place& now) {
     prefix_ = prefix_of(now);
     compare_stages(*before.stage, *now.stage);
     compare_maps(before.maps, now.maps);
@@ -291,8 +291,8 @@ private:
 
   const snapshot& taken_;
   const pipeline_facts& now_;
-  std::vector<place> places_before_;
-  std::vector<place> places_now_;
+  std::vector<operator_place> places_before_;
+  std::vector<operator_place> places_now_;
   bool windowed_ = false;
   /// Stands before the texts of the place that is being compared.
   std::string prefix_;

@@ -52,15 +52,17 @@ void write(const stage_facts& x, wire::Operator& to) {
 
 class tree_writer {
 public:
-  void write_node(const stage_facts& last, std::size_t nested_joins, wire::Node& to) {
+  void write_node(const stage_facts& last, const tree_size& above, wire::Node& to) {
     const auto chain = chain_of(last);
-    const auto& first = *chain.back();
-    const auto joins = nested_joins + (first.inputs.empty() ? 0 : 1);
-    check_tree_size(operators_ += chain.size(), joins);
+    const auto& inputs = chain.back()->inputs;
+    const tree_size size{.operators = operators_ += chain.size(),
+                         .height = above.height + chain.size(),
+                         .nested_joins = above.nested_joins + (inputs.empty() ? 0 : 1)};
+    check_tree_size(size);
     for (auto x = chain.rbegin(); x != chain.rend(); ++x)
       write(**x, *to.add_operators());
-    for (const auto& input : first.inputs)
-      write_node(input, joins, *to.add_inputs());
+    for (const auto& input : inputs)
+      write_node(input, size, *to.add_inputs());
   }
 
 private:
@@ -76,7 +78,7 @@ private:
 };
 
 void write(const pipeline_facts& x, wire::Pipeline& to) {
-  tree_writer{}.write_node(x.root, 0, *to.mutable_root());
+  tree_writer{}.write_node(x.root, {}, *to.mutable_root());
   to.set_lanes(x.lanes);
 }
 
@@ -124,34 +126,36 @@ private:
   }
 
   pipeline_facts read_pipeline(const wire::Pipeline& message) {
-    pipeline_facts x{read_node(message.root(), 0), message.lanes()};
+    pipeline_facts x{read_node(message.root(), {}), message.lanes()};
     need(x.root.op == "batch" && x.root.inputs.size() == 1,
          "a pipeline that ends in \"" + x.root.op + '"', "a batch");
     need(x.lanes > 0, "0 lanes", "at least 1");
     return x;
   }
 
-  stage_facts read_node(const wire::Node& node, std::size_t nested_joins) {
-    const auto joins = nested_joins + (node.inputs_size() > 0 ? 1 : 0);
-    check_size(node, joins);
+  stage_facts read_node(const wire::Node& node, const tree_size& above) {
+    need(node.operators_size() > 0, "a node without operators", "a source or a join");
+    need(node.inputs_size() != 1, "a node with 1 input", "none, or 2 and more");
+    const auto size = checked_size(node, above);
     auto x = read_operator(node.operators(0));
     need(x.data.has_value() == (node.inputs_size() == 0),
          '"' + x.op + "\" with " + std::to_string(node.inputs_size()) + " inputs",
          "data of a source, or inputs of a join");
     for (const auto& input : node.inputs())
-      x.inputs.push_back(read_node(input, joins));
+      x.inputs.push_back(read_node(input, size));
     for (int i = 1; i < node.operators_size(); ++i)
       x = read_link(node.operators(i), std::move(x));
     return x;
   }
 
-  void check_size(const wire::Node& node, std::size_t joins) {
-    need(node.operators_size() > 0, "a node without operators", "a source or a join");
-    need(node.inputs_size() != 1, "a node with 1 input", "none, or 2 and more");
-    operators_ += static_cast<std::size_t>(node.operators_size());
-    need(operators_ <= max_operators, "more operators", std::to_string(max_operators));
-    need(joins <= max_nested_joins, "more joins inside each other",
-         std::to_string(max_nested_joins));
+  tree_size checked_size(const wire::Node& node, const tree_size& above) {
+    const auto links = static_cast<std::size_t>(node.operators_size());
+    const tree_size size{.operators = operators_ += links,
+                         .height = above.height + links,
+                         .nested_joins = above.nested_joins + (node.inputs_size() > 0 ? 1 : 0)};
+    const auto excess = excess_of(size);
+    need(excess.empty(), excess, "fewer");
+    return size;
   }
 
   stage_facts read_link(const wire::Operator& message, stage_facts input) const {

@@ -82,7 +82,7 @@ TEST_CASE("a pipeline that no snapshot can hold is refused before its data are o
                                          })});
   SECTION("joins inside each other") {
     auto x = unreadable;
-    for (std::size_t i = 0; i <= max_nested_joins; ++i)
+    for (std::size_t i = 0; i <= max_tree_size.nested_joins; ++i)
       x = made({.op = "zip", .inputs = {unreadable, x}});
     CHECK(is_refused(batched(x)));
   }
@@ -94,7 +94,7 @@ TEST_CASE("a pipeline that no snapshot can hold is refused before its data are o
   }
   SECTION("operators behind each other") {
     auto x = unreadable;
-    for (std::size_t i = 0; i < max_operators; ++i)
+    for (std::size_t i = 0; i < max_tree_size.height; ++i)
       x = made({.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {x}});
     CHECK(is_refused(batched(x)));
   }

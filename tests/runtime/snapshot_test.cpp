@@ -273,10 +273,15 @@ TEST_CASE("a pipeline comes back up to the limits of a tree, above them it is no
   auto comes_back = [](const snapshot& x) { return decode(encode(x), "x").pipeline == x.pipeline; };
   auto refused = [](const snapshot& x) { return refusal([&] { encode(x); }).code(); };
 
-  CHECK(comes_back(maps(max_operators - 3))); // and batch, shuffle, source
-  CHECK(refused(maps(max_operators - 2)) == errc::invalid_argument);
-  CHECK(comes_back(joins(max_nested_joins)));
-  CHECK(refused(joins(max_nested_joins + 1)) == errc::invalid_argument);
+  auto sources = [](std::size_t number) {
+    return taken_of(batch_of(join("zip", std::vector(number, count_of(9))), 8, 8));
+  };
+  CHECK(comes_back(sources(max_tree_size.operators - 2))); // and zip, batch
+  CHECK(refused(sources(max_tree_size.operators - 1)) == errc::invalid_argument);
+  CHECK(comes_back(maps(max_tree_size.height - 3))); // and batch, shuffle, source
+  CHECK(refused(maps(max_tree_size.height - 2)) == errc::invalid_argument);
+  CHECK(comes_back(joins(max_tree_size.nested_joins)));
+  CHECK(refused(joins(max_tree_size.nested_joins + 1)) == errc::invalid_argument);
 }
 
 TEST_CASE("a join of one input comes back") {
@@ -406,10 +411,18 @@ TEST_CASE("trees above the limits are refused when read") {
       node = in_node("zip") + field(2, node) + field(2, source);
     return node + batched();
   };
-  CHECK_NOTHROW(decode(framed(message_with(chain(max_operators - 2))), "x"));
-  CHECK(refused(chain(max_operators - 1)) == "more operators");
-  CHECK_NOTHROW(decode(framed(message_with(joined(max_nested_joins))), "x"));
-  CHECK(refused(joined(max_nested_joins + 1)) == "more joins inside each other");
+  auto wide = [&](std::size_t sources) {
+    auto node = in_node("zip");
+    for (std::size_t i = 0; i < sources; ++i)
+      node += field(2, source);
+    return node + batched();
+  };
+  CHECK_NOTHROW(decode(framed(message_with(wide(max_tree_size.operators - 2))), "x"));
+  CHECK(refused(wide(max_tree_size.operators - 1)) == "more than 10000 operators");
+  CHECK_NOTHROW(decode(framed(message_with(chain(max_tree_size.height - 2))), "x"));
+  CHECK(refused(chain(max_tree_size.height - 1)) == "more than 1000 operators behind one another");
+  CHECK_NOTHROW(decode(framed(message_with(joined(max_tree_size.nested_joins))), "x"));
+  CHECK(refused(joined(max_tree_size.nested_joins + 1)) == "more than 64 joins in one another");
   CHECK(refused(joined(3000)) == "a message that does not parse");
 }
 
