@@ -221,13 +221,6 @@ private:
 
 // -- from stages to sequences
 
-shuffle_kind kind_of(const stage& shuffle) {
-  const auto& kind = shuffle.get<std::string>("kind");
-  return kind == "full"       ? shuffle_kind::full
-         : kind == "windowed" ? shuffle_kind::windowed
-                              : shuffle_kind::none;
-}
-
 /// The source that a windowed shuffle reads: the only one below it.
 const stage& only_source(const stage& x) {
   return x.is_source() ? x : only_source(*x.inputs.front());
@@ -360,6 +353,13 @@ sequence_plan plan_sequence(const stage& root, std::uint64_t lanes) {
 
 std::uint64_t size_of(const stage& root) {
   return plan_sequence(root, 1).items->size();
+}
+
+shuffle_kind kind_of(const stage& shuffle) {
+  const auto& kind = shuffle.get<std::string>("kind");
+  return kind == "full"       ? shuffle_kind::full
+         : kind == "windowed" ? shuffle_kind::windowed
+                              : shuffle_kind::none;
 }
 
 hash128 data_digest(const stage& root) {

@@ -64,6 +64,9 @@ sequence_plan plan_sequence(const stage& root, std::uint64_t lanes);
 /// Items of an epoch. Opens the data.
 std::uint64_t size_of(const stage& root);
 
+/// Of a shuffle stage.
+shuffle_kind kind_of(const stage& shuffle);
+
 /// Digest of the sources' data: that of one source, or over those of several in data order.
 hash128 data_digest(const stage& root);
 

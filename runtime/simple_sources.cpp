@@ -171,9 +171,7 @@ pipeline raw_records(std::string path, dtype type, shape dims) {
     extents.push_back(dims[i]);
   return source_pipeline(
       "raw_records", {{"path", path}, {"type", std::string{to_string(type)}}, {"dims", extents}},
-      [=, path = std::move(path)] {
-        return std::make_shared<const raw_source>(path, type, dims, record_bytes);
-      });
+      [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes); });
 }
 
 } // namespace leat

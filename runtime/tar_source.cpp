@@ -139,9 +139,7 @@ pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
                          {{"patterns", patterns},
                           {"index_dir", options.index_dir},
                           {"allow_torn", options.allow_torn}},
-                         [patterns = std::move(patterns), options = std::move(options)] {
-                           return std::make_shared<const tar_source>(patterns, options);
-                         });
+                         [=] { return std::make_shared<const tar_source>(patterns, options); });
 }
 
 } // namespace leat

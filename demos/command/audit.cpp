@@ -87,19 +87,23 @@ void audit::complete_from_parts(const step_key& key, step_rows& step) {
 struct audit::epoch_judge {
   audit& to;
   const std::vector<expected_row>& expected;
-  std::vector<bool> seen_ids = std::vector<bool>(to.ids_.size());
-  std::vector<bool> known_ids = std::vector<bool>(to.ids_.size());
+  /// How often each id is due in the epoch, and how often it came.
+  std::vector<std::uint32_t> due = std::vector<std::uint32_t>(to.ids_.size());
+  std::vector<std::uint32_t> seen = std::vector<std::uint32_t>(to.ids_.size());
+  std::vector<bool> placed = std::vector<bool>(expected.size());
   std::unordered_map<std::uint64_t, std::uint64_t> seen_positions = {};
 
   bool at_its_place(const row& x) const {
     return x.position < expected.size() && expected[x.position].id == x.due;
   }
 
-  /// False where the position or the id was there before.
+  bool came_often_enough(id_number id) const { return seen[id] >= due[id]; }
+
+  /// False where the position was there before, or the id as often as it is due.
   bool first_time(const row& x) {
     bool new_position = ++seen_positions[x.position] == 1;
-    bool new_id = !seen_ids[x.due];
-    seen_ids[x.due] = true;
+    bool new_id = !came_often_enough(x.due);
+    ++seen[x.due];
     return new_position && new_id;
   }
 
@@ -110,6 +114,7 @@ struct audit::epoch_judge {
   void judge_placed(const step_key& key, const row& x) {
     auto due_step = expected[x.position].step;
     to.report_.bad += x.bad ? 1 : 0;
+    placed[x.position] = true;
     if (!first_time(x))
       found(fault_kind::repeated, key, x, "delivered before");
     else if (due_step != key.second)
@@ -117,9 +122,9 @@ struct audit::epoch_judge {
   }
 
   void judge_misplaced(const step_key& key, const row& x) {
-    if (!known_ids[x.due])
+    if (due[x.due] == 0)
       return found(fault_kind::extra, key, x, "not in the order");
-    bool repeated_id = seen_ids[x.due];
+    bool repeated_id = came_often_enough(x.due);
     if (!first_time(x))
       found(fault_kind::repeated, key, x, "id or position delivered before");
     if (!repeated_id)
@@ -127,10 +132,13 @@ struct audit::epoch_judge {
   }
 
   void judge_missing(std::uint64_t epoch) {
-    for (std::uint64_t p = 0; p < expected.size(); ++p)
-      if (!seen_ids[expected[p].id])
-        to.add(fault_kind::lost, {epoch, expected[p].step}, p, to.id_of(expected[p].id),
-               "never delivered");
+    for (std::uint64_t p = 0; p < expected.size(); ++p) {
+      const auto id = expected[p].id;
+      if (placed[p] || came_often_enough(id))
+        continue;
+      ++seen[id]; // of an id that is due several times each absence counts once
+      to.add(fault_kind::lost, {epoch, expected[p].step}, p, to.id_of(id), "never delivered");
+    }
   }
 };
 
@@ -142,7 +150,7 @@ audit_report audit::report() {
   for (const auto& [epoch, rows] : expected_) {
     epoch_judge judge{*this, rows};
     for (const auto& x : rows)
-      judge.known_ids[x.id] = true;
+      ++judge.due[x.id];
     auto begin = counted_.lower_bound({epoch, 0});
     auto end = counted_.upper_bound({epoch, UINT64_MAX});
     for (bool placed : {true, false})

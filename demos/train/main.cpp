@@ -10,6 +10,7 @@
 #include "demos/train/global_batch.hpp"
 #include "demos/train/model.hpp"
 #include "demos/train/training_data.hpp"
+#include "runtime/sequence.hpp"
 
 #include <leat/leat.hpp>
 
@@ -121,11 +122,10 @@ private:
     if (options_.log.empty())
       return;
     log_.emplace(options_.log);
-    const auto facts = data_.data().facts();
     command::attempt_start start{.program = "leat-train",
                                  .world_size = options_.world_size,
-                                 .records = facts.records,
-                                 .data_digest = facts.digest};
+                                 .records = data_.size(),
+                                 .data_digest = data_digest(data_.root())};
     if (resumed_at_)
       start.resumed_at = {resumed_at_->epoch, resumed_at_->step};
     log_->append(to_json(start));

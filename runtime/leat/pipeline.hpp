@@ -129,6 +129,8 @@ LEAT_API map_stage select(std::vector<std::string> fields);
 /// name is taken.
 LEAT_API map_stage rename(std::string from, std::string to);
 
+LEAT_API std::string to_string(const pipeline& x);
+
 /// Reads the text form (docs/pipelines.md). Throws `errc::invalid_argument` with line and column.
 LEAT_API pipeline parse_pipeline(std::string_view text);
 

@@ -54,10 +54,10 @@ struct fixture {
   batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
   dispatcher_actor uut;
 
-  fixture() { start(plan->order, 2); }
+  fixture() { start(plan->shape, 2); }
 
-  void start(const std::shared_ptr<const order_config>& order, std::size_t workers) {
-    dispatcher_config config{{order, 0, 1, 1, dispatch_policy::round_robin, {}},
+  void start(const epoch_shape& shape, std::size_t workers) {
+    dispatcher_config config{{shape, 0, 1, 1, dispatch_policy::round_robin, {}},
                              workers,
                              [this](std::size_t number, bool replaces) {
                                made.emplace_back(number, replaces);

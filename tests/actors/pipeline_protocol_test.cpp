@@ -30,7 +30,7 @@ class job {
 public:
   job(deterministic_system& actors, std::shared_ptr<const row_plan> plan, job_options options)
       : actors_(actors) {
-    dealer order{plan->order, 0, 1, options.epochs, options.policy, {}};
+    dealer order{plan->shape, 0, 1, options.epochs, options.policy, {}};
     auto make_worker = [this, plan, drill = options.drill](std::size_t number, bool) {
       worker_config config{plan, board_.add(number), {}, lives_};
       if (drill)

@@ -34,7 +34,7 @@ struct fixture {
   std::shared_ptr<worker_record> record = board.add(0);
   std::shared_ptr<probe_state> seen = std::make_shared<probe_state>();
   batcher_actor batcher = actors.system().spawn(probe, seen);
-  dealer order{plan->order, 0, 1, 9, dispatch_policy::on_demand, {}};
+  dealer order{plan->shape, 0, 1, 9, dispatch_policy::on_demand, {}};
   slot_ptr slot = std::make_shared<batch_slot>(plan->layout, 8);
   worker_actor uut;
 

@@ -165,6 +165,28 @@ TEST_CASE("audit: ranks of several attempts of one world size make up a step") {
   }
 }
 
+TEST_CASE("audit: an id that the order has twice may come twice, not once nor thrice") {
+  auto line = [](std::vector<std::string> ids) {
+    batch_line x{.ids = std::move(ids)};
+    for (std::uint64_t p = 0; p < x.ids.size(); ++p)
+      x.positions.push_back(p);
+    seal(x);
+    return x;
+  };
+  auto counts_of = [&](std::vector<std::string> ids) {
+    audit audit;
+    audit.expect(line({"a", "b", "a", "c"}));
+    audit.deliver(line(std::move(ids)));
+    return audit.report().counts;
+  };
+  CHECK(counts_of({"a", "b", "a", "c"}) == counts{});
+  CHECK(counts_of({"a", "b", "a"}) == counts{1, 0, 0, 0, 0});
+  CHECK(counts_of({"a", "b"}) == counts{2, 0, 0, 0, 0});
+  CHECK(counts_of({"a", "a", "b", "c"}) == counts{0, 0, 2, 0, 0});
+  CHECK(counts_of({"a", "a", "a", "c"}) == counts{1, 1, 0, 0, 0});
+  CHECK(counts_of({"a", "b", "c", "c"}) == counts{1, 1, 0, 0, 0});
+}
+
 TEST_CASE("audit: an epoch of the order that no log has is lost") {
   std::mt19937 random{3};
   REQUIRE(judge({make_attempt(0, steps, 2)}, random).counts

@@ -56,6 +56,10 @@ TEST_CASE("numbers: decimal digits only, below 2^64") {
     REQUIRE_FALSE(parse_number(text));
 }
 
+TEST_CASE("data arguments: no data is refused") {
+  REQUIRE(refusal({}) == errc::invalid_argument);
+}
+
 TEST_CASE("data arguments: counts, folders and shards are told apart") {
   test::temporary_directory at;
   REQUIRE(kind_of("count:10") == data_kind::count);
@@ -66,8 +70,9 @@ TEST_CASE("data arguments: counts, folders and shards are told apart") {
 
 TEST_CASE("data arguments: shards keep the order in which they were given") {
   auto x = data_pipeline({.data = {"b-{0..3}.tar", "a*.tar"}});
-  REQUIRE(x.source().kind == "tar");
-  REQUIRE(x.source().patterns == std::vector<std::string>{"b-{0..3}.tar", "a*.tar"});
+  REQUIRE(x.root().op == "tar_shards");
+  REQUIRE(x.root().get<std::vector<std::string>>("patterns")
+          == std::vector<std::string>{"b-{0..3}.tar", "a*.tar"});
 }
 
 TEST_CASE("data arguments: a count has 8 bytes a record, or as many as it says") {
@@ -182,7 +187,9 @@ TEST_CASE("run options: names and numbers that make no sense are refused") {
     line.insert(line.end(), option.begin(), option.end());
     REQUIRE_THROWS_AS(parsed(line), CLI::ParseError);
   }
-  REQUIRE_THROWS_AS(parsed({"--seed", "1"}), CLI::ParseError);
+  for (const char* option : {"--seed", "--global-batch", "--lanes", "--window"})
+    REQUIRE_THROWS_AS(parsed({"--pipeline", "file", option, "2"}), CLI::ParseError);
+  REQUIRE_THROWS_AS(parsed({"count:5", "--pipeline", "file"}), CLI::ParseError);
 }
 
 TEST_CASE("run options: leading zeros do not make a number octal") {

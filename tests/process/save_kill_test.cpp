@@ -1,5 +1,6 @@
 #include "runtime/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/stage_facts.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <sys/wait.h>
@@ -19,6 +20,7 @@ namespace {
   snapshot_store store{directory};
   for (std::uint64_t step = first;; ++step) {
     snapshot part;
+    part.pipeline = test::batch_of(test::count_of(1000), 2, 2);
     part.step = step;
     part.global_step = step;
     part.sums.samples = step;

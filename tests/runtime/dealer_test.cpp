@@ -12,22 +12,18 @@ namespace {
 
 /// A job of which only the order matters.
 struct paper_job {
-  std::shared_ptr<order_config> order = std::make_shared<order_config>();
+  epoch_shape shape;
   std::uint64_t epochs = 1;
   std::uint64_t world_size = 1;
 
-  std::uint64_t records() const { return order->records_per_file.at(0); }
-  std::uint64_t batches() const { return epoch_order{order, 0}.batches(); }
+  std::uint64_t records() const { return shape.items; }
+  std::uint64_t batches() const { return shape.batches(); }
 };
 
 paper_job make_job(std::uint64_t records, std::uint64_t rows, std::uint64_t lanes,
                    std::uint64_t world_size, epoch_end end, std::uint64_t epochs = 1) {
   paper_job x;
-  x.order->records_per_file = {records};
-  x.order->batch_rows = rows;
-  x.order->lanes = lanes;
-  x.order->end = end;
-  x.order->shuffle = {.seed = 3};
+  x.shape = {.items = records, .batch_rows = rows, .lanes = lanes, .end = end};
   x.epochs = epochs;
   x.world_size = world_size;
   return x;
@@ -49,7 +45,6 @@ struct part {
   job_position at;
   bool end_of_epoch = false;
   std::vector<std::uint64_t> positions;
-  std::vector<std::uint64_t> records;
 
   friend bool operator==(const part&, const part&) = default;
 };
@@ -58,16 +53,14 @@ std::optional<part> next_part(dealer& x, batch_slot& slot) {
   x.open(slot);
   if (slot.what == batch_slot::kind::end)
     return std::nullopt;
-  part result{{slot.epoch, slot.step}, slot.end_of_epoch, {}, {}};
-  for (std::size_t i = 0; i < slot.num_rows; ++i) {
+  part result{{slot.epoch, slot.step}, slot.end_of_epoch, {}};
+  for (std::size_t i = 0; i < slot.num_rows; ++i)
     result.positions.push_back(slot.rows[i].position);
-    result.records.push_back(slot.rows[i].record);
-  }
   return result;
 }
 
 std::vector<part> all_parts(const paper_job& job, std::uint64_t rank, job_position start = {}) {
-  dealer x{job.order, rank, job.world_size, job.epochs, dispatch_policy::on_demand, start};
+  dealer x{job.shape, rank, job.world_size, job.epochs, dispatch_policy::on_demand, start};
   batch_slot slot{nothing, x.rows_per_batch()};
   std::vector<part> result;
   while (auto part = next_part(x, slot))
@@ -80,7 +73,7 @@ TEST_CASE("dealer: over all ranks every position of every epoch comes once, in o
     CAPTURE(seed);
     std::mt19937_64 chance{seed};
     const auto job = random_job(chance);
-    const auto rows = job.order->batch_rows;
+    const auto rows = job.shape.batch_rows;
     const auto world = job.world_size;
     std::vector<std::vector<part>> ranks;
     for (std::uint64_t rank = 0; rank < world; ++rank) {
@@ -90,8 +83,7 @@ TEST_CASE("dealer: over all ranks every position of every epoch comes once, in o
     for (std::size_t i = 0; i < job.epochs * job.batches(); ++i) {
       const auto epoch = i / job.batches();
       const auto step = i % job.batches();
-      const epoch_order order{job.order, epoch};
-      const auto last = job.order->end == epoch_end::mask
+      const auto last = job.shape.end == epoch_end::mask
                             ? std::min(job.records(), (step + 1) * rows)
                             : (step + 1) * rows;
       std::uint64_t seen = 0;
@@ -104,7 +96,6 @@ TEST_CASE("dealer: over all ranks every position of every epoch comes once, in o
           const auto p = x.positions[row];
           REQUIRE(p % world == rank);
           REQUIRE((p >= step * rows && p < last));
-          REQUIRE(x.records[row] == order.record(p));
           REQUIRE((row == 0 || x.positions[row - 1] < p));
         }
         seen += x.positions.size();
@@ -122,7 +113,7 @@ TEST_CASE("dealer: a rank's slot holds ceil(G / W) rows, and some batch fills it
       for (std::uint64_t rank = 0; rank < world; ++rank)
         for (const auto& x : all_parts(job, rank))
           most = std::max(most, x.positions.size());
-      const dealer x{job.order, 0, world, 1, dispatch_policy::on_demand, {}};
+      const dealer x{job.shape, 0, world, 1, dispatch_policy::on_demand, {}};
       CAPTURE(rows, world);
       REQUIRE(x.rows_per_batch() == (rows + world - 1) / world);
       REQUIRE(most == x.rows_per_batch());
@@ -157,7 +148,7 @@ TEST_CASE("dealer: starting in the middle gives the tail of the whole job") {
 
 TEST_CASE("dealer: behind the last epoch every opening is the end") {
   const auto job = make_job(8, 4, 2, 1, epoch_end::drop);
-  dealer x{job.order, 0, 1, 1, dispatch_policy::round_robin, {}};
+  dealer x{job.shape, 0, 1, 1, dispatch_policy::round_robin, {}};
   batch_slot slot{nothing, x.rows_per_batch()};
   CHECK(next_part(x, slot));
   CHECK(next_part(x, slot));
@@ -177,7 +168,7 @@ TEST_CASE("dealer: fixed policies give each row to one worker, claims give none"
     std::iota(workers.begin(), workers.end(), 10);
     const auto rank = chance() % job.world_size;
     for (auto policy : all_policies) {
-      dealer x{job.order, rank, job.world_size, 1, policy, {}};
+      dealer x{job.shape, rank, job.world_size, 1, policy, {}};
       auto slot = std::make_shared<batch_slot>(nothing, x.rows_per_batch());
       while (next_part(x, *slot)) {
         const auto chunks = x.deal(slot, workers);
@@ -206,14 +197,14 @@ TEST_CASE("dealer: fixed policies give each row to one worker, claims give none"
 /// The worker of each lane of a rank; fails where a lane has two.
 std::vector<std::optional<std::size_t>> workers_of_lanes(const paper_job& job, std::uint64_t rank,
                                                          std::size_t workers) {
-  dealer x{job.order, rank, job.world_size, 1, dispatch_policy::by_lane, {}};
+  dealer x{job.shape, rank, job.world_size, 1, dispatch_policy::by_lane, {}};
   auto slot = std::make_shared<batch_slot>(nothing, x.rows_per_batch());
-  std::vector<std::optional<std::size_t>> result(job.order->lanes);
+  std::vector<std::optional<std::size_t>> result(job.shape.lanes);
   while (next_part(x, *slot)) {
     const auto chunks = x.deal(slot, std::vector<std::uint32_t>(workers, 0));
     for (std::size_t i = 0; i < chunks.size(); ++i)
       for (auto row : chunks[i].rows) {
-        auto& worker = result[slot->rows[row].position % job.order->lanes];
+        auto& worker = result[slot->rows[row].position % job.shape.lanes];
         REQUIRE((!worker || *worker == i));
         worker = i;
       }

@@ -20,7 +20,7 @@ context context_of(std::uint64_t birth) {
 /// Runs one map on a sample of one field.
 void apply(const map_stage& stage, sample& to, std::string_view field,
            std::span<const std::byte> content, std::uint64_t birth = 0) {
-  sample_access::reset(to, nullptr, 0, nullptr);
+  sample_access::reset(to, nullptr);
   to.set(field, content);
   auto chance = context_of(birth);
   stage.make()(to, chance);
@@ -115,7 +115,7 @@ TEST_CASE("pixels depend on the random numbers alone, not on what the worker did
   const auto function = train_image("jpg", {.size = 48}).make();
   auto run = [&](std::span<const std::byte> content, std::uint64_t birth) {
     sample s;
-    sample_access::reset(s, nullptr, 0, nullptr);
+    sample_access::reset(s, nullptr);
     s.set("jpg", content);
     auto chance = context_of(birth);
     function(s, chance);

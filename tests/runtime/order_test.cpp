@@ -95,7 +95,6 @@ bool is_odd(const list& p) {
 order_config config_of(shuffle_kind kind, list records_per_file, std::uint64_t lanes = 1) {
   order_config config;
   config.shuffle = {.seed = 7, .kind = kind, .window = 2};
-  config.batch_rows = lanes;
   config.lanes = lanes;
   config.data_digest = {.low = 0x0123456789abcdef, .high = 0xfedcba9876543210};
   config.records_per_file = std::move(records_per_file);
@@ -492,7 +491,8 @@ TEST_CASE("order: a windowed lane reads only its own run of files, window after 
       list files;
       for (std::uint64_t p = lane; p < order.records(); p += config.lanes)
         files.push_back(file_of.at(order.record(p)));
-      REQUIRE(files.size() == order.lane_items(lane));
+      REQUIRE(files.size()
+              == epoch_shape{.items = order.records(), .lanes = config.lanes}.lane_items(lane));
       if (files.empty())
         continue;
       const auto [first, last] = std::minmax_element(files.begin(), files.end());
@@ -521,65 +521,34 @@ TEST_CASE("order: drop ends where the first lane is dry, mask where the last is"
   std::mt19937_64 random{seed};
   for (int i = 0; i < 3'000; ++i) {
     const auto rows_of_lane = 1 + random() % 6;
-    auto config = config_of(shuffle_kind::full, {random() % 300}, 1 + random() % 12);
-    config.batch_rows = rows_of_lane * config.lanes;
-    const auto drop = order_of(config, 0);
-    config.end = epoch_end::mask;
-    const auto mask = order_of(config, 0);
-    CAPTURE(seed, i, drop.records(), config.batch_rows, config.lanes);
+    epoch_shape drop{.items = random() % 300, .lanes = 1 + random() % 12};
+    drop.batch_rows = rows_of_lane * drop.lanes;
+    auto mask = drop;
+    mask.end = epoch_end::mask;
+    CAPTURE(seed, i, drop.items, drop.batch_rows, drop.lanes);
 
-    list items(config.lanes);
-    for (std::uint64_t lane = 0; lane < config.lanes; ++lane) {
+    list items(drop.lanes);
+    for (std::uint64_t lane = 0; lane < drop.lanes; ++lane) {
       items[lane] = drop.lane_items(lane);
       REQUIRE(items[lane] == mask.lane_items(lane));
     }
     const auto [least, most] = std::minmax_element(items.begin(), items.end());
-    REQUIRE(std::accumulate(items.begin(), items.end(), 0ULL) == drop.records());
+    REQUIRE(std::accumulate(items.begin(), items.end(), 0ULL) == drop.items);
     REQUIRE(drop.batches() == *least / rows_of_lane);
-    REQUIRE(drop.positions() == drop.batches() * config.batch_rows);
+    REQUIRE(drop.positions() == drop.batches() * drop.batch_rows);
     REQUIRE(mask.batches() == (*most + rows_of_lane - 1) / rows_of_lane);
-    REQUIRE(mask.positions() == mask.records());
+    REQUIRE(mask.positions() == mask.items);
   }
 }
 
 TEST_CASE("order: an epoch of no records has no batch") {
   for (auto kind : {shuffle_kind::none, shuffle_kind::full, shuffle_kind::windowed})
-    for (const auto& files : {list{}, list{0, 0}}) {
-      auto config = config_of(kind, files, 2);
-      config.end = epoch_end::mask;
-      const auto order = order_of(config, 0);
-      CHECK(order.records() == 0);
-      CHECK(order.batches() == 0);
-      CHECK(order.positions() == 0);
-      CHECK(order.lane_items(0) == 0);
-    }
-}
-
-TEST_CASE("order: lanes are as many as rows, or for windowed as the files allow") {
-  const shuffle_options full;
-  const shuffle_options windowed{.kind = shuffle_kind::windowed};
-  CHECK(lanes_of({}, 240, full, 1) == 240);
-  CHECK(lanes_of({}, 240, windowed, 0) == 1);
-  CHECK(lanes_of({}, 240, windowed, 1) == 1);
-  CHECK(lanes_of({}, 240, windowed, 7) == 6);
-  CHECK(lanes_of({}, 240, windowed, 100) == 80);
-  CHECK(lanes_of({}, 240, windowed, 1'000) == 240);
-  CHECK(lanes_of({}, 7, windowed, 6) == 1);
-  CHECK(lanes_of({.lanes = 24}, 240, full, 1) == 24);
-  CHECK(lanes_of({.lanes = 24}, 240, windowed, 1) == 24);
-}
-
-TEST_CASE("order: lanes that do not divide the global batch are refused") {
-  for (std::uint64_t lanes : {7, 480}) {
-    try {
-      lanes_of({.lanes = lanes}, 240, {}, 1);
-      FAIL("accepted " << lanes << " lanes");
-    } catch (const error& e) {
-      CHECK(e.code() == errc::invalid_argument);
-      CHECK(e.details().got == std::to_string(lanes));
-      CHECK(e.details().needed.find("240") != std::string::npos);
-    }
-  }
+    for (const auto& files : {list{}, list{0, 0}})
+      CHECK(order_of(config_of(kind, files, 2), 0).records() == 0);
+  const epoch_shape shape{.items = 0, .batch_rows = 2, .lanes = 2, .end = epoch_end::mask};
+  CHECK(shape.batches() == 0);
+  CHECK(shape.positions() == 0);
+  CHECK(shape.lane_items(0) == 0);
 }
 
 TEST_CASE("order: epochs have the documented records") {
@@ -594,4 +563,16 @@ TEST_CASE("order: epochs have the documented records") {
   CHECK(documented_key("leat.order.windows", windowed, 0) == 0xf51b5c7d99ac8ae6);
   CHECK(documented_window_key(documented_key("leat.order.windows", windowed, 0), 1, 0)
         == 0xd6d2b1916131f384);
+}
+
+TEST_CASE("order: repeat passes and shuffles above one another have orders of their own") {
+  const auto config = config_of(shuffle_kind::full, {1000});
+  auto above = config;
+  above.level = 1;
+  auto of = [](const order_config& x, std::uint64_t epoch, std::uint64_t pass) {
+    return all_records({std::make_shared<const order_config>(x), epoch, pass});
+  };
+  const std::set<list> different{of(config, 0, 0), of(config, 0, 1), of(config, 1, 0),
+                                 of(config, 1, 1), of(above, 0, 0),  of(above, 0, 1)};
+  CHECK(different.size() == 6);
 }

@@ -1,6 +1,7 @@
 #include "runtime/digest.hpp"
 #include "runtime/row_function.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/linear_pipeline.hpp"
 #include "tests/support/small_job.hpp"
 
 #include <leat/sources.hpp>
@@ -25,10 +26,11 @@ struct epoch_run {
 
   explicit epoch_run(const pipeline& data, bad_sample_policy policy = bad_sample_policy::fail,
                      std::uint64_t epoch = 0)
-      : plan(std::make_shared<row_plan>(plan_rows(data))) {
+      : plan(std::make_shared<row_plan>(plan_rows(data))), data_(data),
+        order_(test::order_of(data, epoch)) {
     plan->bad_samples = policy;
     plan->hash_pixels = true;
-    dealer order{plan->order, 0, 1, epoch + 1, dispatch_policy::on_demand, {epoch, 0}};
+    dealer order{plan->shape, 0, 1, epoch + 1, dispatch_policy::on_demand, {epoch, 0}};
     slot = std::make_shared<batch_slot>(plan->layout, order.rows_per_batch());
     order.open(*slot);
   }
@@ -48,9 +50,12 @@ struct epoch_run {
 
   std::string id(std::uint64_t number) const {
     std::string text;
-    plan->data->append_id(number, text);
+    test::source_of(data_).append_id(number, text);
     return text;
   }
+
+  /// Of an item of the epoch.
+  std::uint64_t record_of(std::uint64_t item) const { return order_.record(item); }
 
   /// Element i of the only dense field of each row.
   template <class T>
@@ -61,13 +66,18 @@ struct epoch_run {
   }
 
 private:
+  pipeline data_;
+  epoch_order order_;
   row_function function_{plan, record};
 };
 
-pipeline numbers() {
+pipeline stored_numbers() {
   return from_function("numbers@1", records,
-                       [](std::uint64_t i, sample& s) { s.set("n", std::int64_t(i)); })
-      .shuffle({.seed = 9});
+                       [](std::uint64_t i, sample& s) { s.set("n", std::int64_t(i)); });
+}
+
+pipeline numbers() {
+  return stored_numbers().shuffle({.seed = 9});
 }
 
 pipeline batched(const pipeline& x) {
@@ -92,10 +102,9 @@ TEST_CASE("row_function: a good row has its sample, its digest and its hash of p
   CHECK(slot.num_valid == records);
   for (std::size_t i = 0; i < records; ++i) {
     const auto& row = slot.rows[i];
-    CHECK(row.record == epoch_order(x.plan->order, 0).record(i));
-    CHECK(row.delivered == row.record);
-    CHECK(x.column<std::int64_t>()[i] == static_cast<std::int64_t>(row.record));
-    CHECK(row.digest == row_digest(0, i, x.id(row.record)));
+    CHECK(row.delivered == i);
+    CHECK(x.column<std::int64_t>()[i] == static_cast<std::int64_t>(x.record_of(row.position)));
+    CHECK(row.digest == row_digest(0, i, x.id(x.record_of(row.position))));
   }
 }
 
@@ -114,14 +123,14 @@ TEST_CASE("row_function: under fail a bad sample fails its row and tells where")
   epoch_run x{partly_bad()};
   for (std::size_t i = 0; i < records; ++i) {
     const auto& row = x.run(i);
-    const bool bad = is_bad(static_cast<std::int64_t>(row.record));
+    const bool bad = is_bad(static_cast<std::int64_t>(x.record_of(row.position)));
     REQUIRE((row.result == slot_row::outcome::failed) == bad);
     REQUIRE(row.failure.has_value() == bad);
     if (!bad)
       continue;
     CHECK(row.failure->code() == errc::bad_sample);
     CHECK(row.failure->details().stage == "check@1");
-    CHECK(row.failure->details().sample == x.id(row.record));
+    CHECK(row.failure->details().sample == x.id(x.record_of(row.position)));
     CHECK(row.failure->details().got == "corrupt: one in three");
   }
 }
@@ -136,17 +145,17 @@ TEST_CASE("row_function: under mask a bad sample's row stays, invalid and zero")
   std::size_t bad = 0;
   for (std::size_t i = 0; i < records; ++i) {
     const auto& row = slot.rows[i];
-    if (is_bad(static_cast<std::int64_t>(row.record))) {
+    if (is_bad(static_cast<std::int64_t>(x.record_of(row.position)))) {
       CHECK(slot.valid[i] == 0);
       CHECK(x.column<std::int64_t>()[i] == 0);
       CHECK(slot.bad[bad].position == i);
-      CHECK(slot.bad[bad].id == x.id(row.record));
+      CHECK(slot.bad[bad].id == x.id(x.record_of(row.position)));
       CHECK(slot.bad[bad].why == cause::corrupt);
       CHECK(slot.bad[bad].text == "one in three");
       CHECK_FALSE(slot.bad[bad++].substitute);
     } else {
       CHECK(slot.valid[i] == 1);
-      digest += row_digest(0, i, x.id(row.record));
+      digest += row_digest(0, i, x.id(x.record_of(row.position)));
     }
   }
   CHECK(slot.digest == digest);
@@ -157,24 +166,23 @@ TEST_CASE("row_function: a substitute is a good sample of the same lane, with it
     epoch_run x{partly_bad(), bad_sample_policy::substitute, epoch};
     const auto& slot = x.run_all();
     REQUIRE(slot.num_valid == records);
-    const epoch_order order{x.plan->order, epoch};
     std::size_t bad = 0;
     for (std::size_t i = 0; i < records; ++i) {
       const auto& row = slot.rows[i];
       const auto value = x.column<std::int64_t>()[i];
-      REQUIRE(value == static_cast<std::int64_t>(row.delivered));
+      REQUIRE(value == static_cast<std::int64_t>(x.record_of(row.delivered)));
       REQUIRE_FALSE(is_bad(value));
-      REQUIRE(row.digest == row_digest(epoch, i, x.id(row.delivered)));
-      if (!is_bad(static_cast<std::int64_t>(row.record))) {
-        REQUIRE(row.delivered == row.record);
+      REQUIRE(row.digest == row_digest(epoch, i, x.id(x.record_of(row.delivered))));
+      if (!is_bad(static_cast<std::int64_t>(x.record_of(row.position)))) {
+        REQUIRE(row.delivered == i);
         continue;
       }
-      REQUIRE(slot.bad.at(bad).id == x.id(row.record));
+      REQUIRE(slot.bad.at(bad).id == x.id(x.record_of(row.position)));
       REQUIRE(slot.bad[bad].why == cause::corrupt);
-      REQUIRE(slot.bad[bad++].substitute == x.id(row.delivered));
+      REQUIRE(slot.bad[bad++].substitute == x.id(x.record_of(row.delivered)));
       std::set<std::uint64_t> lane;
-      for (std::uint64_t k = 0; k < order.lane_items(i % lanes); ++k)
-        lane.insert(order.record(i % lanes + k * lanes));
+      for (std::uint64_t k = 0; k < x.plan->shape.lane_items(i % lanes); ++k)
+        lane.insert(i % lanes + k * lanes);
       REQUIRE(lane.count(row.delivered) == 1);
     }
     REQUIRE(bad == slot.bad.size());
@@ -304,7 +312,7 @@ std::map<std::uint64_t, std::uint64_t> drawn(const pipeline& data, const std::st
   x.run_all();
   std::map<std::uint64_t, std::uint64_t> result;
   for (std::size_t i = 0; i < records; ++i)
-    result[x.slot->rows[i].record] = x.column<std::uint64_t>()[i];
+    result[x.record_of(x.slot->rows[i].position)] = x.column<std::uint64_t>()[i];
   return result;
 }
 
@@ -316,9 +324,9 @@ TEST_CASE("row_function: a map's random numbers are those of the record, whereve
   for (const auto& [record, value] : here)
     values.insert(value);
   CHECK(values.size() == records);
-  auto unshuffled = numbers().shuffle({.seed = 9, .kind = shuffle_kind::none});
+  auto unshuffled = stored_numbers().shuffle({.seed = 9, .kind = shuffle_kind::none});
   CHECK(drawn(draws(unshuffled, "noise@1", "r"), "r") == here);
-  auto other_seed = numbers().shuffle({.seed = 10});
+  auto other_seed = stored_numbers().shuffle({.seed = 10});
   CHECK(drawn(draws(other_seed, "noise@1", "r"), "r") != here);
 }
 
@@ -398,19 +406,19 @@ TEST_CASE("row_function: a factory that throws is an error that names its map") 
 TEST_CASE("row_function: what it is doing can be seen") {
   std::shared_ptr<worker_record> seen;
   std::size_t stage = 0;
-  std::uint64_t record = 0;
+  std::uint64_t item = 0;
   auto data =
       batched(numbers().map("a@1", [](sample&, context&) {}).map("b@1", [&](sample&, context&) {
         if (seen) {
           stage = seen->stage;
-          record = seen->record;
+          item = seen->item;
         }
       }));
   epoch_run x{data};
   seen = x.record;
   const auto& row = x.run(3);
   CHECK(stage == 2);
-  CHECK(record == row.record);
+  CHECK(item == row.position);
 }
 
 TEST_CASE("row_plan: the layout comes from the first good record") {

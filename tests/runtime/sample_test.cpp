@@ -27,7 +27,7 @@ struct row_fixture {
 
   row_fixture() { begin(); }
 
-  void begin() { sample_access::reset(x, nullptr, 0, &target); }
+  void begin() { sample_access::reset(x, &target); }
 
   std::string text() const { return {reinterpret_cast<const char*>(t.data()), t.size()}; }
 };
@@ -127,7 +127,7 @@ TEST_CASE("sample: a function may replace the tensor that it reads, more than on
   for (bool in_batch : {true, false}) {
     CAPTURE(in_batch);
     sample x;
-    sample_access::reset(x, nullptr, 0, in_batch ? &row.target : nullptr);
+    sample_access::reset(x, in_batch ? &row.target : nullptr);
     auto first = x.make<float>("f", {3});
     for (int i = 0; i < 3; ++i)
       first[static_cast<std::size_t>(i)] = static_cast<float>(i);
@@ -253,7 +253,7 @@ TEST_CASE("sample: tensors without elements pass through") {
   std::vector<std::byte>* no_bytes = nullptr;
   const row_target target{&layout, {&row, 1}, {&no_bytes, 1}};
   sample x;
-  sample_access::reset(x, nullptr, 0, &target);
+  sample_access::reset(x, &target);
   x.set<float>("none", std::span<const float>{}, {0, 4});
   x.set<float>("none", x.view<float, 2>("none").flat(), {0, 4});
   sample_access::deliver(x);

@@ -1,6 +1,7 @@
 #include "runtime/open_files.hpp"
 #include "runtime/sample_access.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/linear_pipeline.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -29,6 +30,8 @@ using test::temporary_directory;
 namespace {
 
 namespace fs = std::filesystem;
+using test::source_of;
+using test::source_stage;
 using texts = std::vector<std::string>;
 
 /// A record as it was written, or as a source gives it.
@@ -40,9 +43,10 @@ struct record {
 };
 
 record read_one(const source& data, std::uint64_t number, sample& s) {
-  sample_access::reset(s, &data, number, nullptr);
+  sample_access::reset(s, nullptr);
   data.read(number, s);
-  record x{s.id(), {}};
+  record x;
+  data.append_id(number, x.id);
   for (const auto& name : s.fields())
     x.fields.emplace_back(name, s.text(name));
   return x;
@@ -58,7 +62,7 @@ std::vector<record> read_all(const source& data) {
 
 errc code_of(const pipeline& x) {
   try {
-    x.data();
+    source_of(x);
   } catch (const error& e) {
     return e.code();
   }
@@ -196,8 +200,8 @@ TEST_CASE("random archives give what was written into them") {
     }
     // With a shard alone, the name is its basename as well.
     auto data = tar_shards(dir / "*.tar", {.index_dir = dir / "i"});
-    REQUIRE(read_all(data.data()) == want);
-    REQUIRE(read_all(tar_shards(dir / "*.tar", {.index_dir = dir / "i"}).data()) == want);
+    REQUIRE(read_all(source_of(data)) == want);
+    REQUIRE(read_all(source_of(tar_shards(dir / "*.tar", {.index_dir = dir / "i"}))) == want);
   }
 }
 
@@ -211,18 +215,19 @@ TEST_CASE("a tar source tells its files, and its digest knows names, sizes and c
     return tar_shards(dir / (where + "/{0..2}.tar"), {.index_dir = dir / "i"});
   };
   auto data = write("x", "1");
-  CHECK(data.data().name() == "tar");
-  CHECK(data.source().kind == "tar");
-  CHECK(data.data().records_per_file() == std::vector<std::uint64_t>{2, 0, 1});
-  CHECK(data.data().facts().files == 3);
-  CHECK(data.data().facts().records == 3);
-  CHECK(data.data().facts().bytes == 3072 + 1024 + 1024);
-  CHECK(read_all(data.data()).back() == record{"2.tar/c", {{"txt", "3"}}});
-  CHECK(write("y", "other content").data().facts() == data.data().facts());
-  CHECK(write("z", std::string(600, 'l')).data().facts().digest != data.data().facts().digest);
+  CHECK(source_of(data).name() == "tar");
+  CHECK(source_stage(data).op == "tar_shards");
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>{2, 0, 1});
+  CHECK(source_of(data).facts().files == 3);
+  CHECK(source_of(data).facts().records == 3);
+  CHECK(source_of(data).facts().bytes == 3072 + 1024 + 1024);
+  CHECK(read_all(source_of(data)).back() == record{"2.tar/c", {{"txt", "3"}}});
+  CHECK(source_of(write("y", "other content")).facts() == source_of(data).facts());
+  CHECK(source_of(write("z", std::string(600, 'l'))).facts().digest
+        != source_of(data).facts().digest);
   fs::rename(dir / "y/1.tar", dir / "y/3.tar");
   auto renamed = tar_shards(dir / "y/{0,3,2}.tar", {.index_dir = dir / "i"});
-  CHECK(renamed.data().facts().digest != data.data().facts().digest);
+  CHECK(source_of(renamed).facts().digest != source_of(data).facts().digest);
 }
 
 TEST_CASE("bytes read are counted, headers between neighbours included") {
@@ -230,7 +235,7 @@ TEST_CASE("bytes read are counted, headers between neighbours included") {
   tar_writer{}.file("a.jpg", std::string(600, 'x')).file("a.cls", "7").end().save(dir / "a.tar");
   auto data = tar_shards(dir / "a.tar", {.index_dir = dir / "i"});
   sample s;
-  read_one(data.data(), 0, s);
+  read_one(source_of(data), 0, s);
   CHECK(sample_access::take_bytes_read(s) == 1024 + 512 + 1);
 }
 
@@ -238,11 +243,11 @@ TEST_CASE("a shard that shrinks after opening is a torn file") {
   temporary_directory dir;
   tar_writer{}.file("a.jpg", std::string(600, 'x')).end().save(dir / "a.tar");
   auto data = tar_shards(dir / "a.tar", {.index_dir = dir / "i"});
-  data.data();
+  source_of(data);
   fs::resize_file(dir / "a.tar", 1000);
   sample s;
   try {
-    read_one(data.data(), 0, s);
+    read_one(source_of(data), 0, s);
     FAIL("no error");
   } catch (const error& x) {
     CHECK(x.code() == errc::torn_file);
@@ -264,7 +269,7 @@ TEST_CASE("a tear that is allowed is said at each opening") {
   CHECK(code_of(data(false)) == errc::torn_file);
   CHECK(said.empty());
   for (std::size_t opening = 1; opening <= 2; ++opening) {
-    CHECK(read_all(data(true).data()) == std::vector{record{"a.tar/a", {{"txt", "1"}}}});
+    CHECK(read_all(source_of(data(true))) == std::vector{record{"a.tar/a", {{"txt", "1"}}}});
     REQUIRE(said.size() == opening);
     CHECK(said.back().find("b.txt") != std::string::npos);
   }
@@ -282,19 +287,19 @@ TEST_CASE("an image folder has a class a subfolder and records in bytewise order
   auto image = [](const std::string& path, const char* number, const char* of) {
     return record{path, {{"jpg", path}, {"cls", number}, {"class", of}}};
   };
-  CHECK(read_all(data.data())
+  CHECK(read_all(source_of(data))
         == std::vector{image("b-x/1.jpg", "1", "b-x"), image("b/10.jpeg", "0", "b"),
                        image("b/2.JPG", "0", "b"), image("b/deep/er.Jpeg", "0", "b")});
-  CHECK(data.source().patterns == texts{dir.path()});
-  CHECK(data.data().name() == "folder");
-  CHECK(data.data().records_per_file() == std::vector<std::uint64_t>{4});
-  const auto facts = data.data().facts();
+  CHECK(source_stage(data).get<std::string>("directory") == dir.path());
+  CHECK(source_of(data).name() == "folder");
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>{4});
+  const auto facts = source_of(data).facts();
   CHECK(facts.files == 1);
   CHECK(facts.bytes == 9 + 9 + 7 + 14);
   tar_writer::write(dir / "b/2.JPG", "longer than before");
-  CHECK(image_folder(dir.path()).data().facts().digest != facts.digest);
+  CHECK(source_of(image_folder(dir.path())).facts().digest != facts.digest);
   sample s;
-  CHECK_THROWS_AS(read_one(data.data(), 2, s), error);
+  CHECK_THROWS_AS(read_one(source_of(data), 2, s), error);
 }
 
 TEST_CASE("a folder without classes or images is refused") {
@@ -311,16 +316,18 @@ TEST_CASE("counted records are their number, repeated and cut") {
     auto data = count(1'000'000'000'000, bytes);
     const std::uint64_t number = 0x0102030405;
     sample s;
-    sample_access::reset(s, &data.data(), number, nullptr);
-    data.data().read(number, s);
+    sample_access::reset(s, nullptr);
+    source_of(data).read(number, s);
     auto value = s.view<std::uint8_t, 1>("value");
     REQUIRE(value.size() == bytes);
     for (std::size_t i = 0; i < bytes; ++i)
       REQUIRE(value[i] == (number >> (8 * (i % 8)) & 0xff));
-    CHECK(s.id() == "count/" + std::to_string(number));
+    std::string id;
+    source_of(data).append_id(number, id);
+    CHECK(id == "count/" + std::to_string(number));
   }
-  CHECK(count(5).source().patterns == texts{"5"});
-  CHECK(count(5, 9).source().parameters.at("bytes") == "9");
+  CHECK(source_stage(count(5)).get<std::uint64_t>("records") == 5);
+  CHECK(source_stage(count(5, 9)).get<std::uint64_t>("bytes") == 9);
   CHECK(!(count(5, 9) == count(5, 8)));
   CHECK(count(0).size() == 0);
   CHECK_THROWS_AS(count(5, 0), error);
@@ -330,12 +337,12 @@ TEST_CASE("functions and vectors are sources") {
   auto squares =
       from_function("squares@1", 10, [](std::uint64_t i, sample& s) { s.set("square", i * i); });
   sample s;
-  CHECK(read_one(squares.data(), 7, s).id == "squares/7");
+  CHECK(read_one(source_of(squares), 7, s).id == "squares/7");
   CHECK(s.get<std::uint64_t>("square") == 49);
-  CHECK(squares.source().kind == "squares@1");
+  CHECK(source_stage(squares).get<std::string>("name") == "squares@1");
   auto pairs = from_vector<float>("pairs@1", "xy", {1, 2, 3, 4, 5, 6}, {2});
   REQUIRE(pairs.size() == 3);
-  read_one(pairs.data(), 2, s);
+  read_one(source_of(pairs), 2, s);
   CHECK(s.view<float, 1>("xy")[0] == 5);
   CHECK(s.view<float, 1>("xy")[1] == 6);
   CHECK_THROWS_AS(from_function("", 1, [](std::uint64_t, sample&) {}), error);
@@ -352,12 +359,13 @@ TEST_CASE("raw records are read by number") {
   auto data = raw_records(dir / "x.raw", dtype::i16, {2, 3});
   REQUIRE(data.size() == 10);
   sample s;
-  CHECK(read_one(data.data(), 9, s).id == "x.raw/9");
+  CHECK(read_one(source_of(data), 9, s).id == "x.raw/9");
   CHECK(s.view<std::int16_t, 2>("value")(1, 2) == 59);
   CHECK(sample_access::take_bytes_read(s) == 12);
-  CHECK(data.data().facts().bytes == 120);
-  CHECK(data.source().parameters.at("dtype") == "i16");
-  CHECK(data.source().parameters.at("shape") == "[2, 3]");
+  CHECK(source_of(data).facts().bytes == 120);
+  CHECK(source_stage(data).get<std::string>("type") == "i16");
+  CHECK(source_stage(data).get<std::vector<std::uint64_t>>("dims")
+        == std::vector<std::uint64_t>{2, 3});
   CHECK(code_of(raw_records(dir / "x.raw", dtype::u8, {7})) == errc::torn_file);
   CHECK(code_of(raw_records(dir / "none", dtype::u8, {7})) == errc::not_found);
   CHECK_THROWS_AS(raw_records(dir / "x.raw", dtype::u8, {0}), error);
@@ -372,7 +380,7 @@ TEST_CASE("real photographs read as tar extracts them") {
   temporary_directory dir;
   auto data = tar_shards(LEAT_PHOTOS "/*.tar", {.index_dir = dir / "i"});
   REQUIRE(data.size() == 300);
-  CHECK(data.data().records_per_file() == std::vector<std::uint64_t>(6, 50));
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>(6, 50));
   std::map<std::string, std::string> extracted;
   for (const auto& shard : fs::directory_iterator{LEAT_PHOTOS}) {
     if (shard.path().extension() != ".tar")
@@ -388,7 +396,7 @@ TEST_CASE("real photographs read as tar extracts them") {
     }
   }
   std::set<std::string> ids;
-  for (const auto& x : read_all(data.data())) {
+  for (const auto& x : read_all(source_of(data))) {
     ids.insert(x.id);
     texts names;
     for (const auto& [name, content] : x.fields) {

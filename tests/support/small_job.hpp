@@ -82,7 +82,7 @@ inline finished_batch finished(const batch_slot& slot) {
 inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const row_plan>& plan,
                                                     std::uint64_t epochs, std::uint64_t rank = 0,
                                                     std::uint64_t world_size = 1) {
-  dealer order{plan->order, rank, world_size, epochs, dispatch_policy::round_robin, {}};
+  dealer order{plan->shape, rank, world_size, epochs, dispatch_policy::round_robin, {}};
   batch_slot slot{plan->layout, order.rows_per_batch()};
   row_function function{plan, std::make_shared<worker_record>()};
   std::vector<finished_batch> result;

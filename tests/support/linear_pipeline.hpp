@@ -1,0 +1,46 @@
+#pragma once
+
+#include "runtime/order.hpp"
+#include "runtime/sequence.hpp"
+#include "runtime/stage.hpp"
+
+#include <leat/pipeline.hpp>
+#include <leat/source.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace leat::test {
+
+/// The source of a pipeline that has one.
+inline const stage& source_stage(const pipeline& x) {
+  const auto* at = &x.root();
+  while (!at->is_source())
+    at = at->inputs.at(0).get();
+  return *at;
+}
+
+/// The same, opened.
+inline const source& source_of(const pipeline& x) {
+  return *source_stage(x).data->get();
+}
+
+/// Which record stands where in an epoch, for a pipeline of one source and at most one shuffle.
+inline epoch_order order_of(const pipeline& x, std::uint64_t epoch) {
+  order_config config;
+  config.shuffle.kind = shuffle_kind::none;
+  config.records_per_file = source_of(x).records_per_file();
+  config.data_digest = data_digest(x.root());
+  for_each_stage(x.root(), [&](const stage& s) {
+    if (s.op == "shuffle") {
+      config.shuffle.seed = s.get<std::uint64_t>("seed");
+      config.shuffle.kind = kind_of(s);
+      config.shuffle.window = s.get<std::uint64_t>("window");
+    }
+    if (s.op == "batch")
+      config.lanes = lanes_of(s);
+  });
+  return {std::make_shared<const order_config>(config), epoch};
+}
+
+} // namespace leat::test
