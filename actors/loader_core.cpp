@@ -199,6 +199,7 @@ slot_ptr loader_core::run_inline() {
     self_worker_->record->rows_dealt.fetch_add(1, std::memory_order_relaxed);
     self_worker_->run(*slot, row);
   }
+  self_worker_->rest();
   slot->close();
   return slot;
 }

@@ -35,7 +35,7 @@ struct worker_state {
   /// Runs one row that this worker owns, with its times and counts.
   verdict run(batch_slot& slot, std::size_t row);
 
-  /// The chunk is done with.
+  /// No row follows for now: call it behind the last of a chunk.
   void rest() { record->since_ns.store(0, std::memory_order_relaxed); }
 
   std::shared_ptr<const row_plan> plan;

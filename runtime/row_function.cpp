@@ -58,7 +58,7 @@ void row_function::produce(batch_slot& slot, std::size_t row, std::uint64_t item
 void row_function::seal(batch_slot& slot, std::size_t row) {
   auto& x = slot.rows[row];
   id_.clear();
-  append_id(slot, x.delivered);
+  sample_access::append_id(sample_, id_);
   x.digest = row_digest(slot.epoch, x.position, id_);
   if (plan_->hash_pixels)
     x.pixels = hash_of_pixels(x);

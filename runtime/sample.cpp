@@ -90,8 +90,7 @@ sample::~sample() = default;
 
 std::string sample::id() const {
   std::string text;
-  if (state_->from)
-    state_->from->append_id(state_->at, *state_->orders, text);
+  sample_access::append_id(*this, text);
   return text;
 }
 
@@ -215,6 +214,12 @@ void sample_access::identify(sample& x, const sequence& from, const place& at,
   s.from = &from;
   s.at = at;
   s.orders = &orders;
+}
+
+void sample_access::append_id(const sample& x, std::string& to) {
+  const auto& s = *x.state_;
+  if (s.from)
+    s.from->append_id(s.at, *s.orders, to);
 }
 
 void sample_access::lend(const sample& from, sample& into) {

@@ -33,6 +33,9 @@ public:
   /// Says which item the sample is; `from` and `orders` must outlive its row.
   static void identify(sample& x, const sequence& from, const place& at, order_cache& orders);
 
+  /// Appends the id of the item that the sample is; nothing before it was identified.
+  static void append_id(const sample& x, std::string& to);
+
   /// Adds all fields of `from` to `into` without a copy: `from` must not change before the row is
   /// done. Throws `errc::invalid_argument` where `into` has one of the names.
   static void lend(const sample& from, sample& into);

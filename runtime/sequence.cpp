@@ -404,12 +404,4 @@ std::shared_ptr<const epoch_order> shared_orders::get(std::uint64_t epoch, std::
   return used_.emplace_back(std::make_shared<const epoch_order>(config_, epoch, pass));
 }
 
-const epoch_order& order_cache::get(std::size_t shuffle, shared_orders& all, std::uint64_t epoch,
-                                    std::uint64_t pass) {
-  auto& used = used_[shuffle];
-  if (!used || used->epoch() != epoch || used->pass() != pass)
-    used = all.get(epoch, pass);
-  return *used;
-}
-
 } // namespace leat

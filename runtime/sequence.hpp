@@ -93,7 +93,12 @@ public:
   explicit order_cache(std::size_t shuffles) : used_(shuffles) {}
 
   const epoch_order& get(std::size_t shuffle, shared_orders& all, std::uint64_t epoch,
-                         std::uint64_t pass);
+                         std::uint64_t pass) {
+    auto& used = used_[shuffle];
+    if (!used || used->epoch() != epoch || used->pass() != pass)
+      used = all.get(epoch, pass);
+    return *used;
+  }
 
 private:
   std::vector<std::shared_ptr<const epoch_order>> used_;

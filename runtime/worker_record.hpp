@@ -8,7 +8,8 @@
 namespace leat {
 
 /// What one worker did, and what it is doing now: written by the worker, read by anyone.
-struct worker_record {
+/// On cache lines of its own: a worker writes it for every row.
+struct alignas(64) worker_record {
   /// Index among the workers; a replacement has its predecessor's.
   std::size_t number = 0;
   /// Never used twice in a loader.
