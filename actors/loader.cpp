@@ -42,6 +42,14 @@ resume_point loader::restore_parts(const std::vector<std::string>& parts,
   return core_->restore(decoded, false, options);
 }
 
+void loader::seek(std::uint64_t epoch, std::uint64_t step) {
+  core_->seek({epoch, step});
+}
+
+void loader::skip_first_batches(std::uint64_t n) {
+  core_->skip_first_batches(n);
+}
+
 void loader::save(const std::string& directory, const batch& after) {
   core_->save(directory, core_->state_after(after));
 }

@@ -289,9 +289,7 @@ void loader_core::give_back(slot_ptr slot) noexcept {
 
 resume_point loader_core::restore(const std::vector<snapshot>& parts, bool complete,
                                   const restore_options& options) {
-  if (has_started())
-    throw error(errc::invalid_argument,
-                {.stage = "restore", .got = "a loader that has begun", .needed = "a new one"});
+  check_not_begun("restore");
   auto merged = merge(parts, complete);
   check(merged, facts_, options.allow);
   next_ = {merged.epoch, step_for(merged, facts_)};
@@ -320,6 +318,42 @@ std::optional<resume_point> loader_core::restore(const std::string& directory,
   for (const auto& text : found->skipped)
     notice("snapshot: " + directory + ": skipped " + text);
   return restore(found->parts, true, options);
+}
+
+void loader_core::check_not_begun(const char* stage) const {
+  if (has_started())
+    throw error(errc::invalid_argument,
+                {.stage = stage, .got = "a loader that has begun", .needed = "a new one"});
+}
+
+void loader_core::seek(const job_position& to) {
+  check_not_begun("seek");
+  std::uint64_t before = 0;
+  if (to.step >= batches_per_epoch_
+      || __builtin_mul_overflow(to.epoch, batches_per_epoch_, &before))
+    throw error(errc::invalid_argument,
+                {.stage = "seek",
+                 .got = "epoch " + std::to_string(to.epoch) + " step " + std::to_string(to.step),
+                 .needed = "a step below " + std::to_string(batches_per_epoch_)
+                           + " of an epoch that can be counted to"});
+  next_ = to;
+  global_step_ = before + to.step;
+  began_ = global_step_;
+  sums_ = {};
+  bad_log_.cut(next_.epoch, next_.step);
+}
+
+void loader_core::skip_first_batches(std::uint64_t n) {
+  check_not_begun("skip_first_batches");
+  std::uint64_t step = 0;
+  if (__builtin_add_overflow(next_.step, n, &step)
+      || __builtin_add_overflow(global_step_, n, &global_step_))
+    throw error(errc::invalid_argument, {.stage = "skip_first_batches",
+                                         .got = std::to_string(n) + " batches",
+                                         .needed = "a job that can be counted to its end"});
+  if (step >= batches_per_epoch_)
+    sums_.epoch_digest = {};
+  next_ = {next_.epoch + step / batches_per_epoch_, step % batches_per_epoch_};
 }
 
 snapshot loader_core::make_snapshot(const job_position& next, std::uint64_t global_step,

@@ -59,6 +59,8 @@ public:
   resume_point restore(const std::vector<snapshot>& parts, bool complete,
                        const restore_options& options);
   std::optional<resume_point> restore(const std::string& directory, const restore_options& options);
+  void seek(const job_position& to);
+  void skip_first_batches(std::uint64_t n);
   void save(const std::string& directory, snapshot part);
   void wait_saved();
   void resize_workers(std::size_t workers);
@@ -87,6 +89,8 @@ private:
   slot_ptr run_inline();
   lease hand_over(slot_ptr slot);
   [[noreturn]] void fail(const error& problem);
+  /// Throws where the loader can no longer be moved.
+  void check_not_begun(const char* stage) const;
   error stuck_error(const worker_record& record) const;
   snapshot make_snapshot(const job_position& next, std::uint64_t global_step,
                          const handed_over& sums) const;

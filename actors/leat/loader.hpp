@@ -126,6 +126,16 @@ public:
   resume_point restore_parts(const std::vector<std::string>& parts,
                              const restore_options& options = {});
 
+  /// Begins at a batch as if all before it had been handed over, with sums of zero. Takes constant
+  /// time. Before the first next(), in place of a restore, alike on all ranks. Throws
+  /// `errc::invalid_argument` for a step that the epoch does not have, and for a loader that has
+  /// begun.
+  void seek(std::uint64_t epoch, std::uint64_t step);
+
+  /// Leaves out the next n batches, also over the ends of epochs, behind a restore or from the
+  /// beginning. Takes constant time. Before the first next(), alike on all ranks.
+  void skip_first_batches(std::uint64_t n);
+
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
   /// this loader is waiting for its turn.

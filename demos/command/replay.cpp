@@ -5,7 +5,6 @@
 #include "demos/command/option_values.hpp"
 #include "demos/command/order_lines.hpp"
 #include "demos/command/output.hpp"
-#include "demos/command/start_at.hpp"
 #include "demos/png_writer.hpp"
 
 #include <leat/loader.hpp>
@@ -46,7 +45,7 @@ lease deliver(const options& x, const pipeline& job) {
                           .prefetch = 1,
                           .bad_samples = x.bad_samples};
   loader loader{job, settings};
-  start_at(loader, x.order.epoch, x.step);
+  loader.seek(x.order.epoch, x.step);
   return loader.next();
 }
 

@@ -1,7 +1,6 @@
 #include "demos/command/training_job.hpp"
 
 #include "demos/command/log_line.hpp"
-#include "demos/command/start_at.hpp"
 #include "runtime/sequence.hpp"
 #include "runtime/snapshot_store.hpp"
 
@@ -26,7 +25,7 @@ void training_job::begin() {
     restore();
   if (!resumed_at_ && settings_.first_epoch != 0)
     for (auto& x : loaders_)
-      start_at(x, settings_.first_epoch, 0);
+      x.seek(settings_.first_epoch, 0);
   auto here = state();
   progress_.epoch = here.epoch;
   progress_.step = here.step;

@@ -178,6 +178,50 @@ TEST_CASE("loader: parts of one world restore any other, sums included") {
   }
 }
 
+TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first") {
+  const auto data = noisy(50, 8, {.end = epoch_end::mask});
+  const auto options = quick(1, 3);
+  std::vector<job_step> all;
+  std::vector<std::string> states;
+  loader whole{data, options};
+  while (auto batch = whole.next()) {
+    append(all, *batch);
+    states.push_back(batch->snapshot());
+  }
+  const auto steps = whole.batches_per_epoch();
+  REQUIRE(all.size() == 3 * steps);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    CAPTURE(n);
+    loader sought{data, options};
+    sought.seek(n / steps, n % steps);
+    loader skipped{data, options};
+    skipped.skip_first_batches(n);
+    loader resumed{data, options};
+    const auto half = n / 2;
+    if (half > 0)
+      resumed.restore_parts({states[half - 1]});
+    resumed.skip_first_batches(n - half);
+    for (auto* x : {&sought, &skipped, &resumed}) {
+      std::vector<job_step> rest;
+      while (auto batch = x->next()) {
+        REQUIRE(batch->global_step() == n + rest.size());
+        append(rest, *batch);
+      }
+      REQUIRE(rest
+              == std::vector<job_step>(all.begin() + static_cast<std::ptrdiff_t>(n), all.end()));
+    }
+  }
+  loader end{data, options};
+  end.skip_first_batches(3 * steps);
+  CHECK_FALSE(end.next());
+  CHECK_THROWS_AS(loader(data, options).seek(0, steps), error);
+  CHECK_THROWS_AS(loader(data, options).seek(UINT64_MAX, 0), error);
+  loader begun{data, options};
+  begun.next();
+  CHECK_THROWS_AS(begun.seek(0, 0), error);
+  CHECK_THROWS_AS(begun.skip_first_batches(1), error);
+}
+
 TEST_CASE("loader: a restore of other data, seed or batch is refused with a list") {
   auto state = [](const pipeline& x) { return loader{x, quick(0)}.snapshot(); };
   const auto taken = state(noisy(300, 24));
