@@ -2,6 +2,7 @@
 
 #include "runtime/pipeline_arguments.hpp"
 #include "runtime/pipeline_operators.hpp"
+#include "runtime/stage.hpp"
 #include "runtime/text_errors.hpp"
 
 #include <leat/sources.hpp>
@@ -14,7 +15,7 @@ namespace leat {
 
 namespace {
 
-/// How large a tree is, with all names replaced.
+/// How large a tree is, with all names replaced by what they stand for: names in names grow fast.
 struct extent {
   std::size_t operators = 1;
   std::size_t height = 1;
@@ -22,7 +23,8 @@ struct extent {
   std::size_t nesting = 2;
 
   bool fits() const {
-    return operators <= max_operators && height <= max_height && nesting <= max_nesting;
+    return operators <= max_tree_size.operators && height <= max_tree_size.height
+           && nesting <= max_nesting;
   }
 };
 
@@ -147,8 +149,8 @@ private:
             const std::vector<pipeline>& inputs, const extent& size, built& result) {
     if (!size.fits())
       return errors_.add(call.at, excerpt(call.word) + " on too much",
-                         "at most " + std::to_string(max_operators) + " operators, "
-                             + std::to_string(max_height) + " behind one another and "
+                         "at most " + std::to_string(max_tree_size.operators) + " operators, "
+                             + std::to_string(max_tree_size.height) + " behind one another and "
                              + std::to_string(max_nesting) + " brackets in one another");
     try {
       result = {op.make(arguments, inputs), size};

@@ -4,17 +4,6 @@ namespace leat {
 
 namespace {
 
-/// Before any data are opened: shared inputs can make a tree larger than could ever be walked.
-/// `operators` counts those that are seen.
-void check_size(const stage& x, const tree_size& above, std::size_t& operators) {
-  const tree_size size{.operators = ++operators,
-                       .height = above.height + 1,
-                       .nested_joins = above.nested_joins + (x.inputs.size() > 1 ? 1 : 0)};
-  check_tree_size(size);
-  for (const auto& input : x.inputs)
-    check_size(*input, size, operators);
-}
-
 stage_facts facts_of(const stage& x) {
   stage_facts facts{.op = x.op, .options = x.options};
   if (x.is_source())
@@ -24,34 +13,13 @@ stage_facts facts_of(const stage& x) {
   return facts;
 }
 
-[[noreturn]] void refuse(const std::string& got, const std::string& needed) {
-  throw error(errc::invalid_argument, {.stage = "pipeline", .got = got, .needed = needed});
-}
-
 } // namespace
-
-std::string excess_of(const tree_size& x) {
-  const auto& most = max_tree_size;
-  if (x.operators > most.operators)
-    return "more than " + std::to_string(most.operators) + " operators";
-  if (x.height > most.height)
-    return "more than " + std::to_string(most.height) + " operators behind one another";
-  if (x.nested_joins > most.nested_joins)
-    return "more than " + std::to_string(most.nested_joins) + " joins in one another";
-  return {};
-}
-
-void check_tree_size(const tree_size& x) {
-  const auto excess = excess_of(x);
-  if (!excess.empty())
-    refuse(excess, "fewer");
-}
 
 pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
   if (x.root().op != "batch")
-    refuse("no batch()", "batch(rows) as last call");
-  std::size_t operators = 0;
-  check_size(x.root(), {}, operators);
+    throw error(errc::invalid_argument,
+                {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
+  check_tree_size(x.root());
   return {facts_of(x.root()), lanes};
 }
 

@@ -54,25 +54,6 @@ struct pipeline_facts {
   friend bool operator==(const pipeline_facts&, const pipeline_facts&) = default;
 };
 
-/// How large a tree is, up to one of its operators.
-struct tree_size {
-  std::size_t operators = 0;
-  /// Operators on the way from the root.
-  std::size_t height = 0;
-  /// Joins (zip, concat) among those.
-  std::size_t nested_joins = 0;
-};
-
-/// What a snapshot can hold. Keeps every walk over a tree, from whatever file, short; joins stay
-/// well below protobuf's limit of nested messages.
-inline constexpr tree_size max_tree_size{.operators = 10'000, .height = 1'000, .nested_joins = 64};
-
-/// "more than 10000 operators"; empty for a tree within the limits.
-std::string excess_of(const tree_size& x);
-
-/// Throws `errc::invalid_argument` for a tree above the limits.
-void check_tree_size(const tree_size& x);
-
 /// Facts of a pipeline that ends in a batch, with L as resolved. Opens the data, once
 /// the tree is known to be within the limits.
 /// Throws `errc::invalid_argument` without a batch and above the limits.

@@ -58,6 +58,7 @@ const stage& batch_of(const pipeline& x) {
   if (x.root().op != "batch")
     throw error(errc::invalid_argument,
                 {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
+  check_tree_size(x.root());
   return x.root();
 }
 

@@ -5,6 +5,21 @@
 
 namespace leat {
 
+namespace {
+
+/// Before any data are opened: shared inputs can make a tree larger than could ever be walked.
+/// `operators` counts those that are seen.
+void check_size(const stage& x, const tree_size& above, std::size_t& operators) {
+  const tree_size size{.operators = ++operators,
+                       .height = above.height + 1,
+                       .nested_joins = above.nested_joins + (x.inputs.size() > 1 ? 1 : 0)};
+  check_tree_size(size);
+  for (const auto& input : x.inputs)
+    check_size(*input, size, operators);
+}
+
+} // namespace
+
 lazy_source::lazy_source(std::function<std::shared_ptr<const source>()> open)
     : open_(std::move(open)) {}
 
@@ -21,6 +36,28 @@ pipeline source_pipeline(std::string op, std::vector<stage_option> options,
       std::make_shared<const stage>(stage{.op = std::move(op),
                                           .options = std::move(options),
                                           .data = std::make_shared<lazy_source>(std::move(open))})};
+}
+
+std::string excess_of(const tree_size& x) {
+  const auto& most = max_tree_size;
+  if (x.operators > most.operators)
+    return "more than " + std::to_string(most.operators) + " operators";
+  if (x.height > most.height)
+    return "more than " + std::to_string(most.height) + " operators behind one another";
+  if (x.nested_joins > most.nested_joins)
+    return "more than " + std::to_string(most.nested_joins) + " joins in one another";
+  return {};
+}
+
+void check_tree_size(const tree_size& x) {
+  const auto excess = excess_of(x);
+  if (!excess.empty())
+    throw error(errc::invalid_argument, {.stage = "pipeline", .got = excess, .needed = "fewer"});
+}
+
+void check_tree_size(const stage& root) {
+  std::size_t operators = 0;
+  check_size(root, {}, operators);
 }
 
 bool same_stages(const stage& a, const stage& b) {

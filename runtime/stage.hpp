@@ -70,6 +70,26 @@ using stage_ptr = std::shared_ptr<const stage>;
 pipeline source_pipeline(std::string op, std::vector<stage_option> options,
                          std::function<std::shared_ptr<const source>()> open);
 
+/// How large a tree is, up to one of its operators.
+struct tree_size {
+  std::size_t operators = 0;
+  /// Operators on the way from the root.
+  std::size_t height = 0;
+  /// Joins (zip, concat) among those.
+  std::size_t nested_joins = 0;
+};
+
+/// What a pipeline, and so a snapshot, can hold. Keeps every walk over a tree, from whatever file,
+/// short; joins stay well below protobuf's limit of nested messages.
+inline constexpr tree_size max_tree_size{.operators = 10'000, .height = 1'000, .nested_joins = 64};
+
+/// "more than 10000 operators"; empty for a tree within the limits.
+std::string excess_of(const tree_size& x);
+
+/// Throws `errc::invalid_argument` for a tree above the limits. Opens no data.
+void check_tree_size(const tree_size& x);
+void check_tree_size(const stage& root);
+
 /// Same operators, options and shape; what data hold and functions do cannot be compared.
 bool same_stages(const stage& a, const stage& b);
 

@@ -18,7 +18,8 @@ namespace leat::command {
 enum class fault_kind : std::uint8_t {
   /// A row of the order was never delivered.
   lost,
-  /// A position was delivered more than once in an epoch, or an id more often than the order has it.
+  /// A position was delivered more than once in an epoch, or an id more often than the order has
+  /// it.
   repeated,
   /// An id was delivered at another position, or in another step, than the order says.
   moved,

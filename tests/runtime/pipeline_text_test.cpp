@@ -437,9 +437,10 @@ TEST_CASE("texts that are nested, long or large without end are refused") {
   const std::string much =
       "at most 10000 operators, 1000 behind one another and 200 brackets in one another";
   check_text_error(zips(max_nesting - 1), "\"zip\" on too much at line 1, column 1", much);
-  const auto longest = parse_pipeline(steps(max_height - 1));
+  const auto longest = parse_pipeline(steps(max_tree_size.height - 1));
   CHECK(parse_pipeline(to_string(longest)) == longest);
-  check_text_error(steps(max_height), "\"take\" on too much at line 1, column 8002", much);
+  check_text_error(steps(max_tree_size.height), "\"take\" on too much at line 1, column 8002",
+                   much);
 
   auto doubled = [](int n) {
     std::string text = "x0 = count(1)\n";
