@@ -96,6 +96,15 @@ void orders(const leat::pipeline& data) {
   (void)near, (void)batched;
 }
 
+void joined(const leat::pipeline& data) {
+  auto photos = data.shuffle({.seed = 7});
+  auto noisy = photos.map(leat::rename("jpg", "other")).map(leat::select({"other"})).skip(1);
+  auto pairs = leat::zip({photos, noisy}).take(50).enumerate("pair");
+  auto twice = leat::concat({photos.repeat(2), photos});
+  auto batch = leat::loader(pairs.batch(5), {}).next();
+  std::cout << to_string(pairs) << batch->ids()[0] << ", one of " << twice.size() << '\n';
+}
+
 void batches(model& net) {
   leat::loader loader(small_photos(), {.leases = 2});
   auto batch = loader.next();
@@ -170,6 +179,14 @@ void own_checkpoint(const leat::pipeline& data) {
   std::cout << "goes on at step " << at.step << '\n';
 }
 
+void own_place(const leat::pipeline& data) {
+  leat::loader loader(data, {.workers = 1, .epochs = 2});
+  loader.seek(1, 3);            // epoch, step
+  loader.skip_first_batches(2); // from there
+  auto batch = loader.next();
+  std::cout << "begins at step " << batch->step() << '\n';
+}
+
 void other_world(const leat::pipeline& data) {
   leat::loader first(data, {.rank = 0, .world_size = 2});
   leat::loader second(data, {.rank = 1, .world_size = 2});
@@ -226,12 +243,14 @@ int main(int argc, char** argv) {
   own_source();
   const auto records = leat::tar_shards("data/*.tar");
   orders(records);
+  joined(records);
   model net;
   batches(net);
   leat::loader(maps(records).batch(16), {}).next();
   bad_samples(records);
   saving(small_photos(), net);
   own_checkpoint(small_photos());
+  own_place(small_photos());
   other_world(small_photos());
   two_loaders(small_photos(), small_photos());
   leat::loader loader(small_photos(), {.workers = 1});
