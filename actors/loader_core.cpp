@@ -119,7 +119,7 @@ void loader_core::start() {
     self_worker_->record = config.record;
     self_worker_->drill = config.drill;
     self_worker_->function.emplace(plan_, config.record);
-    order_.emplace(std::move(order));
+    order_.emplace(order);
     return;
   }
   dispatcher_config config{

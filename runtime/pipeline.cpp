@@ -34,14 +34,6 @@ void check_below_batch(const stage& input, const std::string& op) {
     refuse(op, "an operator behind batch()", "batch() as last call");
 }
 
-stage joined(std::string op, std::vector<std::shared_ptr<const stage>> inputs) {
-  if (inputs.empty())
-    refuse(op, "no inputs", "at least one");
-  for (const auto& x : inputs)
-    check_below_batch(*x, op);
-  return {.op = std::move(op), .inputs = std::move(inputs)};
-}
-
 stage counted(std::string op, std::uint64_t n) {
   return {.op = std::move(op), .options = {{"n", n}}};
 }
@@ -135,18 +127,24 @@ bool operator==(const pipeline& a, const pipeline& b) {
   return same_stages(a.root(), b.root());
 }
 
+pipeline pipeline::join(std::string op, std::vector<pipeline> inputs) {
+  if (inputs.empty())
+    refuse(op, "no inputs", "at least one");
+  stage next{.op = std::move(op)};
+  next.inputs.reserve(inputs.size());
+  for (auto& x : inputs) {
+    check_below_batch(*x.root_, next.op);
+    next.inputs.push_back(std::move(x.root_));
+  }
+  return pipeline{std::make_shared<const stage>(std::move(next))};
+}
+
 pipeline zip(std::vector<pipeline> inputs) {
-  std::vector<std::shared_ptr<const stage>> roots;
-  for (auto& x : inputs)
-    roots.push_back(std::move(x.root_));
-  return pipeline{std::make_shared<const stage>(joined("zip", std::move(roots)))};
+  return pipeline::join("zip", std::move(inputs));
 }
 
 pipeline concat(std::vector<pipeline> inputs) {
-  std::vector<std::shared_ptr<const stage>> roots;
-  for (auto& x : inputs)
-    roots.push_back(std::move(x.root_));
-  return pipeline{std::make_shared<const stage>(joined("concat", std::move(roots)))};
+  return pipeline::join("concat", std::move(inputs));
 }
 
 map_stage select(std::vector<std::string> fields) {

@@ -127,6 +127,7 @@ private:
       if (!x.expression)
         errors_.add(x.at, "a value", "pipelines alone, without names, in " + call.word);
     std::vector<pipeline> values;
+    values.reserve(inputs.size());
     for (const auto& x : inputs)
       values.push_back(x.value);
     if (inputs.size() == call.arguments.size())

@@ -60,7 +60,7 @@ std::string text_of_fields(const std::vector<std::string>& fields) {
 }
 
 std::string text_of_shuffle(const stage_facts& x) {
-  const auto kind = x.get<std::string>("kind");
+  auto kind = x.get<std::string>("kind");
   if (kind != "windowed")
     return kind;
   return kind + " over " + std::to_string(x.get<std::uint64_t>("window")) + " files";

@@ -113,6 +113,7 @@ public:
 
 private:
   pipeline then(stage next) const;
+  static pipeline join(std::string op, std::vector<pipeline> inputs);
 
   std::shared_ptr<const stage> root_;
 };
