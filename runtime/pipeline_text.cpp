@@ -22,14 +22,6 @@ const pipeline_operator& operator_of(const stage& x) {
               {.stage = "pipeline text", .got = "operator " + excerpt(x.op)});
 }
 
-const option_value& value_of(const stage& x, std::string_view name) {
-  const auto found = std::find_if(x.options.begin(), x.options.end(),
-                                  [&](const auto& option) { return option.name == name; });
-  if (found == x.options.end())
-    throw error(errc::invalid_argument, {.stage = x.op, .got = "no option " + std::string{name}});
-  return found->value;
-}
-
 /// "a, b, c"
 template <class T, class Print>
 std::string listed(const std::vector<T>& xs, Print print) {
@@ -82,7 +74,7 @@ std::string option_text(const operator_option& option, const option_value& value
 std::string call_text(const stage& x) {
   std::string arguments;
   for (const auto& option : operator_of(x).options)
-    if (const auto text = option_text(option, value_of(x, option.name)); !text.empty())
+    if (const auto text = option_text(option, x.value(option.name)); !text.empty())
       arguments += (arguments.empty() ? "" : ", ") + text;
   return x.op + '(' + arguments + ')';
 }

@@ -64,12 +64,20 @@ const stage& batch_of(const pipeline& x) {
 
 } // namespace
 
-epoch_shape shape_of(const pipeline& x) {
+epoch_plan plan_epochs(const pipeline& x) {
   const auto& batch = batch_of(x);
-  return {.items = size_of(*batch.inputs.front()),
-          .batch_rows = batch.get<std::uint64_t>("rows"),
-          .lanes = lanes_of(batch),
-          .end = batch.get<std::string>("end") == "drop" ? epoch_end::drop : epoch_end::mask};
+  epoch_plan plan;
+  plan.shape.lanes = lanes_of(batch);
+  plan.shape.batch_rows = batch.get<std::uint64_t>("rows");
+  plan.shape.end = batch.get<std::string>("end") == "drop" ? epoch_end::drop : epoch_end::mask;
+  plan.samples =
+      std::make_shared<const sequence_plan>(plan_sequence(*batch.inputs.front(), plan.shape.lanes));
+  plan.shape.items = plan.samples->items->size();
+  return plan;
+}
+
+epoch_shape shape_of(const pipeline& x) {
+  return plan_epochs(x).shape;
 }
 
 void check_not_empty(const epoch_shape& x) {
@@ -84,13 +92,12 @@ void check_not_empty(const epoch_shape& x) {
 }
 
 row_plan plan_rows(const pipeline& x) {
-  const auto& batch = batch_of(x);
+  auto [shape, samples] = plan_epochs(x);
+  check_not_empty(shape);
   row_plan plan;
-  plan.shape = shape_of(x);
-  check_not_empty(plan.shape);
-  plan.samples =
-      std::make_shared<const sequence_plan>(plan_sequence(*batch.inputs.front(), plan.shape.lanes));
-  plan.layout = find_layout(plan, batch.get<std::vector<std::string>>("fields"));
+  plan.shape = shape;
+  plan.samples = std::move(samples);
+  plan.layout = find_layout(plan, x.root().get<std::vector<std::string>>("fields"));
   return plan;
 }
 

@@ -31,7 +31,14 @@ struct row_plan {
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
 };
 
+/// The samples of a pipeline and how they become batches.
+struct epoch_plan {
+  epoch_shape shape;
+  std::shared_ptr<const sequence_plan> samples;
+};
+
 /// Opens the data. Throws `errc::invalid_argument` where the pipeline has no batch.
+epoch_plan plan_epochs(const pipeline& x);
 epoch_shape shape_of(const pipeline& x);
 
 /// Throws `errc::empty_epoch` where an epoch has no batch.

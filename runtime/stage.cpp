@@ -23,11 +23,31 @@ void check_size(const stage& x, const tree_size& above, std::size_t& operators) 
 lazy_source::lazy_source(std::function<std::shared_ptr<const source>()> open)
     : open_(std::move(open)) {}
 
-std::shared_ptr<const source> lazy_source::get() {
-  std::lock_guard lock{mutex_};
+std::shared_ptr<const source> lazy_source::open() {
   if (!data_)
     data_ = open_();
   return data_;
+}
+
+std::shared_ptr<const source> lazy_source::get() {
+  std::lock_guard lock{mutex_};
+  return open();
+}
+
+source_facts lazy_source::facts() {
+  std::lock_guard lock{mutex_};
+  if (!facts_)
+    facts_ = open()->facts();
+  return *facts_;
+}
+
+const option_value& stage::value(std::string_view name) const {
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const auto& option) { return option.name == name; });
+  if (found == options.end())
+    throw error(errc::invalid_argument,
+                {.stage = op, .got = "no option \"" + std::string{name} + '"'});
+  return found->value;
 }
 
 pipeline source_pipeline(std::string op, std::vector<stage_option> options,

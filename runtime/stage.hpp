@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,11 +32,16 @@ public:
 
   /// Throws what opening throws, again at the next call. Any thread.
   std::shared_ptr<const source> get();
+  /// Worked out once: they are hashes over all files. Throws like `get`.
+  source_facts facts();
 
 private:
+  std::shared_ptr<const source> open();
+
   std::mutex mutex_;
   std::function<std::shared_ptr<const source>()> open_;
   std::shared_ptr<const source> data_;
+  std::optional<source_facts> facts_;
 };
 
 /// One operator of a pipeline as a value, with what it works on: a pipeline is a tree of these.
@@ -53,14 +59,12 @@ struct stage {
 
   bool is_source() const noexcept { return inputs.empty(); }
 
-  /// The option of this name, which the operator has, as the type that it has.
+  /// The option of this name. Throws `errc::invalid_argument` where the operator has none.
+  const option_value& value(std::string_view name) const;
+  /// The same, as the type that it has.
   template <class T>
   const T& get(std::string_view name) const {
-    for (const auto& x : options)
-      if (x.name == name)
-        return std::get<T>(x.value);
-    throw error(errc::invalid_argument,
-                {.stage = op, .got = "no option \"" + std::string{name} + '"'});
+    return std::get<T>(value(name));
   }
 };
 

@@ -34,7 +34,7 @@ void index_data(const options& x) {
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
   const auto& source = data.root();
-  auto facts = source.data->get()->facts();
+  auto facts = source.data->facts();
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   if (!x.json)
     return print_facts(source.op, facts, seconds);

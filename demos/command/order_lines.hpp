@@ -1,8 +1,7 @@
 #pragma once
 
 #include "demos/command/log_line.hpp"
-#include "runtime/order.hpp"
-#include "runtime/sequence.hpp"
+#include "runtime/row_plan.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -18,13 +17,12 @@ public:
   order_lines(const pipeline& job, std::uint64_t epoch);
 
   /// Number of batches.
-  std::uint64_t steps() const noexcept { return shape_.batches(); }
+  std::uint64_t steps() const noexcept { return plan_.shape.batches(); }
   /// A batch; `step` is below steps(). Under mask existing rows only.
   batch_line line(std::uint64_t step);
 
 private:
-  epoch_shape shape_;
-  sequence_plan samples_;
+  epoch_plan plan_;
   order_cache orders_;
   std::uint64_t epoch_;
 };
