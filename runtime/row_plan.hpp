@@ -44,8 +44,8 @@ epoch_shape shape_of(const pipeline& x);
 /// Throws `errc::empty_epoch` where an epoch has no batch.
 void check_not_empty(const epoch_shape& x);
 
-/// Checks the pipeline and finds the batch's layout by making one sample of epoch 0: item 0 in
-/// stored order, or the next ones, where it is bad. Throws `leat::error`.
+/// Checks the pipeline and finds the batch's layout by making one sample of epoch 0: item 0, or
+/// the next good one. Throws `leat::error`.
 row_plan plan_rows(const pipeline& x);
 
 /// What one thread needs to make the plan's samples.
