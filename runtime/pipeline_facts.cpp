@@ -7,7 +7,7 @@ namespace {
 stage_facts facts_of(const stage& x) {
   stage_facts facts{.op = x.op, .options = x.options};
   if (x.is_source())
-    facts.data = x.data->facts();
+    facts.data = x.facts();
   for (const auto& input : x.inputs)
     facts.inputs.push_back(facts_of(*input));
   return facts;

@@ -366,7 +366,7 @@ hash128 data_digest(const stage& root) {
   std::vector<hash128> digests;
   for_each_stage(root, [&](const stage& x) {
     if (x.is_source())
-      digests.push_back(x.data->facts().digest);
+      digests.push_back(x.facts().digest);
   });
   if (digests.size() == 1)
     return digests.front();

@@ -18,27 +18,14 @@ void check_size(const stage& x, const tree_size& above, std::size_t& operators) 
     check_size(*input, size, operators);
 }
 
+pipeline made(stage x) {
+  return pipeline{std::make_shared<const stage>(std::move(x))};
+}
+
 } // namespace
 
-lazy_source::lazy_source(std::function<std::shared_ptr<const source>()> open)
-    : open_(std::move(open)) {}
-
-std::shared_ptr<const source> lazy_source::open() {
-  if (!data_)
-    data_ = open_();
-  return data_;
-}
-
-std::shared_ptr<const source> lazy_source::get() {
-  std::lock_guard lock{mutex_};
-  return open();
-}
-
-source_facts lazy_source::facts() {
-  std::lock_guard lock{mutex_};
-  if (!facts_)
-    facts_ = open()->facts();
-  return *facts_;
+source_facts stage::facts() const {
+  return data ? data->facts() : stream ? stream->facts() : feed->facts();
 }
 
 const option_value& stage::value(std::string_view name) const {
@@ -52,10 +39,23 @@ const option_value& stage::value(std::string_view name) const {
 
 pipeline source_pipeline(std::string op, std::vector<stage_option> options,
                          std::function<std::shared_ptr<const source>()> open) {
-  return pipeline{
-      std::make_shared<const stage>(stage{.op = std::move(op),
-                                          .options = std::move(options),
-                                          .data = std::make_shared<lazy_source>(std::move(open))})};
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .data = std::make_shared<lazy_source>(std::move(open))});
+}
+
+pipeline stream_pipeline(std::string op, std::vector<stage_option> options,
+                         std::function<std::shared_ptr<const stream_source>()> open) {
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .stream = std::make_shared<lazy_stream>(std::move(open))});
+}
+
+pipeline feed_pipeline(std::string op, std::vector<stage_option> options,
+                       std::function<std::shared_ptr<once_feed>()> open) {
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .feed = std::make_shared<lazy_feed>(std::move(open))});
 }
 
 std::string excess_of(const tree_size& x) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "runtime/once_feed.hpp"
+#include "runtime/stream_source.hpp"
+
 #include <leat/pipeline.hpp>
 
 #include <cstdint>
@@ -25,24 +28,42 @@ struct stage_option {
   friend bool operator==(const stage_option&, const stage_option&) = default;
 };
 
-/// Data that the first who needs it opens. Shared by all copies of a pipeline.
-class lazy_source {
+/// Data that the first who needs it opens: T is `source`, `stream_source` or `once_feed`. Shared by
+/// all copies of a pipeline.
+template <class T>
+class lazy {
 public:
-  explicit lazy_source(std::function<std::shared_ptr<const source>()> open);
+  explicit lazy(std::function<std::shared_ptr<T>()> open) : open_(std::move(open)) {}
 
   /// Throws what opening throws, again at the next call. Any thread.
-  std::shared_ptr<const source> get();
+  std::shared_ptr<T> get() {
+    std::lock_guard lock{mutex_};
+    return open();
+  }
   /// Worked out once: they are hashes over all files. Throws like `get`.
-  source_facts facts();
+  source_facts facts() {
+    std::lock_guard lock{mutex_};
+    if (!facts_)
+      facts_ = open()->facts();
+    return *facts_;
+  }
 
 private:
-  std::shared_ptr<const source> open();
+  std::shared_ptr<T> open() {
+    if (!data_)
+      data_ = open_();
+    return data_;
+  }
 
   std::mutex mutex_;
-  std::function<std::shared_ptr<const source>()> open_;
-  std::shared_ptr<const source> data_;
+  std::function<std::shared_ptr<T>()> open_;
+  std::shared_ptr<T> data_;
   std::optional<source_facts> facts_;
 };
+
+using lazy_source = lazy<const source>;
+using lazy_stream = lazy<const stream_source>;
+using lazy_feed = lazy<once_feed>;
 
 /// One operator of a pipeline as a value, with what it works on: a pipeline is a tree of these.
 /// docs/pipelines.md lists the operators and their options.
@@ -52,12 +73,20 @@ struct stage {
   /// All options, in the order of the documentation.
   std::vector<stage_option> options = {};
   std::vector<std::shared_ptr<const stage>> inputs = {};
-  /// Sources only.
+  /// One of these for sources: indexed, read in sequence, or once.
   std::shared_ptr<lazy_source> data = {};
+  std::shared_ptr<lazy_stream> stream = {};
+  std::shared_ptr<lazy_feed> feed = {};
   /// Maps only: called once per worker.
   std::function<map_function()> make = {};
+  /// The functions of these operators.
+  std::shared_ptr<const filter_stage> filter = {};
+  std::shared_ptr<const flat_map_stage> flat_map = {};
+  std::shared_ptr<const scan_stage> scan = {};
 
   bool is_source() const noexcept { return inputs.empty(); }
+  /// Of a source. Opens the data.
+  source_facts facts() const;
 
   /// The option of this name. Throws `errc::invalid_argument` where the operator has none.
   const option_value& value(std::string_view name) const;
@@ -73,6 +102,10 @@ using stage_ptr = std::shared_ptr<const stage>;
 /// A pipeline of a source alone.
 pipeline source_pipeline(std::string op, std::vector<stage_option> options,
                          std::function<std::shared_ptr<const source>()> open);
+pipeline stream_pipeline(std::string op, std::vector<stage_option> options,
+                         std::function<std::shared_ptr<const stream_source>()> open);
+pipeline feed_pipeline(std::string op, std::vector<stage_option> options,
+                       std::function<std::shared_ptr<once_feed>()> open);
 
 /// How large a tree is, up to one of its operators.
 struct tree_size {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,56 @@ struct map_stage {
   std::function<map_function()> make = {};
 };
 
+/// A filter as a value: what it keeps. One of the two functions is set.
+struct filter_stage {
+  /// "name@version", as of maps.
+  std::string name;
+  std::string parameters = {};
+  /// Judges content. Called once per worker; the function is called by that worker alone.
+  std::function<std::function<bool(sample&)>()> make = {};
+  /// Judges the id alone, without reading the sample. Any thread.
+  std::function<bool(std::string_view id)> of_id = {};
+};
+
+/// What a flat_map does to one sample.
+struct flat_map_function {
+  /// How many children the sample has.
+  std::function<std::uint64_t(sample&)> count = {};
+  /// Turns the sample into one of them; `child` is below count(sample).
+  std::function<void(sample&, std::uint64_t child)> pick = {};
+};
+
+struct flat_map_stage {
+  std::string name;
+  std::string parameters = {};
+  /// Called once per worker.
+  std::function<flat_map_function()> make = {};
+  /// Set where every sample has as many children, whatever its content: none is read to count them.
+  std::optional<std::uint64_t> children = {};
+};
+
+/// What a scan does in workers, in any order.
+struct scan_function {
+  /// What the step needs of a sample: a few bytes.
+  std::function<std::string(sample&)> look = {};
+  /// Puts the step's result into the sample.
+  std::function<void(sample&, std::string_view result)> apply = {};
+};
+
+/// A map with state. Only `step` runs in order, sample by sample in each lane, with what workers
+/// found; so samples are read and decoded in parallel all the same.
+struct scan_stage {
+  std::string name;
+  std::string parameters = {};
+  /// Called once per worker.
+  std::function<scan_function()> make = {};
+  /// The state before the first sample of an epoch or pass in a lane.
+  std::string initial = {};
+  /// Changes the state and returns the sample's result, a few bytes. A function of its arguments
+  /// alone; any thread.
+  std::function<std::string(std::string& state, std::string_view looked)> step = {};
+};
+
 /// State per worker: `factory()` is called once for each worker and returns its function.
 template <class Factory>
 struct per_worker_factory {
@@ -41,10 +92,16 @@ per_worker_factory<Factory> per_worker(Factory factory) {
 
 enum class shuffle_kind : std::uint8_t { none, full, windowed };
 enum class epoch_end : std::uint8_t {
+  /// drop for pipelines of indexed data whose order is a formula, mask for those with a once
+  /// source,
+  /// cycle for all others.
+  automatic,
   /// The epoch ends with the last full global batch.
   drop,
   /// The last batch is filled up with invalid rows.
   mask,
+  /// One endless epoch: a lane that is dry begins its next pass.
+  cycle,
 };
 
 struct shuffle_options {
@@ -58,9 +115,44 @@ struct batch_options {
   /// Number of lanes L; divides the global batch. 0: as many as rows (windowed: the largest divisor
   /// of the rows that is no larger than the number of files).
   std::uint64_t lanes = 0;
-  epoch_end end = epoch_end::drop;
+  epoch_end end = epoch_end::automatic;
   /// Fields of the batch; empty: all that the samples have after the last map.
   std::vector<std::string> fields = {};
+};
+
+struct pack_options {
+  /// Samples that are open at one time in each lane, at least 1; with `split` always 1.
+  std::uint64_t bins = 8;
+  /// Documents go on in the next sample. Otherwise one longer than a sample is a bad sample.
+  bool split = false;
+  /// An element that follows every document.
+  std::optional<std::uint64_t> delimiter = {};
+  /// Fills samples up.
+  std::uint64_t pad = 0;
+};
+
+enum class mix_rule : std::uint8_t {
+  /// Always from the input that lacks most: shares are kept as closely as can be.
+  deficit,
+  random,
+};
+enum class mix_stop : std::uint8_t {
+  /// The mix ends when all inputs have.
+  all,
+  /// At the end of the first input that ends.
+  first,
+  /// Inputs that end begin again, until all have ended once.
+  cycle,
+};
+
+struct mix_options {
+  /// One an input, at least 1 each; empty: all alike.
+  std::vector<std::uint64_t> weights = {};
+  mix_rule rule = mix_rule::deficit;
+  mix_stop stop = mix_stop::all;
+  /// Shares count this field's elements; empty: samples.
+  std::string cost = {};
+  std::uint64_t seed = 0;
 };
 
 struct stage;
@@ -90,6 +182,16 @@ public:
   pipeline skip(std::uint64_t n) const;
   /// The samples n times over, n at least 1, in one epoch; each pass is shuffled anew.
   pipeline repeat(std::uint64_t n) const;
+  /// The samples that a filter keeps.
+  pipeline filter(filter_stage stage) const;
+  /// Each sample's children, in its place.
+  pipeline flat_map(flat_map_stage stage) const;
+  /// A map with state.
+  pipeline scan(scan_stage stage) const;
+  /// The samples in an order drawn from a buffer of n, over all lanes; it holds references only.
+  pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;
+  /// Samples of `length` elements put together from the field's.
+  pipeline pack(std::string field, std::uint64_t length, pack_options options = {}) const;
   /// Adds a field, int64: the sample's number in the epoch, in the order that it has here.
   pipeline enumerate(std::string field = "index") const;
 
@@ -110,6 +212,7 @@ public:
   friend LEAT_API bool operator==(const pipeline& a, const pipeline& b);
   friend LEAT_API pipeline zip(std::vector<pipeline> inputs);
   friend LEAT_API pipeline concat(std::vector<pipeline> inputs);
+  friend LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options);
 
 private:
   pipeline then(stage next) const;
@@ -121,6 +224,8 @@ private:
 /// Sample p of all inputs as one sample, as far as the shortest input goes. Fields of one name in
 /// two inputs are an error: see `rename`.
 LEAT_API pipeline zip(std::vector<pipeline> inputs);
+/// Samples of all inputs, in shares.
+LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options = {});
 /// The samples of the first input, then those of the next.
 LEAT_API pipeline concat(std::vector<pipeline> inputs);
 

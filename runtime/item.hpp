@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Content that goes along with an item, so that it need not be read or made again.
+class payload {
+public:
+  payload() = default;
+  virtual ~payload() = default;
+  payload(const payload&) = delete;
+  payload& operator=(const payload&) = delete;
+};
+
+using payload_ptr = std::shared_ptr<const payload>;
+
+/// What ordered code handles instead of a sample: which records it is made of, and what each
+/// operator decided on its way. A row of numbers and short texts, outermost operator first, that
+/// only the operators themselves can read. Small: this is what buffers and snapshots hold.
+///
+/// States of operators are written in the same way.
+class item {
+public:
+  void add(std::uint64_t x) {
+    while (x >= 0x80) {
+      bytes_.push_back(static_cast<char>(x | 0x80));
+      x >>= 7;
+    }
+    bytes_.push_back(static_cast<char>(x));
+  }
+  void add(std::string_view text) {
+    add(text.size());
+    bytes_.append(text);
+  }
+  /// All of another item, with its payloads.
+  void append(const item& x);
+
+  /// Hangs content on what stands from `begin` to the end, in place of other content there.
+  /// `owner` tells whose it is.
+  void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
+  /// Drops all content but that of this kind of owner: payloads of sources that cannot be read
+  /// again.
+  void drop_payloads();
+
+  void clear() noexcept {
+    bytes_.clear();
+    payloads_.clear();
+  }
+  /// Back to an earlier size().
+  void cut(std::size_t size);
+  std::size_t size() const noexcept { return bytes_.size(); }
+  bool empty() const noexcept { return bytes_.empty(); }
+  const std::string& bytes() const noexcept { return bytes_; }
+  static item from_bytes(std::string bytes);
+
+  /// Two items are equal where they stand for the same sample, with or without payloads.
+  friend bool operator==(const item& a, const item& b) { return a.bytes_ == b.bytes_; }
+
+private:
+  friend class item_reader;
+
+  struct attached {
+    std::size_t begin;
+    std::size_t end;
+    std::uint32_t owner;
+    payload_ptr content;
+  };
+
+  std::string bytes_;
+  std::vector<attached> payloads_;
+};
+
+/// Owners of payloads: an edge by its number, and sources.
+inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
+
+/// Reads an item from its beginning. The item must outlive it and not change.
+class item_reader {
+public:
+  explicit item_reader(const item& x) : item_(&x), bytes_(x.bytes_) {}
+  /// Of a state alone, without payloads.
+  explicit item_reader(std::string_view bytes) : bytes_(bytes) {}
+
+  /// Throws `errc::bad_snapshot` where no number stands: the bytes came from a foreign state.
+  std::uint64_t number();
+  /// The same, at most `largest`.
+  std::uint64_t number(std::uint64_t largest);
+  std::string_view text();
+  bool at_end() const noexcept { return at_ == bytes_.size(); }
+
+  /// The content that `owner` hung on what stands here, which then is passed over; null for none.
+  payload_ptr take_payload(std::uint32_t owner);
+  /// The same without moving on.
+  payload_ptr find_payload(std::uint32_t owner) const;
+
+private:
+  const item* item_ = nullptr;
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+} // namespace leat
