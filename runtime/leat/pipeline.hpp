@@ -155,6 +155,14 @@ struct mix_options {
   std::uint64_t seed = 0;
 };
 
+struct spool_options {
+  /// Survives a power cut, too: every write is followed by fdatasync before its records are seen.
+  /// Without it the journal survives whatever kills the process.
+  bool sync = false;
+  /// Size of a journal's files; what is no longer needed goes file by file. At least 1.
+  std::uint64_t file_bytes = 64 << 20;
+};
+
 struct stage;
 
 /// A pipeline as a value: a tree of operators over sources. Nothing is read before a loader needs
@@ -194,6 +202,14 @@ public:
   pipeline pack(std::string field, std::uint64_t length, pack_options options = {}) const;
   /// Adds a field, int64: the sample's number in the epoch, in the order that it has here.
   pipeline enumerate(std::string field = "index") const;
+
+  /// The same pipeline, with a journal for each source whose records exist once (`standard_input`,
+  /// `once`): every record is there before anyone sees it, so that a later process goes on from a
+  /// snapshot and loses none. Journals are folders of `directory`, NAME-0, NAME-1, ... in data
+  /// order, and go on where they end; one process uses them at a time. Where they lie is no part of
+  /// the pipeline's text or identity. Throws `errc::invalid_argument`; opening the journals throws
+  /// `errc::io`, `errc::torn_file` and `errc::mismatch` (of another kind of source).
+  pipeline spool(std::string directory, spool_options options = {}) const;
 
   /// Rows of the global batch, over all ranks. Call it last.
   pipeline batch(std::uint64_t rows, batch_options options = {}) const;
