@@ -12,4 +12,5 @@
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
+#include <leat/streams.hpp>
 #include <leat/tensor.hpp>

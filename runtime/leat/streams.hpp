@@ -1,0 +1,94 @@
+#pragma once
+
+#include <leat/export.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/sample.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+// Records that are found by reading, without an index: units (files, or parts of files) that are
+// each read from the beginning to the end, one after the other in every lane. docs/programs.md
+// says which unit belongs to which lane.
+//
+// Patterns are as of `tar_shards`, and may name a pipe ("/dev/stdin"): it can be read once, by
+// whoever comes first, and no snapshot can go on inside it.
+
+/// In which order the units of an epoch come.
+enum class file_order : std::uint8_t {
+  stored,
+  /// Another one in every epoch.
+  shuffled,
+};
+
+struct stream_options {
+  file_order order = file_order::stored;
+  std::uint64_t seed = 0;
+};
+
+struct line_options {
+  /// Parts that each file is cut into, so that one large file feeds many lanes; at least 1.
+  /// More than one needs plain files.
+  std::uint64_t ranges = 1;
+  file_order order = file_order::stored;
+  std::uint64_t seed = 0;
+};
+
+/// The samples of tar files, as `tar_shards` has them. Files whose names end in .gz, .tgz, .zst or
+/// .tzst are unpacked while they are read; their records, and those of pipes, are held in memory,
+/// so they have at most 1 GiB. Going on inside a packed file unpacks it again from the beginning
+/// of its gzip member or zstd frame.
+/// On opening, throws `errc::not_found` (a pattern without a file).
+LEAT_API pipeline tar_stream(std::string pattern, stream_options options = {});
+LEAT_API pipeline tar_stream(std::vector<std::string> patterns, stream_options options = {});
+
+/// The lines of text files, without their "\n"; the last one needs none. Field "text". A line has
+/// at most 1 GiB. Files may be packed, as of `tar_stream`.
+/// On opening, throws `errc::not_found`, `errc::invalid_argument` (ranges of a file that is packed
+/// or a pipe).
+LEAT_API pipeline lines(std::string pattern, line_options options = {});
+LEAT_API pipeline lines(std::vector<std::string> patterns, line_options options = {});
+
+/// The same of lines that are each a JSON object. Its members become fields: texts bytes; integers
+/// int64, other numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n],
+/// of numbers float64 [n]; everything else its JSON text. Another line is a bad sample (corrupt).
+LEAT_API pipeline json_lines(std::string pattern, line_options options = {});
+LEAT_API pipeline json_lines(std::vector<std::string> patterns, line_options options = {});
+
+/// A user's records that come one after the other: one unit of `sequential`. Must give the same
+/// records whenever it is opened. Used by one thread at a time.
+class LEAT_API sequential_reader {
+public:
+  sequential_reader() = default;
+  virtual ~sequential_reader();
+  sequential_reader(const sequential_reader&) = delete;
+  sequential_reader& operator=(const sequential_reader&) = delete;
+
+  /// Sets the fields of the next record in an empty sample; false at the end, then again.
+  /// Throws `bad_sample` for a record that is bad; the one behind it is then the next.
+  virtual bool next(sample& into) = 0;
+
+  /// Where reading stands, in a few bytes: it goes into snapshots, once a lane and once for each
+  /// record that an operator keeps back. By default nothing: such a unit is read again from its
+  /// beginning to go on in it, and for every record that an operator kept back.
+  virtual std::optional<std::string> save() const;
+
+  /// Goes on where `save` was called in another object of the same unit, perhaps in another
+  /// process. Called once at most, before `next`.
+  virtual void load(const std::string& state);
+};
+
+/// A user's source of `units` units (at least 1), each read by an object of its own: `open(unit)`
+/// makes one, from any thread. `name` ("crawl@1") goes into the snapshot; ids are "crawl/UNIT/0",
+/// "crawl/UNIT/1", ...
+LEAT_API pipeline sequential(std::string name, std::uint64_t units,
+                             std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open,
+                             stream_options options = {});
+
+} // namespace leat

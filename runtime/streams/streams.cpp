@@ -1,0 +1,92 @@
+#include "runtime/stage.hpp"
+
+#include <leat/error.hpp>
+#include <leat/streams.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+using stream_ptr = std::shared_ptr<const stream_source>;
+
+std::string text_of(file_order x) {
+  return x == file_order::shuffled ? "shuffled" : "stored";
+}
+
+stream_ptr not_yet(const std::string& op) {
+  throw error(errc::invalid_argument, {.stage = op, .got = "a source that is not built yet"});
+}
+
+void check_at_least_one(const std::string& stage, const std::string& option, std::uint64_t x) {
+  if (x == 0)
+    throw error(errc::invalid_argument,
+                {.stage = stage, .got = option + " 0", .needed = "at least 1"});
+}
+
+pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
+                        const line_options& options) {
+  check_at_least_one(op, "ranges", options.ranges);
+  return stream_pipeline(op,
+                         {{"patterns", patterns},
+                          {"ranges", options.ranges},
+                          {"file_order", text_of(options.order)},
+                          {"seed", options.seed}},
+                         [=] { return not_yet(op); });
+}
+
+} // namespace
+
+pipeline tar_stream(std::string pattern, stream_options options) {
+  return tar_stream(std::vector{std::move(pattern)}, options);
+}
+
+pipeline tar_stream(std::vector<std::string> patterns, stream_options options) {
+  return stream_pipeline(
+      "tar_stream",
+      {{"patterns", patterns}, {"file_order", text_of(options.order)}, {"seed", options.seed}},
+      [=] { return not_yet("tar_stream"); });
+}
+
+pipeline lines(std::string pattern, line_options options) {
+  return lines(std::vector{std::move(pattern)}, options);
+}
+
+pipeline lines(std::vector<std::string> patterns, line_options options) {
+  return lines_pipeline("lines", std::move(patterns), options);
+}
+
+pipeline json_lines(std::string pattern, line_options options) {
+  return json_lines(std::vector{std::move(pattern)}, options);
+}
+
+pipeline json_lines(std::vector<std::string> patterns, line_options options) {
+  return lines_pipeline("json_lines", std::move(patterns), options);
+}
+
+sequential_reader::~sequential_reader() = default;
+
+std::optional<std::string> sequential_reader::save() const {
+  return {};
+}
+
+void sequential_reader::load(const std::string&) {
+  throw error(
+      errc::invalid_argument,
+      {.stage = "sequential", .got = "a state to load", .needed = "a reader with save and load"});
+}
+
+pipeline sequential(std::string name, std::uint64_t units,
+                    std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open,
+                    stream_options options) {
+  check_at_least_one(name, "units", units);
+  return stream_pipeline("sequential",
+                         {{"name", name},
+                          {"units", units},
+                          {"file_order", text_of(options.order)},
+                          {"seed", options.seed}},
+                         [=, open = std::move(open)] { return not_yet("sequential"); });
+}
+
+} // namespace leat
