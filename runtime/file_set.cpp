@@ -122,8 +122,14 @@ std::vector<std::string> match_glob(const std::string& pattern) {
   return paths;
 }
 
-std::vector<std::string> match(const std::string& pattern) {
-  if (is_file(pattern))
+bool is_pipe(const std::string& path) {
+  std::error_code ignored;
+  const auto type = fs::status(path, ignored).type();
+  return type == fs::file_type::fifo || type == fs::file_type::character;
+}
+
+std::vector<std::string> match(const std::string& pattern, file_kinds kinds) {
+  if (is_file(pattern) || (kinds == file_kinds::with_pipes && is_pipe(pattern)))
     return {pattern};
   return is_glob(pattern) ? match_glob(pattern) : std::vector<std::string>{};
 }
@@ -158,12 +164,13 @@ std::vector<std::string> expand_braces(std::string_view pattern) {
   return {std::string{pattern}};
 }
 
-file_set find_files(const std::vector<std::string>& patterns, const std::string& stage) {
+file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
+                    file_kinds kinds) {
   file_set files;
   std::set<std::string> seen;
   for (const auto& pattern : patterns)
     for (const auto& name : expand_braces(pattern)) {
-      auto matches = match(name);
+      auto matches = match(name, kinds);
       if (matches.empty())
         throw error(errc::not_found, {.stage = stage,
                                       .file = name,

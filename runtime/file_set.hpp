@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,17 @@ struct file_set {
   std::vector<std::string> names;
 };
 
-/// The plain files that patterns stand for: braces, then in each result "*", "?" and "[...]", whose
-/// matches are sorted bytewise; indexes of tar shards ("*.leat-index") never match.
+enum class file_kinds : std::uint8_t {
+  plain,
+  /// Also pipes and devices, where a pattern names one without "*", "?" and "[...]".
+  with_pipes,
+};
+
+/// The files that patterns stand for: braces, then in each result "*", "?" and "[...]", whose
+/// matches are plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match.
 /// Throws `errc::not_found`, which names the pattern without a file, and `errc::invalid_argument`
 /// for no pattern at all or a file that is named twice. `stage` is who asks.
-file_set find_files(const std::vector<std::string>& patterns, const std::string& stage);
+file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
+                    file_kinds kinds = file_kinds::plain);
 
 } // namespace leat

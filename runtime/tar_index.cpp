@@ -1,5 +1,6 @@
 #include "runtime/tar_index.hpp"
 
+#include "runtime/tar_member_name.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -60,27 +61,6 @@ void put(std::byte*& at, const T& values) {
   at = std::copy(bytes.begin(), bytes.end(), at);
 }
 
-struct member_name {
-  std::string_view key;
-  std::string field;
-};
-
-/// Empty for a member that is no field of a record.
-std::optional<member_name> split(std::string_view path) {
-  while (path.starts_with("./"))
-    path.remove_prefix(2);
-  // npos + 1 is 0: without a directory the basename begins at the start.
-  const auto base = path.rfind('/') + 1;
-  const auto dot = path.find('.', base);
-  if (dot == std::string_view::npos || dot == base || dot + 1 == path.size())
-    return {};
-  member_name x{path.substr(0, dot), std::string{path.substr(dot + 1)}};
-  for (char& c : x.field)
-    if (c >= 'A' && c <= 'Z')
-      c = static_cast<char>(c - 'A' + 'a');
-  return x;
-}
-
 } // namespace
 
 std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes, std::size_t size,
@@ -133,7 +113,7 @@ public:
   explicit tar_index_builder(std::string file) : file_(std::move(file)) {}
 
   void add(const tar_member& x) {
-    auto name = x.regular ? split(x.path) : std::nullopt;
+    auto name = x.regular ? split_member_path(x.path) : std::nullopt;
     if (!name)
       return;
     const auto number = intern(std::move(name->field));

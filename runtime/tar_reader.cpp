@@ -124,8 +124,9 @@ std::string quoted(std::string_view member) {
 
 } // namespace
 
-tar_reader::tar_reader(std::string file, std::uint64_t file_size, byte_reader read)
-    : file_(std::move(file)), file_size_(file_size), read_(std::move(read)) {}
+tar_reader::tar_reader(std::string file, std::uint64_t file_size, byte_reader read, tar_place from)
+    : file_(std::move(file)), file_size_(file_size), read_(std::move(read)), at_(from.offset),
+      global_(std::move(from.global)) {}
 
 std::span<const std::byte> tar_reader::peek(std::uint64_t offset, std::size_t size) {
   const bool inside = offset >= window_at_ && offset - window_at_ <= window_.size()
@@ -153,7 +154,8 @@ bool tar_reader::at_end() {
 std::optional<tar_member> tar_reader::next() {
   if (auto last = std::exchange(last_, {}))
     skip(last->size, last->path);
-  attributes extended;
+  tar_attributes extended;
+  std::optional<std::uint64_t> begin;
   bool announced = false;
   while (announced || !at_end()) {
     auto header = peek(at_, block_size);
@@ -164,8 +166,11 @@ std::optional<tar_member> tar_reader::next() {
       torn("a header with a wrong checksum", "a member's header");
     const char type = static_cast<char>(header[type_offset]);
     const auto size = size_in(header);
+    if (!begin)
+      begin = at_;
     if (!is_extension(type)) {
       auto member = describe(header, type, size, extended);
+      member.begin = *begin;
       at_ += block_size;
       last_ = member;
       return member;
@@ -186,7 +191,7 @@ std::uint64_t tar_reader::size_in(std::span<const std::byte> header) {
 }
 
 tar_member tar_reader::describe(std::span<const std::byte> header, char type, std::uint64_t size,
-                                attributes& extended) const {
+                                tar_attributes& extended) const {
   tar_member x;
   x.offset = at_ + block_size;
   x.regular = is_plain_file(type);
@@ -203,7 +208,7 @@ tar_member tar_reader::describe(std::span<const std::byte> header, char type, st
   return x;
 }
 
-void tar_reader::take_extension(char type, std::uint64_t size, attributes& extended) {
+void tar_reader::take_extension(char type, std::uint64_t size, tar_attributes& extended) {
   if (type == 'K') {
     skip(size, "a long link name");
   } else if (type == 'L') {
@@ -228,7 +233,7 @@ std::string tar_reader::take_payload(std::uint64_t size, std::size_t limit, std:
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void tar_reader::apply_pax(std::string_view records, attributes& to) const {
+void tar_reader::apply_pax(std::string_view records, tar_attributes& to) const {
   // Each record is "LENGTH KEY=VALUE\n"; LENGTH counts all of it, itself too.
   while (!records.empty() && records[0] != '\0') {
     auto space = records.find(' ');

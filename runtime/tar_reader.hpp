@@ -18,12 +18,28 @@ using byte_reader = std::function<std::size_t(std::uint64_t offset, std::span<st
 struct tar_member {
   /// As stored: PAX, GNU and ustar long names put together.
   std::string path;
-  /// First byte of the content, a multiple of 512.
+  /// First byte of its first header, extended ones too.
+  std::uint64_t begin = 0;
+  /// First byte of the content, a multiple of 512 behind `begin`.
   std::uint64_t offset = 0;
   /// Bytes of content; 0 for links, directories and devices.
   std::uint64_t size = 0;
   /// A plain file: not a directory, link, device or vendor's entry.
   bool regular = false;
+};
+
+/// What extended headers say of a member, or of all members from there on.
+struct tar_attributes {
+  std::optional<std::string> path = {};
+  std::optional<std::uint64_t> size = {};
+
+  friend bool operator==(const tar_attributes&, const tar_attributes&) = default;
+};
+
+/// Where a walk can begin: at the first header of a member, with what holds for all members there.
+struct tar_place {
+  std::uint64_t offset = 0;
+  tar_attributes global = {};
 };
 
 /// Walks the headers of one tar archive, in order, without reading contents.
@@ -40,7 +56,7 @@ public:
   static constexpr std::size_t max_pax = std::size_t{1} << 20;
 
   /// `file` names the archive in errors.
-  tar_reader(std::string file, std::uint64_t file_size, byte_reader read);
+  tar_reader(std::string file, std::uint64_t file_size, byte_reader read, tar_place from = {});
 
   /// The next member, or nothing behind the last one. Only the call after finds out whether its
   /// content and padding are all there, so that who cares knows which member a tear cuts.
@@ -49,24 +65,20 @@ public:
   std::optional<tar_member> next();
 
   const std::string& file() const noexcept { return file_; }
+  /// What held for all members when the last one was met.
+  const tar_attributes& global() const noexcept { return global_; }
 
 private:
-  /// What extended headers say of a member.
-  struct attributes {
-    std::optional<std::string> path = {};
-    std::optional<std::uint64_t> size = {};
-  };
-
   /// A view of at most `size` bytes at `offset`, valid until the next call.
   std::span<const std::byte> peek(std::uint64_t offset, std::size_t size);
   bool at_end();
   std::uint64_t size_in(std::span<const std::byte> header);
   tar_member describe(std::span<const std::byte> header, char type, std::uint64_t size,
-                      attributes& extended) const;
-  void take_extension(char type, std::uint64_t size, attributes& extended);
+                      tar_attributes& extended) const;
+  void take_extension(char type, std::uint64_t size, tar_attributes& extended);
   /// Content of a header's own payload, at most `limit` bytes; moves behind it.
   std::string take_payload(std::uint64_t size, std::size_t limit, std::string_view what);
-  void apply_pax(std::string_view records, attributes& to) const;
+  void apply_pax(std::string_view records, tar_attributes& to) const;
   /// Moves behind content and padding.
   void skip(std::uint64_t size, std::string_view member);
   [[noreturn]] void torn(std::string got, std::string needed) const;
@@ -75,8 +87,8 @@ private:
   std::string file_;
   std::uint64_t file_size_;
   byte_reader read_;
-  std::uint64_t at_ = 0;
-  attributes global_;
+  std::uint64_t at_;
+  tar_attributes global_;
   /// Given, but not passed over yet.
   std::optional<tar_member> last_;
   std::vector<std::byte> window_;

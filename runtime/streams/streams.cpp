@@ -1,4 +1,8 @@
 #include "runtime/stage.hpp"
+#include "runtime/streams/json_fields.hpp"
+#include "runtime/streams/line_source.hpp"
+#include "runtime/streams/sequential_source.hpp"
+#include "runtime/streams/tar_stream_source.hpp"
 
 #include <leat/error.hpp>
 #include <leat/streams.hpp>
@@ -9,14 +13,8 @@ namespace leat {
 
 namespace {
 
-using stream_ptr = std::shared_ptr<const stream_source>;
-
 std::string text_of(file_order x) {
   return x == file_order::shuffled ? "shuffled" : "stored";
-}
-
-stream_ptr not_yet(const std::string& op) {
-  throw error(errc::invalid_argument, {.stage = op, .got = "a source that is not built yet"});
 }
 
 void check_at_least_one(const std::string& stage, const std::string& option, std::uint64_t x) {
@@ -26,14 +24,16 @@ void check_at_least_one(const std::string& stage, const std::string& option, std
 }
 
 pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
-                        const line_options& options) {
+                        const line_options& options, line_parser parse) {
   check_at_least_one(op, "ranges", options.ranges);
   return stream_pipeline(op,
                          {{"patterns", patterns},
                           {"ranges", options.ranges},
                           {"file_order", text_of(options.order)},
                           {"seed", options.seed}},
-                         [=] { return not_yet(op); });
+                         [=, ranges = options.ranges] {
+                           return std::make_shared<const line_source>(op, patterns, ranges, parse);
+                         });
 }
 
 } // namespace
@@ -46,7 +46,7 @@ pipeline tar_stream(std::vector<std::string> patterns, stream_options options) {
   return stream_pipeline(
       "tar_stream",
       {{"patterns", patterns}, {"file_order", text_of(options.order)}, {"seed", options.seed}},
-      [=] { return not_yet("tar_stream"); });
+      [=] { return std::make_shared<const tar_stream_source>(patterns); });
 }
 
 pipeline lines(std::string pattern, line_options options) {
@@ -54,7 +54,7 @@ pipeline lines(std::string pattern, line_options options) {
 }
 
 pipeline lines(std::vector<std::string> patterns, line_options options) {
-  return lines_pipeline("lines", std::move(patterns), options);
+  return lines_pipeline("lines", std::move(patterns), options, parse_text_line);
 }
 
 pipeline json_lines(std::string pattern, line_options options) {
@@ -62,7 +62,7 @@ pipeline json_lines(std::string pattern, line_options options) {
 }
 
 pipeline json_lines(std::vector<std::string> patterns, line_options options) {
-  return lines_pipeline("json_lines", std::move(patterns), options);
+  return lines_pipeline("json_lines", std::move(patterns), options, set_json_fields);
 }
 
 sequential_reader::~sequential_reader() = default;
@@ -86,7 +86,9 @@ pipeline sequential(std::string name, std::uint64_t units,
                           {"units", units},
                           {"file_order", text_of(options.order)},
                           {"seed", options.seed}},
-                         [=, open = std::move(open)] { return not_yet("sequential"); });
+                         [=, open = std::move(open)] {
+                           return std::make_shared<const sequential_source>(name, units, open);
+                         });
 }
 
 } // namespace leat

@@ -1,0 +1,93 @@
+#include "runtime/streams/json_fields.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+namespace {
+
+using nlohmann::json;
+
+/// Printing nested values takes stack for each level.
+void check_depth(std::string_view text) {
+  std::size_t depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text && c == '\\')
+      ++i;
+    else if (c == '"')
+      in_text = !in_text;
+    else if (!in_text && (c == '[' || c == '{') && ++depth > max_json_depth)
+      throw bad_sample(cause::too_large,
+                       "JSON nested deeper than " + std::to_string(max_json_depth));
+    else if (!in_text && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+}
+
+json parse(std::string_view text) {
+  try {
+    return json::parse(text);
+  } catch (const json::exception& x) {
+    throw bad_sample(cause::corrupt, x.what());
+  }
+}
+
+/// Of 64 bits, with sign: others are numbers like any.
+bool is_integer(const json& x) {
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  return x.is_number_integer() && (!x.is_number_unsigned() || x.get<std::uint64_t>() <= most);
+}
+
+bool is_number(const json& x) {
+  return x.is_number();
+}
+
+template <class T>
+void set_array(const std::string& name, const json& values, sample& into) {
+  auto elements = into.make<T>(name, shape{values.size()});
+  std::transform(values.begin(), values.end(), elements.begin(),
+                 [](const json& x) { return x.get<T>(); });
+}
+
+void set_field(const std::string& name, const json& x, sample& into) {
+  if (x.is_string())
+    into.set(name, std::string_view{x.get_ref<const std::string&>()});
+  else if (x.is_boolean())
+    into.set(name, static_cast<std::uint8_t>(x.get<bool>()));
+  else if (is_integer(x))
+    into.set(name, x.get<std::int64_t>());
+  else if (x.is_number())
+    into.set(name, x.get<double>());
+  else if (x.is_array() && std::all_of(x.begin(), x.end(), is_integer))
+    set_array<std::int64_t>(name, x, into);
+  else if (x.is_array() && std::all_of(x.begin(), x.end(), is_number))
+    set_array<double>(name, x, into);
+  else
+    into.set(name, std::string_view{x.dump()});
+}
+
+} // namespace
+
+void set_json_fields(std::span<const std::byte> line, sample& into) {
+  const std::string_view text{reinterpret_cast<const char*>(line.data()), line.size()};
+  check_depth(text);
+  const auto object = parse(text);
+  if (!object.is_object())
+    throw bad_sample(cause::corrupt,
+                     "the line is a JSON " + std::string{object.type_name()} + ", not an object");
+  for (const auto& [name, value] : object.items())
+    set_field(name, value, into);
+}
+
+} // namespace leat

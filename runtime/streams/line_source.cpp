@@ -1,0 +1,71 @@
+#include "runtime/streams/line_source.hpp"
+
+#include "runtime/streams/reread_notice.hpp"
+#include "runtime/streams/stream_codes.hpp"
+#include "runtime/utf8.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// floor(size * r / ranges)
+std::uint64_t share(std::uint64_t size, std::uint64_t r, std::uint64_t ranges) {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<wide>(size) * r / ranges);
+}
+
+} // namespace
+
+void parse_text_line(std::span<const std::byte> line, sample& into) {
+  into.borrow("text", line);
+}
+
+line_source::line_source(std::string name, const std::vector<std::string>& patterns,
+                         std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
+    : name_(std::move(name)), ranges_(ranges), parse_(parse), opener_(patterns, name_, pool_bytes) {
+  for (std::size_t i = 0; i < opener_.files().size(); ++i)
+    if (ranges > 1 && !opener_.seekable(i))
+      throw error(errc::invalid_argument, {.stage = name_,
+                                           .file = opener_.files().path(i),
+                                           .got = "ranges of a file that is packed or a pipe",
+                                           .needed = "ranges=1, or a plain file"});
+}
+
+line_range line_source::part(std::uint64_t unit) const {
+  const auto file = static_cast<std::size_t>(unit / ranges_);
+  if (!opener_.seekable(file))
+    return {unit, file, 0, std::numeric_limits<std::uint64_t>::max()};
+  const auto bytes = opener_.files().bytes(file);
+  const auto r = unit % ranges_;
+  return {unit, file, share(bytes, r, ranges_), share(bytes, r + 1, ranges_)};
+}
+
+std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from) const {
+  const auto range = part(unit);
+  notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
+  return std::make_unique<line_reader>(opener_, range, from);
+}
+
+void line_source::read(const stream_record& record, sample& into) const {
+  auto bytes = into.scratch(record.length);
+  if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
+    std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
+  else
+    opener_.read_again(static_cast<std::size_t>(record.unit / ranges_), record.offset,
+                       restart_from(record.key), bytes);
+  into.count_read(bytes.size());
+  parse_(bytes, into);
+}
+
+void line_source::append_id(const stream_record& record, std::string& to) const {
+  append_utf8(opener_.files().name(static_cast<std::size_t>(record.unit / ranges_)), to);
+  to += ranges_ == 1 ? "/" + std::to_string(record.number) : "/@" + std::to_string(record.offset);
+}
+
+} // namespace leat

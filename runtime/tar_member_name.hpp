@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+/// What a tar member's path says of it: whose field it is.
+struct tar_member_name {
+  /// The path, without a leading "./", up to the first dot of its basename. A view of the path.
+  std::string_view key;
+  /// What follows the dot, in lower case.
+  std::string field;
+};
+
+/// Empty for a member that is no field of a record: its basename begins with a dot, has none, or
+/// has nothing behind it.
+std::optional<tar_member_name> split_member_path(std::string_view path);
+
+} // namespace leat
