@@ -205,10 +205,11 @@ public:
 
   /// The same pipeline, with a journal for each source whose records exist once (`standard_input`,
   /// `once`): every record is there before anyone sees it, so that a later process goes on from a
-  /// snapshot and loses none. Journals are folders of `directory`, NAME-0, NAME-1, ... in data
-  /// order, and go on where they end; one process uses them at a time. Where they lie is no part of
-  /// the pipeline's text or identity. Throws `errc::invalid_argument`; opening the journals throws
-  /// `errc::io`, `errc::torn_file` and `errc::mismatch` (of another kind of source).
+  /// snapshot and loses none. Journals are folders NAME-N of `directory`, where N counts such
+  /// sources in data order; they go on where they end, and one process uses them at a time. Where
+  /// they lie is no part of the pipeline's text or identity. Throws `errc::invalid_argument`;
+  /// opening the journals throws `errc::io`, `errc::torn_file` and `errc::mismatch` (of another kind
+  /// of source).
   pipeline spool(std::string directory, spool_options options = {}) const;
 
   /// Rows of the global batch, over all ranks. Call it last.

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <leat/sample.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+/// How records come, and so how they lie in a journal.
+enum class record_format : std::uint8_t {
+  /// Pieces of text, cut at any byte; each record ends with '\n'.
+  lines,
+  /// Whole records, each behind a header with checksums (frame.hpp).
+  frames,
+};
+
+/// Keeps the records that came, by their numbers. One thread adds; any number read and release.
+class record_store {
+public:
+  record_store() = default;
+  virtual ~record_store() = default;
+  record_store(const record_store&) = delete;
+  record_store& operator=(const record_store&) = delete;
+
+  /// Number of the first record that is kept, and of the one that will come next.
+  virtual std::uint64_t first() const = 0;
+  virtual std::uint64_t next() const = 0;
+
+  // Lines:
+
+  /// Takes what a descriptor has. Answers as `read_ready` does: 0 bytes are the end of input.
+  virtual std::optional<std::size_t> take(int from) = 0;
+  /// Ends the last line, if it has no end yet.
+  virtual void end_line() = 0;
+
+  // Frames:
+
+  virtual void append(std::string_view content) = 0;
+
+  /// Reads the content of a record into the sample's scratch buffer.
+  /// Throws `errc::not_found` (released, or not there yet), `errc::io`, `errc::torn_file`.
+  virtual std::span<const std::byte> read(std::uint64_t number, sample& into) const = 0;
+
+  /// Forgets records below `number`, as far as that is cheap. At most next().
+  virtual void release_below(std::uint64_t number) = 0;
+
+  /// Whether records outlive the process.
+  virtual bool is_journal() const noexcept = 0;
+};
+
+/// Throws the `errc::not_found` of a record that a store does not have.
+[[noreturn]] void throw_no_record(const record_store& store, std::uint64_t number,
+                                  const std::string& file = {});
+
+} // namespace leat
