@@ -1,0 +1,143 @@
+"""Small data sets, and the kinds of the fields that they have.
+
+A kind is `bytes`, `digits` (bytes that are a decimal number), `odd` (bytes that some records lack), `int` (int64, rank 0),
+`float` (float64, rank 0), `i64x4` (rank 1, of 4 elements), or `i64[]` (rank 1, of different lengths). Bytes and rows of
+different lengths have at most MAX_LENGTH elements.
+"""
+
+import gzip
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+
+MAX_LENGTH = 16
+STANDARD_INPUT = b"".join(b"%d %s\n" % (i, b"in" * (i % 4)) for i in range(61)) + b"no newline"
+
+
+class KnownSource:
+    """A call that a pipeline may begin with, the kinds of its fields, its size, the units of a stream (0: it is none), and
+    whether it can be read without a bad sample."""
+
+    def __init__(self, call, fields, size, units=0, regular=True):
+        self.call, self.fields, self.size, self.units, self.regular = call, fields, size, units, regular
+
+
+def write_file(path, content):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def tar_of(members):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as shard:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            shard.addfile(info, io.BytesIO(content))
+    return data.getvalue()
+
+
+def packed_tar(path, tar):
+    """The tar as its name says that it is packed."""
+    if path.endswith(".zst"):
+        return subprocess.run(["zstd", "-qc"], input=tar, capture_output=True, check=True).stdout
+    return gzip.compress(tar, mtime=0) if path.endswith(("gz", "tgz")) else tar
+
+
+def members_of(name, records):
+    members = []
+    for i in range(records):
+        members += [(f"{name}/{i:03}.txt", b"text" * (i % 3)), (f"{name}/{i:03}.CLS", b"%d" % (i % 10))]
+    return members
+
+
+def make_data():
+    """Writes the data sets into the working directory; they are the same for every seed."""
+    return indexed_data() + stream_data() + line_data()
+
+
+def indexed_data():
+    even = {"txt": "bytes", "cls": "digits"}
+    for shard, records in enumerate((5, 0, 7, 1, 11)):
+        write_file(f"tar/even-{shard}.tar", tar_of(members_of(shard, records)))
+    # Other than regular: fields that not all records have, one name twice, members to pass over, a name that is not ASCII.
+    odd = ["./a.txt", "./a.cls", "b", ".c.txt", "d.txt", "d.txt", "d.seg.png", "e.", "x.y/e.txt", "é.txt", "a.txt"]
+    write_file("tar/odd-0.tar", tar_of([(name, name.encode()) for name in odd]))
+    write_file("tar/odd-1.tar", tar_of([]))
+    write_file("tar/odd-2.tar", tar_of([(f"{i}.txt", b"") for i in range(6)]))
+    for path in ("b/1.jpg", "b/2.JPEG", "b/deep/3.jpg", "a/9.jpg", "a/x.txt", ".hidden/1.jpg", "ü/4.jpeg"):
+        write_file("folder/" + path, path.encode())
+    write_file("raw/numbers.f32", bytes(range(12 * 17)))
+
+    def shards(patterns, fields, size, regular=True):
+        call = ("tar_shards", {"patterns": patterns, "index_dir": "", "allow_torn": False})
+        return KnownSource(call, fields, size, regular=regular)
+
+    images = {"jpg": "bytes", "cls": "digits", "class": "bytes"}
+    return [
+        shards(["tar/even-{0..4}.tar"], even, 24),
+        shards(["tar/even-*.tar"], even, 24),
+        shards(["tar/even-{4..2}.tar", "tar/even-0.tar"], even, 24),
+        shards(["tar/even-0.tar"], even, 5),
+        shards(["tar/even-1.tar"], even, 0),
+        shards(["tar/odd-{0..2}.tar"], {"txt": "odd"}, 12, regular=False),
+        KnownSource(("image_folder", {"directory": "folder"}), images, 5),
+        KnownSource(("raw_records", {"path": "raw/numbers.f32", "type": "f32", "dims": [3]}), {"value": "f32x3"}, 17),
+    ]
+
+
+def stream_data():
+    """Tar files to be read in sequence, of every packing."""
+    endings = ["tar", "tar.gz", "tgz", "tar.zst" if shutil.which("zstd") else "tar"]
+    sizes = (6, 9, 0, 13, 4, 8, 7, 5, 10, 6, 3, 12)
+    for shard, records in enumerate(sizes):
+        path = f"streams/s{shard:02}.{endings[shard % 4]}"
+        write_file(path, packed_tar(path, tar_of(members_of(shard, records))))
+
+    def stream(patterns, size, units):
+        call = ("tar_stream", {"patterns": patterns, "file_order": "stored", "seed": 0})
+        return KnownSource(call, {"txt": "bytes", "cls": "digits"}, size, units)
+
+    return [
+        stream(["streams/*"], sum(sizes), 12),
+        stream(["streams/s00.*"], 6, 1),
+        stream(["streams/s0[03457]*", "streams/s1*"], 51, 7),
+        stream(["streams/s{04..08}.*"], 34, 5),
+    ]
+
+
+def line_data():
+    sizes = (9, 5, 0, 30, 1, 12)
+    for i, lines in enumerate(sizes):
+        end = b"" if i % 2 else b"\n"
+        text = b"\n".join(b"%d,%s" % (j, b"ab,c" * (j % 4)) for j in range(lines))
+        write_file(f"lines/{i}.txt", text + (end if lines else b""))
+        objects = [json_object(i, j) for j in range(lines)]
+        write_file(f"json/{i}.jsonl", b"".join(x.encode() + b"\n" for x in objects))
+
+    def known(op, patterns, fields, size, files, ranges):
+        call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0})
+        return KnownSource(call, fields, size, files * ranges)
+
+    members = {"i": "int", "x": "float", "a": "i64[]", "s": "bytes", "d": "digits"}
+    result = []
+    for op, folder, fields in (("lines", "lines", {"text": "bytes"}), ("json_lines", "json", members)):
+        result += [known(op, [f"{folder}/*"], fields, sum(sizes), 6, ranges) for ranges in (1, 2, 5)]
+        result += [known(op, [f"{folder}/3.*"], fields, 30, 1, ranges) for ranges in (1, 3, 12)]
+        result += [known(op, [f"{folder}/{{5,3,0}}.*"], fields, 51, 3, ranges) for ranges in (1, 4)]
+    return result
+
+
+def json_object(file, line):
+    members = {
+        "i": (line * 7 + file) % 11 - 5,
+        "x": line / 8 - 1,
+        "a": [line * 100 + j for j in range((line * 5 + file) % 10)],
+        "s": "ü\n"[: line % 3] * (line % 4),
+        "d": str(line - 3),
+    }
+    return json.dumps(members, ensure_ascii=line % 2 == 0)

@@ -1,0 +1,141 @@
+"""Predicates, flat_maps, scans and maps that are built in: docs/programs.md, "Functions", and docs/pipelines.md, "Operators".
+
+Each gets a good sample, the lane's input to it, and the call's options.
+"""
+
+import fnmatch
+import re
+import struct
+
+from plain.hashes import hash128, mulhi, number_bytes
+from plain.samples import CODES, BadSample, Sample, Tensor, field_bytes, scalar, size_of
+
+MASK = 2**64 - 1
+
+# ---------------------------------------------------------------------------------------------------- predicates
+
+
+def key_hash(sample, keep, salt=0):
+    return kept(sample.id.encode(), keep, salt)
+
+
+def key_matches(sample, pattern):
+    return fnmatch.fnmatchcase(sample.id.encode(), pattern.encode())
+
+
+def field_hash(sample, field, keep, salt=0):
+    return kept(field_bytes(sample.field(field)), keep, salt)
+
+
+def field_between(sample, field, min=float("-inf"), max=float("inf")):
+    return float(min) <= number(sample, field) <= float(max)
+
+
+def bytes_between(sample, field, min=0, max=MASK):
+    return int(min) <= len(field_bytes(sample.field(field))) <= int(max)
+
+
+def kept(data, keep, salt):
+    return mulhi(hash128(number_bytes(salt) + data) & MASK, 100) < keep
+
+
+def number(sample, field):
+    x = sample.field(field)
+    if isinstance(x, Tensor) and not x.dims:
+        return x.numbers()[0]
+    if not isinstance(x, Tensor) and re.fullmatch(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", x):
+        return float(x)
+    raise BadSample(f"{field} of {sample.id} is no number")
+
+
+PREDICATES = {
+    "key_hash@1": key_hash,
+    "key_matches@1": key_matches,
+    "field_hash@1": field_hash,
+    "field_between@1": field_between,
+    "bytes_between@1": bytes_between,
+}
+
+# ------------------------------------------------------------------------------------------------------ flat_map
+
+
+def copies(sample, n):
+    return [sample.fields] * n
+
+
+def split(sample, field, at=10):
+    x = sample.field(field)
+    if isinstance(x, Tensor):
+        raise BadSample(f"{field} of {sample.id} is no bytes")
+    return [{**sample.fields, field: part} for part in x.split(bytes([at]))]
+
+
+def windows(sample, field, length):
+    type, raw = sample.row(field)
+    step = length * size_of(type)
+    parts = [raw[i : i + step] for i in range(0, len(raw), step)]
+    return [{**sample.fields, field: like(sample.fields[field], part)} for part in parts]
+
+
+def like(x, raw):
+    """The field x, bytes or of rank 1, with other elements."""
+    return Tensor(x.type, [len(raw) // size_of(x.type)], raw) if isinstance(x, Tensor) else raw
+
+
+CHILDREN = {"copies@1": copies, "split@1": split, "windows@1": windows}
+NEEDS_NO_CONTENT = ("key_hash@1", "key_matches@1", "copies@1")
+
+# ---------------------------------------------------------------------------------------------------------- scan
+
+
+def running_count(total, sample, into):
+    return total + 1, sample.but(**{into: scalar("i64", total)})
+
+
+def running_sum(total, sample, field, into):
+    x = sample.field(field)
+    if not isinstance(x, Tensor) or x.dims or x.type.startswith("f"):
+        raise BadSample(f"{field} of {sample.id} is no integer")
+    total += x.numbers()[0]
+    return total, sample.but(**{into: scalar("i64", total)})
+
+
+SCANS = {"running_count@1": running_count, "running_sum@1": running_sum}
+
+# ----------------------------------------------------------------------------------------------------------- map
+
+
+def select(sample, fields):
+    return Sample(sample.id, {name: sample.field(name) for name in fields})
+
+
+def rename(sample, to, **options):
+    old = options["from"]
+    sample.field(old)
+    return Sample(sample.id, {to if name == old else name: x for name, x in sample.fields.items()})
+
+
+def int_label(sample, field):
+    rest = {name: x for name, x in sample.fields.items() if name != field}
+    return Sample(sample.id, {"label": scalar("i64", int(sample.field(field))), **rest})
+
+
+def pad(sample, field, length, value=0):
+    type, raw = sample.row(field)
+    lacking = length - len(raw) // size_of(type)
+    if lacking < 0:
+        raise BadSample(f"{field} of {sample.id} is longer than {length}")
+    filled = raw + elements(type, value) * lacking
+    return sample.but(**{field: like(sample.fields[field], filled)})
+
+
+def elements(type, value):
+    """One element's bytes."""
+    return struct.pack("<" + CODES[type], value)
+
+
+MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad}
+
+
+def parameters(node):
+    return {name: x for name, x in node.options.items() if name != "name"}

@@ -1,0 +1,64 @@
+"""Samples: an id and named fields. Births are left out: no built-in function that the reference knows draws by them."""
+
+import struct
+from collections import namedtuple
+
+
+class Refused(Exception):
+    """A pipeline that leat refuses, or that it cannot go on with."""
+
+
+class BadSample(Refused):
+    """A sample whose content an operator or a function cannot use."""
+
+
+class Tensor(namedtuple("Tensor", "type dims raw")):
+    """`raw`: the elements, row-major, little-endian."""
+
+    def numbers(self):
+        return list(struct.unpack(f"<{len(self.raw) // size_of(self.type)}{CODES[self.type]}", self.raw))
+
+
+CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
+
+
+def size_of(type):
+    return int(type[1:]) // 8
+
+
+def scalar(type, x):
+    return Tensor(type, [], struct.pack("<" + CODES[type], x))
+
+
+def vector(type, numbers):
+    return Tensor(type, [len(numbers)], struct.pack(f"<{len(numbers)}{CODES[type]}", *numbers))
+
+
+def field_bytes(x):
+    """A field as bytes: it is bytes, or a tensor."""
+    return x.raw if isinstance(x, Tensor) else x
+
+
+class Sample(namedtuple("Sample", "id fields")):
+    """`fields`: name to bytes or tensor; None in a bad sample."""
+
+    @property
+    def bad(self):
+        return self.fields is None
+
+    def field(self, name):
+        if name not in self.fields:
+            raise BadSample(f"{self.id} has no field {name}")
+        return self.fields[name]
+
+    def but(self, **fields):
+        return Sample(self.id, {**self.fields, **fields})
+
+    def row(self, name):
+        """A field of bytes, or of rank 1, as (type, bytes)."""
+        x = self.field(name)
+        if not isinstance(x, Tensor):
+            return "u8", x
+        if len(x.dims) != 1:
+            raise BadSample(f"{name} of {self.id} has rank {len(x.dims)}")
+        return x.type, x.raw

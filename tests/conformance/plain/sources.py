@@ -1,0 +1,259 @@
+"""What sources give: docs/order.md, "Records, ids and data digests", and docs/programs.md, "Stream sources"."""
+
+import glob
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+
+from plain.hashes import hash128, id_text, keyed, number_bytes, permutation, text_bytes
+from plain.samples import Refused, Sample, Tensor, scalar, size_of, vector
+
+
+def read_file(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---------------------------------------------------------------------------------------------- indexed sources
+
+
+class Source:
+    """All records; how many every stored file has; data digest."""
+
+    def __init__(self, records, records_per_file, digest):
+        self.records, self.records_per_file, self.digest = records, records_per_file, digest
+
+
+def open_count(o):
+    def value(i):
+        return Tensor("u8", [o["bytes"]], (number_bytes(i) * (o["bytes"] // 8 + 1))[: o["bytes"]])
+
+    records = [Sample(f"count/{i}", {"value": value(i)}) for i in range(o["records"])]
+    return Source(records, [len(records)], hash128(text_bytes("count") + number_bytes(len(records))))
+
+
+def open_raw_records(o):
+    size = size_of(o["type"])
+    for extent in o["dims"]:
+        size *= extent
+    data, name = read_file(o["path"]), os.path.basename(o["path"])
+    count = len(data) // size
+    values = [Tensor(o["type"], o["dims"], data[i * size : (i + 1) * size]) for i in range(count)]
+    records = [Sample(f"{name}/{i}", {"value": value}) for i, value in enumerate(values)]
+    return Source(records, [count], hash128(text_bytes(name) + number_bytes(len(data)) + number_bytes(count)))
+
+
+def open_image_folder(o):
+    top = o["directory"].rstrip("/") or "/"
+    classes = sorted((x for x in os.listdir(top) if is_class(top, x)), key=os.fsencode)
+    images = []
+    for number, name in enumerate(classes):
+        for folder, _, files in os.walk(os.path.join(top, name)):
+            paths = [os.path.join(folder, x) for x in files if x.lower().endswith((".jpg", ".jpeg"))]
+            images += [(os.path.relpath(x, top), number, name) for x in paths]
+    images.sort(key=lambda image: os.fsencode(image[0]))
+    records, facts = [], b""
+    for path, number, name in images:
+        data = read_file(os.path.join(top, path))
+        fields = {"jpg": data, "cls": str(number).encode(), "class": os.fsencode(name)}
+        records.append(Sample(id_text(path), fields))
+        facts += text_bytes(path) + number_bytes(len(data))
+    return Source(records, [len(records)], hash128(facts))
+
+
+def is_class(top, name):
+    return not name.startswith(".") and os.path.isdir(os.path.join(top, name))
+
+
+def open_tar_shards(o):
+    records, records_per_file, facts = [], [], b""
+    for path, name in named_files(o["patterns"]):
+        inside = read_shard(path, name)
+        records += inside
+        records_per_file.append(len(inside))
+        facts += text_bytes(name) + number_bytes(os.path.getsize(path)) + number_bytes(len(inside))
+    return Source(records, records_per_file, hash128(facts))
+
+
+def read_shard(path, name):
+    """Neighbouring members with one key are a record."""
+    records, last = [], None
+    with open_tar(path) as shard:
+        for member in shard:
+            folder, slash, base = re.sub(r"^(\./)+", "", member.name).rpartition("/")
+            stem, _, extension = base.partition(".")
+            if not member.isfile() or not stem or not extension:
+                continue
+            key = folder + slash + stem
+            field = re.sub("[A-Z]", lambda x: x.group().lower(), extension)
+            if not records or last != key or field in records[-1].fields:
+                records.append(Sample(id_text(name) + "/" + id_text(key), {}))
+                last = key
+            records[-1].fields[field] = shard.extractfile(member).read()
+    return records
+
+
+def open_tar(path):
+    data = read_file(path)
+    if path.endswith(".zst"):
+        data = subprocess.run(["zstd", "-dc"], input=data, capture_output=True, check=True).stdout
+    return tarfile.open(fileobj=io.BytesIO(data), errors="surrogateescape", encoding="utf-8")
+
+
+INDEXED = {
+    "count": open_count,
+    "tar_shards": open_tar_shards,
+    "image_folder": open_image_folder,
+    "raw_records": open_raw_records,
+}
+
+# ------------------------------------------------------------------------------------------------------ streams
+
+
+class Stream:
+    """The records of every unit, and the data digest."""
+
+    def __init__(self, node):
+        self.options, self.units, facts = node.options, [], b""
+        for path, name in named_files(self.options["patterns"]):
+            self.units += UNITS[node.op](path, name, self.options)
+            facts += text_bytes(name) + number_bytes(os.path.getsize(path))
+        self.digest = hash128(facts)
+
+    def lane(self, ordinal, era, repeat_pass, lane, lanes):
+        """The records of a lane, in their order."""
+        order = range(len(self.units))
+        if self.options["file_order"] == "shuffled":
+            words = (self.options["seed"], era, repeat_pass, ordinal, self.digest, self.digest >> 64)
+            order = permutation(len(self.units), keyed("leat.order.full", *words))
+        return [record for j in list(order)[lane::lanes] for record in self.units[j]]
+
+
+class StandardInput:
+    """A once source. It has no units."""
+
+    def __init__(self, data):
+        lines = [line for _, line in lines_of(data)]
+        self.records = [Sample(f"stdin/{i}", {"text": line}) for i, line in enumerate(lines)]
+        self.digest = hash128(b"")
+
+    def lane(self, ordinal, era, repeat_pass, lane, lanes):
+        if repeat_pass:
+            raise Refused("standard input is there once")
+        return self.records[lane::lanes] if era == 0 else []
+
+
+def tar_units(path, name, _):
+    return [read_shard(path, name)]
+
+
+def line_units(path, name, options, fields_of=lambda line: {"text": line}):
+    data, ranges = read_file(path), options["ranges"]
+    units = [[] for _ in range(ranges)]
+    for number, (offset, line) in enumerate(lines_of(data)):
+        id = f"{id_text(name)}/{number}" if ranges == 1 else f"{id_text(name)}/@{offset}"
+        r = max(r for r in range(ranges) if offset >= len(data) * r // ranges)
+        units[r].append(Sample(id, fields_of(line)))
+    return units
+
+
+def json_line_units(path, name, options):
+    return line_units(path, name, options, json_fields)
+
+
+UNITS = {"tar_stream": tar_units, "lines": line_units, "json_lines": json_line_units}
+STREAMS = (*UNITS, "standard_input")
+
+
+def lines_of(data):
+    """[(offset, line)]; the last line needs no newline at its end."""
+    lines, offset = [], 0
+    for line in data.split(b"\n"):
+        lines.append((offset, line))
+        offset += len(line) + 1
+    return lines[:-1] if lines[-1][1] == b"" else lines
+
+
+def json_fields(line):
+    try:
+        members = json.loads(line)
+    except ValueError:
+        return None
+    return {name: json_field(x) for name, x in members.items()} if isinstance(members, dict) else None
+
+
+def json_field(x):
+    if isinstance(x, str):
+        return x.encode()
+    if isinstance(x, bool):
+        return scalar("u8", x)
+    if is_integer(x):
+        return scalar("i64", x)
+    if is_number(x):
+        return scalar("f64", x)
+    if isinstance(x, list) and all(map(is_integer, x)):
+        return vector("i64", x)
+    if isinstance(x, list) and all(map(is_number, x)):
+        return vector("f64", x)
+    return json.dumps(x, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def is_number(x):
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def is_integer(x):
+    return is_number(x) and isinstance(x, int) and -(2**63) <= x < 2**63
+
+
+# -------------------------------------------------------------------------------------------------------- files
+
+
+def named_files(patterns):
+    """[(path, SHARD)], in stored order."""
+    paths = []
+    for pattern in patterns:
+        for name in expand_braces(pattern):
+            found = [name]
+            if not os.path.isfile(name):
+                found = [x for x in glob.glob(name) if os.path.isfile(x) and not x.endswith(".leat-index")]
+            paths += [os.path.abspath(x) for x in sorted(found, key=os.fsencode)]
+    if not paths:
+        raise Refused("no file")
+    directory = os.path.commonpath([os.path.dirname(path) for path in paths])
+    return [(path, os.path.relpath(path, directory)) for path in paths]
+
+
+def expand_braces(pattern):
+    """All texts that a pattern stands for, in order: {a,b} and {08..10}, also nested; the last varies fastest."""
+    for begin in [i for i, c in enumerate(pattern) if c == "{"]:
+        depth, parts = 0, [""]
+        for end in range(begin, len(pattern)):
+            depth += {"{": 1, "}": -1}.get(pattern[end], 0)
+            if depth == 0:
+                break
+            if depth == 1 and pattern[end] == ",":
+                parts.append("")
+            elif end > begin:
+                parts[-1] += pattern[end]
+        if depth != 0:
+            continue
+        heads = [x for part in parts for x in expand_braces(part)] if len(parts) > 1 else numbers(parts[0])
+        if heads:
+            return [pattern[:begin] + h + t for h in heads for t in expand_braces(pattern[end + 1 :])]
+    return [pattern]
+
+
+def numbers(inside):
+    """08..10 as ["08", "09", "10"]; [] where it is something else."""
+    match = re.fullmatch(r"(\d+)\.\.(\d+)", inside)
+    if not match:
+        return []
+    left, right = match.groups()
+    padded = any(len(x) > 1 and x[0] == "0" for x in (left, right))
+    width = max(len(left), len(right)) if padded else 0
+    step = 1 if int(left) <= int(right) else -1
+    return [str(i).zfill(width) for i in range(int(left), int(right) + step, step)]

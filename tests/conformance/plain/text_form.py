@@ -1,0 +1,179 @@
+"""The text form of pipelines: docs/pipelines.md, "Syntax", and the calls of docs/pipelines.md and docs/programs.md.
+
+Pipelines with mistakes get Python's errors, not leat's.
+"""
+
+import re
+
+
+class Node:
+    """An operator: its options, and the nodes that it works on."""
+
+    def __init__(self, op, options, inputs):
+        self.op, self.options, self.inputs = op, options, inputs
+
+    def below(self):
+        """This node and all that it works on, from the root to the leaves, from left to right."""
+        return [self] + [y for x in self.inputs for y in x.below()]
+
+    def in_data_order(self):
+        """The same nodes, inputs first."""
+        return [y for x in self.inputs for y in x.in_data_order()] + [self]
+
+    def sources(self):
+        return [x for x in self.below() if not x.inputs]
+
+
+FILE_ORDER = {"file_order": "stored", "seed": 0}
+
+# The options of every call, in order, with their defaults; None: must be given.
+OPTIONS = {
+    "tar_shards": {"patterns": None, "index_dir": "", "allow_torn": False},
+    "image_folder": {"directory": None},
+    "count": {"records": None, "bytes": 8},
+    "raw_records": {"path": None, "type": None, "dims": None},
+    "tar_stream": {"patterns": None, **FILE_ORDER},
+    "lines": {"patterns": None, "ranges": 1, **FILE_ORDER},
+    "json_lines": {"patterns": None, "ranges": 1, **FILE_ORDER},
+    "standard_input": {},
+    "shuffle": {"seed": 0, "kind": "full", "window": 4},
+    "map": {"name": None},
+    "take": {"n": None},
+    "skip": {"n": None},
+    "repeat": {"n": None},
+    "enumerate": {"field": "index"},
+    "zip": {},
+    "concat": {},
+    "filter": {"name": None},
+    "flat_map": {"name": None},
+    "scan": {"name": None},
+    "shuffle_buffer": {"n": None, "seed": 0},
+    "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0},
+    "mix": {"weights": [], "rule": "deficit", "stop": "all", "cost": "", "seed": 0},
+    "batch": {"rows": None, "lanes": 0, "end": "auto", "fields": []},
+}
+JOINS = ("zip", "concat", "mix")
+FUNCTION_CALLS = ("map", "filter", "flat_map", "scan")  # their parameters are options, too
+
+TOKEN = re.compile(
+    r"""(?P<space>\s+|\#[^\n]*)
+      | (?P<text>"(?:[^"\\]|\\.)*")
+      | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+      | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<sign>[()\[\],.=])""",
+    re.VERBOSE,
+)
+ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
+
+
+def tokens(text):
+    """(kind, text) of all words, numbers, texts and signs; ("end", "") comes last."""
+    result, at = [], 0
+    while at < len(text):
+        match = TOKEN.match(text, at)
+        if not match:
+            raise SyntaxError(f"what is this: {text[at:at + 20]!r}")
+        if match.lastgroup != "space":
+            result.append((match.lastgroup, match.group()))
+        at = match.end()
+    return result + [("end", "")]
+
+
+def unescape(quoted):
+    """The text between the quotes. Bytes that are not UTF-8 become lone surrogates, as in Python's file names."""
+    text = b""
+    for escape, plain in re.findall(r"\\(x..|.)|([^\\]+)", quoted[1:-1], re.DOTALL):
+        if escape.startswith("x"):
+            text += bytes([int(escape[1:], 16)])
+        else:
+            text += (ESCAPES[escape] if escape else plain).encode("utf-8", "surrogateescape")
+    return text.decode("utf-8", "surrogateescape")
+
+
+class Parser:
+    """Recursive descent: a method a rule of the grammar."""
+
+    def __init__(self, text):
+        self.tokens, self.at, self.named = tokens(text), 0, {}
+
+    def kind(self):
+        return self.tokens[self.at][0]
+
+    def next_is(self, sign, ahead=0):
+        return self.tokens[self.at + ahead][1] == sign and self.tokens[self.at + ahead][0] == "sign"
+
+    def take(self, expected=None):
+        kind, text = self.tokens[self.at]
+        if kind == "end" or expected is not None and text != expected:
+            raise SyntaxError(f"got {text!r}, needed {expected!r}")
+        self.at += 1
+        return text
+
+    def pipeline(self):
+        while self.next_is("=", ahead=1):
+            name = self.take()
+            self.take("=")
+            self.named[name] = self.expression()
+        root = self.expression()
+        if self.kind() != "end":
+            raise SyntaxError(f"got {self.take()!r} behind the pipeline")
+        return root
+
+    def expression(self):
+        if self.next_is("(", ahead=1):
+            node = self.call([])
+        else:
+            node = self.named[self.take()]
+        while self.next_is("."):
+            self.take(".")
+            node = self.call([node])
+        return node
+
+    def call(self, inputs):
+        op = self.take()
+        values, by_name, more_inputs = [], {}, []
+        self.take("(")
+        while not self.next_is(")"):
+            if self.next_is("=", ahead=1):
+                name = self.take()
+                self.take("=")
+                by_name[name] = self.value()
+            elif self.kind() == "word" and self.tokens[self.at][1] not in ("true", "false"):
+                more_inputs.append(self.expression())
+            else:
+                values.append(self.value())
+            if not self.next_is(")"):
+                self.take(",")
+        self.take(")")
+        return make_node(op, values, by_name, inputs + more_inputs)
+
+    def value(self):
+        kind, text = self.kind(), self.take()
+        if kind == "text":
+            return unescape(text)
+        if kind == "number":
+            return int(text) if text.isdigit() else float(text)
+        if kind == "word":
+            return {"true": True, "false": False}[text]
+        if text != "[":
+            raise SyntaxError(f"got {text!r}, needed a value")
+        items = []
+        while not self.next_is("]"):
+            items.append(self.value())
+            if not self.next_is("]"):
+                self.take(",")
+        self.take("]")
+        return items
+
+
+def make_node(op, values, by_name, inputs):
+    if "patterns" in OPTIONS[op]:
+        values = [values]
+    defaults = OPTIONS[op]
+    options = {**defaults, **dict(zip(defaults, values)), **by_name}
+    return Node(op, options, inputs)
+
+
+def parse(text):
+    """The root of the pipeline."""
+    return Parser(text).pipeline()
