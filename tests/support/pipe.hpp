@@ -1,0 +1,66 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace leat::test {
+
+/// A pipe with both of its ends.
+class pipe_pair {
+public:
+  pipe_pair() {
+    int ends[2];
+    if (::pipe(ends) != 0)
+      throw std::runtime_error("no pipe");
+    out_ = ends[0];
+    in_ = ends[1];
+  }
+  ~pipe_pair() {
+    close_in();
+    ::close(out_);
+  }
+  pipe_pair(const pipe_pair&) = delete;
+  pipe_pair& operator=(const pipe_pair&) = delete;
+
+  int out() const { return out_; }
+  int in() const { return in_; }
+  /// As much as the pipe holds; else it blocks.
+  void write(std::string_view text) const {
+    if (::write(in_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      throw std::runtime_error("no write to a pipe");
+  }
+  void close_in() {
+    if (const int in = std::exchange(in_, -1); in >= 0)
+      ::close(in);
+  }
+
+private:
+  int out_ = -1;
+  int in_ = -1;
+};
+
+/// Puts another descriptor in the place of standard input, for as long as this lives.
+class standard_input_from {
+public:
+  explicit standard_input_from(int descriptor) : before_(::dup(STDIN_FILENO)) {
+    ::dup2(descriptor, STDIN_FILENO);
+  }
+  ~standard_input_from() {
+    if (before_ < 0) {
+      ::close(STDIN_FILENO);
+      return;
+    }
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+  standard_input_from(const standard_input_from&) = delete;
+  standard_input_from& operator=(const standard_input_from&) = delete;
+
+private:
+  int before_;
+};
+
+} // namespace leat::test
