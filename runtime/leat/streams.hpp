@@ -49,7 +49,7 @@ LEAT_API pipeline tar_stream(std::string pattern, stream_options options = {});
 LEAT_API pipeline tar_stream(std::vector<std::string> patterns, stream_options options = {});
 
 /// The lines of text files, without their "\n"; the last one needs none. Field "text". A line has
-/// at most 1 GiB. Files may be packed, as of `tar_stream`.
+/// at most 256 MiB. Files may be packed, as of `tar_stream`.
 /// On opening, throws `errc::not_found`, `errc::invalid_argument` (ranges of a file that is packed
 /// or a pipe).
 LEAT_API pipeline lines(std::string pattern, line_options options = {});
@@ -90,5 +90,9 @@ public:
 LEAT_API pipeline sequential(std::string name, std::uint64_t units,
                              std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open,
                              stream_options options = {});
+
+/// Makes such a source known to `parse_pipeline`, as `sequential("crawl@1", units=8)`.
+LEAT_API void register_sequential(
+    std::string name, std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open);
 
 } // namespace leat

@@ -95,7 +95,7 @@ void line_reader::too_long() const {
   throw error(errc::invalid_argument, {.stage = "lines",
                                        .file = path_,
                                        .offset = at_,
-                                       .got = "a line of more than 1 GiB",
+                                       .got = "a line of more than 256 MiB",
                                        .needed = "shorter lines"});
 }
 

@@ -29,7 +29,7 @@ struct line_range {
 class line_reader final : public unit_reader {
 public:
   /// Longest line.
-  static constexpr std::uint64_t max_line = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t max_line = std::uint64_t{1} << 28;
 
   /// `opener` must outlive it.
   line_reader(const stream_opener& opener, const line_range& part, const stream_place& from);

@@ -33,8 +33,9 @@ std::size_t packed_stream::read(std::span<std::byte> into) {
     if (needs_input && (!ready_.empty() || !refill()))
       torn();
   }
-  // The end of a member stands behind its last byte: seeing it takes no more output.
-  if (!ended && !ready_.empty())
+  // The end of a member stands behind its last byte: seeing it takes no more output, and whether it
+  // is seen must not depend on where blocks end.
+  if (!ended && (!ready_.empty() || refill()))
     run(into.subspan(done));
   return done;
 }
@@ -45,7 +46,8 @@ unpacker::progress packed_stream::run(std::span<std::byte> into) {
     ready_ = ready_.subspan(x.taken);
     offset_ += x.given;
     inside_ = !x.ended && (inside_ || x.taken > 0);
-    if (x.ended)
+    // Of several at one byte, because of empty members, the first.
+    if (x.ended && offset_ != restart_.unpacked)
       restart_ = {.packed = in_->offset() - ready_.size(), .unpacked = offset_};
     return x;
   } catch (const error& x) {
