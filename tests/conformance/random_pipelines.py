@@ -26,7 +26,7 @@ except ImportError as missing:
 from cases.data import make_data
 from cases.grower import Grower
 from cases.judge import Case, Expected, Judge
-from cases.kinds import Checker, Invalid
+from cases.kinds import Checker, Invalid, reads_standard_input
 from cases.smaller import shrink
 from plain.programs import is_closed
 from plain.samples import Refused
@@ -38,40 +38,47 @@ FAILURES = 3  # as many are shown
 def random_case(seed, data, checker, closed_only):
     rng = random.Random(seed)
     while True:
-        grower = Grower(rng, data, closed_only)
-        tree = grower.pipeline()
-        endless = tree.options["end"] == "cycle" or tree.options["end"] == "auto" and not grower.closed
+        tree = Grower(rng, data, closed_only).pipeline()
+        once = reads_standard_input(tree)
+        endless = is_endless(tree)
         job = None
-        if rng.random() < 0.25 and checker.regular(tree):
-            job = random_job(rng, tree, grower.closed, endless)
+        if (once or rng.random() < 0.25) and "odd" not in checker.wrong(tree):
+            bad = "mask" if checker.wrong(tree) or rng.random() < 0.1 else "fail"
+            job = random_job(rng, tree, endless, bad)
         steps = rng.randint(1, 15) if endless else rng.choice((None, None, None, rng.randint(1, 6)))
-        epochs = [0] if endless else [0, 1, rng.getrandbits(rng.choice((3, 40, 63)))]
+        epochs = [] if once else [0] if endless else [0, 1, rng.getrandbits(rng.choice((3, 40, 63)))]
         case = Case(tree, rng.getrandbits(32), epochs, None if job and not endless else steps, job)
         if allows(case, checker) and (rng.random() < 0.1 or has_batches(case)):
             return case
 
 
+def is_endless(tree):
+    end = tree.options["end"]
+    return end == "cycle" or end == "auto" and not is_closed(tree.inputs[0]) and not reads_standard_input(tree)
+
+
 def has_batches(case):
-    expected = Expected(case, 0)
+    expected = Expected(case, 0, mask=True)
     return expected.lines and not expected.error
 
 
-def random_job(rng, tree, closed, endless):
-    lanes = 24 if closed else lanes_of(tree)
+def random_job(rng, tree, endless, bad):
+    closed, lanes, once = is_closed(tree.inputs[0]), lanes_of(tree), reads_standard_input(tree)
     worlds = [x for x in (1, 2, 3, 4, 6, 8) if closed or lanes % x == 0]
     parts = [
         {"stop": stop, "kill": rng.random() < 0.3, "bytes": int(rng.expovariate(1 / 5000)), "world": rng.choice(worlds),
          "workers": rng.randint(0, 3), "dispatch": rng.choice(("on_demand", "round_robin", "by_lane"))}
-        for stop in sorted(rng.random() for _ in range(rng.randint(1, 4)))
+        for stop in sorted(rng.random() for _ in range(1 if once else rng.randint(1, 4)))
     ]  # fmt: skip
     parts[-1].update(stop=1, kill=False)
-    return {"epochs": None if endless else rng.randint(1, 3), "every": rng.randint(1, 4), "parts": parts}
+    epochs = None if endless else 1 if once else rng.randint(1, 3)
+    return {"epochs": epochs, "every": None if once else rng.randint(1, 4), "bad": bad, "parts": parts}
 
 
 def lanes_of(tree):
     try:
         return reference.Pipeline(Case(tree, None, [], None, None).text()).lanes
-    except Refused:
+    except (Refused, KeyError):
         return 1
 
 
@@ -81,7 +88,7 @@ def allows(case, checker):
         checker.fields(case.tree)
         if case.job:
             closed, lanes = is_closed(case.tree.inputs[0]), lanes_of(case.tree)
-            if not checker.regular(case.tree) or not closed and any(lanes % x["world"] for x in case.job["parts"]):
+            if "odd" in checker.wrong(case.tree) or not closed and any(lanes % x["world"] for x in case.job["parts"]):
                 return False
     except (Invalid, KeyError):
         return False

@@ -45,12 +45,12 @@ def digits(text):
 
 
 def drawing(*choices):
-    """Draws that pick these, in order, in place of random ones."""
+    """In place of random draws these, in order: each a choice, and among how many it is."""
     left = list(choices)
 
     def draw(lane, node, repeat_pass, k, n):
-        choice = left.pop(0)
-        assert choice < n
+        choice, among = left.pop(0)
+        assert n == among, f"a draw among {n}, not {among}"
         return choice
 
     return mock.patch.object(programs.Lane, "draw", draw)
@@ -150,11 +150,11 @@ class LanesAndEnds(unittest.TestCase):
 class ShuffleBuffer(unittest.TestCase):
     def test_it_fills_gives_the_drawn_one_and_moves_the_others_up(self):
         # 0 1 2: gives 1; 0 2 3: gives 3; 0 2 4: gives 0; then the end: 2 4: gives 4, and 2.
-        with drawing(1, 2, 0, 1, 0):
+        with drawing((1, 3), (2, 3), (0, 3), (1, 2), (0, 1)):
             self.assertEqual(row("count(5).shuffle_buffer(3)"), digits("1 3 0 4 2"))
 
     def test_a_short_input_is_drawn_from_at_its_end(self):
-        with drawing(1, 0):
+        with drawing((1, 2), (0, 1)):
             self.assertEqual(row("count(2).shuffle_buffer(9)"), digits("1 0"))
 
     def test_its_draws_have_its_seed_ordinal_era_pass_lane_and_count(self):
@@ -187,7 +187,7 @@ class Mix(unittest.TestCase):
         self.assertEqual(got[:7], digits("0 0 1 2 3 1 4"))
 
     def test_random_takes_the_input_in_whose_weight_the_draw_lies(self):
-        with drawing(0, 2, 3, 1, 0, 0):  # the last two find the ends
+        with drawing((0, 4), (2, 4), (3, 4), (1, 4), (0, 4), (0, 1)):  # the last two find the ends
             self.assertEqual(row('mix(count(3), count(1), weights=[3, 1], rule="random")'), digits("0 1 0 2"))
 
     def test_when_an_input_has_ended_the_choice_is_made_again(self):
@@ -363,6 +363,11 @@ class Streams(InDirectory):
                 '.flat_map("windows@1", field="i", length=1).batch(1, end="mask")')  # fmt: skip
         with self.assertRaises(BadSample):
             ids(text)
+
+    def test_operators_that_need_no_content_do_not_care_for_bad_samples(self):
+        self.write("x", b"[]\n[]\n")
+        text = 'json_lines("x").filter("key_matches@1", pattern="*1").flat_map("copies@1", n=2)'
+        self.assertEqual(row(text), digits("1#0 1#1"))
 
     def test_under_mask_operators_let_bad_samples_pass(self):
         self.write("x", b'{"a": [1]}\n[]\n{"a": [2, 3]}\n')

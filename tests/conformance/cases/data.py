@@ -15,14 +15,15 @@ import tarfile
 
 MAX_LENGTH = 16
 STANDARD_INPUT = b"".join(b"%d %s\n" % (i, b"in" * (i % 4)) for i in range(61)) + b"no newline"
+ANY_UNITS = 10**6
 
 
 class KnownSource:
     """A call that a pipeline may begin with, the kinds of its fields, its size, the units of a stream (0: it is none), and
-    whether it can be read without a bad sample."""
+    what is wrong with its records: nothing (""), some lack a field ("odd"), some are bad samples ("bad")."""
 
-    def __init__(self, call, fields, size, units=0, regular=True):
-        self.call, self.fields, self.size, self.units, self.regular = call, fields, size, units, regular
+    def __init__(self, call, fields, size, units=0, wrong=""):
+        self.call, self.fields, self.size, self.units, self.wrong = call, fields, size, units, wrong
 
 
 def write_file(path, content):
@@ -57,7 +58,8 @@ def members_of(name, records):
 
 def make_data():
     """Writes the data sets into the working directory; they are the same for every seed."""
-    return indexed_data() + stream_data() + line_data()
+    once = KnownSource(("standard_input", {}), {"text": "bytes"}, len(STANDARD_INPUT.split(b"\n")), ANY_UNITS)
+    return [*indexed_data(), *stream_data(), *line_data(), once]
 
 
 def indexed_data():
@@ -73,9 +75,9 @@ def indexed_data():
         write_file("folder/" + path, path.encode())
     write_file("raw/numbers.f32", bytes(range(12 * 17)))
 
-    def shards(patterns, fields, size, regular=True):
+    def shards(patterns, fields, size, wrong=""):
         call = ("tar_shards", {"patterns": patterns, "index_dir": "", "allow_torn": False})
-        return KnownSource(call, fields, size, regular=regular)
+        return KnownSource(call, fields, size, wrong=wrong)
 
     images = {"jpg": "bytes", "cls": "digits", "class": "bytes"}
     return [
@@ -84,7 +86,7 @@ def indexed_data():
         shards(["tar/even-{4..2}.tar", "tar/even-0.tar"], even, 24),
         shards(["tar/even-0.tar"], even, 5),
         shards(["tar/even-1.tar"], even, 0),
-        shards(["tar/odd-{0..2}.tar"], {"txt": "odd"}, 12, regular=False),
+        shards(["tar/odd-{0..2}.tar"], {"txt": "odd"}, 12, wrong="odd"),
         KnownSource(("image_folder", {"directory": "folder"}), images, 5),
         KnownSource(("raw_records", {"path": "raw/numbers.f32", "type": "f32", "dims": [3]}), {"value": "f32x3"}, 17),
     ]
@@ -119,16 +121,20 @@ def line_data():
         objects = [json_object(i, j) for j in range(lines)]
         write_file(f"json/{i}.jsonl", b"".join(x.encode() + b"\n" for x in objects))
 
-    def known(op, patterns, fields, size, files, ranges):
+        bad = [b"[]\n" if j % 5 == i else b"{\n" if j % 7 == i else x.encode() + b"\n" for j, x in enumerate(objects)]
+        write_file(f"json/{i}.bad", b"".join(bad))
+
+    def known(op, patterns, fields, size, files, ranges, wrong=""):
         call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0})
-        return KnownSource(call, fields, size, files * ranges)
+        return KnownSource(call, fields, size, files * ranges, wrong)
 
     members = {"i": "int", "x": "float", "a": "i64[]", "s": "bytes", "d": "digits"}
     result = []
-    for op, folder, fields in (("lines", "lines", {"text": "bytes"}), ("json_lines", "json", members)):
-        result += [known(op, [f"{folder}/*"], fields, sum(sizes), 6, ranges) for ranges in (1, 2, 5)]
-        result += [known(op, [f"{folder}/3.*"], fields, 30, 1, ranges) for ranges in (1, 3, 12)]
-        result += [known(op, [f"{folder}/{{5,3,0}}.*"], fields, 51, 3, ranges) for ranges in (1, 4)]
+    for op, path, fields in (("lines", "lines/{}.txt", {"text": "bytes"}), ("json_lines", "json/{}.jsonl", members)):
+        result += [known(op, [path.format("*")], fields, sum(sizes), 6, ranges) for ranges in (1, 2, 5)]
+        result += [known(op, [path.format("3")], fields, 30, 1, ranges) for ranges in (1, 3, 12)]
+        result += [known(op, [path.format("{5,3,0}")], fields, 51, 3, ranges) for ranges in (1, 4)]
+    result.append(known("json_lines", ["json/*.bad"], members, sum(sizes), 6, 2, "bad"))
     return result
 
 

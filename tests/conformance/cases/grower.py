@@ -29,11 +29,14 @@ class Grower:
     def __init__(self, rng, data, closed_only=False):
         self.rng, self.data, self.names = rng, data, (f"f{i}" for i in itertools.count())
         self.closed = closed_only or rng.random() < 0.25
+        self.once = not self.closed and rng.random() < 0.15  # standard input is still to be read
 
     def pipeline(self):
         o = {"rows": self.rng.choice((1, 2, 3, 4, 6, 8, 12, self.rng.randint(1, 20)))}
         o["lanes"] = self.rng.choice([0] + [x for x in range(1, o["rows"] + 1) if o["rows"] % x == 0])
         o["end"] = self.rng.choice(("drop", "mask", "auto") if self.closed else ("drop", "mask", "cycle", "cycle", "auto"))
+        if self.once:
+            o["end"] = self.rng.choice(("drop", "mask", "auto"))
         self.lanes, self.rows = o["lanes"], o["rows"]
         wanted = self.wanted(self.rng.choice(CLOSED_ROOTS if self.closed else OPEN_ROOTS))
         o["fields"] = self.rng.sample(list(wanted), len(wanted) - 1) if self.rng.random() < 0.2 else []
@@ -67,7 +70,7 @@ class Grower:
         """A tree of about `budget` operators whose samples have the fields `wanted`: name to kind."""
         if budget <= 0:
             return self.leaf(wanted)
-        often = [self.take, self.skip, self.repeat, self.concat]
+        often = [self.take, self.skip, self.concat, *([] if self.once else [self.repeat])]
         seldom = [self.zip, self.enumerate, self.rename, self.select]
         if "segment" in wanted:
             often, seldom = often + [self.pack] * 4, []
@@ -239,6 +242,7 @@ class Grower:
         if fit:
             op = self.rng.choice(list(dict.fromkeys(x.call[0] for x in fit)))
             source = self.rng.choice([x for x in fit if x.call[0] == op])
+            self.once = self.once and op != "standard_input"
             return self.adapted(self.read(source), wanted)
         if len(wanted) > 1:
             items = list(wanted.items())
@@ -255,6 +259,8 @@ class Grower:
 
     def fits(self, source, wanted):
         if source.units and (self.closed or source.units < self.lanes):
+            return False
+        if source.call[0] == "standard_input" and not self.once:
             return False
         has, needs = Counter(map(plain_kind, source.fields.values())), Counter(wanted.values())
         return not needs - has

@@ -39,13 +39,14 @@ class Failure:
 
 
 class Expected:
-    """What the reference says of an epoch: the lines before the first error, and that error."""
+    """What the reference says of an epoch: the lines before the first error, and that error. `mask`: bad samples pass, and a
+    line's `pixels` has None for them."""
 
-    def __init__(self, case, epoch, pixels=False):
+    def __init__(self, case, epoch, pixels=False, mask=False):
         self.lines, self.error = [], None
         try:
             pipeline = reference.Pipeline(case.text(), STANDARD_INPUT)
-            for line in pipeline.lines(epoch, pixels, case.steps):
+            for line in pipeline.lines(epoch, pixels, case.steps, mask):
                 self.lines.append(line)
         except Refused as why:
             self.error = str(why)
@@ -58,7 +59,8 @@ class Judge:
         self.command = command
 
     def leat(self, *arguments):
-        return subprocess.run([self.command, *map(str, arguments)], capture_output=True, timeout=SECONDS)
+        command = [self.command, *map(str, arguments)]
+        return subprocess.run(command, input=STANDARD_INPUT, capture_output=True, timeout=SECONDS)
 
     def failure_of(self, case):
         """None where all is well."""
@@ -91,7 +93,8 @@ class Judge:
 
     def run_job(self, case):
         job = case.job
-        epochs = [Expected(case, epoch, pixels=True) for epoch in range(job["epochs"] or 1)]
+        mask = job["bad"] == "mask"
+        epochs = [Expected(case, epoch, pixels=True, mask=mask) for epoch in range(job["epochs"] or 1)]
         steps = sum(len(x.lines) for x in epochs)
         if steps == 0 or any(x.error for x in epochs):
             return None
@@ -110,8 +113,9 @@ class Judge:
         stop = 1 + int(part["stop"] * (steps - 1))
         arguments = [
             "run", "--pipeline", "case.leat", "--world-size", part["world"], "--workers", part["workers"],
-            "--dispatch", part["dispatch"], "--log", "job.log", "--snapshot-dir", snapshots,
-            "--snapshot-every", job["every"], "--steps", steps if part["kill"] else stop,
+            "--dispatch", part["dispatch"], "--log", "job.log", "--bad-sample", job["bad"],
+            "--steps", steps if part["kill"] else stop,
+            *(["--snapshot-dir", snapshots, "--snapshot-every", job["every"]] if job["every"] else []),
             *(["--epochs", job["epochs"]] if job["epochs"] else []), *(["--resume"] if resume else []),
         ]  # fmt: skip
         if part["kill"]:
@@ -170,13 +174,17 @@ def fault_of(log, lines):
             return f"rank {rank} of {world} hands over {key}, step {order[key]} of the job, in place of step {next_steps[rank]}"
         next_steps[rank] += 1
         rows = dict(zip(line["positions"], zip(line["ids"], line["pixels"])))
-        wanted = {p: x for p, x in due[key].items() if p % world == rank}
+        mine = {p: x for p, x in due[key].items() if p % world == rank}
+        bad = {p: id for p, id, _, _ in line.get("bad", [])}
+        if bad != {p: id for p, (id, pixels) in mine.items() if pixels is None}:
+            return f"rank {rank} of {world}, {key}: bad {bad}, reference: {mine}"
+        wanted = {p: x for p, x in mine.items() if p not in bad}
         if rows != wanted or len(rows) != len(line["positions"]):
             return f"rank {rank} of {world}, {key}:\n  reference: {wanted}\n  leat:      {rows}"
         digest = "%032x" % (sum(row_digest(key[0], p, id) for p, (id, _) in rows.items()) % 2**128)
         if line["digest"] != digest:
             return f"rank {rank} of {world}, {key}: digest {line['digest']}, not {digest}"
-        missing[key] -= set(rows)
+        missing[key] -= {*rows, *bad}
     lost = [key for key, rows in missing.items() if rows]
     return f"lost: {lost}" if lost else None
 

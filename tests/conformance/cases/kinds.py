@@ -77,6 +77,7 @@ class Checker:
         o = node.options
         if o["lanes"] and o["rows"] % o["lanes"]:
             raise Invalid("lanes that do not divide the rows")
+        check_once(node)
         fields = chosen(fields, o["fields"]) if o["fields"] else fields
         if any(kind.endswith("[]") for kind in fields.values()):
             raise Invalid("a field of different lengths in a batch")
@@ -147,9 +148,22 @@ class Checker:
     def largest(self, node):
         return max(self.size(x) for x in node.below())
 
-    def regular(self, node):
-        """Whether a job of the pipeline has no bad sample."""
-        return all(self.source(x).regular for x in node.sources() if x.op != "count")
+    def wrong(self, node):
+        """What is wrong with the records of its sources."""
+        return {self.source(x).wrong for x in node.sources() if x.op != "count"} - {""}
+
+
+def check_once(root):
+    """Standard input is there once: not for two sources, another pass, or another era."""
+    if not reads_standard_input(root):
+        return
+    again = [x for x in root.below() if x.op == "repeat" or x.options.get("stop") == "cycle" or x.options.get("end") == "cycle"]
+    if sum(x.op == "standard_input" for x in root.sources()) > 1 or any(map(reads_standard_input, again)):
+        raise Invalid("standard input twice")
+
+
+def reads_standard_input(node):
+    return any(x.op == "standard_input" for x in node.sources())
 
 
 def without_order(call):
