@@ -240,7 +240,8 @@ class Grower:
             return self.pack(wanted, 0)
         fit = [x for x in self.data if self.fits(x, wanted)]
         if fit:
-            op = self.rng.choice(list(dict.fromkeys(x.call[0] for x in fit)))
+            ops = list(dict.fromkeys(x.call[0] for x in fit))
+            op = self.rng.choice([x for x in ops if self.once and x == "standard_input"] or ops)
             source = self.rng.choice([x for x in fit if x.call[0] == op])
             self.once = self.once and op != "standard_input"
             return self.adapted(self.read(source), wanted)

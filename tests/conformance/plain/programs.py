@@ -6,7 +6,7 @@ A closed part is the list of its whole epoch. Everything else is one generator a
 import itertools
 
 from plain import functions
-from plain.hashes import keyed, mulhi, number_bytes, hash128, permutation, share, windowed_order
+from plain.hashes import hash128, keyed, mulhi, number_bytes, permutation, share, windowed_order
 from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS
 
