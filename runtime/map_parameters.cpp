@@ -47,7 +47,8 @@ std::vector<std::string> split_list(std::string_view text) {
   return {parts.begin(), parts.end()};
 }
 
-parameter_reader::parameter_reader(std::string map, std::string_view text) : map_(std::move(map)) {
+parameter_reader::parameter_reader(std::string function, std::string_view text)
+    : function_(std::move(function)) {
   auto words = split_parameters(text);
   if (!words)
     refuse(excerpt(text), "words name=value, each name once");
@@ -73,7 +74,8 @@ std::optional<std::string> parameter_reader::optional(const std::string& name) {
 }
 
 void parameter_reader::refuse(const std::string& got, std::string needed) const {
-  throw error(errc::invalid_argument, {.stage = map_, .got = got, .needed = std::move(needed)});
+  throw error(errc::invalid_argument,
+              {.stage = function_, .got = got, .needed = std::move(needed)});
 }
 
 void parameter_reader::done() const {

@@ -10,7 +10,7 @@
 
 namespace leat {
 
-/// One word of a map's parameter text: "size=224".
+/// One word of a function's parameter text: "size=224".
 struct map_parameter {
   std::string name;
   std::string value;
@@ -23,16 +23,27 @@ std::optional<std::vector<map_parameter>> split_parameters(std::string_view text
 /// The elements of "a,b"; of an empty text none.
 std::vector<std::string> split_list(std::string_view text);
 
-/// Reads a map's parameter text, option by option.
-/// All members throw `errc::invalid_argument` with the map's name as stage.
+/// Reads a function's parameter text, option by option.
+/// All members throw `errc::invalid_argument` with the function's name as stage.
 class parameter_reader {
 public:
-  parameter_reader(std::string map, std::string_view text);
+  parameter_reader(std::string function, std::string_view text);
 
   /// The value of a parameter that must be there.
   std::string required(const std::string& name);
   /// The value, where it is there.
   std::optional<std::string> optional(const std::string& name);
+
+  /// The same of a number.
+  template <class T>
+  T required_number(const std::string& name) {
+    return number<T>(name, required(name));
+  }
+  template <class T>
+  std::optional<T> optional_number(const std::string& name) {
+    const auto text = optional(name);
+    return text ? std::optional{number<T>(name, *text)} : std::nullopt;
+  }
 
   /// Reads a number, where it is there.
   template <class T>
@@ -69,7 +80,7 @@ private:
     return x;
   }
 
-  std::string map_;
+  std::string function_;
   std::vector<map_parameter> left_;
   std::vector<std::string> known_;
 };

@@ -1,28 +1,16 @@
+#include "runtime/option_words.hpp"
+#include "runtime/refuse_argument.hpp"
 #include "runtime/row_plan.hpp"
-#include "runtime/sample_access.hpp"
-#include "runtime/sequence.hpp"
 #include "runtime/stage.hpp"
 
-#include <leat/error.hpp>
 #include <leat/pipeline.hpp>
 
-#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace leat {
 
 namespace {
-
-using texts = std::vector<std::string>;
-
-[[noreturn]] void refuse(std::string stage, std::string got, std::string needed) {
-  throw error(errc::invalid_argument,
-              {.stage = std::move(stage), .got = std::move(got), .needed = std::move(needed)});
-}
-
-std::string name_of(shuffle_kind x) {
-  return x == shuffle_kind::full ? "full" : x == shuffle_kind::windowed ? "windowed" : "none";
-}
 
 /// A windowed shuffle works on a source's files, so no operator may change what there is.
 bool is_source_with_maps(const stage& x) {
@@ -31,16 +19,20 @@ bool is_source_with_maps(const stage& x) {
 
 void check_below_batch(const stage& input, const std::string& op) {
   if (input.op == "batch")
-    refuse(op, "an operator behind batch()", "batch() as last call");
+    refuse_argument(op, "an operator behind batch()", "batch() as last call");
 }
 
 stage counted(std::string op, std::uint64_t n) {
   return {.op = std::move(op), .options = {{"n", n}}};
 }
 
-void check_parameter(const char* map, const std::string& text) {
-  if (text.empty() || text.find_first_of(" ,\t\n") != std::string::npos)
-    refuse(map, "field \"" + text + '"', "a name without spaces and commas");
+void check_field(const char* stage, const std::string& field) {
+  if (field.empty())
+    refuse_argument(stage, "no name", "a field's name");
+}
+
+std::vector<std::uint64_t> list_of(const std::optional<std::uint64_t>& x) {
+  return x ? std::vector{*x} : std::vector<std::uint64_t>{};
 }
 
 } // namespace
@@ -53,33 +45,27 @@ pipeline pipeline::then(stage next) const {
   return pipeline{std::make_shared<const stage>(std::move(next))};
 }
 
+pipeline pipeline::join(stage next, std::vector<pipeline> inputs) {
+  if (inputs.empty())
+    refuse_argument(next.op, "no inputs", "at least one");
+  next.inputs.reserve(inputs.size());
+  for (auto& x : inputs) {
+    check_below_batch(*x.root_, next.op);
+    next.inputs.push_back(std::move(x.root_));
+  }
+  return pipeline{std::make_shared<const stage>(std::move(next))};
+}
+
 pipeline pipeline::shuffle(shuffle_options options) const {
   if (options.window == 0)
-    refuse("shuffle.window", "0", "at least 1");
+    refuse_argument("shuffle.window", "0", "at least 1");
   if (options.kind == shuffle_kind::windowed && !is_source_with_maps(*root_))
-    refuse("shuffle", "kind windowed behind " + root_->op,
-           "a source as its input, with nothing but maps between");
+    refuse_argument("shuffle", "kind windowed behind " + root_->op,
+                    "a source as its input, with nothing but maps between");
   return then({.op = "shuffle",
                .options = {{"seed", options.seed},
-                           {"kind", name_of(options.kind)},
+                           {"kind", word_of(options.kind, shuffle_kinds)},
                            {"window", options.window}}});
-}
-
-pipeline pipeline::map(map_stage x) const {
-  auto version = x.name.rfind('@');
-  if (version == 0 || version == std::string::npos || version + 1 == x.name.size())
-    refuse("map", '"' + x.name + '"', "a name with a version: \"label@1\"");
-  if (!x.make)
-    refuse(x.name, "no function", "a function");
-  return then({.op = "map",
-               .options = {{"name", std::move(x.name)}, {"parameters", std::move(x.parameters)}},
-               .make = std::move(x.make)});
-}
-
-pipeline pipeline::map(std::string name, map_function function) const {
-  if (!function)
-    refuse(name, "no function", "a function");
-  return map(map_stage{std::move(name), {}, [f = std::move(function)] { return f; }});
 }
 
 pipeline pipeline::take(std::uint64_t n) const {
@@ -92,26 +78,47 @@ pipeline pipeline::skip(std::uint64_t n) const {
 
 pipeline pipeline::repeat(std::uint64_t n) const {
   if (n == 0)
-    refuse("repeat", "0 times", "at least 1");
+    refuse_argument("repeat", "0 times", "at least 1");
   return then(counted("repeat", n));
 }
 
+pipeline pipeline::shuffle_buffer(std::uint64_t n, std::uint64_t seed) const {
+  if (n < 2)
+    refuse_argument("shuffle_buffer", std::to_string(n) + " samples", "at least 2 a lane");
+  return then({.op = "shuffle_buffer", .options = {{"n", n}, {"seed", seed}}});
+}
+
+pipeline pipeline::pack(std::string field, std::uint64_t length, pack_options options) const {
+  constexpr auto longest = std::uint64_t{std::numeric_limits<std::int32_t>::max()};
+  check_field("pack", field);
+  if (length == 0 || length > longest)
+    refuse_argument("pack.length", std::to_string(length), "1 to " + std::to_string(longest));
+  if (options.bins == 0)
+    refuse_argument("pack.bins", "0", "at least 1");
+  return then({.op = "pack",
+               .options = {{"field", std::move(field)},
+                           {"length", length},
+                           {"bins", options.split ? std::uint64_t{1} : options.bins},
+                           {"split", options.split},
+                           {"delimiter", list_of(options.delimiter)},
+                           {"pad", options.pad}}});
+}
+
 pipeline pipeline::enumerate(std::string field) const {
-  if (field.empty())
-    refuse("enumerate", "no name", "a field's name");
+  check_field("enumerate", field);
   return then({.op = "enumerate", .options = {{"field", std::move(field)}}});
 }
 
 pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
   if (rows == 0)
-    refuse("batch", "0 rows", "at least 1");
+    refuse_argument("batch", "0 rows", "at least 1");
   if (options.lanes != 0 && rows % options.lanes != 0)
-    refuse("batch.lanes", std::to_string(options.lanes),
-           "a divisor of the global batch of " + std::to_string(rows) + " rows");
+    refuse_argument("batch.lanes", std::to_string(options.lanes),
+                    "a divisor of the global batch of " + std::to_string(rows) + " rows");
   return then({.op = "batch",
                .options = {{"rows", rows},
                            {"lanes", options.lanes},
-                           {"end", options.end == epoch_end::drop ? "drop" : "mask"},
+                           {"end", word_of(options.end, epoch_ends)},
                            {"fields", std::move(options.fields)}}});
 }
 
@@ -125,48 +132,6 @@ std::uint64_t pipeline::batches_per_epoch() const {
 
 bool operator==(const pipeline& a, const pipeline& b) {
   return same_stages(a.root(), b.root());
-}
-
-pipeline pipeline::join(std::string op, std::vector<pipeline> inputs) {
-  if (inputs.empty())
-    refuse(op, "no inputs", "at least one");
-  stage next{.op = std::move(op)};
-  next.inputs.reserve(inputs.size());
-  for (auto& x : inputs) {
-    check_below_batch(*x.root_, next.op);
-    next.inputs.push_back(std::move(x.root_));
-  }
-  return pipeline{std::make_shared<const stage>(std::move(next))};
-}
-
-pipeline zip(std::vector<pipeline> inputs) {
-  return pipeline::join("zip", std::move(inputs));
-}
-
-pipeline concat(std::vector<pipeline> inputs) {
-  return pipeline::join("concat", std::move(inputs));
-}
-
-map_stage select(std::vector<std::string> fields) {
-  std::string text;
-  for (const auto& x : fields) {
-    check_parameter("select@1", x);
-    text += (text.empty() ? "fields=" : ",") + x;
-  }
-  if (fields.empty())
-    refuse("select@1", "no fields", "at least one");
-  return {"select@1", std::move(text), [fields = std::move(fields)] {
-            return [fields](sample& x, context&) { sample_access::keep(x, fields); };
-          }};
-}
-
-map_stage rename(std::string from, std::string to) {
-  check_parameter("rename@1", from);
-  check_parameter("rename@1", to);
-  auto text = "from=" + from + " to=" + to;
-  return {"rename@1", std::move(text), [from = std::move(from), to = std::move(to)] {
-            return [from, to](sample& x, context&) { sample_access::rename(x, from, to); };
-          }};
 }
 
 } // namespace leat

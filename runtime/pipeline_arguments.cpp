@@ -92,7 +92,7 @@ std::optional<option_value> convert(const syntax_value& x, option_type to) {
   return std::nullopt;
 }
 
-/// A map's parameter as it stands in the parameter text; nothing for what cannot stand there.
+/// A function's parameter as it stands in the parameter text; nothing for what cannot stand there.
 std::optional<std::string> parameter_text(const syntax_value& x) {
   const auto* text = std::get_if<std::string>(&x.data);
   if (text && text->find_first_of(" \t\n\v\f\r") != std::string::npos)
@@ -124,6 +124,19 @@ public:
       errors_.add(x.at, "a value without a name", "its name: values in order come first");
     else
       place_in_order(x);
+  }
+
+  /// Of a join. Its pipelines are nobody's option.
+  void place_in_join(const syntax_argument& x) {
+    const std::string word{op_.word};
+    if (x.expression && by_name_)
+      errors_.add(x.at, "a pipeline behind options", "pipelines first in " + word);
+    else if (!x.expression && op_.options.empty())
+      errors_.add(x.at, "a value", "pipelines alone, without names, in " + word);
+    else if (!x.expression && x.name.empty())
+      errors_.add(x.at, "a value without a name", "pipelines, then options by name, in " + word);
+    else if (!x.expression)
+      place_by_name(x);
   }
 
   void fill_presets(const text_position& call) {
@@ -235,7 +248,7 @@ private:
   /// Place of the next value without a name.
   std::size_t next_ = 0;
   bool by_name_ = false;
-  /// Names of a map's parameters so far.
+  /// Names of a function's parameters so far.
   std::set<std::string> parameters_;
 };
 
@@ -246,7 +259,7 @@ std::optional<stage> read_arguments(const pipeline_operator& op, const syntax_ca
   const auto before = errors.size();
   argument_reader reader{op, errors};
   for (const auto& x : call.arguments)
-    reader.place(x);
+    op.role == operator_role::join ? reader.place_in_join(x) : reader.place(x);
   reader.fill_presets(call.at);
   if (errors.size() != before)
     return std::nullopt;

@@ -9,8 +9,9 @@
 
 namespace leat {
 
-/// A call of a source or a step as a stage without inputs: all its options, with the values given
-/// or preset. Nothing where an argument does not fit; `errors` gets all that do not.
+/// A call as a stage without inputs: all its options, with the values given or preset. Pipelines
+/// among a join's arguments are left out. Nothing where an argument does not fit; `errors` gets all
+/// that do not.
 std::optional<stage> read_arguments(const pipeline_operator& op, const syntax_call& call,
                                     text_errors& errors);
 

@@ -44,7 +44,8 @@ extent size_of_join(const std::vector<built>& inputs) {
     x.height = std::max(x.height, input.size.height);
     x.nesting = std::max(x.nesting, input.size.nesting);
   }
-  return {x.operators, x.height + 1, x.nesting + 1};
+  // At least those of a source: a join may have options with lists.
+  return {x.operators, x.height + 1, std::max(x.nesting + 1, extent{}.nesting)};
 }
 
 /// Lets the operators behind one that could not be made be checked all the same.
@@ -123,15 +124,12 @@ private:
   built join(const pipeline_operator& op, const syntax_call& call,
              const std::vector<built>& inputs) {
     auto result = stand_in();
-    for (const auto& x : call.arguments)
-      if (!x.expression)
-        errors_.add(x.at, "a value", "pipelines alone, without names, in " + call.word);
     std::vector<pipeline> values;
     values.reserve(inputs.size());
     for (const auto& x : inputs)
       values.push_back(x.value);
-    if (inputs.size() == call.arguments.size())
-      make(op, call, {.op = call.word}, values, size_of_join(inputs), result);
+    if (const auto arguments = read_arguments(op, call, errors_))
+      make(op, call, *arguments, values, size_of_join(inputs), result);
     return result;
   }
 

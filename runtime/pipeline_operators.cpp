@@ -1,10 +1,14 @@
 #include "runtime/pipeline_operators.hpp"
 
+#include "runtime/option_words.hpp"
 #include "runtime/parse_dtype.hpp"
 #include "runtime/pipeline_lexer.hpp"
 #include "runtime/pipeline_registry.hpp"
+#include "runtime/refuse_argument.hpp"
 
+#include <leat/once.hpp>
 #include <leat/sources.hpp>
+#include <leat/streams.hpp>
 
 #include <algorithm>
 
@@ -13,36 +17,19 @@ namespace leat {
 namespace {
 
 using inputs = std::vector<pipeline>;
-using extents = std::vector<std::uint64_t>;
+using number_list = std::vector<std::uint64_t>;
 using names = std::vector<std::string>;
 
-[[noreturn]] void refuse(const stage& call, const std::string& option, std::string needed) {
-  throw error(errc::invalid_argument, {.stage = call.op,
-                                       .got = option + "=" + excerpt(call.get<std::string>(option)),
-                                       .needed = std::move(needed)});
+/// The value that an option's word stands for.
+template <class T, std::size_t N>
+T value_of(const stage& call, const std::string& option, const option_words<T, N>& words) {
+  const auto& word = call.get<std::string>(option);
+  if (const auto value = value_of(word, words))
+    return *value;
+  refuse_argument(call.op, option + '=' + excerpt(word), list_of(words));
 }
 
-shuffle_kind kind_of(const stage& call) {
-  const auto& kind = call.get<std::string>("kind");
-  if (kind == "full")
-    return shuffle_kind::full;
-  if (kind == "windowed")
-    return shuffle_kind::windowed;
-  if (kind == "none")
-    return shuffle_kind::none;
-  refuse(call, "kind", "full, windowed or none");
-}
-
-epoch_end end_of(const stage& call) {
-  const auto& end = call.get<std::string>("end");
-  if (end == "drop")
-    return epoch_end::drop;
-  if (end == "mask")
-    return epoch_end::mask;
-  refuse(call, "end", "drop or mask");
-}
-
-shape shape_of(const extents& xs) {
+shape shape_of(const number_list& xs) {
   shape dims;
   for (auto i = xs.size(); i-- > 0;)
     dims = dims.behind(xs[i]);
@@ -65,7 +52,7 @@ pipeline make_count(const stage& call, const inputs&) {
 pipeline make_raw_records(const stage& call, const inputs&) {
   return raw_records(call.get<std::string>("path"),
                      parse_dtype(call.get<std::string>("type"), call.op),
-                     shape_of(call.get<extents>("dims")));
+                     shape_of(call.get<number_list>("dims")));
 }
 
 pipeline make_indexed(const stage& call, const inputs&) {
@@ -73,14 +60,87 @@ pipeline make_indexed(const stage& call, const inputs&) {
   return indexed(name, registered_source(name));
 }
 
+constexpr option_words<file_order, 2> file_orders{
+    {{"stored", file_order::stored}, {"shuffled", file_order::shuffled}}};
+
+stream_options stream_options_of(const stage& call) {
+  return {.order = value_of(call, "file_order", file_orders),
+          .seed = call.get<std::uint64_t>("seed")};
+}
+
+pipeline make_tar_stream(const stage& call, const inputs&) {
+  return tar_stream(call.get<names>("patterns"), stream_options_of(call));
+}
+
+template <pipeline (*Make)(names, line_options)>
+pipeline make_lines(const stage& call, const inputs&) {
+  const auto [order, seed] = stream_options_of(call);
+  return Make(call.get<names>("patterns"),
+              {.ranges = call.get<std::uint64_t>("ranges"), .order = order, .seed = seed});
+}
+
+pipeline make_sequential(const stage& call, const inputs&) {
+  const auto& name = call.get<std::string>("name");
+  return sequential(name, call.get<std::uint64_t>("units"), registered_sequential(name),
+                    stream_options_of(call));
+}
+
+pipeline make_standard_input(const stage&, const inputs&) {
+  return standard_input();
+}
+
+pipeline make_once(const stage& call, const inputs&) {
+  const auto& name = call.get<std::string>("name");
+  return once(name, registered_once(name));
+}
+
 pipeline make_shuffle(const stage& call, const inputs& on) {
   return on[0].shuffle({.seed = call.get<std::uint64_t>("seed"),
-                        .kind = kind_of(call),
+                        .kind = value_of(call, "kind", shuffle_kinds),
                         .window = call.get<std::uint64_t>("window")});
 }
 
+/// The function that a call names, by one of the registry's functions.
+template <class Stage>
+Stage named(const stage& call, Stage (*make)(const std::string&, const std::string&)) {
+  return make(call.get<std::string>("name"), call.get<std::string>("parameters"));
+}
+
 pipeline make_mapped(const stage& call, const inputs& on) {
-  return on[0].map(make_map(call.get<std::string>("name"), call.get<std::string>("parameters")));
+  return on[0].map(named(call, make_map));
+}
+
+pipeline make_filtered(const stage& call, const inputs& on) {
+  return on[0].filter(named(call, make_predicate));
+}
+
+pipeline make_flat_mapped(const stage& call, const inputs& on) {
+  return on[0].flat_map(named(call, make_flat_map));
+}
+
+pipeline make_scanned(const stage& call, const inputs& on) {
+  return on[0].scan(named(call, make_scan));
+}
+
+pipeline make_shuffle_buffer(const stage& call, const inputs& on) {
+  return on[0].shuffle_buffer(call.get<std::uint64_t>("n"), call.get<std::uint64_t>("seed"));
+}
+
+/// A value that stands in a list, or not.
+std::optional<std::uint64_t> at_most_one(const stage& call, const std::string& option) {
+  const auto& list = call.get<number_list>(option);
+  if (list.size() > 1)
+    refuse_argument(call.op, option + " with " + std::to_string(list.size()) + " numbers",
+                    "one, or none");
+  return list.empty() ? std::nullopt : std::optional{list.front()};
+}
+
+pipeline make_packed(const stage& call, const inputs& on) {
+  return on[0].pack(call.get<std::string>("field"), call.get<std::uint64_t>("length"),
+                    {.bins = call.get<std::uint64_t>("bins"),
+                     .split = call.get<bool>("split"),
+                     .delimiter = at_most_one(call, "delimiter"),
+                     .pad = call.get<std::uint64_t>("pad")});
 }
 
 pipeline make_take(const stage& call, const inputs& on) {
@@ -107,9 +167,17 @@ pipeline make_concat(const stage&, const inputs& on) {
   return concat(on);
 }
 
+pipeline make_mix(const stage& call, const inputs& on) {
+  return mix(on, {.weights = call.get<number_list>("weights"),
+                  .rule = value_of(call, "rule", mix_rules),
+                  .stop = value_of(call, "stop", mix_stops),
+                  .cost = call.get<std::string>("cost"),
+                  .seed = call.get<std::uint64_t>("seed")});
+}
+
 pipeline make_batch(const stage& call, const inputs& on) {
   return on[0].batch(call.get<std::uint64_t>("rows"), {.lanes = call.get<std::uint64_t>("lanes"),
-                                                       .end = end_of(call),
+                                                       .end = value_of(call, "end", epoch_ends),
                                                        .fields = call.get<names>("fields")});
 }
 
@@ -118,15 +186,27 @@ operator_option plain(std::string_view name, option_type type) {
   return {.name = name, .type = type, .preset = {}, .named = false};
 }
 
+/// Of operators that call a function.
+std::vector<operator_option> function_options() {
+  return {plain("name", option_type::text), {"parameters", option_type::parameters, std::string{}}};
+}
+
+/// Those of one stream source, with those of all.
+std::vector<operator_option> stream_source_options(std::vector<operator_option> own) {
+  own.push_back({"file_order", option_type::text, std::string{"stored"}});
+  own.push_back({"seed", option_type::number, std::uint64_t{0}});
+  return own;
+}
+
 std::vector<pipeline_operator> make_operators() {
   using enum operator_role;
   using enum option_type;
+  const auto patterns = plain("patterns", listed_texts);
+  const operator_option ranges{"ranges", number, std::uint64_t{1}};
   return {
       {"tar_shards",
        source,
-       {plain("patterns", listed_texts),
-        {"index_dir", text, std::string{}},
-        {"allow_torn", flag, false}},
+       {patterns, {"index_dir", text, std::string{}}, {"allow_torn", flag, false}},
        make_tar_shards},
       {"image_folder", source, {plain("directory", text)}, make_image_folder},
       {"count",
@@ -138,24 +218,55 @@ std::vector<pipeline_operator> make_operators() {
        {plain("path", text), {"type", text}, {"dims", numbers}},
        make_raw_records},
       {"indexed", source, {plain("name", text)}, make_indexed},
+      {"tar_stream", source, stream_source_options({patterns}), make_tar_stream},
+      {"lines", source, stream_source_options({patterns, ranges}), make_lines<lines>},
+      {"json_lines", source, stream_source_options({patterns, ranges}), make_lines<json_lines>},
+      {"sequential", source, stream_source_options({plain("name", text), {"units", number}}),
+       make_sequential},
+      {"standard_input", source, {}, make_standard_input},
+      {"once", source, {plain("name", text)}, make_once},
       {"shuffle",
        step,
        {{"seed", number, std::uint64_t{0}},
         {"kind", text, std::string{"full"}},
         {"window", number, std::uint64_t{4}}},
        make_shuffle},
-      {"map", step, {plain("name", text), {"parameters", parameters, std::string{}}}, make_mapped},
+      {"map", step, function_options(), make_mapped},
       {"take", step, {plain("n", number)}, make_take},
       {"skip", step, {plain("n", number)}, make_skip},
       {"repeat", step, {plain("n", number)}, make_repeat},
       {"enumerate", step, {{"field", text, std::string{"index"}}}, make_enumerate},
+      {"filter", step, function_options(), make_filtered},
+      {"flat_map", step, function_options(), make_flat_mapped},
+      {"shuffle_buffer",
+       step,
+       {plain("n", number), {"seed", number, std::uint64_t{0}}},
+       make_shuffle_buffer},
+      {"scan", step, function_options(), make_scanned},
+      {"pack",
+       step,
+       {plain("field", text),
+        plain("length", number),
+        {"bins", number, std::uint64_t{8}},
+        {"split", flag, false},
+        {"delimiter", numbers, number_list{}},
+        {"pad", number, std::uint64_t{0}}},
+       make_packed},
       {"zip", join, {}, make_zip},
       {"concat", join, {}, make_concat},
+      {"mix",
+       join,
+       {{"weights", numbers, number_list{}},
+        {"rule", text, std::string{"deficit"}},
+        {"stop", text, std::string{"all"}},
+        {"cost", text, std::string{}},
+        {"seed", number, std::uint64_t{0}}},
+       make_mix},
       {"batch",
        step,
        {plain("rows", number),
         {"lanes", number, std::uint64_t{0}},
-        {"end", text, std::string{"drop"}},
+        {"end", text, std::string{"auto"}},
         {"fields", texts, std::vector<std::string>{}}},
        make_batch},
   };

@@ -12,7 +12,8 @@
 
 namespace leat {
 
-/// Where an operator stands in the text: first, first with pipelines in its brackets, behind a dot.
+/// Where an operator stands in the text: first; first, with pipelines in its brackets and options
+/// by name behind them; behind a dot.
 enum class operator_role : std::uint8_t { source, join, step };
 
 enum class option_type : std::uint8_t {
@@ -23,7 +24,7 @@ enum class option_type : std::uint8_t {
   texts,
   /// One text or more, given in order; only the first option can be of this type.
   listed_texts,
-  /// Of a map: all values by name, or one text in their place.
+  /// Of a function: all values by name, or one text in their place.
   parameters,
 };
 

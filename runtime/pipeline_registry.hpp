@@ -2,18 +2,34 @@
 
 #include <leat/pipeline.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace leat {
 
-/// The map that a name and its parameters ("size=224 type=u8") stand for: of leat, or registered
-/// with `register_map`. One that a program made without parameters gets the given ones.
-/// Throws `errc::invalid_argument` for an unknown name, parameters that do not fit, and a
-/// registered function that throws or makes another map. Any thread.
-map_stage make_map(const std::string& name, const std::string& parameters);
+class sequential_reader;
 
-/// The source registered under this name. Throws `errc::invalid_argument`. Any thread.
+/// What `sequential` and `once` are given.
+using unit_opener = std::function<std::unique_ptr<sequential_reader>(std::uint64_t unit)>;
+using record_maker = std::function<bool(sample&)>;
+
+// The functions that a name and its parameters ("size=224 type=u8") stand for: of leat, or
+// registered by the program. One that a program made without parameters gets the given ones.
+// All throw `errc::invalid_argument` for an unknown name, parameters that do not fit, and a
+// registered function that throws or makes one of another name. Any thread.
+
+map_stage make_map(const std::string& name, const std::string& parameters);
+filter_stage make_predicate(const std::string& name, const std::string& parameters);
+flat_map_stage make_flat_map(const std::string& name, const std::string& parameters);
+scan_stage make_scan(const std::string& name, const std::string& parameters);
+
+// The sources of the program, by the names that they were registered under.
+// All throw `errc::invalid_argument` for an unknown name. Any thread.
+
 std::shared_ptr<const source> registered_source(const std::string& name);
+unit_opener registered_sequential(const std::string& name);
+record_maker registered_once(const std::string& name);
 
 } // namespace leat

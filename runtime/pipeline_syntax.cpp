@@ -65,7 +65,7 @@ private:
 
   syntax_expression expression() {
     if (now_.kind != token_kind::word || now_.is_flag())
-      refuse("a source, zip, concat or a name");
+      refuse("a source, zip, concat, mix or a name");
     syntax_expression x{.at = now_.at, .first = {}, .named = !ahead_.is_symbol('(')};
     if (x.named)
       x.first = {.at = now_.at, .word = std::string{take().raw}};

@@ -42,7 +42,7 @@ struct value_printer {
   }
 };
 
-/// A map's parameter, or an element of one: as number or flag where it reads as such.
+/// A function's parameter, or an element of one: as number or flag where it reads as such.
 std::string scalar_text(const std::string& x) {
   return x == "true" || x == "false" || is_number(x) ? x : quoted(x);
 }
@@ -71,12 +71,16 @@ std::string option_text(const operator_option& option, const option_value& value
   return (named ? std::string{option.name} + '=' : "") + std::visit(value_printer{}, value);
 }
 
-std::string call_text(const stage& x) {
-  std::string arguments;
+std::string options_text(const stage& x) {
+  std::string options;
   for (const auto& option : operator_of(x).options)
     if (const auto text = option_text(option, x.value(option.name)); !text.empty())
-      arguments += (arguments.empty() ? "" : ", ") + text;
-  return x.op + '(' + arguments + ')';
+      options += (options.empty() ? "" : ", ") + text;
+  return options;
+}
+
+std::string call_text(const stage& x) {
+  return x.op + '(' + options_text(x) + ')';
 }
 
 void print(const stage& root, const std::string& indent, std::string& to);
@@ -88,6 +92,8 @@ void print_join(const stage& x, const std::string& indent, std::string& to) {
     to += std::exchange(gap, ",\n") + indent + "  ";
     print(*input, indent + "  ", to);
   }
+  if (const auto options = options_text(x); !options.empty())
+    to += ",\n" + indent + "  " + options;
   to += '\n' + indent + ')';
 }
 

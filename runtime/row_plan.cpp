@@ -69,7 +69,7 @@ epoch_plan plan_epochs(const pipeline& x) {
   epoch_plan plan;
   plan.shape.lanes = lanes_of(batch);
   plan.shape.batch_rows = batch.get<std::uint64_t>("rows");
-  plan.shape.end = batch.get<std::string>("end") == "drop" ? epoch_end::drop : epoch_end::mask;
+  plan.shape.end = batch.get<std::string>("end") == "mask" ? epoch_end::mask : epoch_end::drop;
   plan.samples =
       std::make_shared<const sequence_plan>(plan_sequence(*batch.inputs.front(), plan.shape.lanes));
   plan.shape.items = plan.samples->items->size();

@@ -59,6 +59,13 @@ struct sample::state {
     missing(name, have);
   }
 
+  const field& get_tensor(std::string_view name) const {
+    const auto& x = get(name);
+    if (x.ragged)
+      throw bad_sample(cause::wrong_shape, "field is " + x.name + " bytes, asked for a tensor");
+    return x;
+  }
+
   /// The entry for a field that is about to be set.
   field& put(std::string_view name) {
     if (const auto* x = find(name))
@@ -125,8 +132,16 @@ const std::byte* sample::tensor(std::string_view name, dtype type, std::size_t r
   return x.data;
 }
 
+bool sample::is_bytes(std::string_view name) const {
+  return state_->get(name).ragged;
+}
+
+dtype sample::type_of(std::string_view name) const {
+  return state_->get_tensor(name).type;
+}
+
 shape sample::shape_of(std::string_view name) const {
-  return state_->get(name).dims;
+  return state_->get_tensor(name).dims;
 }
 
 void sample::check_elements(std::string_view name, std::size_t got, const shape& dims) {

@@ -217,7 +217,7 @@ private:
       need_option<std::uint64_t>(x, "window");
     } else if (x.op == "batch") {
       need_option<std::uint64_t>(x, "rows");
-      need_word(x, "end", {"drop", "mask"});
+      need_word(x, "end", {"auto", "drop", "mask", "cycle"});
       need_option<std::vector<std::string>>(x, "fields");
     }
   }

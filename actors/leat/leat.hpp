@@ -5,6 +5,7 @@
 #include <leat/bad_sample.hpp>
 #include <leat/batch.hpp>
 #include <leat/error.hpp>
+#include <leat/functions.hpp>
 #include <leat/hash128.hpp>
 #include <leat/image.hpp>
 #include <leat/loader.hpp>

@@ -25,4 +25,8 @@ LEAT_API pipeline standard_input();
 /// A killed process loses at most the one sample that `next` had made and the journal had not.
 LEAT_API pipeline once(std::string name, std::function<bool(sample&)> next);
 
+/// Makes such a source known to `parse_pipeline`, as `once("queue@1")`. Parsed twice it is two
+/// sources that call one function, each from a thread of its own.
+LEAT_API void register_once(std::string name, std::function<bool(sample&)> next);
+
 } // namespace leat

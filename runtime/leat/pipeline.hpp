@@ -93,14 +93,13 @@ per_worker_factory<Factory> per_worker(Factory factory) {
 enum class shuffle_kind : std::uint8_t { none, full, windowed };
 enum class epoch_end : std::uint8_t {
   /// drop for pipelines of indexed data whose order is a formula, mask for those with a once
-  /// source,
-  /// cycle for all others.
+  /// source, cycle for all others.
   automatic,
-  /// The epoch ends with the last full global batch.
+  /// The epoch ends with the last global batch that every lane can fill.
   drop,
-  /// The last batch is filled up with invalid rows.
+  /// It goes on until all lanes are dry; rows that are missing are invalid.
   mask,
-  /// One endless epoch: a lane that is dry begins its next pass.
+  /// One endless epoch: a lane that is dry begins its next pass, with everything anew.
   cycle,
 };
 
@@ -121,13 +120,14 @@ struct batch_options {
 };
 
 struct pack_options {
-  /// Samples that are open at one time in each lane, at least 1; with `split` always 1.
+  /// Samples that are open at one time in each lane, at least 1. With `split` there is one,
+  /// whatever stands here.
   std::uint64_t bins = 8;
   /// Documents go on in the next sample. Otherwise one longer than a sample is a bad sample.
   bool split = false;
   /// An element that follows every document.
   std::optional<std::uint64_t> delimiter = {};
-  /// Fills samples up.
+  /// The element that fills samples up.
   std::uint64_t pad = 0;
 };
 
@@ -137,16 +137,16 @@ enum class mix_rule : std::uint8_t {
   random,
 };
 enum class mix_stop : std::uint8_t {
-  /// The mix ends when all inputs have.
+  /// The mix ends when all inputs have; those that are left share what the others had.
   all,
-  /// At the end of the first input that ends.
+  /// At the end of the first input that ends. What the others have left is not used.
   first,
   /// Inputs that end begin again, until all have ended once.
   cycle,
 };
 
 struct mix_options {
-  /// One an input, at least 1 each; empty: all alike.
+  /// One an input, at least 1 each, below 2^32 together; empty: all alike.
   std::vector<std::uint64_t> weights = {};
   mix_rule rule = mix_rule::deficit;
   mix_stop stop = mix_stop::all;
@@ -190,26 +190,37 @@ public:
   pipeline skip(std::uint64_t n) const;
   /// The samples n times over, n at least 1, in one epoch; each pass is shuffled anew.
   pipeline repeat(std::uint64_t n) const;
-  /// The samples that a filter keeps.
-  pipeline filter(filter_stage stage) const;
-  /// Each sample's children, in its place.
-  pipeline flat_map(flat_map_stage stage) const;
-  /// A map with state.
-  pipeline scan(scan_stage stage) const;
-  /// The samples in an order drawn from a buffer of n, over all lanes; it holds references only.
-  pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;
-  /// Samples of `length` elements put together from the field's.
-  pipeline pack(std::string field, std::uint64_t length, pack_options options = {}) const;
   /// Adds a field, int64: the sample's number in the epoch, in the order that it has here.
   pipeline enumerate(std::string field = "index") const;
+
+  // The following change how many samples there are or in which order they come, lane by lane
+  // (docs/programs.md). What one of them holds back at the end of an epoch comes in that epoch;
+  // the next one begins anew. Numbers of samples are totals: each lane has its share of them.
+  // Bad samples are as the policy says: under `mask` they pass, as invalid rows.
+
+  /// The samples that a filter keeps. Lanes may keep more or fewer than others: see `epoch_end`.
+  pipeline filter(filter_stage stage) const;
+  /// Each sample's children, in its place: none, one or many.
+  pipeline flat_map(flat_map_stage stage) const;
+  /// A map with state: a field that depends on the samples before, in the lane.
+  pipeline scan(scan_stage stage) const;
+  /// The samples in an order drawn from a buffer of n, over all lanes; it holds references only.
+  /// At the end of an epoch it is emptied, in drawn order. Refused below 2 samples a lane.
+  pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;
+  /// Samples of `length` elements, 1 to 2^31 - 1, put together from several: `field` [length],
+  /// `segment` and `offset` (int32: which document an element belongs to, and where it stands
+  /// there). Other fields are gone. `field` has rank 1 or is bytes, else the sample is bad; so is
+  /// one longer than `length`, unless it may be split. At the end of an epoch open samples are
+  /// filled up.
+  pipeline pack(std::string field, std::uint64_t length, pack_options options = {}) const;
 
   /// The same pipeline, with a journal for each source whose records exist once (`standard_input`,
   /// `once`): every record is there before anyone sees it, so that a later process goes on from a
   /// snapshot and loses none. Journals are folders NAME-N of `directory`, where N counts such
   /// sources in data order; they go on where they end, and one process uses them at a time. Where
   /// they lie is no part of the pipeline's text or identity. Throws `errc::invalid_argument`;
-  /// opening the journals throws `errc::io`, `errc::torn_file` and `errc::mismatch` (of another kind
-  /// of source).
+  /// opening the journals throws `errc::io`, `errc::torn_file` and `errc::mismatch` (of another
+  /// kind of source).
   pipeline spool(std::string directory, spool_options options = {}) const;
 
   /// Rows of the global batch, over all ranks. Call it last.
@@ -233,7 +244,7 @@ public:
 
 private:
   pipeline then(stage next) const;
-  static pipeline join(std::string op, std::vector<pipeline> inputs);
+  static pipeline join(stage next, std::vector<pipeline> inputs);
 
   std::shared_ptr<const stage> root_;
 };
@@ -241,10 +252,11 @@ private:
 /// Sample p of all inputs as one sample, as far as the shortest input goes. Fields of one name in
 /// two inputs are an error: see `rename`.
 LEAT_API pipeline zip(std::vector<pipeline> inputs);
-/// Samples of all inputs, in shares.
-LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options = {});
 /// The samples of the first input, then those of the next.
 LEAT_API pipeline concat(std::vector<pipeline> inputs);
+/// Samples of all inputs, in shares as their weights say, lane by lane. `mix_stop` says what
+/// becomes of inputs of unequal length. Refused: weights of another number than inputs.
+LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options = {});
 
 /// A map that keeps these fields, in this order. Bad samples: missing_field.
 LEAT_API map_stage select(std::vector<std::string> fields);
@@ -261,6 +273,13 @@ LEAT_API pipeline parse_pipeline(std::string_view text);
 /// they stand in the text ("size=224 type=u8"). A later registration of a name replaces it.
 LEAT_API void register_map(std::string name,
                            std::function<map_stage(const std::string& parameters)> make);
+/// The same for predicates, flat_maps and scans.
+LEAT_API void register_predicate(std::string name,
+                                 std::function<filter_stage(const std::string& parameters)> make);
+LEAT_API void register_flat_map(std::string name,
+                                std::function<flat_map_stage(const std::string& parameters)> make);
+LEAT_API void register_scan(std::string name,
+                            std::function<scan_stage(const std::string& parameters)> make);
 /// Makes a source of the program known to `parse_pipeline`, as `indexed("name@1")`.
 LEAT_API void register_source(std::string name, std::shared_ptr<const source> data);
 

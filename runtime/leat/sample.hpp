@@ -36,6 +36,11 @@ public:
   bool has(std::string_view name) const noexcept;
   /// Names in order of setting.
   std::vector<std::string> fields() const;
+  /// Whether a field is bytes; otherwise it is a tensor. Throws `bad_sample` (missing_field).
+  bool is_bytes(std::string_view name) const;
+  /// Element type and extents of a tensor. Throw `bad_sample` (missing_field, wrong_shape).
+  dtype type_of(std::string_view name) const;
+  shape shape_of(std::string_view name) const;
 
   /// The bytes of a field, tensor or not. Throws `bad_sample` (missing_field).
   std::span<const std::byte> bytes(std::string_view name) const;
@@ -104,7 +109,6 @@ private:
   struct state;
 
   const std::byte* tensor(std::string_view name, dtype type, std::size_t rank) const;
-  shape shape_of(std::string_view name) const;
   static void check_elements(std::string_view name, std::size_t got, const shape& dims);
 
   std::unique_ptr<state> state_;

@@ -4,8 +4,11 @@
 #include "tests/support/catch.hpp"
 
 #include <leat/error.hpp>
+#include <leat/functions.hpp>
 #include <leat/image.hpp>
+#include <leat/once.hpp>
 #include <leat/sources.hpp>
+#include <leat/streams.hpp>
 
 #include <limits>
 #include <memory>
@@ -26,6 +29,43 @@ map_stage plain_map(const std::string& name, const std::string& parameters) {
 
 void register_plain_map(const std::string& name) {
   register_map(name, [=](const std::string& parameters) { return plain_map(name, parameters); });
+}
+
+/// Functions of the program that keep their parameters as they are.
+filter_stage plain_filter(const std::string& parameters) {
+  return {
+      .name = "plain@1", .parameters = parameters, .of_id = [](std::string_view) { return true; }};
+}
+
+flat_map_stage plain_flat_map(const std::string& parameters) {
+  return {.name = "plain@1", .parameters = parameters, .make = [] { return flat_map_function{}; }};
+}
+
+scan_stage plain_scan(const std::string& parameters) {
+  return {.name = "plain@1",
+          .parameters = parameters,
+          .make = [] { return scan_function{}; },
+          .initial = {},
+          .step = [](std::string&, std::string_view) { return std::string{}; }};
+}
+
+std::unique_ptr<sequential_reader> no_reader(std::uint64_t) {
+  return nullptr;
+}
+
+bool no_record(sample&) {
+  return false;
+}
+
+/// The names that random trees use.
+void register_names() {
+  register_plain_map("plain@1");
+  register_predicate("plain@1", plain_filter);
+  register_flat_map("plain@1", plain_flat_map);
+  register_scan("plain@1", plain_scan);
+  register_source("numbers@1", count(12).root().data->get());
+  register_sequential("crawl@1", no_reader);
+  register_once("queue@1", no_record);
 }
 
 error_details details_of(const std::string& text) {
@@ -102,6 +142,31 @@ TEST_CASE("every source stands in the text as in C++") {
              "\n");
 }
 
+TEST_CASE("every stream and once source stands in the text as in C++") {
+  check_form(R"(tar_stream("a-{0..3}.tar.gz", "b*.tar"))",
+             tar_stream(texts{"a-{0..3}.tar.gz", "b*.tar"}),
+             R"(tar_stream("a-{0..3}.tar.gz", "b*.tar", file_order="stored", seed=0))"
+             "\n");
+  check_form(R"(tar_stream("a", seed=3, file_order="shuffled"))",
+             tar_stream("a", {.order = file_order::shuffled, .seed = 3}),
+             R"(tar_stream("a", file_order="shuffled", seed=3))"
+             "\n");
+  check_form(R"(lines("a", "b"))", lines(texts{"a", "b"}),
+             R"(lines("a", "b", ranges=1, file_order="stored", seed=0))"
+             "\n");
+  check_form(R"(json_lines("a", ranges=16, file_order="shuffled", seed=2))",
+             json_lines("a", {.ranges = 16, .order = file_order::shuffled, .seed = 2}),
+             R"(json_lines("a", ranges=16, file_order="shuffled", seed=2))"
+             "\n");
+  check_form("standard_input()", standard_input(), "standard_input()\n");
+  register_names();
+  check_form(R"(sequential("crawl@1", 8, "shuffled", 5))",
+             sequential("crawl@1", 8, no_reader, {.order = file_order::shuffled, .seed = 5}),
+             R"(sequential("crawl@1", units=8, file_order="shuffled", seed=5))"
+             "\n");
+  check_form(R"(once("queue@1"))", once("queue@1", no_record), "once(\"queue@1\")\n");
+}
+
 TEST_CASE("every operator stands in the text as in C++") {
   const auto x = count(1);
   check_step(".shuffle()", x.shuffle(), ".shuffle(seed=0, kind=\"full\", window=4)");
@@ -115,7 +180,20 @@ TEST_CASE("every operator stands in the text as in C++") {
   check_step(".repeat(5)", x.repeat(5), ".repeat(5)");
   check_step(".enumerate()", x.enumerate(), ".enumerate(field=\"index\")");
   check_step(".enumerate(\"at\")", x.enumerate("at"), ".enumerate(field=\"at\")");
-  check_step(".batch(8)", x.batch(8), ".batch(8, lanes=0, end=\"drop\", fields=[])");
+  check_step(".shuffle_buffer(100)", x.shuffle_buffer(100), ".shuffle_buffer(100, seed=0)");
+  check_step(".shuffle_buffer(seed=3, n=2)", x.shuffle_buffer(2, 3), ".shuffle_buffer(2, seed=3)");
+  check_step(".pack(\"ids\", 512)", x.pack("ids", 512),
+             ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0)");
+  check_step(".pack(\"ids\", 512, bins=3, delimiter=[7], pad=9)",
+             x.pack("ids", 512, {.bins = 3, .delimiter = 7, .pad = 9}),
+             ".pack(\"ids\", 512, bins=3, split=false, delimiter=[7], pad=9)");
+  check_step(".pack(\"ids\", 512, split=true)", x.pack("ids", 512, {.split = true}),
+             ".pack(\"ids\", 512, bins=1, split=true, delimiter=[], pad=0)");
+  check_step(".batch(8)", x.batch(8), ".batch(8, lanes=0, end=\"auto\", fields=[])");
+  check_step(".batch(8, end=\"drop\")", x.batch(8, {.end = epoch_end::drop}),
+             ".batch(8, lanes=0, end=\"drop\", fields=[])");
+  check_step(".batch(8, end=\"cycle\")", x.batch(8, {.end = epoch_end::cycle}),
+             ".batch(8, lanes=0, end=\"cycle\", fields=[])");
   check_step(".batch(8, 4, \"mask\", [\"a\", \"b\"])",
              x.batch(8, {.lanes = 4, .end = epoch_end::mask, .fields = {"a", "b"}}),
              ".batch(8, lanes=4, end=\"mask\", fields=[\"a\", \"b\"])");
@@ -134,6 +212,106 @@ TEST_CASE("joins are printed with their inputs below each other") {
              ")\n"
              "  .take(4)\n");
   check_form("zip(count(1))", zip({count(1)}), "zip(\n  count(1, bytes=8)\n)\n");
+}
+
+TEST_CASE("a mix has its options behind its inputs") {
+  check_form("mix(count(1), count(2))", mix({count(1), count(2)}),
+             "mix(\n"
+             "  count(1, bytes=8),\n"
+             "  count(2, bytes=8),\n"
+             "  weights=[], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0\n"
+             ")\n");
+  check_form("zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
+             "  rule=\"random\",).take(1))",
+             zip({mix({count(1), count(2)}, {.weights = {3, 1},
+                                             .rule = mix_rule::random,
+                                             .stop = mix_stop::cycle,
+                                             .cost = "t",
+                                             .seed = 4})
+                      .take(1)}),
+             "zip(\n"
+             "  mix(\n"
+             "    count(1, bytes=8),\n"
+             "    count(2, bytes=8),\n"
+             "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
+             "  )\n"
+             "    .take(1)\n"
+             ")\n");
+  CHECK(parse_pipeline("mix(count(1), stop=\"first\")")
+        == mix({count(1)}, {.stop = mix_stop::first}));
+}
+
+TEST_CASE("leat's own functions are made from their parameters") {
+  const auto x = count(1);
+  check_step(R"(.filter("key_hash@1", keep=30))", x.filter(key_hash(30)),
+             R"(.filter("key_hash@1", keep=30, salt=0))");
+  check_step(R"(.filter("key_matches@1", pattern="a,b/*.[!x]"))",
+             x.filter(key_matches("a,b/*.[!x]")),
+             R"(.filter("key_matches@1", pattern=["a", "b/*.[!x]"]))");
+  check_step(R"(.filter("field_hash@1", salt=2, keep=7, field="t"))",
+             x.filter(field_hash("t", 7, 2)),
+             R"(.filter("field_hash@1", field="t", keep=7, salt=2))");
+  check_step(R"(.filter("field_between@1", field="t", min="-1.5", max=3))",
+             x.filter(field_between("t", -1.5, 3)),
+             R"(.filter("field_between@1", field="t", min="-1.5", max=3))");
+  check_step(R"(.filter("field_between@1", field="t"))", x.filter(field_between("t", {}, {})),
+             R"(.filter("field_between@1", field="t"))");
+  check_step(R"(.filter("bytes_between@1", field="t", max=18446744073709551615))",
+             x.filter(bytes_between("t", {}, std::numeric_limits<std::uint64_t>::max())),
+             R"(.filter("bytes_between@1", field="t", max=18446744073709551615))");
+  check_step(R"(.flat_map("copies@1", n=0))", x.flat_map(copies(0)),
+             R"(.flat_map("copies@1", n=0))");
+  check_step(R"(.flat_map("split@1", field="t"))", x.flat_map(leat::split("t")),
+             R"(.flat_map("split@1", field="t", at=10))");
+  check_step(R"(.flat_map("windows@1", field="t", length=4))", x.flat_map(windows("t", 4)),
+             R"(.flat_map("windows@1", field="t", length=4))");
+  check_step(R"(.scan("running_count@1", into="n"))", x.scan(running_count("n")),
+             R"(.scan("running_count@1", into="n"))");
+  check_step(R"(.scan("running_sum@1", field="t", into="n"))", x.scan(running_sum("t", "n")),
+             R"(.scan("running_sum@1", field="t", into="n"))");
+  check_step(R"(.map("pad@1", field="t", length=9))", x.map(pad("t", 9)),
+             R"(.map("pad@1", field="t", length=9, value=0))");
+  check_step(R"(.map("pad@1", field="t", length=9, value="-100"))", x.map(pad("t", 9, -100)),
+             R"(.map("pad@1", field="t", length=9, value="-100"))");
+}
+
+TEST_CASE("functions of the program are found by kind and name") {
+  register_names();
+  check_step(R"(.filter("plain@1", a=1))", count(1).filter(plain_filter("a=1")),
+             R"(.filter("plain@1", a=1))");
+  check_step(R"(.flat_map("plain@1", a=1))", count(1).flat_map(plain_flat_map("a=1")),
+             R"(.flat_map("plain@1", a=1))");
+  check_step(R"(.scan("plain@1", "a 1"))", count(1).scan(plain_scan("a 1")),
+             R"(.scan("plain@1", "a 1"))");
+  register_predicate("only@1", [](const std::string&) {
+    return filter_stage{.name = "only@1", .make = [] { return [](sample&) { return true; }; }};
+  });
+  CHECK(parameters_of(R"(filter("only@1", a=1))") == "a=1");
+  CHECK(details_of(R"(count(1).map("only@1"))").stage == "map");
+  CHECK(details_of(R"(count(1).scan("only@1"))").needed
+        == "one of plain@1, running_count@1, running_sum@1");
+  CHECK_THROWS_AS(register_predicate("", plain_filter), error);
+  CHECK_THROWS_AS(register_flat_map("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_scan("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_sequential("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_once("x@1", nullptr), error);
+}
+
+TEST_CASE("functions that are none are refused when the pipeline is made") {
+  const auto x = count(1);
+  const auto yes = [](std::string_view) { return true; };
+  CHECK_THROWS_AS(x.filter({.name = "a", .of_id = yes}), error);
+  CHECK_THROWS_AS(x.filter({.name = "a@1"}), error);
+  CHECK_THROWS_AS(
+      x.filter({.name = "a@1", .make = [] { return [](sample&) { return true; }; }, .of_id = yes}),
+      error);
+  CHECK_THROWS_AS(x.flat_map({.name = "a@1", .children = 2}), error);
+  CHECK_THROWS_AS(x.flat_map({.name = "a@", .make = [] { return flat_map_function{}; }}), error);
+  CHECK_THROWS_AS(x.scan({.name = "a@1", .make = [] { return scan_function{}; }}), error);
+  auto no_name = plain_scan("");
+  no_name.name = "@1";
+  CHECK_THROWS_AS(x.scan(no_name), error);
+  CHECK_NOTHROW(x.filter({.name = "a@1", .of_id = yes}));
 }
 
 TEST_CASE("leat's own maps are made from their parameters") {
@@ -244,9 +422,19 @@ TEST_CASE("texts take any bytes, and are printed as UTF-8") {
   CHECK(parse_pipeline(R"(image_folder("\x41\x6a\x6A"))") == image_folder("Ajj"));
 }
 
+namespace {
+
+const std::string steps = "one of shuffle, map, take, skip, repeat, enumerate, filter, flat_map, "
+                          "shuffle_buffer, scan, pack, batch";
+const std::string starts =
+    "a source (tar_shards, image_folder, count, raw_records, indexed, tar_stream, lines, "
+    "json_lines, sequential, standard_input, once) or a join (zip, concat, mix)";
+
+} // namespace
+
 TEST_CASE("breaks of the grammar are refused with their place") {
   const std::string value = "a value: a text in quotes, a number, true, false or a list";
-  const std::string start = "a source, zip, concat or a name";
+  const std::string start = "a source, zip, concat, mix or a name";
   check_text_error("", "the end at line 1, column 1", start);
   check_text_error("# nothing\n", "the end at line 2, column 1", start);
   check_text_error("count(1) 2", "\"2\" at line 1, column 10", "\".\" and an operator, or the end");
@@ -294,9 +482,6 @@ TEST_CASE("words, numbers and texts that are none are refused with their place")
 }
 
 TEST_CASE("unknown words are refused with what there is") {
-  const std::string steps = "one of shuffle, map, take, skip, repeat, enumerate, batch";
-  const std::string starts =
-      "a source (tar_shards, image_folder, count, raw_records, indexed) or a join (zip, concat)";
   check_text_error("count(1)\n  .shufle(seed=7)", "\"shufle\" at line 2, column 4", steps);
   check_text_error("count(1).zip(count(2))", "\"zip\" at line 1, column 10", steps);
   check_text_error("counts(1)", "\"counts\" at line 1, column 1", starts);
@@ -336,6 +521,53 @@ TEST_CASE("arguments that do not fit are refused with their place") {
                    "a list of texts: [\"a\", \"b\"] as fields");
   check_text_error("tar_shards(\"a\", allow_torn=1)", "1 at line 1, column 28",
                    "true or false as allow_torn");
+}
+
+TEST_CASE("a join's options that do not fit are refused with their place") {
+  check_text_error("zip(count(1), n=2)", "a value at line 1, column 15",
+                   "pipelines alone, without names, in zip");
+  check_text_error("mix(count(1), [2])", "a value without a name at line 1, column 15",
+                   "pipelines, then options by name, in mix");
+  check_text_error("mix(seed=1, count(1))", "a pipeline behind options at line 1, column 13",
+                   "pipelines first in mix");
+  check_text_error("mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
+                   "one of weights, rule, stop, cost, seed");
+  check_text_error("mix(count(1), weights=1)", "1 at line 1, column 23",
+                   "a list of whole numbers: [3, 32, 32] as weights");
+  check_text_error("mix(count(1), seed=1, seed=2)", "\"seed\" once more at line 1, column 23",
+                   "one value of a name");
+  CHECK(details_of("mix(counts(1), count(1.5), weights=[0.5], 3).tke(1)").got.substr(0, 9)
+        == "5 errors:");
+}
+
+TEST_CASE("parameters of leat's functions that do not fit are refused") {
+  auto check = [](const std::string& call, const std::string& stage, const std::string& got,
+                  const std::string& needed) {
+    check_error("count(1)." + call, stage, got + " at line 1, column 10", needed);
+  };
+  check(R"(filter("key_hash@1"))", "key_hash@1", "no keep", "a value for keep");
+  check(R"(filter("key_hash@1", keep=101))", "key_hash@1", "keep=101", "percent: 0 to 100");
+  check(R"(filter("key_hash@1", keep="-1"))", "key_hash@1", "keep=-1", "a whole number");
+  check(R"(filter("field_hash@1", keep=1, field="a", of=1))", "field_hash@1", "parameter \"of\"",
+        "one of field, keep, salt");
+  check(R"(filter("key_matches@1", pattern=""))", "key_matches@1", "pattern \"\"",
+        "a pattern without spaces");
+  check(R"(filter("field_between@1", field="a", min=2, max=1))", "field_between@1",
+        "bounds min=2 max=1", "min at most max");
+  check(R"(filter("field_between@1", field="a", min="nan"))", "field_between@1", "bounds min=nan",
+        "min at most max");
+  check(R"(filter("bytes_between@1", field="a", min=2, max=1))", "bytes_between@1",
+        "bounds min=2 max=1", "min at most max");
+  check(R"(filter("bytes_between@1", field=["a", "b"]))", "bytes_between@1", "field \"a,b\"",
+        "a name without spaces and commas");
+  check(R"(flat_map("copies@1"))", "copies@1", "no n", "a value for n");
+  check(R"(flat_map("split@1", field="a", at=256))", "split@1", "at=256", "a byte: 0 to 255");
+  check(R"(flat_map("windows@1", field="a", length=0))", "windows@1", "length=0", "at least 1");
+  check(R"(scan("running_sum@1", field="a"))", "running_sum@1", "no into", "a value for into");
+  check(R"(scan("running_count@1", into=""))", "running_count@1", "field \"\"",
+        "a name without spaces and commas");
+  check(R"(map("pad@1", field="a", length=2147483648))", "pad@1", "length=2147483648",
+        "at most 2147483647");
 }
 
 TEST_CASE("parameters of a map that do not fit are refused with their place") {
@@ -379,8 +611,34 @@ TEST_CASE("values that a function refuses get the place of its call") {
   check_error("zip()", "zip", "no inputs at line 1, column 1", "at least one");
   check_error("count(1).shuffle(kind=\"half\")", "shuffle", "kind=\"half\" at line 1, column 10",
               "full, windowed or none");
-  check_error("count(1).batch(1, end=\"cycle\")", "batch", "end=\"cycle\" at line 1, column 10",
-              "drop or mask");
+  check_error("count(1).batch(1, end=\"never\")", "batch", "end=\"never\" at line 1, column 10",
+              "auto, drop, mask or cycle");
+  check_error("lines(\"a\", file_order=\"random\")", "lines",
+              "file_order=\"random\" at line 1, column 1", "stored or shuffled");
+  check_error("mix(count(1), rule=\"fair\")", "mix", "rule=\"fair\" at line 1, column 1",
+              "deficit or random");
+  check_error("mix(count(1), stop=\"never\")", "mix", "stop=\"never\" at line 1, column 1",
+              "all, first or cycle");
+  check_error("mix()", "mix", "no inputs at line 1, column 1", "at least one");
+  check_error("mix(count(1), weights=[1, 2])", "mix.weights", "2 at line 1, column 1",
+              "1, one an input; or none");
+  const std::string weights = "at least 1 each, below 2^32 together";
+  check_error("mix(count(1), count(2), weights=[1, 0])", "mix.weights", "0 at line 1, column 1",
+              weights);
+  check_error("mix(count(1), count(2), weights=[4294967295, 1])", "mix.weights",
+              "1 at line 1, column 1", weights);
+  CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[4294967294, 1])"));
+  check_error("count(1).shuffle_buffer(1)", "shuffle_buffer", "1 samples at line 1, column 10",
+              "at least 2 a lane");
+  check_error("count(1).pack(\"\", 1)", "pack", "no name at line 1, column 10", "a field's name");
+  check_error("count(1).pack(\"a\", 0)", "pack.length", "0 at line 1, column 10",
+              "1 to 2147483647");
+  check_error("count(1).pack(\"a\", 2147483648)", "pack.length", "2147483648 at line 1, column 10",
+              "1 to 2147483647");
+  check_error("count(1).pack(\"a\", 1, bins=0)", "pack.bins", "0 at line 1, column 10",
+              "at least 1");
+  check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
+              "delimiter with 2 numbers at line 1, column 10", "one, or none");
   check_error("raw_records(\"x\", \"f16\", [1])", "raw_records", "type \"f16\" at line 1, column 1",
               "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64");
   CHECK(details_of("raw_records(\"x\", \"u8\", [1,1,1,1,1,1,1])").stage == "shape");
@@ -401,10 +659,8 @@ TEST_CASE("all errors of a text are said at once") {
   const std::string text = "invalid argument: pipeline text, got ";
   CHECK(
       x.got
-      == "8 errors:\n  " + text
-             + "\"counts\" at line 1, column 5, needed a source (tar_shards, image_folder, count, "
-               "raw_records, indexed) or a join (zip, concat)\n"
-               "  invalid argument: count, got 0 bytes a record at line 2, column 5, needed at "
+      == "8 errors:\n  " + text + "\"counts\" at line 1, column 5, needed " + starts
+             + "\n  invalid argument: count, got 0 bytes a record at line 2, column 5, needed at "
                "least 1\n  "
              + text
              + "\"c\" at line 3, column 11, needed a name that stands before, as name = ...; or a "
@@ -413,10 +669,8 @@ TEST_CASE("all errors of a text are said at once") {
              + "\"2\" at line 3, column 35, needed a whole number as n\n"
                "  invalid argument: repeat, got 0 times at line 3, column 41, needed at least 1\n"
                "  "
-             + text
-             + "\"tke\" at line 3, column 51, needed one of shuffle, map, take, skip, repeat, "
-               "enumerate, batch\n"
-               "  invalid argument: batch, got 0 rows at line 3, column 58, needed at least 1");
+             + text + "\"tke\" at line 3, column 51, needed " + steps
+             + "\n  invalid argument: batch, got 0 rows at line 3, column 58, needed at least 1");
   const auto many = details_of("count(1)" + repeated(".repeat(0)", 30)).got;
   CHECK(many.substr(0, 10) == "30 errors:");
   CHECK(many.substr(many.size() - 14) == "\n  and 10 more");
@@ -469,14 +723,14 @@ public:
     std::vector<pipeline> inputs;
     for (auto n = 1 + below(3); n > 0; --n)
       inputs.push_back(tree(height - 1));
-    return below(2) == 0 ? zip(inputs) : concat(inputs);
+    return join(std::move(inputs));
   }
 
   pipeline root() {
     constexpr std::uint64_t rows[] = {1, 6, 24};
-    return tree(6).batch(rows[below(3)] * 6, {.lanes = below(2) * 6,
-                                              .end = coin() ? epoch_end::drop : epoch_end::mask,
-                                              .fields = some_texts(0)});
+    return tree(6).batch(
+        rows[below(3)] * 6,
+        {.lanes = below(2) * 6, .end = static_cast<epoch_end>(below(4)), .fields = some_texts(0)});
   }
 
   /// The same text with other space and comments.
@@ -520,8 +774,54 @@ private:
     return x;
   }
 
+  stream_options streaming() {
+    return {.order = coin() ? file_order::stored : file_order::shuffled, .seed = number()};
+  }
+
+  line_options line_streaming() {
+    const auto [order, seed] = streaming();
+    return {.ranges = 1 + below(1000), .order = order, .seed = seed};
+  }
+
+  pipeline join(std::vector<pipeline> inputs) {
+    switch (below(3)) {
+    case 0:
+      return zip(std::move(inputs));
+    case 1:
+      return concat(std::move(inputs));
+    default:
+      std::vector<std::uint64_t> weights(coin() ? inputs.size() : 0);
+      for (auto& x : weights)
+        x = 1 + below(1000);
+      return mix(std::move(inputs), {.weights = std::move(weights),
+                                     .rule = static_cast<mix_rule>(below(2)),
+                                     .stop = static_cast<mix_stop>(below(3)),
+                                     .cost = text(),
+                                     .seed = number()});
+    }
+  }
+
+  pipeline pack(const pipeline& x) {
+    pack_options options{.bins = 1 + below(9), .split = coin(), .delimiter = {}, .pad = number()};
+    if (coin())
+      options.delimiter = number();
+    return x.pack("f" + text(), 1 + below(1 << 20), options);
+  }
+
   pipeline source() {
-    switch (below(5)) {
+    switch (below(11)) {
+    case 5:
+      return tar_stream(some_texts(1), streaming());
+    case 6:
+      return lines(some_texts(1), line_streaming());
+    case 7:
+      return json_lines(some_texts(1), line_streaming());
+    case 8:
+      return sequential("crawl@1", 1 + below(1000), no_reader, streaming());
+    case 9:
+      return standard_input();
+    case 10:
+      return once("queue@1", no_record);
     case 0:
       return tar_shards(some_texts(1), {.index_dir = text(), .allow_torn = coin()});
     case 1:
@@ -536,7 +836,17 @@ private:
   }
 
   pipeline step(const pipeline& x) {
-    switch (below(6)) {
+    switch (below(11)) {
+    case 6:
+      return x.filter(plain_filter(parameters()));
+    case 7:
+      return x.flat_map(plain_flat_map(parameters()));
+    case 8:
+      return x.scan(plain_scan(parameters()));
+    case 9:
+      return x.shuffle_buffer(2 + number() / 2, number());
+    case 10:
+      return pack(x);
     case 0:
       return x.shuffle({.seed = number(),
                         .kind = coin() ? shuffle_kind::full : shuffle_kind::none,
@@ -560,8 +870,7 @@ private:
 } // namespace
 
 TEST_CASE("random trees are printed and read back, in any spacing") {
-  register_plain_map("plain@1");
-  register_source("numbers@1", count(12).root().data->get());
+  register_names();
   for (unsigned seed = 0; seed < 2000; ++seed) {
     tree_maker maker{seed};
     const auto x = maker.root();
@@ -577,8 +886,7 @@ TEST_CASE("random trees are printed and read back, in any spacing") {
 }
 
 TEST_CASE("random trees that differ print differently") {
-  register_plain_map("plain@1");
-  register_source("numbers@1", count(12).root().data->get());
+  register_names();
   for (unsigned seed = 0; seed < 2000; ++seed) {
     INFO("seeds " << seed << " and " << seed + 1);
     const auto a = tree_maker{seed}.tree(1);
@@ -588,8 +896,7 @@ TEST_CASE("random trees that differ print differently") {
 }
 
 TEST_CASE("texts with a damaged byte are read or refused") {
-  register_plain_map("plain@1");
-  register_source("numbers@1", count(12).root().data->get());
+  register_names();
   std::size_t refused = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);

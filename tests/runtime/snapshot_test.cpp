@@ -391,7 +391,7 @@ TEST_CASE("a pipeline that is no tree of whole operators is refused") {
         == "no value of option \"n\"");
   CHECK(refused(source + in_node("map") + batch) == "map without \"name\"");
   CHECK(refused(source + in_node("shuffle") + batch) == "shuffle without \"seed\"");
-  CHECK(refused(source + batched("cycle")) == "end \"cycle\"");
+  CHECK(refused(source + batched("never")) == "end \"never\"");
 }
 
 TEST_CASE("trees above the limits are refused when read") {

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace leat {
+
+/// Makes a function from its parameters as they stand in a pipeline's text ("field=a keep=50").
+/// Throws `errc::invalid_argument` for those that do not fit.
+template <class Stage>
+using stage_maker = std::function<Stage(const std::string& parameters)>;
+
+template <class Stage>
+using stage_makers = std::map<std::string, stage_maker<Stage>>;
+
+/// leat's own functions by name@version.
+stage_makers<map_stage> built_in_maps();
+stage_makers<filter_stage> built_in_predicates();
+stage_makers<flat_map_stage> built_in_flat_maps();
+stage_makers<scan_stage> built_in_scans();
+
+} // namespace leat

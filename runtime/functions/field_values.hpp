@@ -1,0 +1,69 @@
+#pragma once
+
+#include <leat/sample.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace leat {
+
+/// What a field holds as a number: a tensor of rank 0, or bytes that are a decimal number.
+/// Throws `bad_sample` (missing_field, wrong_shape; corrupt: other bytes).
+double number_of(const sample& x, std::string_view field);
+
+/// A tensor of rank 0 and an integer type, modulo 2^64. Throws `bad_sample` (missing_field,
+/// wrong_shape).
+std::uint64_t integer_of(const sample& x, std::string_view field);
+
+/// The elements of a field of rank 1, or of bytes. Borrowed like the field itself.
+struct field_elements {
+  /// u8 for bytes.
+  dtype type = dtype::u8;
+  bool is_bytes = false;
+  std::span<const std::byte> data = {};
+
+  std::size_t size() const noexcept { return data.size() / size_of(type); }
+  field_elements part(std::size_t from, std::size_t count) const {
+    return {type, is_bytes, data.subspan(from * size_of(type), count * size_of(type))};
+  }
+};
+
+/// Throws `bad_sample` (missing_field; wrong_shape: another rank).
+field_elements elements_of(const sample& x, std::string_view field);
+
+/// Makes a field of `size` elements of the same kind as `like`, to be written; `like` may be of
+/// the same field, and is still readable then.
+std::span<std::byte> make_elements(sample& x, std::string_view field, const field_elements& like,
+                                   std::size_t size);
+
+/// Calls `f` with a zero of the type.
+template <class F>
+decltype(auto) visit_type(dtype type, F f) {
+  switch (type) {
+  case dtype::u8:
+    break;
+  case dtype::i8:
+    return f(std::int8_t{});
+  case dtype::u16:
+    return f(std::uint16_t{});
+  case dtype::i16:
+    return f(std::int16_t{});
+  case dtype::u32:
+    return f(std::uint32_t{});
+  case dtype::i32:
+    return f(std::int32_t{});
+  case dtype::u64:
+    return f(std::uint64_t{});
+  case dtype::i64:
+    return f(std::int64_t{});
+  case dtype::f32:
+    return f(float{});
+  case dtype::f64:
+    return f(double{});
+  }
+  return f(std::uint8_t{});
+}
+
+} // namespace leat

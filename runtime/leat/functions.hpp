@@ -1,0 +1,63 @@
+#pragma once
+
+#include <leat/export.hpp>
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace leat {
+
+// Predicates, flat_maps, scans and maps on ids, fields and sizes, for `pipeline::filter`, ...
+// docs/programs.md says what each does to the last bit. In the text form they stand under their
+// names, `key_hash@1`, with these arguments. All throw `errc::invalid_argument` for values out of
+// range, and for names of fields that are empty or have spaces or commas. Unless said otherwise, a
+// sample without the field is bad (missing_field), and so is one whose field has another form than
+// is needed (wrong_shape).
+
+/// Keeps samples by a hash of their ids: about `keep` percent, 0 to 100; which ones, `salt` says.
+/// The same ones in every epoch. Reads no sample.
+LEAT_API filter_stage key_hash(std::uint64_t keep, std::uint64_t salt = 0);
+
+/// Keeps samples whose ids match a pattern, byte by byte: `*` stands for any bytes, `/` too, `?`
+/// for one, `[a-z]` for one of these, `[!a-z]` for another one; all else for itself. The pattern is
+/// not empty and has no spaces. Reads no sample.
+LEAT_API filter_stage key_matches(std::string pattern);
+
+/// As `key_hash`, by a hash of the field's bytes: equal content is kept or dropped together.
+LEAT_API filter_stage field_hash(std::string field, std::uint64_t keep, std::uint64_t salt = 0);
+
+/// Keeps samples whose field is a number within these bounds, both inclusive, each of which may be
+/// left out. The number is a tensor of rank 0, or bytes that are a decimal number (otherwise:
+/// corrupt). Compared as double; not-a-number is outside of every bound.
+LEAT_API filter_stage field_between(std::string field, std::optional<double> min,
+                                    std::optional<double> max);
+
+/// Keeps samples whose field has so many bytes, both bounds inclusive; each may be left out.
+LEAT_API filter_stage bytes_between(std::string field, std::optional<std::uint64_t> min,
+                                    std::optional<std::uint64_t> max);
+
+/// Each sample n times. Reads no sample to count them.
+LEAT_API flat_map_stage copies(std::uint64_t n);
+
+/// The parts of a field between bytes of value `at`, one more than there are such bytes: a child
+/// has one of them in the field's place, as bytes. `at` is at most 255.
+LEAT_API flat_map_stage split(std::string field, std::uint64_t at = '\n');
+
+/// A field, of rank 1 or bytes, in pieces of `length` elements, at least 1; the last may be
+/// shorter. An empty field has none.
+LEAT_API flat_map_stage windows(std::string field, std::uint64_t length);
+
+/// Sets `into`, int64: how many samples came before, in the lane and epoch.
+LEAT_API scan_stage running_count(std::string into);
+
+/// Sets `into`, int64: the sum over `field`, an integer tensor of rank 0, of all samples up to and
+/// with this one, in the lane and epoch. Wraps around at 64 bits.
+LEAT_API scan_stage running_sum(std::string field, std::string into);
+
+/// Fills a field, of rank 1 or bytes, up to `length` elements of `value`. A longer one is a bad
+/// sample (too_large), and so is one whose type has no such value (wrong_shape).
+LEAT_API map_stage pad(std::string field, std::uint64_t length, double value = 0);
+
+} // namespace leat
