@@ -5,6 +5,8 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 
 namespace leat {
@@ -12,6 +14,13 @@ namespace leat {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
+
+/// How many bytes stand before the first "\n", or all.
+std::size_t before_newline(std::span<const std::byte> bytes) {
+  const auto* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
+  return found ? static_cast<std::size_t>(static_cast<const std::byte*>(found) - bytes.data())
+               : bytes.size();
+}
 
 /// Where reading begins: to find the first line of a part takes the byte before it.
 std::uint64_t first_byte(const line_range& part, const stream_place& from) {
@@ -53,7 +62,7 @@ bool line_reader::next(stream_record& into) {
 }
 
 stream_place line_reader::place() const {
-  if (!begun_ || number_ == 0)
+  if (number_ == 0)
     return {};
   return {.number = number_, .offset = at_, .restart = restart_};
 }
@@ -66,9 +75,9 @@ std::uint64_t line_reader::first_line() {
     const auto held = window_.from(at_);
     if (held.empty())
       return part_.end;
-    const auto found = std::find(held.begin(), held.end(), std::byte{'\n'});
-    at_ += static_cast<std::uint64_t>(found - held.begin());
-    if (found != held.end())
+    const auto before = before_newline(held);
+    at_ += before;
+    if (before < held.size())
       return at_ + 1;
     window_.forget_before(at_);
   }
@@ -79,11 +88,12 @@ std::uint64_t line_reader::length_of_line() {
   std::uint64_t length = 0;
   for (;;) {
     const auto held = window_.from(at_ + length);
-    const auto found = std::find(held.begin(), held.end(), std::byte{'\n'});
-    length += static_cast<std::uint64_t>(found - held.begin());
+    const auto before = before_newline(held);
+    length += before;
     if (length > max_line)
       too_long();
-    if (held.empty() || found != held.end())
+    // Nothing is held at the end of the file.
+    if (held.empty() || before < held.size())
       return length;
     // Content is kept until its end is known.
     if (!has_content_)

@@ -1,6 +1,7 @@
 #include "runtime/streams/line_source.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/packing.hpp"
+#include "tests/support/stream_places.hpp"
 #include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"

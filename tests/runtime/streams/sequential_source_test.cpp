@@ -1,5 +1,6 @@
 #include "runtime/streams/sequential_source.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/stream_places.hpp"
 #include "tests/support/stream_reading.hpp"
 
 #include <leat/error.hpp>
