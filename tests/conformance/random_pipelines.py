@@ -96,9 +96,9 @@ def allows(case, checker):
 
 
 def show(seed, case, failure, judge, checker):
-    print(f"FAILED: seed {seed}\n{case.text()}steps: {case.steps} job: {case.job}\n{failure.text}\n", flush=True)
+    print(f"FAILED: seed {seed}\n{case.text()}steps: {case.steps} job: {case.job}\n{failure.kind}: {failure.text}\n", flush=True)
     small, failure = shrink(case, failure, judge, lambda x: allows(x, checker))
-    print(f"made smaller:\n{small.text()}steps: {small.steps} job: {small.job}\n{failure.text}\n", flush=True)
+    print(f"made smaller:\n{small.text()}steps: {small.steps} job: {small.job}\n{failure.kind}: {failure.text}\n", flush=True)
 
 
 def main():
@@ -107,6 +107,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--command", default="leat", help="the command to judge")
     parser.add_argument("--closed", action="store_true", help="only pipelines whose order is a formula")
+    parser.add_argument("--no-jobs", action="store_true", help="only the order")
     options = parser.parse_args()
     judge = Judge(os.path.abspath(options.command) if os.path.sep in options.command else options.command)
     with tempfile.TemporaryDirectory() as directory:
@@ -121,6 +122,8 @@ def judge_all(options, judge, data):
     print(f"seeds {options.seed} .. {options.seed + options.cases - 1}")
     for seed in range(options.seed, options.seed + options.cases):
         case = random_case(seed, data, checker, options.closed)
+        if options.no_jobs:
+            case = case.but(job=None)
         jobs += case.job is not None
         failure = judge.failure_of(case)
         if failure:
