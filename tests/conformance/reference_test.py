@@ -20,8 +20,9 @@ except ImportError as missing:
     print(f"skipped: {missing}; it is in the package python3-xxhash")
     sys.exit(SKIPPED)
 
+from cases.judge import fault_of
 from plain import programs
-from plain.hashes import keyed, mulhi, permutation
+from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.samples import BadSample, Refused, Sample, Tensor, vector
 from reference import Pipeline, to_text
 
@@ -406,6 +407,40 @@ class Command(unittest.TestCase):
         (line,) = Pipeline("count(3).batch(3)").lines(0)
         self.assertEqual(to_text(line), '{"epoch": 0, "step": 0, "world_size": 1, "positions": [0,1,2], '
                          '"ids": ["count/0","count/1","count/2"], "digest": "25d58fa08092dcccaed911110cd565d6"}')  # fmt: skip
+
+
+class Logs(unittest.TestCase):
+    """What random_pipelines.py finds wrong with the log of a job of four steps of two rows."""
+
+    def setUp(self):
+        self.due = list(Pipeline("count(8).batch(2)").lines(0, pixels=True))
+
+    def attempt(self, world, begin, end):
+        """The lines of an attempt that hands over the steps from `begin` to `end`."""
+        at = {"epoch": 0, "step": begin} if begin else None
+        lines = [{"world_size": world, "resumed_at": at}]
+        for line in self.due[begin:end]:
+            for rank in range(world):
+                own = [i for i, p in enumerate(line["positions"]) if p % world == rank]
+                part = {name: [line[name][i] for i in own] for name in ("positions", "ids", "pixels")}
+                digest = sum(row_digest(0, p, id) for p, id in zip(part["positions"], part["ids"])) % 2**128
+                lines.append({"epoch": 0, "step": line["step"], "rank": rank, **part, "digest": "%032x" % digest})
+        return lines
+
+    def fault(self, *attempts):
+        return fault_of([line for lines in attempts for line in lines], self.due)
+
+    def test_steps_may_be_handed_over_again_by_the_next_attempt(self):
+        self.assertIsNone(self.fault(self.attempt(1, 0, 3), self.attempt(2, 1, 4)))
+
+    def test_what_is_lost_repeated_moved_or_changed_is_a_fault(self):
+        self.assertIn("lost", self.fault(self.attempt(1, 0, 2), self.attempt(2, 3, 4)))
+        self.assertIn("lost", self.fault(self.attempt(2, 0, 4)[:-1]))
+        self.assertIn("in place of", self.fault(self.attempt(1, 0, 2), self.attempt(1, 1, 4)[1:]))
+        for name, x in (("ids", ["count/0", "count/2"]), ("pixels", ["", ""]), ("positions", [1, 0]), ("digest", "0")):
+            lines = self.attempt(1, 0, 4)
+            lines[1][name] = x
+            self.assertIsNotNone(self.fault(lines), name)
 
 
 if __name__ == "__main__":
