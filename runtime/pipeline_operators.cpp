@@ -279,6 +279,24 @@ const std::vector<pipeline_operator>& pipeline_operators() {
   return operators;
 }
 
+bool holds(const option_value& x, option_type type) {
+  switch (type) {
+  case option_type::flag:
+    return std::holds_alternative<bool>(x);
+  case option_type::number:
+    return std::holds_alternative<std::uint64_t>(x);
+  case option_type::numbers:
+    return std::holds_alternative<number_list>(x);
+  case option_type::text:
+  case option_type::parameters:
+    return std::holds_alternative<std::string>(x);
+  case option_type::texts:
+  case option_type::listed_texts:
+    return std::holds_alternative<names>(x);
+  }
+  return false;
+}
+
 const pipeline_operator* find_operator(std::string_view word) {
   const auto& all = pipeline_operators();
   const auto found =

@@ -48,6 +48,9 @@ struct pipeline_operator {
   pipeline (*make)(const stage& call, const std::vector<pipeline>& inputs);
 };
 
+/// Whether a value is of the type that options of this type have.
+bool holds(const option_value& x, option_type type);
+
 /// All operators, in the order of docs/pipelines.md.
 const std::vector<pipeline_operator>& pipeline_operators();
 

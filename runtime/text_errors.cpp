@@ -36,7 +36,7 @@ void text_errors::check() const {
     list += std::string{"\n  "} + x.what();
   if (count_ > first_.size())
     list += "\n  and " + std::to_string(count_ - first_.size()) + " more";
-  throw error(first_.front().code(), {.stage = "pipeline text", .got = std::move(list)});
+  throw error(first_.front().code(), {.stage = stage_, .got = std::move(list)});
 }
 
 } // namespace leat

@@ -1,6 +1,7 @@
 #include "demos/command/inspect.hpp"
 
 #include "demos/command/output.hpp"
+#include "runtime/pipeline_rebuild.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/snapshot_store.hpp"
 #include "runtime/utf8.hpp"
@@ -31,6 +32,8 @@ struct options {
   std::string path;
   bool allow_older = false;
   bool json = false;
+  /// Prints the text form of the pipeline in place of all else.
+  bool pipeline = false;
 };
 
 /// What is shown: one part, or a set added up.
@@ -223,12 +226,20 @@ void print_state(const state& x) {
   print_pipeline(x.sum.pipeline);
 }
 
+void print_text(const pipeline& x) {
+  auto text = to_string(x);
+  text.pop_back(); // print_line ends it again
+  print_line(text);
+}
+
 void inspect(const options& x) {
   auto found = std::filesystem::is_directory(x.path) ? read_directory(x.path, x.allow_older)
                                                      : read_file(x.path);
   for (const auto& set : found.skipped)
     print_notice("inspect", "skipped " + set);
-  if (x.json)
+  if (x.pipeline)
+    print_text(rebuild(found.sum.pipeline));
+  else if (x.json)
     print_line(to_json(found).dump());
   else
     print_state(found);
@@ -243,7 +254,10 @@ void add_inspect(CLI::App& app) {
   sub->add_option("SNAPSHOT", x->path, "A snapshot file, or a directory of them")->required();
   sub->add_flag("--allow-older", x->allow_older,
                 "Take an older set when the newest has a torn file");
-  sub->add_flag("--json", x->json, "Print a JSON object");
+  auto* json = sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->add_flag("--pipeline", x->pipeline,
+                "Print the pipeline alone, in text form: a FILE for run --pipeline")
+      ->excludes(json);
   sub->callback([x] { inspect(*x); });
 }
 

@@ -25,13 +25,15 @@ T scalar(std::span<const std::byte> bytes) {
   return x;
 }
 
-/// "12", "-0.5", "1e3"; nothing around it, and none of the names that from_chars knows.
+/// "12", "-0.5", "+1e3"; nothing around it, and none of the words that from_chars knows.
 bool parse_number(std::string_view text, double& into) {
-  const auto digits = text.substr(text.starts_with('-') ? 1 : 0);
-  if (digits.empty() || digits.front() < '0' || digits.front() > '9')
+  const bool negative = text.starts_with('-');
+  const auto digits = text.substr(negative || text.starts_with('+') ? 1 : 0);
+  if (digits.find_first_of("0123456789.") != 0)
     return false;
-  const auto* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, into);
+  const auto* end = digits.data() + digits.size();
+  const auto [stop, failure] = std::from_chars(digits.data(), end, into);
+  into = negative ? -into : into;
   return failure == std::errc{} && stop == end;
 }
 

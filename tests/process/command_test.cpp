@@ -132,6 +132,21 @@ TEST_CASE("command: the JSON of run is alone on its stream, with all that script
   REQUIRE(bench["loader"] > 0);
 }
 
+TEST_CASE("command: a snapshot's pipeline is printed as a file that means the same order") {
+  command_bench x;
+  x.make_photos(x.at / "data", 40, 2);
+  const words job{x.at / "data/*.tar", "--global-batch", "12", "--lanes", "4", "--seed", "3"};
+  x.succeed(words{"run"} + job + words{"--snapshot-dir", x.at / "snapshots"});
+  const auto text = x.succeed({"inspect", x.at / "snapshots", "--pipeline"});
+  CAPTURE(text);
+  REQUIRE(text.substr(0, 11) == "tar_shards(");
+  REQUIRE(contains(text, ".map(\"train_image@1\", field=\"jpg;jpeg\", size=224"));
+  std::ofstream{x.at / "again"} << text;
+  REQUIRE(ids_of(x.order({"--pipeline", x.at / "again"}, 2, x.at / "a"))
+          == ids_of(x.order(job, 2, x.at / "b")));
+  REQUIRE(x.leat({"inspect", x.at / "snapshots", "--pipeline", "--json"}).code == 2);
+}
+
 TEST_CASE("command: the stored order, lanes and steps") {
   command_bench x;
   const words job{"count:1000", "--global-batch", "60"};

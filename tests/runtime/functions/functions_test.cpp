@@ -1,0 +1,263 @@
+#include "tests/support/catch.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+#include <leat/functions.hpp>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace leat;
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+bool holds(const filter_stage& predicate, sample& x) {
+  return predicate.make()(x);
+}
+
+/// Of a sample whose field "f" is this.
+template <class T>
+bool holds_of(const filter_stage& predicate, const T& value) {
+  sample x;
+  x.set("f", value);
+  return holds(predicate, x);
+}
+
+template <class F>
+std::optional<cause> why_bad(F f) {
+  try {
+    f();
+  } catch (const bad_sample& problem) {
+    return problem.why();
+  }
+  return std::nullopt;
+}
+
+/// The children of samples that `make` makes anew for each: what `show` says of them.
+template <class Make, class Show>
+texts children(const flat_map_stage& stage, Make make, Show show) {
+  const auto function = stage.make();
+  sample first;
+  make(first);
+  texts result;
+  for (std::uint64_t child = 0, n = function.count(first); child < n; ++child) {
+    sample x;
+    make(x);
+    function.pick(x, child);
+    result.push_back(show(x));
+  }
+  return result;
+}
+
+texts text_children(const flat_map_stage& stage, const std::string& text) {
+  return children(
+      stage, [&](sample& x) { x.set("f", text); },
+      [](const sample& x) { return std::string{x.text("f")}; });
+}
+
+template <class T>
+std::vector<T> elements(const sample& x) {
+  const auto values = x.view<T, 1>("f").flat();
+  return {values.begin(), values.end()};
+}
+
+/// What a scan sets in each of these samples, one after the other in one lane.
+template <class T>
+std::vector<std::int64_t> scanned(const scan_stage& stage, const std::vector<T>& values) {
+  const auto function = stage.make();
+  auto state = stage.initial;
+  std::vector<std::int64_t> result;
+  for (const auto& value : values) {
+    sample x;
+    x.set("f", value);
+    const auto found = function.look(x);
+    function.apply(x, stage.step(state, found));
+    result.push_back(x.get<std::int64_t>("n"));
+  }
+  return result;
+}
+
+template <class T>
+void pad_with(sample& x, const std::vector<T>& values, std::uint64_t length, double value) {
+  x.set<T>("f", values, {values.size()});
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  pad("f", length, value).make()(x, in);
+}
+
+template <class T>
+std::vector<T> padded(const std::vector<T>& values, std::uint64_t length, double value) {
+  sample x;
+  pad_with(x, values, length, value);
+  return elements<T>(x);
+}
+
+} // namespace
+
+TEST_CASE("key_hash keeps the ids that its formula says, about as many as asked for") {
+  // From the formula of docs/programs.md, worked out with python3-xxhash.
+  CHECK(key_hash(31).of_id("count/7"));
+  CHECK_FALSE(key_hash(31 - 1).of_id("count/7"));
+  CHECK(key_hash(77, 5).of_id("count/7"));
+  CHECK_FALSE(key_hash(77 - 1, 5).of_id("count/7"));
+  const auto third = key_hash(33, 1);
+  int kept = 0;
+  for (int i = 0; i < 10'000; ++i)
+    kept += third.of_id("count/" + std::to_string(i));
+  CHECK(kept > 3100);
+  CHECK(kept < 3500);
+  CHECK_FALSE(key_hash(0).of_id("a"));
+  CHECK(key_hash(100).of_id("a"));
+  CHECK_FALSE(third.make);
+}
+
+TEST_CASE("key_matches looks at the id alone") {
+  const auto jpegs = key_matches("train/*.jp[eg]");
+  CHECK(jpegs.of_id("train/a/b.jpg"));
+  CHECK_FALSE(jpegs.of_id("train/a/b.png"));
+  CHECK_FALSE(jpegs.make);
+}
+
+TEST_CASE("field_hash keeps by content, as key_hash by id") {
+  CHECK(holds_of(field_hash("f", 31), "count/7"));
+  CHECK_FALSE(holds_of(field_hash("f", 31 - 1), "count/7"));
+  int kept = 0;
+  for (int i = 0; i < 1000; ++i)
+    kept += holds_of(field_hash("f", 50), i);
+  CHECK(kept > 440);
+  CHECK(kept < 560);
+}
+
+TEST_CASE("field_between takes numbers of any form, both bounds inclusive") {
+  const auto within = field_between("f", -1, 2.5);
+  for (const auto* text : {"-1", "-1.0", "2.5", "0", "25e-1", "+1", ".5", "2."})
+    CHECK(holds_of(within, text));
+  for (const auto* text : {"-1.01", "2.6", "3", "1e9"})
+    CHECK_FALSE(holds_of(within, text));
+  CHECK(holds_of(within, std::int8_t{-1}));
+  CHECK_FALSE(holds_of(within, std::int8_t{-2}));
+  CHECK(holds_of(within, std::uint8_t{2}));
+  CHECK(holds_of(within, 2.5F));
+  CHECK_FALSE(holds_of(within, 2.6));
+  CHECK_FALSE(holds_of(within, std::numeric_limits<std::uint64_t>::max()));
+  CHECK(holds_of(field_between("f", {}, 0), std::numeric_limits<std::int64_t>::min()));
+  CHECK_FALSE(holds_of(field_between("f", {}, 0), std::int64_t{1}));
+  CHECK(holds_of(field_between("f", 0, {}), std::int64_t{1}));
+  CHECK(holds_of(field_between("f", {}, {}), std::numeric_limits<double>::infinity()));
+  CHECK_FALSE(holds_of(field_between("f", {}, {}), std::nan("")));
+}
+
+TEST_CASE("field_between calls fields that are no number bad") {
+  const auto within = field_between("f", 0, 1);
+  for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", "."})
+    CHECK(why_bad([&] { holds_of(within, text); }) == cause::corrupt);
+  sample x;
+  CHECK(why_bad([&] { holds(within, x); }) == cause::missing_field);
+  x.set<int>("f", std::vector{1}, {1});
+  CHECK(why_bad([&] { holds(within, x); }) == cause::wrong_shape);
+}
+
+TEST_CASE("bytes_between counts the bytes of any field") {
+  const auto within = bytes_between("f", 2, 4);
+  CHECK_FALSE(holds_of(within, "a"));
+  CHECK(holds_of(within, "ab"));
+  CHECK(holds_of(within, "abcd"));
+  CHECK_FALSE(holds_of(within, "abcde"));
+  CHECK(holds_of(within, std::int32_t{0}));
+  CHECK_FALSE(holds_of(within, 0.0));
+  CHECK(holds_of(bytes_between("f", {}, {}), ""));
+  CHECK_FALSE(holds_of(bytes_between("f", 1, {}), ""));
+}
+
+TEST_CASE("copies are as many as asked for, and like their parent") {
+  CHECK(text_children(copies(3), "x") == texts{"x", "x", "x"});
+  CHECK(text_children(copies(0), "x").empty());
+  CHECK(copies(3).children == 3);
+}
+
+TEST_CASE("split gives the parts between bytes, one more than there are") {
+  CHECK(text_children(leat::split("f"), "a\nbc\n\nd") == texts{"a", "bc", "", "d"});
+  CHECK(text_children(leat::split("f"), "") == texts{""});
+  CHECK(text_children(leat::split("f"), "\n") == texts{"", ""});
+  CHECK(text_children(leat::split("f", 0xff), "a\xff\nb") == texts{"a", "\nb"});
+  CHECK_FALSE(leat::split("f").children);
+}
+
+TEST_CASE("windows are pieces of bytes or of a tensor, the last may be shorter") {
+  CHECK(text_children(windows("f", 3), "abcdefg") == texts{"abc", "def", "g"});
+  CHECK(text_children(windows("f", 3), "abcdef") == texts{"abc", "def"});
+  CHECK(text_children(windows("f", 3), "").empty());
+  const auto pairs = children(
+      windows("f", 2),
+      [](sample& x) {
+        x.set<std::int16_t>("f", std::vector<std::int16_t>{1, -2, 3}, {3});
+      },
+      [](const sample& x) {
+        std::string text;
+        for (const auto value : elements<std::int16_t>(x))
+          text += std::to_string(value) + ' ';
+        return text;
+      });
+  CHECK(pairs == texts{"1 -2 ", "3 "});
+  sample x;
+  x.set("f", 1);
+  CHECK(why_bad([&] { windows("f", 3).make().count(x); }) == cause::wrong_shape);
+}
+
+TEST_CASE("running_count says how many came before") {
+  CHECK(scanned(running_count("n"), std::vector{5, 5, 5}) == std::vector<std::int64_t>{0, 1, 2});
+}
+
+TEST_CASE("running_sum adds integers of any type, and wraps around") {
+  CHECK(scanned(running_sum("f", "n"), std::vector<std::int8_t>{5, -7, 1})
+        == std::vector<std::int64_t>{5, -2, -1});
+  CHECK(scanned(running_sum("f", "n"), std::vector<std::uint32_t>{4'000'000'000, 4'000'000'000})
+        == std::vector<std::int64_t>{4'000'000'000, 8'000'000'000});
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  CHECK(scanned(running_sum("f", "n"), std::vector{most, std::int64_t{1}})
+        == std::vector{most, std::numeric_limits<std::int64_t>::min()});
+  CHECK(why_bad([] { scanned(running_sum("f", "n"), std::vector{1.5}); }) == cause::wrong_shape);
+  CHECK(why_bad([] { scanned(running_sum("f", "n"), texts{"1"}); }) == cause::wrong_shape);
+  CHECK(why_bad([] { scanned(running_sum("g", "n"), std::vector{1}); }) == cause::missing_field);
+}
+
+TEST_CASE("pad fills a field up to its length, in the field's own type") {
+  CHECK(padded<std::int32_t>({1, 2}, 4, -100) == std::vector<std::int32_t>{1, 2, -100, -100});
+  CHECK(padded<float>({1}, 3, 0.5) == std::vector{1.0F, 0.5F, 0.5F});
+  CHECK(padded<std::uint64_t>({}, 1, 0x1p63) == std::vector{std::uint64_t{1} << 63});
+  CHECK(padded<std::int8_t>({7, 8}, 2, 0) == std::vector<std::int8_t>{7, 8});
+  sample x;
+  x.set("f", "ab");
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  pad("f", 4, 'x').make()(x, in);
+  CHECK(x.text("f") == "abxx");
+  CHECK(x.is_bytes("f"));
+}
+
+TEST_CASE("pad calls longer fields bad, and types that do not have the value") {
+  sample x;
+  CHECK(why_bad([&] { pad_with<int>(x, {1, 2, 3}, 2, 0); }) == cause::too_large);
+  CHECK(why_bad([&] { pad_with<std::uint8_t>(x, {1}, 2, 256); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { pad_with<std::uint8_t>(x, {1}, 2, -1); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { pad_with<int>(x, {1}, 2, 0.5); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, 0x1p63); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, std::nan("")); }) == cause::wrong_shape);
+  CHECK_FALSE(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, -0x1p63); }));
+}
+
+TEST_CASE("fields say their kind, type and shape") {
+  sample x;
+  x.set("bytes", "abc");
+  x.set<float>("matrix", std::vector{1.0F, 2.0F}, {2, 1});
+  CHECK(x.is_bytes("bytes"));
+  CHECK_FALSE(x.is_bytes("matrix"));
+  CHECK(x.type_of("matrix") == dtype::f32);
+  CHECK(x.shape_of("matrix") == shape{2, 1});
+  CHECK(why_bad([&] { x.is_bytes("none"); }) == cause::missing_field);
+  CHECK(why_bad([&] { x.type_of("bytes"); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { x.shape_of("bytes"); }) == cause::wrong_shape);
+}
