@@ -103,9 +103,7 @@ std::vector<std::uint64_t> batch::positions() const {
 
 std::vector<std::string> batch::ids() const {
   std::vector<std::string> result;
-  for_each_valid(*slot_, [&](const slot_row& row) {
-    result.push_back(core_->id_of(slot_->epoch, row.delivered));
-  });
+  for_each_valid(*slot_, [&](const slot_row& row) { result.push_back(core_->id_of(row)); });
   return result;
 }
 

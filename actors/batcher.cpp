@@ -32,6 +32,10 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
     // Also one that retired: it may have been made the heir of a dead one behind its back.
     self->send(self->state.dispatcher, lost_atom_v, worker);
   });
+  auto return_probes = [self] {
+    for (auto& slot : self->state.batches.take_probes())
+      self->send(self->state.dispatcher, probe_atom_v, std::move(slot));
+  };
   auto close_complete = [self, sink] {
     while (auto slot = self->state.batches.take_complete()) {
       (*slot)->close();
@@ -46,15 +50,20 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
           return fail();
         self->send(self->state.dispatcher, deal_atom_v, std::move(slot));
       },
-      [close_complete](complete_atom, const slot_ptr&) { close_complete(); },
+      [close_complete, return_probes](complete_atom, const slot_ptr&) {
+        return_probes();
+        close_complete();
+      },
+      [self](probe_atom, slot_ptr& slot) { self->state.batches.begin_probe(std::move(slot)); },
       [self](watch_atom, std::uint32_t id, const worker_actor& worker) {
         self->state.workers.emplace(worker.address(), id);
         self->monitor(worker);
       },
-      [self, close_complete](inherit_atom, std::uint32_t dead, std::uint32_t heir,
-                             const worker_actor& worker) {
+      [self, close_complete, return_probes](inherit_atom, std::uint32_t dead, std::uint32_t heir,
+                                            const worker_actor& worker) {
         for (auto& work : self->state.batches.lost(dead, heir))
           self->send(worker, std::move(work));
+        return_probes();
         close_complete();
       },
   };

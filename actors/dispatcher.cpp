@@ -1,5 +1,7 @@
 #include "actors/dispatcher.hpp"
 
+#include <caf/actor_cast.hpp>
+#include <caf/send.hpp>
 #include <caf/spawn_options.hpp>
 
 #include <exception>
@@ -33,26 +35,79 @@ void resize(dispatcher_ptr self, const dispatcher_config& config, std::size_t n)
   }
 }
 
-void deal(dispatcher_ptr self, const slot_ptr& slot) {
+void send_rows(dispatcher_ptr self, const slot_ptr& slot) {
   auto& state = self->state;
-  try {
-    state.order->open(*slot);
-  } catch (const std::exception& problem) {
-    slot->what = batch_slot::kind::failed;
-    slot->failure = error(errc::io, {.stage = "dispatcher", .got = problem.what()});
-    slot->open(0);
-  }
-  if (slot->num_rows == 0) {
-    self->send(state.batcher, complete_atom_v, slot);
-    return;
-  }
-  auto chunks = state.order->deal(slot, state.ids());
+  auto chunks = state.policy->deal(slot, state.ids());
   for (std::size_t i = 0; i < chunks.size(); ++i)
     if (chunks[i].claims || !chunks[i].rows.empty())
       self->send(state.workers[i].handle, std::move(chunks[i]));
 }
 
+/// False when programs do not know the batch yet.
+bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
+  auto& state = self->state;
+  slot->claimable = state.policy->claims();
+  try {
+    if (!state.order->open(*slot))
+      return false;
+  } catch (const std::exception& problem) {
+    const auto* known = dynamic_cast<const error*>(&problem);
+    slot->what = batch_slot::kind::failed;
+    slot->failure =
+        known ? *known : error(errc::io, {.stage = "dispatcher", .got = problem.what()});
+    slot->open(0);
+  }
+  if (slot->num_rows == 0)
+    self->send(state.batcher, complete_atom_v, slot);
+  else
+    send_rows(self, slot);
+  return true;
+}
+
+/// False when no item waits to be looked at.
+bool deal_probe(dispatcher_ptr self) {
+  auto& state = self->state;
+  if (state.free_probes.empty())
+    state.free_probes.push_back(
+        std::make_shared<batch_slot>(std::make_shared<batch_layout>(), state.rows_a_probe));
+  auto slot = state.free_probes.back();
+  slot->claimable = state.policy->claims();
+  if (!state.order->open_probe(*slot))
+    return false;
+  state.free_probes.pop_back();
+  // Before any worker can tell the batcher that it is done.
+  self->send(state.batcher, probe_atom_v, slot);
+  send_rows(self, slot);
+  return true;
+}
+
+/// Deals all that is known.
+void work(dispatcher_ptr self) {
+  auto& state = self->state;
+  while (!state.waiting.empty() && deal_batch(self, state.waiting.front()))
+    state.waiting.pop_front();
+  while (deal_probe(self))
+    ;
+  if (!state.waiting.empty() && state.order->wants_to_run())
+    self->send(self, run_atom_v);
+}
+
+void listen_to_feeds(dispatcher_ptr self, const dispatcher_config& config) {
+  auto& state = self->state;
+  const auto handle = caf::actor_cast<dispatcher_actor>(self);
+  for (const auto& x : config.feeds)
+    state.hang_up.push_back(x->on_change([handle, is_called = state.is_called] {
+      if (!is_called->exchange(true))
+        caf::anon_send(handle, run_atom_v);
+    }));
+}
+
 } // namespace
+
+dispatcher_state::~dispatcher_state() {
+  for (const auto& x : hang_up)
+    x();
+}
 
 std::optional<std::size_t> dispatcher_state::find(std::uint32_t id) const noexcept {
   for (std::size_t i = 0; i < workers.size(); ++i)
@@ -69,19 +124,41 @@ std::vector<std::uint32_t> dispatcher_state::ids() const {
 }
 
 dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher_config& config) {
-  self->state.order.emplace(config.order);
+  self->state.order = config.order;
+  self->state.policy.emplace(config.policy);
+  self->state.rows_a_probe = config.rows_a_probe;
   self->state.alive = config.alive;
   self->set_exit_handler([self](const caf::exit_msg& x) {
     for (auto& member : self->state.workers)
       self->send_exit(member.handle, x.reason);
+    // They hold this actor.
+    for (const auto& hang_up : std::exchange(self->state.hang_up, {}))
+      hang_up();
     self->quit(x.reason);
   });
   return {
       [self, config](start_atom, const batcher_actor& batcher) {
         self->state.batcher = batcher;
         resize(self, config, config.workers);
+        listen_to_feeds(self, config);
       },
-      [self](deal_atom, const slot_ptr& slot) { deal(self, slot); },
+      [self](deal_atom, const slot_ptr& slot) {
+        self->state.waiting.push_back(slot);
+        work(self);
+      },
+      [self](probe_atom, const slot_ptr& slot) {
+        self->state.order->close_probe(*slot);
+        self->state.free_probes.push_back(slot);
+        work(self);
+      },
+      [self](run_atom) {
+        self->state.is_called->store(false);
+        work(self);
+      },
+      [self](epoch_atom, std::uint64_t epoch) {
+        self->state.order->begin_epoch(epoch);
+        work(self);
+      },
       [self, config](lost_atom, std::uint32_t dead) {
         auto& workers = self->state.workers;
         // A worker that was retired has no place to fill: any other inherits.

@@ -2,14 +2,17 @@
 
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
+#include "runtime/batch_order.hpp"
 #include "runtime/dealer.hpp"
 #include "runtime/life_count.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +24,9 @@ struct dispatcher_state {
   static inline const char* name = "dispatcher";
 
   dispatcher_state() = default;
+  ~dispatcher_state();
+  dispatcher_state(const dispatcher_state&) = delete;
+  dispatcher_state& operator=(const dispatcher_state&) = delete;
 
   /// First, so that all else is gone before it.
   life_token alive;
@@ -34,17 +40,34 @@ struct dispatcher_state {
   std::optional<std::size_t> find(std::uint32_t id) const noexcept;
   std::vector<std::uint32_t> ids() const;
 
-  std::optional<dealer> order;
+  std::shared_ptr<batch_order> order;
+  std::optional<dealer> policy;
+  /// Slots of batches that programs do not know yet, in order.
+  std::deque<slot_ptr> waiting;
+  /// For items that workers look at.
+  std::vector<slot_ptr> free_probes;
+  std::size_t rows_a_probe = 1;
+  /// One message is enough for any number of records that come.
+  std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
+  /// End the feeds' calls.
+  std::vector<std::function<void()>> hang_up;
   /// By worker number.
   std::vector<member> workers;
   batcher_actor batcher;
 };
 
 struct dispatcher_config {
-  dealer order;
+  std::shared_ptr<batch_order> order;
+  dealer policy;
+  /// Items that are looked at together.
+  std::size_t rows_a_probe = 1;
+  /// Once sources that programs wait for.
+  std::vector<std::shared_ptr<once_feed>> feeds = {};
   std::size_t workers = 1;
   /// Makes what worker number n needs; `replaces`: its predecessor died.
-  std::function<worker_config(std::size_t number, bool replaces)> make_worker;
+  std::function<worker_config(std::size_t number, bool replaces)> make_worker = {};
+  /// Programs may block: they read files.
+  bool detached = false;
   /// Workers get threads of their own. False only under a deterministic scheduler.
   bool detached_workers = true;
   life_token alive;

@@ -25,8 +25,12 @@ lease loader::next() {
   return core_->next();
 }
 
-std::uint64_t loader::batches_per_epoch() const {
+std::optional<std::uint64_t> loader::batches_per_epoch() const {
   return core_->batches_per_epoch();
+}
+
+void loader::abandon_epoch() {
+  core_->abandon_epoch();
 }
 
 std::optional<resume_point> loader::restore(const std::string& directory,
@@ -60,6 +64,10 @@ void loader::save(const std::string& directory) {
 
 void loader::wait_saved() {
   core_->wait_saved();
+}
+
+resume_point loader::position() const {
+  return core_->position();
 }
 
 std::string loader::snapshot() const {

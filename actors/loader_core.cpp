@@ -1,7 +1,11 @@
 #include "actors/loader_core.hpp"
 
 #include "actors/runtime_system.hpp"
+#include "runtime/formula_order.hpp"
+#include "runtime/once_feed.hpp"
 #include "runtime/pipeline_facts.hpp"
+#include "runtime/program_order.hpp"
+#include "runtime/row_id.hpp"
 #include "runtime/snapshot_store.hpp"
 
 #include <leat/notice.hpp>
@@ -38,6 +42,36 @@ void validate(const loader_options& x) {
     refuse("workers", std::to_string(x.workers), "at most 4096");
   if (x.workers == 0 && x.fault.dying_worker)
     refuse("fault.dying_worker", "0 workers", "a worker that can die");
+}
+
+/// "1, 2, 3, 4, 6, 8, 12 or 24"
+std::string divisors_of(std::uint64_t n) {
+  std::string text;
+  for (std::uint64_t i = 1; i < n; ++i)
+    if (n % i == 0)
+      text += std::to_string(i) + (i * 2 > n || i * 2 == n ? " or " : ", ");
+  return text + std::to_string(n);
+}
+
+/// What a pipeline that is ordered by programs cannot do.
+void validate(const loader_options& x, const row_plan& plan) {
+  auto refuse = [](const char* field, const std::string& got, const std::string& needed) {
+    throw error(errc::invalid_argument,
+                {.stage = std::string{"loader_options."} + field, .got = got, .needed = needed});
+  };
+  const auto& shape = plan.shape;
+  if (shape.is_closed)
+    return;
+  if (shape.lanes % x.world_size != 0)
+    refuse("world_size",
+           std::to_string(x.world_size)
+               + ", and lanes with a state: " + std::to_string(shape.lanes),
+           divisors_of(shape.lanes));
+  if (x.bad_samples == bad_sample_policy::substitute)
+    refuse("bad_samples", "substitute for samples that are found by reading", "fail or mask");
+  if (x.world_size > 1 && !shape.is_endless() && !x.agree)
+    refuse("agree", "none, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
+           "an all-gather, or batch({.end = epoch_end::cycle})");
 }
 
 /// Bytes of one row as memory is planned; a ragged field counts as a small record.
@@ -88,11 +122,9 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   plan.hash_pixels = options_.hash_pixels;
   plan.throw_at = options_.fault.throw_at;
   plan_ = std::make_shared<const row_plan>(std::move(plan));
+  validate(options_, *plan_);
   facts_ = describe(data, plan_->shape.lanes);
-  batches_per_epoch_ = plan_->shape.batches();
-  rows_per_batch_ =
-      dealer{plan_->shape, options_.rank, options_.world_size, 0, {}, {}}.rows_per_batch();
-  ahead_ = prefetch_depth();
+  rows_per_batch_ = (plan_->shape.batch_rows + options_.world_size - 1) / options_.world_size;
 }
 
 loader_core::~loader_core() {
@@ -110,22 +142,65 @@ std::size_t loader_core::prefetch_depth() const noexcept {
   return std::clamp<std::size_t>(fit, 2, 16);
 }
 
-void loader_core::start() {
-  dealer order{plan_->shape,    options_.rank,     options_.world_size,
-               options_.epochs, options_.dispatch, next_};
-  if (inline_mode()) {
-    auto config = make_worker(0, false);
-    self_worker_.emplace();
-    self_worker_->record = config.record;
-    self_worker_->drill = config.drill;
-    self_worker_->function.emplace(plan_, config.record);
-    order_.emplace(order);
-    return;
+std::unique_ptr<batch_order> loader_core::make_order() {
+  const auto& shape = plan_->shape;
+  if (shape.is_closed)
+    return std::make_unique<formula_order>(shape, options_.rank, options_.world_size,
+                                           options_.epochs, next_);
+  const program_start begin{next_, lanes_ ? *lanes_ : lane_states{}};
+  if (!plan_->layout) {
+    auto plan = *plan_;
+    plan.layout = layout_behind(plan, options_.rank, options_.world_size, begin);
+    plan_ = std::make_shared<const row_plan>(std::move(plan));
   }
+  return std::make_unique<program_order>(plan_->samples, shape, options_.rank, options_.world_size,
+                                         options_.epochs, begin);
+}
+
+void loader_core::start() {
+  auto order = make_order();
+  ahead_ = prefetch_depth();
+  if (to_skip_ > 0) {
+    auto config = make_worker(0, false);
+    row_function looks{plan_, config.record};
+    inline_order ahead{std::move(order), looks};
+    batch_slot slot{plan_->layout, rows_per_batch_};
+    for (; to_skip_ > 0; --to_skip_) {
+      ahead.open(slot);
+      if (slot.what == batch_slot::kind::failed)
+        fail(*slot.failure);
+      if (slot.what == batch_slot::kind::end)
+        break;
+      next_ = slot.end_of_epoch ? job_position{slot.epoch + 1, 0}
+                                : job_position{slot.epoch, slot.step + 1};
+    }
+    order = ahead.release();
+  }
+  inline_mode() ? start_inline(std::move(order)) : start_actors(std::move(order));
+}
+
+void loader_core::start_inline(std::unique_ptr<batch_order> order) {
+  auto config = make_worker(0, false);
+  self_worker_.emplace();
+  self_worker_->record = config.record;
+  self_worker_->drill = config.drill;
+  self_worker_->function.emplace(plan_, config.record);
+  order_.emplace(std::move(order), *self_worker_->function);
+}
+
+void loader_core::start_actors(std::unique_ptr<batch_order> order) {
+  constexpr std::size_t most_rows_a_probe = 256;
+  const auto& shape = plan_->shape;
   dispatcher_config config{
-      order, options_.workers,
-      [this](std::size_t number, bool replaces) { return make_worker(number, replaces); }, true,
-      lives_};
+      .order = std::move(order),
+      .policy = {shape.lanes, options_.world_size, options_.dispatch},
+      .rows_a_probe = std::clamp<std::size_t>(rows_per_batch_ / 2, 1, most_rows_a_probe),
+      .feeds = plan_->samples->feeds,
+      .workers = options_.workers,
+      .make_worker = [this](std::size_t number,
+                            bool replaces) { return make_worker(number, replaces); },
+      .detached = !shape.is_closed,
+      .alive = lives_};
   {
     std::lock_guard lock{actors_mutex_};
     system_ = &shared_system();
@@ -174,17 +249,94 @@ lease loader_core::next() {
   // Held leases must not eat into the batches that are made ahead.
   while (slots_ < ahead_ + leases_out_.load())
     add_slot();
-  auto slot = inline_mode() ? run_inline() : wait_for_slot();
-  switch (slot->what) {
-  case batch_slot::kind::end:
-    ended_ = true;
-    return {};
-  case batch_slot::kind::failed:
-    fail(*slot->failure);
-  case batch_slot::kind::batch:
-    break;
+  for (;;) {
+    auto slot = next_slot();
+    if (slot->what == batch_slot::kind::end) {
+      ended_ = true;
+      return {};
+    }
+    // Made ahead, of an epoch that is over or was abandoned.
+    if (slot->epoch >= next_.epoch) {
+      const bool is_of_epoch = settle(*slot);
+      if (slot->what == batch_slot::kind::failed)
+        fail(*slot->failure);
+      if (is_of_epoch)
+        return hand_over(std::move(slot));
+    }
+    recycle(std::move(slot));
   }
-  return hand_over(std::move(slot));
+}
+
+slot_ptr loader_core::next_slot() {
+  return inline_mode() ? run_inline() : wait_for_slot();
+}
+
+bool loader_core::settle(batch_slot& slot) {
+  const auto& shape = plan_->shape;
+  if (shape.is_closed || shape.is_endless() || options_.world_size == 1)
+    return true;
+  if (!agreed_.is_final && slot.step + 1 >= agreed_.batches) {
+    const bool has_failed = slot.what == batch_slot::kind::failed;
+    agree({static_cast<std::int64_t>(slot.horizon.batches), slot.horizon.is_final ? 1 : 0,
+           has_failed ? 1 : 0});
+  }
+  slot.end_of_epoch = agreed_.is_final && slot.step + 1 == agreed_.batches;
+  if (!agreed_.is_final || slot.step < agreed_.batches)
+    return true;
+  throw error(errc::empty_epoch, {.stage = "batch",
+                                  .got = "no batch in epoch " + std::to_string(slot.epoch)
+                                         + " that all ranks could fill",
+                                  .needed = "at least one"});
+}
+
+void loader_core::agree(const epoch_agreement& mine) {
+  const auto all = options_.agree(mine);
+  const auto failed = static_cast<std::size_t>(
+      std::find_if(all.begin(), all.end(), [](auto& x) { return x.has_failed != 0; })
+      - all.begin());
+  if (all.size() != options_.world_size)
+    fail(error(errc::invalid_argument,
+               {.stage = "loader_options.agree",
+                .got = std::to_string(all.size()) + " answers",
+                .needed = "one of each of " + std::to_string(options_.world_size) + " ranks"}));
+  if (mine.has_failed == 0 && failed < all.size())
+    fail(error(errc::worker_lost, {.stage = "agree",
+                                   .got = "rank " + std::to_string(failed) + ", which has failed",
+                                   .needed = "all ranks"}));
+  const auto by_batches = [](auto& a, auto& b) { return a.batches < b.batches; };
+  const auto end = plan_->shape.end == epoch_end::drop
+                       ? std::min_element(all.begin(), all.end(), by_batches)
+                       : std::max_element(all.begin(), all.end(), by_batches);
+  agreed_.batches = static_cast<std::uint64_t>(end->batches);
+  // drop: one rank that has no more ends it for all; mask: all must have no more.
+  const auto is_final = [&](auto& x) { return x.is_final != 0 && x.batches == end->batches; };
+  agreed_.is_final = plan_->shape.end == epoch_end::drop
+                         ? std::any_of(all.begin(), all.end(), is_final)
+                         : std::all_of(all.begin(), all.end(), [](auto& x) { return x.is_final; });
+}
+
+void loader_core::tell_epoch(std::uint64_t epoch) {
+  agreed_ = {};
+  if (inline_mode()) {
+    order_->begin_epoch(epoch);
+    return;
+  }
+  std::lock_guard lock{actors_mutex_};
+  caf::anon_send(actors_.dispatcher, epoch_atom_v, epoch);
+}
+
+void loader_core::abandon_epoch() {
+  if (plan_->shape.is_endless())
+    throw error(errc::invalid_argument, {.stage = "abandon_epoch",
+                                         .got = "a pipeline of one endless epoch",
+                                         .needed = "batch() with end drop or mask"});
+  if (next_.step == 0)
+    return; // nothing of it was handed over: the epoch before has ended
+  next_ = {next_.epoch + 1, 0};
+  lanes_ = nullptr;
+  to_skip_ = 0;
+  if (has_started())
+    tell_epoch(next_.epoch);
 }
 
 slot_ptr loader_core::run_inline() {
@@ -195,7 +347,7 @@ slot_ptr loader_core::run_inline() {
     free_.pop_back();
   }
   order_->open(*slot);
-  for (std::size_t row = 0; row < slot->num_rows; ++row) {
+  for (std::size_t row = 0; slot->what == batch_slot::kind::batch && row < slot->num_rows; ++row) {
     self_worker_->record->rows_dealt.fetch_add(1, std::memory_order_relaxed);
     self_worker_->run(*slot, row);
   }
@@ -241,6 +393,9 @@ lease loader_core::hand_over(slot_ptr slot) {
     ++sums_.bad[static_cast<std::size_t>(x.why)];
   next_ = slot->end_of_epoch ? job_position{slot->epoch + 1, 0}
                              : job_position{slot->epoch, slot->step + 1};
+  lanes_ = slot->end_of_epoch ? nullptr : slot->lanes;
+  if (slot->end_of_epoch && !plan_->shape.is_closed && options_.world_size > 1)
+    tell_epoch(next_.epoch);
   ++batches_;
   samples_ += slot->num_valid;
   leases_out_.fetch_add(1);
@@ -259,22 +414,29 @@ void loader_core::fail(const error& problem) {
 
 error loader_core::stuck_error(const worker_record& record) const {
   const auto stage = record.stage.load();
+  const auto position = record.item.load();
+  std::string sample = "at position " + std::to_string(position);
+  if (plan_->shape.is_closed) {
+    slot_row row;
+    row.delivered = plan_->shape.item_at(record.epoch.load(), position);
+    sample = id_of(row);
+  }
   return {
       errc::stuck,
       {.stage = stage < plan_->samples->num_sources ? "read" : plan_->samples->stage_names[stage],
-       .sample = id_of(record.epoch.load(), record.item.load()),
+       .sample = sample,
        .got = "no return on worker " + std::to_string(record.number),
        .needed = "one within " + std::to_string(options_.stuck_after.count()) + " ms"}};
 }
 
-std::string loader_core::id_of(std::uint64_t epoch, std::uint64_t item) const {
+std::string loader_core::id_of(const slot_row& row) const {
   std::string id;
   order_cache orders{plan_->samples->num_shuffles};
-  plan_->samples->items->append_id({.item = item, .epoch = epoch}, orders, id);
+  append_id(row, *plan_->samples, plan_->shape.lanes, orders, id);
   return id;
 }
 
-void loader_core::give_back(slot_ptr slot) noexcept {
+void loader_core::recycle(slot_ptr slot) {
   if (inline_mode()) {
     std::lock_guard lock{free_mutex_};
     free_.push_back(std::move(slot));
@@ -283,8 +445,46 @@ void loader_core::give_back(slot_ptr slot) noexcept {
     if (actors_.batcher)
       caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
   }
+}
+
+void loader_core::give_back(slot_ptr slot) noexcept {
+  recycle(std::move(slot));
   // Last: once the lease counts as ended, next() relies on its slot.
   leases_out_.fetch_sub(1);
+}
+
+std::optional<std::uint64_t> loader_core::batches_per_epoch() const {
+  const auto& shape = plan_->shape;
+  return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
+}
+
+/// A rank takes over its lanes, from whatever parts they come.
+void loader_core::restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts) {
+  lanes_ = nullptr;
+  if (plan_->shape.is_closed)
+    return;
+  if (merged.lanes.empty()) {
+    if (merged.step != 0)
+      throw error(errc::bad_snapshot,
+                  {.stage = "restore",
+                   .got = "no lane's state at step " + std::to_string(merged.step),
+                   .needed = "one of each lane"});
+    return;
+  }
+  auto mine = std::make_shared<lane_states>();
+  auto next = merged.lanes.begin();
+  for (auto lane = options_.rank; lane < plan_->shape.lanes; lane += options_.world_size) {
+    next = std::find_if(next, merged.lanes.end(), [&](auto& x) { return x.lane >= lane; });
+    if (next == merged.lanes.end() || next->lane != lane)
+      throw error(errc::bad_snapshot,
+                  {.stage = "restore",
+                   .got = std::to_string(parts.size()) + " of " + std::to_string(merged.world_size)
+                          + " parts, without lane " + std::to_string(lane) + " of rank "
+                          + std::to_string(lane % merged.world_size),
+                   .needed = "the parts of all ranks"});
+    mine->push_back(*next);
+  }
+  lanes_ = std::move(mine);
 }
 
 resume_point loader_core::restore(const std::vector<snapshot>& parts, bool complete,
@@ -293,8 +493,9 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   auto merged = merge(parts, complete);
   check(merged, facts_, options.allow);
   next_ = {merged.epoch, step_for(merged, facts_)};
-  if (next_.step >= batches_per_epoch_) // under an allowed other batch size
-    next_ = {next_.epoch + 1, 0};
+  if (plan_->shape.has_length() && next_.step >= plan_->shape.batches())
+    next_ = {next_.epoch + 1, 0}; // under an allowed other batch size
+  restore_lanes(merged, parts);
   global_step_ = merged.global_step;
   // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
   const bool own = parts.size() == 1 && parts[0].world_size == options_.world_size
@@ -329,14 +530,25 @@ void loader_core::check_not_begun(const char* stage) const {
 void loader_core::seek(const job_position& to) {
   check_not_begun("seek");
   std::uint64_t before = 0;
-  if (to.step >= batches_per_epoch_
-      || __builtin_mul_overflow(to.epoch, batches_per_epoch_, &before))
+  const auto& shape = plan_->shape;
+  const auto refuse = [&](std::string needed) {
     throw error(errc::invalid_argument,
                 {.stage = "seek",
                  .got = "epoch " + std::to_string(to.epoch) + " step " + std::to_string(to.step),
-                 .needed = "a step below " + std::to_string(batches_per_epoch_)
-                           + " of an epoch that can be counted to"});
+                 .needed = std::move(needed)});
+  };
+  if (shape.is_endless() && to.epoch != 0)
+    refuse("epoch 0: it has no end");
+  if (shape.has_length()
+      && (to.step >= shape.batches() || __builtin_mul_overflow(to.epoch, shape.batches(), &before)))
+    refuse("a step below " + std::to_string(shape.batches())
+           + " of an epoch that can be counted to");
   next_ = to;
+  lanes_ = nullptr;
+  if (!shape.is_closed) {
+    next_.step = 0;
+    to_skip_ = to.step;
+  }
   global_step_ = before + to.step;
   began_ = global_step_;
   sums_ = {};
@@ -351,26 +563,52 @@ void loader_core::skip_first_batches(std::uint64_t n) {
     throw error(errc::invalid_argument, {.stage = "skip_first_batches",
                                          .got = std::to_string(n) + " batches",
                                          .needed = "a job that can be counted to its end"});
-  if (step >= batches_per_epoch_)
+  if (!plan_->shape.is_closed) {
+    to_skip_ += n;
+    return;
+  }
+  if (plan_->shape.is_endless()) {
+    next_.step = step;
+    return;
+  }
+  const auto batches = plan_->shape.batches();
+  if (step >= batches)
     sums_.epoch_digest = {};
-  next_ = {next_.epoch + step / batches_per_epoch_, step % batches_per_epoch_};
+  next_ = {next_.epoch + step / batches, step % batches};
+}
+
+resume_point loader_core::position() const {
+  return {next_.epoch, next_.step, global_step_, sums_.digest};
+}
+
+bool loader_core::can_snapshot() const noexcept {
+  const auto& feeds = plan_->samples->feeds;
+  return std::all_of(feeds.begin(), feeds.end(), [](const auto& x) { return x->has_journal(); });
 }
 
 snapshot loader_core::make_snapshot(const job_position& next, std::uint64_t global_step,
-                                    const handed_over& sums) const {
-  return {facts_,        next.epoch,          next.step, global_step,
-          options_.rank, options_.world_size, sums,      began_};
+                                    const handed_over& sums,
+                                    const std::shared_ptr<const lane_states>& lanes) const {
+  if (!can_snapshot())
+    throw error(errc::invalid_argument,
+                {.stage = "snapshot",
+                 .got = "records that exist once and are kept nowhere",
+                 .needed = "a journal: pipeline::spool, --spool DIR"});
+  return {facts_,      next.epoch,    next.step,
+          global_step, options_.rank, options_.world_size,
+          sums,        began_,        lanes ? *lanes : lane_states{}};
 }
 
 snapshot loader_core::state() const {
-  return make_snapshot(next_, global_step_, sums_);
+  return make_snapshot(next_, global_step_, sums_, lanes_);
 }
 
 snapshot loader_core::state_after(const batch& x) const {
   const auto& slot = *x.slot_;
   auto next =
       slot.end_of_epoch ? job_position{slot.epoch + 1, 0} : job_position{slot.epoch, slot.step + 1};
-  return make_snapshot(next, x.global_step_ + 1, *x.sums_);
+  return make_snapshot(next, x.global_step_ + 1, *x.sums_,
+                       slot.end_of_epoch ? nullptr : slot.lanes);
 }
 
 void loader_core::save(const std::string& directory, snapshot part) {
@@ -419,7 +657,7 @@ loader_stats loader_core::stats() const {
   result.samples = samples_;
   result.waited = waited_;
   result.bad = sums_.bad;
-  result.snapshot_bytes = encode(state()).size();
+  result.snapshot_bytes = can_snapshot() ? encode(state()).size() : 0;
   return result;
 }
 

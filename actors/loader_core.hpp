@@ -6,6 +6,8 @@
 #include "runtime/batch_slot.hpp"
 #include "runtime/dealer.hpp"
 #include "runtime/handoff.hpp"
+#include "runtime/inline_order.hpp"
+#include "runtime/lane_state.hpp"
 #include "runtime/row_function.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/snapshot.hpp"
@@ -55,7 +57,8 @@ public:
 
   // The trainer's thread.
   lease next();
-  std::uint64_t batches_per_epoch() const { return batches_per_epoch_; }
+  std::optional<std::uint64_t> batches_per_epoch() const;
+  void abandon_epoch();
   resume_point restore(const std::vector<snapshot>& parts, bool complete,
                        const restore_options& options);
   std::optional<resume_point> restore(const std::string& directory, const restore_options& options);
@@ -65,8 +68,11 @@ public:
   void wait_saved();
   void resize_workers(std::size_t workers);
   loader_stats stats() const;
-  /// "Resume from here."
+  /// "Resume from here." Throws `errc::invalid_argument` where records exist once and are kept
+  /// nowhere.
   snapshot state() const;
+  bool can_snapshot() const noexcept;
+  resume_point position() const;
   /// Ends actors and threads; leases that are out stay readable.
   void shutdown() noexcept;
 
@@ -74,8 +80,8 @@ public:
   /// "Resume after this batch."
   snapshot state_after(const batch& x) const;
   void give_back(std::shared_ptr<batch_slot> slot) noexcept;
-  /// Of an item of an epoch.
-  std::string id_of(std::uint64_t epoch, std::uint64_t item) const;
+  /// Of a row's sample, as delivered.
+  std::string id_of(const slot_row& row) const;
   bool hashes_pixels() const noexcept { return plan_->hash_pixels; }
 
 private:
@@ -87,19 +93,30 @@ private:
   /// The next finished slot. Throws `errc::stuck`.
   slot_ptr wait_for_slot();
   slot_ptr run_inline();
+  std::unique_ptr<batch_order> make_order();
+  void start_inline(std::unique_ptr<batch_order> order);
+  void start_actors(std::unique_ptr<batch_order> order);
+  slot_ptr next_slot();
+  /// Finds out whether the batch is one of the epoch, and its last. False: the epoch is over.
+  bool settle(batch_slot& slot);
+  void agree(const epoch_agreement& mine);
+  /// What is made ahead goes on with this epoch.
+  void tell_epoch(std::uint64_t epoch);
+  void recycle(slot_ptr slot);
+  void restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts);
   lease hand_over(slot_ptr slot);
   [[noreturn]] void fail(const error& problem);
   /// Throws where the loader can no longer be moved.
   void check_not_begun(const char* stage) const;
   error stuck_error(const worker_record& record) const;
   snapshot make_snapshot(const job_position& next, std::uint64_t global_step,
-                         const handed_over& sums) const;
+                         const handed_over& sums,
+                         const std::shared_ptr<const lane_states>& lanes) const;
   bool has_started() const noexcept { return order_.has_value() || actors_.batcher != nullptr; }
 
   loader_options options_;
   std::shared_ptr<const row_plan> plan_;
   pipeline_facts facts_;
-  std::uint64_t batches_per_epoch_ = 0;
 
   // Where the job stands: behind the last batch handed over.
   job_position next_;
@@ -107,6 +124,12 @@ private:
   /// Where the ranks' sums were last put together: see snapshot::began.
   std::uint64_t began_ = 0;
   handed_over sums_;
+  /// State of the lanes there; null at the beginning of an epoch, and where the order is a formula.
+  std::shared_ptr<const lane_states> lanes_;
+  /// Batches to be left out, of an order that is no formula.
+  std::uint64_t to_skip_ = 0;
+  /// Of the epoch, as far as ranks have agreed.
+  epoch_horizon agreed_;
   bool ended_ = false;
   std::optional<error> failure_;
   bad_sample_log bad_log_;
@@ -134,7 +157,7 @@ private:
   std::shared_ptr<save_tracker> saves_ = std::make_shared<save_tracker>();
 
   // Without workers.
-  std::optional<dealer> order_;
+  std::optional<inline_order> order_;
   std::optional<worker_state> self_worker_;
   std::mutex free_mutex_;
   std::vector<slot_ptr> free_;

@@ -10,7 +10,9 @@ namespace leat {
 pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_config& config,
                                batch_sink sink) {
   pipeline_actors actors;
-  actors.dispatcher = system.spawn(dispatcher, config);
+  // Programs that read files block.
+  actors.dispatcher = config.detached ? system.spawn<caf::detached>(dispatcher, config)
+                                      : system.spawn(dispatcher, config);
   actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.alive);
   caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);
   return actors;

@@ -33,6 +33,9 @@ CAF_BEGIN_TYPE_ID_BLOCK(leat, caf::first_custom_type_id)
   CAF_ADD_ATOM(leat, leat, inherit_atom, "inherit")
   CAF_ADD_ATOM(leat, leat, resize_atom, "resize")
   CAF_ADD_ATOM(leat, leat, retire_atom, "retire")
+  CAF_ADD_ATOM(leat, leat, probe_atom, "probe")
+  CAF_ADD_ATOM(leat, leat, run_atom, "run")
+  CAF_ADD_ATOM(leat, leat, epoch_atom, "epoch")
 
 CAF_END_TYPE_ID_BLOCK(leat)
 

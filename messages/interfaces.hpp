@@ -24,17 +24,25 @@ using batcher_actor = caf::typed_actor<
     caf::reacts_to<free_atom, slot_ptr>,
     // Every row of this slot's batch is done, or it has none.
     caf::reacts_to<complete_atom, slot_ptr>,
+    // Workers will look at the items of this slot: it comes back to the dispatcher when all are done.
+    caf::reacts_to<probe_atom, slot_ptr>,
     // The dispatcher will deal to this worker: look after it.
     caf::reacts_to<watch_atom, std::uint32_t, worker_actor>,
     // Nothing is dealt to the first worker any more. Its unfinished rows are for the second.
     caf::reacts_to<inherit_atom, std::uint32_t, std::uint32_t, worker_actor>>;
 
-/// Numbers the batches and deals their rows. Owns the workers.
+/// Runs the programs of all rounds, numbers the batches and deals their rows. Owns the workers.
 using dispatcher_actor = caf::typed_actor<
     // Spawns the workers and tells the batcher of each.
     caf::reacts_to<start_atom, batcher_actor>,
-    // Opens the slot as the next batch and deals its rows.
+    // Opens the slot as the next batch and deals its rows, as soon as programs know them.
     caf::reacts_to<deal_atom, slot_ptr>,
+    // Workers have looked at the items of this slot.
+    caf::reacts_to<probe_atom, slot_ptr>,
+    // Programs can run: a record has come, or others have had their turn.
+    caf::reacts_to<run_atom>,
+    // What is left of epochs before this one is not needed.
+    caf::reacts_to<epoch_atom, std::uint64_t>,
     // This worker is gone: replace it, unless it was retired, and name its heir to the batcher.
     caf::reacts_to<lost_atom, std::uint32_t>,
     // Spawns or retires workers until there are this many.

@@ -21,7 +21,6 @@ void batch_slot::open(std::size_t n) noexcept {
   num_rows = n;
   for (std::size_t i = 0; i < n; ++i) {
     auto& row = rows[i];
-    row.delivered = row.position;
     row.result = slot_row::outcome::good;
     row.bad.reset();
     row.failure.reset();

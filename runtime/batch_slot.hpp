@@ -2,6 +2,8 @@
 
 #include "runtime/batch_layout.hpp"
 #include "runtime/huge_buffer.hpp"
+#include "runtime/lane_round.hpp"
+#include "runtime/order.hpp"
 #include "runtime/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -26,9 +28,16 @@ struct slot_row {
   enum class outcome : std::uint8_t { good, masked, failed };
 
   std::uint64_t position = 0;
-  /// Item of the epoch that was delivered: the row's own, at `position`, or another one where that
-  /// was substituted.
-  std::uint64_t delivered = 0;
+  /// Of a closed pipeline: item and era that were delivered, the row's own or those of a
+  /// substitute.
+  epoch_item delivered;
+  /// Of a pipeline ordered by programs: the row's item.
+  item what;
+  generation when;
+  /// Of a probe: who asked, and what was found.
+  probe_request probe;
+  looked found;
+  payload_ptr made;
   hash128 digest;
   hash128 pixels;
   outcome result = outcome::good;
@@ -44,6 +53,14 @@ struct slot_row {
   std::atomic<phase> state{phase::dealt};
 };
 
+/// How far a rank knows the epoch, when it opens a batch: what ranks agree on.
+struct epoch_horizon {
+  /// Batches of the epoch that the rank has rows for.
+  std::uint64_t batches = 0;
+  /// There will not be more.
+  bool is_final = false;
+};
+
 /// Memory for one batch of one rank, reused for many: rows, their tensors, and the shared part of
 /// the ledger (claims, owners, rows that remain).
 ///
@@ -57,6 +74,8 @@ struct batch_slot {
     end,
     /// `failure` tells why there is no batch: as planned, or the first one of its rows.
     failed,
+    /// No batch, but items that workers look at for a program.
+    probe,
   };
 
   /// `rows`: the most that a batch of this rank has.
@@ -110,7 +129,11 @@ struct batch_slot {
   kind what = kind::batch;
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
+  /// Known where the rank knows by itself; else next() finds out.
   bool end_of_epoch = false;
+  epoch_horizon horizon;
+  /// Of pipelines ordered by programs: the state behind this batch.
+  std::shared_ptr<const lane_states> lanes;
   /// Rows go to whoever claims them; otherwise each has its owner from the beginning.
   bool claimable = false;
   std::size_t num_rows = 0;

@@ -1,39 +1,6 @@
 #include "runtime/dealer.hpp"
 
-#include <algorithm>
-
 namespace leat {
-
-dealer::dealer(const epoch_shape& shape, std::uint64_t rank, std::uint64_t world_size,
-               std::uint64_t epochs, dispatch_policy policy, job_position start)
-    : shape_(shape), rank_(rank), world_size_(world_size), epochs_(epochs), policy_(policy),
-      next_(start) {}
-
-std::size_t dealer::rows_per_batch() const noexcept {
-  return (shape_.batch_rows + world_size_ - 1) / world_size_;
-}
-
-void dealer::open(batch_slot& slot) {
-  if (next_.epoch >= epochs_) {
-    slot.what = batch_slot::kind::end;
-    slot.open(0);
-    return;
-  }
-  slot.what = batch_slot::kind::batch;
-  slot.epoch = next_.epoch;
-  slot.step = next_.step;
-  slot.claimable = policy_ == dispatch_policy::on_demand;
-  slot.end_of_epoch = next_.step + 1 >= shape_.batches();
-  const auto first = next_.step * shape_.batch_rows;
-  const auto last = std::min(first + shape_.batch_rows, shape_.positions());
-  std::size_t n = 0;
-  for (auto p = first + (rank_ + world_size_ - first % world_size_) % world_size_; p < last;
-       p += world_size_)
-    slot.rows[n++].position = p;
-  slot.open(n);
-  next_ = slot.end_of_epoch ? job_position{next_.epoch + 1, 0}
-                            : job_position{next_.epoch, next_.step + 1};
-}
 
 std::vector<chunk> dealer::deal(const std::shared_ptr<batch_slot>& slot,
                                 const std::vector<std::uint32_t>& workers) const {
@@ -56,9 +23,9 @@ std::size_t dealer::worker_for(std::size_t row, std::uint64_t position,
                                std::size_t workers) const noexcept {
   if (policy_ == dispatch_policy::round_robin)
     return row % workers;
-  const auto lane = position % shape_.lanes;
+  const auto lane = position % lanes_;
   // Where a rank owns whole lanes they are l, l + W, l + 2W, ...: count them without the gaps.
-  return (shape_.lanes % world_size_ == 0 ? lane / world_size_ : lane) % workers;
+  return (lanes_ % world_size_ == 0 ? lane / world_size_ : lane) % workers;
 }
 
 } // namespace leat

@@ -2,7 +2,6 @@
 
 #include "messages/chunk.hpp"
 #include "runtime/batch_slot.hpp"
-#include "runtime/order.hpp"
 
 #include <leat/dispatch_policy.hpp>
 
@@ -12,27 +11,15 @@
 
 namespace leat {
 
-/// Where a job stands: the next batch.
-struct job_position {
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-
-  friend bool operator==(const job_position&, const job_position&) = default;
-};
-
-/// Numbers the batches of one rank and decides who runs which rows. A plain value: the dispatcher
-/// actor sends what it returns, and a loader without workers uses it directly.
+/// Decides who runs which rows. A plain value: the dispatcher actor sends what it returns.
 class dealer {
 public:
-  /// `epochs`: the job's length. Rank below world size.
-  dealer(const epoch_shape& shape, std::uint64_t rank, std::uint64_t world_size,
-         std::uint64_t epochs, dispatch_policy policy, job_position start);
+  /// `lanes`: L.
+  dealer(std::uint64_t lanes, std::uint64_t world_size, dispatch_policy policy)
+      : lanes_(lanes), world_size_(world_size), policy_(policy) {}
 
-  /// Rows of this rank in any batch: ceil(G / world_size).
-  std::size_t rows_per_batch() const noexcept;
-
-  /// Opens the slot as the next batch, or marks it as the job's end.
-  void open(batch_slot& slot);
+  /// Whether workers claim rows: for batch_slot::claimable.
+  bool claims() const noexcept { return policy_ == dispatch_policy::on_demand; }
 
   /// The chunks of an open slot for workers with these ids, one each. Under on_demand they claim;
   /// otherwise rows get their owners here.
@@ -44,12 +31,9 @@ private:
   std::size_t worker_for(std::size_t row, std::uint64_t position,
                          std::size_t workers) const noexcept;
 
-  epoch_shape shape_;
-  std::uint64_t rank_;
+  std::uint64_t lanes_;
   std::uint64_t world_size_;
-  std::uint64_t epochs_;
   dispatch_policy policy_;
-  job_position next_;
 };
 
 } // namespace leat

@@ -1,5 +1,7 @@
 #include "runtime/ledger.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -39,6 +41,15 @@ std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::
 
 } // namespace
 
+std::vector<std::shared_ptr<batch_slot>> ledger::take_probes() {
+  const auto done = std::stable_partition(probes_.begin(), probes_.end(),
+                                          [](const auto& x) { return !x->complete(); });
+  std::vector<std::shared_ptr<batch_slot>> result{std::make_move_iterator(done),
+                                                  std::make_move_iterator(probes_.end())};
+  probes_.erase(done, probes_.end());
+  return result;
+}
+
 std::optional<std::shared_ptr<batch_slot>> ledger::take_complete() {
   if (under_way_.empty() || !under_way_.front()->complete())
     return std::nullopt;
@@ -55,14 +66,16 @@ std::optional<std::shared_ptr<batch_slot>> ledger::take_oldest() {
 
 std::vector<chunk> ledger::lost(std::uint32_t worker, std::uint32_t heir) {
   std::vector<chunk> chunks;
-  for (auto& slot : under_way_) {
+  auto pass_on = [&](const std::shared_ptr<batch_slot>& slot) {
     if (slot->remaining.load(std::memory_order_acquire) == batch_slot::not_open)
-      continue; // not dealt to anybody yet
+      return; // not dealt to anybody yet
     auto rows = inherit(*slot, worker, heir);
     // Where rows are claimed the heir joins in: there may be no other worker left.
     if (!rows.empty() || (slot->claimable && !slot->complete()))
       chunks.push_back({slot, slot->generation, slot->num_rows, std::move(rows), slot->claimable});
-  }
+  };
+  std::for_each(probes_.begin(), probes_.end(), pass_on);
+  std::for_each(under_way_.begin(), under_way_.end(), pass_on);
   return chunks;
 }
 

@@ -99,17 +99,21 @@ std::uint64_t window_key(std::uint64_t epoch_key, std::uint64_t lane,
   return xxh3_64(std::as_bytes(std::span{words}));
 }
 
-/// A lane's share of n positions.
-std::uint64_t share(std::uint64_t n, std::uint64_t lane, std::uint64_t lanes) noexcept {
-  return n / lanes + (lane < n % lanes ? 1 : 0);
-}
-
 /// Sum of the shares of the lanes before this one.
 std::uint64_t share_begin(std::uint64_t n, std::uint64_t lane, std::uint64_t lanes) noexcept {
   return lane * (n / lanes) + std::min(lane, n % lanes);
 }
 
 } // namespace
+
+epoch_item epoch_shape::item_at(std::uint64_t epoch, std::uint64_t position) const noexcept {
+  if (!is_endless())
+    return {position, epoch};
+  const auto lane = position % lanes;
+  const auto k = position / lanes;
+  const auto n = lane_items(lane);
+  return {lane + k % n * lanes, k / n};
+}
 
 std::uint64_t epoch_shape::batches() const noexcept {
   const bool part = end == epoch_end::mask && items % batch_rows != 0;

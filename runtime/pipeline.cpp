@@ -126,8 +126,9 @@ std::uint64_t pipeline::size() const {
   return size_of(root_->op == "batch" ? *root_->inputs.front() : *root_);
 }
 
-std::uint64_t pipeline::batches_per_epoch() const {
-  return shape_of(*this).batches();
+std::optional<std::uint64_t> pipeline::batches_per_epoch() const {
+  const auto shape = shape_of(*this);
+  return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
 }
 
 bool operator==(const pipeline& a, const pipeline& b) {

@@ -1,5 +1,8 @@
 #include "runtime/pipeline_facts.hpp"
 
+#include "runtime/row_plan.hpp"
+#include "runtime/sample_plan.hpp"
+
 namespace leat {
 
 namespace {
@@ -20,7 +23,11 @@ pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
     throw error(errc::invalid_argument,
                 {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
   check_tree_size(x.root());
-  return {facts_of(x.root()), lanes};
+  pipeline_facts facts{facts_of(x.root()), lanes, !is_closed(*x.root().inputs.front())};
+  for (auto& option : facts.root.options)
+    if (option.name == "end")
+      option.value = std::string{name_of(end_of(x.root()))};
+  return facts;
 }
 
 void for_each_stage(const stage_facts& root, const std::function<void(const stage_facts&)>& visit) {

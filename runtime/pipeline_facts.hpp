@@ -48,6 +48,8 @@ struct pipeline_facts {
   stage_facts root = {};
   /// L as resolved, never 0.
   std::uint64_t lanes = 0;
+  /// The order is no formula: lanes have states.
+  bool by_programs = false;
 
   std::uint64_t batch_rows() const { return root.get<std::uint64_t>("rows"); }
 

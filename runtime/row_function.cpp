@@ -2,6 +2,8 @@
 
 #include "runtime/digest.hpp"
 #include "runtime/exception_text.hpp"
+#include "runtime/programs/edge.hpp"
+#include "runtime/row_id.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <utility>
@@ -19,7 +21,9 @@ void row_function::run(batch_slot& slot, std::size_t row) {
   record_->item.store(x.position, std::memory_order_relaxed);
   record_->stage.store(0, std::memory_order_relaxed);
   try {
-    run_or_treat(slot, row);
+    if (!maker_)
+      maker_.emplace(maker_of(*plan_, record_));
+    slot.what == batch_slot::kind::probe ? look(slot, row) : run_or_treat(slot, row);
   } catch (const error& problem) {
     x.result = slot_row::outcome::failed;
     x.failure = problem;
@@ -33,26 +37,81 @@ void row_function::run(batch_slot& slot, std::size_t row) {
 }
 
 void row_function::run_or_treat(batch_slot& slot, std::size_t row) {
-  if (!maker_)
-    maker_.emplace(maker_of(*plan_, record_));
   try {
-    produce(slot, row, slot.rows[row].position);
+    produce(slot, row, own_item(slot, row));
     seal(slot, row);
   } catch (const bad_sample& problem) {
     treat_bad(slot, row, problem);
   }
 }
 
-void row_function::produce(batch_slot& slot, std::size_t row, std::uint64_t item) {
+epoch_item row_function::own_item(const batch_slot& slot, std::size_t row) const {
+  return plan_->shape.is_closed ? plan_->shape.item_at(slot.epoch, slot.rows[row].position)
+                                : epoch_item{};
+}
+
+item_place row_function::place_of(const slot_row& row) const {
+  const auto lanes = plan_->shape.lanes;
+  return {row.position % lanes, lanes, row.when};
+}
+
+void row_function::look(batch_slot& slot, std::size_t row) {
+  auto& x = slot.rows[row];
+  x.found = {};
+  try {
+    look_at(x);
+  } catch (const bad_sample& problem) {
+    x.made = nullptr;
+    if (plan_->bad_samples == bad_sample_policy::mask) {
+      x.found = {.bad = true};
+      return;
+    }
+    id_.clear();
+    append_id(x, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
+    x.result = slot_row::outcome::failed;
+    x.failure = error(errc::bad_sample,
+                      {.stage = stage_name(),
+                       .sample = id_,
+                       .got = std::string{to_string(problem.why())} + ": " + problem.what()});
+  }
+}
+
+void row_function::look_at(slot_row& row) {
+  const auto number = *row.probe.round->edge();
+  const auto& edge = plan_->samples->edges[number];
+  const auto make = [&](sample& into) {
+    sample_access::reset(into, nullptr);
+    return maker_->make(*edge.input, row.what, place_of(row), row.position, into);
+  };
+  if (!edge.keeps_samples) {
+    make(sample_);
+    row.found = maker_->look(number, sample_);
+    return;
+  }
+  auto kept = std::make_shared<made_sample>();
+  kept->birth = make(kept->content);
+  row.found = maker_->look(number, kept->content);
+  // Its bytes may lie in what this worker uses again for the next.
+  sample_access::own(kept->content);
+  record_->bytes_read.fetch_add(sample_access::take_bytes_read(kept->content),
+                                std::memory_order_relaxed);
+  row.made = std::move(kept);
+}
+
+void row_function::produce(batch_slot& slot, std::size_t row, const epoch_item& what) {
   auto target = slot.target(row, dense_, ragged_);
   sample_access::reset(sample_, &target);
-  const auto position = slot.rows[row].position;
   // The fault is the sample's, so that a substitute can take its row.
-  if (plan_->throw_at == position && item == position)
+  auto& x = slot.rows[row];
+  const bool is_own = !plan_->shape.is_closed || what == own_item(slot, row);
+  if (plan_->throw_at == x.position && is_own)
     throw bad_sample(cause::function_error, "a fault on purpose");
-  maker_->make({.item = item, .epoch = slot.epoch}, position, sample_);
+  if (plan_->shape.is_closed)
+    maker_->make({.item = what.item, .epoch = what.era}, x.position, sample_);
+  else
+    maker_->make(*plan_->samples->program, x.what, place_of(x), x.position, sample_);
   sample_access::deliver(sample_);
-  slot.rows[row].delivered = item;
+  x.delivered = what;
 }
 
 void row_function::seal(batch_slot& slot, std::size_t row) {
@@ -64,14 +123,11 @@ void row_function::seal(batch_slot& slot, std::size_t row) {
     x.pixels = hash_of_pixels(x);
 }
 
-void row_function::append_id(const batch_slot& slot, std::uint64_t item) {
-  plan_->samples->items->append_id({.item = item, .epoch = slot.epoch}, maker_->orders(), id_);
-}
-
 void row_function::treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem) {
   auto& x = slot.rows[row];
   id_.clear();
-  append_id(slot, x.position);
+  x.delivered = own_item(slot, row);
+  append_id(x, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
   x.bad = bad_row{x.position, id_, problem.why(), problem.what(), {}};
   // Now: substitutes may fail in other stages.
   const auto stage = stage_name();
@@ -98,10 +154,11 @@ bool row_function::substitute(batch_slot& slot, std::size_t row) {
   const auto lanes = plan_->shape.lanes;
   const auto lane = x.position % lanes;
   const auto items = plan_->shape.lane_items(lane);
+  const auto era = own_item(slot, row).era;
   rng draw{map_stream(plan_->samples->seed, "substitute", 0),
            birth_of(0, slot.epoch, 0, x.position)};
   for (int i = 0; i < tries; ++i) {
-    const auto other = lane + draw.below(items) * lanes;
+    const epoch_item other{lane + draw.below(items) * lanes, era};
     try {
       produce(slot, row, other);
       seal(slot, row);

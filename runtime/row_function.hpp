@@ -28,13 +28,18 @@ public:
 
 private:
   void run_or_treat(batch_slot& slot, std::size_t row);
-  /// Makes an item of the epoch in the row. Throws `bad_sample`, or `leat::error` of the store.
-  void produce(batch_slot& slot, std::size_t row, std::uint64_t item);
+  /// Looks at the row's item for a program.
+  void look(batch_slot& slot, std::size_t row);
+  void look_at(slot_row& row);
+  /// Makes the row's own sample, or that of a substitute. Throws `bad_sample`, or `leat::error` of
+  /// the store.
+  void produce(batch_slot& slot, std::size_t row, const epoch_item& what);
+  epoch_item own_item(const batch_slot& slot, std::size_t row) const;
+  item_place place_of(const slot_row& row) const;
   /// Tries other samples of the row's lane. False when none of them is good.
   bool substitute(batch_slot& slot, std::size_t row);
   void treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem);
   void seal(batch_slot& slot, std::size_t row);
-  void append_id(const batch_slot& slot, std::uint64_t item);
   hash128 hash_of_pixels(const slot_row& row) const;
   const std::string& stage_name() const;
 

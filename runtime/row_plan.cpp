@@ -1,5 +1,8 @@
 #include "runtime/row_plan.hpp"
 
+#include "runtime/inline_order.hpp"
+#include "runtime/program_order.hpp"
+#include "runtime/row_function.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/xxh3.hpp"
 
@@ -27,31 +30,111 @@ std::vector<field_layout> select_fields(std::vector<field_layout> fields,
   return result;
 }
 
+/// Learns a batch's fields from the first good sample that it is shown.
+class layout_search {
+public:
+  explicit layout_search(const std::vector<std::string>& names) : names_(names) {}
+
+  /// `make` makes a sample; `id` says which. False for a bad one.
+  template <class Make, class Id>
+  bool look(Make make, Id id) {
+    try {
+      sample x;
+      make(x);
+      found_ = std::make_shared<batch_layout>(select_fields(sample_access::fields(x), names_));
+      return true;
+    } catch (const bad_sample& problem) {
+      if (tried_++ == 0) {
+        problem_ = problem.what();
+        first_ = id();
+      }
+      return false;
+    }
+  }
+
+  bool goes_on() const noexcept { return !found_ && tried_ < tries; }
+
+  std::shared_ptr<const batch_layout> result() const {
+    if (found_ || tried_ == 0)
+      return found_;
+    throw error(errc::bad_sample, {.stage = "first samples",
+                                   .sample = first_,
+                                   .got = problem_,
+                                   .needed = "a good one among the first " + std::to_string(tries)
+                                             + ", to learn the batch's fields"});
+  }
+
+  static constexpr std::uint64_t tries = 256;
+
+private:
+  const std::vector<std::string>& names_;
+  std::shared_ptr<const batch_layout> found_;
+  std::uint64_t tried_ = 0;
+  std::string first_;
+  std::string problem_;
+};
+
+/// Of epoch 0, wherever a job begins or resumes: the layout must not depend on it.
 std::shared_ptr<const batch_layout> find_layout(const row_plan& plan,
                                                 const std::vector<std::string>& names) {
   auto maker = maker_of(plan, std::make_shared<worker_record>());
-  // Of epoch 0, wherever a job begins or resumes: the layout must not depend on it.
-  constexpr std::uint64_t tries = 256;
-  std::string problem;
-  for (std::uint64_t item = 0; item < std::min(tries, plan.shape.items); ++item) {
-    try {
-      sample x;
-      maker.make({.item = item}, item, x);
-      return std::make_shared<batch_layout>(select_fields(sample_access::fields(x), names));
-    } catch (const error&) {
-      throw;
-    } catch (const bad_sample& found) {
-      if (problem.empty())
-        problem = found.what();
+  layout_search search{names};
+  for (std::uint64_t item = 0; search.goes_on() && item < plan.shape.items; ++item)
+    search.look([&](sample& x) { maker.make({.item = item}, item, x); },
+                [&] {
+                  std::string id;
+                  plan.samples->items->append_id({.item = item}, maker.orders(), id);
+                  return id;
+                });
+  return search.result();
+}
+
+/// Of the first samples that a rank's programs give.
+void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_shape& shape,
+                      std::uint64_t rank, std::uint64_t world_size, const program_start& start,
+                      layout_search& search) {
+  const auto record = std::make_shared<worker_record>();
+  row_function probes{plan, record};
+  inline_order order{std::make_unique<program_order>(plan->samples, shape, rank, world_size,
+                                                     start.at.epoch + 1, start),
+                     probes};
+  auto maker = maker_of(*plan, record);
+  batch_slot slot{plan->layout, shape.batch_rows / world_size};
+  for (order.open(slot); search.goes_on() && slot.num_rows > 0; order.open(slot))
+    for (std::size_t i = 0; search.goes_on() && i < slot.num_rows; ++i) {
+      auto& row = slot.rows[i];
+      const item_place at{row.position % shape.lanes, shape.lanes, row.when};
+      search.look(
+          [&](sample& x) { maker.make(*plan->samples->program, row.what, at, row.position, x); },
+          [&] {
+            std::string id;
+            item_reader reader{row.what};
+            plan->samples->program->append_id(reader, at, maker.orders(), id);
+            return id;
+          });
     }
-  }
-  std::string id;
-  plan.samples->items->append_id({}, maker.orders(), id);
-  throw error(errc::bad_sample, {.stage = "first samples",
-                                 .sample = id,
-                                 .got = problem,
-                                 .needed = "a good one among the first " + std::to_string(tries)
-                                           + ", to learn the batch's fields"});
+  if (slot.what == batch_slot::kind::failed && search.goes_on())
+    throw error(*slot.failure);
+}
+
+/// Lane by lane, so that no more is read than it takes.
+std::shared_ptr<const batch_layout> find_program_layout(row_plan plan,
+                                                        const std::vector<std::string>& names) {
+  plan.layout = std::make_shared<batch_layout>();
+  plan.bad_samples = bad_sample_policy::mask;
+  auto shape = plan.shape;
+  shape.batch_rows = shape.lanes;
+  shape.end = epoch_end::mask;
+  const auto shared = std::make_shared<const row_plan>(std::move(plan));
+  layout_search search{names};
+  for (std::uint64_t lane = 0; search.goes_on() && lane < shape.lanes; ++lane)
+    look_at_programs(shared, shape, lane, shape.lanes, {}, search);
+  auto found = search.result();
+  if (!found)
+    throw error(errc::empty_epoch, {.stage = "batch",
+                                    .got = "no sample in epoch 0",
+                                    .needed = "at least one, to learn the batch's fields"});
+  return found;
 }
 
 const stage& batch_of(const pipeline& x) {
@@ -64,15 +147,44 @@ const stage& batch_of(const pipeline& x) {
 
 } // namespace
 
+epoch_end end_of(const stage& batch) {
+  const auto& word = batch.get<std::string>("end");
+  if (word == "drop")
+    return epoch_end::drop;
+  if (word == "mask")
+    return epoch_end::mask;
+  if (word == "cycle")
+    return epoch_end::cycle;
+  if (is_once(batch))
+    return epoch_end::mask;
+  return is_closed(*batch.inputs.front()) ? epoch_end::drop : epoch_end::cycle;
+}
+
+std::string_view name_of(epoch_end x) {
+  switch (x) {
+  case epoch_end::drop:
+    return "drop";
+  case epoch_end::mask:
+    return "mask";
+  case epoch_end::cycle:
+    return "cycle";
+  case epoch_end::automatic:
+    break;
+  }
+  return "auto";
+}
+
 epoch_plan plan_epochs(const pipeline& x) {
   const auto& batch = batch_of(x);
   epoch_plan plan;
   plan.shape.lanes = lanes_of(batch);
   plan.shape.batch_rows = batch.get<std::uint64_t>("rows");
-  plan.shape.end = batch.get<std::string>("end") == "mask" ? epoch_end::mask : epoch_end::drop;
+  plan.shape.end = end_of(batch);
   plan.samples =
-      std::make_shared<const sequence_plan>(plan_sequence(*batch.inputs.front(), plan.shape.lanes));
-  plan.shape.items = plan.samples->items->size();
+      std::make_shared<const sample_plan>(plan_samples(*batch.inputs.front(), plan.shape.lanes));
+  plan.shape.is_closed = plan.samples->is_closed();
+  if (plan.shape.is_closed)
+    plan.shape.items = plan.samples->items->size();
   return plan;
 }
 
@@ -81,7 +193,14 @@ epoch_shape shape_of(const pipeline& x) {
 }
 
 void check_not_empty(const epoch_shape& x) {
-  if (x.batches() != 0)
+  if (!x.is_closed)
+    return; // found out on the way
+  if (x.is_endless() && x.items < x.lanes)
+    throw error(errc::empty_epoch, {.stage = "batch",
+                                    .got = std::to_string(x.items) + " samples for "
+                                           + std::to_string(x.lanes) + " lanes",
+                                    .needed = "at least one in each, to begin again"});
+  if (x.is_endless() || x.batches() != 0)
     return;
   throw error(errc::empty_epoch,
               {.stage = "batch",
@@ -97,8 +216,24 @@ row_plan plan_rows(const pipeline& x) {
   row_plan plan;
   plan.shape = shape;
   plan.samples = std::move(samples);
-  plan.layout = find_layout(plan, x.root().get<std::vector<std::string>>("fields"));
+  plan.fields = x.root().get<std::vector<std::string>>("fields");
+  if (plan.samples->is_closed())
+    plan.layout = find_layout(plan, plan.fields);
+  else if (plan.samples->feeds.empty())
+    plan.layout = find_program_layout(plan, plan.fields);
   return plan;
+}
+
+std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, std::uint64_t rank,
+                                                  std::uint64_t world_size,
+                                                  const program_start& start) {
+  auto without = std::make_shared<row_plan>(plan);
+  without->layout = std::make_shared<batch_layout>();
+  without->bad_samples = bad_sample_policy::mask;
+  layout_search search{plan.fields};
+  look_at_programs(without, plan.shape, rank, world_size, start, search);
+  auto found = search.result();
+  return found ? found : std::make_shared<const batch_layout>();
 }
 
 row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record) {

@@ -17,12 +17,17 @@
 
 namespace leat {
 
+struct program_start;
+
 /// Everything that the rows of a job have in common: what to read, what to do with it, and how its
 /// random numbers are keyed. Immutable, shared by all workers.
 struct row_plan {
-  std::shared_ptr<const sequence_plan> samples;
+  std::shared_ptr<const sample_plan> samples;
   epoch_shape shape;
+  /// Null for pipelines with a once source: see `layout_behind`.
   std::shared_ptr<const batch_layout> layout;
+  /// Names of the batch's fields; empty: all.
+  std::vector<std::string> fields;
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   bool hash_pixels = false;
   /// A drill: the function throws at this position.
@@ -34,8 +39,13 @@ struct row_plan {
 /// The samples of a pipeline and how they become batches.
 struct epoch_plan {
   epoch_shape shape;
-  std::shared_ptr<const sequence_plan> samples;
+  std::shared_ptr<const sample_plan> samples;
 };
+
+/// The end rule of a batch; where it is automatic, the one that fits what is below.
+epoch_end end_of(const stage& batch);
+/// "drop", "mask", "cycle", "auto".
+std::string_view name_of(epoch_end x);
 
 /// Opens the data. Throws `errc::invalid_argument` where the pipeline has no batch.
 epoch_plan plan_epochs(const pipeline& x);
@@ -47,6 +57,12 @@ void check_not_empty(const epoch_shape& x);
 /// Checks the pipeline and finds the batch's layout by making one sample of epoch 0: item 0, or
 /// the next good one. Throws `leat::error`.
 row_plan plan_rows(const pipeline& x);
+
+/// The layout of a pipeline with a once source, from the first good sample of a rank behind
+/// `start`: those before may be gone. Empty where none follows. Blocks for the source.
+std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, std::uint64_t rank,
+                                                  std::uint64_t world_size,
+                                                  const program_start& start);
 
 /// What one thread needs to make the plan's samples.
 row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record);

@@ -4,6 +4,8 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
 
 namespace leat {
@@ -37,8 +39,12 @@ struct sample::state {
   std::vector<std::byte> scratch;
   /// Bytes of the field that was replaced last.
   std::vector<std::byte> replaced;
+  /// Who the sample is: one of a closed part, or an item.
   const sequence* from = nullptr;
   place at;
+  const item_stage* stage = nullptr;
+  std::optional<item_reader> what = {};
+  item_place item_at;
   order_cache* orders = nullptr;
   const row_target* target = nullptr;
   std::uint64_t bytes_read = 0;
@@ -220,6 +226,7 @@ void sample_access::reset(sample& x, const row_target* target) {
   auto& s = *x.state_;
   s.used = 0;
   s.from = nullptr;
+  s.stage = nullptr;
   s.target = target;
 }
 
@@ -231,10 +238,23 @@ void sample_access::identify(sample& x, const sequence& from, const place& at,
   s.orders = &orders;
 }
 
+void sample_access::identify(sample& x, const item_stage& from, const item_reader& what,
+                             const item_place& at, order_cache& orders) {
+  auto& s = *x.state_;
+  s.stage = &from;
+  s.what = what;
+  s.item_at = at;
+  s.orders = &orders;
+}
+
 void sample_access::append_id(const sample& x, std::string& to) {
   const auto& s = *x.state_;
-  if (s.from)
+  if (s.stage) {
+    auto reader = *s.what;
+    s.stage->append_id(reader, s.item_at, *s.orders, to);
+  } else if (s.from) {
     s.from->append_id(s.at, *s.orders, to);
+  }
 }
 
 void sample_access::lend(const sample& from, sample& into) {
@@ -250,6 +270,20 @@ void sample_access::lend(const sample& from, sample& into) {
     lent.dims = x.dims;
     lent.data = x.data;
     lent.size = x.size;
+  }
+}
+
+void sample_access::own(sample& x) {
+  auto& s = *x.state_;
+  const auto* const scratch = s.scratch.data();
+  for (std::size_t i = 0; i < s.used; ++i) {
+    auto& f = s.fields[i];
+    const bool is_scratch =
+        std::less_equal<>{}(scratch, f.data) && std::less<>{}(f.data, scratch + s.scratch.size());
+    if (f.data == f.owned.data() || is_scratch || f.size == 0)
+      continue;
+    f.owned.assign(f.data, f.data + f.size);
+    f.data = f.owned.data();
   }
 }
 
@@ -301,12 +335,14 @@ void sample_access::deliver(sample& x) {
 
 std::vector<field_layout> sample_access::fields(const sample& x) {
   std::vector<field_layout> result;
-  for (std::size_t i = 0; i < x.state_->used; ++i) {
-    const auto& f = x.state_->fields[i];
-    result.push_back(
-        {f.name, f.ragged, f.ragged ? dtype::u8 : f.type, f.ragged ? shape{} : f.dims});
-  }
+  for (std::size_t i = 0; i < x.state_->used; ++i)
+    result.push_back(layout_of(x, x.state_->fields[i].name));
   return result;
+}
+
+field_layout sample_access::layout_of(const sample& x, std::string_view name) {
+  const auto& f = x.state_->get(name);
+  return {f.name, f.ragged, f.ragged ? dtype::u8 : f.type, f.ragged ? shape{} : f.dims};
 }
 
 std::uint64_t sample_access::take_bytes_read(sample& x) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/batch_layout.hpp"
+#include "runtime/program.hpp"
 #include "runtime/sequence.hpp"
 
 #include <leat/sample.hpp>
@@ -33,12 +34,19 @@ public:
   /// Says which item the sample is; `from` and `orders` must outlive its row.
   static void identify(sample& x, const sequence& from, const place& at, order_cache& orders);
 
+  /// The same of an item that a program gave.
+  static void identify(sample& x, const item_stage& from, const item_reader& what,
+                       const item_place& at, order_cache& orders);
+
   /// Appends the id of the item that the sample is; nothing before it was identified.
   static void append_id(const sample& x, std::string& to);
 
   /// Adds all fields of `from` to `into` without a copy: `from` must not change before the row is
   /// done. Throws `errc::invalid_argument` where `into` has one of the names.
   static void lend(const sample& from, sample& into);
+
+  /// Copies all bytes that lie elsewhere, so that the sample can outlive where they are.
+  static void own(sample& x);
 
   /// Keeps these fields, in this order. Throws `bad_sample` (missing_field).
   static void keep(sample& x, const std::vector<std::string>& names);
@@ -51,6 +59,9 @@ public:
 
   /// The fields that stand in the sample now, as a layout.
   static std::vector<field_layout> fields(const sample& x);
+
+  /// One of them. Throws `bad_sample` (missing_field).
+  static field_layout layout_of(const sample& x, std::string_view name);
 
   /// Takes the count of bytes read since the last call.
   static std::uint64_t take_bytes_read(sample& x);

@@ -3,6 +3,7 @@
 #include "runtime/row_maker.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/sample_plan.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -10,13 +11,11 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <utility>
 
 namespace leat {
 
 namespace {
-
-using sequence_ptr = std::shared_ptr<const sequence>;
 
 /// A source in its stored order.
 class records final : public sequence {
@@ -226,108 +225,24 @@ const stage& only_source(const stage& x) {
   return x.is_source() ? x : only_source(*x.inputs.front());
 }
 
-class planner {
-public:
-  planner(sequence_plan& plan, std::uint64_t lanes) : plan_(plan), lanes_(lanes) {}
+[[noreturn]] void refuse_size(const stage& x) {
+  throw error(errc::invalid_argument,
+              {.stage = x.op, .got = "more than 2^62 samples an epoch", .needed = "at most 2^62"});
+}
 
-  sequence_ptr build(const stage& x) {
-    if (x.is_source())
-      return build_source(x);
-    const auto first_source = plan_.num_sources;
-    std::vector<sequence_ptr> inputs;
-    for (const auto& input : x.inputs)
-      inputs.push_back(build(*input));
-    if (x.op == "zip") {
-      plan_.num_side_samples += inputs.size() - 1;
-      const auto first_side = plan_.num_side_samples - (inputs.size() - 1);
-      return std::make_shared<zipped>(std::move(inputs), first_side);
-    }
-    if (x.op == "concat")
-      return checked(x, std::make_shared<concatenated>(std::move(inputs)));
-    return build_unary(x, std::move(inputs.front()), first_source);
-  }
+/// What permutations, and the numbers of positions, can hold.
+sequence_ptr checked(const stage& x, sequence_ptr sequence) {
+  if (sequence->size() > std::uint64_t{1} << 62)
+    refuse_size(x);
+  return sequence;
+}
 
-private:
-  sequence_ptr build_source(const stage& x) {
-    auto data = x.data->get();
-    plan_.stage_names.push_back(data->name());
-    return checked(x, std::make_shared<records>(std::move(data), plan_.num_sources++));
-  }
-
-  sequence_ptr build_unary(const stage& x, sequence_ptr input, std::size_t first_source) {
-    const auto size = input->size();
-    if (x.op == "map")
-      return build_map(x, std::move(input));
-    if (x.op == "shuffle")
-      return build_shuffle(x, std::move(input), first_source);
-    if (x.op == "enumerate")
-      return std::make_shared<enumerated>(std::move(input), x.get<std::string>("field"));
-    const auto n = x.get<std::uint64_t>("n");
-    if (x.op == "take")
-      return std::make_shared<part>(std::move(input), 0, std::min(n, size));
-    if (x.op == "skip")
-      return std::make_shared<part>(std::move(input), std::min(n, size), size - std::min(n, size));
-    if (x.op == "repeat")
-      return build_repeat(x, std::move(input), n);
-    throw error(errc::invalid_argument, {.stage = x.op,
-                                         .got = "an operator that is not known here",
-                                         .needed = "one of docs/pipelines.md"});
-  }
-
-  sequence_ptr build_map(const stage& x, sequence_ptr input) {
-    const auto& name = x.get<std::string>("name");
-    plan_.maps.push_back({name, x.get<std::string>("parameters"), x.make});
-    return std::make_shared<mapped>(std::move(input), plan_.maps.size() - 1);
-  }
-
-  sequence_ptr build_shuffle(const stage& x, sequence_ptr input, std::size_t first_source) {
-    const auto kind = kind_of(x);
-    const auto seed = x.get<std::uint64_t>("seed");
-    if (!seed_)
-      seed_ = seed;
-    const auto level = shuffles_above_[first_source]++;
-    if (kind == shuffle_kind::none)
-      return input;
-    auto config = std::make_shared<order_config>();
-    config->shuffle = {seed, kind, x.get<std::uint64_t>("window")};
-    config->lanes = lanes_;
-    config->data_digest = data_digest(x);
-    config->source = first_source;
-    config->level = level;
-    config->records_per_file = kind == shuffle_kind::windowed
-                                   ? only_source(x).data->get()->records_per_file()
-                                   : std::vector{input->size()};
-    return std::make_shared<shuffled>(std::move(input), plan_.num_shuffles++, std::move(config));
-  }
-
-  static sequence_ptr build_repeat(const stage& x, sequence_ptr input, std::uint64_t times) {
-    std::uint64_t size = 0;
-    if (__builtin_mul_overflow(input->size(), times, &size))
-      refuse_size(x);
-    return checked(x, std::make_shared<repeated>(std::move(input), times));
-  }
-
-  /// What permutations, and the numbers of positions, can hold.
-  static sequence_ptr checked(const stage& x, sequence_ptr sequence) {
-    if (sequence->size() > std::uint64_t{1} << 62)
-      refuse_size(x);
-    return sequence;
-  }
-
-  [[noreturn]] static void refuse_size(const stage& x) {
-    throw error(
-        errc::invalid_argument,
-        {.stage = x.op, .got = "more than 2^62 samples an epoch", .needed = "at most 2^62"});
-  }
-
-  friend sequence_plan leat::plan_sequence(const stage&, std::uint64_t);
-
-  sequence_plan& plan_;
-  std::uint64_t lanes_;
-  std::optional<std::uint64_t> seed_;
-  /// By first source.
-  std::map<std::size_t, std::uint64_t> shuffles_above_;
-};
+sequence_ptr build_repeat(const stage& x, sequence_ptr input, std::uint64_t times) {
+  std::uint64_t size = 0;
+  if (__builtin_mul_overflow(input->size(), times, &size))
+    refuse_size(x);
+  return checked(x, std::make_shared<repeated>(std::move(input), times));
+}
 
 std::uint64_t largest_divisor(std::uint64_t n, std::uint64_t at_most) noexcept {
   auto divisor = std::clamp<std::uint64_t>(at_most, 1, n);
@@ -338,21 +253,102 @@ std::uint64_t largest_divisor(std::uint64_t n, std::uint64_t at_most) noexcept {
 
 } // namespace
 
-sequence_plan plan_sequence(const stage& root, std::uint64_t lanes) {
-  sequence_plan plan;
-  planner planner{plan, lanes};
-  plan.items = planner.build(root);
-  plan.seed = planner.seed_.value_or(0);
-  std::map<std::string, std::uint64_t> ordinals;
-  for (const auto& x : plan.maps) {
-    plan.streams.push_back(map_stream(plan.seed, x.name, ordinals[x.name]++));
-    plan.stage_names.push_back(x.name);
+sequence_ptr sequence_planner::build(const stage& x) {
+  if (x.is_source())
+    return build_source(x);
+  const auto first_source = plan_.num_sources;
+  std::vector<sequence_ptr> inputs;
+  for (const auto& input : x.inputs)
+    inputs.push_back(build(*input));
+  if (x.op == "zip") {
+    plan_.num_side_samples += inputs.size() - 1;
+    const auto first_side = plan_.num_side_samples - (inputs.size() - 1);
+    return std::make_shared<zipped>(std::move(inputs), first_side);
   }
-  return plan;
+  if (x.op == "concat")
+    return checked(x, std::make_shared<concatenated>(std::move(inputs)));
+  return build_unary(x, std::move(inputs.front()), first_source);
+}
+
+sequence_ptr sequence_planner::build_source(const stage& x) {
+  auto data = x.data->get();
+  const auto ordinal = add_source(data->name());
+  return checked(x, std::make_shared<records>(std::move(data), ordinal));
+}
+
+sequence_ptr sequence_planner::build_unary(const stage& x, sequence_ptr input,
+                                           std::size_t first_source) {
+  const auto size = input->size();
+  if (x.op == "map")
+    return std::make_shared<mapped>(std::move(input), add_map(x));
+  if (x.op == "shuffle")
+    return build_shuffle(x, std::move(input), first_source);
+  if (x.op == "enumerate")
+    return std::make_shared<enumerated>(std::move(input), x.get<std::string>("field"));
+  const auto n = x.get<std::uint64_t>("n");
+  if (x.op == "take")
+    return std::make_shared<part>(std::move(input), 0, std::min(n, size));
+  if (x.op == "skip")
+    return std::make_shared<part>(std::move(input), std::min(n, size), size - std::min(n, size));
+  if (x.op == "repeat")
+    return build_repeat(x, std::move(input), n);
+  throw error(errc::invalid_argument, {.stage = x.op,
+                                       .got = "an operator that is not known here",
+                                       .needed = "one of docs/pipelines.md"});
+}
+
+sequence_ptr sequence_planner::build_shuffle(const stage& x, sequence_ptr input,
+                                             std::size_t first_source) {
+  const auto kind = kind_of(x);
+  const auto seed = x.get<std::uint64_t>("seed");
+  see_seed(seed);
+  const auto level = shuffles_above_[first_source]++;
+  if (kind == shuffle_kind::none)
+    return input;
+  auto config = std::make_shared<order_config>();
+  config->shuffle = {seed, kind, x.get<std::uint64_t>("window")};
+  config->lanes = lanes_;
+  config->data_digest = data_digest(x);
+  config->source = first_source;
+  config->level = level;
+  config->records_per_file = kind == shuffle_kind::windowed
+                                 ? only_source(x).data->get()->records_per_file()
+                                 : std::vector{input->size()};
+  return std::make_shared<shuffled>(std::move(input), plan_.num_shuffles++, std::move(config));
+}
+
+std::size_t sequence_planner::add_source(std::string name) {
+  source_names_.push_back(std::move(name));
+  return plan_.num_sources++;
+}
+
+std::size_t sequence_planner::add_map(const stage& x) {
+  const auto& name = x.get<std::string>("name");
+  plan_.maps.push_back({name, x.get<std::string>("parameters"), x.make});
+  return plan_.maps.size() - 1;
+}
+
+void sequence_planner::see_seed(std::uint64_t seed) {
+  if (!std::exchange(has_seed_, true))
+    plan_.seed = seed;
+}
+
+void sequence_planner::finish() {
+  plan_.stage_names = std::move(source_names_);
+  std::map<std::string, std::uint64_t> ordinals;
+  for (const auto& x : plan_.maps) {
+    plan_.streams.push_back(map_stream(plan_.seed, x.name, ordinals[x.name]++));
+    plan_.stage_names.push_back(x.name);
+  }
 }
 
 std::uint64_t size_of(const stage& root) {
-  return plan_sequence(root, 1).items->size();
+  if (!is_closed(root))
+    throw error(errc::invalid_argument, {.stage = "size",
+                                         .got = "a pipeline whose length is not known beforehand",
+                                         .needed = "indexed data, and operators without state"});
+  sample_plan plan;
+  return sequence_planner{plan, 1}.build(root)->size();
 }
 
 shuffle_kind kind_of(const stage& shuffle) {
@@ -383,14 +379,19 @@ std::uint64_t lanes_of(const stage& batch) {
   if (const auto lanes = batch.get<std::uint64_t>("lanes"); lanes != 0)
     return lanes;
   auto files = rows;
-  bool windowed = false;
+  bool in_files = false;
   for_each_stage(batch, [&](const stage& x) {
-    if (x.op != "shuffle" || kind_of(x) != shuffle_kind::windowed)
+    std::uint64_t has = 0;
+    if (x.stream)
+      has = x.stream->get()->units();
+    else if (x.op == "shuffle" && kind_of(x) == shuffle_kind::windowed)
+      has = only_source(x).data->get()->records_per_file().size();
+    else
       return;
-    windowed = true;
-    files = std::min<std::uint64_t>(files, only_source(x).data->get()->records_per_file().size());
+    in_files = true;
+    files = std::min(files, has);
   });
-  return windowed ? largest_divisor(rows, files) : rows;
+  return in_files ? largest_divisor(rows, files) : rows;
 }
 
 std::shared_ptr<const epoch_order> shared_orders::get(std::uint64_t epoch, std::uint64_t pass) {

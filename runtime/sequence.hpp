@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,25 +42,41 @@ public:
   virtual std::uint64_t make(const place& at, sample& into, row_maker& with) const = 0;
 };
 
-/// The sequence of a pipeline below its batch, and what making its items needs.
-struct sequence_plan {
-  std::shared_ptr<const sequence> items;
-  /// In data order, as are the random streams of each: see `map_stream`.
-  std::vector<map_stage> maps;
-  std::vector<std::uint64_t> streams;
-  /// Of sources, then of maps: see worker_record::stage.
-  std::vector<std::string> stage_names;
-  std::size_t num_sources = 0;
-  std::size_t num_shuffles = 0;
-  /// Samples that zips need beside the row's own.
-  std::size_t num_side_samples = 0;
-  /// Of the pipeline's first shuffle.
-  std::uint64_t seed = 0;
-};
+using sequence_ptr = std::shared_ptr<const sequence>;
+struct sample_plan;
 
-/// Opens the data. `root` is a stage below the batch; `lanes` is L.
-/// Throws `errc::invalid_argument` where an epoch has more than 2^63 samples.
-sequence_plan plan_sequence(const stage& root, std::uint64_t lanes);
+/// Makes sequences of closed parts of a pipeline, in data order, and counts what all parts have in
+/// common: sources, maps, shuffles.
+class sequence_planner {
+public:
+  /// What is found goes into the plan, which must outlive this. `lanes` is L.
+  sequence_planner(sample_plan& plan, std::uint64_t lanes) : plan_(plan), lanes_(lanes) {}
+
+  /// Opens the data. Throws `errc::invalid_argument` where an epoch has more than 2^62 samples.
+  sequence_ptr build(const stage& x);
+
+  // Also for what is not closed.
+  /// Ordinal of a new source.
+  std::size_t add_source(std::string name);
+  /// Number of a new map.
+  std::size_t add_map(const stage& x);
+  /// The first one is that of all maps.
+  void see_seed(std::uint64_t seed);
+  /// Once all is built: names and random streams.
+  void finish();
+
+private:
+  sequence_ptr build_source(const stage& x);
+  sequence_ptr build_unary(const stage& x, sequence_ptr input, std::size_t first_source);
+  sequence_ptr build_shuffle(const stage& x, sequence_ptr input, std::size_t first_source);
+
+  sample_plan& plan_;
+  std::uint64_t lanes_;
+  bool has_seed_ = false;
+  std::vector<std::string> source_names_;
+  /// By first source.
+  std::map<std::size_t, std::uint64_t> shuffles_above_;
+};
 
 /// Items of an epoch. Opens the data.
 std::uint64_t size_of(const stage& root);

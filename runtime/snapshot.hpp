@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/lane_state.hpp"
 #include "runtime/pipeline_facts.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -42,13 +43,16 @@ struct snapshot {
   /// sums count its own rows; what was handed over before is in rank 0's. Parts of runs that
   /// began at different steps must not be added up.
   std::uint64_t began = 0;
+  /// Of the rank's lanes, rising; empty at the beginning of an epoch, and where the order is a
+  /// formula.
+  lane_states lanes = {};
 };
 
 /// Far above what any pipeline needs; guards against reading a foreign file into memory.
 inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
 
 /// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128 (docs/snapshot.md).
-/// The same bytes for equal values; usually below 1 KB.
+/// The same bytes for equal values; below 1 KB where there are no lanes.
 /// Throws `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
 std::string encode(const snapshot& x);
 

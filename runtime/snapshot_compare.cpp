@@ -171,7 +171,8 @@ public:
   comparison(const snapshot& taken, const pipeline_facts& now)
       : taken_(taken), now_(now), places_before_(places_of(taken.pipeline)),
         places_now_(places_of(now)),
-        windowed_(has_windowed(places_before_) || has_windowed(places_now_)) {}
+        lanes_bind_(has_windowed(places_before_) || has_windowed(places_now_)
+                    || taken.pipeline.by_programs || now.by_programs) {}
 
   std::vector<difference> all() && {
     if (same_shape())
@@ -271,9 +272,9 @@ private:
           std::to_string(before.batch_rows()) + " a batch and " + std::to_string(taken_.step)
               + " batches into the epoch",
           std::to_string(now.batch_rows()),
-          !windowed_ && step_of_rows(taken_, now.batch_rows()).has_value());
+          !lanes_bind_ && step_of_rows(taken_, now.batch_rows()).has_value());
     if (before.lanes != now.lanes)
-      add("lanes", std::to_string(before.lanes), std::to_string(now.lanes), !windowed_);
+      add("lanes", std::to_string(before.lanes), std::to_string(now.lanes), !lanes_bind_);
     compare_rest(before.root, now.root);
   }
 
@@ -282,7 +283,7 @@ private:
     const auto end_before = before.get<std::string>("end");
     const auto end_now = now.get<std::string>("end");
     if (end_before != end_now)
-      add("end", end_before, end_now, true);
+      add("end", end_before, end_now, end_before != "cycle" && end_now != "cycle");
     const auto fields_before = before.get<texts>("fields");
     const auto fields_now = now.get<texts>("fields");
     if (fields_before != fields_now)
@@ -293,7 +294,8 @@ private:
   const pipeline_facts& now_;
   std::vector<operator_place> places_before_;
   std::vector<operator_place> places_now_;
-  bool windowed_ = false;
+  /// The order depends on the lanes: other ones cannot go on from there.
+  bool lanes_bind_ = false;
   /// Stands before the texts of the place that is being compared.
   std::string prefix_;
   std::vector<difference> found_;

@@ -59,7 +59,11 @@ snapshot merge(const std::vector<snapshot>& parts, bool require_all) {
     check_same_state(sum, part);
     check_rank(part, seen);
     sum.sums += part.sums;
+    if (part.rank != sum.rank)
+      sum.lanes.insert(sum.lanes.end(), part.lanes.begin(), part.lanes.end());
   }
+  std::sort(sum.lanes.begin(), sum.lanes.end(),
+            [](const lane_state& a, const lane_state& b) { return a.lane < b.lane; });
   if (seen.size() < sum.world_size) {
     if (require_all)
       refuse_parts(missing_ranks(seen, sum.world_size),

@@ -80,6 +80,7 @@ private:
 void write(const pipeline_facts& x, wire::Pipeline& to) {
   tree_writer{}.write_node(x.root, {}, *to.mutable_root());
   to.set_lanes(x.lanes);
+  to.set_by_programs(x.by_programs);
 }
 
 void write(const handed_over& x, wire::Sums& to) {
@@ -94,6 +95,22 @@ void write(const handed_over& x, wire::Sums& to) {
     bad.set_count(x.bad[i]);
   }
   to.set_partial(x.partial);
+}
+
+void write(const round_mark& x, wire::Mark& to) {
+  to.set_era(x.when.era);
+  to.set_pass(x.when.pass);
+  to.set_consumed(x.consumed);
+  if (!x.base)
+    return;
+  auto& base = *to.mutable_base();
+  base.set_given(x.base->given);
+  base.set_state(x.base->state);
+  for (const auto& input : x.base->inputs) {
+    auto& behind = *base.add_inputs();
+    behind.set_edge(static_cast<std::uint32_t>(input.edge));
+    write(input.mark, *behind.mutable_mark());
+  }
 }
 
 // -- messages to values
@@ -116,6 +133,7 @@ public:
     need(x.rank < x.world_size,
          "rank " + std::to_string(x.rank) + " of " + std::to_string(x.world_size),
          "a rank below the world size");
+    read_lanes(message, x);
     return x;
   }
 
@@ -126,7 +144,7 @@ private:
   }
 
   pipeline_facts read_pipeline(const wire::Pipeline& message) {
-    pipeline_facts x{read_node(message.root(), {}), message.lanes()};
+    pipeline_facts x{read_node(message.root(), {}), message.lanes(), message.by_programs()};
     need(x.root.op == "batch" && x.root.inputs.size() == 1,
          "a pipeline that ends in \"" + x.root.op + '"', "a batch");
     need(x.lanes > 0, "0 lanes", "at least 1");
@@ -255,6 +273,32 @@ private:
     return x;
   }
 
+  void read_lanes(const wire::Snapshot& message, snapshot& x) const {
+    for (const auto& lane : message.lanes()) {
+      need(lane.lane() < x.pipeline.lanes && lane.lane() % x.world_size == x.rank,
+           "lane " + std::to_string(lane.lane()) + " in the part of rank "
+               + std::to_string(x.rank),
+           "a lane of that rank");
+      need(x.lanes.empty() || x.lanes.back().lane < lane.lane(), "lanes out of order",
+           "rising lanes");
+      x.lanes.push_back({lane.lane(), read_mark(lane.mark())});
+    }
+  }
+
+  static round_mark read_mark(const wire::Mark& message) {
+    round_mark x{nullptr, {message.era(), message.pass()}, message.consumed()};
+    if (!message.has_base())
+      return x;
+    auto base = std::make_shared<lane_base>();
+    base->when = x.when;
+    base->given = message.base().given();
+    base->state = message.base().state();
+    for (const auto& input : message.base().inputs())
+      base->inputs.push_back({input.edge(), read_mark(input.mark())});
+    x.base = std::move(base);
+    return x;
+  }
+
   static hash128 read_hash(const wire::Hash128& message) {
     return {.low = message.low(), .high = message.high()};
   }
@@ -275,6 +319,11 @@ std::string message_of(const snapshot& x) {
   message.set_world_size(x.world_size);
   write(x.sums, *message.mutable_sums());
   message.set_began(x.began);
+  for (const auto& lane : x.lanes) {
+    auto& to = *message.add_lanes();
+    to.set_lane(lane.lane);
+    write(lane.mark, *to.mutable_mark());
+  }
   return message.SerializeAsString();
 }
 

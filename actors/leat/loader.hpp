@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,16 @@ struct fault_drill {
   /// that owns the position.
   std::optional<std::size_t> dying_worker = {};
   std::uint64_t die_at = 0;
+};
+
+/// What ranks tell each other about the end of an epoch whose length nobody knows beforehand.
+struct epoch_agreement {
+  /// Batches of the epoch that the rank can fill, as far as it knows.
+  std::int64_t batches = 0;
+  /// 1: there will not be more.
+  std::int64_t is_final = 0;
+  /// 1: the rank has failed.
+  std::int64_t has_failed = 0;
 };
 
 struct loader_options {
@@ -49,6 +60,10 @@ struct loader_options {
   std::uint64_t keep = 3;
   /// Computes batch::pixels(); costs about 1 ms per 10 MB in the workers.
   bool hash_pixels = false;
+  /// An all-gather: gives every rank what all ranks say, and waits for them (MPI_Allgather of three
+  /// integers). Needed by several ranks for pipelines without known length that end (`drop`,
+  /// `mask`). Called by next() only, in the caller's thread, at the same batches on all ranks.
+  std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
   fault_drill fault = {};
 };
 
@@ -59,12 +74,13 @@ struct restore_options {
   bool allow_older = false;
 };
 
-/// Where a restored loader goes on.
+/// Where a loader goes on.
 struct resume_point {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t global_step = 0;
-  /// Of everything handed over before; on rank 0 of the new world, else zero.
+  /// Of everything handed over before by this rank; behind a restore in another world all of it is
+  /// rank 0's.
   hash128 digest = {};
 };
 
@@ -112,8 +128,13 @@ public:
   /// again until the loader goes, and snapshots taken before stay good.
   lease next();
 
-  /// Steps of one epoch.
-  std::uint64_t batches_per_epoch() const;
+  /// Steps of one epoch; empty where they are not known beforehand: streams, operators that drop,
+  /// keep back or make samples, and `cycle`.
+  std::optional<std::uint64_t> batches_per_epoch() const;
+
+  /// Leaves out what is left of the epoch: the next batch is the first of the next one. At the same
+  /// batch on all ranks. Throws `errc::invalid_argument` under `cycle`.
+  void abandon_epoch();
 
   /// Goes on behind the newest complete snapshot set in `directory`; without one, at the beginning
   /// (then empty). Before the first next().
@@ -127,14 +148,18 @@ public:
                              const restore_options& options = {});
 
   /// Begins at a batch as if all before it had been handed over, with sums of zero. Takes constant
-  /// time. Before the first next(), in place of a restore, alike on all ranks. Throws
-  /// `errc::invalid_argument` for a step that the epoch does not have, and for a loader that has
-  /// begun.
+  /// time where the order is a formula; else the epoch's batches before it are run through, without
+  /// making samples of them. Before the first next(), in place of a restore, alike on all ranks.
+  /// Throws `errc::invalid_argument` for a step that the epoch does not have, and for a loader that
+  /// has begun.
   void seek(std::uint64_t epoch, std::uint64_t step);
 
   /// Leaves out the next n batches, also over the ends of epochs, behind a restore or from the
-  /// beginning. Takes constant time. Before the first next(), alike on all ranks.
+  /// beginning. Takes time as seek() does. Before the first next(), alike on all ranks.
   void skip_first_batches(std::uint64_t n);
+
+  /// Where the loader stands: the next batch, and the digest of what this rank handed over.
+  resume_point position() const;
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of

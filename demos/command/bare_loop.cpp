@@ -64,6 +64,10 @@ void work(const row_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t 
 
 std::chrono::nanoseconds bare_loop(const pipeline& job, std::uint64_t rows, std::size_t threads) {
   auto plan = plan_rows(job);
+  if (!plan.shape.has_length())
+    throw error(errc::invalid_argument, {.stage = "bare loop",
+                                         .got = "a pipeline that is ordered by programs",
+                                         .needed = "indexed data, and operators without state"});
   std::atomic<std::uint64_t> next{0};
   std::mutex mutex;
   std::exception_ptr problem;

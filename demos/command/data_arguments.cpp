@@ -3,6 +3,7 @@
 #include "demos/command/option_values.hpp"
 #include "runtime/stage.hpp"
 
+#include <leat/once.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
 
@@ -24,6 +25,8 @@ std::string_view to_string(data_kind x) {
     return "count";
   case data_kind::folder:
     return "a folder";
+  case data_kind::standard_input:
+    return "standard input";
   case data_kind::tar:
     return "tar shards";
   }
@@ -40,7 +43,7 @@ data_kind common_kind(const std::vector<std::string>& arguments) {
                 "data of one kind");
   if (kind != data_kind::tar && arguments.size() > 1)
     bad_usage("DATA", std::to_string(arguments.size()) + " arguments",
-              "one folder, one count, or any number of tar shards");
+              "one folder, one count, one -, or any number of tar shards");
   return kind;
 }
 
@@ -58,7 +61,7 @@ pipeline parse_count(const std::string& argument) {
 void add_data_arguments(CLI::App& app, data_arguments& to) {
   app.add_option("DATA", to.data,
                  "A folder of class folders; or tar shards: paths, braces (a-{000..099}.tar) and "
-                 "globs, in this order; or count:N[:BYTES]")
+                 "globs, in this order; or count:N[:BYTES]; or -: the lines of standard input")
       ->expected(1, -1);
   app.add_option("--index-dir", to.index_dir, "Keep the indexes of tar shards in this directory");
   app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
@@ -67,6 +70,8 @@ void add_data_arguments(CLI::App& app, data_arguments& to) {
 data_kind kind_of(const std::string& argument) {
   if (argument.starts_with(count_prefix))
     return data_kind::count;
+  if (argument == "-")
+    return data_kind::standard_input;
   std::error_code ignored;
   return std::filesystem::is_directory(argument, ignored) ? data_kind::folder : data_kind::tar;
 }
@@ -79,6 +84,8 @@ pipeline data_pipeline(const data_arguments& x) {
     return parse_count(x.data.front());
   case data_kind::folder:
     return image_folder(x.data.front());
+  case data_kind::standard_input:
+    return standard_input();
   case data_kind::tar:
     break;
   }

@@ -29,6 +29,8 @@ enum class data_kind : std::uint8_t {
   count,
   /// A directory: one subfolder a class.
   folder,
+  /// "-": the lines of standard input.
+  standard_input,
   /// Anything else: paths, braces and globs of tar shards.
   tar,
 };

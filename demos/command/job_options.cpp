@@ -1,6 +1,7 @@
 #include "demos/command/job_options.hpp"
 
 #include "demos/command/option_values.hpp"
+#include "runtime/row_plan.hpp"
 #include "runtime/stage.hpp"
 
 #include <leat/image.hpp>
@@ -51,7 +52,7 @@ void add_pipeline_option(CLI::App& app, order_options& to) {
                               "The pipeline in text form, in place of DATA and its options")
                    ->type_name("FILE");
   for (const auto* name : {"DATA", "--index-dir", "--allow-torn", "--seed", "--global-batch",
-                           "--lanes", "--shuffle", "--window", "--end"})
+                           "--lanes", "--shuffle", "--window"})
     file->excludes(app.get_option(name));
 }
 
@@ -69,6 +70,19 @@ pipeline pipeline_of_file(const order_options& x, std::optional<transform> chose
     bad_usage("--transform", "--pipeline", "maps in the pipeline's text");
   return parse_pipeline(content_of(x.pipeline_file));
 }
+
+/// The pipeline with another end rule.
+pipeline with_end(const pipeline& x, epoch_end end) {
+  auto batch = x.root();
+  for (auto& option : batch.options)
+    if (option.name == "end")
+      option.value = std::string{name_of(end)};
+  return pipeline{std::make_shared<const stage>(std::move(batch))};
+}
+
+/// As said with options, without --end and --spool.
+pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
+                            pixel_form form);
 
 transform choose_transform(std::optional<transform> chosen, const pipeline& data) {
   if (chosen)
@@ -97,9 +111,16 @@ void add_order_options(CLI::App& app, order_options& to) {
   whole_number(app.add_option("--window", to.window, "Files shuffled with each other (windowed)"),
                1);
   add_choice(app, "--end", to.end,
-             std::map<std::string, epoch_end>{{"drop", epoch_end::drop}, {"mask", epoch_end::mask}},
-             "drop", "What becomes of the rows behind the last full batch");
+             std::map<std::string, epoch_end>{{"auto", epoch_end::automatic},
+                                              {"cycle", epoch_end::cycle},
+                                              {"drop", epoch_end::drop},
+                                              {"mask", epoch_end::mask}},
+             "the pipeline's; of DATA auto: drop, for standard input mask",
+             "What becomes of an epoch's end; cycle: it has none, and needs --steps");
   app.option_defaults()->always_capture_default(false);
+  app.add_option("--spool", to.spool,
+                 "Journal what sources give that exist once, so that a job of them can be resumed")
+      ->type_name("DIR");
   add_pipeline_option(app, to);
 }
 
@@ -112,12 +133,25 @@ void add_transform_option(CLI::App& app, std::optional<transform>& to) {
 }
 
 pipeline job_pipeline(const order_options& x, std::optional<transform> chosen, pixel_form form) {
+  auto result = described_pipeline(x, chosen, form);
+  if (x.end)
+    result = with_end(result, *x.end);
+  return x.spool.empty() ? result : result.spool(x.spool);
+}
+
+namespace {
+
+pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
+                            pixel_form form) {
   if (!x.pipeline_file.empty())
     return pipeline_of_file(x, chosen);
   const auto data = data_pipeline(x.data);
   const auto maps = choose_transform(chosen, data);
-  auto result = data.shuffle({.seed = x.seed, .kind = x.shuffle, .window = x.window});
-  batch_options batching{.lanes = x.lanes, .end = x.end};
+  // What comes once comes in its own order.
+  auto result = data.root().feed
+                    ? data
+                    : data.shuffle({.seed = x.seed, .kind = x.shuffle, .window = x.window});
+  batch_options batching{.lanes = x.lanes};
   if (maps != transform::none) {
     auto decode = maps == transform::train224 ? train_image : eval_image;
     result = result.map(decode("jpg;jpeg", image_form(form))).map(int_label("cls"));
@@ -125,6 +159,8 @@ pipeline job_pipeline(const order_options& x, std::optional<transform> chosen, p
   }
   return result.batch(x.global_batch, batching);
 }
+
+} // namespace
 
 bool makes_images(const pipeline& job) {
   bool found = false;

@@ -27,7 +27,10 @@ struct order_options {
   shuffle_kind shuffle = shuffle_kind::full;
   /// Files that are shuffled with each other (windowed).
   std::uint64_t window = 4;
-  epoch_end end = epoch_end::drop;
+  /// Empty: as the pipeline says.
+  std::optional<epoch_end> end = {};
+  /// Journal of sources that exist once; empty: none.
+  std::string spool = {};
   /// A file with a pipeline in text form (docs/pipelines.md), in place of data and all of the above
   /// but the epoch.
   std::string pipeline_file = {};

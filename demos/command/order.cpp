@@ -23,8 +23,14 @@ struct options {
 
 void print_order(const options& x) {
   order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
-  for (std::uint64_t step = 0; step < std::min(x.steps, lines.steps()); ++step)
-    print_line(to_json(lines.line(step)));
+  if (lines.shape().is_endless() && x.steps == UINT64_MAX)
+    bad_usage("--steps", "none, and an epoch without end", "how many batches to print");
+  for (std::uint64_t step = 0; step < x.steps; ++step) {
+    const auto line = lines.next();
+    if (!line)
+      return;
+    print_line(to_json(*line));
+  }
 }
 
 } // namespace

@@ -1,30 +1,42 @@
 #pragma once
 
 #include "demos/command/log_line.hpp"
+#include "runtime/inline_order.hpp"
 #include "runtime/row_plan.hpp"
 
 #include <leat/pipeline.hpp>
 
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <optional>
 
 namespace leat::command {
 
-/// The global batches of one epoch as log lines, computed without reading samples.
+/// Computes what `leat run` logs for the batches of an epoch, without making their samples; content
+/// is read only where an operator of the pipeline looks at it.
 class order_lines {
 public:
-  /// Throws `errc::empty_epoch` when the epoch has no batch, and what opening the data throws.
-  order_lines(const pipeline& job, std::uint64_t epoch);
+  /// Begins at a step of the epoch. Opens the data. Throws `leat::error`, empty_epoch where the
+  /// epoch has no batch.
+  order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t step = 0);
 
-  /// Number of batches.
-  std::uint64_t steps() const noexcept { return plan_.shape.batches(); }
-  /// A batch; `step` is below steps(). Under mask existing rows only.
-  batch_line line(std::uint64_t step);
+  /// The global batch, over all ranks; empty behind the epoch's last.
+  std::optional<batch_line> next();
+
+  const epoch_shape& shape() const noexcept { return plan_->shape; }
 
 private:
-  epoch_plan plan_;
-  order_cache orders_;
+  static std::shared_ptr<const row_plan> plan_of(const pipeline& job);
+  std::unique_ptr<batch_order> make_order(std::uint64_t step) const;
+  /// False behind the epoch's last batch.
+  bool open();
+
+  std::shared_ptr<const row_plan> plan_;
   std::uint64_t epoch_;
+  row_function looks_;
+  inline_order order_;
+  batch_slot slot_;
+  order_cache orders_;
 };
 
 } // namespace leat::command

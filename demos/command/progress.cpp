@@ -26,9 +26,9 @@ std::string progress_text(const training_progress& x, std::string_view unit) {
   auto rate = share(static_cast<double>(x.samples), in_seconds(x.elapsed));
   auto waiting = 100 * share(in_seconds(x.waited), in_seconds(x.elapsed));
   return "epoch " + std::to_string(x.epoch) + "  step " + std::to_string(x.global_step) + "/"
-         + std::to_string(x.total_steps) + "  " + with_commas(std::llround(rate)) + " "
-         + std::string{unit} + "/s  waiting for data " + fixed(waiting, 0) + "%, training "
-         + fixed(100 - waiting, 0) + "%";
+         + (x.total_steps ? std::to_string(*x.total_steps) : "?") + "  "
+         + with_commas(std::llround(rate)) + " " + std::string{unit} + "/s  waiting for data "
+         + fixed(waiting, 0) + "%, training " + fixed(100 - waiting, 0) + "%";
 }
 
 std::string progress_bar(double share, std::size_t width) {
@@ -60,7 +60,9 @@ void progress_display::draw(const training_progress& x) const {
   auto text = progress_text(x, unit_);
   if (!terminal_)
     return print_notice("run", text);
-  auto done = share(static_cast<double>(x.global_step), static_cast<double>(x.total_steps));
+  auto done = x.total_steps
+                  ? share(static_cast<double>(x.global_step), static_cast<double>(*x.total_steps))
+                  : 0;
   auto line = "\r\x1b[K" + progress_bar(done, bar_width) + " " + text;
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);

@@ -32,10 +32,16 @@ struct options {
   bool json = false;
 };
 
-void check_step(const order_lines& lines, std::uint64_t step) {
-  if (step >= lines.steps())
-    bad_usage("--step", std::to_string(step),
-              "below " + std::to_string(lines.steps()) + ", the steps of the epoch");
+batch_line line_at(const options& x) {
+  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch, x.step};
+  const auto& shape = lines.shape();
+  if (shape.has_length() && x.step >= shape.batches())
+    bad_usage("--step", std::to_string(x.step),
+              "below " + std::to_string(shape.batches()) + ", the steps of the epoch");
+  auto line = lines.next();
+  if (!line)
+    bad_usage("--step", std::to_string(x.step), "a step of the epoch, which has fewer");
+  return std::move(*line);
 }
 
 /// Makes the step's batch as a job of one rank does.
@@ -72,10 +78,9 @@ struct replayed {
 };
 
 replayed replay_step(const options& x) {
-  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
-  check_step(lines, x.step);
+  auto line = line_at(x);
   if (x.images.empty())
-    return {lines.line(x.step)};
+    return {std::move(line)};
   const auto job = job_pipeline(x.order, x.maps, pixel_form::viewable);
   if (!makes_images(job))
     bad_usage("--images", "records without a transform",

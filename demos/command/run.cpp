@@ -30,7 +30,7 @@ using nlohmann::json;
 /// What the whole process did, over its ranks.
 struct summary {
   training_progress progress;
-  snapshot state;
+  hash128 digest;
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t workers_replaced = 0;
@@ -70,7 +70,7 @@ std::uint64_t resident_bytes() {
 }
 
 summary sum_up(const training_job& job) {
-  summary result{.progress = job.progress(), .state = job.state()};
+  summary result{.progress = job.progress(), .digest = job.digest()};
   for (const auto& x : job.stats()) {
     result.snapshot_bytes = std::max(result.snapshot_bytes, x.snapshot_bytes);
     result.bytes_read += x.bytes_read;
@@ -101,7 +101,7 @@ json to_json(const summary& x) {
           {"epoch", done.epoch},
           {"step", done.step},
           {"global_step", done.global_step},
-          {"digest", to_string(x.state.sums.digest)}};
+          {"digest", to_string(x.digest)}};
 }
 
 void print_summary(const summary& x, const char* unit) {
@@ -120,7 +120,7 @@ void print_summary(const summary& x, const char* unit) {
   print_line("bad samples       " + bad_to_json(x.bad).dump());
   print_line("next batch        epoch " + std::to_string(done.epoch) + " step "
              + std::to_string(done.step));
-  print_line("digest            " + to_string(x.state.sums.digest));
+  print_line("digest            " + to_string(x.digest));
 }
 
 /// Opened before the job runs: hours of training should not end with "no such directory".
@@ -157,6 +157,7 @@ void run(const run_options& x) {
   check_snapshot_dir(x);
   auto stats = open_stats(x.stats);
   const auto data = job_pipeline(x.order, x.maps);
+  check_length(x, data);
   const auto* unit = makes_images(data) ? "images" : "samples";
   training_job job{data, settings};
   tell_of_resume(x, job);

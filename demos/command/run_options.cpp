@@ -1,6 +1,7 @@
 #include "demos/command/run_options.hpp"
 
 #include "demos/command/option_values.hpp"
+#include "runtime/row_plan.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -18,7 +19,11 @@ constexpr std::uint64_t max_workers = 4096;
 constexpr std::uint64_t max_epochs = 1'000'000'000;
 
 void add_job(CLI::App& app, run_options& to) {
-  whole_number(app.add_option("--epochs", to.epochs, "Epochs to run"), 1, max_epochs);
+  whole_number(app.add_option("--epochs", to.epochs,
+                              "Epochs to run; none where there is one "
+                              "endless epoch (--end cycle)"),
+               1, max_epochs)
+      ->default_str("1");
   whole_number(
       app.add_option("--steps", to.steps, "End behind this step of the job, counted from epoch 0"),
       1)
@@ -98,7 +103,7 @@ std::string bad_log_of(const run_options& x) {
 loader_options loader_of(const run_options& x, std::size_t cores) {
   loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
   result.workers = workers_of(x, cores);
-  result.epochs = x.order.epoch + x.epochs;
+  result.epochs = x.order.epoch + x.epochs.value_or(1);
   result.dispatch = x.dispatch;
   result.bad_samples = x.bad_samples;
   result.bad_sample_log = bad_log_of(x);
@@ -173,6 +178,16 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
                    [](const auto& a, const auto& b) { return a.step < b.step; });
   result.step_time = std::chrono::milliseconds{x.step_time_ms};
   return result;
+}
+
+void check_length(const run_options& x, const pipeline& job) {
+  if (end_of(job.root()) != epoch_end::cycle)
+    return;
+  if (x.epochs)
+    bad_usage("--epochs", std::to_string(*x.epochs) + ", and a pipeline of one endless epoch",
+              "--steps");
+  if (x.steps == UINT64_MAX)
+    bad_usage("--steps", "none, and a pipeline of one endless epoch", "where the job ends");
 }
 
 bool belongs_to_other_rank(std::string_view entry, const run_options& x) {

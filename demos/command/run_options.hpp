@@ -18,7 +18,8 @@ namespace leat::command {
 /// The command line of `leat run`.
 struct run_options {
   order_options order;
-  std::uint64_t epochs = 1;
+  /// Empty: one.
+  std::optional<std::uint64_t> epochs = {};
   std::uint64_t world_size = 1;
   /// Empty: all ranks in this process.
   std::optional<std::uint64_t> rank = {};
@@ -55,6 +56,10 @@ void parse_fault(const std::string& text, fault_drill& to);
 /// What the job shall do, on a machine of so many cores. Throws `errc::invalid_argument` where
 /// options do not fit each other. Reads no file.
 training_settings settings_of(const run_options& x, std::size_t cores);
+
+/// Refuses a job without end, and epochs where there is one endless one. Throws
+/// `errc::invalid_argument`.
+void check_length(const run_options& x, const pipeline& job);
 
 /// True where a snapshot directory's entry is none of a rank that starts afresh: a part of another
 /// rank of its own job, which may have begun earlier. With all ranks in one process there is none.

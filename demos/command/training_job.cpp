@@ -1,20 +1,59 @@
 #include "demos/command/training_job.hpp"
 
 #include "demos/command/log_line.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/sample_plan.hpp"
 #include "runtime/sequence.hpp"
 #include "runtime/snapshot_store.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 #include <utility>
 
 namespace leat::command {
 
+namespace {
+
+/// Throws the first error that is not about another rank.
+[[noreturn]] void rethrow_first_cause(const std::vector<std::exception_ptr>& problems) {
+  std::exception_ptr first;
+  for (const auto& x : problems) {
+    if (!x)
+      continue;
+    if (!first)
+      first = x;
+    try {
+      std::rethrow_exception(x);
+    } catch (const error& problem) {
+      if (problem.code() != errc::worker_lost)
+        throw;
+    }
+  }
+  std::rethrow_exception(first);
+}
+
+/// Samples of an epoch; 0 where they are not known beforehand.
+std::uint64_t records_of(const pipeline& data) {
+  return is_closed(*data.root().inputs.front()) ? data.size() : 0;
+}
+
+} // namespace
+
 training_job::training_job(const pipeline& data, training_settings settings)
     : settings_(std::move(settings)) {
   auto options = settings_.loader;
-  for (std::uint64_t i = 0; i < settings_.ranks; ++i, ++options.rank)
+  if (settings_.ranks > 1)
+    meeting_ = std::make_shared<rank_meeting>(settings_.ranks);
+  for (std::uint64_t i = 0; i < settings_.ranks; ++i, ++options.rank) {
+    if (meeting_)
+      options.agree = [meeting = meeting_, rank = i](const epoch_agreement& mine) {
+        return meeting->gather(rank, mine);
+      };
     loaders_.emplace_back(data, options);
+  }
+  must_meet_ = meeting_ && !is_closed(*data.root().inputs.front())
+               && end_of(data.root()) != epoch_end::cycle;
   begin();
   open_log(data);
 }
@@ -26,12 +65,11 @@ void training_job::begin() {
   if (!resumed_at_ && settings_.first_epoch != 0)
     for (auto& x : loaders_)
       x.seek(settings_.first_epoch, 0);
-  auto here = state();
+  const auto here = loaders_.front().position();
   progress_.epoch = here.epoch;
   progress_.step = here.step;
   progress_.global_step = here.global_step;
-  progress_.total_steps =
-      std::min(settings_.steps, loaders_.front().batches_per_epoch() * settings_.loader.epochs);
+  progress_.total_steps = steps_of_job();
   saved_ = here.global_step;
 }
 
@@ -55,7 +93,7 @@ void training_job::open_log(const pipeline& data) {
   if (settings_.log.empty())
     return;
   attempt_start start{.world_size = settings_.loader.world_size,
-                      .records = data.size(),
+                      .records = records_of(data),
                       .data_digest = data_digest(data.root())};
   if (settings_.ranks < settings_.loader.world_size)
     start.rank = settings_.loader.rank;
@@ -89,11 +127,20 @@ std::vector<loader_stats> training_job::stats() const {
   return result;
 }
 
-snapshot training_job::state() const {
-  std::vector<snapshot> parts;
+hash128 training_job::digest() const {
+  hash128 sum;
   for (const auto& x : loaders_)
-    parts.push_back(decode(x.snapshot(), "this process's snapshot"));
-  return merge(parts, false);
+    sum += x.position().digest;
+  return sum;
+}
+
+std::optional<std::uint64_t> training_job::steps_of_job() const {
+  const auto batches = loaders_.front().batches_per_epoch();
+  const auto given = settings_.steps == UINT64_MAX ? std::nullopt : std::optional{settings_.steps};
+  if (!batches)
+    return given;
+  const auto all = *batches * settings_.loader.epochs;
+  return given ? std::min(*given, all) : all;
 }
 
 void training_job::resize_if_due() {
@@ -107,21 +154,47 @@ void training_job::resize_if_due() {
 /// Gives every rank its part of the next step. False behind the last one.
 bool training_job::hand_over() {
   resize_if_due();
-  for (std::uint64_t i = 0; i < loaders_.size(); ++i) {
-    auto asked = clock::now();
-    auto part = loaders_[i].next();
-    progress_.waited += clock::now() - asked;
-    if (!part)
-      return false;
+  const auto asked = clock::now();
+  next_of_all_ranks();
+  progress_.waited += clock::now() - asked;
+  if (!leases_.front())
+    return false;
+  for (std::uint64_t i = 0; i < leases_.size(); ++i) {
+    const auto& part = *leases_[i];
     if (log_)
-      log_->append(to_json(line_of(*part, settings_.loader.rank + i, settings_.loader.world_size)));
-    progress_.samples += part->valid_rows();
-    leases_.push_back(std::move(part));
+      log_->append(to_json(line_of(part, settings_.loader.rank + i, settings_.loader.world_size)));
+    progress_.samples += part.valid_rows();
   }
   if (!progress_.first_batch)
     progress_.first_batch = clock::now() - constructed_;
   advance(*leases_.front());
   return true;
+}
+
+/// One after the other; in threads where they wait for each other.
+void training_job::next_of_all_ranks() {
+  leases_.resize(loaders_.size());
+  std::vector<std::exception_ptr> problems(loaders_.size());
+  auto next = [&](std::size_t i) {
+    try {
+      leases_[i] = loaders_[i].next();
+    } catch (...) {
+      problems[i] = std::current_exception();
+      if (meeting_)
+        meeting_->break_up();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; must_meet_ && i < loaders_.size(); ++i)
+      others.emplace_back(next, i);
+    for (std::size_t i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)
+      next(i);
+  }
+  // The rank that failed by itself says why; the others only miss it.
+  for (const auto& x : problems)
+    if (x)
+      rethrow_first_cause(problems);
 }
 
 void training_job::advance(const batch& x) {

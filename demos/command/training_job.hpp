@@ -1,7 +1,7 @@
 #pragma once
 
+#include "demos/command/rank_meeting.hpp"
 #include "demos/command/run_log.hpp"
-#include "runtime/snapshot.hpp"
 
 #include <leat/loader.hpp>
 #include <leat/pipeline.hpp>
@@ -51,8 +51,8 @@ struct training_progress {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t global_step = 0;
-  /// Steps at which the job ends.
-  std::uint64_t total_steps = 0;
+  /// Steps at which the job ends; empty where the data say.
+  std::optional<std::uint64_t> total_steps = {};
   /// By this process.
   std::uint64_t samples = 0;
   std::chrono::nanoseconds elapsed{0};
@@ -79,8 +79,8 @@ public:
   const std::vector<std::string>& skipped() const noexcept { return skipped_; }
   /// Of each rank in this process.
   std::vector<loader_stats> stats() const;
-  /// State of all ranks of this process, added up.
-  snapshot state() const;
+  /// Of what all ranks of this process handed over since the job began.
+  hash128 digest() const;
 
 private:
   using clock = std::chrono::steady_clock;
@@ -88,15 +88,22 @@ private:
   void begin();
   void restore();
   void open_log(const pipeline& data);
-  bool finished() const noexcept { return progress_.global_step >= progress_.total_steps; }
+  std::optional<std::uint64_t> steps_of_job() const;
+  bool finished() const noexcept {
+    return progress_.total_steps && progress_.global_step >= *progress_.total_steps;
+  }
   void resize_if_due();
   bool hand_over();
+  void next_of_all_ranks();
   void advance(const batch& x);
   void save_if_due();
   void save();
 
   training_settings settings_;
   clock::time_point constructed_ = clock::now();
+  /// Ranks that have to agree ask for their batches at the same time.
+  std::shared_ptr<rank_meeting> meeting_;
+  bool must_meet_ = false;
   std::vector<loader> loaders_;
   std::optional<log_writer> log_;
   std::vector<lease> leases_;

@@ -60,7 +60,7 @@ public:
                                                 .workers = options.workers,
                                                 .epochs = options.epochs,
                                                 .hash_pixels = !options.log.empty()});
-    const auto all_steps = options.epochs * ranks_.front().batches_per_epoch();
+    const auto all_steps = options.epochs * ranks_.front().batches_per_epoch().value();
     last_step_ = options.steps == 0 ? all_steps : std::min(options.steps, all_steps);
   }
 

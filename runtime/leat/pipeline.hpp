@@ -228,8 +228,8 @@ public:
 
   /// Number of samples of an epoch, end rule apart. Opens the data.
   std::uint64_t size() const;
-  /// Steps of one epoch. Opens the data.
-  std::uint64_t batches_per_epoch() const;
+  /// Steps of one epoch; empty where they are not known beforehand. Opens the data.
+  std::optional<std::uint64_t> batches_per_epoch() const;
 
   /// The last operator, with all before it.
   const stage& root() const noexcept { return *root_; }

@@ -110,7 +110,7 @@ TEST_CASE("run options: the defaults are those of the manual") {
   REQUIRE(x.order.lanes == 0);
   REQUIRE(x.order.shuffle == shuffle_kind::full);
   REQUIRE(x.order.window == 4);
-  REQUIRE(x.order.end == epoch_end::drop);
+  REQUIRE(!x.order.end);
   auto s = settings_of(x, 8);
   REQUIRE(s.loader.world_size == 1);
   REQUIRE(s.loader.epochs == 1);

@@ -21,7 +21,7 @@ using numbers = std::vector<std::int64_t>;
 class bench {
 public:
   explicit bench(const pipeline& x, std::uint64_t lanes = 1)
-      : plan_(std::make_shared<const sequence_plan>(plan_sequence(x.root(), lanes))),
+      : plan_(std::make_shared<const sample_plan>(plan_samples(x.root(), lanes))),
         maker_(plan_, std::make_shared<worker_record>(), lanes, nullptr) {}
 
   std::uint64_t size() const { return plan_->items->size(); }
@@ -53,7 +53,7 @@ public:
   }
 
 private:
-  std::shared_ptr<const sequence_plan> plan_;
+  std::shared_ptr<const sample_plan> plan_;
   row_maker maker_;
   sample sample_;
 };

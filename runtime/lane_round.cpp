@@ -1,0 +1,261 @@
+#include "runtime/lane_round.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// A base every so many items, and of larger states about as often as all of a buffer has changed.
+constexpr std::uint64_t least_work_for_base = 32;
+
+/// Orders items by generation and number.
+bool before(const generation& a, std::uint64_t i, const generation& b, std::uint64_t k) noexcept {
+  return a != b ? a < b : i < k;
+}
+
+} // namespace
+
+lane_round::lane_round(const sample_plan& plan, std::optional<std::size_t> edge, std::uint64_t lane,
+                       std::uint64_t lanes, const round_limits& limits)
+    : plan_(plan), edge_(edge),
+      limits_(limits), context_{.lane = lane, .lanes = lanes, .inputs = this, .run = limits.run},
+      work_for_base_(least_work_for_base) {
+  for (const auto x : edge ? plan.edges[*edge].below : plan.last_edges)
+    inputs_.push_back({std::make_unique<lane_round>(plan, x, lane, lanes, limits)});
+}
+
+const item_stage& lane_round::stage() const {
+  return edge_ ? *plan_.edges[*edge_].input : *plan_.program;
+}
+
+void lane_round::begin(const generation& g) {
+  while (!items_.empty() && items_.front().when < g)
+    items_.pop_front();
+  if (skip_when_ < g) {
+    skip_when_ = g;
+    skip_below_ = 0;
+  }
+  if (taken_when_ < g) {
+    taken_when_ = g;
+    taken_ = 0;
+  }
+  if (!begun_ || when_ < g)
+    start(g);
+}
+
+void lane_round::start(const generation& g) {
+  begun_ = true;
+  when_ = g;
+  given_ = 0;
+  program_ = stage().begin(context_, g);
+}
+
+void lane_round::load(const round_mark& mark) {
+  items_.clear();
+  bases_.clear();
+  failure_.reset();
+  skip_when_ = taken_when_ = mark.when;
+  skip_below_ = taken_ = mark.consumed;
+  if (!mark.base)
+    return start(mark.when);
+  const auto& base = *mark.base;
+  start(base.when);
+  given_ = base.given;
+  bases_.push_back(mark.base);
+  item_reader reader{std::string_view{base.state}};
+  program_->load(reader);
+  if (!reader.at_end())
+    throw error(errc::bad_snapshot, {.stage = "lane state",
+                                     .got = "more than the operators of the pipeline save",
+                                     .needed = "a state of this pipeline"});
+  load_inputs(base);
+}
+
+/// The program has said where it stands in each input; the base knows how to get there.
+void lane_round::load_inputs(const lane_base& base) {
+  for (auto& x : inputs_) {
+    if (!x.opened)
+      continue;
+    const auto found = std::find_if(base.inputs.begin(), base.inputs.end(),
+                                    [&](const auto& in) { return in.edge == x.round->edge(); });
+    if (found != base.inputs.end() && found->mark.when == x.when
+        && found->mark.consumed == x.consumed)
+      x.round->load(found->mark);
+    else if (x.consumed > 0)
+      throw error(errc::bad_snapshot, {.stage = "lane state",
+                                       .got = "a round without the state of one behind it",
+                                       .needed = "a state of this pipeline"});
+  }
+}
+
+bool lane_round::run() {
+  bool any = false;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& x : inputs_)
+      moved = (x.opened && x.round->run()) || moved;
+    while (step())
+      moved = true;
+    any = any || moved;
+  }
+  return any;
+}
+
+bool lane_round::has_room() const noexcept {
+  return items_.size() < (edge_ ? limits_.window : limits_.ahead);
+}
+
+generation lane_round::after(const generation& g) const {
+  const auto passes = edge_ ? plan_.edges[*edge_].passes : 1;
+  return g.pass + 1 < passes ? generation{g.era, g.pass + 1} : generation{g.era + 1, 0};
+}
+
+bool lane_round::step() {
+  if (!begun_ || failure_ || !has_room() || when_.era >= limits_.eras || limits_.run->budget <= 0)
+    return false;
+  const auto work = work_;
+  try {
+    next_.clear();
+    const auto result = program_->pull(next_);
+    if (result != pulled::blocked)
+      keep(result);
+  } catch (const error& problem) {
+    failure_ = problem;
+    return false;
+  }
+  // Also in the middle of a search: else a filter that passes little would look at much again.
+  if (work_ >= work_for_base_)
+    take_base();
+  return work_ != work;
+}
+
+void lane_round::keep(pulled result) {
+  const bool is_end = result == pulled::end;
+  const auto number = given_++;
+  ++work_;
+  limits_.run->may_go_on();
+  if (!before(when_, number, skip_when_, skip_below_)) {
+    items_.push_back({.when = when_, .number = number, .is_end = is_end, .what = std::move(next_)});
+    if (is_end)
+      items_.back().state = round_item::phase::done;
+    else if (edge_)
+      limits_.requests->push_back({this, when_, number});
+  }
+  if (!is_end)
+    return;
+  if (limits_.is_endless && !edge_ && number == 0)
+    throw error(errc::empty_epoch, {.stage = "batch",
+                                    .got = "nothing from lane " + std::to_string(context_.lane)
+                                           + " in its pass " + std::to_string(when_.era),
+                                    .needed = "at least one sample in each, to begin again"});
+  start(after(when_));
+}
+
+round_item lane_round::take_front() {
+  auto x = std::move(items_.front());
+  items_.pop_front();
+  taken_when_ = x.when;
+  taken_ = x.number + 1;
+  forget_bases(taken_when_, taken_);
+  return x;
+}
+
+round_mark lane_round::mark() const {
+  return mark_at(taken_when_, taken_);
+}
+
+round_mark lane_round::mark_at(const generation& g, std::uint64_t consumed) const {
+  for (auto x = bases_.rbegin(); x != bases_.rend(); ++x)
+    if ((*x)->when == g && (*x)->given <= consumed)
+      return {*x, g, consumed};
+  return {nullptr, g, consumed};
+}
+
+round_item* lane_round::find(const generation& g, std::uint64_t number) {
+  const auto found = std::lower_bound(
+      items_.begin(), items_.end(), number,
+      [&](const round_item& x, std::uint64_t n) { return before(x.when, x.number, g, n); });
+  return found != items_.end() && found->when == g && found->number == number ? &*found : nullptr;
+}
+
+round_item* lane_round::deal(const generation& g, std::uint64_t number) {
+  auto* x = find(g, number);
+  if (!x || x->state != round_item::phase::waiting)
+    return nullptr;
+  x->state = round_item::phase::dealt;
+  return x;
+}
+
+pulled lane_round::consume(const generation& g, std::uint64_t number, item& into, looked& found) {
+  if (items_.empty()) {
+    if (failure_)
+      throw error(*failure_);
+    return pulled::blocked;
+  }
+  auto& x = items_.front();
+  if (x.state != round_item::phase::done)
+    return pulled::blocked;
+  if (x.failure)
+    throw error(*x.failure);
+  const bool is_end = x.is_end;
+  into.append(x.what);
+  found = std::move(x.found);
+  items_.pop_front();
+  forget_bases(g, number + 1);
+  return is_end ? pulled::end : pulled::item;
+}
+
+lane_round::input& lane_round::input_of(std::size_t edge) {
+  return *std::find_if(inputs_.begin(), inputs_.end(),
+                       [&](const input& x) { return x.round->edge() == edge; });
+}
+
+void lane_round::open(std::size_t edge, const generation& g) {
+  auto& x = input_of(edge);
+  x.opened = true;
+  x.when = g;
+  x.consumed = 0;
+  x.round->begin(g);
+}
+
+pulled lane_round::take(std::size_t edge, const generation& g, std::uint64_t number, item& into,
+                        looked& found) {
+  auto& x = input_of(edge);
+  const auto result = x.round->consume(g, number, into, found);
+  if (result == pulled::blocked)
+    return result;
+  x.consumed = number + 1;
+  ++work_;
+  return result;
+}
+
+void lane_round::resume(std::size_t edge, const generation& g, std::uint64_t number) {
+  auto& x = input_of(edge);
+  x.when = g;
+  x.consumed = number;
+}
+
+void lane_round::take_base() {
+  auto base = std::make_shared<lane_base>();
+  base->when = when_;
+  base->given = given_;
+  item state;
+  program_->save(state);
+  base->state = state.bytes();
+  for (const auto& x : inputs_)
+    if (x.opened)
+      base->inputs.push_back({*x.round->edge(), x.round->mark_at(x.when, x.consumed)});
+  work_ = 0;
+  work_for_base_ = std::max<std::uint64_t>(least_work_for_base, base->state.size() / 16);
+  bases_.push_back(std::move(base));
+}
+
+/// Keeps the newest base before what the consumer has, and all later ones.
+void lane_round::forget_bases(const generation& g, std::uint64_t consumed) {
+  while (bases_.size() > 1 && before(bases_[1]->when, bases_[1]->given, g, consumed))
+    bases_.pop_front();
+}
+
+} // namespace leat

@@ -1,0 +1,26 @@
+#include "runtime/program.hpp"
+
+#include "runtime/xxh3.hpp"
+
+#include <cstring>
+#include <span>
+
+namespace leat {
+
+draws::draws(std::string_view tag, std::uint64_t seed, std::uint64_t ordinal, const generation& g,
+             std::uint64_t lane) {
+  auto add = [this](std::uint64_t x) {
+    bytes_.append(reinterpret_cast<const char*>(&x), sizeof(x));
+  };
+  add(tag.size());
+  bytes_ += tag;
+  for (const auto x : {seed, ordinal, g.era, g.pass, lane, std::uint64_t{0}})
+    add(x);
+}
+
+std::uint64_t draws::draw(std::uint64_t k) noexcept {
+  std::memcpy(bytes_.data() + bytes_.size() - sizeof(k), &k, sizeof(k));
+  return xxh3_128(std::as_bytes(std::span{bytes_})).low;
+}
+
+} // namespace leat

@@ -1,0 +1,264 @@
+#include "runtime/program_order.hpp"
+
+#include "runtime/once_feed.hpp"
+#include "runtime/programs/edge.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Items that programs pass over before messages have their turn again: some milliseconds.
+constexpr std::int64_t items_in_one_go = 1 << 16;
+
+void open_failed(batch_slot& slot, const error& problem) {
+  slot.what = batch_slot::kind::failed;
+  slot.failure = problem;
+  slot.open(0);
+}
+
+} // namespace
+
+program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoch_shape& shape,
+                             std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs,
+                             const program_start& start)
+    : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
+      items_per_lane_(shape.batch_rows / shape.lanes), next_(start.at) {
+  const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
+                            // Two batches, the end of an epoch, and some to take bases from.
+                            .ahead = 4 * items_per_lane_ + 1,
+                            .eras = shape.is_endless() ? UINT64_MAX : epochs,
+                            .is_endless = shape.is_endless(),
+                            .run = &run_,
+                            .requests = &requests_};
+  // While states are loaded, too.
+  run_.budget = items_in_one_go;
+  for (auto lane = rank; lane < shape.lanes; lane += world_size) {
+    auto& x = lanes_.emplace_back(
+        std::make_unique<lane_round>(*plan_, std::nullopt, lane, shape.lanes, limits));
+    if (start.lanes.empty()) {
+      x->begin({start.at.epoch, 0});
+      continue;
+    }
+    const auto state = std::find_if(start.lanes.begin(), start.lanes.end(),
+                                    [&](const lane_state& s) { return s.lane == lane; });
+    if (state == start.lanes.end())
+      throw error(errc::bad_snapshot, {.stage = "restore",
+                                       .got = "no state of lane " + std::to_string(lane),
+                                       .needed = "the parts of all ranks of the snapshot"});
+    x->load(state->mark);
+  }
+}
+
+void program_order::run() {
+  run_.budget = items_in_one_go;
+  run_.feed = nullptr;
+  for (auto& x : lanes_)
+    x->run();
+}
+
+bool program_order::open(batch_slot& slot) {
+  if (!shape_.is_endless() && next_.epoch >= epochs_) {
+    slot.what = batch_slot::kind::end;
+    slot.open(0);
+    return true;
+  }
+  run();
+  const auto ahead = look_ahead();
+  if (ahead.failure) {
+    open_failed(slot, *ahead.failure);
+    return true;
+  }
+  if (!ahead.is_known)
+    return false;
+  if (!ahead.exists && world_size_ == 1 && next_.step > 0) {
+    begin_epoch(next_.epoch + 1); // data that ended where a job was resumed
+    return open(slot);
+  }
+  if (!ahead.exists && world_size_ == 1) {
+    open_failed(slot,
+                error(errc::empty_epoch, {.stage = "batch",
+                                          .got = "no batch in epoch " + std::to_string(next_.epoch),
+                                          .needed = "at least one"}));
+    return true;
+  }
+  slot.what = batch_slot::kind::batch;
+  slot.epoch = next_.epoch;
+  slot.step = next_.step;
+  slot.end_of_epoch = world_size_ == 1 && ahead.is_last;
+  slot.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
+                  ahead.is_last || !ahead.exists};
+  if (ahead.exists)
+    fill(slot);
+  else
+    slot.open(0);
+  auto states = std::make_shared<lane_states>();
+  states->reserve(lanes_.size());
+  for (const auto& x : lanes_)
+    states->push_back({x->lane(), x->mark()});
+  slot.lanes = std::move(states);
+  advance(ahead.is_last || !ahead.exists);
+  return true;
+}
+
+void program_order::advance(bool is_last) {
+  ++next_.step;
+  // Under mask other ranks may have more: this one goes on with empty batches until it is told.
+  if (is_last && (world_size_ == 1 || shape_.end == epoch_end::drop))
+    begin_epoch(next_.epoch + 1);
+}
+
+void program_order::begin_epoch(std::uint64_t epoch) {
+  if (next_.epoch >= epoch)
+    return;
+  next_ = {epoch, 0};
+  for (auto& x : lanes_)
+    x->begin({epoch, 0});
+}
+
+program_order::supply program_order::supply_of(const lane_round& lane) const {
+  supply result;
+  const auto enough = 2 * items_per_lane_ + 1;
+  for (const auto& x : lane.items()) {
+    if (x.is_end && !shape_.is_endless()) {
+      result.is_dry = true;
+      return result;
+    }
+    if (!x.is_end && ++result.items == enough)
+      return result;
+  }
+  result.has_failed = lane.failure().has_value();
+  return result;
+}
+
+program_order::outlook program_order::look_ahead() const {
+  return shape_.end == epoch_end::cycle  ? look_ahead_cycle()
+         : shape_.end == epoch_end::mask ? look_ahead_mask()
+                                         : look_ahead_drop();
+}
+
+/// A batch needs all lanes; so does the one behind it.
+program_order::outlook program_order::look_ahead_drop() const {
+  std::size_t batches = 2;
+  bool is_short = false;
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    const auto full = std::min<std::size_t>(2, lane.items / items_per_lane_);
+    if (full < batches || (full == batches && lane.is_dry)) {
+      batches = full;
+      is_short = lane.is_dry;
+    }
+  }
+  if (batches == 2)
+    return {.is_known = true, .exists = true};
+  // Of the lanes that have least, one will have no more.
+  if (is_short)
+    return {.is_known = true, .exists = batches == 1, .is_last = true};
+  if (const auto* failure = first_failure((batches + 1) * items_per_lane_))
+    return batches == 1 ? outlook{.is_known = true, .exists = true} : outlook{.failure = failure};
+  return {};
+}
+
+/// A batch needs one lane; all others must be dry, or have theirs.
+program_order::outlook program_order::look_ahead_mask() const {
+  bool any = false;
+  bool more = false;
+  bool all_dry = true;
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    if (lane.items < items_per_lane_ && !lane.is_dry)
+      return {.failure = first_failure(items_per_lane_)};
+    any = any || lane.items > 0;
+    more = more || lane.items > items_per_lane_ || lane.has_failed;
+    all_dry = all_dry && lane.is_dry;
+  }
+  if (!more && !all_dry)
+    return {};
+  return {.is_known = true, .exists = any, .is_last = !more};
+}
+
+program_order::outlook program_order::look_ahead_cycle() const {
+  for (const auto& x : lanes_)
+    if (supply_of(*x).items < items_per_lane_)
+      return {.failure = first_failure(items_per_lane_)};
+  return {.is_known = true, .exists = true};
+}
+
+/// Of a lane that has fewer items than are needed, and will not have more.
+const error* program_order::first_failure(std::size_t needed) const {
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    if (lane.has_failed && lane.items < needed)
+      return &*x->failure();
+  }
+  return nullptr;
+}
+
+void program_order::fill(batch_slot& slot) {
+  // Rows stand in the order of their positions: the first item of every lane, then the second.
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < items_per_lane_; ++i)
+    for (auto& lane : lanes_) {
+      while (!lane->items().empty() && lane->items().front().is_end && shape_.is_endless())
+        lane->take_front();
+      if (lane->items().empty() || lane->items().front().is_end)
+        continue;
+      auto x = lane->take_front();
+      auto& row = slot.rows[rows++];
+      row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
+      row.what = std::move(x.what);
+      row.when = x.when;
+    }
+  slot.open(rows);
+}
+
+bool program_order::open_probe(batch_slot& slot) {
+  std::size_t rows = 0;
+  while (rows < slot.capacity && !requests_.empty()) {
+    const auto request = requests_.front();
+    requests_.pop_front();
+    const auto* x = request.round->deal(request.when, request.number);
+    if (!x)
+      continue; // dropped unread
+    auto& row = slot.rows[rows++];
+    row.position = request.round->lane() + request.number * shape_.lanes;
+    row.what = x->what;
+    row.when = request.when;
+    row.probe = request;
+  }
+  if (rows == 0)
+    return false;
+  slot.what = batch_slot::kind::probe;
+  slot.open(rows);
+  return true;
+}
+
+void program_order::close_probe(batch_slot& slot) {
+  for (std::size_t i = 0; i < slot.num_rows; ++i) {
+    auto& row = slot.rows[i];
+    auto* x = row.probe.round->find(row.when, row.probe.number);
+    if (!x)
+      continue;
+    x->state = round_item::phase::done;
+    if (row.failure)
+      x->failure = std::make_shared<const error>(*row.failure);
+    x->found = std::move(row.found);
+    if (row.made)
+      x->what.attach(0, static_cast<std::uint32_t>(*row.probe.round->edge()), std::move(row.made));
+    row.made = nullptr;
+  }
+}
+
+bool program_order::wait_for_feed() {
+  if (!run_.feed)
+    return false;
+  run_.feed->wait(run_.record);
+  return true;
+}
+
+} // namespace leat

@@ -1,0 +1,81 @@
+#include "runtime/programs/stages.hpp"
+#include "runtime/row_maker.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/sample_access.hpp"
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+class once_program final : public program {
+public:
+  once_program(once_feed& data, const lane_context& lane, const generation& g)
+      : data_(data), lane_(lane), exists_(g == generation{}) {}
+
+  pulled pull(item& into) override {
+    if (!exists_)
+      return pulled::end;
+    const auto number = lane_.lane + next_ * lane_.lanes;
+    switch (data_.look(number)) {
+    case once_feed::state::ready:
+      into.add(next_++);
+      return pulled::item;
+    case once_feed::state::pending:
+      lane_.run->feed = &data_;
+      lane_.run->record = number;
+      return pulled::blocked;
+    case once_feed::state::ended:
+      break;
+    }
+    return pulled::end;
+  }
+  void save(item& to) const override { to.add(next_); }
+  void load(item_reader& from) override { next_ = from.number(); }
+
+private:
+  once_feed& data_;
+  lane_context lane_;
+  /// There is no second time.
+  bool exists_;
+  std::uint64_t next_ = 0;
+};
+
+class once_stage final : public item_stage {
+public:
+  once_stage(std::shared_ptr<once_feed> data, std::size_t source)
+      : data_(std::move(data)), source_(source) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<once_program>(*data_, lane, g);
+  }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto start = from;
+    const auto number = number_at(from, at);
+    sample_access::identify(into, *this, start, at, with.orders());
+    with.read(source_, [&] { data_->read(number, into); });
+    return with.needs_births() ? birth_of(source_, 0, 0, number) : 0;
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache&,
+                 std::string& to) const override {
+    data_->append_id(number_at(from, at), to);
+  }
+
+private:
+  static std::uint64_t number_at(item_reader& from, const item_place& at) {
+    return at.lane + from.number() * at.lanes;
+  }
+
+  std::shared_ptr<once_feed> data_;
+  std::size_t source_;
+};
+
+} // namespace
+
+item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::size_t source) {
+  return std::make_shared<once_stage>(std::move(data), source);
+}
+
+} // namespace leat

@@ -1,0 +1,77 @@
+#include "runtime/programs/edge.hpp"
+#include "runtime/programs/over_input.hpp"
+#include "runtime/programs/stages.hpp"
+#include "runtime/row_maker.hpp"
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+class scan_program final : public program {
+public:
+  scan_program(edge_program input, const scan_stage& scan)
+      : input_(input), scan_(scan), state_(scan.initial) {}
+
+  pulled pull(item& into) override {
+    looked found;
+    const auto result = input_.pull(into, found);
+    if (result != pulled::item)
+      return result;
+    // Behind the item: it is known only when the item is.
+    into.add(found.bad ? 0 : 1);
+    into.add(found.bad ? std::string{} : scan_.step(state_, found.text));
+    return result;
+  }
+  void save(item& to) const override {
+    to.add(state_);
+    input_.save(to);
+  }
+  void load(item_reader& from) override {
+    state_ = from.text();
+    input_.load(from);
+  }
+
+private:
+  edge_program input_;
+  const scan_stage& scan_;
+  std::string state_;
+};
+
+class scanned_stage final : public over_input<edge_stage> {
+public:
+  scanned_stage(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number)
+      : over_input(std::move(input)), scan_(std::move(scan)), number_(number) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<scan_program>(input().begin(lane, g), *scan_);
+  }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto birth = over_input::make(from, at, into, with);
+    const bool good = from.number(1) == 1;
+    const auto result = from.text();
+    if (good)
+      with.apply(number_, result, into);
+    return birth;
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                 std::string& to) const override {
+    over_input::append_id(from, at, orders, to);
+    from.number(1);
+    from.text();
+  }
+
+private:
+  std::shared_ptr<const scan_stage> scan_;
+  std::size_t number_;
+};
+
+} // namespace
+
+item_stage_ptr scanned(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number) {
+  return std::make_shared<scanned_stage>(std::move(input), std::move(scan), number);
+}
+
+} // namespace leat

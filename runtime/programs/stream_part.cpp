@@ -1,0 +1,136 @@
+#include "runtime/programs/stages.hpp"
+#include "runtime/row_maker.hpp"
+#include "runtime/sample_access.hpp"
+#include "runtime/xxh3.hpp"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Reads the lane's units, one after the other.
+class stream_program final : public program {
+public:
+  stream_program(const stream_source& data, const unit_order& order, const lane_context& lane,
+                 const generation& g)
+      : data_(data), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
+    if (order.order)
+      order_ = order.order->get(g.era, g.pass);
+  }
+
+  pulled pull(item& into) override {
+    while (unit_ < units_) {
+      if (!reader_)
+        reader_ = data_.open(unit(), place_);
+      if (reader_->next(record_)) {
+        append(into);
+        return pulled::item;
+      }
+      reader_.reset();
+      place_ = {};
+      ++unit_;
+    }
+    return pulled::end;
+  }
+
+  void save(item& to) const override {
+    const auto at = reader_ ? reader_->place() : place_;
+    to.add(unit_);
+    to.add(at.number);
+    to.add(at.offset);
+    to.add(at.restart);
+  }
+
+  void load(item_reader& from) override {
+    unit_ = from.number(units_);
+    place_.number = from.number();
+    place_.offset = from.number();
+    place_.restart = from.text();
+  }
+
+private:
+  std::uint64_t unit() const {
+    const auto j = lane_.lane + unit_ * lane_.lanes;
+    return order_ ? order_->record(j) : j;
+  }
+
+  void append(item& into) {
+    const auto begin = into.size();
+    into.add(record_.unit);
+    into.add(record_.number);
+    into.add(record_.offset);
+    into.add(record_.length);
+    into.add(record_.key);
+    if (record_.content)
+      into.attach(begin, payload_of_source, std::move(record_.content));
+    record_.content = nullptr;
+  }
+
+  const stream_source& data_;
+  lane_context lane_;
+  std::shared_ptr<const epoch_order> order_;
+  /// Of the lane.
+  std::uint64_t units_;
+  std::uint64_t unit_ = 0;
+  /// Where the unit begins, while there is no reader.
+  stream_place place_;
+  std::unique_ptr<unit_reader> reader_;
+  stream_record record_;
+};
+
+class stream_stage final : public item_stage {
+public:
+  stream_stage(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source)
+      : data_(std::move(data)), order_(std::move(order)), source_(source) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<stream_program>(*data_, order_, lane, g);
+  }
+
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto start = from;
+    const auto record = read_record(from);
+    sample_access::identify(into, *this, start, at, with.orders());
+    with.read(source_, [&] { data_->read(record, into); });
+    if (!with.needs_births())
+      return 0;
+    const std::array<std::uint64_t, 5> words{source_, at.when.era, at.when.pass, record.unit,
+                                             record.number};
+    return xxh3_128(std::as_bytes(std::span{words})).low;
+  }
+
+  void append_id(item_reader& from, const item_place&, order_cache&,
+                 std::string& to) const override {
+    data_->append_id(read_record(from), to);
+  }
+
+private:
+  static stream_record read_record(item_reader& from) {
+    stream_record x;
+    x.content = from.find_payload(payload_of_source);
+    x.unit = from.number();
+    x.number = from.number();
+    x.offset = from.number();
+    x.length = from.number();
+    x.key = from.text();
+    return x;
+  }
+
+  std::shared_ptr<const stream_source> data_;
+  unit_order order_;
+  std::size_t source_;
+};
+
+} // namespace
+
+item_stage_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
+                           std::size_t source) {
+  return std::make_shared<stream_stage>(std::move(data), std::move(order), source);
+}
+
+} // namespace leat

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "runtime/batch_slot.hpp"
+#include "runtime/sample_plan.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace leat {
+
+/// Appends the id of a row's sample: of a closed pipeline what the row delivers, else its item.
+/// `lanes` is L.
+void append_id(const slot_row& row, const sample_plan& plan, std::uint64_t lanes,
+               order_cache& orders, std::string& to);
+
+} // namespace leat

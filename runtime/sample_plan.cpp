@@ -1,0 +1,355 @@
+#include "runtime/sample_plan.hpp"
+
+#include "runtime/programs/edge.hpp"
+#include "runtime/programs/stages.hpp"
+#include "runtime/row_maker.hpp"
+#include "runtime/sample_access.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> closed_operators{
+    "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat"};
+
+bool any_source(const stage& root, bool (*is_meant)(const stage&)) {
+  bool found = false;
+  for_each_stage(root, [&](const stage& x) { found = found || (x.is_source() && is_meant(x)); });
+  return found;
+}
+
+/// Making a sample of it anew costs more than keeping it.
+bool is_dear(const stage& root) {
+  bool dear = false;
+  for_each_stage(root, [&](const stage& x) {
+    dear = dear || x.op == "map" || x.stream || x.feed || x.op == "tar_shards"
+           || x.op == "image_folder";
+  });
+  return dear;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+std::string name_of(const stage& x) {
+  for (const auto& option : x.options)
+    if (option.name == "name")
+      return x.op + ' ' + std::get<std::string>(option.value);
+  return x.op;
+}
+
+/// All errors of a pipeline: one is thrown as it is, several as a list.
+class error_list {
+public:
+  void add(const error& x) { errors_.push_back(x); }
+  void add(std::string stage, std::string got, std::string needed) {
+    errors_.emplace_back(errc::invalid_argument, error_details{.stage = std::move(stage),
+                                                               .got = std::move(got),
+                                                               .needed = std::move(needed)});
+  }
+  template <class Function>
+  void collect(Function function) {
+    try {
+      function();
+    } catch (const error& problem) {
+      add(problem);
+    }
+  }
+  void check() const {
+    if (errors_.empty())
+      return;
+    if (errors_.size() == 1)
+      throw error(errors_.front());
+    std::string all = std::to_string(errors_.size()) + " errors";
+    for (const auto& x : errors_)
+      all += std::string{"\n  "} + x.what();
+    throw error(errors_.front().code(), {.stage = "pipeline", .got = std::move(all)});
+  }
+
+private:
+  std::vector<error> errors_;
+};
+
+/// Where a stage stands: what is around it.
+struct surroundings {
+  /// Generations that an era has here.
+  std::uint64_t passes = 1;
+  /// Begun more than once in an era.
+  bool repeats = false;
+};
+
+/// Makes stages of operators, and a round of what is below one that looks at content.
+class program_planner {
+public:
+  program_planner(sample_plan& plan, std::uint64_t lanes, error_list& errors)
+      : plan_(plan), lanes_(lanes), errors_(errors), closed_(plan, lanes) {}
+
+  void plan(const stage& root) {
+    if (leat::is_closed(root)) {
+      plan_.items = closed_.build(root);
+    } else {
+      round_ = &plan_.last_edges;
+      plan_.program = build(root, {});
+    }
+    closed_.finish();
+    for (const auto& x : plan_.edges)
+      plan_.stage_names.push_back(x.stage);
+    for (const auto& x : plan_.flat_maps)
+      plan_.stage_names.push_back("flat_map " + x->name);
+    for (const auto& x : plan_.scans)
+      plan_.stage_names.push_back("scan " + x->name);
+  }
+
+private:
+  item_stage_ptr build(const stage& x, const surroundings& at) {
+    if (leat::is_closed(x))
+      return closed_part(closed_.build(x));
+    if (x.stream)
+      return build_stream(x);
+    if (x.feed)
+      return build_once(x, at);
+    if (x.op == "filter")
+      return build_filter(x, at);
+    if (x.op == "flat_map")
+      return build_flat_map(x, at);
+    if (x.op == "scan")
+      return build_scan(x, at);
+    if (x.op == "pack")
+      return build_pack(x, at);
+    if (x.op == "mix")
+      return build_mix(x, at);
+    if (x.op == "repeat")
+      return build_repeat(x, at);
+    if (x.op == "zip")
+      return build_zip(x, at);
+    if (x.op == "concat")
+      return concatenated_items(build_inputs(x, at));
+    return build_unary(x, build(*x.inputs.front(), at));
+  }
+
+  item_stage_ptr build_unary(const stage& x, item_stage_ptr input) {
+    if (x.op == "map")
+      return mapped_items(std::move(input), closed_.add_map(x));
+    if (x.op == "enumerate")
+      return enumerated_items(std::move(input), x.get<std::string>("field"));
+    if (x.op == "shuffle_buffer")
+      return build_buffer(x, std::move(input));
+    if (x.op == "take")
+      return first_items(std::move(input), x.get<std::uint64_t>("n"));
+    if (x.op == "skip")
+      return items_behind(std::move(input), x.get<std::uint64_t>("n"));
+    errors_.add(x.op,
+                x.op == "shuffle" ? "a stream, or an operator that drops, keeps back or makes items"
+                                  : "an operator that is not known here",
+                x.op == "shuffle" ? "indexed data as its input; see shuffle_buffer"
+                                  : "one of docs/pipelines.md or docs/programs.md");
+    return input;
+  }
+
+  std::vector<item_stage_ptr> build_inputs(const stage& x, const surroundings& at) {
+    std::vector<item_stage_ptr> inputs;
+    for (const auto& input : x.inputs)
+      inputs.push_back(build(*input, at));
+    return inputs;
+  }
+
+  item_stage_ptr build_stream(const stage& x) {
+    auto data = x.stream->get();
+    unit_order order{.units = data->units()};
+    const auto source = closed_.add_source(data->name());
+    if (order.units < lanes_)
+      errors_.add(x.op, std::to_string(order.units) + " files or ranges",
+                  "at least one for each of " + std::to_string(lanes_) + " lanes");
+    if (x.get<std::string>("file_order") == "shuffled") {
+      order_config config{.shuffle = {.seed = x.get<std::uint64_t>("seed")},
+                          .lanes = lanes_,
+                          .data_digest = x.facts().digest,
+                          .source = source,
+                          .records_per_file = {order.units}};
+      closed_.see_seed(config.shuffle.seed);
+      order.order =
+          std::make_shared<shared_orders>(std::make_shared<const order_config>(std::move(config)));
+    }
+    return stream_part(std::move(data), std::move(order), source);
+  }
+
+  item_stage_ptr build_once(const stage& x, const surroundings& at) {
+    auto data = x.feed->get();
+    if (at.repeats)
+      errors_.add(x.op, "a source that exists once, to be repeated",
+                  "no repeat and no mix with stop \"cycle\" above it");
+    if (std::find(plan_.feeds.begin(), plan_.feeds.end(), data) != plan_.feeds.end())
+      errors_.add(x.op, "one source that exists once, read in two places",
+                  "one place: see map and flat_map");
+    plan_.feeds.push_back(data);
+    const auto source = closed_.add_source(data->name());
+    return once_part(std::move(data), source);
+  }
+
+  item_stage_ptr build_filter(const stage& x, const surroundings& at) {
+    if (x.filter->of_id)
+      return filtered_by_id(build(*x.inputs.front(), at), x.filter, plan_.num_shuffles);
+    const auto number = plan_.filters.size();
+    plan_.filters.push_back(x.filter);
+    return filtered(add_edge(x, *x.inputs.front(), at, [number](sample& s, row_maker& with) {
+      return looked{.number = with.filter(number)(s) ? std::uint64_t{1} : 0};
+    }));
+  }
+
+  item_stage_ptr build_flat_map(const stage& x, const surroundings& at) {
+    const auto number = plan_.flat_maps.size();
+    plan_.flat_maps.push_back(x.flat_map);
+    if (x.flat_map->children)
+      return children_of(build(*x.inputs.front(), at), *x.flat_map->children, number);
+    return children_of(add_edge(x, *x.inputs.front(), at,
+                                [number](sample& s, row_maker& with) {
+                                  return looked{.number = with.flat_map(number).count(s)};
+                                }),
+                       number);
+  }
+
+  item_stage_ptr build_scan(const stage& x, const surroundings& at) {
+    const auto number = plan_.scans.size();
+    plan_.scans.push_back(x.scan);
+    return scanned(add_edge(x, *x.inputs.front(), at,
+                            [number](sample& s, row_maker& with) {
+                              return looked{.text = with.scan(number).look(s)};
+                            }),
+                   x.scan, number);
+  }
+
+  item_stage_ptr build_pack(const stage& x, const surroundings& at) {
+    pack_plan pack{.field = x.get<std::string>("field"),
+                   .length = x.get<std::uint64_t>("length"),
+                   .bins = x.get<std::uint64_t>("bins"),
+                   .split = x.get<bool>("split"),
+                   .delimiter = x.get<std::vector<std::uint64_t>>("delimiter"),
+                   .pad = x.get<std::uint64_t>("pad"),
+                   .side = plan_.num_side_samples++};
+    auto input = add_edge(x, *x.inputs.front(), at,
+                          [pack](sample& s, row_maker&) { return look_at_document(pack, s); });
+    return packed(std::move(input), std::move(pack));
+  }
+
+  item_stage_ptr build_mix(const stage& x, surroundings at) {
+    mix_plan mix{.weights = x.get<std::vector<std::uint64_t>>("weights"),
+                 .rule =
+                     x.get<std::string>("rule") == "random" ? mix_rule::random : mix_rule::deficit,
+                 .stop = stop_of(x.get<std::string>("stop")),
+                 .seed = x.get<std::uint64_t>("seed")};
+    if (mix.weights.empty())
+      mix.weights.assign(x.inputs.size(), 1);
+    if (mix.stop == mix_stop::cycle)
+      at = {times(at.passes, std::uint64_t{1} << 32), true};
+    const auto cost = x.get<std::string>("cost");
+    if (cost.empty())
+      mix.inputs = build_inputs(x, at);
+    else
+      for (const auto& input : x.inputs)
+        mix.edges.push_back(add_edge(x, *input, at, [cost](sample& s, row_maker&) {
+          const auto layout = sample_access::layout_of(s, cost);
+          return looked{.number = layout.ragged ? s.bytes(cost).size() : layout.dims.elements()};
+        }));
+    mix.ordinal = ordinals_["mix"]++;
+    if (mix.rule == mix_rule::random)
+      closed_.see_seed(mix.seed);
+    return mixed_items(std::move(mix));
+  }
+
+  static mix_stop stop_of(std::string_view word) {
+    return word == "first" ? mix_stop::first : word == "cycle" ? mix_stop::cycle : mix_stop::all;
+  }
+
+  item_stage_ptr build_repeat(const stage& x, const surroundings& at) {
+    const auto n = x.get<std::uint64_t>("n");
+    return repeated_items(build(*x.inputs.front(), {times(at.passes, n), at.repeats || n > 1}), n);
+  }
+
+  item_stage_ptr build_zip(const stage& x, const surroundings& at) {
+    auto inputs = build_inputs(x, at);
+    const auto first_side = plan_.num_side_samples;
+    plan_.num_side_samples += inputs.size() - 1;
+    return zipped_items(std::move(inputs), first_side);
+  }
+
+  item_stage_ptr build_buffer(const stage& x, item_stage_ptr input) {
+    const auto n = x.get<std::uint64_t>("n");
+    const auto seed = x.get<std::uint64_t>("seed");
+    if (n / 2 < lanes_)
+      errors_.add(x.op, std::to_string(n) + " samples over " + std::to_string(lanes_) + " lanes",
+                  "at least 2 a lane: " + std::to_string(2 * lanes_));
+    closed_.see_seed(seed);
+    return shuffled_by_buffer(std::move(input), n, seed, ordinals_["shuffle_buffer"]++);
+  }
+
+  /// Ends the round behind `x`, an operator that looks at content.
+  edge_ptr add_edge(const stage& x, const stage& input, const surroundings& at,
+                    std::function<looked(sample&, row_maker&)> look) {
+    std::vector<std::size_t> below;
+    auto* const above = std::exchange(round_, &below);
+    auto items = build(input, at);
+    round_ = above;
+    const auto number = plan_.edges.size();
+    round_->push_back(number);
+    plan_.edges.push_back({.stage = name_of(x),
+                           .input = items,
+                           .look = std::move(look),
+                           .below = std::move(below),
+                           .passes = at.passes,
+                           .keeps_samples = is_dear(input)});
+    return std::make_shared<const edge_stage>(number, std::move(items));
+  }
+
+  sample_plan& plan_;
+  std::uint64_t lanes_;
+  error_list& errors_;
+  sequence_planner closed_;
+  std::map<std::string, std::uint64_t> ordinals_;
+  /// Edges of the round that is being built.
+  std::vector<std::size_t>* round_ = nullptr;
+};
+
+} // namespace
+
+sample_plan plan_samples(const stage& root, std::uint64_t lanes) {
+  error_list errors;
+  for_each_stage(root, [&](const stage& x) {
+    errors.collect([&] {
+      if (x.data)
+        x.data->get();
+      else if (x.stream)
+        x.stream->get();
+      else if (x.feed)
+        x.feed->get();
+    });
+  });
+  errors.check();
+  sample_plan plan;
+  errors.collect([&] { program_planner{plan, lanes, errors}.plan(root); });
+  errors.check();
+  return plan;
+}
+
+bool is_closed(const stage& x) {
+  if (x.is_source())
+    return x.data != nullptr;
+  return std::find(closed_operators.begin(), closed_operators.end(), x.op) != closed_operators.end()
+         && std::all_of(x.inputs.begin(), x.inputs.end(),
+                        [](const auto& input) { return is_closed(*input); });
+}
+
+bool is_once(const stage& root) {
+  return any_source(root, [](const stage& x) { return x.feed != nullptr; });
+}
+
+} // namespace leat

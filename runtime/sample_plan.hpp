@@ -1,0 +1,79 @@
+#pragma once
+
+#include "runtime/program.hpp"
+#include "runtime/sequence.hpp"
+
+#include <leat/pipeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// An input whose content an operator looks at: where a round ends and the next one takes over.
+struct edge_plan {
+  /// The operator that looks: "filter field_hash@1".
+  std::string stage;
+  item_stage_ptr input;
+  /// What a worker does with the input's sample.
+  std::function<looked(sample&, row_maker&)> look;
+  /// Edges that the round behind this one has below itself.
+  std::vector<std::size_t> below = {};
+  /// Generations of an era: of the repeats around it.
+  std::uint64_t passes = 1;
+  /// Samples stay with their items: making them again would cost more than to keep them.
+  bool keeps_samples = false;
+};
+
+/// The samples of a pipeline below its batch, and what making them needs. Immutable, shared by all
+/// threads.
+struct sample_plan {
+  /// Of a closed pipeline: its order is a formula. Null for all others.
+  std::shared_ptr<const sequence> items;
+  /// Of a pipeline ordered by programs: its last round. Null for closed ones.
+  item_stage_ptr program;
+  std::vector<edge_plan> edges;
+  /// Those that the last round has below itself.
+  std::vector<std::size_t> last_edges;
+
+  /// In data order, as are the random streams of each: see `map_stream`.
+  std::vector<map_stage> maps;
+  std::vector<std::uint64_t> streams;
+  std::vector<std::shared_ptr<const filter_stage>> filters;
+  std::vector<std::shared_ptr<const flat_map_stage>> flat_maps;
+  std::vector<std::shared_ptr<const scan_stage>> scans;
+  /// Of sources, maps, edges, flat_maps, scans: see worker_record::stage.
+  std::vector<std::string> stage_names;
+  std::size_t num_sources = 0;
+  std::size_t num_shuffles = 0;
+  /// Samples that zips and packs need beside the row's own.
+  std::size_t num_side_samples = 0;
+  /// Of the first operator that has one.
+  std::uint64_t seed = 0;
+  std::vector<std::shared_ptr<once_feed>> feeds;
+
+  bool is_closed() const noexcept { return items != nullptr; }
+  std::size_t stage_of_edge(std::size_t i) const noexcept { return num_sources + maps.size() + i; }
+  std::size_t stage_of_flat_map(std::size_t i) const noexcept {
+    return stage_of_edge(edges.size()) + i;
+  }
+  std::size_t stage_of_scan(std::size_t i) const noexcept {
+    return stage_of_flat_map(flat_maps.size()) + i;
+  }
+};
+
+/// Opens the data. `root` is a stage below the batch; `lanes` is L.
+/// Throws `errc::invalid_argument` with all that is wrong, a line each.
+sample_plan plan_samples(const stage& root, std::uint64_t lanes);
+
+/// True where the order of the pipeline is a formula: indexed sources, and operators without state.
+bool is_closed(const stage& root);
+/// True where records of the pipeline exist once.
+bool is_once(const stage& root);
+
+} // namespace leat
