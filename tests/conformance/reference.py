@@ -95,10 +95,13 @@ class Pipeline:
         lanes = [self.lane(number, epoch, mask) for number in range(self.lanes)]
         step = 0
         while step != steps:
-            samples = [next(lane, None) for _ in range(self.rows // self.lanes) for lane in lanes]
+            taken = [next_items(lane, self.rows // self.lanes) for lane in lanes]
+            samples = [items[i] for i in range(self.rows // self.lanes) for items in taken]
             rows = [(step * self.rows + i, x) for i, x in enumerate(samples) if x is not None]
             if not rows or self.end == "drop" and len(rows) < self.rows:
-                return
+                return  # whatever other lanes have met in place of samples
+            for error in (x for _, x in rows if isinstance(x, Refused)):
+                raise error
             yield rows
             step += 1
 
@@ -126,6 +129,17 @@ class Pipeline:
         names = sorted(self.root.options["fields"] or sample.fields, key=raw_bytes)
         content = b"".join(field_bytes(sample.field(name)) for name in names)
         return "%032x" % hash128(number_bytes(position) + content)
+
+
+def next_items(lane, count):
+    """Of a lane: samples, an error for each from the first on, or None where it has ended."""
+    items = []
+    try:
+        while len(items) < count:
+            items.append(next(lane, None))
+    except Refused as error:
+        items += [error] * (count - len(items))
+    return items
 
 
 def copy_tree(node):

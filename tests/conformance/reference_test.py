@@ -125,6 +125,14 @@ class LanesAndEnds(unittest.TestCase):
         with self.assertRaises(Refused):
             ids('count(5).filter("key_matches@1", pattern="*/[024]").batch(2)', steps=1)
 
+    def test_a_bad_sample_in_a_batch_that_drop_leaves_out_is_no_error(self):
+        # Lane 0 has 0 and 2 alone; lane 1 has 1, and meets a bad sample.
+        odd = 'count(2).filter("key_matches@1", pattern="*/1").map("int_label@1", field="missing")'
+        text = f'concat(count(3), {odd}.filter("field_between@1", field="label")).batch(6, lanes=2, end="END")'
+        self.assertEqual(ids(text.replace("END", "drop")), [])
+        with self.assertRaises(BadSample):
+            ids(text.replace("END", "mask"))
+
     def test_cycle_needs_steps_and_has_one_epoch(self):
         for options in ({}, {"epoch": 1, "steps": 3}):
             with self.assertRaises(Refused):
