@@ -33,11 +33,18 @@ std::size_t packed_stream::read(std::span<std::byte> into) {
     if (needs_input && (!ready_.empty() || !refill()))
       torn();
   }
-  // The end of a member stands behind its last byte: seeing it takes no more output, and whether it
-  // is seen must not depend on where blocks end.
-  if (!ended && (!ready_.empty() || refill()))
-    run(into.subspan(done));
+  if (!ended)
+    look_for_end(into.subspan(done));
   return done;
+}
+
+void packed_stream::look_for_end(std::span<std::byte> nothing) {
+  unpacker::progress x;
+  do {
+    if (ready_.empty() && !refill())
+      return;
+    x = run(nothing);
+  } while (x.taken > 0 && !x.ended);
 }
 
 unpacker::progress packed_stream::run(std::span<std::byte> into) {

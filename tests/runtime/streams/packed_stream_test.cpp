@@ -110,6 +110,20 @@ TEST_CASE("packed bytes unpack in pieces of any size, and every member is a rest
     }
 }
 
+TEST_CASE("the end of a member is known with its last byte, however its bytes come") {
+  const std::string text = "as long as what is read at once";
+  for (const auto how : {packing::gzip, packing::zstd})
+    for (const std::size_t most : {1, 7, 1 << 20}) {
+      const auto one = pack(how, text);
+      auto stream = open(one + one + one, how, {}, most);
+      std::vector<std::byte> into(text.size());
+      for (std::uint64_t i = 1; i <= 3; ++i) {
+        REQUIRE(stream.read(into) == text.size());
+        CHECK(stream.restart() == restart_point{i * one.size(), i * text.size()});
+      }
+    }
+}
+
 TEST_CASE("frames of zstd that are to be skipped are") {
   const std::string skipped{"\x50\x2a\x4d\x18\x03\x00\x00\x00xyz", 11};
   auto stream = open(skipped + zstd("one") + skipped + zstd("two") + skipped, packing::zstd);

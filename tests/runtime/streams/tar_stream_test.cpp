@@ -143,6 +143,38 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a field that comes again begins another sample, behind every place") {
+  temporary_directory dir;
+  tar_writer tar;
+  for (const auto* name : {"a.jpg", "a.cls", "a.jpg", "a.cls", "a.JPG", "b.jpg", "a.jpg"})
+    tar.file(name, name);
+  tar.save(dir / "x.tar");
+  const tar_stream_source stream{{dir / "x.tar"}};
+  CHECK(read_unit(stream, 0).size() == 5);
+  CHECK(read_stream(stream) == indexed_samples(dir / "x.tar"));
+  check_every_place(stream);
+}
+
+TEST_CASE("a record of a snapshot is unpacked from its own member, not through others") {
+  temporary_directory dir;
+  std::mt19937 random{8};
+  // Larger than what a stream reads at once.
+  std::vector<std::string> members;
+  for (int i = 0; i < 3; ++i)
+    members.push_back(
+        gzip(tar_writer{}.file(std::to_string(i) + ".bin", noise(random, 300'000)).bytes()));
+  const auto path = dir / "x.tar.gz";
+  save(path, members[0] + members[1] + members[2]);
+  const tar_stream_source stream{{path}};
+  const auto records = read_unit(stream, 0);
+  const auto want = read_record(stream, records[2]);
+  read_record(stream, without_content(records[0]));
+  members[1].replace(members[1].size() / 2, 1000, 1000, 'x');
+  save(path, members[0] + members[1] + members[2]);
+  // From where the first one ended the way would lead through what is damaged now.
+  CHECK(read_record(stream, without_content(records[2])) == want);
+}
+
 TEST_CASE("going on in a packed file unpacks one member or frame again, and says so") {
   temporary_directory dir;
   tar_writer tar;
