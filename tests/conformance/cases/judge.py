@@ -96,8 +96,9 @@ class Judge:
         mask = job["bad"] == "mask"
         epochs = [Expected(case, epoch, pixels=True, mask=mask) for epoch in range(job["epochs"] or 1)]
         steps = sum(len(x.lines) for x in epochs)
-        if steps == 0 or any(x.error for x in epochs):
-            return None
+        good = any(row for x in epochs for line in x.lines for row in line["pixels"])
+        if not good or any(x.error for x in epochs):
+            return None  # nothing to hand over, or no sample to learn the batch's fields from
         for attempt in ("job.log", "job.log.bad"):
             if os.path.exists(attempt):
                 os.remove(attempt)
