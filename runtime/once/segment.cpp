@@ -78,7 +78,7 @@ std::string segment::tail() const {
 void segment::cut_tail() {
   if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0)
     throw_errno("journal", path_, "to be cut to " + std::to_string(end_) + " bytes");
-  size_ = searched_ = end_;
+  size_ = end_;
 }
 
 void segment::append(std::span<const std::byte> bytes, bool sync) {

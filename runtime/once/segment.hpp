@@ -31,7 +31,7 @@ public:
   std::uint64_t size() const noexcept { return size_; }
   /// The bytes behind the last whole record.
   std::string tail() const;
-  /// Removes them: of a write that was cut short.
+  /// Removes them: the part of a frame whose write was cut short.
   void cut_tail();
   /// Writes all or nothing, and finds the records in it. `sync`: fdatasync before they are found.
   /// Throws `errc::io`; what was there before stays good.

@@ -363,6 +363,21 @@ TEST_CASE("journal: a lost or shortened file in the middle is found") {
   REQUIRE(code_of([&] { records(journal{at.path(), options}); }) == errc::torn_file);
 }
 
+TEST_CASE(
+    "journal: a file in the middle with a line more or less is refused before its first one") {
+  test::temporary_directory at;
+  const journal_options options{.format = record_format::lines, .file_bytes = 10};
+  pour(*std::make_unique<journal>(at.path(), options), "one\ntwo\nthree\n");
+  pour(*std::make_unique<journal>(at.path(), options), "four\n");
+  for (const char* changed : {"one two\nthree\n", "on\ne\ntwo\nthree\n"}) {
+    write_file(at.path() + first_lines, changed);
+    const journal from{at.path(), options};
+    REQUIRE(record(from, 3) == "four");
+    for (int turn = 0; turn < 2; ++turn)
+      REQUIRE(code_of([&] { record(from, 0); }) == errc::torn_file);
+  }
+}
+
 TEST_CASE("journal: few files are open, however many there are") {
   test::temporary_directory at;
   const journal_options options{.format = record_format::frames, .file_bytes = 1};
