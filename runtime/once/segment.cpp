@@ -19,8 +19,8 @@ namespace leat {
 
 namespace {
 
-/// Records that begin so near to each other share a window: reading one costs at most twice this
-/// and the record, and a file of 64 MiB has at most 16,384 windows of short records.
+/// Records that begin so near to each other share a window: reading one costs at most twice this,
+/// or the record alone; and a file of 64 MiB has at most 16,384 windows of short records.
 constexpr std::uint64_t window_bytes = 4096;
 
 constexpr std::size_t chunk_bytes = 1 << 16;
@@ -185,37 +185,43 @@ void segment::add_record(std::uint64_t end) {
 
 // -- reading one record
 
-/// The window of a record, then the record in it.
-segment::extent segment::find(std::uint64_t number) const {
-  std::unique_lock lock{mutex_};
+segment::extent segment::window_of(std::uint64_t number) const {
+  std::lock_guard lock{mutex_};
   if (number < first_ || number >= next_)
     throw_torn(end_, "records " + std::to_string(first_) + " to before " + std::to_string(next_),
                "record " + std::to_string(number));
   const auto behind =
       std::upper_bound(windows_.begin(), windows_.end(), number,
                        [](std::uint64_t n, const window& x) { return n < x.number; });
-  const auto run = *std::prev(behind);
-  const auto [next, end] = behind == windows_.end() ? window{next_, end_} : *behind;
-  lock.unlock();
-  if (next == run.number + 1)
-    return {run.offset, end - run.offset};
-  return find_in({run.offset, end - run.offset}, number - run.number, run.number);
+  const auto begin = *std::prev(behind);
+  const auto end = behind == windows_.end() ? end_ : behind->offset;
+  return {begin.number, begin.offset, end - begin.offset};
 }
 
-/// The record behind `skip` others in a run of short records, of which `first` is the first.
-segment::extent segment::find_in(const extent& run, std::uint64_t skip, std::uint64_t first) const {
-  std::array<std::byte, 2 * window_bytes> buffer;
-  const auto all = std::span{buffer}.first(run.size);
-  read_fully(file_, path_, run.offset, all);
-  extent place{run.offset, 0};
-  for (std::uint64_t i = 0; i <= skip; ++i) {
-    place.offset += place.size;
-    const auto size = size_of_first(all.subspan(place.offset - run.offset), first + i);
+std::span<const std::byte> segment::read(std::uint64_t number, sample& into) const {
+  const auto run = window_of(number);
+  const auto bytes = into.scratch(run.size);
+  read_fully(file_, path_, run.offset, bytes);
+  auto rest = std::span<const std::byte>{bytes};
+  for (auto at = run.first;; ++at) {
+    const auto offset = run.offset + run.size - rest.size();
+    const auto size = size_of_first(rest, at);
     if (!size)
-      throw_torn(place.offset, "a damaged record", "record " + std::to_string(first + i));
-    place.size = *size;
+      throw_torn(offset, "a damaged record", "record " + std::to_string(at));
+    if (at == number)
+      return content_of(rest.first(*size), number, offset);
+    rest = rest.subspan(*size);
   }
-  return place;
+}
+
+std::span<const std::byte> segment::content_of(std::span<const std::byte> record,
+                                               std::uint64_t number, std::uint64_t offset) const {
+  if (format_ == record_format::lines)
+    return record.first(record.size() - 1);
+  const auto content = record.subspan(frame_header_bytes);
+  if (!is_content_of(header_of(record), content))
+    throw_torn(offset, "damaged content", "record " + std::to_string(number));
+  return content;
 }
 
 /// Bytes of the record with which `bytes` begin; empty where they hold no whole one.
@@ -229,18 +235,6 @@ std::optional<std::size_t> segment::size_of_first(std::span<const std::byte> byt
   if (!content || *content > bytes.size() - frame_header_bytes)
     return std::nullopt;
   return frame_header_bytes + *content;
-}
-
-std::span<const std::byte> segment::read(std::uint64_t number, sample& into) const {
-  const auto place = find(number);
-  const auto record = into.scratch(place.size);
-  read_fully(file_, path_, place.offset, record);
-  if (format_ == record_format::lines)
-    return record.first(record.size() - 1);
-  const auto content = record.subspan(frame_header_bytes);
-  if (!is_content_of(header_of(record), content))
-    throw_torn(place.offset, "damaged content", "record " + std::to_string(number));
-  return content;
 }
 
 } // namespace leat

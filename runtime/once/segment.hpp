@@ -49,6 +49,8 @@ private:
     std::uint64_t offset;
   };
   struct extent {
+    /// Number of its first record.
+    std::uint64_t first;
     std::uint64_t offset;
     std::uint64_t size;
   };
@@ -60,10 +62,12 @@ private:
   void find_frames();
   void add_record(std::uint64_t end);
 
-  extent find(std::uint64_t number) const;
-  extent find_in(const extent& run, std::uint64_t skip, std::uint64_t first) const;
+  /// The window that holds a record.
+  extent window_of(std::uint64_t number) const;
   std::optional<std::size_t> size_of_first(std::span<const std::byte> bytes,
                                            std::uint64_t number) const;
+  std::span<const std::byte> content_of(std::span<const std::byte> record, std::uint64_t number,
+                                        std::uint64_t offset) const;
   [[noreturn]] void throw_torn(std::uint64_t offset, std::string got, std::string needed) const;
 
   const std::string path_;
