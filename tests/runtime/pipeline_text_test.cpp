@@ -424,9 +424,10 @@ TEST_CASE("texts take any bytes, and are printed as UTF-8") {
 
 namespace {
 
-const std::string steps = "one of shuffle, map, take, skip, repeat, enumerate, filter, flat_map, "
-                          "shuffle_buffer, scan, pack, batch";
-const std::string starts =
+const std::string known_steps =
+    "one of shuffle, map, take, skip, repeat, enumerate, filter, flat_map, "
+    "shuffle_buffer, scan, pack, batch";
+const std::string known_starts =
     "a source (tar_shards, image_folder, count, raw_records, indexed, tar_stream, lines, "
     "json_lines, sequential, standard_input, once) or a join (zip, concat, mix)";
 
@@ -482,10 +483,10 @@ TEST_CASE("words, numbers and texts that are none are refused with their place")
 }
 
 TEST_CASE("unknown words are refused with what there is") {
-  check_text_error("count(1)\n  .shufle(seed=7)", "\"shufle\" at line 2, column 4", steps);
-  check_text_error("count(1).zip(count(2))", "\"zip\" at line 1, column 10", steps);
-  check_text_error("counts(1)", "\"counts\" at line 1, column 1", starts);
-  check_text_error("take(1)", "\"take\" at line 1, column 1", starts);
+  check_text_error("count(1)\n  .shufle(seed=7)", "\"shufle\" at line 2, column 4", known_steps);
+  check_text_error("count(1).zip(count(2))", "\"zip\" at line 1, column 10", known_steps);
+  check_text_error("counts(1)", "\"counts\" at line 1, column 1", known_starts);
+  check_text_error("take(1)", "\"take\" at line 1, column 1", known_starts);
   check_text_error("zip(near)", "\"near\" at line 1, column 5",
                    "a name that stands before, as name = ...; or a call");
   check_text_error("a = count(1) a = count(2) a", "\"a\" once more at line 1, column 14",
@@ -659,7 +660,7 @@ TEST_CASE("all errors of a text are said at once") {
   const std::string text = "invalid argument: pipeline text, got ";
   CHECK(
       x.got
-      == "8 errors:\n  " + text + "\"counts\" at line 1, column 5, needed " + starts
+      == "8 errors:\n  " + text + "\"counts\" at line 1, column 5, needed " + known_starts
              + "\n  invalid argument: count, got 0 bytes a record at line 2, column 5, needed at "
                "least 1\n  "
              + text
@@ -669,7 +670,7 @@ TEST_CASE("all errors of a text are said at once") {
              + "\"2\" at line 3, column 35, needed a whole number as n\n"
                "  invalid argument: repeat, got 0 times at line 3, column 41, needed at least 1\n"
                "  "
-             + text + "\"tke\" at line 3, column 51, needed " + steps
+             + text + "\"tke\" at line 3, column 51, needed " + known_steps
              + "\n  invalid argument: batch, got 0 rows at line 3, column 58, needed at least 1");
   const auto many = details_of("count(1)" + repeated(".repeat(0)", 30)).got;
   CHECK(many.substr(0, 10) == "30 errors:");
