@@ -25,6 +25,9 @@ dispatcher_actor::behavior_type dispatcher_probe(dispatcher_actor::pointer,
   return {
       [](start_atom, const batcher_actor&) {},
       [seen](deal_atom, const slot_ptr& slot) { seen->deal.push_back(slot); },
+      [](probe_atom, const slot_ptr&) {},
+      [](run_atom) {},
+      [](epoch_atom, std::uint64_t) {},
       [seen](lost_atom, std::uint32_t id) { seen->lost.push_back(id); },
       [](resize_atom, std::uint64_t) {},
   };

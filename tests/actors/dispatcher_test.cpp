@@ -32,6 +32,7 @@ batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_p
   return {
       [](free_atom, const slot_ptr&) {},
       [seen](complete_atom, const slot_ptr& slot) { seen->complete.push_back(slot); },
+      [](probe_atom, const slot_ptr&) {},
       [seen](watch_atom, std::uint32_t id, const worker_actor& worker) {
         seen->watch.push_back(id);
         seen->workers.push_back(worker);
@@ -54,17 +55,17 @@ struct fixture {
   batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
   dispatcher_actor uut;
 
-  fixture() { start(plan->shape, 2); }
-
-  void start(const epoch_shape& shape, std::size_t workers) {
-    dispatcher_config config{{shape, 0, 1, 1, dispatch_policy::round_robin, {}},
-                             workers,
-                             [this](std::size_t number, bool replaces) {
-                               made.emplace_back(number, replaces);
-                               return worker_config{plan, board.add(number), {}, lives};
-                             },
-                             false,
-                             lives};
+  fixture() {
+    dispatcher_config config{.order = order_of_rank(*plan, 1),
+                             .policy = {plan->shape.lanes, 1, dispatch_policy::round_robin},
+                             .workers = 2,
+                             .make_worker =
+                                 [this](std::size_t number, bool replaces) {
+                                   made.emplace_back(number, replaces);
+                                   return worker_config{plan, board.add(number), {}, lives};
+                                 },
+                             .detached_workers = false,
+                             .alive = lives};
     uut = actors.system().spawn(dispatcher, config);
     tell(start_atom_v, batcher);
   }

@@ -188,7 +188,7 @@ TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first
     append(all, *batch);
     states.push_back(batch->snapshot());
   }
-  const auto steps = whole.batches_per_epoch();
+  const auto steps = whole.batches_per_epoch().value();
   REQUIRE(all.size() == 3 * steps);
   for (std::size_t n = 0; n < all.size(); ++n) {
     CAPTURE(n);

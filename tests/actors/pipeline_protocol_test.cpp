@@ -30,24 +30,27 @@ class job {
 public:
   job(deterministic_system& actors, std::shared_ptr<const row_plan> plan, job_options options)
       : actors_(actors) {
-    dealer order{plan->shape, 0, 1, options.epochs, options.policy, {}};
     auto make_worker = [this, plan, drill = options.drill](std::size_t number, bool) {
       worker_config config{plan, board_.add(number), {}, lives_};
       if (drill)
         config.drill = drill(number, config.record->id);
       return config;
     };
-    pipeline_ =
-        spawn_pipeline(actors_.system(), {order, options.workers, make_worker, false, lives_},
-                       [this](slot_ptr slot) {
-                         if (!over()) { // every further slot is another end
-                           results_.push_back(finished(*slot));
-                           failures_.push_back(slot->failure);
-                         }
-                         held_.push_back(std::move(slot));
-                       });
+    const dispatcher_config config{.order = order_of_rank(*plan, options.epochs),
+                                   .policy = {plan->shape.lanes, 1, options.policy},
+                                   .workers = options.workers,
+                                   .make_worker = make_worker,
+                                   .detached_workers = false,
+                                   .alive = lives_};
+    pipeline_ = spawn_pipeline(actors_.system(), config, [this](slot_ptr slot) {
+      if (!over()) { // every further slot is another end
+        results_.push_back(finished(*slot));
+        failures_.push_back(slot->failure);
+      }
+      held_.push_back(std::move(slot));
+    });
     for (std::size_t i = 0; i < options.slots; ++i) {
-      auto slot = std::make_shared<batch_slot>(plan->layout, order.rows_per_batch());
+      auto slot = std::make_shared<batch_slot>(plan->layout, rows_of_rank(*plan));
       slots_.push_back(slot);
       give(std::move(slot));
     }

@@ -20,6 +20,7 @@ batcher_actor::behavior_type probe(batcher_actor::pointer, std::shared_ptr<probe
   return {
       [](free_atom, const slot_ptr&) {},
       [seen](complete_atom, const slot_ptr& slot) { seen->completed.push_back(slot); },
+      [](probe_atom, const slot_ptr&) {},
       [](watch_atom, std::uint32_t, const worker_actor&) {},
       [](inherit_atom, std::uint32_t, std::uint32_t, const worker_actor&) {},
   };
@@ -34,11 +35,11 @@ struct fixture {
   std::shared_ptr<worker_record> record = board.add(0);
   std::shared_ptr<probe_state> seen = std::make_shared<probe_state>();
   batcher_actor batcher = actors.system().spawn(probe, seen);
-  dealer order{plan->shape, 0, 1, 9, dispatch_policy::on_demand, {}};
+  std::unique_ptr<batch_order> order = order_of_rank(*plan, 9);
   slot_ptr slot = std::make_shared<batch_slot>(plan->layout, 8);
   worker_actor uut;
 
-  fixture() { order.open(*slot); }
+  fixture() { order->open(*slot); }
 
   ~fixture() {
     for (auto x : {caf::actor_cast<caf::actor>(uut), caf::actor_cast<caf::actor>(batcher)})
@@ -107,7 +108,7 @@ TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
 TEST_CASE_METHOD(fixture, "worker: claims in a slot that was opened again find nothing") {
   start();
   chunk late{slot, slot->generation, slot->num_rows, {}, true};
-  order.open(*slot);
+  order->open(*slot);
   caf::anon_send(uut, late);
   actors.run();
   CHECK(done().empty());

@@ -30,8 +30,8 @@ struct epoch_run {
         order_(test::order_of(data, epoch)) {
     plan->bad_samples = policy;
     plan->hash_pixels = true;
-    dealer order{plan->shape, 0, 1, epoch + 1, dispatch_policy::on_demand, {epoch, 0}};
-    slot = std::make_shared<batch_slot>(plan->layout, order.rows_per_batch());
+    formula_order order{plan->shape, 0, 1, epoch + 1, {epoch, 0}};
+    slot = std::make_shared<batch_slot>(plan->layout, records);
     order.open(*slot);
   }
 
@@ -102,7 +102,7 @@ TEST_CASE("row_function: a good row has its sample, its digest and its hash of p
   CHECK(slot.num_valid == records);
   for (std::size_t i = 0; i < records; ++i) {
     const auto& row = slot.rows[i];
-    CHECK(row.delivered == i);
+    CHECK(row.delivered == epoch_item{i, 0});
     CHECK(x.column<std::int64_t>()[i] == static_cast<std::int64_t>(x.record_of(row.position)));
     CHECK(row.digest == row_digest(0, i, x.id(x.record_of(row.position))));
   }
@@ -170,20 +170,21 @@ TEST_CASE("row_function: a substitute is a good sample of the same lane, with it
     for (std::size_t i = 0; i < records; ++i) {
       const auto& row = slot.rows[i];
       const auto value = x.column<std::int64_t>()[i];
-      REQUIRE(value == static_cast<std::int64_t>(x.record_of(row.delivered)));
+      REQUIRE(value == static_cast<std::int64_t>(x.record_of(row.delivered.item)));
       REQUIRE_FALSE(is_bad(value));
-      REQUIRE(row.digest == row_digest(epoch, i, x.id(x.record_of(row.delivered))));
+      REQUIRE(row.digest == row_digest(epoch, i, x.id(x.record_of(row.delivered.item))));
       if (!is_bad(static_cast<std::int64_t>(x.record_of(row.position)))) {
-        REQUIRE(row.delivered == i);
+        REQUIRE(row.delivered == epoch_item{i, epoch});
         continue;
       }
       REQUIRE(slot.bad.at(bad).id == x.id(x.record_of(row.position)));
       REQUIRE(slot.bad[bad].why == cause::corrupt);
-      REQUIRE(slot.bad[bad++].substitute == x.id(x.record_of(row.delivered)));
+      REQUIRE(slot.bad[bad++].substitute == x.id(x.record_of(row.delivered.item)));
       std::set<std::uint64_t> lane;
       for (std::uint64_t k = 0; k < x.plan->shape.lane_items(i % lanes); ++k)
         lane.insert(i % lanes + k * lanes);
-      REQUIRE(lane.count(row.delivered) == 1);
+      REQUIRE(lane.count(row.delivered.item) == 1);
+      REQUIRE(row.delivered.era == epoch);
     }
     REQUIRE(bad == slot.bad.size());
   }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "runtime/batch_slot.hpp"
-#include "runtime/dealer.hpp"
+#include "runtime/formula_order.hpp"
+#include "runtime/inline_order.hpp"
+#include "runtime/program_order.hpp"
 #include "runtime/row_function.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/worker_board.hpp"
@@ -52,7 +54,7 @@ struct finished_batch {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::vector<std::uint64_t> positions;
-  std::vector<std::uint64_t> delivered;
+  std::vector<epoch_item> delivered;
   std::vector<hash128> pixels;
   std::vector<std::uint8_t> valid;
   hash128 digest;
@@ -78,13 +80,27 @@ inline finished_batch finished(const batch_slot& slot) {
   return x;
 }
 
+/// Rows that a batch of one rank has at most.
+inline std::size_t rows_of_rank(const row_plan& plan, std::uint64_t world_size = 1) {
+  return (plan.shape.batch_rows + world_size - 1) / world_size;
+}
+
+/// The batches of one rank, from the beginning.
+inline std::unique_ptr<batch_order> order_of_rank(const row_plan& plan, std::uint64_t epochs,
+                                                  std::uint64_t rank = 0,
+                                                  std::uint64_t world_size = 1) {
+  if (plan.shape.is_closed)
+    return std::make_unique<formula_order>(plan.shape, rank, world_size, epochs, job_position{});
+  return std::make_unique<program_order>(plan.samples, plan.shape, rank, world_size, epochs,
+                                         program_start{});
+}
+
 /// What a job must give, its end included: made row by row, without actors.
 inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const row_plan>& plan,
-                                                    std::uint64_t epochs, std::uint64_t rank = 0,
-                                                    std::uint64_t world_size = 1) {
-  dealer order{plan->shape, rank, world_size, epochs, dispatch_policy::round_robin, {}};
-  batch_slot slot{plan->layout, order.rows_per_batch()};
+                                                    std::uint64_t epochs) {
+  batch_slot slot{plan->layout, rows_of_rank(*plan)};
   row_function function{plan, std::make_shared<worker_record>()};
+  inline_order order{order_of_rank(*plan, epochs), function};
   std::vector<finished_batch> result;
   do {
     order.open(slot);

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "runtime/formula_order.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+
+namespace leat {
+
+/// A closed job of which only the order matters.
+struct paper_job {
+  epoch_shape shape;
+  std::uint64_t epochs = 1;
+  std::uint64_t world_size = 1;
+
+  std::size_t rows_of_rank() const { return (shape.batch_rows + world_size - 1) / world_size; }
+
+  formula_order order(std::uint64_t rank, job_position start = {}) const {
+    return {shape, rank, world_size, epochs, start};
+  }
+  /// Without fields.
+  batch_slot slot() const { return {std::make_shared<batch_layout>(), rows_of_rank()}; }
+};
+
+inline paper_job make_job(std::uint64_t items, std::uint64_t rows, std::uint64_t lanes,
+                          std::uint64_t world_size, epoch_end end, std::uint64_t epochs = 1) {
+  return {{.items = items, .batch_rows = rows, .lanes = lanes, .end = end}, epochs, world_size};
+}
+
+/// With one batch an epoch at least, as every pipeline has.
+inline paper_job random_job(std::mt19937_64& chance) {
+  const auto lanes = 1 + chance() % 6;
+  const auto rows = lanes * (1 + chance() % 5);
+  const auto end = chance() % 2 ? epoch_end::mask : epoch_end::drop;
+  const auto fewest = end == epoch_end::drop ? rows : 1;
+  return make_job(fewest + chance() % 90, rows, lanes, 1 + chance() % 7, end, 1 + chance() % 3);
+}
+
+} // namespace leat
