@@ -3,6 +3,7 @@
 #include "demos/command/output.hpp"
 #include "demos/command/progress.hpp"
 #include "demos/command/run_options.hpp"
+#include "runtime/stage.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -177,7 +179,7 @@ TEST_CASE("run options: names and numbers that make no sense are refused") {
                                                                   {"--world-size", "0"},
                                                                   {"--steps", "0"},
                                                                   {"--shuffle", "half"},
-                                                                  {"--end", "cycle"},
+                                                                  {"--end", "never"},
                                                                   {"--dispatch", "random"},
                                                                   {"--transform", "x"},
                                                                   {"--bad-sample", "ignore"},
@@ -190,6 +192,48 @@ TEST_CASE("run options: names and numbers that make no sense are refused") {
   for (const char* option : {"--seed", "--global-batch", "--lanes", "--window"})
     REQUIRE_THROWS_AS(parsed({"--pipeline", "file", option, "2"}), CLI::ParseError);
   REQUIRE_THROWS_AS(parsed({"count:5", "--pipeline", "file"}), CLI::ParseError);
+}
+
+/// How the length of `leat run` with these options is judged.
+errc length_refusal(std::vector<std::string> line) {
+  line.insert(line.begin(), "count:5");
+  const auto x = parsed(line);
+  return code_of([&] { check_length(x, job_pipeline(x.order, x.maps)); });
+}
+
+TEST_CASE("run options: a job of one endless epoch has steps, and no epochs") {
+  REQUIRE(length_refusal({"--end", "cycle"}) == errc::invalid_argument);
+  REQUIRE(length_refusal({"--end", "cycle", "--steps", "3"}) == errc{});
+  REQUIRE(length_refusal({"--end", "cycle", "--epochs", "1"}) == errc::invalid_argument);
+  REQUIRE(length_refusal({"--end", "cycle", "--epochs", "1", "--steps", "3"})
+          == errc::invalid_argument);
+  for (const char* end : {"auto", "drop", "mask"}) {
+    REQUIRE(length_refusal({"--end", end}) == errc{});
+    REQUIRE(length_refusal({"--end", end, "--epochs", "2", "--steps", "3"}) == errc{});
+  }
+}
+
+TEST_CASE("run options: the end of a pipeline's file holds where no other is said") {
+  test::temporary_directory at;
+  const auto file = at / "pipeline";
+  const auto length_of_file = [&](const std::string& text, std::vector<std::string> options) {
+    std::ofstream{file} << text;
+    options.insert(options.begin(), {"--pipeline", file});
+    const auto x = parsed(options);
+    return code_of([&] { check_length(x, job_pipeline(x.order, x.maps)); });
+  };
+  const std::string endless = "count(9).batch(2, end=\"cycle\")";
+  const std::string filtered = "count(9).filter(\"key_hash@1\", keep=50).batch(2)";
+  for (const auto& text : {endless, filtered}) {
+    REQUIRE(length_of_file(text, {}) == errc::invalid_argument);
+    REQUIRE(length_of_file(text, {"--steps", "3"}) == errc{});
+    REQUIRE(length_of_file(text, {"--end", "drop"}) == errc{});
+    REQUIRE(length_of_file(text, {"--end", "mask", "--epochs", "2"}) == errc{});
+  }
+  REQUIRE(length_of_file("count(9).batch(2)", {}) == errc{});
+  REQUIRE(length_of_file("count(9).batch(2)", {"--end", "cycle"}) == errc::invalid_argument);
+  // What exists once ends when it ends.
+  REQUIRE(length_of_file("standard_input().batch(2)", {}) == errc{});
 }
 
 TEST_CASE("run options: leading zeros do not make a number octal") {
