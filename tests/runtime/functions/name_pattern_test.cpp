@@ -36,6 +36,7 @@ TEST_CASE("brackets stand for one byte of a set") {
   CHECK(matches("[!]a]", "b"));
   CHECK_FALSE(matches("[!]a]", "]"));
   CHECK(matches("[a-]", "-"));
+  CHECK_FALSE(matches("[+-]", ","));
   CHECK(matches("[abc", "[abc"));
   CHECK(matches("[!", "[!"));
   CHECK(matches("x[\xf0-\xff]", "x\xfe"));
