@@ -1,3 +1,5 @@
+#include "runtime/pipeline_text.hpp"
+
 #include "runtime/map_parameters.hpp"
 #include "runtime/pipeline_builder.hpp"
 #include "runtime/pipeline_lexer.hpp"
@@ -71,11 +73,17 @@ std::string option_text(const operator_option& option, const option_value& value
   return (named ? std::string{option.name} + '=' : "") + std::visit(value_printer{}, value);
 }
 
-std::string options_text(const stage& x) {
+enum class options_shown : std::uint8_t { all, changed };
+
+std::string options_text(const stage& x, options_shown which = options_shown::all) {
   std::string options;
-  for (const auto& option : operator_of(x).options)
-    if (const auto text = option_text(option, x.value(option.name)); !text.empty())
+  for (const auto& option : operator_of(x).options) {
+    const auto& value = x.value(option.name);
+    if (which == options_shown::changed && option.preset == value)
+      continue;
+    if (const auto text = option_text(option, value); !text.empty())
       options += (options.empty() ? "" : ", ") + text;
+  }
   return options;
 }
 
@@ -117,6 +125,10 @@ std::string to_string(const pipeline& x) {
   std::string text;
   print(x.root(), "", text);
   return text + '\n';
+}
+
+std::string short_call(const stage& x) {
+  return x.op + '(' + options_text(x, options_shown::changed) + ')';
 }
 
 pipeline parse_pipeline(std::string_view text) {

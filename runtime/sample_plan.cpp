@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -20,7 +21,8 @@ namespace {
 constexpr std::array<std::string_view, 8> closed_operators{
     "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat"};
 
-bool any_source(const stage& root, bool (*is_meant)(const stage&)) {
+template <class Predicate>
+bool any_source(const stage& root, Predicate is_meant) {
   bool found = false;
   for_each_stage(root, [&](const stage& x) { found = found || (x.is_source() && is_meant(x)); });
   return found;
@@ -39,13 +41,6 @@ bool is_dear(const stage& root) {
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-std::string name_of(const stage& x) {
-  for (const auto& option : x.options)
-    if (option.name == "name")
-      return x.op + ' ' + std::get<std::string>(option.value);
-  return x.op;
 }
 
 /// All errors of a pipeline: one is thrown as it is, several as a list.
@@ -80,6 +75,31 @@ private:
   std::vector<error> errors_;
 };
 
+void open(const stage& source) {
+  if (source.data)
+    source.data->get();
+  else if (source.stream)
+    source.stream->get();
+  else if (source.feed)
+    source.feed->get();
+}
+
+/// Tries each source once, however often it stands in the tree. Returns those that do not open.
+std::set<const stage*> open_sources(const stage& root, error_list& errors) {
+  std::set<const stage*> seen;
+  std::set<const stage*> unopened;
+  for_each_stage(root, [&](const stage& x) {
+    if (!x.is_source() || !seen.insert(&x).second)
+      return;
+    unopened.insert(&x);
+    errors.collect([&] {
+      open(x);
+      unopened.erase(&x);
+    });
+  });
+  return unopened;
+}
+
 /// Where a stage stands: what is around it.
 struct surroundings {
   /// Generations that an era has here.
@@ -88,15 +108,19 @@ struct surroundings {
   bool repeats = false;
 };
 
-/// Makes stages of operators, and a round of what is below one that looks at content.
+/// Makes stages of operators, and a round of what is below one that looks at content. Goes on
+/// behind an error, to find them all: in place of what is wrong there is then nothing, or its
+/// input.
 class program_planner {
 public:
-  program_planner(sample_plan& plan, std::uint64_t lanes, error_list& errors)
-      : plan_(plan), lanes_(lanes), errors_(errors), closed_(plan, lanes) {}
+  program_planner(sample_plan& plan, std::uint64_t lanes, error_list& errors,
+                  std::set<const stage*> unopened)
+      : plan_(plan), lanes_(lanes), errors_(errors), unopened_(std::move(unopened)),
+        closed_(plan, lanes) {}
 
   void plan(const stage& root) {
     if (leat::is_closed(root)) {
-      plan_.items = closed_.build(root);
+      plan_.items = build_closed(root);
     } else {
       round_ = &plan_.last_edges;
       plan_.program = build(root, {});
@@ -113,7 +137,9 @@ public:
 private:
   item_stage_ptr build(const stage& x, const surroundings& at) {
     if (leat::is_closed(x))
-      return closed_part(closed_.build(x));
+      return closed_part(build_closed(x));
+    if (unopened_.count(&x) != 0)
+      return nullptr;
     if (x.stream)
       return build_stream(x);
     if (x.feed)
@@ -135,6 +161,14 @@ private:
     if (x.op == "concat")
       return concatenated_items(build_inputs(x, at));
     return build_unary(x, build(*x.inputs.front(), at));
+  }
+
+  sequence_ptr build_closed(const stage& x) {
+    if (any_source(x, [&](const stage& source) { return unopened_.count(&source) != 0; }))
+      return nullptr;
+    sequence_ptr items;
+    errors_.collect([&] { items = closed_.build(x); });
+    return items;
   }
 
   item_stage_ptr build_unary(const stage& x, item_stage_ptr input) {
@@ -197,8 +231,10 @@ private:
   }
 
   item_stage_ptr build_filter(const stage& x, const surroundings& at) {
-    if (x.filter->of_id)
-      return filtered_by_id(build(*x.inputs.front(), at), x.filter, plan_.num_shuffles);
+    if (!looks_at_content(x)) {
+      auto input = build(*x.inputs.front(), at); // counts shuffles
+      return filtered_by_id(std::move(input), x.filter, plan_.num_shuffles);
+    }
     const auto number = plan_.filters.size();
     plan_.filters.push_back(x.filter);
     return filtered(add_edge(x, *x.inputs.front(), at, [number](sample& s, row_maker& with) {
@@ -206,10 +242,15 @@ private:
     }));
   }
 
+  /// Behind its input: by then the shuffles below are counted.
+  item_stage_ptr build_id_filter(const stage& x, item_stage_ptr input) {
+    return filtered_by_id(std::move(input), x.filter, plan_.num_shuffles);
+  }
+
   item_stage_ptr build_flat_map(const stage& x, const surroundings& at) {
     const auto number = plan_.flat_maps.size();
     plan_.flat_maps.push_back(x.flat_map);
-    if (x.flat_map->children)
+    if (!looks_at_content(x))
       return children_of(build(*x.inputs.front(), at), *x.flat_map->children, number);
     return children_of(add_edge(x, *x.inputs.front(), at,
                                 [number](sample& s, row_maker& with) {
@@ -252,7 +293,7 @@ private:
     if (mix.stop == mix_stop::cycle)
       at = {times(at.passes, std::uint64_t{1} << 32), true};
     const auto cost = x.get<std::string>("cost");
-    if (cost.empty())
+    if (!looks_at_content(x))
       mix.inputs = build_inputs(x, at);
     else
       for (const auto& input : x.inputs)
@@ -297,7 +338,12 @@ private:
                     std::function<looked(sample&, row_maker&)> look) {
     std::vector<std::size_t> below;
     auto* const above = std::exchange(round_, &below);
+    if (++depth_ == max_rounds + 1)
+      errors_.add(name_of(x),
+                  "more than " + std::to_string(max_rounds) + " rounds behind one another",
+                  "fewer operators that look at content");
     auto items = build(input, at);
+    --depth_;
     round_ = above;
     const auto number = plan_.edges.size();
     round_->push_back(number);
@@ -313,29 +359,22 @@ private:
   sample_plan& plan_;
   std::uint64_t lanes_;
   error_list& errors_;
+  std::set<const stage*> unopened_;
   sequence_planner closed_;
   std::map<std::string, std::uint64_t> ordinals_;
   /// Edges of the round that is being built.
   std::vector<std::size_t>* round_ = nullptr;
+  /// Rounds from the last one to it.
+  std::size_t depth_ = 1;
 };
 
 } // namespace
 
 sample_plan plan_samples(const stage& root, std::uint64_t lanes) {
   error_list errors;
-  for_each_stage(root, [&](const stage& x) {
-    errors.collect([&] {
-      if (x.data)
-        x.data->get();
-      else if (x.stream)
-        x.stream->get();
-      else if (x.feed)
-        x.feed->get();
-    });
-  });
-  errors.check();
   sample_plan plan;
-  errors.collect([&] { program_planner{plan, lanes, errors}.plan(root); });
+  program_planner planner{plan, lanes, errors, open_sources(root, errors)};
+  errors.collect([&] { planner.plan(root); });
   errors.check();
   return plan;
 }
@@ -346,6 +385,23 @@ bool is_closed(const stage& x) {
   return std::find(closed_operators.begin(), closed_operators.end(), x.op) != closed_operators.end()
          && std::all_of(x.inputs.begin(), x.inputs.end(),
                         [](const auto& input) { return is_closed(*input); });
+}
+
+bool looks_at_content(const stage& x) {
+  if (x.op == "filter")
+    return !x.filter->of_id;
+  if (x.op == "flat_map")
+    return !x.flat_map->children;
+  if (x.op == "mix")
+    return !x.get<std::string>("cost").empty() && x.get<std::string>("rule") != "random";
+  return x.op == "scan" || x.op == "pack";
+}
+
+std::string name_of(const stage& x) {
+  for (const auto& option : x.options)
+    if (option.name == "name")
+      return x.op + ' ' + std::get<std::string>(option.value);
+  return x.op;
 }
 
 bool is_once(const stage& root) {

@@ -67,12 +67,21 @@ struct sample_plan {
   }
 };
 
+/// Rounds behind one another, the last one included, that a pipeline may have: a snapshot nests
+/// three messages for each, and protobuf stops at 100.
+inline constexpr std::size_t max_rounds = 24;
+
 /// Opens the data. `root` is a stage below the batch; `lanes` is L.
-/// Throws `errc::invalid_argument` with all that is wrong, a line each.
+/// Throws all that is wrong, a line each: data that cannot be opened, and what cannot be planned
+/// (`errc::invalid_argument`). The code is that of the first.
 sample_plan plan_samples(const stage& root, std::uint64_t lanes);
 
 /// True where the order of the pipeline is a formula: indexed sources, and operators without state.
 bool is_closed(const stage& root);
+/// True for operators that look at the content of their inputs: a round ends behind each input.
+bool looks_at_content(const stage& x);
+/// The operator, with its function: "filter field_hash@1", "pack".
+std::string name_of(const stage& x);
 /// True where records of the pipeline exist once.
 bool is_once(const stage& root);
 

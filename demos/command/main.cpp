@@ -2,6 +2,7 @@
 // Run `leat --help`, or see docs/command.md.
 
 #include "demos/command/bench.hpp"
+#include "demos/command/graph.hpp"
 #include "demos/command/index.hpp"
 #include "demos/command/inspect.hpp"
 #include "demos/command/make_data.hpp"
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
   add_make_data(app);
   add_index(app);
   add_order(app);
+  add_graph(app);
   add_run(app);
   add_replay(app);
   add_inspect(app);
