@@ -9,6 +9,7 @@
 #include <leat/hash128.hpp>
 #include <leat/image.hpp>
 #include <leat/loader.hpp>
+#include <leat/once.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
