@@ -1,0 +1,237 @@
+#include "tests/demos/operator_examples.hpp"
+
+#include <leat/leat.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace leat::test {
+
+namespace {
+
+pipeline count() {
+  auto data = leat::count(6).batch(3);
+  return data;
+}
+
+pipeline tar_shards() {
+  auto data = leat::tar_shards("data/train-{000000..000001}.tar").batch(3);
+  return data;
+}
+
+pipeline image_folder() {
+  auto data = leat::image_folder("photos").batch(3);
+  return data;
+}
+
+pipeline raw_records() {
+  auto data = leat::raw_records("digits.u8", leat::dtype::u8, {2, 2}).batch(3);
+  return data;
+}
+
+pipeline indexed() {
+  auto squares = leat::from_function(
+      "squares@1", 5, [](std::uint64_t i, leat::sample& s) { s.set("square", i * i); });
+  auto data = squares.shuffle({.seed = 1}).batch(2, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline tar_stream() {
+  auto data = leat::tar_stream("data/train-*.tar.gz").batch(4);
+  return data;
+}
+
+pipeline lines() {
+  auto data = leat::lines("words.txt", {.ranges = 2}).batch(4, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline json_lines() {
+  auto data = leat::json_lines("people.jsonl")
+                  .filter(leat::field_between("age", 18, {}))
+                  .batch(2, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+class countdown : public leat::sequential_reader {
+public:
+  explicit countdown(std::uint64_t from) : left_(from) {}
+
+  bool next(leat::sample& into) override {
+    if (left_ == 0)
+      return false;
+    into.set("left", static_cast<std::int64_t>(left_--));
+    return true;
+  }
+  std::optional<std::string> save() const override { return std::to_string(left_); }
+  void load(const std::string& state) override { left_ = std::stoull(state); }
+
+private:
+  std::uint64_t left_;
+};
+
+pipeline sequential() {
+  auto open = [](std::uint64_t unit) { return std::make_unique<countdown>(3 - unit); };
+  auto data = leat::sequential("countdown@1", 2, open).batch(2, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline standard_input() {
+  auto data = leat::standard_input().batch(2);
+  return data;
+}
+
+pipeline once() {
+  auto queue = [left = 3](leat::sample& s) mutable {
+    if (left == 0)
+      return false;
+    s.set("left", std::int64_t{left--});
+    return true;
+  };
+  auto data = leat::once("queue@1", queue).batch(2);
+  auto kept = data.spool("journal");
+  return data;
+}
+
+pipeline shuffle() {
+  auto data = leat::count(6).shuffle({.seed = 7}).batch(3);
+  return data;
+}
+
+pipeline map() {
+  auto near = leat::tar_shards("data/train-000000.tar")
+                  .map(leat::rename("jpg", "near"))
+                  .map(leat::select({"near"}));
+  auto far = leat::tar_shards("data/train-000001.tar").map(leat::rename("jpg", "far"));
+  auto data = leat::zip({near, far}).batch(3);
+  return data;
+}
+
+pipeline take() {
+  auto data = leat::count(10).take(4).batch(2);
+  return data;
+}
+
+pipeline skip() {
+  auto data = leat::count(10).skip(6).batch(2);
+  return data;
+}
+
+pipeline repeat() {
+  auto data = leat::count(3).shuffle({.seed = 1}).repeat(2).batch(3);
+  return data;
+}
+
+pipeline enumerate() {
+  auto data = leat::count(5)
+                  .shuffle({.seed = 3})
+                  .enumerate("n")
+                  .filter(leat::field_between("n", 2, {}))
+                  .batch(3, {.lanes = 1, .end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline zip() {
+  auto names = leat::lines("names.txt").map(leat::rename("text", "name"));
+  auto ages = leat::lines("ages.txt").map(leat::rename("text", "age"));
+  auto data = leat::zip({names, ages}).batch(2, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline concat() {
+  auto data = leat::concat({leat::count(2), leat::count(4).skip(1)}).batch(5);
+  return data;
+}
+
+pipeline filter() {
+  auto data = leat::count(10)
+                  .filter(leat::key_hash(50))
+                  .batch(3, {.lanes = 1, .end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline own_filter() {
+  leat::filter_stage even{.name = "even@1", .make = [] {
+                            return [](leat::sample& s) {
+                              return std::to_integer<int>(s.bytes("value")[0]) % 2 == 0;
+                            };
+                          }};
+  auto with_own = leat::count(10).filter(even).batch(3, {.lanes = 1, .end = leat::epoch_end::mask});
+  return with_own;
+}
+
+pipeline flat_map() {
+  auto data = leat::lines("sentences.txt")
+                  .flat_map(leat::split("text", ' '))
+                  .batch(3, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline shuffle_buffer() {
+  auto data =
+      leat::lines("words.txt").shuffle_buffer(3, 1).batch(3, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline mix() {
+  auto a = leat::lines("a.txt");
+  auto b = leat::lines("b.txt");
+  auto data = leat::mix({a, b}, {.weights = {2, 1}}).batch(3, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline scan() {
+  auto data = leat::json_lines("steps.jsonl")
+                  .scan(leat::running_sum("n", "sum"))
+                  .filter(leat::field_between("sum", {}, 6))
+                  .batch(4, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline pack() {
+  auto data =
+      leat::lines("docs.txt").pack("text", 8, {.bins = 2}).batch(2, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+pipeline batch() {
+  auto data = leat::count(7).batch(4, {.end = leat::epoch_end::mask});
+  return data;
+}
+
+} // namespace
+
+std::map<std::string, std::function<pipeline()>> operator_examples() {
+  return {{"batch", batch},
+          {"concat", concat},
+          {"count", count},
+          {"enumerate", enumerate},
+          {"filter", filter},
+          {"filter of its own", own_filter},
+          {"flat_map", flat_map},
+          {"image_folder", image_folder},
+          {"indexed", indexed},
+          {"json_lines", json_lines},
+          {"lines", lines},
+          {"map", map},
+          {"mix", mix},
+          {"once", once},
+          {"pack", pack},
+          {"raw_records", raw_records},
+          {"repeat", repeat},
+          {"scan", scan},
+          {"sequential", sequential},
+          {"shuffle", shuffle},
+          {"shuffle_buffer", shuffle_buffer},
+          {"skip", skip},
+          {"standard_input", standard_input},
+          {"take", take},
+          {"tar_shards", tar_shards},
+          {"tar_stream", tar_stream},
+          {"zip", zip}};
+}
+
+} // namespace leat::test

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace leat::test {
+
+/// The C++ of docs/operators by the pages' names: what each gives as `data`.
+std::map<std::string, std::function<pipeline()>> operator_examples();
+
+} // namespace leat::test
