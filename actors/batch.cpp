@@ -8,12 +8,12 @@ namespace leat {
 
 namespace {
 
-/// Calls f with every valid row, in order.
+/// Calls f with the index of every valid row, in order.
 template <class F>
 void for_each_valid(const batch_slot& slot, F f) {
   for (std::size_t i = 0; i < slot.num_rows; ++i)
     if (slot.valid[i])
-      f(slot.rows[i]);
+      f(i);
 }
 
 std::size_t find_field(const batch_layout& layout, std::string_view name,
@@ -97,13 +97,13 @@ bool batch::end_of_epoch() const noexcept {
 
 std::vector<std::uint64_t> batch::positions() const {
   std::vector<std::uint64_t> result;
-  for_each_valid(*slot_, [&](const slot_row& row) { result.push_back(row.position); });
+  for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->rows[i].position); });
   return result;
 }
 
 std::vector<std::string> batch::ids() const {
   std::vector<std::string> result;
-  for_each_valid(*slot_, [&](const slot_row& row) { result.push_back(core_->id_of(row)); });
+  for_each_valid(*slot_, [&](std::size_t i) { result.push_back(core_->id_of(*slot_, i)); });
   return result;
 }
 
@@ -114,7 +114,7 @@ hash128 batch::digest() const noexcept {
 std::vector<hash128> batch::pixels() const {
   std::vector<hash128> result;
   if (core_->hashes_pixels())
-    for_each_valid(*slot_, [&](const slot_row& row) { result.push_back(row.pixels); });
+    for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->rows[i].pixels); });
   return result;
 }
 

@@ -143,14 +143,16 @@ std::size_t loader_core::prefetch_depth() const noexcept {
 }
 
 std::unique_ptr<batch_order> loader_core::make_order() {
-  const auto& shape = plan_->shape;
+  const auto shape = plan_->shape;
   if (shape.is_closed)
     return std::make_unique<formula_order>(shape, options_.rank, options_.world_size,
                                            options_.epochs, next_);
   const program_start begin{next_, lanes_ ? *lanes_ : lane_states{}};
   if (!plan_->layout) {
     auto plan = *plan_;
-    plan.layout = layout_behind(plan, options_.rank, options_.world_size, begin);
+    plan.layout = next_.epoch < options_.epochs // else the job is over
+                      ? layout_behind(plan, options_.rank, options_.world_size, begin)
+                      : std::make_shared<const batch_layout>();
     plan_ = std::make_shared<const row_plan>(std::move(plan));
   }
   return std::make_unique<program_order>(plan_->samples, shape, options_.rank, options_.world_size,
@@ -189,12 +191,16 @@ void loader_core::start_inline(std::unique_ptr<batch_order> order) {
 }
 
 void loader_core::start_actors(std::unique_ptr<batch_order> order) {
-  constexpr std::size_t most_rows_a_probe = 256;
   const auto& shape = plan_->shape;
+  const auto& edges = plan_->samples->edges;
+  const bool keeps_samples =
+      std::any_of(edges.begin(), edges.end(), [](const auto& x) { return x.keeps_samples; });
   dispatcher_config config{
       .order = std::move(order),
       .policy = {shape.lanes, options_.world_size, options_.dispatch},
-      .rows_a_probe = std::clamp<std::size_t>(rows_per_batch_ / 2, 1, most_rows_a_probe),
+      // A quarter of what is under way at a time, so that programs and workers overlap.
+      .rows_a_probe =
+          std::max<std::size_t>(1, keeps_samples ? rows_per_batch_ / 2 : 2 * rows_per_batch_),
       .feeds = plan_->samples->feeds,
       .workers = options_.workers,
       .make_worker = [this](std::size_t number,
@@ -415,11 +421,13 @@ void loader_core::fail(const error& problem) {
 error loader_core::stuck_error(const worker_record& record) const {
   const auto stage = record.stage.load();
   const auto position = record.item.load();
-  std::string sample = "at position " + std::to_string(position);
+  std::string sample;
   if (plan_->shape.is_closed) {
-    slot_row row;
-    row.delivered = plan_->shape.item_at(record.epoch.load(), position);
-    sample = id_of(row);
+    const auto x = plan_->shape.item_at(record.epoch.load(), position);
+    order_cache orders{plan_->samples->num_shuffles};
+    plan_->samples->items->append_id({.item = x.item, .epoch = x.era}, orders, sample);
+  } else {
+    sample = "at position " + std::to_string(position);
   }
   return {
       errc::stuck,
@@ -429,10 +437,10 @@ error loader_core::stuck_error(const worker_record& record) const {
        .needed = "one within " + std::to_string(options_.stuck_after.count()) + " ms"}};
 }
 
-std::string loader_core::id_of(const slot_row& row) const {
+std::string loader_core::id_of(const batch_slot& slot, std::size_t row) const {
   std::string id;
   order_cache orders{plan_->samples->num_shuffles};
-  append_id(row, *plan_->samples, plan_->shape.lanes, orders, id);
+  append_id(slot, row, *plan_->samples, plan_->shape.lanes, orders, id);
   return id;
 }
 
@@ -590,10 +598,9 @@ snapshot loader_core::make_snapshot(const job_position& next, std::uint64_t glob
                                     const handed_over& sums,
                                     const std::shared_ptr<const lane_states>& lanes) const {
   if (!can_snapshot())
-    throw error(errc::invalid_argument,
-                {.stage = "snapshot",
-                 .got = "records that exist once and are kept nowhere",
-                 .needed = "a journal: pipeline::spool, --spool DIR"});
+    throw error(errc::invalid_argument, {.stage = "snapshot",
+                                         .got = "records that exist once and are kept nowhere",
+                                         .needed = "a journal: pipeline::spool, --spool DIR"});
   return {facts_,      next.epoch,    next.step,
           global_step, options_.rank, options_.world_size,
           sums,        began_,        lanes ? *lanes : lane_states{}};

@@ -81,7 +81,7 @@ public:
   snapshot state_after(const batch& x) const;
   void give_back(std::shared_ptr<batch_slot> slot) noexcept;
   /// Of a row's sample, as delivered.
-  std::string id_of(const slot_row& row) const;
+  std::string id_of(const batch_slot& slot, std::size_t row) const;
   bool hashes_pixels() const noexcept { return plan_->hash_pixels; }
 
 private:

@@ -31,13 +31,6 @@ struct slot_row {
   /// Of a closed pipeline: item and era that were delivered, the row's own or those of a
   /// substitute.
   epoch_item delivered;
-  /// Of a pipeline ordered by programs: the row's item.
-  item what;
-  generation when;
-  /// Of a probe: who asked, and what was found.
-  probe_request probe;
-  looked found;
-  payload_ptr made;
   hash128 digest;
   hash128 pixels;
   outcome result = outcome::good;
@@ -51,6 +44,16 @@ struct slot_row {
   /// 1 + the worker that has the row; 0: nobody yet.
   std::atomic<std::uint32_t> owner{0};
   std::atomic<phase> state{phase::dealt};
+};
+
+/// What a row is of, in pipelines ordered by programs.
+struct slot_item {
+  item what;
+  generation when;
+  /// Of a probe: who asked, and what was found.
+  probe_request probe;
+  looked found;
+  payload_ptr made;
 };
 
 /// How far a rank knows the epoch, when it opens a batch: what ranks agree on.
@@ -124,6 +127,8 @@ struct batch_slot {
   /// Bytes of each row for each ragged field.
   std::vector<std::vector<std::vector<std::byte>>> ragged;
   std::unique_ptr<slot_row[]> rows;
+  /// Of each row, in pipelines ordered by programs; else none.
+  std::vector<slot_item> items;
 
   // The plan, written before `open`.
   kind what = kind::batch;

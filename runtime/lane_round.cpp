@@ -7,6 +7,13 @@ namespace leat {
 
 namespace {
 
+std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
+                       const round_limits& limits) {
+  if (!edge)
+    return limits.ahead;
+  return plan.edges[*edge].keeps_samples ? limits.window : limits.wide_window;
+}
+
 /// A base every so many items, and of larger states about as often as all of a buffer has changed.
 constexpr std::uint64_t least_work_for_base = 32;
 
@@ -21,7 +28,7 @@ lane_round::lane_round(const sample_plan& plan, std::optional<std::size_t> edge,
                        std::uint64_t lanes, const round_limits& limits)
     : plan_(plan), edge_(edge),
       limits_(limits), context_{.lane = lane, .lanes = lanes, .inputs = this, .run = limits.run},
-      work_for_base_(least_work_for_base) {
+      items_(most_items(plan, edge, limits)), work_for_base_(least_work_for_base) {
   for (const auto x : edge ? plan.edges[*edge].below : plan.last_edges)
     inputs_.push_back({std::make_unique<lane_round>(plan, x, lane, lanes, limits)});
 }
@@ -32,7 +39,7 @@ const item_stage& lane_round::stage() const {
 
 void lane_round::begin(const generation& g) {
   while (!items_.empty() && items_.front().when < g)
-    items_.pop_front();
+    items_.pop();
   if (skip_when_ < g) {
     skip_when_ = g;
     skip_below_ = 0;
@@ -92,6 +99,7 @@ void lane_round::load_inputs(const lane_base& base) {
 
 bool lane_round::run() {
   bool any = false;
+  is_stale_ = false;
   for (bool moved = true; moved;) {
     moved = false;
     for (auto& x : inputs_)
@@ -103,17 +111,13 @@ bool lane_round::run() {
   return any;
 }
 
-bool lane_round::has_room() const noexcept {
-  return items_.size() < (edge_ ? limits_.window : limits_.ahead);
-}
-
 generation lane_round::after(const generation& g) const {
   const auto passes = edge_ ? plan_.edges[*edge_].passes : 1;
   return g.pass + 1 < passes ? generation{g.era, g.pass + 1} : generation{g.era + 1, 0};
 }
 
 bool lane_round::step() {
-  if (!begun_ || failure_ || !has_room() || when_.era >= limits_.eras || limits_.run->budget <= 0)
+  if (!begun_ || failure_ || items_.full() || when_.era >= limits_.eras || limits_.run->budget <= 0)
     return false;
   const auto work = work_;
   try {
@@ -125,10 +129,11 @@ bool lane_round::step() {
     failure_ = problem;
     return false;
   }
+  const bool moved = work_ != work;
   // Also in the middle of a search: else a filter that passes little would look at much again.
   if (work_ >= work_for_base_)
     take_base();
-  return work_ != work;
+  return moved;
 }
 
 void lane_round::keep(pulled result) {
@@ -137,11 +142,15 @@ void lane_round::keep(pulled result) {
   ++work_;
   limits_.run->may_go_on();
   if (!before(when_, number, skip_when_, skip_below_)) {
-    items_.push_back({.when = when_, .number = number, .is_end = is_end, .what = std::move(next_)});
-    if (is_end)
-      items_.back().state = round_item::phase::done;
-    else if (edge_)
-      limits_.requests->push_back({this, when_, number});
+    auto& x = items_.push();
+    x.when = when_;
+    x.number = number;
+    x.is_end = is_end;
+    x.state = is_end ? round_item::phase::done : round_item::phase::waiting;
+    x.failure = nullptr;
+    std::swap(x.what, next_);
+    if (edge_ && !is_end)
+      limits_.requests->push_back({this, *edge_, when_, number});
   }
   if (!is_end)
     return;
@@ -153,13 +162,14 @@ void lane_round::keep(pulled result) {
   start(after(when_));
 }
 
-round_item lane_round::take_front() {
-  auto x = std::move(items_.front());
-  items_.pop_front();
-  taken_when_ = x.when;
+void lane_round::take_front(item& what, generation& when) {
+  auto& x = items_.front();
+  std::swap(what, x.what);
+  when = taken_when_ = x.when;
   taken_ = x.number + 1;
+  items_.pop();
   forget_bases(taken_when_, taken_);
-  return x;
+  is_stale_ = true;
 }
 
 round_mark lane_round::mark() const {
@@ -174,10 +184,16 @@ round_mark lane_round::mark_at(const generation& g, std::uint64_t consumed) cons
 }
 
 round_item* lane_round::find(const generation& g, std::uint64_t number) {
-  const auto found = std::lower_bound(
-      items_.begin(), items_.end(), number,
-      [&](const round_item& x, std::uint64_t n) { return before(x.when, x.number, g, n); });
-  return found != items_.end() && found->when == g && found->number == number ? &*found : nullptr;
+  // Nearly always all are of one generation, whose numbers follow each other.
+  if (!items_.empty() && items_.front().when == g) {
+    const auto i = number - items_.front().number;
+    return number >= items_.front().number && i < items_.size() && items_[i].when == g ? &items_[i]
+                                                                                       : nullptr;
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    if (items_[i].when == g && items_[i].number == number)
+      return &items_[i];
+  return nullptr;
 }
 
 round_item* lane_round::deal(const generation& g, std::uint64_t number) {
@@ -201,8 +217,8 @@ pulled lane_round::consume(const generation& g, std::uint64_t number, item& into
     throw error(*x.failure);
   const bool is_end = x.is_end;
   into.append(x.what);
-  found = std::move(x.found);
-  items_.pop_front();
+  std::swap(found, x.found);
+  items_.pop();
   forget_bases(g, number + 1);
   return is_end ? pulled::end : pulled::item;
 }
@@ -217,6 +233,7 @@ void lane_round::open(std::size_t edge, const generation& g) {
   x.opened = true;
   x.when = g;
   x.consumed = 0;
+  ++work_; // something has moved: the round behind can run now
   x.round->begin(g);
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/lane_state.hpp"
 #include "runtime/program.hpp"
+#include "runtime/ring.hpp"
 #include "runtime/sample_plan.hpp"
 
 #include <leat/error.hpp>
@@ -32,15 +33,20 @@ struct round_item {
 
 /// An item that a worker shall look at.
 struct probe_request {
+  /// For the thread of the programs alone: a worker may outlive them.
   lane_round* round = nullptr;
+  /// The one that the round ends at.
+  std::size_t edge = 0;
   generation when;
   std::uint64_t number = 0;
 };
 
 /// How far rounds run ahead, and what all lanes of a rank share.
 struct round_limits {
-  /// Items of an inner round that are under way in each lane, at least 1.
+  /// Items of an inner round that are under way in each lane, at least 1; where their samples stay
+  /// with them, and where they do not.
   std::size_t window = 2;
+  std::size_t wide_window = 8;
   /// Items of the last round that wait in each lane.
   std::size_t ahead = 4;
   /// Eras that exist; programs do not run beyond.
@@ -79,9 +85,12 @@ public:
   const std::optional<error>& failure() const noexcept { return failure_; }
 
   // Of the last round.
-  const std::deque<round_item>& items() const noexcept { return items_; }
-  /// Hands over the first of items(). Bases behind earlier marks stay good.
-  round_item take_front();
+  const ring<round_item>& items() const noexcept { return items_; }
+  /// Hands over the first of items(), into `what` and `when`. Bases of earlier marks stay good.
+  void take_front(item& what, generation& when);
+  /// Something has come or gone since the last run().
+  bool is_stale() const noexcept { return is_stale_; }
+  void make_stale() noexcept { is_stale_ = true; }
   /// Where it goes on behind the items that were taken.
   round_mark mark() const;
 
@@ -116,7 +125,6 @@ private:
   void load_inputs(const lane_base& base);
   const item_stage& stage() const;
   generation after(const generation& g) const;
-  bool has_room() const noexcept;
   /// One pull. False when nothing came of it.
   bool step();
   void keep(pulled result);
@@ -135,7 +143,8 @@ private:
   std::uint64_t given_ = 0;
   std::unique_ptr<program> program_;
   item next_;
-  std::deque<round_item> items_;
+  ring<round_item> items_;
+  bool is_stale_ = true;
   std::optional<error> failure_;
   /// Items below these were consumed before a restore: the program gives them once more.
   generation skip_when_;

@@ -14,20 +14,21 @@ namespace leat {
 
 namespace {
 
-/// What an operator keeps in a lane: one of its own, apart from what its inputs keep.
+/// What an operator keeps in a lane, apart from what its inputs keep.
 struct kept_state {
   std::string_view op;
   const char* what;
+  /// Of numbers and keys of usual size.
   std::uint64_t bytes;
   /// Added to each item on its way.
   std::uint64_t item_bytes;
 };
 
-/// Bytes of numbers and keys of usual size: numbers take 7 bits a byte.
+/// Streams: without the place where a record stands.
 constexpr std::array<kept_state, 16> kept_states{{
-    {"tar_stream", "unit, and place in it", 12, 40},
-    {"lines", "unit, and place in it", 12, 12},
-    {"json_lines", "unit, and place in it", 12, 12},
+    {"tar_stream", "unit, and place in it", 1, 24},
+    {"lines", "unit, and place in it", 1, 1},
+    {"json_lines", "unit, and place in it", 1, 1},
     {"sequential", "unit, and place in it", 24, 24},
     {"standard_input", "a number", 3, 3},
     {"once", "a number", 3, 3},
@@ -56,12 +57,21 @@ const kept_state& state_of(const stage& x) {
   return found == kept_states.end() ? other : *found;
 }
 
+/// Numbers take 7 bits a byte.
 std::uint64_t number_bytes(std::uint64_t largest) {
   return (static_cast<std::uint64_t>(std::bit_width(largest | 1)) + 6) / 7;
 }
 
 std::string counted(std::uint64_t n, const std::string& one) {
   return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
+}
+
+/// Where a record stands: unit, number, offset, length.
+std::uint64_t place_bytes(const stage& x) {
+  if (!x.stream)
+    return 0;
+  const auto units = std::max<std::uint64_t>(1, x.stream->get()->units());
+  return number_bytes(units) + 2 * number_bytes(x.facts().bytes / units) + 2;
 }
 
 /// What comes out of an operator.
@@ -83,7 +93,7 @@ std::optional<std::uint64_t> item_bytes(const stage& x, const std::vector<item_f
     bytes = x.op == "zip"           ? plus(bytes, input.bytes)
             : bytes && !input.bytes ? std::nullopt
                                     : std::max(bytes, input.bytes);
-  return plus(bytes, state_of(x).item_bytes);
+  return plus(bytes, state_of(x).item_bytes + place_bytes(x));
 }
 
 /// Follows the planner through the tree: rounds come in the order of its edges.
@@ -189,7 +199,7 @@ private:
   void keep_state(const stage& x, std::optional<std::uint64_t> item, plan_step& to) const {
     const auto& state = state_of(x);
     to.state = state.what;
-    to.state_bytes = state.bytes + to.rounds.size() * bytes_of_edge;
+    to.state_bytes = state.bytes + place_bytes(x) + to.rounds.size() * bytes_of_edge;
     if (x.op == "shuffle_buffer") {
       const auto held = share(x.get<std::uint64_t>("n"), 0, lanes_);
       to.state = "up to " + counted(held, "item");

@@ -30,6 +30,7 @@ program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoc
     : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
       items_per_lane_(shape.batch_rows / shape.lanes), next_(start.at) {
   const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
+                            .wide_window = 8 * items_per_lane_,
                             // Two batches, the end of an epoch, and some to take bases from.
                             .ahead = 4 * items_per_lane_ + 1,
                             .eras = shape.is_endless() ? UINT64_MAX : epochs,
@@ -59,7 +60,16 @@ void program_order::run() {
   run_.budget = items_in_one_go;
   run_.feed = nullptr;
   for (auto& x : lanes_)
-    x->run();
+    if (x->is_stale()) {
+      x->run();
+      // What is late waits for a feed, or for its turn.
+      if (run_.budget <= 0 || run_.feed)
+        x->make_stale();
+    }
+}
+
+lane_round& program_order::lane_of(const lane_round& inner) const {
+  return *lanes_[(inner.lane() - lanes_.front()->lane()) / world_size_];
 }
 
 bool program_order::open(batch_slot& slot) {
@@ -117,14 +127,18 @@ void program_order::begin_epoch(std::uint64_t epoch) {
   if (next_.epoch >= epoch)
     return;
   next_ = {epoch, 0};
-  for (auto& x : lanes_)
+  for (auto& x : lanes_) {
     x->begin({epoch, 0});
+    x->make_stale();
+  }
 }
 
 program_order::supply program_order::supply_of(const lane_round& lane) const {
   supply result;
   const auto enough = 2 * items_per_lane_ + 1;
-  for (const auto& x : lane.items()) {
+  const auto& items = lane.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& x = items[i];
     if (x.is_end && !shape_.is_endless()) {
       result.is_dry = true;
       return result;
@@ -201,23 +215,25 @@ const error* program_order::first_failure(std::size_t needed) const {
 
 void program_order::fill(batch_slot& slot) {
   // Rows stand in the order of their positions: the first item of every lane, then the second.
+  slot.items.resize(slot.capacity);
   std::size_t rows = 0;
+  item skipped;
+  generation when;
   for (std::size_t i = 0; i < items_per_lane_; ++i)
     for (auto& lane : lanes_) {
       while (!lane->items().empty() && lane->items().front().is_end && shape_.is_endless())
-        lane->take_front();
+        lane->take_front(skipped, when);
       if (lane->items().empty() || lane->items().front().is_end)
         continue;
-      auto x = lane->take_front();
-      auto& row = slot.rows[rows++];
-      row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
-      row.what = std::move(x.what);
-      row.when = x.when;
+      slot.rows[rows].position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
+      lane->take_front(slot.items[rows].what, slot.items[rows].when);
+      ++rows;
     }
   slot.open(rows);
 }
 
 bool program_order::open_probe(batch_slot& slot) {
+  slot.items.resize(slot.capacity);
   std::size_t rows = 0;
   while (rows < slot.capacity && !requests_.empty()) {
     const auto request = requests_.front();
@@ -225,8 +241,8 @@ bool program_order::open_probe(batch_slot& slot) {
     const auto* x = request.round->deal(request.when, request.number);
     if (!x)
       continue; // dropped unread
-    auto& row = slot.rows[rows++];
-    row.position = request.round->lane() + request.number * shape_.lanes;
+    slot.rows[rows].position = request.round->lane() + request.number * shape_.lanes;
+    auto& row = slot.items[rows++];
     row.what = x->what;
     row.when = request.when;
     row.probe = request;
@@ -240,16 +256,17 @@ bool program_order::open_probe(batch_slot& slot) {
 
 void program_order::close_probe(batch_slot& slot) {
   for (std::size_t i = 0; i < slot.num_rows; ++i) {
-    auto& row = slot.rows[i];
+    auto& row = slot.items[i];
     auto* x = row.probe.round->find(row.when, row.probe.number);
     if (!x)
       continue;
     x->state = round_item::phase::done;
-    if (row.failure)
-      x->failure = std::make_shared<const error>(*row.failure);
-    x->found = std::move(row.found);
+    lane_of(*row.probe.round).make_stale();
+    if (slot.rows[i].failure)
+      x->failure = std::make_shared<const error>(*slot.rows[i].failure);
+    std::swap(x->found, row.found);
     if (row.made)
-      x->what.attach(0, static_cast<std::uint32_t>(*row.probe.round->edge()), std::move(row.made));
+      x->what.attach(0, static_cast<std::uint32_t>(row.probe.edge), std::move(row.made));
     row.made = nullptr;
   }
 }

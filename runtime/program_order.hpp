@@ -55,6 +55,8 @@ private:
   };
 
   void run();
+  /// The last round of an inner one's lane.
+  lane_round& lane_of(const lane_round& inner) const;
   supply supply_of(const lane_round& lane) const;
   outlook look_ahead() const;
   outlook look_ahead_drop() const;

@@ -50,16 +50,16 @@ epoch_item row_function::own_item(const batch_slot& slot, std::size_t row) const
                                 : epoch_item{};
 }
 
-item_place row_function::place_of(const slot_row& row) const {
+item_place row_function::place_of(const batch_slot& slot, std::size_t row) const {
   const auto lanes = plan_->shape.lanes;
-  return {row.position % lanes, lanes, row.when};
+  return {slot.rows[row].position % lanes, lanes, slot.items[row].when};
 }
 
 void row_function::look(batch_slot& slot, std::size_t row) {
-  auto& x = slot.rows[row];
-  x.found = {};
+  auto& x = slot.items[row];
+  x.found.bad = false;
   try {
-    look_at(x);
+    look_at(slot, row);
   } catch (const bad_sample& problem) {
     x.made = nullptr;
     if (plan_->bad_samples == bad_sample_policy::mask) {
@@ -67,35 +67,37 @@ void row_function::look(batch_slot& slot, std::size_t row) {
       return;
     }
     id_.clear();
-    append_id(x, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
-    x.result = slot_row::outcome::failed;
-    x.failure = error(errc::bad_sample,
-                      {.stage = stage_name(),
-                       .sample = id_,
-                       .got = std::string{to_string(problem.why())} + ": " + problem.what()});
+    append_id(slot, row, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
+    auto& state = slot.rows[row];
+    state.result = slot_row::outcome::failed;
+    state.failure = error(errc::bad_sample,
+                          {.stage = stage_name(),
+                           .sample = id_,
+                           .got = std::string{to_string(problem.why())} + ": " + problem.what()});
   }
 }
 
-void row_function::look_at(slot_row& row) {
-  const auto number = *row.probe.round->edge();
+void row_function::look_at(batch_slot& slot, std::size_t row) {
+  auto& x = slot.items[row];
+  const auto number = x.probe.edge;
   const auto& edge = plan_->samples->edges[number];
   const auto make = [&](sample& into) {
     sample_access::reset(into, nullptr);
-    return maker_->make(*edge.input, row.what, place_of(row), row.position, into);
+    return maker_->make(*edge.input, x.what, place_of(slot, row), slot.rows[row].position, into);
   };
   if (!edge.keeps_samples) {
     make(sample_);
-    row.found = maker_->look(number, sample_);
+    x.found = maker_->look(number, sample_);
     return;
   }
   auto kept = std::make_shared<made_sample>();
   kept->birth = make(kept->content);
-  row.found = maker_->look(number, kept->content);
+  x.found = maker_->look(number, kept->content);
   // Its bytes may lie in what this worker uses again for the next.
   sample_access::own(kept->content);
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(kept->content),
                                 std::memory_order_relaxed);
-  row.made = std::move(kept);
+  x.made = std::move(kept);
 }
 
 void row_function::produce(batch_slot& slot, std::size_t row, const epoch_item& what) {
@@ -109,7 +111,8 @@ void row_function::produce(batch_slot& slot, std::size_t row, const epoch_item& 
   if (plan_->shape.is_closed)
     maker_->make({.item = what.item, .epoch = what.era}, x.position, sample_);
   else
-    maker_->make(*plan_->samples->program, x.what, place_of(x), x.position, sample_);
+    maker_->make(*plan_->samples->program, slot.items[row].what, place_of(slot, row), x.position,
+                 sample_);
   sample_access::deliver(sample_);
   x.delivered = what;
 }
@@ -127,7 +130,7 @@ void row_function::treat_bad(batch_slot& slot, std::size_t row, const bad_sample
   auto& x = slot.rows[row];
   id_.clear();
   x.delivered = own_item(slot, row);
-  append_id(x, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
+  append_id(slot, row, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
   x.bad = bad_row{x.position, id_, problem.why(), problem.what(), {}};
   // Now: substitutes may fail in other stages.
   const auto stage = stage_name();

@@ -30,12 +30,12 @@ private:
   void run_or_treat(batch_slot& slot, std::size_t row);
   /// Looks at the row's item for a program.
   void look(batch_slot& slot, std::size_t row);
-  void look_at(slot_row& row);
+  void look_at(batch_slot& slot, std::size_t row);
   /// Makes the row's own sample, or that of a substitute. Throws `bad_sample`, or `leat::error` of
   /// the store.
   void produce(batch_slot& slot, std::size_t row, const epoch_item& what);
   epoch_item own_item(const batch_slot& slot, std::size_t row) const;
-  item_place place_of(const slot_row& row) const;
+  item_place place_of(const batch_slot& slot, std::size_t row) const;
   /// Tries other samples of the row's lane. False when none of them is good.
   bool substitute(batch_slot& slot, std::size_t row);
   void treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem);

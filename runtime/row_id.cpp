@@ -2,15 +2,17 @@
 
 namespace leat {
 
-void append_id(const slot_row& row, const sample_plan& plan, std::uint64_t lanes,
-               order_cache& orders, std::string& to) {
+void append_id(const batch_slot& slot, std::size_t row, const sample_plan& plan,
+               std::uint64_t lanes, order_cache& orders, std::string& to) {
   if (plan.is_closed()) {
-    plan.items->append_id({.item = row.delivered.item, .epoch = row.delivered.era}, orders, to);
+    const auto& x = slot.rows[row].delivered;
+    plan.items->append_id({.item = x.item, .epoch = x.era}, orders, to);
     return;
   }
-  item_reader reader{row.what};
-  const auto& stage = row.probe.round ? *plan.edges[*row.probe.round->edge()].input : *plan.program;
-  stage.append_id(reader, {row.position % lanes, lanes, row.when}, orders, to);
+  const auto& x = slot.items[row];
+  item_reader reader{x.what};
+  const auto& stage = x.probe.round ? *plan.edges[x.probe.edge].input : *plan.program;
+  stage.append_id(reader, {slot.rows[row].position % lanes, lanes, x.when}, orders, to);
 }
 
 } // namespace leat

@@ -3,6 +3,7 @@
 #include "runtime/batch_slot.hpp"
 #include "runtime/sample_plan.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,7 +11,7 @@ namespace leat {
 
 /// Appends the id of a row's sample: of a closed pipeline what the row delivers, else its item.
 /// `lanes` is L.
-void append_id(const slot_row& row, const sample_plan& plan, std::uint64_t lanes,
-               order_cache& orders, std::string& to);
+void append_id(const batch_slot& slot, std::size_t row, const sample_plan& plan,
+               std::uint64_t lanes, order_cache& orders, std::string& to);
 
 } // namespace leat

@@ -100,12 +100,13 @@ void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_s
                      probes};
   auto maker = maker_of(*plan, record);
   batch_slot slot{plan->layout, shape.batch_rows / world_size};
-  for (order.open(slot); search.goes_on() && slot.num_rows > 0; order.open(slot))
+  while (search.goes_on() && (order.open(slot), slot.num_rows > 0))
     for (std::size_t i = 0; search.goes_on() && i < slot.num_rows; ++i) {
-      auto& row = slot.rows[i];
-      const item_place at{row.position % shape.lanes, shape.lanes, row.when};
+      const auto position = slot.rows[i].position;
+      const auto& row = slot.items[i];
+      const item_place at{position % shape.lanes, shape.lanes, row.when};
       search.look(
-          [&](sample& x) { maker.make(*plan->samples->program, row.what, at, row.position, x); },
+          [&](sample& x) { maker.make(*plan->samples->program, row.what, at, position, x); },
           [&] {
             std::string id;
             item_reader reader{row.what};
@@ -145,6 +146,16 @@ const stage& batch_of(const pipeline& x) {
   return x.root();
 }
 
+/// L. Throws all that is wrong with the pipeline where data that L depends on cannot be opened.
+std::uint64_t lanes_to_plan(const stage& batch) {
+  try {
+    return lanes_of(batch);
+  } catch (const error&) {
+    plan_samples(*batch.inputs.front(), 1);
+    throw;
+  }
+}
+
 } // namespace
 
 epoch_end end_of(const stage& batch) {
@@ -177,7 +188,7 @@ std::string_view name_of(epoch_end x) {
 epoch_plan plan_epochs(const pipeline& x) {
   const auto& batch = batch_of(x);
   epoch_plan plan;
-  plan.shape.lanes = lanes_of(batch);
+  plan.shape.lanes = lanes_to_plan(batch);
   plan.shape.batch_rows = batch.get<std::uint64_t>("rows");
   plan.shape.end = end_of(batch);
   plan.samples =

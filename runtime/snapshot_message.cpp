@@ -276,8 +276,7 @@ private:
   void read_lanes(const wire::Snapshot& message, snapshot& x) const {
     for (const auto& lane : message.lanes()) {
       need(lane.lane() < x.pipeline.lanes && lane.lane() % x.world_size == x.rank,
-           "lane " + std::to_string(lane.lane()) + " in the part of rank "
-               + std::to_string(x.rank),
+           "lane " + std::to_string(lane.lane()) + " in the part of rank " + std::to_string(x.rank),
            "a lane of that rank");
       need(x.lanes.empty() || x.lanes.back().lane < lane.lane(), "lanes out of order",
            "rising lanes");

@@ -48,11 +48,11 @@ std::optional<batch_line> order_lines::next() {
     return std::nullopt;
   batch_line line{.epoch = slot_.epoch, .step = slot_.step};
   for (std::size_t i = 0; i < slot_.num_rows; ++i) {
-    const auto& row = slot_.rows[i];
-    line.positions.push_back(row.position);
+    const auto position = slot_.rows[i].position;
+    line.positions.push_back(position);
     auto& id = line.ids.emplace_back();
-    append_id(row, *plan_->samples, plan_->shape.lanes, orders_, id);
-    line.digest += row_digest(slot_.epoch, row.position, id);
+    append_id(slot_, i, *plan_->samples, plan_->shape.lanes, orders_, id);
+    line.digest += row_digest(slot_.epoch, position, id);
   }
   return line;
 }

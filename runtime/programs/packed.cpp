@@ -147,7 +147,7 @@ private:
   /// One bin after the other, however often the document has to be split.
   void fill(item document, std::uint64_t elements) {
     std::uint64_t done = 0;
-    do {
+    while (done < elements) {
       if (open_.empty())
         open_.emplace_back();
       auto& now = open_.front();
@@ -162,7 +162,7 @@ private:
       done += taken;
       if (now.elements == plan_.length)
         close(open_.begin());
-    } while (done < elements);
+    }
   }
 
   void close(std::deque<bin>::iterator x) {

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// A queue of at most `capacity` values in memory that is reused: values that were taken out keep
+/// theirs for those that come.
+template <class T>
+class ring {
+public:
+  explicit ring(std::size_t capacity) : slots_(capacity) {}
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  bool full() const noexcept { return size_ == slots_.size(); }
+
+  /// `i` below size(); 0 is the front.
+  T& operator[](std::size_t i) noexcept { return slots_[index(i)]; }
+  const T& operator[](std::size_t i) const noexcept { return slots_[index(i)]; }
+  T& front() noexcept { return slots_[first_]; }
+  const T& front() const noexcept { return slots_[first_]; }
+
+  /// One more at the back, as it was left; not when full().
+  T& push() noexcept { return slots_[index(size_++)]; }
+  void pop() noexcept {
+    first_ = index(1);
+    --size_;
+  }
+  void clear() noexcept { size_ = 0; }
+
+private:
+  std::size_t index(std::size_t i) const noexcept {
+    const auto at = first_ + i;
+    return at < slots_.size() ? at : at - slots_.size();
+  }
+
+  std::vector<T> slots_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+};
+
+} // namespace leat
