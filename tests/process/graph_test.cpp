@@ -1,0 +1,168 @@
+#include "tests/support/command.hpp"
+
+// What leat graph says of a pipeline, held against what leat does with it.
+
+namespace leat::test {
+namespace {
+
+/// A directory with text files "a-00" .. and "b-00" .., and pipelines over them.
+class graph_bench : public command_bench {
+public:
+  graph_bench() {
+    for (const std::string kind : {"a", "b"})
+      for (int i = 10; i < 34; ++i) {
+        std::ofstream file{at / (kind + "-" + std::to_string(i))};
+        for (int line = 0; line < 40; ++line)
+          file << kind << ' ' << i << ' ' << line << '\n';
+      }
+  }
+
+  std::string lines(const std::string& kind) const {
+    return "lines(\"" + (at / (kind + "-*")) + "\")";
+  }
+
+  /// A file with this text.
+  std::string pipeline(const std::string& text) const {
+    std::ofstream{at / "pipeline"} << text;
+    return at / "pipeline";
+  }
+};
+
+std::string many_filters(int filters) {
+  std::string text = "count(100)";
+  for (int i = 0; i < filters; ++i)
+    text += ".filter(\"bytes_between@1\", field=\"value\", max=8)";
+  return text;
+}
+
+TEST_CASE("graph: help exits with 0, bad usage with 2") {
+  graph_bench x;
+  CHECK(contains(x.succeed({"graph", "--help"}), "Usage: leat"));
+  CHECK(x.leat({"graph"}).code == 2);
+  CHECK(x.leat({"graph", "count:10", "--no-such-option"}).code == 2);
+  CHECK(x.leat({"graph", "count:100", "--svg", x.at / "none/graph.svg"}).code == 1);
+}
+
+TEST_CASE("graph: the same plan as text, as JSON and as a picture") {
+  graph_bench x;
+  const auto file = x.pipeline(
+      x.lines("a") + ".filter(\"bytes_between@1\", field=\"text\", min=1).batch(24, end=\"drop\")");
+  const auto text = x.succeed({"graph", "--pipeline", file, "--svg", x.at / "graph.svg"});
+  const auto svg = read_file(x.at / "graph.svg");
+  const auto graph = x.ask({"graph", "--pipeline", file});
+  CAPTURE(text, graph);
+  CHECK(graph["order"] == "programs");
+  CHECK(graph["batches"].is_null());
+  CHECK(graph["needs_agreement"] == true);
+  CHECK(graph["world_sizes"] == json{1, 2, 3, 4, 6, 8, 12, 24});
+  REQUIRE(graph["rounds"].size() == 2);
+  for (const auto& round : graph["rounds"]) {
+    for (const auto& step : round["program"])
+      CHECK(contains(text, step["call"].get<std::string>()));
+    for (const std::string work : round["function"]) {
+      CHECK(contains(text, work));
+      CHECK(contains(svg, work));
+    }
+  }
+  CHECK(contains(text, "1, 2, 3, 4, 6, 8, 12, 24"));
+  CHECK(contains(svg, "1, 2, 3, 4, 6, 8, 12, 24"));
+}
+
+TEST_CASE("graph: batches of an epoch are those that order prints") {
+  graph_bench x;
+  const words job{"count:1000", "--global-batch", "60"};
+  const auto graph = x.ask(words{"graph"} + job);
+  CHECK(graph["batches"] == x.order(job, 1, x.at / "order").size());
+  CHECK(graph["order"] == "formula");
+  CHECK(graph["world_sizes"].is_null());
+}
+
+TEST_CASE("graph: world sizes are those with which a job runs") {
+  graph_bench x;
+  const auto file = x.pipeline(x.lines("a") + ".batch(12)");
+  const auto sizes = x.ask({"graph", "--pipeline", file})["world_sizes"];
+  for (int world = 1; world <= 12; ++world) {
+    CAPTURE(world, sizes);
+    const bool valid = std::count(sizes.begin(), sizes.end(), world) != 0;
+    CHECK(x.leat({"run", "--pipeline", file, "--end", "cycle", "--steps", "2", "--world-size",
+                  std::to_string(world)})
+              .code
+          == (valid ? 0 : 2));
+  }
+}
+
+TEST_CASE("graph: states are about as large as in a snapshot") {
+  graph_bench x;
+  const std::vector<std::string> pipelines{
+      x.lines("a") + ".batch(24)",
+      x.lines("a") + ".shuffle_buffer(480, seed=1).batch(24)",
+      "count(100000).filter(\"key_hash@1\", keep=50).shuffle_buffer(4800).batch(24)",
+      "zip(" + x.lines("a") + ", count(5000).filter(\"key_hash@1\", keep=90))"
+          + ".shuffle_buffer(240).enumerate().batch(24)",
+      "mix(" + x.lines("a") + ".filter(\"bytes_between@1\", field=\"text\", min=1), " + x.lines("b")
+          + ".flat_map(\"windows@1\", field=\"text\", length=4), weights=[2, 1])"
+          + ".shuffle_buffer(960).take(100000).batch(24)",
+  };
+  for (const auto& text : pipelines) {
+    const auto file = x.pipeline(text);
+    const auto graph = x.ask({"graph", "--pipeline", file});
+    const double about = graph["lane_bytes"].get<double>() * graph["lanes"].get<double>();
+    const auto summary = x.ask({"run", "--pipeline", file, "--end", "cycle", "--steps", "400",
+                                "--snapshot-dir", x.at / "snapshots", "--keep", "1"});
+    const double pipeline_and_sums = 1000; // at most
+    const double bytes = summary["snapshot_bytes"];
+    CAPTURE(text, about, bytes);
+    CHECK(bytes > about / 2);
+    CHECK(bytes < about * 2 + pipeline_and_sums);
+    std::filesystem::remove_all(x.at / "snapshots");
+  }
+}
+
+TEST_CASE("graph: what exists once is drawn without being read") {
+  graph_bench x;
+  const auto file = x.pipeline("standard_input().batch(4)");
+  std::ofstream{x.at / "input"} << "1\n2\n3\n4\n";
+  const auto both = run_process({"/bin/sh", "-c",
+                                 "('" LEAT_COMMAND "' graph --json --pipeline '" + file
+                                     + "' && '" LEAT_COMMAND "' order --pipeline '" + file + "') <'"
+                                     + (x.at / "input") + "'"},
+                                x.at / "output");
+  CAPTURE(both.output);
+  REQUIRE(both.code == 0);
+  CHECK(contains(both.output, "\"no_snapshots_for\":[\"stdin\"]"));
+  CHECK(contains(both.output, "\"stdin/3\""));
+}
+
+TEST_CASE("graph: a pipeline with four mistakes is refused with all four") {
+  graph_bench x;
+  const auto file = x.pipeline(
+      "a = lines(\"" + (x.at / "none-*") + "\")\n" + "b = " + x.lines("b") + ".shuffle()\n"
+      + "mix(a, b, standard_input().repeat(2),\n"
+        "    count(100).filter(\"key_hash@1\", keep=50).shuffle_buffer(30)).batch(24, lanes=24)");
+  for (const words& verb : {words{"graph"}, words{"order", "--steps", "1"}, words{"run"}}) {
+    const auto refused = x.leat(verb + words{"--pipeline", file});
+    CAPTURE(verb, refused.errors);
+    CHECK(refused.code != 0);
+    CHECK(refused.output.empty());
+    for (const auto* part : {"4 errors", "none-*", "shuffle, got", "standard_input, got",
+                             "shuffle_buffer, got 30 samples over 24 lanes"})
+      CHECK(contains(refused.errors, part));
+  }
+}
+
+TEST_CASE("graph: 24 rounds behind one another run and are restored, 25 are refused") {
+  graph_bench x;
+  const words job{"--pipeline", x.pipeline(many_filters(23) + ".batch(4, end=\"mask\")")};
+  CHECK(x.ask(words{"graph"} + job)["rounds"].size() == 24);
+  const auto whole = x.ask(words{"run"} + job);
+  const words kept{"--snapshot-dir", x.at / "snapshots", "--resume"};
+  x.succeed(words{"run"} + job + kept + words{"--steps", "9"});
+  const auto resumed = x.ask(words{"run"} + job + kept);
+  CHECK(resumed["samples"] == 64);
+  CHECK(resumed["digest"] == whole["digest"]);
+  x.pipeline(many_filters(24) + ".batch(4)");
+  CHECK(x.leat(words{"graph"} + job).code == 2);
+}
+
+} // namespace
+} // namespace leat::test
