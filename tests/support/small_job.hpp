@@ -28,24 +28,32 @@ inline constexpr std::array all_policies{dispatch_policy::on_demand, dispatch_po
 /// How often the function ran for each (epoch, position).
 using run_counts = std::map<std::pair<std::uint64_t, std::uint64_t>, int>;
 
-/// A plan whose rows depend on record, epoch and chance, so that any slip shows in their pixels.
+/// A map whose work depends on sample, epoch and chance, so that any slip shows in the pixels.
 /// `counts`, where given, is for functions that run in one thread.
-inline std::shared_ptr<row_plan> noisy_plan(std::uint64_t records, std::uint64_t rows,
-                                            batch_options batching = {},
-                                            run_counts* counts = nullptr) {
-  auto noise = [counts](sample& s, context& c) {
+inline map_function noise(run_counts* counts) {
+  return [counts](sample& s, context& c) {
     for (auto& x : s.make<std::uint32_t>("noise", {4}))
       x = c.rng()();
     s.set("text", s.id() + std::string(c.rng().below(9), 'x'));
     if (counts)
       ++(*counts)[{c.epoch(), c.position()}];
   };
-  auto data = count(records).shuffle({.seed = 5}).map("noise@1", noise).batch(rows, batching);
+}
+
+/// With hashes of pixels, and nothing counted.
+inline std::shared_ptr<row_plan> plan_of(const pipeline& data, run_counts* counts) {
   auto plan = std::make_shared<row_plan>(plan_rows(data));
   plan->hash_pixels = true;
   if (counts)
     counts->clear(); // of the run that found the layout
   return plan;
+}
+
+inline std::shared_ptr<row_plan> noisy_plan(std::uint64_t records, std::uint64_t rows,
+                                            batch_options batching = {},
+                                            run_counts* counts = nullptr) {
+  auto data = count(records).shuffle({.seed = 5}).map("noise@1", noise(counts));
+  return plan_of(data.batch(rows, batching), counts);
 }
 
 /// One batch as it left the pipeline.
@@ -95,9 +103,10 @@ inline std::unique_ptr<batch_order> order_of_rank(const row_plan& plan, std::uin
                                          program_start{});
 }
 
-/// What a job must give, its end included: made row by row, without actors.
+/// What a job must give, its end included, or its first batches: made row by row, without actors.
 inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const row_plan>& plan,
-                                                    std::uint64_t epochs) {
+                                                    std::uint64_t epochs,
+                                                    std::size_t most = SIZE_MAX) {
   batch_slot slot{plan->layout, rows_of_rank(*plan)};
   row_function function{plan, std::make_shared<worker_record>()};
   inline_order order{order_of_rank(*plan, epochs), function};
@@ -110,7 +119,7 @@ inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const 
     }
     slot.close();
     result.push_back(finished(slot));
-  } while (slot.what == batch_slot::kind::batch);
+  } while (slot.what == batch_slot::kind::batch && result.size() < most);
   return result;
 }
 
