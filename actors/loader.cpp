@@ -66,6 +66,10 @@ void loader::wait_saved() {
   core_->wait_saved();
 }
 
+void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
+  core_->leave_out({first, last});
+}
+
 resume_point loader::position() const {
   return core_->position();
 }

@@ -266,8 +266,10 @@ lease loader_core::next() {
       const bool is_of_epoch = settle(*slot);
       if (slot->what == batch_slot::kind::failed)
         fail(*slot->failure);
-      if (is_of_epoch)
+      if (is_of_epoch && !is_left_out(global_step_))
         return hand_over(std::move(slot));
+      if (is_of_epoch)
+        go_behind(*slot);
     }
     recycle(std::move(slot));
   }
@@ -383,6 +385,30 @@ slot_ptr loader_core::wait_for_slot() {
   }
 }
 
+bool loader_core::is_left_out(std::uint64_t step) const noexcept {
+  return std::any_of(left_out_.begin(), left_out_.end(),
+                     [&](const step_range& x) { return x.first <= step && step <= x.last; });
+}
+
+void loader_core::leave_out(const step_range& steps) {
+  check_not_begun("leave_out_steps");
+  if (steps.first > steps.last || steps.first < global_step_)
+    throw error(errc::invalid_argument,
+                {.stage = "leave_out_steps",
+                 .got = std::to_string(steps.first) + " to " + std::to_string(steps.last),
+                 .needed = "rising steps, from " + std::to_string(global_step_) + " on"});
+  left_out_.push_back(steps);
+}
+
+void loader_core::go_behind(const batch_slot& slot) {
+  next_ =
+      slot.end_of_epoch ? job_position{slot.epoch + 1, 0} : job_position{slot.epoch, slot.step + 1};
+  lanes_ = slot.end_of_epoch ? nullptr : slot.lanes;
+  if (slot.end_of_epoch && !plan_->shape.is_closed && options_.world_size > 1)
+    tell_epoch(next_.epoch);
+  ++global_step_;
+}
+
 lease loader_core::hand_over(slot_ptr slot) {
   // First: a batch that cannot be logged is not handed over, nor is any after it.
   try {
@@ -397,11 +423,7 @@ lease loader_core::hand_over(slot_ptr slot) {
   sums_.samples += slot->num_valid;
   for (const auto& x : slot->bad)
     ++sums_.bad[static_cast<std::size_t>(x.why)];
-  next_ = slot->end_of_epoch ? job_position{slot->epoch + 1, 0}
-                             : job_position{slot->epoch, slot->step + 1};
-  lanes_ = slot->end_of_epoch ? nullptr : slot->lanes;
-  if (slot->end_of_epoch && !plan_->shape.is_closed && options_.world_size > 1)
-    tell_epoch(next_.epoch);
+  go_behind(*slot);
   ++batches_;
   samples_ += slot->num_valid;
   leases_out_.fetch_add(1);
@@ -409,7 +431,7 @@ lease loader_core::hand_over(slot_ptr slot) {
   result.batch_.core_ = shared_from_this();
   result.batch_.slot_ = std::move(slot);
   result.batch_.sums_ = std::make_shared<const handed_over>(sums_);
-  result.batch_.global_step_ = global_step_++;
+  result.batch_.global_step_ = global_step_ - 1;
   return result;
 }
 
@@ -504,6 +526,7 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   if (plan_->shape.has_length() && next_.step >= plan_->shape.batches())
     next_ = {next_.epoch + 1, 0}; // under an allowed other batch size
   restore_lanes(merged, parts);
+  left_out_ = merged.left_out;
   global_step_ = merged.global_step;
   // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
   const bool own = parts.size() == 1 && parts[0].world_size == options_.world_size
@@ -603,7 +626,8 @@ snapshot loader_core::make_snapshot(const job_position& next, std::uint64_t glob
                                          .needed = "a journal: pipeline::spool, --spool DIR"});
   return {facts_,      next.epoch,    next.step,
           global_step, options_.rank, options_.world_size,
-          sums,        began_,        lanes ? *lanes : lane_states{}};
+          sums,        began_,        lanes ? *lanes : lane_states{},
+          left_out_};
 }
 
 snapshot loader_core::state() const {

@@ -59,6 +59,7 @@ public:
   lease next();
   std::optional<std::uint64_t> batches_per_epoch() const;
   void abandon_epoch();
+  void leave_out(const step_range& steps);
   resume_point restore(const std::vector<snapshot>& parts, bool complete,
                        const restore_options& options);
   std::optional<resume_point> restore(const std::string& directory, const restore_options& options);
@@ -104,6 +105,9 @@ private:
   void tell_epoch(std::uint64_t epoch);
   void recycle(slot_ptr slot);
   void restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts);
+  bool is_left_out(std::uint64_t step) const noexcept;
+  /// The loader stands behind the slot's batch, handed over or left out.
+  void go_behind(const batch_slot& slot);
   lease hand_over(slot_ptr slot);
   [[noreturn]] void fail(const error& problem);
   /// Throws where the loader can no longer be moved.
@@ -126,7 +130,8 @@ private:
   handed_over sums_;
   /// State of the lanes there; null at the beginning of an epoch, and where the order is a formula.
   std::shared_ptr<const lane_states> lanes_;
-  /// Batches to be left out, of an order that is no formula.
+  std::vector<step_range> left_out_;
+  /// Batches to pass over at the beginning, of an order that is no formula.
   std::uint64_t to_skip_ = 0;
   /// Of the epoch, as far as ranks have agreed.
   epoch_horizon agreed_;

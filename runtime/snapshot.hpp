@@ -28,13 +28,21 @@ struct handed_over {
   friend bool operator==(const handed_over&, const handed_over&) = default;
 };
 
+/// Steps of the job by their numbers, both included.
+struct step_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  friend bool operator==(const step_range&, const step_range&) = default;
+};
+
 /// One rank's part of the state after a batch.
 struct snapshot {
   pipeline_facts pipeline;
   /// The next batch to hand over.
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
-  /// Steps handed over since the job began.
+  /// Steps of the job before it, left out or handed over.
   std::uint64_t global_step = 0;
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
@@ -46,6 +54,8 @@ struct snapshot {
   /// Of the rank's lanes, rising; empty at the beginning of an epoch, and where the order is a
   /// formula.
   lane_states lanes = {};
+  /// Steps of the job that were, or will be, left out.
+  std::vector<step_range> left_out = {};
 };
 
 /// Far above what any pipeline needs; guards against reading a foreign file into memory.

@@ -21,6 +21,8 @@ std::string position_of(const snapshot& x) {
 void check_same_state(const snapshot& a, const snapshot& b) {
   if (position_of(a) != position_of(b))
     refuse_parts("a part of " + position_of(b), position_of(a));
+  if (a.left_out != b.left_out)
+    refuse_parts("parts that leave out other steps", "parts of one run");
   for (const auto& x : compare(a, b.pipeline))
     refuse_parts("parts of different pipelines, " + x.text, "parts of one");
 }

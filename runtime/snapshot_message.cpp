@@ -134,6 +134,10 @@ public:
          "rank " + std::to_string(x.rank) + " of " + std::to_string(x.world_size),
          "a rank below the world size");
     read_lanes(message, x);
+    for (const auto& steps : message.left_out()) {
+      need(steps.first() <= steps.last(), "steps left out in falling order", "rising ones");
+      x.left_out.push_back({steps.first(), steps.last()});
+    }
     return x;
   }
 
@@ -318,6 +322,11 @@ std::string message_of(const snapshot& x) {
   message.set_world_size(x.world_size);
   write(x.sums, *message.mutable_sums());
   message.set_began(x.began);
+  for (const auto& steps : x.left_out) {
+    auto& to = *message.add_left_out();
+    to.set_first(steps.first);
+    to.set_last(steps.last);
+  }
   for (const auto& lane : x.lanes) {
     auto& to = *message.add_lanes();
     to.set_lane(lane.lane);

@@ -161,6 +161,13 @@ public:
   /// Where the loader stands: the next batch, and the digest of what this rank handed over.
   resume_point position() const;
 
+  /// Leaves out steps of the job, `first` to `last` by batch::global_step(): their batches are not
+  /// handed over, those before and behind stay as they are, steps keep their numbers. Every
+  /// snapshot from now on records it, so that a resumed job leaves them out, too. For a loss spike:
+  /// restore an earlier snapshot, then call this, alike on all ranks, before the first next().
+  /// Throws `errc::invalid_argument` for steps that were handed over already.
+  void leave_out_steps(std::uint64_t first, std::uint64_t last);
+
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
   /// this loader is waiting for its turn.

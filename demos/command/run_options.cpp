@@ -39,6 +39,12 @@ void add_job(CLI::App& app, run_options& to) {
       ->type_name("STEP:N")
       ->allow_extra_args(false)
       ->default_str("");
+  app.add_option(
+         "--leave-out", to.left_out,
+         "Do not hand over these steps of the job (A..B, both included); snapshots record it")
+      ->type_name("A..B")
+      ->allow_extra_args(false)
+      ->default_str("");
   add_dispatch_option(app, to.dispatch);
   add_transform_option(app, to.maps);
 }
@@ -134,6 +140,15 @@ training_settings::resize parse_resize(const std::string& text) {
   return {*step, *workers};
 }
 
+step_range parse_steps(const std::string& text) {
+  const auto dots = std::min(text.find(".."), text.size());
+  const auto first = parse_number(text.substr(0, dots));
+  const auto last = parse_number(text.substr(std::min(dots + 2, text.size())));
+  if (!first || !last || *first > *last)
+    bad_usage("--leave-out", "\"" + text + "\"", "A..B, two steps of the job, A not above B");
+  return {*first, *last};
+}
+
 void parse_fault(const std::string& text, fault_drill& to) {
   auto refuse = [&] {
     bad_usage("--fault", "\"" + text + "\"",
@@ -174,6 +189,8 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
   result.log = x.log;
   for (const auto& text : x.resizes)
     result.resizes.push_back(parse_resize(text));
+  for (const auto& text : x.left_out)
+    result.left_out.push_back(parse_steps(text));
   std::stable_sort(result.resizes.begin(), result.resizes.end(),
                    [](const auto& a, const auto& b) { return a.step < b.step; });
   result.step_time = std::chrono::milliseconds{x.step_time_ms};

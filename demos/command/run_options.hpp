@@ -37,6 +37,7 @@ struct run_options {
   std::vector<std::string> allow = {};
   bool allow_older = false;
   std::uint64_t steps = UINT64_MAX;
+  std::vector<std::string> left_out = {};
   std::string log = {};
   std::string stats = {};
   std::uint64_t step_time_ms = 0;
@@ -48,6 +49,9 @@ void add_run_options(CLI::App& app, run_options& to);
 
 /// "STEP:N". Throws `errc::invalid_argument`.
 training_settings::resize parse_resize(const std::string& text);
+
+/// "4100..4130". Throws `errc::invalid_argument`.
+step_range parse_steps(const std::string& text);
 
 /// Adds "slow:WORKER,MS", "throw:POSITION" or "die:WORKER,POSITION" to the drill.
 /// Throws `errc::invalid_argument`.

@@ -65,6 +65,9 @@ void training_job::begin() {
   if (!resumed_at_ && settings_.first_epoch != 0)
     for (auto& x : loaders_)
       x.seek(settings_.first_epoch, 0);
+  for (const auto& steps : settings_.left_out)
+    for (auto& x : loaders_)
+      x.leave_out_steps(steps.first, steps.last);
   const auto here = loaders_.front().position();
   progress_.epoch = here.epoch;
   progress_.step = here.step;

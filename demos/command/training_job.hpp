@@ -2,6 +2,7 @@
 
 #include "demos/command/rank_meeting.hpp"
 #include "demos/command/run_log.hpp"
+#include "runtime/snapshot.hpp"
 
 #include <leat/loader.hpp>
 #include <leat/pipeline.hpp>
@@ -34,6 +35,8 @@ struct training_settings {
   restore_options restore = {};
   /// Log of batches; empty: none.
   std::string log = {};
+  /// Steps of the job that are not handed over.
+  std::vector<step_range> left_out = {};
   /// Before this step of the job is handed over, each loader gets so many workers.
   struct resize {
     std::uint64_t step = 0;

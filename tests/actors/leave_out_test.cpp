@@ -1,0 +1,82 @@
+#include "tests/support/catch.hpp"
+
+#include <leat/leat.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leat {
+namespace {
+
+/// Ids of each batch by its step of the job; what was left out has none.
+using steps = std::vector<std::pair<std::uint64_t, std::vector<std::string>>>;
+
+steps rest_of(loader& x) {
+  steps result;
+  while (auto batch = x.next())
+    result.emplace_back(batch->global_step(), batch->ids());
+  return result;
+}
+
+steps without(steps all, std::uint64_t first, std::uint64_t last) {
+  std::erase_if(all, [&](const auto& x) { return x.first >= first && x.first <= last; });
+  return all;
+}
+
+/// One whose order is a formula, and one with a state in every lane.
+std::vector<pipeline> both_kinds() {
+  return {count(90).shuffle({.seed = 3}).batch(6),
+          count(90).shuffle_buffer(24, 5).batch(6, {.lanes = 3, .end = epoch_end::drop})};
+}
+
+TEST_CASE("leave_out_steps: those steps are missing, all others as they were, numbers too") {
+  for (const auto& data : both_kinds())
+    for (std::size_t workers : {0, 3}) {
+      const loader_options options{.workers = workers, .epochs = 2};
+      loader whole{data, options};
+      const auto all = rest_of(whole);
+      REQUIRE(all.size() == 30);
+      loader x{data, options};
+      x.leave_out_steps(4, 6);
+      x.leave_out_steps(14, 16); // over the end of an epoch
+      CHECK(rest_of(x) == without(without(all, 4, 6), 14, 16));
+    }
+}
+
+TEST_CASE("leave_out_steps: snapshots keep it, wherever the job is broken") {
+  for (const auto& data : both_kinds()) {
+    const loader_options options{.workers = 2, .epochs = 2};
+    loader whole{data, options};
+    const auto expected = without(rest_of(whole), 7, 9);
+    for (std::size_t stop = 0; stop <= expected.size(); ++stop) {
+      CAPTURE(stop);
+      loader begun{data, options};
+      begun.leave_out_steps(7, 9);
+      steps got;
+      for (std::size_t i = 0; i < stop; ++i) {
+        auto batch = begun.next();
+        got.emplace_back(batch->global_step(), batch->ids());
+      }
+      loader resumed{data, options};
+      resumed.restore_parts({begun.snapshot()});
+      for (auto& step : rest_of(resumed))
+        got.push_back(std::move(step));
+      REQUIRE(got == expected);
+    }
+  }
+}
+
+TEST_CASE("leave_out_steps: refuses steps that are past, fall, or come too late") {
+  const auto data = both_kinds().front();
+  loader x{data, {}};
+  CHECK_THROWS_AS(x.leave_out_steps(5, 4), error);
+  x.skip_first_batches(3);
+  CHECK_THROWS_AS(x.leave_out_steps(2, 4), error);
+  x.leave_out_steps(3, 3);
+  REQUIRE(x.next());
+  CHECK_THROWS_AS(x.leave_out_steps(8, 9), error);
+}
+
+} // namespace
+} // namespace leat
