@@ -164,5 +164,45 @@ TEST_CASE("graph: 24 rounds behind one another run and are restored, 25 are refu
   CHECK(x.leat(words{"graph"} + job).code == 2);
 }
 
+/// Lines of a document that are indented by four, block by block, from a heading on.
+std::vector<std::string> blocks_below(const std::string& heading) {
+  const auto document = read_file(LEAT_SOURCE_DIR "/docs/programs.md");
+  const auto begin = document.find(heading);
+  std::istringstream in{document.substr(begin, document.find("\n## ", begin + 1) - begin)};
+  std::vector<std::string> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    const bool indented = line.substr(0, 4) == "    ";
+    if (indented && !inside)
+      blocks.emplace_back();
+    inside = indented || (inside && line.empty());
+    if (inside)
+      blocks.back() += (indented ? line.substr(4) : "") + '\n';
+  }
+  for (auto& block : blocks)
+    block.erase(block.find_last_not_of('\n') + 2);
+  return blocks;
+}
+
+TEST_CASE("graph: text and picture of the documents are what the command draws") {
+  graph_bench x;
+  for (const std::string kind : {"web", "books"})
+    for (int i = 10; i < 34; ++i) {
+      std::ofstream file{x.at / (kind + "-" + std::to_string(i) + ".txt")};
+      for (int line = 0; line < 1000; ++line)
+        file << std::string(39, 'x') << '\n';
+    }
+  const auto blocks = blocks_below("## Rounds");
+  REQUIRE(blocks.size() == 2);
+  x.pipeline(blocks[0]);
+  const auto drawn = run_process(
+      {"/bin/sh", "-c",
+       "cd '" + x.at.path() + "' && '" LEAT_COMMAND "' graph --pipeline pipeline --svg svg"},
+      x.at / "output");
+  CHECK(drawn.code == 0);
+  CHECK(drawn.output == blocks[1]);
+  CHECK(read_file(x.at / "svg") == read_file(LEAT_SOURCE_DIR "/docs/pictures/plan.svg"));
+}
+
 } // namespace
 } // namespace leat::test
