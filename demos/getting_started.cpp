@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -103,6 +104,34 @@ void joined(const leat::pipeline& data) {
   auto twice = leat::concat({photos.repeat(2), photos});
   auto batch = leat::loader(pairs.batch(5), {}).next();
   std::cout << to_string(pairs) << batch->ids()[0] << ", one of " << twice.size() << '\n';
+}
+
+void write_reviews() {
+  std::filesystem::create_directories("reviews");
+  for (char name = 'a'; name <= 'c'; ++name) {
+    std::ofstream file{std::string{"reviews/"} + name + ".jsonl"};
+    for (int i = 0; i < 40; ++i)
+      file << R"({"text": "number )" << i << " of " << name << R"(", "stars": )" << i % 5 << "}\n";
+  }
+}
+
+void streams() {
+  auto good = leat::json_lines("reviews/{a,b}.jsonl", {.order = leat::file_order::shuffled})
+                  .filter(leat::field_between("stars", 3, {}))
+                  .shuffle_buffer(16, 7);
+  auto all = leat::json_lines("reviews/[bc].jsonl");
+  auto packed = leat::mix({good, all}, {.weights = {3, 1}})
+                    .pack("text", 64, {.delimiter = '\n'})
+                    .batch(4, {.lanes = 2});
+
+  leat::loader loader(packed, {.workers = 2});
+  std::int64_t padding = 0;
+  for (int step = 0; step < 100; ++step) {
+    auto batch = loader.next();
+    auto documents = batch->view<std::int32_t, 2>("segment").flat();
+    padding += std::count(documents.begin(), documents.end(), 0);
+  }
+  std::cout << padding << " bytes of padding in 100 batches\n";
 }
 
 void batches(model& net) {
@@ -244,6 +273,8 @@ int main(int argc, char** argv) {
   const auto records = leat::tar_shards("data/*.tar");
   orders(records);
   joined(records);
+  write_reviews();
+  streams();
   model net;
   batches(net);
   leat::loader(maps(records).batch(16), {}).next();
