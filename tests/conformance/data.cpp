@@ -1,0 +1,222 @@
+#include "tests/conformance/data.hpp"
+
+#include "tests/support/packing.hpp"
+#include "tests/support/tar_writer.hpp"
+
+#include <leat/notice.hpp>
+#include <leat/once.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/source.hpp>
+#include <leat/streams.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat::test {
+
+namespace {
+
+constexpr std::uint64_t records = 240;
+constexpr std::uint64_t units = 24;
+/// Small, so that reading goes on in the middle of a packed file.
+constexpr std::size_t packed_part = 2000;
+
+/// "07"
+std::string two_digits(std::uint64_t i) {
+  return {static_cast<char>('0' + i / 10), static_cast<char>('0' + i % 10)};
+}
+
+/// 6 to 14 a unit.
+std::uint64_t size_of_unit(std::uint64_t unit) {
+  return 6 + unit * 7 % 9;
+}
+
+/// Words of different lengths, none to four.
+std::string words(std::uint64_t i) {
+  std::string text;
+  for (std::uint64_t word = 0; word < i * 11 % 5; ++word)
+    text += (word == 0 ? "" : " ") + std::to_string(i * 37 % 1000 * (word + 1));
+  return text;
+}
+
+void write(const std::string& name, const std::string& bytes) {
+  tar_writer::write(name, bytes);
+}
+
+void write_packed(const std::string& name, const std::string& bytes) {
+  write(name, bytes);
+  write(name + ".gz", pack_in_parts(bytes, packed_part, [](auto x) { return gzip(x); }));
+  write(name + ".zst", pack_in_parts(bytes, packed_part, [](auto x) { return zstd(x); }));
+}
+
+void write_shards() {
+  std::uint64_t number = 0;
+  for (std::uint64_t unit = 0; unit < units; ++unit) {
+    tar_writer shard;
+    for (std::uint64_t i = 0; i < size_of_unit(unit); ++i, ++number)
+      shard.file(two_digits(i) + ".txt", words(number))
+          .file(two_digits(i) + ".num", std::to_string(number));
+    write_packed("shard-" + two_digits(unit) + ".tar", shard.end().bytes());
+  }
+}
+
+void write_pages() {
+  for (std::uint64_t unit = 0; unit < units; ++unit) {
+    std::string page;
+    for (std::uint64_t i = 0; i < size_of_unit(unit); ++i)
+      page += words(unit * 100 + i) + '\n';
+    write_packed("page-" + two_digits(unit) + ".txt", page);
+  }
+}
+
+/// One line is longer than all others together: most ranges of the file have no line.
+void write_gap() {
+  std::string lines;
+  for (std::uint64_t i = 0; i < 80; ++i)
+    lines += i == 40 ? std::string(2000, 'x') + '\n' : two_digits(i) + "ab\n";
+  write("gap.txt", lines);
+}
+
+void write_books() {
+  for (const std::string name : {"0", "1", "2"}) {
+    std::string book;
+    for (std::uint64_t i = 0; i < records / 3; ++i)
+      book += name + words(i) + '\n';
+    book.pop_back(); // the last line needs no newline
+    write("book-" + name + ".txt", book);
+  }
+  write_gap();
+}
+
+/// A JSON object with a text, a number and a list.
+std::string document(std::uint64_t i) {
+  std::string tokens;
+  for (std::uint64_t k = 0; k < i * 5 % 14; ++k)
+    tokens += (k == 0 ? "" : ",") + std::to_string(i + k);
+  return R"({"n":)" + std::to_string(i) + R"(,"text":")" + words(i) + R"(","tokens":[)" + tokens
+         + "]}\n";
+}
+
+void write_documents() {
+  for (std::uint64_t file = 0; file < 3; ++file) {
+    std::string text;
+    for (std::uint64_t i = 0; i < records / 3; ++i)
+      text += document(1000 * file + i);
+    write("docs-" + std::to_string(file) + ".jsonl", text);
+  }
+  std::string odd;
+  for (std::uint64_t i = 0; i < records; ++i)
+    odd += i % 9 == 4 ? "no object\n" : document(i);
+  write("odd.jsonl", odd);
+}
+
+void write_images() {
+  for (std::uint64_t i = 0; i < records; ++i) {
+    const auto folder = "images/" + std::string(1, static_cast<char>('a' + i % 3));
+    std::filesystem::create_directories(folder);
+    write(folder + "/" + std::to_string(i) + ".jpg", "image " + words(i));
+  }
+}
+
+void write_values() {
+  std::string bytes(records * 2 * sizeof(float), '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(i * 7 % 64); // no NaN among them
+  write("values.f32", bytes);
+}
+
+/// In files of unequal length, so that a windowed shuffle has something to do.
+class numbers final : public source {
+public:
+  std::uint64_t size() const override { return records; }
+  void read(std::uint64_t record, sample& into) const override { into.set("number", record); }
+  std::string name() const override { return "numbers"; }
+  std::vector<std::uint64_t> records_per_file() const override {
+    std::vector<std::uint64_t> files;
+    for (std::uint64_t left = records, i = 0; left > 0; left -= files.back(), ++i)
+      files.push_back(std::min(left, size_of_unit(i)));
+    return files;
+  }
+};
+
+/// Cannot go on but from the beginning.
+class march : public sequential_reader {
+public:
+  explicit march(std::uint64_t unit) : unit_(unit) {}
+
+  bool next(sample& into) override {
+    if (at_ == size_of_unit(unit_))
+      return false;
+    into.set("number", 1000 * unit_ + at_);
+    ++at_;
+    return true;
+  }
+
+protected:
+  std::uint64_t unit_;
+  std::uint64_t at_ = 0;
+};
+
+class walk final : public march {
+public:
+  using march::march;
+
+  std::optional<std::string> save() const override { return std::to_string(at_); }
+  void load(const std::string& state) override { at_ = std::stoull(state); }
+};
+
+std::atomic<std::uint64_t> queued = 0;
+
+/// queue@1: each record once, whoever asks.
+bool take_from_queue(sample& into) {
+  const auto number = queued.fetch_add(1);
+  into.set("number", number);
+  return number < records;
+}
+
+void register_functions() {
+  register_source("numbers@1", std::make_shared<numbers>());
+  register_sequential("walk@1", [](std::uint64_t unit) { return std::make_unique<walk>(unit); });
+  register_sequential("march@1", [](std::uint64_t unit) { return std::make_unique<march>(unit); });
+  register_once("queue@1", take_from_queue);
+  register_map("noise@1", [](const std::string&) {
+    const auto draw = [](sample& x, context& c) { x.set("noise", c.rng().bits64()); };
+    return map_stage{.name = "noise@1", .make = [draw] { return map_function{draw}; }};
+  });
+}
+
+} // namespace
+
+conformance_data::conformance_data() : before_(std::filesystem::current_path()) {
+  std::filesystem::current_path(at_.path());
+  write_shards();
+  write_pages();
+  write_books();
+  write_documents();
+  write_images();
+  write_values();
+  register_functions();
+  // Going on inside packed files is what these pipelines are for: no news to anyone.
+  set_notice_handler([](const std::string&) {});
+}
+
+conformance_data::~conformance_data() {
+  set_notice_handler({});
+  std::filesystem::current_path(before_);
+}
+
+once_records::once_records() : input_(pipe_.out()) {
+  std::string lines;
+  for (std::uint64_t i = 0; i < records; ++i)
+    lines += words(i) + '\n';
+  pipe_.write(lines); // fewer than a pipe holds
+  pipe_.close_in();
+  queued = 0;
+}
+
+} // namespace leat::test

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "tests/support/pipe.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace leat::test {
+
+/// The files that the registered pipelines read, in a temporary directory that is the working
+/// directory as long as this lives; and the sources and maps of a program, registered: numbers@1,
+/// walk@1, march@1, queue@1, noise@1.
+class conformance_data {
+public:
+  conformance_data();
+  ~conformance_data();
+  conformance_data(const conformance_data&) = delete;
+  conformance_data& operator=(const conformance_data&) = delete;
+
+private:
+  std::filesystem::path before_;
+  temporary_directory at_;
+};
+
+/// What once sources give from now on, in all from the beginning: standard input and queue@1; and
+/// where they keep it. One of these at a time.
+class once_records {
+public:
+  once_records();
+
+  const std::string& spool() const noexcept { return spool_.path(); }
+
+private:
+  temporary_directory spool_;
+  pipe_pair pipe_;
+  standard_input_from input_;
+};
+
+/// Draws random numbers: shows whether a sample's birth stays the same.
+inline constexpr auto drawing_map = ".map(\"noise@1\")";
+
+} // namespace leat::test

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "tests/conformance/data.hpp"
+#include "tests/support/job.hpp"
+
+#include <leat/dispatch_policy.hpp>
+#include <leat/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat::test {
+
+/// Where a lane stands, by numbers alone.
+struct lane_place {
+  std::uint64_t lane = 0;
+  std::uint64_t era = 0;
+  std::uint64_t pass = 0;
+  std::uint64_t consumed = 0;
+
+  friend bool operator==(const lane_place&, const lane_place&) = default;
+};
+
+/// A global batch, put together from all ranks.
+struct trained_batch {
+  job_step step;
+  bool end_of_epoch = false;
+  /// Rows that are invalid because their samples are bad.
+  std::size_t bad_rows = 0;
+  /// Behind it; empty at the end of an epoch and for closed pipelines.
+  std::vector<lane_place> lanes;
+  /// "Resume after this batch", encoded, of each rank.
+  std::vector<std::string> parts;
+};
+
+/// What a job handed over, and how it ended.
+struct training {
+  std::vector<trained_batch> batches;
+  std::optional<errc> failure;
+};
+
+/// How many rows were lost, repeated, moved and changed, and where first; the same of states. Empty
+/// where `got` is what was expected.
+std::string difference_of(const training& expected, const training& got);
+
+/// A job to be broken.
+struct job_plan {
+  /// The pipeline, with its batch.
+  std::string text;
+  std::uint64_t epochs = 2;
+  /// Global batches after which an endless job ends.
+  std::uint64_t steps = UINT64_MAX;
+};
+
+/// One process of a job, from its start to its end: nothing of it may show in what is trained on.
+struct leg {
+  /// Global batches, as far as there are so many.
+  std::uint64_t steps = UINT64_MAX;
+  std::uint64_t world_size = 1;
+  std::size_t workers = 0;
+  dispatch_policy dispatch = dispatch_policy::on_demand;
+};
+
+/// A job that is broken off and goes on: each leg has fresh objects, made from the text of the
+/// pipeline, the encoded snapshots that the leg before left, and what once sources keep outside.
+class interrupted_job {
+public:
+  explicit interrupted_job(job_plan plan);
+
+  /// Throws `std::logic_error` where the state right after the restore is not what was restored.
+  void run(const leg& x);
+  /// Forgets what came behind the first `batches` batches: the next leg goes on there.
+  void go_back(std::size_t batches);
+  /// From now on.
+  void set_epochs(std::uint64_t epochs) { plan_.epochs = epochs; }
+
+  const training& trained() const noexcept { return trained_; }
+  /// Of each rank, behind the last leg.
+  const std::vector<std::string>& parts() const noexcept { return parts_; }
+  /// The pipeline anew, with its spool.
+  pipeline open() const;
+
+private:
+  job_plan plan_;
+  std::optional<once_records> once_;
+  training trained_;
+  std::vector<std::string> parts_;
+};
+
+/// Without a break.
+training train(const job_plan& plan, const leg& how = {});
+
+} // namespace leat::test

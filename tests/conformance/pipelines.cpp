@@ -1,0 +1,90 @@
+#include "tests/conformance/pipelines.hpp"
+
+namespace leat::test {
+
+// clang-format off
+const std::vector<registered_pipeline>& registered_pipelines() {
+  static const std::vector<registered_pipeline> all{
+    // Indexed sources, and operators that stay closed forms over them.
+    {"count", R"(count(240))"},
+    {"tar_shards", R"(tar_shards("shard-*.tar").shuffle(seed=1))"},
+    {"image_folder", R"(image_folder("images").shuffle(seed=2))"},
+    {"raw_records", R"(raw_records("values.f32", type="f32", dims=[2]))"},
+    {"indexed", R"(indexed("numbers@1").shuffle(seed=3, kind="windowed", window=2))"},
+    {"closed: map", R"(count(240).map("pad@1", field="value", length=12).map("rename@1", from="value", to="padded"))"},
+    {"closed: take, skip, repeat", R"(count(59).shuffle(seed=4).repeat(5).skip(17).take(270).enumerate())"},
+    {"closed: zip, concat", R"(zip(concat(count(60), count(69)).repeat(2), raw_records("values.f32", type="f32", dims=[2]).map("rename@1", from="value", to="other")))"},
+
+    // Streams.
+    {"tar_stream", R"(tar_stream("shard-*.tar"))"},
+    {"tar_stream: gzip", R"(tar_stream("shard-*.tar.gz", file_order="shuffled", seed=5))"},
+    {"tar_stream: zstd", R"(tar_stream("shard-*.tar.zst", file_order="shuffled"))"},
+    {"lines", R"(lines("page-*.txt", file_order="shuffled"))"},
+    {"lines: packed", R"(lines("page-*.txt.gz"))"},
+    {"lines: ranges", R"(lines("book-*.txt", ranges=8, file_order="shuffled", seed=6))"},
+    {"lines: empty lanes", R"(lines("gap.txt", ranges=30))"},
+    {"json_lines", R"(json_lines("docs-*.jsonl", ranges=8))"},
+    {"json_lines: bad ones", R"(json_lines("odd.jsonl", ranges=24).filter("field_between@1", field="n", min=20))"},
+    {"sequential", R"(sequential("walk@1", units=24, file_order="shuffled"))"},
+    {"sequential: without save", R"(sequential("march@1", units=26))"},
+    {"standard_input", R"(standard_input())"},
+    {"once", R"(once("queue@1").shuffle_buffer(96, seed=7))"},
+    {"once: several", R"(zip(standard_input(), once("queue@1").filter("field_hash@1", field="number", keep=80)).shuffle_buffer(50))"},
+
+    // Operators that do not look at content.
+    {"filter: by id", R"(count(340).shuffle(seed=8).filter("key_hash@1", keep=70))"},
+    {"filter: by pattern", R"(tar_stream("shard-*.tar").filter("key_matches@1", pattern="*[02468]"))"},
+    {"flat_map: counted", R"(lines("book-0.txt", ranges=24).flat_map("copies@1", n=3))"},
+    {"shuffle_buffer", R"(count(240).shuffle(seed=9).shuffle_buffer(100, seed=9))"},
+    {"shuffle_buffer: of packed files", R"(tar_stream("shard-*.tar.gz").shuffle_buffer(120))"},
+    {"shuffle_buffer: of readers without save", R"(sequential("march@1", units=24).shuffle_buffer(60))"},
+    {"shuffle_buffer: twice", R"(lines("page-*.txt").shuffle_buffer(48).shuffle_buffer(72, seed=10))"},
+    {"zip", R"(zip(lines("book-*.txt", ranges=8), count(300).shuffle(seed=11), tar_stream("shard-*.tar")))"},
+    {"concat", R"(concat(count(50), lines("book-1.txt", ranges=24), tar_stream("shard-*.tar.zst"), count(30)).enumerate("at"))"},
+    {"repeat", R"(tar_stream("shard-*.tar", file_order="shuffled").filter("key_hash@1", keep=50).repeat(2))"},
+    {"take, skip", R"(lines("book-*.txt", ranges=8).skip(77).take(203).enumerate())"},
+    {"repeat: of take and skip", R"(lines("book-*.txt", ranges=8, file_order="shuffled").skip(50).take(130).enumerate().repeat(3))"},
+    {"map", R"(json_lines("docs-*.jsonl", ranges=8).map("select@1", fields=["n", "tokens"]).map("pad@1", field="tokens", length=16).map("rename@1", from="n", to="m"))"},
+    {"mix: deficit", R"(mix(count(150).shuffle(seed=12), lines("book-0.txt", ranges=24), weights=[3, 2]))"},
+    {"mix: random", R"(mix(lines("book-0.txt", ranges=24), count(100), weights=[2, 1], rule="random", seed=13))"},
+    {"mix: first", R"(mix(lines("book-0.txt", ranges=24), count(120), stop="first"))"},
+    {"mix: random, first", R"(mix(count(120), lines("book-*.txt", ranges=8), rule="random", stop="first"))"},
+    {"mix: cycle", R"(mix(lines("book-0.txt", ranges=24, file_order="shuffled"), count(100).shuffle(), weights=[1, 2], stop="cycle"))"},
+    {"mix: random, cycle", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14))"},
+
+    // Operators that look at content: a round each.
+    {"filter: by content", R"(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=60))"},
+    {"filter: by size", R"(tar_shards("shard-*.tar").shuffle(seed=15).filter("bytes_between@1", field="txt", min=5))"},
+    {"filter: of packed files", R"(tar_stream("shard-*.tar.zst").filter("field_between@1", field="num", max=250))"},
+    {"filter: passes little", R"(count(2600).filter("field_hash@1", field="value", keep=9))"},
+    {"flat_map: looked", R"(lines("book-0.txt", ranges=24).flat_map("split@1", field="text", at=32))"},
+    {"flat_map: windows", R"(json_lines("docs-*.jsonl", ranges=8).flat_map("windows@1", field="tokens", length=9))"},
+    {"scan: count", R"(lines("book-*.txt", ranges=8).scan("running_count@1", into="before"))"},
+    {"scan: sum", R"(json_lines("docs-*.jsonl", ranges=8).scan("running_sum@1", field="n", into="sum"))"},
+    {"mix: cost", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-*.jsonl", ranges=8).filter("key_hash@1", keep=50), cost="tokens", weights=[1, 3]))"},
+    {"mix: cost, cycle", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-0.jsonl", ranges=24), cost="tokens", weights=[2, 3], stop="cycle"))"},
+    {"pack", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 24, bins=3))"},
+    {"pack: delimiter", R"(json_lines("docs-*.jsonl", ranges=8, file_order="shuffled").pack("tokens", 24, delimiter=[1], pad=7))"},
+    {"pack: split", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, split=true, delimiter=[0]))"},
+    {"pack: bytes", R"(lines("book-*.txt", ranges=8).pack("text", 40, split=true))"},
+
+    // Rounds behind rounds.
+    {"three rounds", R"(lines("book-*.txt", ranges=8).flat_map("split@1", field="text", at=32).filter("bytes_between@1", field="text", min=2).shuffle_buffer(60).pack("text", 30, bins=2))"},
+    {"three rounds with passes", R"(json_lines("docs-0.jsonl", ranges=24).filter("field_hash@1", field="text", keep=95).repeat(2).flat_map("windows@1", field="tokens", length=9).repeat(2).scan("running_sum@1", field="n", into="sum"))"},
+    {"repeat: of content", R"(tar_stream("shard-*.tar", file_order="shuffled").filter("field_hash@1", field="txt", keep=40).shuffle_buffer(48, seed=16).repeat(3))"},
+    {"zip: of content", R"(zip(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=60), tar_stream("shard-*.tar").filter("field_hash@1", field="txt", keep=80)))"},
+    {"concat: of content", R"(concat(lines("book-0.txt", ranges=24).filter("field_hash@1", field="text", keep=50), lines("book-1.txt", ranges=24).flat_map("windows@1", field="text", length=9)).repeat(2))"},
+    {"take: of content", R"(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=80).skip(30).take(200).enumerate())"},
+    {"mix: cycle over content", R"(mix(lines("book-0.txt", ranges=24, file_order="shuffled").filter("field_hash@1", field="text", keep=90).shuffle_buffer(48), lines("book-1.txt", ranges=24).flat_map("windows@1", field="text", length=15), stop="cycle").repeat(2))"},
+    {"mix: of mixes", R"(mix(mix(lines("book-2.txt", ranges=24), lines("book-1.txt", ranges=24), stop="cycle").filter("field_hash@1", field="text", keep=50), lines("page-*.txt").filter("bytes_between@1", field="text", min=4), rule="random"))"},
+    {"once: filter, pack", R"(standard_input().filter("field_hash@1", field="text", keep=90).flat_map("split@1", field="text", at=32).shuffle_buffer(50).pack("text", 12, bins=4))"},
+    {"streams, filter, buffer, mix, pack", R"(
+      a = json_lines("docs-*.jsonl", ranges=8, file_order="shuffled", seed=17).filter("field_hash@1", field="tokens", keep=70).shuffle_buffer(120, seed=1)
+      b = json_lines("docs-*.jsonl", ranges=8).filter("field_hash@1", field="tokens", keep=50).shuffle_buffer(48, seed=2)
+      mix(a, b, weights=[2, 1]).pack("tokens", 16, bins=4))"},
+  };
+  return all;
+}
+// clang-format on
+
+} // namespace leat::test
