@@ -123,8 +123,8 @@ private:
     }
     for (auto i = program.size(); i-- > 0;)
       place_inputs(program[i], x.steps[i], x.steps);
-    x.function.y = box_margin + std::max(bottom, x.box.height - 2 * box_margin) + gap;
-    x.box.height = x.function.y + x.function.height + box_margin;
+    x.function.y = box_margin + bottom + gap;
+    x.box.height = std::max(x.box.height, x.function.y + x.function.height + box_margin);
     set_width(x);
     rounds_.push_back(std::move(x));
   }

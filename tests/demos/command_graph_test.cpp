@@ -105,6 +105,7 @@ void check_drawing(const drawing& x) {
       round = &box;
     else if (box.kind != box_kind::batch)
       REQUIRE(inside(box, *round));
+    REQUIRE(box.height >= 2 * box_margin + line_height * double(box.lines.size()));
     for (const auto& line : box.lines)
       REQUIRE(box.width >= 2 * box_margin + char_width * double(length_of(line)));
   }
@@ -181,6 +182,12 @@ TEST_CASE("graph: boxes stand apart, steps in their rounds, arrows from box to b
     REQUIRE(drawn.boxes.size() == boxes);
     REQUIRE(drawn.arrows.size() == arrows);
   }
+}
+
+TEST_CASE("graph: a small round has room for what is said of it") {
+  plan_graph graph{.batch = "b", .shape = {.batch_rows = 4, .is_closed = false}};
+  graph.rounds.push_back({{{.call = "a"}}, {}});
+  check_drawing(lay_out(graph));
 }
 
 TEST_CASE("graph: a chain of rounds is no wider than its widest round") {

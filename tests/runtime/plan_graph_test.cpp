@@ -75,6 +75,8 @@ std::string many_filters(std::size_t filters) {
   return text + ".batch(4)";
 }
 
+const std::string count_with_filter =
+    "count(100).filter(\"bytes_between@1\", field=\"value\", min=1)";
 constexpr const char* by_content = ".filter(\"bytes_between@1\", field=\"text\", min=1)";
 
 } // namespace
@@ -154,6 +156,9 @@ TEST_CASE("samples are kept for the next round unless a buffer stands between or
   CHECK(last_function(looked + ".take(5).batch(4)") == "samples of round 1, as they were made");
   CHECK(last_function(looked + ".shuffle_buffer(100).take(5).batch(4)")
         == "samples of round 1, made again");
+  const auto graph = graph_of_text(looked + by_content + ".shuffle_buffer(100).batch(4)");
+  CHECK(graph.rounds[1].function.front() == "samples of round 1, as they were made");
+  CHECK(graph.rounds[2].function.front() == "samples of round 2, made again");
   CHECK(last_function("count(10).filter(\"bytes_between@1\", field=\"value\", min=1).batch(2)")
         == "samples of round 1, made again");
 }
@@ -252,6 +257,18 @@ TEST_CASE("a pipeline is judged as far as it can be where its lanes cannot be to
   CHECK(contains(errors, "shuffle, got a stream"));
 }
 
+TEST_CASE("data that cannot be opened are named once, however often they are used") {
+  const temporary_directory at;
+  const auto errors =
+      planning_errors("a = tar_shards(\"" + (at / "none.tar") + "\")\n"
+                      + "mix(a, a.filter(\"key_hash@1\", keep=50), a.take(5).shuffle(), "
+                        "standard_input().repeat(2)).batch(4)");
+  CAPTURE(errors);
+  CHECK(contains(errors, "2 errors"));
+  CHECK(contains(errors, "none.tar"));
+  CHECK(contains(errors, "standard_input, got"));
+}
+
 TEST_CASE("an error that is alone is no list") {
   const auto errors =
       planning_errors("count(9).filter(\"key_hash@1\", keep=50).shuffle().batch(4)");
@@ -276,4 +293,8 @@ TEST_CASE("there are at most 24 rounds behind one another") {
     CHECK(contains(errors, "filter bytes_between@1, got more than 24 rounds behind one another"));
     CHECK_FALSE(contains(errors, "errors")); // one for each such branch
   }
+  std::string side_by_side = "mix(" + count_with_filter;
+  for (int i = 0; i < 30; ++i)
+    side_by_side += ", " + count_with_filter;
+  CHECK(graph_of_text(side_by_side + ").batch(4)").rounds.size() == 32);
 }
