@@ -13,8 +13,7 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
   // The trainer must hear of it at its next batch, whatever was under way.
   auto fail = [self, sink] {
     while (auto slot = self->state.batches.take_oldest()) {
-      (*slot)->what = batch_slot::kind::failed;
-      (*slot)->failure = self->state.failure;
+      (*slot)->fail(*self->state.failure);
       sink(std::move(*slot));
     }
   };

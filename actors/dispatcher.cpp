@@ -52,9 +52,7 @@ bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
       return false;
   } catch (const std::exception& problem) {
     const auto* known = dynamic_cast<const error*>(&problem);
-    slot->what = batch_slot::kind::failed;
-    slot->failure =
-        known ? *known : error(errc::io, {.stage = "dispatcher", .got = problem.what()});
+    slot->fail(known ? *known : error(errc::io, {.stage = "dispatcher", .got = problem.what()}));
     slot->open(0);
   }
   if (slot->num_rows == 0)

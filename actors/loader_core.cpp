@@ -1,6 +1,7 @@
 #include "actors/loader_core.hpp"
 
 #include "actors/runtime_system.hpp"
+#include "runtime/exception_text.hpp"
 #include "runtime/formula_order.hpp"
 #include "runtime/once_feed.hpp"
 #include "runtime/pipeline_facts.hpp"
@@ -49,8 +50,8 @@ std::string divisors_of(std::uint64_t n) {
   std::string text;
   for (std::uint64_t i = 1; i < n; ++i)
     if (n % i == 0)
-      text += std::to_string(i) + (i * 2 > n || i * 2 == n ? " or " : ", ");
-  return text + std::to_string(n);
+      text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return text + (text.empty() ? "" : " or ") + std::to_string(n);
 }
 
 /// What a pipeline that is ordered by programs cannot do.
@@ -162,22 +163,6 @@ std::unique_ptr<batch_order> loader_core::make_order() {
 void loader_core::start() {
   auto order = make_order();
   ahead_ = prefetch_depth();
-  if (to_skip_ > 0) {
-    auto config = make_worker(0, false);
-    row_function looks{plan_, config.record};
-    inline_order ahead{std::move(order), looks};
-    batch_slot slot{plan_->layout, rows_per_batch_};
-    for (; to_skip_ > 0; --to_skip_) {
-      ahead.open(slot);
-      if (slot.what == batch_slot::kind::failed)
-        fail(*slot.failure);
-      if (slot.what == batch_slot::kind::end)
-        break;
-      next_ = slot.end_of_epoch ? job_position{slot.epoch + 1, 0}
-                                : job_position{slot.epoch, slot.step + 1};
-    }
-    order = ahead.release();
-  }
   inline_mode() ? start_inline(std::move(order)) : start_actors(std::move(order));
 }
 
@@ -263,13 +248,12 @@ lease loader_core::next() {
     }
     // Made ahead, of an epoch that is over or was abandoned.
     if (slot->epoch >= next_.epoch) {
-      const bool is_of_epoch = settle(*slot);
+      settle(*slot);
       if (slot->what == batch_slot::kind::failed)
         fail(*slot->failure);
-      if (is_of_epoch && !is_left_out(global_step_))
+      if (!is_left_out(global_step_))
         return hand_over(std::move(slot));
-      if (is_of_epoch)
-        go_behind(*slot);
+      go_behind(*slot);
     }
     recycle(std::move(slot));
   }
@@ -279,26 +263,31 @@ slot_ptr loader_core::next_slot() {
   return inline_mode() ? run_inline() : wait_for_slot();
 }
 
-bool loader_core::settle(batch_slot& slot) {
+void loader_core::settle(batch_slot& slot) {
   const auto& shape = plan_->shape;
   if (shape.is_closed || shape.is_endless() || options_.world_size == 1)
-    return true;
-  if (!agreed_.is_final && slot.step + 1 >= agreed_.batches) {
-    const bool has_failed = slot.what == batch_slot::kind::failed;
+    return;
+  const bool has_failed = slot.what == batch_slot::kind::failed;
+  if (!agreed_.is_final && slot.step + 1 >= agreed_.batches)
     agree({static_cast<std::int64_t>(slot.horizon.batches), slot.horizon.is_final ? 1 : 0,
            has_failed ? 1 : 0});
-  }
   slot.end_of_epoch = agreed_.is_final && slot.step + 1 == agreed_.batches;
-  if (!agreed_.is_final || slot.step < agreed_.batches)
-    return true;
-  throw error(errc::empty_epoch, {.stage = "batch",
-                                  .got = "no batch in epoch " + std::to_string(slot.epoch)
-                                         + " that all ranks could fill",
-                                  .needed = "at least one"});
+  if (agreed_.is_final && slot.step >= agreed_.batches && !has_failed)
+    fail(error(errc::empty_epoch, {.stage = "batch",
+                                   .got = "no batch in epoch " + std::to_string(slot.epoch)
+                                          + " that all ranks could fill",
+                                   .needed = "at least one"}));
 }
 
 void loader_core::agree(const epoch_agreement& mine) {
-  const auto all = options_.agree(mine);
+  std::vector<epoch_agreement> all;
+  try {
+    all = options_.agree(mine);
+  } catch (const error& problem) {
+    fail(problem);
+  } catch (...) {
+    fail(error(errc::worker_lost, {.stage = "loader_options.agree", .got = exception_text()}));
+  }
   const auto failed = static_cast<std::size_t>(
       std::find_if(all.begin(), all.end(), [](auto& x) { return x.has_failed != 0; })
       - all.begin());
@@ -325,6 +314,8 @@ void loader_core::agree(const epoch_agreement& mine) {
 
 void loader_core::tell_epoch(std::uint64_t epoch) {
   agreed_ = {};
+  if (!has_started())
+    return;
   if (inline_mode()) {
     order_->begin_epoch(epoch);
     return;
@@ -342,9 +333,7 @@ void loader_core::abandon_epoch() {
     return; // nothing of it was handed over: the epoch before has ended
   next_ = {next_.epoch + 1, 0};
   lanes_ = nullptr;
-  to_skip_ = 0;
-  if (has_started())
-    tell_epoch(next_.epoch);
+  tell_epoch(next_.epoch);
 }
 
 slot_ptr loader_core::run_inline() {
@@ -354,7 +343,11 @@ slot_ptr loader_core::run_inline() {
     slot = std::move(free_.back());
     free_.pop_back();
   }
-  order_->open(*slot);
+  try {
+    order_->open(*slot);
+  } catch (const error& problem) {
+    fail(problem);
+  }
   for (std::size_t row = 0; slot->what == batch_slot::kind::batch && row < slot->num_rows; ++row) {
     self_worker_->record->rows_dealt.fetch_add(1, std::memory_order_relaxed);
     self_worker_->run(*slot, row);
@@ -401,6 +394,8 @@ void loader_core::leave_out(const step_range& steps) {
 }
 
 void loader_core::go_behind(const batch_slot& slot) {
+  if (slot.step == 0)
+    sums_.epoch_digest = {};
   next_ =
       slot.end_of_epoch ? job_position{slot.epoch + 1, 0} : job_position{slot.epoch, slot.step + 1};
   lanes_ = slot.end_of_epoch ? nullptr : slot.lanes;
@@ -416,14 +411,12 @@ lease loader_core::hand_over(slot_ptr slot) {
   } catch (const error& problem) {
     fail(problem);
   }
-  if (slot->step == 0)
-    sums_.epoch_digest = {};
+  go_behind(*slot);
   sums_.digest += slot->digest;
   sums_.epoch_digest += slot->digest;
   sums_.samples += slot->num_valid;
   for (const auto& x : slot->bad)
     ++sums_.bad[static_cast<std::size_t>(x.why)];
-  go_behind(*slot);
   ++batches_;
   samples_ += slot->num_valid;
   leases_out_.fetch_add(1);
@@ -526,6 +519,7 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   if (plan_->shape.has_length() && next_.step >= plan_->shape.batches())
     next_ = {next_.epoch + 1, 0}; // under an allowed other batch size
   restore_lanes(merged, parts);
+  agreed_ = {};
   left_out_ = merged.left_out;
   global_step_ = merged.global_step;
   // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
@@ -576,11 +570,18 @@ void loader_core::seek(const job_position& to) {
            + " of an epoch that can be counted to");
   next_ = to;
   lanes_ = nullptr;
+  agreed_ = {};
+  global_step_ = before + to.step;
   if (!shape.is_closed) {
     next_.step = 0;
-    to_skip_ = to.step;
+    global_step_ = 0;
+    pass_over(to.step);
+    if (next_ != to)
+      fail(error(errc::invalid_argument, {.stage = "seek",
+                                          .got = "step " + std::to_string(to.step) + " of epoch "
+                                                 + std::to_string(to.epoch),
+                                          .needed = "a step that the epoch has"}));
   }
-  global_step_ = before + to.step;
   began_ = global_step_;
   sums_ = {};
   bad_log_.cut(next_.epoch, next_.step);
@@ -588,16 +589,14 @@ void loader_core::seek(const job_position& to) {
 
 void loader_core::skip_first_batches(std::uint64_t n) {
   check_not_begun("skip_first_batches");
+  if (!plan_->shape.is_closed)
+    return pass_over(n);
   std::uint64_t step = 0;
   if (__builtin_add_overflow(next_.step, n, &step)
       || __builtin_add_overflow(global_step_, n, &global_step_))
     throw error(errc::invalid_argument, {.stage = "skip_first_batches",
                                          .got = std::to_string(n) + " batches",
                                          .needed = "a job that can be counted to its end"});
-  if (!plan_->shape.is_closed) {
-    to_skip_ += n;
-    return;
-  }
   if (plan_->shape.is_endless()) {
     next_.step = step;
     return;
@@ -606,6 +605,25 @@ void loader_core::skip_first_batches(std::uint64_t n) {
   if (step >= batches)
     sums_.epoch_digest = {};
   next_ = {next_.epoch + step / batches, step % batches};
+}
+
+void loader_core::pass_over(std::uint64_t n) {
+  if (n == 0)
+    return;
+  auto order = make_order();
+  row_function looks{plan_, std::make_shared<worker_record>()};
+  inline_order batches{std::move(order), looks};
+  batch_slot slot{plan_->layout, rows_per_batch_};
+  for (; n > 0; --n) {
+    batches.open(slot);
+    if (slot.what == batch_slot::kind::end)
+      return;
+    settle(slot);
+    if (slot.what == batch_slot::kind::failed)
+      fail(*slot.failure);
+    go_behind(slot);
+    batches.begin_epoch(next_.epoch); // ranks may have agreed that it is over
+  }
 }
 
 resume_point loader_core::position() const {

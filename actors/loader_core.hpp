@@ -98,8 +98,8 @@ private:
   void start_inline(std::unique_ptr<batch_order> order);
   void start_actors(std::unique_ptr<batch_order> order);
   slot_ptr next_slot();
-  /// Finds out whether the batch is one of the epoch, and its last. False: the epoch is over.
-  bool settle(batch_slot& slot);
+  /// Finds out whether the batch is its epoch's last.
+  void settle(batch_slot& slot);
   void agree(const epoch_agreement& mine);
   /// What is made ahead goes on with this epoch.
   void tell_epoch(std::uint64_t epoch);
@@ -108,6 +108,8 @@ private:
   bool is_left_out(std::uint64_t step) const noexcept;
   /// The loader stands behind the slot's batch, handed over or left out.
   void go_behind(const batch_slot& slot);
+  /// Runs through the next n batches of an order that is no formula, without making samples.
+  void pass_over(std::uint64_t n);
   lease hand_over(slot_ptr slot);
   [[noreturn]] void fail(const error& problem);
   /// Throws where the loader can no longer be moved.
@@ -131,8 +133,6 @@ private:
   /// State of the lanes there; null at the beginning of an epoch, and where the order is a formula.
   std::shared_ptr<const lane_states> lanes_;
   std::vector<step_range> left_out_;
-  /// Batches to pass over at the beginning, of an order that is no formula.
-  std::uint64_t to_skip_ = 0;
   /// Of the epoch, as far as ranks have agreed.
   epoch_horizon agreed_;
   bool ended_ = false;

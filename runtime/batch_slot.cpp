@@ -33,6 +33,13 @@ void batch_slot::open(std::size_t n) noexcept {
   remaining.store(static_cast<std::uint32_t>(n), std::memory_order_release);
 }
 
+void batch_slot::fail(const error& problem) {
+  what = kind::failed;
+  failure = problem;
+  epoch = UINT64_MAX;
+  step = UINT64_MAX;
+}
+
 std::optional<std::size_t> batch_slot::claim(std::uint32_t seen, std::size_t limit,
                                              std::uint32_t worker) noexcept {
   auto at = cursor.load(std::memory_order_acquire);

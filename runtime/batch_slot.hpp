@@ -91,6 +91,9 @@ struct batch_slot {
   /// written already.
   void open(std::size_t n) noexcept;
 
+  /// Fails whatever batch is next, of any epoch.
+  void fail(const error& problem);
+
   /// The next unclaimed row below `limit` for `worker`, or nothing: all claimed, or the generation
   /// is over. `seen` and `limit` are those of the chunk: a late worker must not read the slot's
   /// own.

@@ -4,7 +4,6 @@
 #include "runtime/row_function.hpp"
 
 #include <memory>
-#include <utility>
 
 namespace leat {
 
@@ -17,8 +16,6 @@ public:
   /// Opens the slot as the next batch; blocks for once sources.
   void open(batch_slot& slot);
   void begin_epoch(std::uint64_t epoch) { order_->begin_epoch(epoch); }
-  /// Gives the order back, for others to go on with.
-  std::unique_ptr<batch_order> release() noexcept { return std::move(order_); }
 
 private:
   bool look_at_items();

@@ -1,5 +1,7 @@
 #include "runtime/lane_round.hpp"
 
+#include "runtime/exception_text.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -56,6 +58,7 @@ void lane_round::start(const generation& g) {
   begun_ = true;
   when_ = g;
   given_ = 0;
+  failure_.reset(); // of a generation that is over
   program_ = stage().begin(context_, g);
 }
 
@@ -127,6 +130,9 @@ bool lane_round::step() {
       keep(result);
   } catch (const error& problem) {
     failure_ = problem;
+    return false;
+  } catch (...) { // from a user's function
+    failure_ = error(errc::io, {.stage = "programs", .got = exception_text()});
     return false;
   }
   const bool moved = work_ != work;

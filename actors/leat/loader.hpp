@@ -62,7 +62,8 @@ struct loader_options {
   bool hash_pixels = false;
   /// An all-gather: gives every rank what all ranks say, and waits for them (MPI_Allgather of three
   /// integers). Needed by several ranks for pipelines without known length that end (`drop`,
-  /// `mask`). Called by next() only, in the caller's thread, at the same batches on all ranks.
+  /// `mask`). Called in the caller's thread, at the same batches on all ranks, by next(), and by
+  /// seek() and skip_first_batches() for batches that they run through.
   std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
   fault_drill fault = {};
 };

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -28,19 +30,28 @@ struct job_step {
   friend bool operator==(const job_step&, const job_step&) = default;
 };
 
+/// Adds another rank's part of the same global batch.
+inline void add(job_step& step, const job_step& part) {
+  if (step.epoch != part.epoch || step.step != part.step)
+    throw std::logic_error("parts of different batches");
+  step.rows.insert(step.rows.end(), part.rows.begin(), part.rows.end());
+  std::sort(step.rows.begin(), step.rows.end(),
+            [](const auto& a, const auto& b) { return a.position < b.position; });
+  step.digest += part.digest;
+}
+
 /// Adds one rank's part; parts of one global batch must follow each other.
 inline void append(std::vector<job_step>& steps, const batch& part) {
-  if (steps.empty() || steps.back().epoch != part.epoch() || steps.back().step != part.step())
-    steps.push_back({part.epoch(), part.step(), {}, {}});
-  auto& rows = steps.back().rows;
+  job_step x{part.epoch(), part.step(), {}, part.digest()};
   const auto positions = part.positions();
   const auto ids = part.ids();
   const auto pixels = part.pixels();
   for (std::size_t i = 0; i < positions.size(); ++i)
-    rows.push_back({positions[i], ids[i], pixels[i]});
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.position < b.position; });
-  steps.back().digest += part.digest();
+    x.rows.push_back({positions[i], ids[i], pixels[i]});
+  if (!steps.empty() && steps.back().epoch == x.epoch && steps.back().step == x.step)
+    add(steps.back(), x);
+  else
+    steps.push_back(std::move(x));
 }
 
 /// Runs a whole job, all ranks in lock step, and returns its global batches.

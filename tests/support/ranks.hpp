@@ -1,0 +1,115 @@
+#pragma once
+
+#include "tests/support/job.hpp"
+
+#include <leat/leat.hpp>
+
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// An all-gather among threads: what MPI_Allgather is among processes.
+class all_gather {
+public:
+  explicit all_gather(std::uint64_t ranks)
+      : said_(ranks), come_(static_cast<std::ptrdiff_t>(ranks)) {}
+
+  std::vector<epoch_agreement> operator()(std::uint64_t rank, const epoch_agreement& mine) {
+    said_[rank] = mine;
+    come_.arrive_and_wait();
+    auto all = said_;
+    come_.arrive_and_wait();
+    return all;
+  }
+
+private:
+  std::vector<epoch_agreement> said_;
+  std::barrier<> come_;
+};
+
+/// What one rank was given.
+struct rank_run {
+  std::vector<job_step> steps;
+  /// Behind each step: batch::snapshot() and batch::end_of_epoch().
+  std::vector<std::string> states;
+  std::vector<bool> ends;
+  /// How often the ranks agreed.
+  std::size_t agreements = 0;
+  std::optional<error> failure;
+};
+
+/// Runs all ranks of a job, each in a thread of its own, up to its end or for so many steps.
+/// `begin` prepares each loader; `before` is called before each next(), with the steps so far.
+inline std::vector<rank_run> run_ranks(
+    const pipeline& data, loader_options options, std::uint64_t world_size,
+    const std::function<void(loader&)>& begin = [](loader&) {}, std::size_t most = SIZE_MAX,
+    const std::function<void(loader&, std::size_t)>& before = [](loader&, std::size_t) {}) {
+  all_gather gather{world_size};
+  std::vector<rank_run> runs(world_size);
+  const auto run = [&](std::uint64_t rank) {
+    auto& result = runs[rank];
+    auto own = options;
+    own.rank = rank;
+    own.world_size = world_size;
+    own.agree = [&](const epoch_agreement& mine) {
+      ++result.agreements;
+      return gather(rank, mine);
+    };
+    try {
+      loader x{data, own};
+      begin(x);
+      while (result.steps.size() < most) {
+        before(x, result.steps.size());
+        const auto batch = x.next();
+        if (!batch)
+          break;
+        append(result.steps, *batch);
+        result.states.push_back(batch->snapshot());
+        result.ends.push_back(batch->end_of_epoch());
+      }
+    } catch (const error& problem) {
+      result.failure = problem;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::uint64_t rank = 0; rank < world_size; ++rank)
+    threads.emplace_back(run, rank);
+  for (auto& x : threads)
+    x.join();
+  return runs;
+}
+
+/// Puts the ranks' parts of each step together. Throws std::logic_error where ranks do not have
+/// the same steps, or do not agree which is an epoch's last; `leat::error` where a rank failed.
+inline std::vector<job_step> global_steps(const std::vector<rank_run>& ranks) {
+  auto steps = ranks.front().steps;
+  for (const auto& x : ranks) {
+    if (x.failure)
+      throw error(*x.failure);
+    if (x.steps.size() != steps.size() || x.ends != ranks.front().ends)
+      throw std::logic_error("ranks end at different steps");
+  }
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank)
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      add(steps[i], ranks[rank].steps[i]);
+  return steps;
+}
+
+/// The parts of all ranks behind a step.
+inline std::vector<std::string> parts_behind(const std::vector<rank_run>& ranks, std::size_t step) {
+  std::vector<std::string> parts;
+  for (const auto& x : ranks)
+    parts.push_back(x.states.at(step));
+  return parts;
+}
+
+} // namespace leat
