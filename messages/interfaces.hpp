@@ -24,7 +24,8 @@ using batcher_actor = caf::typed_actor<
     caf::reacts_to<free_atom, slot_ptr>,
     // Every row of this slot's batch is done, or it has none.
     caf::reacts_to<complete_atom, slot_ptr>,
-    // Workers will look at the items of this slot: it comes back to the dispatcher when all are done.
+    // Workers will look at the items of this slot: it comes back to the dispatcher when all are
+    // done.
     caf::reacts_to<probe_atom, slot_ptr>,
     // The dispatcher will deal to this worker: look after it.
     caf::reacts_to<watch_atom, std::uint32_t, worker_actor>,

@@ -5,7 +5,6 @@
 
 #include <leat/sample.hpp>
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +23,10 @@ struct generation {
   /// Of the enclosing repeats.
   std::uint64_t pass = 0;
 
-  friend auto operator<=>(const generation&, const generation&) = default;
+  friend bool operator==(const generation&, const generation&) = default;
+  friend bool operator<(const generation& a, const generation& b) noexcept {
+    return a.era != b.era ? a.era < b.era : a.pass < b.pass;
+  }
 };
 
 /// What a pull came to.

@@ -80,6 +80,8 @@ bool program_order::open(batch_slot& slot) {
   }
   run();
   const auto ahead = look_ahead();
+  slot.epoch = next_.epoch;
+  slot.step = next_.step;
   if (ahead.failure) {
     open_failed(slot, *ahead.failure);
     return true;
@@ -98,8 +100,6 @@ bool program_order::open(batch_slot& slot) {
     return true;
   }
   slot.what = batch_slot::kind::batch;
-  slot.epoch = next_.epoch;
-  slot.step = next_.step;
   slot.end_of_epoch = world_size_ == 1 && ahead.is_last;
   slot.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
                   ahead.is_last || !ahead.exists};

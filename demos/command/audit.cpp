@@ -38,6 +38,10 @@ void audit::expect(const batch_line& line) {
   if (digest_of_rows(line) != line.digest)
     throw std::runtime_error(name + "the digest does not fit the rows");
   auto& rows = expected_[line.epoch];
+  const auto next_step = rows.empty() ? 0 : rows.back().step + 1;
+  if (line.step > next_step)
+    throw std::runtime_error(name + "got step " + std::to_string(line.step) + ", needed "
+                             + std::to_string(next_step));
   for (std::size_t i = 0; i < line.ids.size(); ++i) {
     const auto position = line.positions[i];
     if (position < rows.size() || position - rows.size() > most_missing)

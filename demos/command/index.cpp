@@ -1,6 +1,7 @@
 #include "demos/command/index.hpp"
 
 #include "demos/command/data_arguments.hpp"
+#include "demos/command/option_values.hpp"
 #include "demos/command/output.hpp"
 #include "runtime/stage.hpp"
 
@@ -34,6 +35,8 @@ void index_data(const options& x) {
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
   const auto& source = data.root();
+  if (!source.data)
+    bad_usage("DATA", "standard input", "data that can be indexed");
   auto facts = source.data->facts();
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   if (!x.json)

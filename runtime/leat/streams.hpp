@@ -92,7 +92,8 @@ LEAT_API pipeline sequential(std::string name, std::uint64_t units,
                              stream_options options = {});
 
 /// Makes such a source known to `parse_pipeline`, as `sequential("crawl@1", units=8)`.
-LEAT_API void register_sequential(
-    std::string name, std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open);
+LEAT_API void
+register_sequential(std::string name,
+                    std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open);
 
 } // namespace leat

@@ -122,7 +122,7 @@ private:
     if (found.bad)
       closed_.push_back({0, {{.document = std::move(document)}}});
     else if (plan_.split)
-      fill(std::move(document), found.number);
+      fill(document, found.number);
     else
       put(std::move(document), found.number);
   }
@@ -134,18 +134,19 @@ private:
     if (fits == open_.end()) {
       if (open_.size() == plan_.bins)
         close(std::max_element(open_.begin(), open_.end(),
-                               [](const bin& a, const bin& b) { return a.elements < b.elements; }));
+                               [](const bin& a, const bin& b) { return a.elements < b.elements; })
+              - open_.begin());
       open_.emplace_back();
       fits = open_.end() - 1;
     }
     fits->elements += elements;
     fits->parts.push_back({.document = std::move(document)});
     if (fits->elements == plan_.length)
-      close(fits);
+      close(fits - open_.begin());
   }
 
   /// One bin after the other, however often the document has to be split.
-  void fill(item document, std::uint64_t elements) {
+  void fill(const item& document, std::uint64_t elements) {
     std::uint64_t done = 0;
     while (done < elements) {
       if (open_.empty())
@@ -161,18 +162,18 @@ private:
       now.elements += taken;
       done += taken;
       if (now.elements == plan_.length)
-        close(open_.begin());
+        close(0);
     }
   }
 
-  void close(std::deque<bin>::iterator x) {
-    closed_.push_back(std::move(*x));
-    open_.erase(x);
+  void close(std::ptrdiff_t x) {
+    closed_.push_back(std::move(open_[static_cast<std::size_t>(x)]));
+    open_.erase(open_.begin() + x);
   }
 
   void close_all() {
     while (!open_.empty())
-      close(open_.begin());
+      close(0);
   }
 
   const pack_plan& plan_;

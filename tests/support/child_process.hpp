@@ -46,6 +46,14 @@ public:
     }
   }
 
+  /// Has not ended yet; a zombie has. Does not wait for it.
+  bool is_running() const {
+    siginfo_t info{};
+    return pid_ > 0
+           && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0
+           && info.si_pid == 0;
+  }
+
   /// Waits for the end: its exit code, or -1 after a signal.
   int wait() {
     int status = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <stdexcept>
@@ -8,12 +9,13 @@
 
 namespace leat::test {
 
-/// A pipe with both of its ends.
+/// A pipe with both of its ends. Children get none of them: one with a writing end of its own input
+/// would wait for itself.
 class pipe_pair {
 public:
   pipe_pair() {
     int ends[2];
-    if (::pipe(ends) != 0)
+    if (::pipe2(ends, O_CLOEXEC) != 0)
       throw std::runtime_error("no pipe");
     out_ = ends[0];
     in_ = ends[1];
