@@ -60,7 +60,7 @@ std::string random_text(std::mt19937& random, std::size_t size) {
 
 } // namespace
 
-TEST_CASE("lines end with newlines; the last needs none; nothing else is taken away") {
+TEST_CASE("lines end with newlines, the last needs none, nothing else is taken away") {
   temporary_directory dir;
   auto read = [&](std::string_view text) {
     save(dir / "x.txt", text);
