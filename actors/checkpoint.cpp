@@ -9,7 +9,9 @@ namespace leat {
 void store(const save_request& request) {
   std::optional<error> problem;
   try {
-    snapshot_store{request.directory}.save(*request.part, request.keep);
+    const auto oldest = snapshot_store{request.directory}.save(*request.part, request.keep);
+    if (oldest && request.records)
+      request.records->kept_from(*oldest);
   } catch (const error& x) {
     problem = x;
   } catch (const std::exception& x) {

@@ -2,6 +2,7 @@
 
 #include "messages/interfaces.hpp"
 #include "runtime/life_count.hpp"
+#include "runtime/record_release.hpp"
 #include "runtime/snapshot.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -21,6 +22,8 @@ struct save_request {
   std::shared_ptr<const snapshot> part;
   /// Complete sets to keep.
   std::uint64_t keep = 1;
+  /// May be null. Told which records no snapshot needs any more.
+  std::shared_ptr<record_release> records;
   /// Told once, when the part is safe on the disk or could not be written.
   std::function<void(std::optional<error>)> done;
 };

@@ -125,6 +125,7 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   plan_ = std::make_shared<const row_plan>(std::move(plan));
   validate(options_, *plan_);
   facts_ = describe(data, plan_->shape.lanes);
+  records_ = std::make_shared<record_release>(plan_->samples->feeds, plan_->shape.lanes);
   rows_per_batch_ = (plan_->shape.batch_rows + options_.world_size - 1) / options_.world_size;
 }
 
@@ -401,6 +402,8 @@ void loader_core::go_behind(const batch_slot& slot) {
   lanes_ = slot.end_of_epoch ? nullptr : slot.lanes;
   if (slot.end_of_epoch && !plan_->shape.is_closed && options_.world_size > 1)
     tell_epoch(next_.epoch);
+  if (lanes_ && !can_snapshot())
+    records_->passed(*lanes_);
   ++global_step_;
 }
 
@@ -507,6 +510,7 @@ void loader_core::restore_lanes(const snapshot& merged, const std::vector<snapsh
                    .needed = "the parts of all ranks"});
     mine->push_back(*next);
   }
+  records_->restored(*mine);
   lanes_ = std::move(mine);
 }
 
@@ -663,8 +667,9 @@ snapshot loader_core::state_after(const batch& x) const {
 void loader_core::save(const std::string& directory, snapshot part) {
   saves_->check();
   saves_->begin();
+  records_->saving({part.epoch, part.step}, part.lanes);
   save_request request{
-      directory, std::make_shared<const snapshot>(std::move(part)), options_.keep,
+      directory, std::make_shared<const snapshot>(std::move(part)), options_.keep, records_,
       [saves = saves_](std::optional<error> problem) { saves->end(std::move(problem)); }};
   if (inline_mode()) {
     store(request);

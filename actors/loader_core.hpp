@@ -8,6 +8,7 @@
 #include "runtime/handoff.hpp"
 #include "runtime/inline_order.hpp"
 #include "runtime/lane_state.hpp"
+#include "runtime/record_release.hpp"
 #include "runtime/row_function.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/snapshot.hpp"
@@ -123,6 +124,7 @@ private:
   loader_options options_;
   std::shared_ptr<const row_plan> plan_;
   pipeline_facts facts_;
+  std::shared_ptr<record_release> records_;
 
   // Where the job stands: behind the last batch handed over.
   job_position next_;

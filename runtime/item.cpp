@@ -21,6 +21,14 @@ void item::append(const item& x) {
   bytes_ += x.bytes_;
   for (const auto& p : x.payloads_)
     payloads_.push_back({p.begin + before, p.end + before, p.owner, p.content});
+  for (const auto& x_use : x.uses_)
+    use(x_use);
+}
+
+void item::hold(const item& x) {
+  add(std::string_view{x.bytes_});
+  for (const auto& x_use : x.uses_)
+    use(x_use);
 }
 
 void item::attach(std::size_t begin, std::uint32_t owner, payload_ptr content) {
@@ -37,11 +45,14 @@ void item::drop_payloads() {
 void item::cut(std::size_t size) {
   bytes_.resize(size);
   std::erase_if(payloads_, [&](const auto& p) { return p.end > size; });
+  if (size == 0)
+    uses_.clear();
 }
 
-item item::from_bytes(std::string bytes) {
+item item::from_bytes(std::string bytes, record_uses uses) {
   item x;
   x.bytes_ = std::move(bytes);
+  x.uses_ = std::move(uses);
   return x;
 }
 
@@ -74,6 +85,12 @@ std::string_view item_reader::text() {
            "at most " + std::to_string(bytes_.size() - at_));
   const auto begin = std::exchange(at_, at_ + size);
   return bytes_.substr(begin, size);
+}
+
+item item_reader::held() {
+  std::string bytes{text()};
+  // Which of the records are its own was not written: it stands for all of them.
+  return item::from_bytes(std::move(bytes), item_ ? item_->uses_ : record_uses{});
 }
 
 payload_ptr item_reader::take_payload(std::uint32_t owner) {

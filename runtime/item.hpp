@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/record_use.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +42,13 @@ public:
   }
   /// All of another item, with its payloads.
   void append(const item& x);
+  /// Another item as a text, without its payloads: `item_reader::held` reads it.
+  void hold(const item& x);
+
+  /// Records that exist once, of this item and what is appended to it. Kept beside the bytes: it
+  /// tells which records must be kept, not which sample this is. Never too few.
+  void use(const record_use& x) { leat::add(uses_, x); }
+  const record_uses& uses() const noexcept { return uses_; }
 
   /// Hangs content on what stands from `begin` to the end, in place of other content there.
   /// `owner` tells whose it is.
@@ -51,13 +60,14 @@ public:
   void clear() noexcept {
     bytes_.clear();
     payloads_.clear();
+    uses_.clear();
   }
   /// Back to an earlier size().
   void cut(std::size_t size);
   std::size_t size() const noexcept { return bytes_.size(); }
   bool empty() const noexcept { return bytes_.empty(); }
   const std::string& bytes() const noexcept { return bytes_; }
-  static item from_bytes(std::string bytes);
+  static item from_bytes(std::string bytes, record_uses uses = {});
 
   /// Two items are equal where they stand for the same sample, with or without payloads.
   friend bool operator==(const item& a, const item& b) { return a.bytes_ == b.bytes_; }
@@ -74,6 +84,7 @@ private:
 
   std::string bytes_;
   std::vector<attached> payloads_;
+  record_uses uses_;
 };
 
 /// Owners of payloads: an edge by its number, and sources.
@@ -91,6 +102,8 @@ public:
   /// The same, at most `largest`.
   std::uint64_t number(std::uint64_t largest);
   std::string_view text();
+  /// What `item::hold` wrote.
+  item held();
   bool at_end() const noexcept { return at_ == bytes_.size(); }
 
   /// The content that `owner` hung on what stands here, which then is passed over; null for none.

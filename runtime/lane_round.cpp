@@ -74,7 +74,7 @@ void lane_round::load(const round_mark& mark) {
   start(base.when);
   given_ = base.given;
   bases_.push_back(mark.base);
-  item_reader reader{std::string_view{base.state}};
+  item_reader reader{base.state};
   program_->load(reader);
   if (!reader.at_end())
     throw error(errc::bad_snapshot, {.stage = "lane state",
@@ -264,9 +264,7 @@ void lane_round::take_base() {
   auto base = std::make_shared<lane_base>();
   base->when = when_;
   base->given = given_;
-  item state;
-  program_->save(state);
-  base->state = state.bytes();
+  program_->save(base->state);
   for (const auto& x : inputs_)
     if (x.opened)
       base->inputs.push_back({*x.round->edge(), x.round->mark_at(x.when, x.consumed)});

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace leat {
@@ -30,7 +29,7 @@ struct lane_base {
   /// Items of the generation given before.
   std::uint64_t given = 0;
   /// What the operators saved.
-  std::string state;
+  item state;
   /// The rounds directly behind, at what this one had consumed of them.
   struct input {
     std::size_t edge = 0;

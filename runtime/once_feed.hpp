@@ -42,8 +42,11 @@ public:
   virtual void read(std::uint64_t number, sample& into) const = 0;
   virtual void append_id(std::uint64_t number, std::string& to) const = 0;
 
-  /// No record below `number` will be asked for again, here or after a restore.
-  virtual void release_below(std::uint64_t number) = 0;
+  /// Of the records n with n mod `lanes` = `lane`, none below `number` will be asked for again,
+  /// here or after a restore. What all lanes have released is forgotten.
+  virtual void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
+  /// Throws `errc::mismatch` where there are no records up to before `number`, which were used.
+  virtual void check_reaches(std::uint64_t number) const = 0;
   /// With a journal a job can go on from a snapshot; without one snapshots are refused.
   virtual bool has_journal() const noexcept = 0;
 

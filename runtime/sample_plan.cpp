@@ -225,9 +225,10 @@ private:
     if (std::find(plan_.feeds.begin(), plan_.feeds.end(), data) != plan_.feeds.end())
       errors_.add(x.op, "one source that exists once, read in two places",
                   "one place: see map and flat_map");
+    const auto feed = static_cast<std::uint32_t>(plan_.feeds.size());
     plan_.feeds.push_back(data);
     const auto source = closed_.add_source(data->name());
-    return once_part(std::move(data), source);
+    return once_part(std::move(data), feed, source);
   }
 
   item_stage_ptr build_filter(const stage& x, const surroundings& at) {

@@ -105,7 +105,13 @@ void write(const round_mark& x, wire::Mark& to) {
     return;
   auto& base = *to.mutable_base();
   base.set_given(x.base->given);
-  base.set_state(x.base->state);
+  base.set_state(x.base->state.bytes());
+  for (const auto& use : x.base->state.uses()) {
+    auto& records = *base.add_uses();
+    records.set_feed(use.feed);
+    records.set_lowest(use.lowest);
+    records.set_behind(use.behind);
+  }
   for (const auto& input : x.base->inputs) {
     auto& behind = *base.add_inputs();
     behind.set_edge(static_cast<std::uint32_t>(input.edge));
@@ -295,7 +301,9 @@ private:
     auto base = std::make_shared<lane_base>();
     base->when = x.when;
     base->given = message.base().given();
-    base->state = message.base().state();
+    base->state = item::from_bytes(message.base().state());
+    for (const auto& use : message.base().uses())
+      base->state.use({use.feed(), use.lowest(), use.behind()});
     for (const auto& input : message.base().inputs())
       base->inputs.push_back({input.edge(), read_mark(input.mark())});
     x.base = std::move(base);

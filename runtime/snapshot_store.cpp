@@ -7,6 +7,7 @@
 #include <charconv>
 #include <compare>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <span>
 #include <system_error>
@@ -176,7 +177,8 @@ set_list::const_iterator behind_kept(const set_list& sets, set_list::const_itera
   return sets.end();
 }
 
-void prune(const fs::path& directory, const part_name& saved, std::uint64_t keep) {
+std::optional<job_position> prune(const fs::path& directory, const part_name& saved,
+                                  std::uint64_t keep) {
   const auto all = list(directory);
   const auto begin = all.sets.lower_bound(saved.set);
   // Names alone tell most times that nothing is to go, without reading any file.
@@ -191,6 +193,10 @@ void prune(const fs::path& directory, const part_name& saved, std::uint64_t keep
     // A rank that is still writing cannot be behind a complete set.
     if (part.rank == saved.rank || (old != all.sets.end() && part.set <= old->first))
       remove_file(directory / (to_string(part) + std::string{temporary_suffix}));
+  if (old == all.sets.end())
+    return std::nullopt;
+  const auto& oldest = std::prev(old)->first;
+  return job_position{oldest.epoch, oldest.step};
 }
 
 std::string describe(const set_name& set, const std::string& why) {
@@ -226,13 +232,13 @@ std::optional<snapshot_store::found> find_newest(const fs::path& directory, bool
 
 } // namespace
 
-void snapshot_store::save(const snapshot& part, std::uint64_t keep) const {
+std::optional<job_position> snapshot_store::save(const snapshot& part, std::uint64_t keep) const {
   if (keep == 0)
     throw error(errc::invalid_argument, {.stage = "keep", .got = "0", .needed = "at least 1"});
   const auto name = name_of(part);
   make_directory_durably(directory_);
   write_durably(directory_ / to_string(name), encode(part));
-  prune(directory_, name, keep);
+  return prune(directory_, name, keep);
 }
 
 std::optional<snapshot_store::found> snapshot_store::newest(bool allow_older) const {

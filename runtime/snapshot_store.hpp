@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/batch_order.hpp"
 #include "runtime/snapshot.hpp"
 
 #include <cstdint>
@@ -23,8 +24,9 @@ public:
   /// Then removes what is older than the newest `keep` (at least 1) complete sets, and this rank's
   /// leftover temporary files. Only sets that can be restored count as complete, and only those
   /// not newer than the part: a job that went back to an older set does not lose it.
+  /// Returns where the oldest set stands that is kept, if older ones were removed.
   /// Throws `errc::io` (full, read-only) with the file; older sets are untouched then.
-  void save(const snapshot& part, std::uint64_t keep) const;
+  std::optional<job_position> save(const snapshot& part, std::uint64_t keep) const;
 
   struct found {
     /// In the order of their ranks.

@@ -59,7 +59,7 @@ std::span<const std::byte> memory_records::read(std::uint64_t number, sample& in
   if (!record)
     throw_no_record(*this, number);
   const auto to = into.scratch(record->size());
-  std::memcpy(to.data(), record->data(), record->size());
+  std::copy_n(reinterpret_cast<const std::byte*>(record->data()), record->size(), to.data());
   return to;
 }
 

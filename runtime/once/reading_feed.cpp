@@ -95,18 +95,28 @@ void reading_feed::append_id(std::uint64_t number, std::string& to) const {
   to += input_->name() + '/' + std::to_string(number);
 }
 
-void reading_feed::release_below(std::uint64_t number) {
+void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
+  std::uint64_t lowest = 0;
   {
     std::lock_guard lock{mutex_};
-    if (number > next_)
-      throw error(
-          errc::mismatch,
-          {.stage = "once source \"" + name() + '"',
-           .got = "a journal that ends before record " + std::to_string(next_),
-           .needed = "the journal of the snapshot, up to before " + std::to_string(number)});
-    first_ = std::max(first_, number);
+    if (released_.size() != lanes) // another job's
+      released_.assign(lanes, 0);
+    released_[lane] = std::max(released_[lane], number);
+    lowest = std::min(*std::min_element(released_.begin(), released_.end()), next_);
+    if (lowest <= first_)
+      return;
+    first_ = lowest;
   }
-  records_->release_below(number);
+  records_->release_below(lowest);
+}
+
+void reading_feed::check_reaches(std::uint64_t number) const {
+  std::lock_guard lock{mutex_};
+  if (number > next_)
+    throw error(errc::mismatch,
+                {.stage = "once source \"" + name() + '"',
+                 .got = "a journal that ends before record " + std::to_string(next_),
+                 .needed = "the journal of the snapshot, up to before " + std::to_string(number)});
 }
 
 source_facts reading_feed::facts() const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace leat {
 
@@ -28,7 +29,8 @@ public:
   std::function<void()> on_change(std::function<void()> changed) override;
   void read(std::uint64_t number, sample& into) const override;
   void append_id(std::uint64_t number, std::string& to) const override;
-  void release_below(std::uint64_t number) override;
+  void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) override;
+  void check_reaches(std::uint64_t number) const override;
   bool has_journal() const noexcept override { return records_->is_journal(); }
   source_facts facts() const override;
   std::string name() const override { return input_->name(); }
@@ -49,7 +51,7 @@ private:
   const std::unique_ptr<record_store> records_;
   change_listeners listeners_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   /// Something is wanted, or the feed is destroyed.
   std::condition_variable wanted_;
   /// Records came, or will not come, or the thread has ended.
@@ -57,6 +59,8 @@ private:
   // Guarded by `mutex_`:
   /// Records below it are released, those from `next_` on are still to come.
   std::uint64_t first_;
+  /// By lane, what it has released.
+  std::vector<std::uint64_t> released_;
   std::uint64_t next_;
   read_ahead ahead_;
   bool ended_ = false;

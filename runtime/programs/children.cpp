@@ -76,7 +76,7 @@ public:
     if (next_ == children_)
       return;
     to.add(next_);
-    to.add(parent_.bytes());
+    to.hold(parent_);
   }
   void load(item_reader& from) override {
     input_.load(from);
@@ -85,7 +85,7 @@ public:
       return;
     next_ = from.number();
     children_ += next_;
-    parent_ = item::from_bytes(std::string{from.text()});
+    parent_ = from.held();
   }
 
 private:

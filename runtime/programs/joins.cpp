@@ -42,14 +42,14 @@ public:
   void save(item& to) const override {
     to.add(ended_ ? 1 : 0);
     to.add(have_);
-    to.add(std::string_view{partial_.bytes()});
+    to.hold(partial_);
     for (const auto& x : inputs_)
       x->save(to);
   }
   void load(item_reader& from) override {
     ended_ = from.number(1) == 1;
     have_ = from.number(inputs_.size());
-    partial_ = item::from_bytes(std::string{from.text()});
+    partial_ = from.held();
     for (const auto& x : inputs_)
       x->load(from);
   }

@@ -11,16 +11,17 @@ namespace {
 
 class once_program final : public program {
 public:
-  once_program(once_feed& data, const lane_context& lane, const generation& g)
-      : data_(data), lane_(lane), exists_(g == generation{}) {}
+  once_program(once_feed& data, std::uint32_t feed, const lane_context& lane, const generation& g)
+      : data_(data), feed_(feed), lane_(lane), exists_(g == generation{}) {}
 
   pulled pull(item& into) override {
     if (!exists_)
       return pulled::end;
-    const auto number = lane_.lane + next_ * lane_.lanes;
+    const auto number = next_record();
     switch (data_.look(number)) {
     case once_feed::state::ready:
       into.add(next_++);
+      into.use({feed_, number, number + 1});
       return pulled::item;
     case once_feed::state::pending:
       lane_.run->feed = &data_;
@@ -31,11 +32,18 @@ public:
     }
     return pulled::end;
   }
-  void save(item& to) const override { to.add(next_); }
+  void save(item& to) const override {
+    to.add(next_);
+    if (exists_)
+      to.use({feed_, next_record(), next_ > 0 ? next_record() - lane_.lanes + 1 : 0});
+  }
   void load(item_reader& from) override { next_ = from.number(); }
 
 private:
+  std::uint64_t next_record() const noexcept { return lane_.lane + next_ * lane_.lanes; }
+
   once_feed& data_;
+  std::uint32_t feed_;
   lane_context lane_;
   /// There is no second time.
   bool exists_;
@@ -44,11 +52,11 @@ private:
 
 class once_stage final : public item_stage {
 public:
-  once_stage(std::shared_ptr<once_feed> data, std::size_t source)
-      : data_(std::move(data)), source_(source) {}
+  once_stage(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source)
+      : data_(std::move(data)), feed_(feed), source_(source) {}
 
   std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<once_program>(*data_, lane, g);
+    return std::make_unique<once_program>(*data_, feed_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      row_maker& with) const override {
@@ -69,13 +77,14 @@ private:
   }
 
   std::shared_ptr<once_feed> data_;
+  std::uint32_t feed_;
   std::size_t source_;
 };
 
 } // namespace
 
-item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::size_t source) {
-  return std::make_shared<once_stage>(std::move(data), source);
+item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source) {
+  return std::make_shared<once_stage>(std::move(data), feed, source);
 }
 
 } // namespace leat

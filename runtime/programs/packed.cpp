@@ -36,7 +36,7 @@ void write(const part& x, item& to, bool with_payloads) {
   if (with_payloads)
     to.append(x.document);
   else
-    to.add(std::string_view{x.document.bytes()});
+    to.hold(x.document);
 }
 
 part read_part(item_reader& from) {
@@ -45,7 +45,7 @@ part read_part(item_reader& from) {
     x.from = from.number();
     x.to = from.number();
   }
-  x.document = item::from_bytes(std::string{from.text()});
+  x.document = from.held();
   return x;
 }
 
@@ -223,8 +223,8 @@ public:
                                              + std::to_string(plan_.length));
     ++segment_;
     const auto copied = std::min<std::uint64_t>(end, elements) - std::min(first, elements);
-    std::memcpy(data_ + filled_ * width_, bytes.data() + std::min(first, elements) * width_,
-                copied * width_);
+    if (copied > 0)
+      std::memcpy(data_ + filled_ * width_, bytes.data() + first * width_, copied * width_);
     if (end > elements && !plan_.delimiter.empty())
       put(filled_ + copied, plan_.delimiter.front());
     for (auto i = first; i < end; ++i, ++filled_) {

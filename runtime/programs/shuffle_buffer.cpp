@@ -39,7 +39,7 @@ public:
     to.add(ended_ ? 1 : 0);
     to.add(order_.size());
     for (const auto i : order_)
-      to.add(std::string_view{held_[i].bytes()});
+      to.hold(held_[i]);
     program_over::save(to);
   }
 
@@ -47,7 +47,7 @@ public:
     k_ = from.number();
     ended_ = from.number(1) == 1;
     for (auto left = from.number(capacity_); left > 0; --left)
-      hold(item::from_bytes(std::string{from.text()}));
+      hold(from.held());
     program_over::load(from);
   }
 

@@ -32,7 +32,7 @@ item_stage_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order
                            std::size_t source);
 
 /// Item k of lane l is record l + kL. State: k.
-item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::size_t source);
+item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source);
 
 /// No state of its own. `number`: see sample_plan::maps.
 item_stage_ptr mapped_items(item_stage_ptr input, std::size_t number);

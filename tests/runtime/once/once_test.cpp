@@ -121,7 +121,7 @@ TEST_CASE("once: a function's samples come once, in order, with ids, with and wi
     for (std::uint64_t i = 0; i < 10'000; ++i) {
       REQUIRE(look_when_there(*feed, i) == state::ready);
       REQUIRE(text(*feed, i) == std::to_string(i));
-      feed->release_below(i / 2);
+      feed->release_below(i / 2, 0, 1);
     }
     REQUIRE(look_when_there(*feed, 10'000) == state::ended);
     REQUIRE(feed->look(20'000) == state::ended);
@@ -153,7 +153,7 @@ TEST_CASE("once: a restart at every record, over the same spool, loses and repea
     CAPTURE(i);
     // As a snapshot before record i does.
     const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
-    feed->release_below(i);
+    feed->release_below(i, 0, 1);
     REQUIRE(look_when_there(*feed, i) == state::ready);
     std::string expected = std::to_string(i);
     REQUIRE(text(*feed, i) == expected);
@@ -184,8 +184,8 @@ TEST_CASE("once: a snapshot of another journal, and records that were released, 
   {
     const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
     REQUIRE(look_when_there(*feed, 999) == state::ready);
-    REQUIRE(error_of([&] { feed->release_below(1001); }).code() == errc::mismatch);
-    feed->release_below(500);
+    REQUIRE(error_of([&] { feed->check_reaches(1001); }).code() == errc::mismatch);
+    feed->release_below(500, 0, 1);
     REQUIRE(error_of([&] { feed->look(499); }).code() == errc::not_found);
     REQUIRE(feed->look(500) == state::ready);
   }

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace leat {
+
+/// Records of a source that exists once which an item, or an operator's state, cannot do without.
+struct record_use {
+  /// The source, by its place among those of the plan.
+  std::uint32_t feed = 0;
+  /// None of lower numbers.
+  std::uint64_t lowest = 0;
+  /// All records that were used up to now have numbers below.
+  std::uint64_t behind = 0;
+
+  friend bool operator==(const record_use&, const record_use&) = default;
+};
+
+/// At most one of each source.
+using record_uses = std::vector<record_use>;
+
+inline void add(record_uses& to, const record_use& x) {
+  const auto same =
+      std::find_if(to.begin(), to.end(), [&](const auto& y) { return y.feed == x.feed; });
+  if (same == to.end()) {
+    to.push_back(x);
+    return;
+  }
+  same->lowest = std::min(same->lowest, x.lowest);
+  same->behind = std::max(same->behind, x.behind);
+}
+
+} // namespace leat
