@@ -77,8 +77,8 @@ void record_release::kept_from(const job_position& oldest) {
   std::vector<lane_need> lanes;
   {
     std::lock_guard lock{mutex_};
-    const auto found = std::find_if(saved_.begin(), saved_.end(),
-                                    [&](const saved& x) { return x.at == oldest; });
+    const auto found =
+        std::find_if(saved_.begin(), saved_.end(), [&](const saved& x) { return x.at == oldest; });
     if (found == saved_.end())
       return; // of an earlier process
     lanes = std::move(found->lanes);
