@@ -170,6 +170,7 @@ void loader_core::start() {
 void loader_core::start_inline(std::unique_ptr<batch_order> order) {
   auto config = make_worker(0, false);
   self_worker_.emplace();
+  self_worker_->plan = plan_;
   self_worker_->record = config.record;
   self_worker_->drill = config.drill;
   self_worker_->function.emplace(plan_, config.record);
@@ -349,10 +350,8 @@ slot_ptr loader_core::run_inline() {
   } catch (const error& problem) {
     fail(problem);
   }
-  for (std::size_t row = 0; slot->what == batch_slot::kind::batch && row < slot->num_rows; ++row) {
-    self_worker_->record->rows_dealt.fetch_add(1, std::memory_order_relaxed);
-    self_worker_->run(*slot, row);
-  }
+  if (slot->what == batch_slot::kind::batch)
+    self_worker_->run(*slot, 0, slot->num_rows);
   self_worker_->rest();
   slot->close();
   return slot;

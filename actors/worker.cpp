@@ -2,28 +2,83 @@
 
 #include <caf/sec.hpp>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 namespace leat {
 
-worker_state::verdict worker_state::run(batch_slot& slot, std::size_t row) {
-  auto& x = slot.rows[row];
-  x.state.store(slot_row::phase::begun, std::memory_order_relaxed);
-  if (drill.die_at && x.position >= *drill.die_at)
-    return verdict::dead;
-  // A row begins where the one before it ended: a look at the clock costs as much as a small row.
+namespace {
+
+/// Longer than others should wait behind a row that turns out to be slow.
+constexpr std::int64_t short_group_ns = 25'000;
+constexpr std::int64_t long_group_ns = 100'000;
+constexpr std::size_t largest_group = 64;
+
+/// Rows of a slot that are done: counted together, as every count goes through all cores.
+class done_rows {
+public:
+  explicit done_rows(batch_slot& slot) : slot_(slot) {}
+  ~done_rows() { count(); } // also of a worker that dies
+  done_rows(const done_rows&) = delete;
+  done_rows& operator=(const done_rows&) = delete;
+
+  void add(std::size_t row) noexcept {
+    slot_.mark_done(row);
+    ++rows_;
+  }
+  /// True where they were the batch's last.
+  bool count() noexcept {
+    const auto n = std::exchange(rows_, 0);
+    return n > 0 && slot_.count_done(n);
+  }
+
+private:
+  batch_slot& slot_;
+  std::size_t rows_ = 0;
+};
+
+} // namespace
+
+template <class RowAt>
+worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, RowAt row_at) {
+  // A group begins where the one before it ended: a look at the clock costs as much as a small row.
   auto begin = record->since_ns.load(std::memory_order_relaxed);
   if (begin == 0)
     record->since_ns.store(begin = steady_ns(), std::memory_order_relaxed);
-  if (drill.slow_by.count() > 0)
-    std::this_thread::sleep_for(drill.slow_by);
-  function->run(slot, row);
+  done_rows done{slot};
+  for (std::size_t i = 0; i < n; ++i) {
+    if (plan->cancelled->load(std::memory_order_relaxed))
+      return verdict::cancelled;
+    const auto row = row_at(i);
+    auto& x = slot.rows[row];
+    x.state.store(slot_row::phase::begun, std::memory_order_relaxed);
+    if (drill.die_at && x.position >= *drill.die_at)
+      return verdict::dead;
+    if (drill.slow_by.count() > 0)
+      std::this_thread::sleep_for(drill.slow_by);
+    function->run(slot, row);
+    done.add(row);
+    record->rows_done.fetch_add(1, std::memory_order_relaxed);
+  }
   const auto end = steady_ns();
   record->busy_ns.fetch_add(end - begin, std::memory_order_relaxed);
   record->since_ns.store(end, std::memory_order_relaxed);
-  record->rows_done.fetch_add(1, std::memory_order_relaxed);
-  return slot.finish(row) ? verdict::batch_complete : verdict::going_on;
+  if (end - begin < short_group_ns)
+    group_ = std::min(2 * group_, largest_group);
+  else if (end - begin > long_group_ns)
+    group_ = 1;
+  return done.count() ? verdict::batch_complete : verdict::going_on;
+}
+
+worker_state::verdict worker_state::run(batch_slot& slot, std::size_t first, std::size_t end) {
+  record->rows_dealt.fetch_add(end - first, std::memory_order_relaxed);
+  return run_group(slot, end - first, [&](std::size_t i) { return first + i; });
+}
+
+worker_state::verdict worker_state::run(batch_slot& slot, std::span<const std::uint32_t> rows) {
+  record->rows_dealt.fetch_add(rows.size(), std::memory_order_relaxed);
+  return run_group(slot, rows.size(), [&](std::size_t i) { return rows[i]; });
 }
 
 worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> self,
@@ -36,12 +91,12 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
   state.batcher = batcher;
   state.alive = config.alive;
   // False when this worker must not go on.
-  auto run = [self](const chunk& work, std::size_t row) {
-    if (self->state.plan->cancelled->load(std::memory_order_relaxed))
-      return false;
-    switch (self->state.run(*work.slot, row)) {
+  auto is_to_go_on = [self](worker_state::verdict result, const chunk& work) {
+    switch (result) {
     case worker_state::verdict::dead:
       self->quit(caf::make_error(caf::sec::runtime_error, std::string{"died on purpose"}));
+      return false;
+    case worker_state::verdict::cancelled:
       return false;
     case worker_state::verdict::batch_complete:
       self->send(self->state.batcher, complete_atom_v, work.slot);
@@ -52,20 +107,21 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
     return true;
   };
   return {
-      [self, run](const chunk& work) {
-        auto& record = *self->state.record;
+      [self, is_to_go_on](const chunk& work) {
+        auto& x = self->state;
         bool alive = true;
-        record.rows_dealt.fetch_add(work.rows.size(), std::memory_order_relaxed);
-        for (std::size_t i = 0; i < work.rows.size() && alive; ++i)
-          alive = run(work, work.rows[i]);
-        while (alive && work.claims) {
-          auto row = work.slot->claim(work.generation, work.limit, record.id);
-          if (!row)
-            break;
-          record.rows_dealt.fetch_add(1, std::memory_order_relaxed);
-          alive = run(work, *row);
+        for (std::span<const std::uint32_t> left = work.rows; alive && !left.empty();) {
+          const auto n = std::min(x.group(), left.size());
+          alive = is_to_go_on(x.run(*work.slot, left.first(n)), work);
+          left = left.subspan(n);
         }
-        self->state.rest();
+        while (alive && work.claims) {
+          const auto rows = work.slot->claim(work.generation, work.limit, x.record->id, x.group());
+          if (!rows)
+            break;
+          alive = is_to_go_on(x.run(*work.slot, rows.first, rows.end), work);
+        }
+        x.rest();
       },
       [self](retire_atom) { self->quit(); },
   };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace leat {
 
@@ -25,15 +26,21 @@ struct worker_drill {
 struct worker_state {
   static inline const char* name = "worker";
 
-  enum class verdict { going_on, batch_complete, dead };
+  enum class verdict { going_on, batch_complete, cancelled, dead };
 
   worker_state() = default;
 
   /// First, so that all else is gone before it.
   life_token alive;
 
-  /// Runs one row that this worker owns, with its times and counts.
-  verdict run(batch_slot& slot, std::size_t row);
+  /// Runs rows that this worker owns, with their times and counts: those from `first` to before
+  /// `end`, or those of the list.
+  verdict run(batch_slot& slot, std::size_t first, std::size_t end);
+  verdict run(batch_slot& slot, std::span<const std::uint32_t> rows);
+
+  /// Rows to take at a time: one, or more of rows so small that taking them costs as much as they
+  /// do themselves.
+  std::size_t group() const noexcept { return group_; }
 
   /// No row follows for now: call it behind the last of a chunk.
   void rest() { record->since_ns.store(0, std::memory_order_relaxed); }
@@ -43,6 +50,12 @@ struct worker_state {
   std::optional<row_function> function;
   worker_drill drill;
   batcher_actor batcher;
+
+private:
+  template <class RowAt>
+  verdict run_group(batch_slot& slot, std::size_t n, RowAt row_at);
+
+  std::size_t group_ = 1;
 };
 
 /// Everything that a new worker needs.

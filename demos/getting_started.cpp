@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -244,6 +245,25 @@ void resizing(leat::loader& loader) {
     std::cout << "worker " << x.worker << " has done " << x.rows_done << " rows\n";
 }
 
+void own_loader() {
+  auto at = std::make_shared<std::size_t>(0);
+  leat::loader_adapter<int> squares({.name = "squares@1",
+                                     .begin_epoch = [at](std::uint64_t) { *at = 0; },
+                                     .next = [at]() -> std::optional<int> {
+                                       if (*at == 10)
+                                         return std::nullopt;
+                                       const auto i = static_cast<int>((*at)++);
+                                       return i * i;
+                                     },
+                                     .save = [at] { return std::to_string(*at); },
+                                     .load = [at](const std::string& x) { *at = std::stoul(x); }},
+                                    {.epochs = 2});
+  squares.skip_first_batches(7);
+  while (auto batch = squares.next())
+    if (batch->end_of_epoch)
+      squares.save("own_snapshots");
+}
+
 void errors() {
   try {
     leat::loader loader(leat::tar_shards("nowhere/*.tar").batch(16), {});
@@ -286,6 +306,7 @@ int main(int argc, char** argv) {
   two_loaders(small_photos(), small_photos());
   leat::loader loader(small_photos(), {.workers = 1});
   resizing(loader);
+  own_loader();
   errors();
   std::cout << trained_rows << " rows trained\n";
   return trained_rows == 4 * records.size() + 16 ? 0 : 1;

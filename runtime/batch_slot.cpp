@@ -1,5 +1,6 @@
 #include "runtime/batch_slot.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace leat {
@@ -40,25 +41,22 @@ void batch_slot::fail(const error& problem) {
   step = UINT64_MAX;
 }
 
-std::optional<std::size_t> batch_slot::claim(std::uint32_t seen, std::size_t limit,
-                                             std::uint32_t worker) noexcept {
+batch_slot::claimed batch_slot::claim(std::uint32_t seen, std::size_t limit, std::uint32_t worker,
+                                      std::size_t at_most) noexcept {
   auto at = cursor.load(std::memory_order_acquire);
   // The generation stands in the same word: a late worker finds it changed and touches nothing.
   while (static_cast<std::uint32_t>(at >> 32) == seen) {
     const std::size_t row = at & 0xffffffffU;
     if (row >= limit)
-      return std::nullopt;
-    if (cursor.compare_exchange_weak(at, at + 1, std::memory_order_acq_rel)) {
-      rows[row].owner.store(worker + 1, std::memory_order_relaxed);
-      return row;
+      break;
+    const auto end = std::min(limit, row + at_most);
+    if (cursor.compare_exchange_weak(at, at + (end - row), std::memory_order_acq_rel)) {
+      for (auto i = row; i < end; ++i)
+        rows[i].owner.store(worker + 1, std::memory_order_relaxed);
+      return {row, end};
     }
   }
-  return std::nullopt;
-}
-
-bool batch_slot::finish(std::size_t row) noexcept {
-  rows[row].state.store(slot_row::phase::done, std::memory_order_release);
-  return remaining.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  return {};
 }
 
 void batch_slot::close() {

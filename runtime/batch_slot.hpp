@@ -94,14 +94,33 @@ struct batch_slot {
   /// Fails whatever batch is next, of any epoch.
   void fail(const error& problem);
 
-  /// The next unclaimed row below `limit` for `worker`, or nothing: all claimed, or the generation
-  /// is over. `seen` and `limit` are those of the chunk: a late worker must not read the slot's
-  /// own.
-  std::optional<std::size_t> claim(std::uint32_t seen, std::size_t limit,
-                                   std::uint32_t worker) noexcept;
+  /// Rows that were claimed together: from `first` to before `end`.
+  struct claimed {
+    std::size_t first = 0;
+    std::size_t end = 0;
 
-  /// Notes that the row is done. True for the one that was last.
-  bool finish(std::size_t row) noexcept;
+    std::size_t size() const noexcept { return end - first; }
+    explicit operator bool() const noexcept { return first < end; }
+  };
+  /// The next unclaimed rows below `limit` for `worker`, at most `at_most`; none: all are claimed,
+  /// or the generation is over. `seen` and `limit` are those of the chunk: a late worker must not
+  /// read the slot's own.
+  claimed claim(std::uint32_t seen, std::size_t limit, std::uint32_t worker,
+                std::size_t at_most) noexcept;
+
+  /// Notes that the row is done, for readers of its results. Not yet counted.
+  void mark_done(std::size_t row) noexcept {
+    rows[row].state.store(slot_row::phase::done, std::memory_order_release);
+  }
+  /// Counts n rows that were marked, at least 1. True for those that were last.
+  bool count_done(std::size_t n) noexcept {
+    const auto count = static_cast<std::uint32_t>(n);
+    return remaining.fetch_sub(count, std::memory_order_acq_rel) == count;
+  }
+  bool finish(std::size_t row) noexcept {
+    mark_done(row);
+    return count_done(1);
+  }
 
   bool complete() const noexcept { return remaining.load(std::memory_order_acquire) == 0; }
 

@@ -2,6 +2,7 @@
 
 // All of leat's public interface.
 
+#include <leat/adapter.hpp>
 #include <leat/bad_sample.hpp>
 #include <leat/batch.hpp>
 #include <leat/error.hpp>

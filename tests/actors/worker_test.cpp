@@ -85,7 +85,7 @@ TEST_CASE_METHOD(fixture, "worker: it runs the rows dealt by name and no others"
 
 TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells of the last") {
   start();
-  slot->claim(slot->generation, slot->num_rows, 9); // row 0 is another's
+  slot->claim(slot->generation, slot->num_rows, 9, 1); // row 0 is another's
   send({}, true);
   CHECK(done() == rows_t{1, 2, 3, 4, 5, 6, 7});
   CHECK(seen->completed.empty());
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells 
 
 TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
   start();
-  slot->claim(slot->generation, slot->num_rows, 9);
+  slot->claim(slot->generation, slot->num_rows, 9, 1);
   send({0}, true);
   CHECK(done().size() == 8);
   for (const auto& [row, times] : counts)
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(fixture, "worker: a drill kills it at the row, which is begun a
   CHECK(done() == rows_t{0, 1, 2});
   CHECK(slot->rows[3].state == slot_row::phase::begun);
   CHECK(slot->rows[3].owner == record->id + 1);
-  CHECK(slot->rows[4].owner == 0);
+  CHECK(slot->rows[4].state == slot_row::phase::dealt);
   CHECK(record->since_ns == 0); // it is not stuck
 }
 

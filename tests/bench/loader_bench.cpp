@@ -8,6 +8,7 @@
 #include <leat/leat.hpp>
 
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,63 @@ void samples_per_second(int rounds) {
     for (int i = 0; i < rounds; ++i)
       rates.push_back(rate(x.records, x.bytes, {.workers = x.workers}, 256));
     report(x.name, spread_of(rates), "samples/s");
+  }
+}
+
+/// Of streams over several rounds: samples per second of so many batches, with or without a
+/// snapshot taken behind each.
+double rate_of_batches(const pipeline& data, std::size_t workers, int batches, bool snapshots) {
+  stopwatch watch;
+  loader x{data, {.workers = workers}};
+  std::uint64_t samples = 0;
+  std::size_t bytes = 0;
+  for (int i = 0; i < batches; ++i) {
+    const auto batch = x.next();
+    samples += batch->valid_rows();
+    if (snapshots)
+      bytes += batch->snapshot().size();
+  }
+  const auto seconds = watch.seconds();
+  if (snapshots && bytes == 0)
+    throw std::logic_error("snapshots without bytes");
+  return static_cast<double>(samples) / seconds;
+}
+
+/// The same trivial samples through a formula, one program, and two rounds of programs: in turns,
+/// because these machines drift.
+void rounds_of_programs(int rounds) {
+  constexpr std::uint64_t records = 1'000'000'000;
+  const batch_options options{.lanes = 24, .end = epoch_end::drop};
+  const auto formula = count(records).batch(240, options);
+  const auto one = count(records).shuffle_buffer(240).batch(240, options);
+  const auto two = count(records)
+                       .filter(bytes_between("value", 0, UINT64_MAX))
+                       .shuffle_buffer(240)
+                       .batch(240, options);
+  for (const std::size_t workers : {0, 2}) {
+    std::vector<double> of_formula;
+    std::vector<double> of_one;
+    std::vector<double> of_two;
+    std::vector<double> with_snapshots;
+    std::vector<double> ratio;
+    std::vector<double> to_formula;
+    std::vector<double> cost;
+    for (int i = 0; i < rounds; ++i) {
+      of_formula.push_back(rate_of_batches(formula, workers, 6000, false));
+      of_one.push_back(rate_of_batches(one, workers, 6000, false));
+      of_two.push_back(rate_of_batches(two, workers, 6000, false));
+      with_snapshots.push_back(rate_of_batches(two, workers, 6000, true));
+      ratio.push_back(of_two.back() / of_one.back());
+      to_formula.push_back(of_two.back() / of_formula.back());
+      cost.push_back(100 * (1 - with_snapshots.back() / of_two.back()));
+    }
+    const auto where = ", " + std::to_string(workers) + " workers";
+    report("8-byte samples, order by a formula" + where, spread_of(of_formula), "samples/s");
+    report("8-byte samples, one round" + where, spread_of(of_one), "samples/s");
+    report("8-byte samples, two rounds" + where, spread_of(of_two), "samples/s");
+    report("two rounds, of one round's rate" + where, spread_of(ratio), "");
+    report("two rounds, of the formula's rate" + where, spread_of(to_formula), "");
+    report("a snapshot at every batch of two rounds costs" + where, spread_of(cost), "%");
   }
 }
 
@@ -95,6 +153,7 @@ void resident_memory() {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 7;
   samples_per_second(rounds);
+  rounds_of_programs(rounds);
   first_batch_and_restore(rounds);
   resident_memory();
 }

@@ -48,11 +48,14 @@ TEST_CASE("batch_slot: eight threads claim every row once, and one of them finis
     std::vector<std::thread> workers;
     for (std::uint32_t id = 0; id < threads; ++id)
       workers.emplace_back([&, id] {
-        while (auto row = slot.claim(1, rows, id)) {
-          ++claimed[*row];
-          if (slot.rows[*row].owner != id + 1)
-            claimed[*row] += 100;
-          if (slot.finish(*row))
+        while (auto mine = slot.claim(1, rows, id, 1 + id % 3)) {
+          for (auto row = mine.first; row < mine.end; ++row) {
+            ++claimed[row];
+            if (slot.rows[row].owner != id + 1)
+              claimed[row] += 100;
+            slot.mark_done(row);
+          }
+          if (slot.count_done(mine.size()))
             ++finishers;
         }
       });
@@ -79,11 +82,13 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
       for (std::uint32_t generation = 1; generation <= generations; ++generation) {
         for (auto now = current.load(); now < generation; now = current.load())
           current.wait(now);
-        while (auto row = slot.claim(generation, rows, id)) {
-          if (slot.rows[*row].position != generation) // the slot was reopened beneath its row
-            wrong = true;
-          ++done;
-          slot.finish(*row);
+        while (auto mine = slot.claim(generation, rows, id, 1 + id % 3)) {
+          for (auto row = mine.first; row < mine.end; ++row) {
+            if (slot.rows[row].position != generation) // the slot was reopened beneath its row
+              wrong = true;
+            ++done;
+            slot.finish(row);
+          }
           slot.remaining.notify_all();
         }
       }
@@ -107,16 +112,24 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
 TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find nothing") {
   batch_slot slot{two_fields, 3};
   slot.open(3);
-  CHECK_FALSE(slot.claim(0, 3, 0));
-  CHECK_FALSE(slot.claim(2, 3, 0));
-  CHECK(slot.claim(1, 3, 7) == 0U);
+  const auto claim = [&](std::uint32_t seen, std::size_t limit, std::size_t at_most) {
+    const auto rows = slot.claim(seen, limit, 7, at_most);
+    return std::pair{rows.first, rows.end};
+  };
+  const std::pair<std::size_t, std::size_t> nothing{0, 0};
+  CHECK(claim(0, 3, 1) == nothing);
+  CHECK(claim(2, 3, 1) == nothing);
+  CHECK(claim(1, 3, 1) == std::pair<std::size_t, std::size_t>{0, 1});
   CHECK(slot.rows[0].owner == 8);
-  CHECK_FALSE(slot.claim(1, 1, 0));
+  CHECK(slot.rows[1].owner == 0);
+  CHECK(claim(1, 1, 1) == nothing);
+  CHECK(claim(1, 3, 9) == std::pair<std::size_t, std::size_t>{1, 3});
+  CHECK(slot.rows[2].owner == 8);
   slot.open(2);
-  CHECK_FALSE(slot.claim(1, 3, 0));
-  CHECK(slot.claim(2, 2, 0) == 0U);
-  CHECK(slot.claim(2, 2, 0) == 1U);
-  CHECK_FALSE(slot.claim(2, 2, 0));
+  CHECK(claim(1, 3, 2) == nothing);
+  CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{0, 1});
+  CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{1, 2});
+  CHECK(claim(2, 2, 1) == nothing);
 }
 
 TEST_CASE("batch_slot: closing sums up the good rows and zeroes the others") {

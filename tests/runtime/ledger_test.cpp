@@ -103,10 +103,10 @@ TEST_CASE("ledger: where rows are claimed the heir joins in every open batch") {
   auto complete = open_slot(1, true);
   for (const auto& slot : {begun, untouched, complete})
     x.begin(slot);
-  begun->claim(begun->generation, 3, 0);
+  begun->claim(begun->generation, 3, 0, 1);
   begun->rows[0].state = phase::begun;
-  begun->claim(begun->generation, 3, 1);
-  complete->claim(complete->generation, 1, 0);
+  begun->claim(begun->generation, 3, 1, 1);
+  complete->claim(complete->generation, 1, 0, 1);
   complete->finish(0);
   auto chunks = x.lost(0, 2);
   REQUIRE(chunks.size() == 2);

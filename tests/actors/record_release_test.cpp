@@ -1,0 +1,184 @@
+#include "runtime/stage.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/leat.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+// Records that exist once are kept as long as anyone may ask for them, and not longer.
+
+namespace leat {
+namespace {
+
+constexpr std::uint64_t all_records = 6000;
+constexpr std::uint64_t lanes = 12;
+
+/// `next`: what it gives next, whoever asks.
+pipeline records(std::shared_ptr<std::uint64_t> next = std::make_shared<std::uint64_t>(0)) {
+  return once("numbers", [next = std::move(next)](sample& into) {
+    if (*next == all_records)
+      return false;
+    into.set("n", (*next)++);
+    return true;
+  });
+}
+
+/// Records wait in a buffer, in front of a look at their content and in open packs.
+pipeline job_of(const pipeline& from) {
+  return from.shuffle_buffer(60, 3)
+      .filter({.name = "odd@1",
+               .make = [] { return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; }; }})
+      .shuffle_buffer(36, 4)
+      .batch(24, {.lanes = lanes, .end = epoch_end::mask});
+}
+
+std::shared_ptr<once_feed> feed_of(const pipeline& data) {
+  std::shared_ptr<once_feed> found;
+  for_each_stage(data.root(), [&](const stage& x) {
+    if (x.feed)
+      found = x.feed->get();
+  });
+  return found;
+}
+
+std::optional<errc> problem_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const error& x) {
+    return x.code();
+  }
+  return std::nullopt;
+}
+
+/// Digests of the global batches of a job whose ranks are threads.
+std::vector<hash128> digests_of(const pipeline& data, std::size_t workers, std::uint64_t world) {
+  all_gather gather{world};
+  std::vector<std::vector<hash128>> given(world);
+  std::vector<std::thread> ranks;
+  for (std::uint64_t rank = 0; rank < world; ++rank)
+    ranks.emplace_back([&, rank] {
+      loader x{data,
+               {.rank = rank, .world_size = world, .workers = workers, .agree = [&](auto& mine) {
+                  return gather(rank, mine);
+                }}};
+      while (auto batch = x.next())
+        given[rank].push_back(batch->digest());
+    });
+  for (auto& x : ranks)
+    x.join();
+  auto whole = given.front();
+  for (std::uint64_t rank = 1; rank < world; ++rank)
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      whole[i] += given[rank].at(i);
+  return whole;
+}
+
+void require_same_digests(const std::vector<job_step>& expected, const std::vector<job_step>& got) {
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(got[i].digest == expected[i].digest);
+  }
+}
+
+TEST_CASE("record_release: memory holds what is still to come, for any number of ranks") {
+  std::vector<hash128> expected;
+  for (const std::uint64_t world : {1, 3, 12})
+    for (const std::size_t workers : {0, 2}) {
+      CAPTURE(world, workers);
+      const auto data = job_of(records());
+      const auto feed = feed_of(data);
+      const auto digests = digests_of(data, workers, world);
+      if (expected.empty())
+        expected = digests;
+      REQUIRE(expected.size() > 150);
+      REQUIRE(digests == expected);
+      REQUIRE(problem_of([&] { feed->look(0); }) == errc::not_found);
+      REQUIRE(problem_of([&] { feed->look(all_records / 2); }) == errc::not_found);
+    }
+}
+
+TEST_CASE("record_release: a rank that has not begun keeps its records") {
+  const auto data = job_of(records());
+  const auto feed = feed_of(data);
+  const auto alone = [](const epoch_agreement& mine) { return std::vector{mine, mine}; };
+  loader first{data, {.rank = 0, .world_size = 2, .agree = alone}};
+  for (int i = 0; i < 50; ++i)
+    REQUIRE(first.next());
+  REQUIRE(feed->look(0) == once_feed::state::ready);
+  loader second{data, {.rank = 1, .world_size = 2, .agree = alone}};
+  for (int i = 0; i < 50; ++i)
+    REQUIRE(second.next());
+  REQUIRE(problem_of([&] { feed->look(0); }) == errc::not_found);
+}
+
+std::size_t files_in(const std::filesystem::path& directory) {
+  std::size_t n = 0;
+  for (const auto& x : std::filesystem::recursive_directory_iterator{directory})
+    n += x.is_regular_file() ? 1 : 0;
+  return n;
+}
+
+TEST_CASE("record_release: a journal holds what kept snapshots need, and the oldest can go on") {
+  test::temporary_directory at;
+  const auto next = std::make_shared<std::uint64_t>(0);
+  const auto open = [&] { return job_of(records(next)).spool(at / "spool", {.file_bytes = 2000}); };
+  std::vector<job_step> expected;
+  {
+    loader whole{job_of(records()), {.hash_pixels = true}};
+    while (auto batch = whole.next())
+      append(expected, *batch);
+  }
+  std::size_t most_files = 0;
+  {
+    const auto data = open();
+    loader x{data, {.keep = 2}};
+    for (int i = 0; i < 120; ++i) {
+      REQUIRE(x.next());
+      if (i % 5 == 4)
+        x.save(at / "snapshots");
+      x.wait_saved();
+      most_files = std::max(most_files, files_in(at / "spool"));
+    }
+    REQUIRE(problem_of([&] { feed_of(data)->look(0); }) == errc::not_found);
+  }
+  // About 30 records a file, and 4096 are read ahead.
+  REQUIRE(files_in(at / "spool") < 170);
+  for (const bool newest : {true, false}) {
+    const auto step = newest ? "120" : "115";
+    CAPTURE(step);
+    if (!newest)
+      std::filesystem::remove(at / "snapshots/epoch-0-step-120.rank-0-of-1");
+    const auto data = open();
+    loader x{data, {.hash_pixels = true}};
+    REQUIRE(std::to_string(x.restore(at / "snapshots")->step) == step);
+    std::vector<job_step> rest;
+    while (auto batch = x.next())
+      append(rest, *batch);
+    require_same_digests(
+        {expected.end() - static_cast<std::ptrdiff_t>(rest.size()), expected.end()}, rest);
+    REQUIRE(rest.size() + std::stoul(step) == expected.size());
+  }
+}
+
+TEST_CASE("record_release: another journal than that of the snapshot is refused") {
+  test::temporary_directory at;
+  {
+    loader x{job_of(records()).spool(at / "spool"), {}};
+    for (int i = 0; i < 40; ++i)
+      REQUIRE(x.next());
+    x.save(at / "snapshots");
+  }
+  loader x{job_of(records()).spool(at / "empty"), {}};
+  REQUIRE(problem_of([&] { x.restore(at / "snapshots"); }) == errc::mismatch);
+}
+
+} // namespace
+} // namespace leat
