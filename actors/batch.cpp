@@ -123,7 +123,7 @@ const std::vector<bad_row>& batch::bad() const noexcept {
 }
 
 std::string batch::snapshot() const {
-  return encode(core_->state_after(*this));
+  return core_->encoded_state_after(*this);
 }
 
 lease::lease(lease&& other) noexcept : batch_(std::exchange(other.batch_, batch{})) {}

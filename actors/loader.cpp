@@ -75,7 +75,7 @@ resume_point loader::position() const {
 }
 
 std::string loader::snapshot() const {
-  return encode(core_->state());
+  return core_->encoded_state();
 }
 
 void loader::resize_workers(std::size_t workers) {

@@ -125,6 +125,7 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   plan_ = std::make_shared<const row_plan>(std::move(plan));
   validate(options_, *plan_);
   facts_ = describe(data, plan_->shape.lanes);
+  encode_ = snapshot_encoder{facts_};
   records_ = std::make_shared<record_release>(plan_->samples->feeds, plan_->shape.lanes);
   rows_per_batch_ = (plan_->shape.batch_rows + options_.world_size - 1) / options_.world_size;
 }
@@ -638,28 +639,46 @@ bool loader_core::can_snapshot() const noexcept {
   return std::all_of(feeds.begin(), feeds.end(), [](const auto& x) { return x->has_journal(); });
 }
 
-snapshot loader_core::make_snapshot(const job_position& next, std::uint64_t global_step,
-                                    const handed_over& sums,
+snapshot loader_core::make_snapshot(pipeline_facts facts, const job_position& next,
+                                    std::uint64_t global_step, const handed_over& sums,
                                     const std::shared_ptr<const lane_states>& lanes) const {
   if (!can_snapshot())
     throw error(errc::invalid_argument, {.stage = "snapshot",
                                          .got = "records that exist once and are kept nowhere",
                                          .needed = "a journal: pipeline::spool, --spool DIR"});
-  return {facts_,      next.epoch,    next.step,
-          global_step, options_.rank, options_.world_size,
-          sums,        began_,        lanes ? *lanes : lane_states{},
+  return {std::move(facts),
+          next.epoch,
+          next.step,
+          global_step,
+          options_.rank,
+          options_.world_size,
+          sums,
+          began_,
+          lanes ? *lanes : lane_states{},
           left_out_};
 }
 
 snapshot loader_core::state() const {
-  return make_snapshot(next_, global_step_, sums_, lanes_);
+  return make_snapshot(facts_, next_, global_step_, sums_, lanes_);
+}
+
+std::string loader_core::encoded_state() const {
+  return encode_(make_snapshot({}, next_, global_step_, sums_, lanes_));
 }
 
 snapshot loader_core::state_after(const batch& x) const {
+  return state_after(x, facts_);
+}
+
+std::string loader_core::encoded_state_after(const batch& x) const {
+  return encode_(state_after(x, {}));
+}
+
+snapshot loader_core::state_after(const batch& x, pipeline_facts facts) const {
   const auto& slot = *x.slot_;
   auto next =
       slot.end_of_epoch ? job_position{slot.epoch + 1, 0} : job_position{slot.epoch, slot.step + 1};
-  return make_snapshot(next, x.global_step_ + 1, *x.sums_,
+  return make_snapshot(std::move(facts), next, x.global_step_ + 1, *x.sums_,
                        slot.end_of_epoch ? nullptr : slot.lanes);
 }
 
@@ -710,7 +729,7 @@ loader_stats loader_core::stats() const {
   result.samples = samples_;
   result.waited = waited_;
   result.bad = sums_.bad;
-  result.snapshot_bytes = can_snapshot() ? encode(state()).size() : 0;
+  result.snapshot_bytes = can_snapshot() ? encoded_state().size() : 0;
   return result;
 }
 

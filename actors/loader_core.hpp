@@ -73,6 +73,7 @@ public:
   /// "Resume from here." Throws `errc::invalid_argument` where records exist once and are kept
   /// nowhere.
   snapshot state() const;
+  std::string encoded_state() const;
   bool can_snapshot() const noexcept;
   resume_point position() const;
   /// Ends actors and threads; leases that are out stay readable.
@@ -81,6 +82,7 @@ public:
   // Any thread.
   /// "Resume after this batch."
   snapshot state_after(const batch& x) const;
+  std::string encoded_state_after(const batch& x) const;
   void give_back(std::shared_ptr<batch_slot> slot) noexcept;
   /// Of a row's sample, as delivered.
   std::string id_of(const batch_slot& slot, std::size_t row) const;
@@ -116,7 +118,8 @@ private:
   /// Throws where the loader can no longer be moved.
   void check_not_begun(const char* stage) const;
   error stuck_error(const worker_record& record) const;
-  snapshot make_snapshot(const job_position& next, std::uint64_t global_step,
+  snapshot state_after(const batch& x, pipeline_facts facts) const;
+  snapshot make_snapshot(pipeline_facts facts, const job_position& next, std::uint64_t global_step,
                          const handed_over& sums,
                          const std::shared_ptr<const lane_states>& lanes) const;
   bool has_started() const noexcept { return order_.has_value() || actors_.batcher != nullptr; }
@@ -124,6 +127,7 @@ private:
   loader_options options_;
   std::shared_ptr<const row_plan> plan_;
   pipeline_facts facts_;
+  snapshot_encoder encode_{{}};
   std::shared_ptr<record_release> records_;
 
   // Where the job stands: behind the last batch handed over.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 namespace leat {
@@ -22,6 +24,20 @@ struct round_mark {
   std::uint64_t consumed = 0;
 };
 
+/// A text that is made when it is first asked for, by whichever thread.
+class made_once {
+public:
+  template <class Make>
+  const std::string& get(Make make) const {
+    std::call_once(once_, [&] { text_ = make(); });
+    return text_;
+  }
+
+private:
+  mutable std::once_flag once_;
+  mutable std::string text_;
+};
+
 /// The state of one round in one lane at some item. Immutable; the rounds behind it are found
 /// through it.
 struct lane_base {
@@ -36,6 +52,8 @@ struct lane_base {
     round_mark mark;
   };
   std::vector<input> inputs = {};
+  /// As it stands in snapshots: many have the same base.
+  made_once message = {};
 };
 
 /// The state of one lane behind a batch.

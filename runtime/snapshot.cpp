@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view magic = "leatsnap";
 constexpr std::uint32_t current_version = 1;
 // Magic, version and length are hashed together with the message, behind which nothing follows.
+constexpr std::size_t length_at = 12;
 constexpr std::size_t checksum_at = 16;
 constexpr std::size_t message_at = 32;
 
@@ -26,6 +27,11 @@ hash128 checksum(std::string_view head, std::string_view message) {
 template <class T>
 void append_number(std::string& to, T x) {
   to.append(reinterpret_cast<const char*>(&x), sizeof(x));
+}
+
+template <class T>
+void put_number(std::string& to, std::size_t offset, T x) {
+  std::memcpy(to.data() + offset, &x, sizeof(x));
 }
 
 template <class T>
@@ -47,7 +53,7 @@ std::string_view unframe(std::string_view bytes, const std::string& name) {
     refuse_snapshot(name, "version " + std::to_string(version),
                     "version 1 to " + std::to_string(current_version));
   const auto message = bytes.substr(message_at);
-  const auto length = number_at<std::uint32_t>(bytes, 12);
+  const auto length = number_at<std::uint32_t>(bytes, length_at);
   if (length != message.size() || bytes.size() > max_snapshot_bytes)
     refuse_snapshot(name, std::to_string(message.size()) + " bytes behind the head",
                     std::to_string(length) + " as the head says, and at most "
@@ -72,20 +78,31 @@ handed_over& handed_over::operator+=(const handed_over& x) noexcept {
   return *this;
 }
 
-std::string encode(const snapshot& x) {
-  const auto message = message_of(x);
-  if (message.size() > max_snapshot_bytes - message_at)
-    throw error(errc::invalid_argument,
-                {.stage = "snapshot",
-                 .got = "a pipeline of " + std::to_string(message.size()) + " bytes",
-                 .needed = "at most " + std::to_string(max_snapshot_bytes - message_at)});
+snapshot_encoder::snapshot_encoder(const pipeline_facts& pipeline)
+    : pipeline_(message_of(pipeline)) {}
+
+std::string snapshot_encoder::operator()(const snapshot& x) const {
   std::string bytes{magic};
   append_number(bytes, current_version);
-  append_number(bytes, static_cast<std::uint32_t>(message.size()));
-  const auto hash = checksum(bytes, message);
-  append_number(bytes, hash.low);
-  append_number(bytes, hash.high);
-  return bytes + message;
+  bytes.resize(message_at);
+  bytes += pipeline_;
+  append_state(x, bytes);
+  const auto length = bytes.size() - message_at;
+  if (bytes.size() > max_snapshot_bytes)
+    throw error(errc::invalid_argument,
+                {.stage = "snapshot",
+                 .got = "a state of " + std::to_string(length) + " bytes",
+                 .needed = "at most " + std::to_string(max_snapshot_bytes - message_at)});
+  put_number(bytes, length_at, static_cast<std::uint32_t>(length));
+  const auto all = std::string_view{bytes};
+  const auto hash = checksum(all.substr(0, checksum_at), all.substr(message_at));
+  put_number(bytes, checksum_at, hash.low);
+  put_number(bytes, checksum_at + 8, hash.high);
+  return bytes;
+}
+
+std::string encode(const snapshot& x) {
+  return snapshot_encoder{x.pipeline}(x);
 }
 
 snapshot decode(std::string_view bytes, const std::string& name) {

@@ -61,6 +61,19 @@ struct snapshot {
 /// Far above what any pipeline needs; guards against reading a foreign file into memory.
 inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
 
+/// Encodes snapshots of one pipeline, whose facts stay the same.
+class snapshot_encoder {
+public:
+  /// Throws `errc::invalid_argument` above the limits of a tree.
+  explicit snapshot_encoder(const pipeline_facts& pipeline);
+
+  /// As `encode`; `x.pipeline` is not looked at.
+  std::string operator()(const snapshot& x) const;
+
+private:
+  std::string pipeline_;
+};
+
 /// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128 (docs/snapshot.md).
 /// The same bytes for equal values; below 1 KB where there are no lanes.
 /// Throws `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.

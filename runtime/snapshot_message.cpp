@@ -2,6 +2,7 @@
 
 #include <wire/snapshot.pb.h>
 
+#include <bit>
 #include <type_traits>
 #include <variant>
 
@@ -97,26 +98,109 @@ void write(const handed_over& x, wire::Sums& to) {
   to.set_partial(x.partial);
 }
 
-void write(const round_mark& x, wire::Mark& to) {
-  to.set_era(x.when.era);
-  to.set_pass(x.when.pass);
-  to.set_consumed(x.consumed);
-  if (!x.base)
+// -- states of lanes, written by hand: a snapshot may be taken at every batch, and most of its
+// bases are those of the one before.
+
+enum class wire_type : std::uint8_t { varint = 0, bytes = 2 };
+
+void put_varint(std::string& to, std::uint64_t x) {
+  for (; x >= 0x80; x >>= 7)
+    to += static_cast<char>(x | 0x80);
+  to += static_cast<char>(x);
+}
+
+void put_tag(std::string& to, int field, wire_type type) {
+  put_varint(to, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(type));
+}
+
+void put(std::string& to, int field, std::uint64_t x) {
+  if (x == 0)
     return;
-  auto& base = *to.mutable_base();
-  base.set_given(x.base->given);
-  base.set_state(x.base->state.bytes());
-  for (const auto& use : x.base->state.uses()) {
-    auto& records = *base.add_uses();
-    records.set_feed(use.feed);
-    records.set_lowest(use.lowest);
-    records.set_behind(use.behind);
+  put_tag(to, field, wire_type::varint);
+  put_varint(to, x);
+}
+
+/// Bytes, or a message.
+void put(std::string& to, int field, std::string_view bytes) {
+  put_tag(to, field, wire_type::bytes);
+  put_varint(to, bytes.size());
+  to += bytes;
+}
+
+std::size_t size_of_varint(std::uint64_t x) {
+  return (static_cast<std::size_t>(std::bit_width(x | 1)) + 6) / 7;
+}
+
+/// Of a field with a number below 16, which is not written when it is zero.
+std::size_t size_of_number(std::uint64_t x) {
+  return x == 0 ? 0 : 1 + size_of_varint(x);
+}
+
+/// The same of bytes, which are written in any case.
+std::size_t size_of_bytes(std::size_t size) {
+  return 1 + size_of_varint(size) + size;
+}
+
+const std::string& message_of(const lane_base& x);
+
+/// Messages within messages stand behind their size: it is added up first, so that nothing is
+/// written twice.
+class mark_message {
+public:
+  explicit mark_message(const round_mark& x)
+      : x_(x), base_(x.base ? &message_of(*x.base) : nullptr),
+        size_(size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed)
+              + (base_ ? size_of_bytes(base_->size()) : 0)) {}
+
+  std::size_t size() const noexcept { return size_; }
+
+  void put_to(std::string& to, int field) const {
+    put_tag(to, field, wire_type::bytes);
+    put_varint(to, size_);
+    put(to, wire::Mark::kEraFieldNumber, x_.when.era);
+    put(to, wire::Mark::kPassFieldNumber, x_.when.pass);
+    put(to, wire::Mark::kConsumedFieldNumber, x_.consumed);
+    if (base_)
+      put(to, wire::Mark::kBaseFieldNumber, *base_);
   }
-  for (const auto& input : x.base->inputs) {
-    auto& behind = *base.add_inputs();
-    behind.set_edge(static_cast<std::uint32_t>(input.edge));
-    write(input.mark, *behind.mutable_mark());
-  }
+
+private:
+  const round_mark& x_;
+  const std::string* base_;
+  std::size_t size_;
+};
+
+const std::string& message_of(const lane_base& x) {
+  return x.message.get([&] {
+    std::string message;
+    put(message, wire::Base::kGivenFieldNumber, x.given);
+    if (!x.state.empty())
+      put(message, wire::Base::kStateFieldNumber, x.state.bytes());
+    for (const auto& input : x.inputs) {
+      const mark_message mark{input.mark};
+      put_tag(message, wire::Base::kInputsFieldNumber, wire_type::bytes);
+      put_varint(message, size_of_number(input.edge) + size_of_bytes(mark.size()));
+      put(message, wire::Input::kEdgeFieldNumber, input.edge);
+      mark.put_to(message, wire::Input::kMarkFieldNumber);
+    }
+    for (const auto& use : x.state.uses()) {
+      put_tag(message, wire::Base::kUsesFieldNumber, wire_type::bytes);
+      put_varint(message, size_of_number(use.feed) + size_of_number(use.lowest)
+                              + size_of_number(use.behind));
+      put(message, wire::RecordUse::kFeedFieldNumber, use.feed);
+      put(message, wire::RecordUse::kLowestFieldNumber, use.lowest);
+      put(message, wire::RecordUse::kBehindFieldNumber, use.behind);
+    }
+    return message;
+  });
+}
+
+void put_lane(std::string& to, const lane_state& x) {
+  const mark_message mark{x.mark};
+  put_tag(to, wire::Snapshot::kLanesFieldNumber, wire_type::bytes);
+  put_varint(to, size_of_number(x.lane) + size_of_bytes(mark.size()));
+  put(to, wire::Lane::kLaneFieldNumber, x.lane);
+  mark.put_to(to, wire::Lane::kMarkFieldNumber);
 }
 
 // -- messages to values
@@ -320,9 +404,14 @@ private:
 
 } // namespace
 
-std::string message_of(const snapshot& x) {
+std::string message_of(const pipeline_facts& x) {
   wire::Snapshot message;
-  write(x.pipeline, *message.mutable_pipeline());
+  write(x, *message.mutable_pipeline());
+  return message.SerializeAsString();
+}
+
+void append_state(const snapshot& x, std::string& to) {
+  wire::Snapshot message;
   message.set_epoch(x.epoch);
   message.set_step(x.step);
   message.set_global_step(x.global_step);
@@ -330,17 +419,16 @@ std::string message_of(const snapshot& x) {
   message.set_world_size(x.world_size);
   write(x.sums, *message.mutable_sums());
   message.set_began(x.began);
+  message.AppendToString(&to);
+  for (const auto& lane : x.lanes)
+    put_lane(to, lane);
+  wire::Snapshot behind;
   for (const auto& steps : x.left_out) {
-    auto& to = *message.add_left_out();
-    to.set_first(steps.first);
-    to.set_last(steps.last);
+    auto& range = *behind.add_left_out();
+    range.set_first(steps.first);
+    range.set_last(steps.last);
   }
-  for (const auto& lane : x.lanes) {
-    auto& to = *message.add_lanes();
-    to.set_lane(lane.lane);
-    write(lane.mark, *to.mutable_mark());
-  }
-  return message.SerializeAsString();
+  behind.AppendToString(&to);
 }
 
 snapshot read_message(std::string_view bytes, const std::string& name) {

@@ -7,11 +7,15 @@
 
 namespace leat {
 
-/// Bytes of the Protobuf message of a snapshot (messages/wire), the same for equal values.
-/// Throws `errc::invalid_argument` for a pipeline above the limits of a tree.
-std::string message_of(const snapshot& x);
+// The Protobuf message of a snapshot (messages/wire) in two parts, which stand behind each other;
+// the same bytes for equal values.
 
-/// Reads what `message_of` wrote. Throws `errc::bad_snapshot` for anything else.
+/// Throws `errc::invalid_argument` for a pipeline above the limits of a tree.
+std::string message_of(const pipeline_facts& x);
+/// All but the pipeline.
+void append_state(const snapshot& x, std::string& to);
+
+/// Reads what they wrote. Throws `errc::bad_snapshot` for anything else.
 snapshot read_message(std::string_view bytes, const std::string& name);
 
 /// Throws `errc::bad_snapshot` for the file `name`.
