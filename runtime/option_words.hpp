@@ -29,6 +29,10 @@ inline constexpr option_words<epoch_end, 4> epoch_ends{{{"auto", epoch_end::auto
                                                         {"drop", epoch_end::drop},
                                                         {"mask", epoch_end::mask},
                                                         {"cycle", epoch_end::cycle}}};
+inline constexpr option_words<file_format, 3> file_formats{
+    {{"tar", file_format::tar},
+     {"lines", file_format::lines},
+     {"json_lines", file_format::json_lines}}};
 inline constexpr option_words<mix_rule, 2> mix_rules{
     {{"deficit", mix_rule::deficit}, {"random", mix_rule::random}}};
 inline constexpr option_words<mix_stop, 3> mix_stops{

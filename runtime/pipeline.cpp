@@ -88,6 +88,14 @@ pipeline pipeline::shuffle_buffer(std::uint64_t n, std::uint64_t seed) const {
   return then({.op = "shuffle_buffer", .options = {{"n", n}, {"seed", seed}}});
 }
 
+pipeline pipeline::read_files(file_format format, read_files_options options) const {
+  check_field("read_files", options.field);
+  return then({.op = "read_files",
+               .options = {{"format", word_of(format, file_formats)},
+                           {"field", std::move(options.field)},
+                           {"folder", std::move(options.folder)}}});
+}
+
 pipeline pipeline::pack(std::string field, std::uint64_t length, pack_options options) const {
   constexpr auto longest = std::uint64_t{std::numeric_limits<std::int32_t>::max()};
   check_field("pack", field);

@@ -122,6 +122,12 @@ pipeline make_scanned(const stage& call, const inputs& on) {
   return on[0].scan(named(call, make_scan));
 }
 
+pipeline make_read_files(const stage& call, const inputs& on) {
+  return on[0].read_files(
+      value_of(call, "format", file_formats),
+      {.field = call.get<std::string>("field"), .folder = call.get<std::string>("folder")});
+}
+
 pipeline make_shuffle_buffer(const stage& call, const inputs& on) {
   return on[0].shuffle_buffer(call.get<std::uint64_t>("n"), call.get<std::uint64_t>("seed"));
 }
@@ -238,6 +244,12 @@ std::vector<pipeline_operator> make_operators() {
       {"enumerate", step, {{"field", text, std::string{"index"}}}, make_enumerate},
       {"filter", step, function_options(), make_filtered},
       {"flat_map", step, function_options(), make_flat_mapped},
+      {"read_files",
+       step,
+       {plain("format", text),
+        {"field", text, std::string{"text"}},
+        {"folder", text, std::string{}}},
+       make_read_files},
       {"shuffle_buffer",
        step,
        {plain("n", number), {"seed", number, std::uint64_t{0}}},

@@ -25,7 +25,7 @@ struct kept_state {
 };
 
 /// Streams: without the place where a record stands.
-constexpr std::array<kept_state, 16> kept_states{{
+constexpr std::array<kept_state, 17> kept_states{{
     {"tar_stream", "unit, and place in it", 1, 24},
     {"lines", "unit, and place in it", 1, 1},
     {"json_lines", "unit, and place in it", 1, 1},
@@ -42,6 +42,7 @@ constexpr std::array<kept_state, 16> kept_states{{
     {"shuffle_buffer", "items", 5, 0},
     {"flat_map", "parent, and next child", 2, 1},
     {"filter", "place in its input", 0, 0},
+    {"read_files", "an open file, and place in it", 40, 60},
 }};
 
 constexpr std::uint64_t bytes_of_edge = 4;
@@ -163,8 +164,9 @@ private:
       step.rounds.push_back(rounds_.size());
       rounds_.push_back(std::move(behind));
       const bool kept = keeps && plan_.edges[step.rounds.back()].keeps_samples;
-      to.function.push_back("samples of round " + std::to_string(rounds_.size())
-                            + (kept ? ", as they were made" : ", made again"));
+      if (x.op != "read_files")
+        to.function.push_back("samples of round " + std::to_string(rounds_.size())
+                              + (kept ? ", as they were made" : ", made again"));
     }
     add_work(x, to);
     auto bytes = item_bytes(x, inputs);
@@ -179,6 +181,8 @@ private:
   static void add_work(const stage& x, plan_round& to) {
     if (x.is_source())
       to.function.push_back("read " + x.op);
+    else if (x.op == "read_files")
+      to.function.push_back("read files");
     else if (x.op == "map" || x.op == "scan" || x.op == "flat_map")
       to.function.push_back(name_of(x));
     else if (x.op == "enumerate" || x.op == "zip" || x.op == "pack")

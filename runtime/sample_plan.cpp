@@ -1,9 +1,12 @@
 #include "runtime/sample_plan.hpp"
 
+#include "runtime/option_words.hpp"
 #include "runtime/programs/edge.hpp"
 #include "runtime/programs/stages.hpp"
 #include "runtime/row_maker.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/streams/named_files.hpp"
+#include "runtime/streams/open_stream.hpp"
 
 #include <leat/error.hpp>
 
@@ -32,8 +35,8 @@ bool any_source(const stage& root, Predicate is_meant) {
 bool is_dear(const stage& root) {
   bool dear = false;
   for_each_stage(root, [&](const stage& x) {
-    dear = dear || x.op == "map" || x.stream || x.feed || x.op == "tar_shards"
-           || x.op == "image_folder";
+    dear = dear || x.op == "map" || x.stream || x.feed || x.op == "read_files"
+           || x.op == "tar_shards" || x.op == "image_folder";
   });
   return dear;
 }
@@ -148,6 +151,8 @@ private:
       return build_filter(x, at);
     if (x.op == "flat_map")
       return build_flat_map(x, at);
+    if (x.op == "read_files")
+      return build_read_files(x, at);
     if (x.op == "scan")
       return build_scan(x, at);
     if (x.op == "pack")
@@ -260,6 +265,22 @@ private:
                        number);
   }
 
+  item_stage_ptr build_read_files(const stage& x, const surroundings& at) {
+    const auto field = x.get<std::string>("field");
+    auto names = add_edge(x, *x.inputs.front(), at, [field](sample& s, row_maker&) {
+      const auto name = s.bytes(field);
+      return looked{.text = {reinterpret_cast<const char*>(name.data()), name.size()}};
+    });
+    const auto format = *value_of(x.get<std::string>("format"), file_formats);
+    return read_files(std::move(names),
+                      std::make_shared<const named_files>(x.get<std::string>("folder"),
+                                                          [format](file_set files) {
+                                                            return open_stream(format,
+                                                                               std::move(files));
+                                                          }),
+                      closed_.add_source(name_of(x)));
+  }
+
   item_stage_ptr build_scan(const stage& x, const surroundings& at) {
     const auto number = plan_.scans.size();
     plan_.scans.push_back(x.scan);
@@ -353,7 +374,7 @@ private:
                            .look = std::move(look),
                            .below = std::move(below),
                            .passes = at.passes,
-                           .keeps_samples = is_dear(input)});
+                           .keeps_samples = x.op != "read_files" && is_dear(input)});
     return std::make_shared<const edge_stage>(number, std::move(items));
   }
 
@@ -395,7 +416,7 @@ bool looks_at_content(const stage& x) {
     return !x.flat_map->children;
   if (x.op == "mix")
     return !x.get<std::string>("cost").empty() && x.get<std::string>("rule") != "random";
-  return x.op == "scan" || x.op == "pack";
+  return x.op == "scan" || x.op == "pack" || x.op == "read_files";
 }
 
 std::string name_of(const stage& x) {

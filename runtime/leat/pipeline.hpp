@@ -131,6 +131,23 @@ struct pack_options {
   std::uint64_t pad = 0;
 };
 
+/// How a file holds samples, and which fields these have.
+enum class file_format : std::uint8_t {
+  /// As `tar_stream`.
+  tar,
+  /// As `lines`.
+  lines,
+  /// As `json_lines`.
+  json_lines,
+};
+
+struct read_files_options {
+  /// Holds the file's name; has rank 0 or 1, or is bytes.
+  std::string field = "text";
+  /// Where names begin that do not begin with "/"; empty: the process's working directory.
+  std::string folder = {};
+};
+
 enum class mix_rule : std::uint8_t {
   /// Always from the input that lacks most: shares are kept as closely as can be.
   deficit,
@@ -204,6 +221,11 @@ public:
   pipeline flat_map(flat_map_stage stage) const;
   /// A map with state: a field that depends on the samples before, in the lane.
   pipeline scan(scan_stage stage) const;
+  /// The samples in the files that the samples here name, file after file in each lane: for lists
+  /// of files that are data themselves, or become known while the job runs. Files may be packed, as
+  /// of `tar_stream`, and must stay as they are. A name without a plain file ends the job, whatever
+  /// the policy for bad samples.
+  pipeline read_files(file_format format, read_files_options options = {}) const;
   /// The samples in an order drawn from a buffer of n, over all lanes; it holds references only.
   /// At the end of an epoch it is emptied, in drawn order. Refused below 2 samples a lane.
   pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;

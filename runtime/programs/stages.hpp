@@ -18,6 +18,7 @@
 namespace leat {
 
 class edge_stage;
+class named_files;
 
 /// A closed part, dealt to the lanes: item k of lane l is sample l + kL. State: k.
 item_stage_ptr closed_part(sequence_ptr items);
@@ -49,6 +50,10 @@ item_stage_ptr filtered(std::shared_ptr<const edge_stage> input);
 /// State: the parent, and which child is next. The edge finds how many there are.
 item_stage_ptr children_of(item_stage_ptr input, std::uint64_t children, std::size_t number);
 item_stage_ptr children_of(std::shared_ptr<const edge_stage> input, std::size_t number);
+
+/// State: place in the list, the open file's name, place in it. The edge finds names of files.
+item_stage_ptr read_files(std::shared_ptr<const edge_stage> input,
+                          std::shared_ptr<const named_files> files, std::size_t source);
 
 /// State: draws, whether the input ended, and up to ceil(n / L) items without their payloads.
 item_stage_ptr shuffled_by_buffer(item_stage_ptr input, std::uint64_t n, std::uint64_t seed,

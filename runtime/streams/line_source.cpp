@@ -26,9 +26,10 @@ void parse_text_line(std::span<const std::byte> line, sample& into) {
   into.borrow("text", line);
 }
 
-line_source::line_source(std::string name, const std::vector<std::string>& patterns,
-                         std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
-    : name_(std::move(name)), ranges_(ranges), parse_(parse), opener_(patterns, name_, pool_bytes) {
+line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
+                         std::size_t pool_bytes)
+    : name_(std::move(name)), ranges_(ranges), parse_(parse),
+      opener_(std::move(files), pool_bytes) {
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
     if (ranges > 1 && !opener_.seekable(i))
       throw error(errc::invalid_argument, {.stage = name_,

@@ -11,9 +11,6 @@
 
 namespace leat {
 
-stream_files::stream_files(const std::vector<std::string>& patterns, const std::string& stage)
-    : stream_files(find_files(patterns, stage, file_kinds::with_pipes)) {}
-
 stream_files::stream_files(file_set files)
     : names_(std::move(files.names)), files_(files.paths),
       taken_(std::make_unique<std::atomic<bool>[]>(files.paths.size())) {

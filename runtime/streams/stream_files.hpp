@@ -21,8 +21,8 @@ enum class packing : std::uint8_t { none, gzip, zstd };
 /// Any thread.
 class stream_files {
 public:
-  /// Throws as `find_files`. `stage` is who asks.
-  stream_files(const std::vector<std::string>& patterns, const std::string& stage);
+  /// Throws `errc::not_found`, `errc::io`.
+  explicit stream_files(file_set files);
 
   std::size_t size() const noexcept { return facts_of_.size(); }
   const std::string& path(std::size_t file) const { return files_.path(file); }
@@ -50,7 +50,6 @@ private:
     bool is_pipe;
   };
 
-  explicit stream_files(file_set files);
   static file_facts look_at(const std::string& path);
 
   std::vector<std::string> names_;

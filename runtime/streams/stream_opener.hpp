@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace leat {
 
@@ -17,9 +17,8 @@ namespace leat {
 /// them. Any thread.
 class stream_opener {
 public:
-  stream_opener(const std::vector<std::string>& patterns, const std::string& stage,
-                std::size_t pool_bytes = stream_pool::default_limit_bytes)
-      : files_(patterns, stage), pool_(pool_bytes) {}
+  explicit stream_opener(file_set files, std::size_t pool_bytes = stream_pool::default_limit_bytes)
+      : files_(std::move(files)), pool_(pool_bytes) {}
 
   const stream_files& files() const noexcept { return files_; }
 

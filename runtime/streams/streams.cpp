@@ -1,6 +1,7 @@
 #include "runtime/stage.hpp"
 #include "runtime/streams/json_fields.hpp"
 #include "runtime/streams/line_source.hpp"
+#include "runtime/streams/open_stream.hpp"
 #include "runtime/streams/sequential_source.hpp"
 #include "runtime/streams/tar_stream_source.hpp"
 
@@ -32,11 +33,20 @@ pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns
                           {"file_order", text_of(options.order)},
                           {"seed", options.seed}},
                          [=, ranges = options.ranges] {
-                           return std::make_shared<const line_source>(op, patterns, ranges, parse);
+                           return std::make_shared<const line_source>(
+                               op, find_files(patterns, op, file_kinds::with_pipes), ranges, parse);
                          });
 }
 
 } // namespace
+
+std::shared_ptr<const stream_source> open_stream(file_format format, file_set files) {
+  if (format == file_format::tar)
+    return std::make_shared<const tar_stream_source>(std::move(files));
+  const auto is_json = format == file_format::json_lines;
+  return std::make_shared<const line_source>(is_json ? "json_lines" : "lines", std::move(files), 1,
+                                             is_json ? set_json_fields : parse_text_line);
+}
 
 pipeline tar_stream(std::string pattern, stream_options options) {
   return tar_stream(std::vector{std::move(pattern)}, options);

@@ -9,6 +9,7 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace leat {
 
@@ -49,7 +50,10 @@ tar_reader members_of(const std::string& file, const stream_record& x, tar_attri
 
 tar_stream_source::tar_stream_source(const std::vector<std::string>& patterns,
                                      std::size_t pool_bytes)
-    : opener_(patterns, "tar_stream", pool_bytes) {}
+    : tar_stream_source(find_files(patterns, "tar_stream", file_kinds::with_pipes), pool_bytes) {}
+
+tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes)
+    : opener_(std::move(files), pool_bytes) {}
 
 std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit,
                                                      const stream_place& from) const {

@@ -17,6 +17,9 @@ public:
   /// Throws as `find_files`.
   explicit tar_stream_source(const std::vector<std::string>& patterns,
                              std::size_t pool_bytes = stream_pool::default_limit_bytes);
+  /// Throws `errc::not_found`, `errc::io`.
+  explicit tar_stream_source(file_set files,
+                             std::size_t pool_bytes = stream_pool::default_limit_bytes);
 
   std::uint64_t units() const override { return opener_.files().size(); }
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;

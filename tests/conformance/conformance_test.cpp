@@ -5,6 +5,7 @@
 #include "tests/conformance/interrupted_job.hpp"
 #include "tests/conformance/pipelines.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sanitized.hpp"
 
 #include <leat/leat.hpp>
 
@@ -95,7 +96,9 @@ void check_places(const training& x, const batching& how) {
 }
 
 TEST_CASE("conformance: broken behind any batch, a job goes on as if it had not been") {
-  for_all([](const std::string& text, const std::string& end) {
+  const std::size_t every = sanitized ? 8 : 1;
+  const auto first = Catch::rngSeed() % every;
+  for_all([&](const std::string& text, const std::string& end) {
     const auto how = few_lanes(end);
     interrupted_job job{plan_of(text, how)};
     job.run({});
@@ -104,7 +107,9 @@ TEST_CASE("conformance: broken behind any batch, a job goes on as if it had not 
     REQUIRE(expected.batches.size() > 3);
     check_places(expected, how);
     for (auto steps = expected.batches.size() + 1; steps-- > 0;) {
-      CAPTURE(steps);
+      if (steps % every != first)
+        continue;
+      CAPTURE(steps, Catch::rngSeed());
       job.go_back(steps);
       job.run({});
       REQUIRE(difference_of(expected, job.trained()) == "");

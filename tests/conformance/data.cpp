@@ -115,6 +115,19 @@ void write_documents() {
   write("odd.jsonl", odd);
 }
 
+/// Lists of files: of pages, and of shards, plain and packed in turn.
+void write_names() {
+  std::string pages;
+  std::string shards;
+  for (std::uint64_t unit = 0; unit < units; ++unit) {
+    pages += "page-" + two_digits(unit) + ".txt\n";
+    const char* const endings[] = {"", ".gz", ".zst"};
+    shards += R"({"file":"shard-)" + two_digits(unit) + ".tar" + endings[unit % 3] + "\"}\n";
+  }
+  write("page-names.txt", pages);
+  write("shard-names.jsonl", shards);
+}
+
 void write_images() {
   for (std::uint64_t i = 0; i < records; ++i) {
     const auto folder = "images/" + std::string(1, static_cast<char>('a' + i % 3));
@@ -171,6 +184,7 @@ public:
 };
 
 std::atomic<std::uint64_t> queued = 0;
+std::atomic<std::uint64_t> named = 0;
 
 /// queue@1: each record once, whoever asks.
 bool take_from_queue(sample& into) {
@@ -179,11 +193,22 @@ bool take_from_queue(sample& into) {
   return number < records;
 }
 
+/// names@1: names of packed pages.
+bool take_name(sample& into) {
+  const auto unit = named.fetch_add(1);
+  if (unit >= units)
+    return false;
+  const auto name = "page-" + two_digits(unit) + ".txt.gz";
+  into.set("name", std::string_view{name});
+  return true;
+}
+
 void register_functions() {
   register_source("numbers@1", std::make_shared<numbers>());
   register_sequential("walk@1", [](std::uint64_t unit) { return std::make_unique<walk>(unit); });
   register_sequential("march@1", [](std::uint64_t unit) { return std::make_unique<march>(unit); });
   register_once("queue@1", take_from_queue);
+  register_once("names@1", take_name);
   register_map("noise@1", [](const std::string&) {
     const auto draw = [](sample& x, context& c) { x.set("noise", c.rng().bits64()); };
     return map_stage{.name = "noise@1", .make = [draw] { return map_function{draw}; }};
@@ -198,6 +223,7 @@ conformance_data::conformance_data() : before_(std::filesystem::current_path()) 
   write_pages();
   write_books();
   write_documents();
+  write_names();
   write_images();
   write_values();
   register_functions();
@@ -217,6 +243,7 @@ once_records::once_records() : input_(pipe_.out()) {
   pipe_.write(lines); // fewer than a pipe holds
   pipe_.close_in();
   queued = 0;
+  named = 0;
 }
 
 } // namespace leat::test

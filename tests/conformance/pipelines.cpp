@@ -68,6 +68,10 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"pack: split", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, split=true, delimiter=[0]))"},
     {"pack: bytes", R"(lines("book-*.txt", ranges=8).pack("text", 40, split=true))"},
 
+    {"read_files", R"(lines("page-names.txt", ranges=24).read_files("lines"))"},
+    {"read_files: tar", R"(json_lines("shard-names.jsonl", ranges=24, file_order="shuffled", seed=18).read_files("tar", field="file").shuffle_buffer(60))"},
+    {"read_files: as they come", R"(once("names@1").read_files("lines", field="name", folder=".").filter("key_hash@1", keep=80))"},
+
     // Rounds behind rounds.
     {"three rounds", R"(lines("book-*.txt", ranges=8).flat_map("split@1", field="text", at=32).filter("bytes_between@1", field="text", min=2).shuffle_buffer(60).pack("text", 30, bins=2))"},
     {"three rounds with passes", R"(json_lines("docs-0.jsonl", ranges=24).filter("field_hash@1", field="text", keep=95).repeat(2).flat_map("windows@1", field="tokens", length=9).repeat(2).scan("running_sum@1", field="n", into="sum"))"},

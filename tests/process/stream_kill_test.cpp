@@ -1,5 +1,6 @@
 #include "tests/support/command.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/sanitized.hpp"
 
 #include <fcntl.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kills = 50;
+constexpr int kills = sanitized ? 10 : 50;
 
 class killed_job {
 public:

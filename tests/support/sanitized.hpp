@@ -1,0 +1,13 @@
+#pragma once
+
+namespace leat::test {
+
+// Sanitizers make a run some ten times slower: long tests then do a part of their work, chosen by
+// the seed. Release builds do all of it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+} // namespace leat::test
