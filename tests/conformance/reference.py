@@ -35,8 +35,10 @@ class Pipeline:
         self.closed = ClosedPart(self.lanes)
 
     def open_sources(self, standard_input):
-        for ordinal, node in enumerate(self.sources):
+        readers = [x for x in self.input.in_data_order() if not x.inputs or x.op == "read_files"]
+        for ordinal, node in enumerate(readers):
             node.ordinal = ordinal
+        for node in self.sources:
             if node.op in INDEXED:
                 node.source = INDEXED[node.op](node.options)
             else:
@@ -46,7 +48,7 @@ class Pipeline:
         """Operators of one name have ordinals in data order."""
         seen = Counter()
         for node in self.input.in_data_order():
-            if node.inputs:
+            if node.inputs and node.op != "read_files":
                 node.ordinal = seen[node.op]
                 seen[node.op] += 1
 

@@ -403,6 +403,19 @@ class Streams(InDirectory):
         self.assertEqual([x.id for x in rows], [f"{name}/{key}" for name in names for key in "ab"])
         self.assertEqual(rows[2].fields, {"txt": b"a.txt", "cls": b"a.cls"})
 
+    def test_read_files_reads_whole_files_in_the_order_of_their_names(self):
+        self.write("in/a.txt", b"one\ntwo\n")
+        self.write("in/b.txt", b"three")
+        self.write("list.txt", b"b.txt\na.txt\nb.txt\n")
+        got = ids('lines("list.txt").read_files("lines", folder="in").batch(1, end="mask")')
+        self.assertEqual(got, [["b.txt/0"], ["a.txt/0"], ["a.txt/1"], ["b.txt/0"]])
+
+    def test_read_files_has_an_ordinal_among_the_sources(self):
+        self.write("list.txt", b"")
+        text = 'concat(count(1), lines("list.txt").read_files("lines"), lines("list.txt")).batch(1)'
+        below = {x.ordinal: x.op for x in Pipeline(text).input.below() if not x.inputs or x.op == "read_files"}
+        self.assertEqual(below, {0: "count", 1: "lines", 2: "read_files", 3: "lines"})
+
     def test_standard_input_is_dealt_line_by_line_and_is_there_once(self):
         text = "standard_input().batch(2)"
         options = {"standard_input": b"a\nb\nc"}

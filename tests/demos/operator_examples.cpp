@@ -170,6 +170,13 @@ pipeline flat_map() {
   return data;
 }
 
+pipeline read_files() {
+  auto data = leat::lines("shards.txt", {.ranges = 2})
+                  .read_files(leat::file_format::tar, {.folder = "data"})
+                  .batch(4);
+  return data;
+}
+
 pipeline shuffle_buffer() {
   auto data =
       leat::lines("words.txt").shuffle_buffer(3, 1).batch(3, {.end = leat::epoch_end::mask});
@@ -221,6 +228,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"once", once},
           {"pack", pack},
           {"raw_records", raw_records},
+          {"read_files", read_files},
           {"repeat", repeat},
           {"scan", scan},
           {"sequential", sequential},

@@ -2,7 +2,7 @@
 
 A kind is `bytes`, `digits` (bytes that are a decimal number), `odd` (bytes that some records lack), `int` (int64, rank 0),
 `float` (float64, rank 0), `i64x4` (rank 1, of 4 elements), or `i64[]` (rank 1, of different lengths). Bytes and rows of
-different lengths have at most MAX_LENGTH elements.
+different lengths have at most MAX_LENGTH elements. `names:tar` (`lines`, `json_lines`): names of files of that format.
 """
 
 import gzip
@@ -16,6 +16,12 @@ import tarfile
 MAX_LENGTH = 16
 STANDARD_INPUT = b"".join(b"%d %s\n" % (i, b"in" * (i % 4)) for i in range(61)) + b"no newline"
 ANY_UNITS = 10**6
+MAX_RECORDS = 30  # of a file
+
+MEMBERS = {"i": "int", "x": "float", "a": "i64[]", "s": "bytes", "d": "digits"}
+# The fields of what read_files reads.
+FIELDS_OF_FORMATS = {"tar": {"txt": "bytes", "cls": "digits"}, "lines": {"text": "bytes"}, "json_lines": MEMBERS}
+FOLDERS = {"tar": "streams", "lines": "lines", "json_lines": "json"}
 
 
 class KnownSource:
@@ -59,7 +65,7 @@ def members_of(name, records):
 def make_data():
     """Writes the data sets into the working directory; they are the same for every seed."""
     once = KnownSource(("standard_input", {}), {"text": "bytes"}, len(STANDARD_INPUT.split(b"\n")), ANY_UNITS)
-    return [*indexed_data(), *stream_data(), *line_data(), once]
+    return [*indexed_data(), *stream_data(), *line_data(), *list_data(), once]
 
 
 def indexed_data():
@@ -102,7 +108,7 @@ def stream_data():
 
     def stream(patterns, size, units):
         call = ("tar_stream", {"patterns": patterns, "file_order": "stored", "seed": 0})
-        return KnownSource(call, {"txt": "bytes", "cls": "digits"}, size, units)
+        return KnownSource(call, FIELDS_OF_FORMATS["tar"], size, units)
 
     return [
         stream(["streams/*"], sum(sizes), 12),
@@ -124,18 +130,31 @@ def line_data():
         bad = [b"[]\n" if j % 5 == i else b"{\n" if j % 7 == i else x.encode() + b"\n" for j, x in enumerate(objects)]
         write_file(f"json/{i}.bad", b"".join(bad))
 
-    def known(op, patterns, fields, size, files, ranges, wrong=""):
-        call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0})
-        return KnownSource(call, fields, size, files * ranges, wrong)
-
-    members = {"i": "int", "x": "float", "a": "i64[]", "s": "bytes", "d": "digits"}
     result = []
-    for op, path, fields in (("lines", "lines/{}.txt", {"text": "bytes"}), ("json_lines", "json/{}.jsonl", members)):
+    for op, path, fields in (("lines", "lines/{}.txt", {"text": "bytes"}), ("json_lines", "json/{}.jsonl", MEMBERS)):
         result += [known(op, [path.format("*")], fields, sum(sizes), 6, ranges) for ranges in (1, 2, 5)]
         result += [known(op, [path.format("3")], fields, 30, 1, ranges) for ranges in (1, 3, 12)]
         result += [known(op, [path.format("{5,3,0}")], fields, 51, 3, ranges) for ranges in (1, 4)]
-    result.append(known("json_lines", ["json/*.bad"], members, sum(sizes), 6, 2, "bad"))
+    result.append(known("json_lines", ["json/*.bad"], MEMBERS, sum(sizes), 6, 2, "bad"))
     return result
+
+
+def list_data():
+    """Lists of the files of each format, some of them twice."""
+    result = []
+    for format, folder in FOLDERS.items():
+        names = [x for x in sorted(os.listdir(folder)) if not x.endswith(".bad")]
+        names += names[1::3]
+        write_file(f"lists/{format}.txt", "".join(x + "\n" for x in names).encode())
+        fields = {"text": f"names:{format}"}
+        result += [known("lines", [f"lists/{format}.txt"], fields, len(names), 1, ranges) for ranges in (1, 4, 12)]
+    return result
+
+
+def known(op, patterns, fields, size, files, ranges, wrong=""):
+    """A source of lines."""
+    call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0})
+    return KnownSource(call, fields, size, files * ranges, wrong)
 
 
 def json_object(file, line):

@@ -3,7 +3,7 @@
 import itertools
 from collections import Counter
 
-from cases.data import MAX_LENGTH
+from cases.data import FIELDS_OF_FORMATS, FOLDERS, MAX_LENGTH
 from cases.kinds import element
 from plain.text_form import Node
 
@@ -240,9 +240,9 @@ class Grower:
             return self.pack(wanted, 0)
         fit = [x for x in self.data if self.fits(x, wanted)]
         if fit:
-            ops = list(dict.fromkeys(x.call[0] for x in fit))
+            ops = list(dict.fromkeys(map(op_of, fit)))
             op = self.rng.choice([x for x in ops if self.once and x == "standard_input"] or ops)
-            source = self.rng.choice([x for x in fit if x.call[0] == op])
+            source = self.rng.choice([x for x in fit if op_of(x) == op])
             self.once = self.once and op != "standard_input"
             return self.adapted(self.read(source), wanted)
         if len(wanted) > 1:
@@ -263,7 +263,7 @@ class Grower:
             return False
         if source.call[0] == "standard_input" and not self.once:
             return False
-        has, needs = Counter(map(plain_kind, source.fields.values())), Counter(wanted.values())
+        has, needs = Counter(map(plain_kind, fields_of(source).values())), Counter(wanted.values())
         return not needs - has
 
     def read(self, source):
@@ -272,10 +272,21 @@ class Grower:
         if "file_order" in options and self.rng.random() < 0.5:
             options = {**options, "file_order": "shuffled", "seed": self.seed()}
         node = Node(op, options, [])
+        if format_of(source):
+            return self.read_files(node, format_of(source))
         field = self.some_field(source.fields, "digits")
         if field and not self.closed and self.rng.random() < 0.1:
             node = Node("filter", {"name": "field_between@1", "field": field, **self.bounds(-2, 3)}, [node])
         return node, source.fields
+
+    def read_files(self, names, format):
+        """The files of a list, or of some of it."""
+        fields = {"text": "bytes"}
+        for change in self.rng.sample((self.shuffle_buffer, self.take, self.skip, self.filter), self.rng.choice((0, 0, 1, 2))):
+            above = change(fields, 0)
+            names = Node(above.op, above.options, [names])
+        o = {"format": format, "field": "text", "folder": FOLDERS[format]}
+        return Node("read_files", o, [names]), FIELDS_OF_FORMATS[format]
 
     def count(self, record_bytes):
         return Node("count", {"records": self.number(), "bytes": record_bytes}, [])
@@ -307,6 +318,21 @@ class Grower:
             return node
         several_files = node.sources()[0].op == "tar_shards"
         return self.shuffled(node, "windowed") if self.rng.random() < (0.4 if several_files else 0.1) else node
+
+
+def format_of(source):
+    """Of the files that it names; None: it names none."""
+    kind, _, format = source.fields.get("text", "").partition(":")
+    return format if kind == "names" else None
+
+
+def op_of(source):
+    return "read_files" if format_of(source) else source.call[0]
+
+
+def fields_of(source):
+    """Of its records, or of those in the files that it names."""
+    return FIELDS_OF_FORMATS[format_of(source)] if format_of(source) else source.fields
 
 
 def plain_kind(kind):

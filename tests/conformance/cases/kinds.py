@@ -3,6 +3,7 @@
 import json
 import re
 
+from cases.data import FIELDS_OF_FORMATS, FOLDERS, MAX_RECORDS
 from plain.text_form import JOINS
 
 
@@ -109,6 +110,12 @@ class Checker:
             raise Invalid("nothing to be taken apart")
         return {**fields, o["field"]: of_any_length(kind)}
 
+    def fields_of_read_files(self, node, fields):
+        o = node.options
+        if field(fields, o["field"]) != "names:" + o["format"] or o["folder"] != FOLDERS[o["format"]]:
+            raise Invalid("no names of such files")
+        return FIELDS_OF_FORMATS[o["format"]]
+
     def fields_of_scan(self, node, fields):
         if "field" in node.options and field(fields, node.options["field"]) != "int":
             raise Invalid("nothing to sum up")
@@ -143,7 +150,7 @@ class Checker:
             return max(0, inputs[0] - o["n"])
         if node.op == "flat_map":
             return inputs[0] * o.get("n", 3)
-        return inputs[0] * (2 if node.op == "pack" else 1)
+        return inputs[0] * {"pack": 2, "read_files": MAX_RECORDS}.get(node.op, 1)
 
     def largest(self, node):
         return max(self.size(x) for x in node.below())

@@ -4,11 +4,12 @@ A closed part is the list of its whole epoch. Everything else is one generator a
 """
 
 import itertools
+import os
 
 from plain import functions
 from plain.hashes import hash128, keyed, mulhi, number_bytes, permutation, share, windowed_order
 from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
-from plain.sources import INDEXED, STREAMS
+from plain.sources import INDEXED, STREAMS, records_of_file
 
 CLOSED = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
 
@@ -213,6 +214,16 @@ class Lane:
         for x in self.items(node.inputs[0], repeat_pass):
             value, result = self.judged(x, lambda x: function(value, x, **options), lambda bad: (value, bad))
             yield result
+
+    def read_files(self, node, repeat_pass):
+        o = node.options
+
+        def records(named):
+            name = os.fsdecode(field_bytes(named.field(o["field"])))
+            return records_of_file(o["format"], os.path.join(o["folder"], name), name)
+
+        for x in self.items(node.inputs[0], repeat_pass):
+            yield from self.judged(x, records, lambda bad: [bad])
 
     def shuffle_buffer(self, node, repeat_pass):
         most, held, k = self.share(node.options["n"]), [], 0

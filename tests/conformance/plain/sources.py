@@ -168,6 +168,12 @@ UNITS = {"tar_stream": tar_units, "lines": line_units, "json_lines": json_line_u
 STREAMS = (*UNITS, "standard_input")
 
 
+def records_of_file(format, path, name):
+    """Those of one file, by what read_files calls its format."""
+    units = UNITS["tar_stream" if format == "tar" else format]
+    return units(path, name, {"ranges": 1})[0]
+
+
 def lines_of(data):
     """[(offset, line)]; the last line needs no newline at its end."""
     lines, offset = [], 0

@@ -47,6 +47,7 @@ OPTIONS = {
     "filter": {"name": None},
     "flat_map": {"name": None},
     "scan": {"name": None},
+    "read_files": {"format": None, "field": "text", "folder": ""},
     "shuffle_buffer": {"n": None, "seed": 0},
     "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0},
     "mix": {"weights": [], "rule": "deficit", "stop": "all", "cost": "", "seed": 0},

@@ -1,0 +1,136 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/leat.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+// read_files where the world is not as it should be; what it means and that it goes on from any
+// snapshot is in tests/conformance.
+
+namespace leat::test {
+namespace {
+
+void save(const std::string& path, const std::string& bytes) {
+  tar_writer::write(path, bytes);
+}
+
+std::ptrdiff_t open_descriptors() {
+  const std::filesystem::directory_iterator all{"/proc/self/fd"};
+  return std::distance(begin(all), end(all));
+}
+
+std::vector<std::string> texts_of(const batch& x) {
+  std::vector<std::string> texts;
+  const auto field = x.ragged("text");
+  for (std::size_t i = 0; i < x.size(); ++i)
+    texts.emplace_back(field.text(i));
+  return texts;
+}
+
+TEST_CASE("read_files: 600 lanes read 600 files through few descriptors") {
+  constexpr std::uint64_t lanes = 600;
+  constexpr int lines = 3;
+  temporary_directory dir;
+  std::string list;
+  for (std::uint64_t i = 0; i < lanes; ++i) {
+    // Names of one length: a range of the list has one.
+    const auto name = std::to_string(1000 + i) + (i % 2 == 0 ? ".txt.gz" : ".1.text");
+    std::string text;
+    for (int line = 0; line < lines; ++line)
+      text += std::to_string(i) + ' ' + std::to_string(line) + '\n';
+    save(dir / name, i % 2 == 0 ? gzip(text) : text);
+    list += name + '\n';
+  }
+  save(dir / "list.txt", list);
+  const auto data = leat::lines(dir / "list.txt", {.ranges = lanes})
+                        .read_files(file_format::lines, {.folder = dir.path()})
+                        .batch(lanes, {.end = epoch_end::mask});
+  const auto before = open_descriptors();
+  loader from{data, {.workers = 2}};
+  std::ptrdiff_t most = 0;
+  for (int line = 0; line < lines; ++line) {
+    const auto x = from.next();
+    REQUIRE(x);
+    most = std::max(most, open_descriptors() - before);
+    std::vector<std::string> expected;
+    for (std::uint64_t i = 0; i < lanes; ++i)
+      expected.push_back(std::to_string(i) + ' ' + std::to_string(line));
+    CHECK(texts_of(*x) == expected);
+  }
+  CHECK_FALSE(from.next());
+  CHECK(most < 300);
+}
+
+std::optional<error> failure_of(const pipeline& data, const loader_options& options) {
+  try {
+    loader from{data, options};
+    while (from.next())
+      ;
+  } catch (const error& problem) {
+    return problem;
+  }
+  return std::nullopt;
+}
+
+TEST_CASE("read_files: what cannot be read ends the job, under any policy") {
+  temporary_directory dir;
+  save(dir / "good.txt", "a\nb\n");
+  save(dir / "torn.txt.gz", gzip("one\ntwo\n").substr(0, 12));
+  std::filesystem::create_directory(dir / "folder");
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  const struct {
+    std::string name;
+    errc code;
+  } cases[] = {{"absent.txt", errc::not_found},
+               {"torn.txt.gz", errc::torn_file},
+               {"folder", errc::invalid_argument},
+               {"pipe", errc::invalid_argument},
+               {"", errc::invalid_argument}};
+  for (const auto& [name, code] : cases)
+    for (const std::size_t workers : {0, 2}) {
+      CAPTURE(name, workers);
+      save(dir / "list.txt", "good.txt\n" + name + "\n");
+      const auto data = leat::lines(dir / "list.txt")
+                            .read_files(file_format::lines, {.folder = dir.path()})
+                            .batch(1, {.end = epoch_end::mask});
+      const auto problem =
+          failure_of(data, {.workers = workers, .bad_samples = bad_sample_policy::mask});
+      REQUIRE(problem);
+      CAPTURE(problem->what());
+      CHECK(problem->code() == code);
+      CHECK(std::string{problem->what()}.find(dir / name) != std::string::npos);
+    }
+}
+
+TEST_CASE("read_files: a bad item of the list is an invalid row under mask") {
+  temporary_directory dir;
+  save(dir / "a.txt", "1\n2\n");
+  save(dir / "list.jsonl",
+       "{\"file\":\"a.txt\"}\nno object\n{\"other\":1}\n{\"file\":\"a.txt\"}\n");
+  const auto data = leat::json_lines(dir / "list.jsonl")
+                        .read_files(file_format::lines, {.field = "file", .folder = dir.path()})
+                        .batch(6, {.end = epoch_end::mask});
+  const auto failure = failure_of(data, {.workers = 1});
+  REQUIRE(failure);
+  CHECK(failure->code() == errc::bad_sample);
+  loader from{data, {.workers = 1, .bad_samples = bad_sample_policy::mask}};
+  const auto x = from.next();
+  REQUIRE(x);
+  CHECK(x->bad().size() == 2);
+  CHECK(x->valid_rows() == 4);
+  CHECK(x->ids() == std::vector<std::string>{"a.txt/0", "a.txt/1", "a.txt/0", "a.txt/1"});
+}
+
+} // namespace
+} // namespace leat::test
