@@ -11,11 +11,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -178,6 +180,56 @@ json facts_to_json(const pipeline_facts& x) {
   return facts;
 }
 
+/// What operators keep in all lanes, in bytes.
+struct state_sizes {
+  std::uint64_t all = 0;
+  std::uint64_t largest_lane = 0;
+  /// Those of each round, numbered as `leat graph` does but from 0; the last one's come apart.
+  std::map<std::size_t, std::uint64_t> rounds = {};
+  std::uint64_t last_round = 0;
+};
+
+/// Returns the bytes of all rounds behind one.
+std::uint64_t add_rounds_behind(const lane_base& base, state_sizes& to) {
+  std::uint64_t all = 0;
+  for (const auto& input : base.inputs)
+    if (input.mark.base) {
+      const auto bytes = input.mark.base->state.size();
+      to.rounds[input.edge] += bytes;
+      all += bytes + add_rounds_behind(*input.mark.base, to);
+    }
+  return all;
+}
+
+state_sizes sizes_of(const lane_states& lanes) {
+  state_sizes sizes;
+  for (const auto& [lane, mark] : lanes) {
+    if (!mark.base)
+      continue;
+    const auto own = mark.base->state.size();
+    const auto bytes = own + add_rounds_behind(*mark.base, sizes);
+    sizes.last_round += own;
+    sizes.all += bytes;
+    sizes.largest_lane = std::max<std::uint64_t>(sizes.largest_lane, bytes);
+  }
+  return sizes;
+}
+
+json to_json(const state_sizes& x) {
+  auto rounds = json::array();
+  for (const auto& [round, bytes] : x.rounds)
+    rounds.push_back(bytes);
+  rounds.push_back(x.last_round);
+  return {{"bytes", x.all}, {"largest_lane", x.largest_lane}, {"rounds", rounds}};
+}
+
+json to_json(const std::vector<step_range>& xs) {
+  auto list = json::array();
+  for (const auto& x : xs)
+    list.push_back({x.first, x.last});
+  return list;
+}
+
 json to_json(const state& x) {
   return {{"epoch", x.sum.epoch},
           {"step", x.sum.step},
@@ -187,6 +239,8 @@ json to_json(const state& x) {
           {"samples", x.sum.sums.samples},
           {"bad", bad_to_json(x.sum.sums.bad)},
           {"partial", x.sum.sums.partial},
+          {"left_out", to_json(x.sum.left_out)},
+          {"state", to_json(sizes_of(x.sum.lanes))},
           {"world_size", x.sum.world_size},
           {"parts", x.parts},
           {"skipped", x.skipped},
@@ -213,6 +267,17 @@ void print_pipeline(const pipeline_facts& x) {
   }
 }
 
+void print_sizes(const lane_states& lanes) {
+  const auto sizes = sizes_of(lanes);
+  if (sizes.all == 0)
+    return print_line("state         none: numbers are enough");
+  print_line("state         " + with_commas(lanes.size()) + " lanes, " + with_commas(sizes.all)
+             + " bytes, at most " + with_commas(sizes.largest_lane) + " in a lane");
+  for (const auto& [round, bytes] : sizes.rounds)
+    print_line("  round " + std::to_string(round + 1) + "     " + with_commas(bytes) + " bytes");
+  print_line("  last round  " + with_commas(sizes.last_round) + " bytes");
+}
+
 void print_state(const state& x) {
   auto partial = x.sum.sums.partial ? "  (of these parts only)" : "";
   print_line("next batch    epoch " + std::to_string(x.sum.epoch) + " step "
@@ -223,6 +288,10 @@ void print_state(const state& x) {
   print_line("digest        " + to_string(x.sum.sums.digest) + partial);
   print_line("epoch digest  " + to_string(x.sum.sums.epoch_digest) + partial);
   print_line("bad samples   " + bad_to_json(x.sum.sums.bad).dump());
+  for (const auto& steps : x.sum.left_out)
+    print_line("left out      job steps " + std::to_string(steps.first) + " to "
+               + std::to_string(steps.last));
+  print_sizes(x.sum.lanes);
   print_pipeline(x.sum.pipeline);
 }
 

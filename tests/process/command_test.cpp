@@ -147,6 +147,35 @@ TEST_CASE("command: a snapshot's pipeline is printed as a file that means the sa
   REQUIRE(x.leat({"inspect", x.at / "snapshots", "--pipeline", "--json"}).code == 2);
 }
 
+TEST_CASE("command: inspect shows what each round keeps, and steps that are left out") {
+  command_bench x;
+  std::ofstream documents{x.at / "docs.txt"};
+  for (int i = 0; i < 4000; ++i)
+    documents << "document " << i * 7919 % 4001 << '\n';
+  documents.close();
+  std::ofstream{x.at / "job.leat"} << "lines(\"" << x.at / "docs.txt"
+                                   << R"(", ranges=4)
+      .shuffle_buffer(400).filter("field_hash@1", field="text", keep=90)
+      .pack("text", 64).batch(4, lanes=4))";
+  x.succeed({"run", "--pipeline", x.at / "job.leat", "--steps", "100", "--world-size", "2",
+             "--snapshot-dir", x.at / "snapshots", "--leave-out", "20..22"});
+  const auto shown = x.ask({"inspect", x.at / "snapshots"});
+  CAPTURE(shown);
+  REQUIRE(shown["left_out"] == json{{20, 22}});
+  const auto& state = shown["state"];
+  // The buffer, the filter's place, open samples.
+  const auto rounds = state["rounds"].get<std::vector<std::uint64_t>>();
+  REQUIRE(rounds.size() == 3);
+  REQUIRE(rounds[0] > 4 * 98);
+  REQUIRE(rounds[0] < 400 * 64);
+  REQUIRE(rounds[0] > rounds[1]);
+  REQUIRE(rounds[1] > 0);
+  REQUIRE(rounds[2] > 0);
+  REQUIRE(state["bytes"] == rounds[0] + rounds[1] + rounds[2]);
+  REQUIRE(state["largest_lane"] < state["bytes"]);
+  REQUIRE(4 * state["largest_lane"].get<std::uint64_t>() >= state["bytes"]);
+}
+
 TEST_CASE("command: the stored order, lanes and steps") {
   command_bench x;
   const words job{"count:1000", "--global-batch", "60"};
