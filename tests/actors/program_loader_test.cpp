@@ -6,8 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -115,6 +121,67 @@ TEST_CASE("programs: batches are the same for any worker count, world size and p
                 == reference);
       }
   }
+}
+
+/// Units are lanes: record k of unit u.
+class counting_reader final : public sequential_reader {
+public:
+  explicit counting_reader(std::uint64_t unit) : unit_(unit) {}
+  bool next(sample& into) override {
+    if (at_ == 40)
+      return false;
+    into.set("n", unit_ * 1000 + at_++);
+    return true;
+  }
+  std::optional<std::string> save() const override { return std::to_string(at_); }
+  void load(const std::string& state) override { at_ = std::stoull(state); }
+
+private:
+  std::uint64_t unit_;
+  std::uint64_t at_ = 0;
+};
+
+TEST_CASE("programs: by_lane keeps a stream's lane on one worker, in every round") {
+  constexpr std::uint64_t units = 6;
+  std::mutex mutex;
+  // Whose functions were called for a lane, before and behind the filter.
+  std::map<std::pair<int, std::uint64_t>, std::set<std::thread::id>> seen;
+  const auto trainer = std::this_thread::get_id();
+  std::uint64_t wrong_lanes = 0;
+  auto watch = [&](int where) {
+    return [&, where](sample& s, context& c) {
+      std::lock_guard lock{mutex};
+      if (std::this_thread::get_id() != trainer)
+        seen[{where, c.lane()}].insert(std::this_thread::get_id());
+      wrong_lanes += c.lanes() != units || s.get<std::uint64_t>("n") / 1000 != c.lane() ? 1U : 0U;
+    };
+  };
+  const auto data = sequential("count@1", units,
+                               [](auto unit) { return std::make_unique<counting_reader>(unit); })
+                        .map("before@1", watch(0))
+                        .filter(keep([](std::uint64_t n) { return n % 3 != 1; }))
+                        .map("behind@1", watch(1))
+                        .batch(2 * units, {.lanes = units, .end = epoch_end::mask});
+  const auto expected = plain_run(data, 1);
+  for (const std::size_t workers : {2, 3, 4}) {
+    CAPTURE(workers);
+    seen.clear();
+    auto options = quick(workers);
+    options.dispatch = dispatch_policy::by_lane;
+    loader from{data, options};
+    std::vector<job_step> steps;
+    while (const auto x = from.next())
+      append(steps, *x);
+    CHECK(steps == expected);
+    CHECK(seen.size() == 2 * units);
+    std::set<std::thread::id> busy;
+    for (const auto& [place, who] : seen) {
+      CHECK(who.size() == 1);
+      busy.insert(who.begin(), who.end());
+    }
+    CHECK(busy.size() == workers);
+  }
+  CHECK(wrong_lanes == 0);
 }
 
 TEST_CASE("programs: ranks agree at most once a batch, and under cycle never") {
