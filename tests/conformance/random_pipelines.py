@@ -3,7 +3,7 @@
 
 Every case writes a pipeline and compares `leat order --pipeline` with the reference, line by line, for several epochs.
 Every fourth or so is also run as a job that stops some times in the middle, at a step or by SIGKILL, and goes on with
-another world size and worker count; its log must be what the reference says, to the hash of each row, and `leat verify`
+another world size and worker count, with a spool where it reads standard input; its log must be what the reference says, to the hash of each row, and `leat verify`
 must find it good. What the reference refuses, leat must refuse too.
 
 Case i has the seed S + i, so `--seed X --cases 1` repeats a case. A failing one is made as small as it still fails.
@@ -68,11 +68,11 @@ def random_job(rng, tree, endless, bad):
     parts = [
         {"stop": stop, "kill": rng.random() < 0.3, "bytes": int(rng.expovariate(1 / 5000)), "world": rng.choice(worlds),
          "workers": rng.randint(0, 3), "dispatch": rng.choice(("on_demand", "round_robin", "by_lane"))}
-        for stop in sorted(rng.random() for _ in range(1 if once else rng.randint(1, 4)))
+        for stop in sorted(rng.random() for _ in range(rng.randint(1, 4)))
     ]  # fmt: skip
     parts[-1].update(stop=1, kill=False)
     epochs = None if endless else 1 if once else rng.randint(1, 3)
-    return {"epochs": epochs, "every": None if once else rng.randint(1, 4), "bad": bad, "parts": parts}
+    return {"epochs": epochs, "every": rng.randint(1, 4), "bad": bad, "parts": parts}
 
 
 def lanes_of(tree):

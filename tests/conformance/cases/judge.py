@@ -1,5 +1,6 @@
 """Holds the command against the reference: the order of a case, and the log of its job."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -10,6 +11,7 @@ import time
 
 import reference
 from cases.data import STANDARD_INPUT, write_file
+from cases.kinds import reads_standard_input
 from cases.writing import pipeline_text
 from plain.hashes import row_digest
 from plain.samples import Refused
@@ -58,9 +60,11 @@ class Judge:
     def __init__(self, command):
         self.command = command
 
-    def leat(self, *arguments):
+    def leat(self, *arguments, stdin=None):
+        """Reads standard input from the beginning, or from where others have left a pipe."""
         command = [self.command, *map(str, arguments)]
-        return subprocess.run(command, input=STANDARD_INPUT, capture_output=True, timeout=SECONDS)
+        given = {"input": STANDARD_INPUT} if stdin is None else {"stdin": stdin}
+        return subprocess.run(command, capture_output=True, timeout=SECONDS, **given)
 
     def failure_of(self, case):
         """None where all is well."""
@@ -102,35 +106,36 @@ class Judge:
         for attempt in ("job.log", "job.log.bad"):
             if os.path.exists(attempt):
                 os.remove(attempt)
-        with tempfile.TemporaryDirectory(dir=".") as snapshots:
+        once = reads_standard_input(case.tree)
+        with tempfile.TemporaryDirectory(dir=".") as folder, standard_input_once() as stdin:
+            where = ["--snapshot-dir", f"{folder}/snapshots", *(["--spool", f"{folder}/spool"] if once else [])]
             for i, part in enumerate(job["parts"]):
-                failure = self.run_part(job, part, steps, snapshots, i > 0)
+                failure = self.run_part(job, part, steps, where + (["--resume"] if i > 0 else []), stdin)
                 if failure:
                     return failure
         return self.check_log([line for x in epochs for line in x.lines])
 
-    def run_part(self, job, part, steps, snapshots, resume):
+    def run_part(self, job, part, steps, where, stdin):
         """Up to a step, or killed at one."""
         stop = 1 + int(part["stop"] * (steps - 1))
         arguments = [
             "run", "--pipeline", "case.leat", "--world-size", part["world"], "--workers", part["workers"],
             "--dispatch", part["dispatch"], "--log", "job.log", "--bad-sample", job["bad"],
             "--steps", steps if part["kill"] else stop,
-            *(["--snapshot-dir", snapshots, "--snapshot-every", job["every"]] if job["every"] else []),
-            *(["--epochs", job["epochs"]] if job["epochs"] else []), *(["--resume"] if resume else []),
+            "--snapshot-every", job["every"], *where, *(["--epochs", job["epochs"]] if job["epochs"] else []),
         ]  # fmt: skip
         if part["kill"]:
-            self.kill_at(part, [*arguments, "--step-time", 1])
+            self.kill_at(part, [*arguments, "--step-time", 1], stdin)
             return None
-        done = self.leat(*arguments)
+        done = self.leat(*arguments, stdin=stdin)
         if done.returncode == 0:
             return None
         return Failure(f"run: exit code {done.returncode}", f"{part} {arguments}: {done.stderr.decode()}")
 
-    def kill_at(self, part, arguments):
+    def kill_at(self, part, arguments, stdin):
         """SIGKILL once the log has so many more bytes."""
         begin, ended = log_size(), time.monotonic() + SECONDS
-        with subprocess.Popen([self.command, *map(str, arguments)], stdin=subprocess.DEVNULL,
+        with subprocess.Popen([self.command, *map(str, arguments)], stdin=stdin,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # fmt: skip
             while process.poll() is None and log_size() - begin <= part["bytes"] and time.monotonic() < ended:
                 time.sleep(0.001)
@@ -148,6 +153,18 @@ class Judge:
         write_file("./order.json", order.encode())
         done = self.leat("verify", "order.json", "job.log")
         return None if done.returncode == 0 else Failure("verify", done.stdout.decode() + done.stderr.decode())
+
+
+@contextlib.contextmanager
+def standard_input_once():
+    """A pipe that gives standard input once, to all who read from it together."""
+    read, write = os.pipe()
+    os.write(write, STANDARD_INPUT)  # less than a pipe holds
+    os.close(write)
+    try:
+        yield read
+    finally:
+        os.close(read)
 
 
 def log_size():
