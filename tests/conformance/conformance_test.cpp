@@ -69,15 +69,29 @@ std::vector<std::string> ends_of(const std::string& text) {
   return {"drop", "mask", "cycle"};
 }
 
+struct conformance_case {
+  std::string name;
+  std::string text;
+  std::string end;
+};
+
+std::vector<conformance_case> all_cases() {
+  std::vector<conformance_case> cases;
+  for (const auto& [name, text] : registered_pipelines())
+    for (const auto& end : ends_of(text))
+      cases.push_back({name + ", " + end, text, end});
+  return cases;
+}
+
 /// Calls `check` for every registered pipeline, under every end, each in a section of its own.
 template <class Check>
 void for_all(Check check) {
   static const conformance_data data;
-  for (const auto& [name, text] : registered_pipelines())
-    for (const auto& end : ends_of(text))
-      DYNAMIC_SECTION(name << ", " << end) {
-        check(text, end);
-      }
+  static const auto cases = all_cases(); // sections are walked through once for each of them
+  for (const auto& x : cases)
+    DYNAMIC_SECTION(x.name) {
+      check(x.text, x.end);
+    }
 }
 
 /// Every row has its place: rising, in the batch that it belongs to, and none is missing where the

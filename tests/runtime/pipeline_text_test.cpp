@@ -426,7 +426,7 @@ namespace {
 
 const std::string known_steps =
     "one of shuffle, map, take, skip, repeat, enumerate, filter, flat_map, "
-    "shuffle_buffer, scan, pack, batch";
+    "read_files, shuffle_buffer, scan, pack, batch";
 const std::string known_starts =
     "a source (tar_shards, image_folder, count, raw_records, indexed, tar_stream, lines, "
     "json_lines, sequential, standard_input, once) or a join (zip, concat, mix)";
