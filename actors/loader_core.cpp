@@ -595,6 +595,8 @@ void loader_core::skip_first_batches(std::uint64_t n) {
   check_not_begun("skip_first_batches");
   if (!plan_->shape.is_closed)
     return pass_over(n);
+  if (!plan_->shape.is_endless())
+    n = std::min(n, batches_left());
   std::uint64_t step = 0;
   if (__builtin_add_overflow(next_.step, n, &step)
       || __builtin_add_overflow(global_step_, n, &global_step_))
@@ -609,6 +611,16 @@ void loader_core::skip_first_batches(std::uint64_t n) {
   if (step >= batches)
     sums_.epoch_digest = {};
   next_ = {next_.epoch + step / batches, step % batches};
+}
+
+/// Of a job whose epochs have a length; at most 2^64 - 1.
+std::uint64_t loader_core::batches_left() const noexcept {
+  if (next_.epoch >= options_.epochs)
+    return 0;
+  std::uint64_t all = 0;
+  if (__builtin_mul_overflow(options_.epochs - next_.epoch, plan_->shape.batches(), &all))
+    return UINT64_MAX;
+  return all - next_.step;
 }
 
 void loader_core::pass_over(std::uint64_t n) {

@@ -108,6 +108,7 @@ private:
   void tell_epoch(std::uint64_t epoch);
   void recycle(slot_ptr slot);
   void restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts);
+  std::uint64_t batches_left() const noexcept;
   bool is_left_out(std::uint64_t step) const noexcept;
   /// The loader stands behind the slot's batch, handed over or left out.
   void go_behind(const batch_slot& slot);

@@ -155,8 +155,9 @@ public:
   /// has begun.
   void seek(std::uint64_t epoch, std::uint64_t step);
 
-  /// Leaves out the next n batches, also over the ends of epochs, behind a restore or from the
-  /// beginning. Takes time as seek() does. Before the first next(), alike on all ranks.
+  /// Leaves out the next n batches, also over the ends of epochs, but not beyond the end of the
+  /// job, behind a restore or from the beginning. Takes time as seek() does. Before the first
+  /// next(), alike on all ranks.
   void skip_first_batches(std::uint64_t n);
 
   /// Where the loader stands: the next batch, and the digest of what this rank handed over.

@@ -214,6 +214,20 @@ TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first
   loader end{data, options};
   end.skip_first_batches(3 * steps);
   CHECK_FALSE(end.next());
+  // Epochs that the job does not have are not left out of a longer one.
+  for (const std::uint64_t too_many : {3 * steps + 1, 5 * steps + 2, UINT64_MAX}) {
+    loader beyond{data, options};
+    beyond.skip_first_batches(too_many);
+    CHECK(beyond.position().epoch == 3);
+    CHECK(beyond.position().step == 0);
+    CHECK(beyond.position().global_step == 3 * steps);
+    loader longer{data, quick(1, 5)};
+    longer.restore_parts({beyond.snapshot()});
+    const auto next = longer.next();
+    REQUIRE(next);
+    CHECK(next->epoch() == 3);
+    CHECK(next->step() == 0);
+  }
   CHECK_THROWS_AS(loader(data, options).seek(0, steps), error);
   CHECK_THROWS_AS(loader(data, options).seek(UINT64_MAX, 0), error);
   loader begun{data, options};
