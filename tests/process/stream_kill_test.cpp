@@ -20,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kills = sanitized ? 10 : 50;
+constexpr std::size_t steps = sanitized ? 400 : 1000;
 
 class killed_job {
 public:
@@ -156,11 +157,11 @@ TEST_CASE("kill: two filtered, buffered streams, mixed and packed, with 50 death
          ".filter(\"field_hash@1\", field=\"tokens\", keep=50).shuffle_buffer(480, seed=2)\n"
          "mix(a, b, weights=[2, 1]).pack(\"tokens\", 64, bins=4)"
          ".batch(48, lanes=24, end=\"cycle\")\n";
-  const words job{"--pipeline", data / "job.leat", "--steps", "1000"};
+  const words job{"--pipeline", data / "job.leat", "--steps", std::to_string(steps)};
 
   killed_job x{job, seed};
   const auto order = x.bench.order(job, 1, data / "order");
-  REQUIRE(order.size() == 1000);
+  REQUIRE(order.size() == steps);
   x.kill_often();
   x.run_to_end();
   x.check_attempts(order);
