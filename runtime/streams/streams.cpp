@@ -33,8 +33,7 @@ pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns
                           {"file_order", text_of(options.order)},
                           {"seed", options.seed}},
                          [=, ranges = options.ranges] {
-                           return std::make_shared<const line_source>(
-                               op, find_files(patterns, op, file_kinds::with_pipes), ranges, parse);
+                           return std::make_shared<const line_source>(op, patterns, ranges, parse);
                          });
 }
 

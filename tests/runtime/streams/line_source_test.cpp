@@ -23,7 +23,7 @@ using samples = std::vector<stream_sample>;
 using texts = std::vector<std::string>;
 
 line_source lines_of(const texts& paths, std::uint64_t ranges = 1) {
-  return {"lines", find_files(paths, "lines", file_kinds::with_pipes), ranges, parse_text_line};
+  return {"lines", paths, ranges, parse_text_line};
 }
 
 void save(const std::string& path, std::string_view bytes) {
