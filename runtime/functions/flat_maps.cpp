@@ -40,7 +40,7 @@ flat_map_stage copies(std::uint64_t n) {
           .children = n};
 }
 
-flat_map_stage split(std::string field, std::uint64_t at) {
+flat_map_stage split(const std::string& field, std::uint64_t at) {
   constexpr auto name = "split@1";
   check_field(name, field);
   if (at > 255)
@@ -58,7 +58,7 @@ flat_map_stage split(std::string field, std::uint64_t at) {
           .make = everywhere({.count = count, .pick = pick})};
 }
 
-flat_map_stage windows(std::string field, std::uint64_t length) {
+flat_map_stage windows(const std::string& field, std::uint64_t length) {
   constexpr auto name = "windows@1";
   check_field(name, field);
   if (length == 0)

@@ -6,6 +6,7 @@
 #include <leat/functions.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -20,7 +21,7 @@ template <class T>
 T element_of(double value, std::string_view field) {
   if constexpr (std::is_integral_v<T>) {
     // Behind the largest value: a power of two, so exact.
-    const auto end = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+    const auto end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < end)
         || value != static_cast<double>(static_cast<T>(value)))
       throw bad_sample(cause::wrong_shape, "field \"" + std::string{field} + "\" is "
@@ -54,7 +55,7 @@ void pad_field(sample& x, const std::string& field, std::uint64_t length, double
 
 } // namespace
 
-map_stage pad(std::string field, std::uint64_t length, double value) {
+map_stage pad(const std::string& field, std::uint64_t length, double value) {
   constexpr auto name = "pad@1";
   constexpr auto longest = std::uint64_t{std::numeric_limits<std::int32_t>::max()};
   check_field(name, field);

@@ -91,7 +91,7 @@ filter_stage key_matches(std::string pattern) {
           }};
 }
 
-filter_stage field_hash(std::string field, std::uint64_t keep, std::uint64_t salt) {
+filter_stage field_hash(const std::string& field, std::uint64_t keep, std::uint64_t salt) {
   constexpr auto name = "field_hash@1";
   check_field(name, field);
   const hash_sieve sieve{name, keep, salt};
@@ -100,7 +100,7 @@ filter_stage field_hash(std::string field, std::uint64_t keep, std::uint64_t sal
           .make = everywhere([=](sample& x) { return sieve(x.bytes(field)); })};
 }
 
-filter_stage field_between(std::string field, std::optional<double> min,
+filter_stage field_between(const std::string& field, std::optional<double> min,
                            std::optional<double> max) {
   constexpr auto name = "field_between@1";
   check_field(name, field);
@@ -110,7 +110,7 @@ filter_stage field_between(std::string field, std::optional<double> min,
           .make = everywhere([=](sample& x) { return within(number_of(x, field)); })};
 }
 
-filter_stage bytes_between(std::string field, std::optional<std::uint64_t> min,
+filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                            std::optional<std::uint64_t> max) {
   constexpr auto name = "bytes_between@1";
   check_field(name, field);

@@ -26,44 +26,45 @@ std::uint64_t number_in(std::string_view bytes) {
   return x;
 }
 
+std::function<scan_function()> everywhere(scan_function x) {
+  return [x = std::move(x)] { return x; };
+}
+
 /// Puts the number into a field.
-auto setter(std::string into) {
-  return [into = std::move(into)](sample& x, std::string_view result) {
+auto setter(const std::string& into) {
+  return [into](sample& x, std::string_view result) {
     x.set(into, static_cast<std::int64_t>(number_in(result)));
   };
 }
 
 } // namespace
 
-scan_stage running_count(std::string into) {
+scan_stage running_count(const std::string& into) {
   constexpr auto name = "running_count@1";
   check_field(name, into);
-  const scan_function function{.look = [](sample&) { return std::string{}; },
-                               .apply = setter(into)};
+  scan_function function{.look = [](sample&) { return std::string{}; }, .apply = setter(into)};
   return {.name = name,
           .parameters = word("into", into),
-          .make = [=] { return function; },
+          .make = everywhere(std::move(function)),
           .initial = bytes_of(0),
-          .step =
-              [](std::string& state, std::string_view) {
-                return std::exchange(state, bytes_of(number_in(state) + 1));
-              }};
+          .step = [](std::string& state, std::string_view) {
+            return std::exchange(state, bytes_of(number_in(state) + 1));
+          }};
 }
 
-scan_stage running_sum(std::string field, std::string into) {
+scan_stage running_sum(const std::string& field, const std::string& into) {
   constexpr auto name = "running_sum@1";
   check_field(name, field);
   check_field(name, into);
-  const scan_function function{.look = [=](sample& x) { return bytes_of(integer_of(x, field)); },
-                               .apply = setter(into)};
+  scan_function function{.look = [=](sample& x) { return bytes_of(integer_of(x, field)); },
+                         .apply = setter(into)};
   return {.name = name,
           .parameters = word("field", field) + ' ' + word("into", into),
-          .make = [=] { return function; },
+          .make = everywhere(std::move(function)),
           .initial = bytes_of(0),
-          .step =
-              [](std::string& state, std::string_view looked) {
-                return state = bytes_of(number_in(state) + number_in(looked));
-              }};
+          .step = [](std::string& state, std::string_view looked) {
+            return state = bytes_of(number_in(state) + number_in(looked));
+          }};
 }
 
 } // namespace leat

@@ -26,16 +26,17 @@ LEAT_API filter_stage key_hash(std::uint64_t keep, std::uint64_t salt = 0);
 LEAT_API filter_stage key_matches(std::string pattern);
 
 /// As `key_hash`, by a hash of the field's bytes: equal content is kept or dropped together.
-LEAT_API filter_stage field_hash(std::string field, std::uint64_t keep, std::uint64_t salt = 0);
+LEAT_API filter_stage field_hash(const std::string& field, std::uint64_t keep,
+                                 std::uint64_t salt = 0);
 
 /// Keeps samples whose field is a number within these bounds, both inclusive, each of which may be
 /// left out. The number is a tensor of rank 0, or bytes that are a decimal number (otherwise:
 /// corrupt). Compared as double; not-a-number is outside of every bound.
-LEAT_API filter_stage field_between(std::string field, std::optional<double> min,
+LEAT_API filter_stage field_between(const std::string& field, std::optional<double> min,
                                     std::optional<double> max);
 
 /// Keeps samples whose field has so many bytes, both bounds inclusive; each may be left out.
-LEAT_API filter_stage bytes_between(std::string field, std::optional<std::uint64_t> min,
+LEAT_API filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                                     std::optional<std::uint64_t> max);
 
 /// Each sample n times. Reads no sample to count them.
@@ -43,21 +44,21 @@ LEAT_API flat_map_stage copies(std::uint64_t n);
 
 /// The parts of a field between bytes of value `at`, one more than there are such bytes: a child
 /// has one of them in the field's place, as bytes. `at` is at most 255.
-LEAT_API flat_map_stage split(std::string field, std::uint64_t at = '\n');
+LEAT_API flat_map_stage split(const std::string& field, std::uint64_t at = '\n');
 
 /// A field, of rank 1 or bytes, in pieces of `length` elements, at least 1; the last may be
 /// shorter. An empty field has none.
-LEAT_API flat_map_stage windows(std::string field, std::uint64_t length);
+LEAT_API flat_map_stage windows(const std::string& field, std::uint64_t length);
 
 /// Sets `into`, int64: how many samples came before, in the lane and epoch.
-LEAT_API scan_stage running_count(std::string into);
+LEAT_API scan_stage running_count(const std::string& into);
 
 /// Sets `into`, int64: the sum over `field`, an integer tensor of rank 0, of all samples up to and
 /// with this one, in the lane and epoch. Wraps around at 64 bits.
-LEAT_API scan_stage running_sum(std::string field, std::string into);
+LEAT_API scan_stage running_sum(const std::string& field, const std::string& into);
 
 /// Fills a field, of rank 1 or bytes, up to `length` elements of `value`. A longer one is a bad
 /// sample (too_large), and so is one whose type has no such value (wrong_shape).
-LEAT_API map_stage pad(std::string field, std::uint64_t length, double value = 0);
+LEAT_API map_stage pad(const std::string& field, std::uint64_t length, double value = 0);
 
 } // namespace leat
