@@ -26,7 +26,7 @@ void parse_text_line(std::span<const std::byte> line, sample& into) {
   into.borrow("text", line);
 }
 
-line_source::line_source(std::string name, const std::vector<std::string>& patterns,
+line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
                          std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
     : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges, parse,
                   pool_bytes) {}

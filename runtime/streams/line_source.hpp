@@ -24,8 +24,9 @@ void parse_text_line(std::span<const std::byte> line, sample& into);
 class line_source final : public stream_source {
 public:
   /// Throws as `find_files`; `errc::invalid_argument` where a file cannot be cut.
-  line_source(std::string name, const std::vector<std::string>& patterns, std::uint64_t ranges,
-              line_parser parse, std::size_t pool_bytes = stream_pool::default_limit_bytes);
+  line_source(const std::string& name, const std::vector<std::string>& patterns,
+              std::uint64_t ranges, line_parser parse,
+              std::size_t pool_bytes = stream_pool::default_limit_bytes);
   /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` where a file cannot be cut.
   line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
               std::size_t pool_bytes = stream_pool::default_limit_bytes);
