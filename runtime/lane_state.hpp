@@ -2,10 +2,10 @@
 
 #include "runtime/program.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,18 +24,28 @@ struct round_mark {
   std::uint64_t consumed = 0;
 };
 
-/// A text that is made when it is first asked for, by whichever thread.
+/// A text that is made when it is first asked for, by whichever thread; two may make it, of whose
+/// equal texts one stays. (std::call_once would make a system call for each of them.)
 class made_once {
 public:
+  made_once() = default;
+  ~made_once() { delete text_.load(std::memory_order_relaxed); }
+  made_once(const made_once&) = delete;
+  made_once& operator=(const made_once&) = delete;
+
   template <class Make>
   const std::string& get(Make make) const {
-    std::call_once(once_, [&] { text_ = make(); });
-    return text_;
+    if (const auto* made = text_.load(std::memory_order_acquire))
+      return *made;
+    auto mine = std::make_unique<const std::string>(make());
+    const std::string* theirs = nullptr;
+    if (text_.compare_exchange_strong(theirs, mine.get(), std::memory_order_acq_rel))
+      return *mine.release();
+    return *theirs;
   }
 
 private:
-  mutable std::once_flag once_;
-  mutable std::string text_;
+  mutable std::atomic<const std::string*> text_ = nullptr;
 };
 
 /// The state of one round in one lane at some item. Immutable; the rounds behind it are found
