@@ -67,6 +67,12 @@ public:
   std::size_t size() const noexcept { return bytes_.size(); }
   bool empty() const noexcept { return bytes_.empty(); }
   const std::string& bytes() const noexcept { return bytes_; }
+  /// Quicker than moving around: this is done for every item on its way.
+  friend void swap(item& a, item& b) noexcept {
+    a.bytes_.swap(b.bytes_);
+    a.payloads_.swap(b.payloads_);
+    a.uses_.swap(b.uses_);
+  }
   static item from_bytes(std::string bytes, record_uses uses = {});
 
   /// Two items are equal where they stand for the same sample, with or without payloads.

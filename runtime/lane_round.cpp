@@ -154,7 +154,7 @@ void lane_round::keep(pulled result) {
     x.is_end = is_end;
     x.state = is_end ? round_item::phase::done : round_item::phase::waiting;
     x.failure = nullptr;
-    std::swap(x.what, next_);
+    swap(x.what, next_);
     if (edge_ && !is_end)
       limits_.requests->push_back({this, *edge_, when_, number});
   }
@@ -170,7 +170,7 @@ void lane_round::keep(pulled result) {
 
 void lane_round::take_front(item& what, generation& when) {
   auto& x = items_.front();
-  std::swap(what, x.what);
+  swap(what, x.what);
   when = taken_when_ = x.when;
   taken_ = x.number + 1;
   items_.pop();
@@ -223,7 +223,7 @@ pulled lane_round::consume(const generation& g, std::uint64_t number, item& into
     throw error(*x.failure);
   const bool is_end = x.is_end;
   into.append(x.what);
-  std::swap(found, x.found);
+  swap(found, x.found);
   items_.pop();
   forget_bases(g, number + 1);
   return is_end ? pulled::end : pulled::item;

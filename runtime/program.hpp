@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace leat {
 
@@ -45,6 +46,12 @@ struct looked {
   std::string text = {};
   /// The content is bad and policy lets it pass: nobody can judge it.
   bool bad = false;
+
+  friend void swap(looked& a, looked& b) noexcept {
+    std::swap(a.number, b.number);
+    a.text.swap(b.text);
+    std::swap(a.bad, b.bad);
+  }
 };
 
 /// The round behind an operator that looks at content, in one lane.

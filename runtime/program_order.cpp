@@ -264,7 +264,7 @@ void program_order::close_probe(batch_slot& slot) {
     lane_of(*row.probe.round).make_stale();
     if (slot.rows[i].failure)
       x->failure = std::make_shared<const error>(*slot.rows[i].failure);
-    std::swap(x->found, row.found);
+    swap(x->found, row.found);
     if (row.made)
       x->what.attach(0, static_cast<std::uint32_t>(row.probe.edge), std::move(row.made));
     row.made = nullptr;
