@@ -675,23 +675,34 @@ snapshot loader_core::state() const {
 }
 
 std::string loader_core::encoded_state() const {
-  return encode_(make_snapshot({}, next_, global_step_, sums_, lanes_));
+  return encode(make_snapshot({}, next_, global_step_, sums_, nullptr), lanes_);
 }
 
+namespace {
+
+job_position position_behind(const batch_slot& x) {
+  return x.end_of_epoch ? job_position{x.epoch + 1, 0} : job_position{x.epoch, x.step + 1};
+}
+
+std::shared_ptr<const lane_states> lanes_behind(const batch_slot& x) {
+  return x.end_of_epoch ? nullptr : x.lanes;
+}
+
+} // namespace
+
 snapshot loader_core::state_after(const batch& x) const {
-  return state_after(x, facts_);
+  return make_snapshot(facts_, position_behind(*x.slot_), x.global_step_ + 1, *x.sums_,
+                       lanes_behind(*x.slot_));
 }
 
 std::string loader_core::encoded_state_after(const batch& x) const {
-  return encode_(state_after(x, {}));
+  return encode(make_snapshot({}, position_behind(*x.slot_), x.global_step_ + 1, *x.sums_, nullptr),
+                lanes_behind(*x.slot_));
 }
 
-snapshot loader_core::state_after(const batch& x, pipeline_facts facts) const {
-  const auto& slot = *x.slot_;
-  auto next =
-      slot.end_of_epoch ? job_position{slot.epoch + 1, 0} : job_position{slot.epoch, slot.step + 1};
-  return make_snapshot(std::move(facts), next, x.global_step_ + 1, *x.sums_,
-                       slot.end_of_epoch ? nullptr : slot.lanes);
+std::string loader_core::encode(const snapshot& x,
+                                const std::shared_ptr<const lane_states>& lanes) const {
+  return encode_(x, lanes ? *lanes : lane_states{});
 }
 
 void loader_core::save(const std::string& directory, snapshot part) {

@@ -119,7 +119,8 @@ private:
   /// Throws where the loader can no longer be moved.
   void check_not_begun(const char* stage) const;
   error stuck_error(const worker_record& record) const;
-  snapshot state_after(const batch& x, pipeline_facts facts) const;
+  /// Of a snapshot without facts and lanes.
+  std::string encode(const snapshot& x, const std::shared_ptr<const lane_states>& lanes) const;
   snapshot make_snapshot(pipeline_facts facts, const job_position& next, std::uint64_t global_step,
                          const handed_over& sums,
                          const std::shared_ptr<const lane_states>& lanes) const;

@@ -17,7 +17,7 @@ std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
 }
 
 /// A base every so many items, and of larger states about as often as all of a buffer has changed.
-constexpr std::uint64_t least_work_for_base = 32;
+constexpr std::uint64_t least_work_for_base = 64;
 
 /// Orders items by generation and number.
 bool before(const generation& a, std::uint64_t i, const generation& b, std::uint64_t k) noexcept {

@@ -24,28 +24,21 @@ struct round_mark {
   std::uint64_t consumed = 0;
 };
 
-/// A text that is made when it is first asked for, by whichever thread; two may make it, of whose
-/// equal texts one stays. (std::call_once would make a system call for each of them.)
-class made_once {
+/// A number that any thread may work out, with the same result; 0 until then.
+class worked_out_once {
 public:
-  made_once() = default;
-  ~made_once() { delete text_.load(std::memory_order_relaxed); }
-  made_once(const made_once&) = delete;
-  made_once& operator=(const made_once&) = delete;
-
-  template <class Make>
-  const std::string& get(Make make) const {
-    if (const auto* made = text_.load(std::memory_order_acquire))
-      return *made;
-    auto mine = std::make_unique<const std::string>(make());
-    const std::string* theirs = nullptr;
-    if (text_.compare_exchange_strong(theirs, mine.get(), std::memory_order_acq_rel))
-      return *mine.release();
-    return *theirs;
+  template <class WorkOut>
+  std::uint64_t get(WorkOut work_out) const {
+    auto x = value_.load(std::memory_order_relaxed);
+    if (x == 0) {
+      x = work_out();
+      value_.store(x, std::memory_order_relaxed);
+    }
+    return x;
   }
 
 private:
-  mutable std::atomic<const std::string*> text_ = nullptr;
+  mutable std::atomic<std::uint64_t> value_ = 0;
 };
 
 /// The state of one round in one lane at some item. Immutable; the rounds behind it are found
@@ -62,8 +55,8 @@ struct lane_base {
     round_mark mark;
   };
   std::vector<input> inputs = {};
-  /// As it stands in snapshots: many have the same base.
-  made_once message = {};
+  /// Bytes that it takes in a snapshot, plus one: many have the same base.
+  worked_out_once message_size = {};
 };
 
 /// The state of one lane behind a batch.

@@ -81,12 +81,12 @@ handed_over& handed_over::operator+=(const handed_over& x) noexcept {
 snapshot_encoder::snapshot_encoder(const pipeline_facts& pipeline)
     : pipeline_(message_of(pipeline)) {}
 
-std::string snapshot_encoder::operator()(const snapshot& x) const {
+std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& lanes) const {
   std::string bytes{magic};
   append_number(bytes, current_version);
   bytes.resize(message_at);
   bytes += pipeline_;
-  append_state(x, bytes);
+  append_state(x, lanes, bytes);
   const auto length = bytes.size() - message_at;
   if (bytes.size() > max_snapshot_bytes)
     throw error(errc::invalid_argument,
@@ -102,7 +102,7 @@ std::string snapshot_encoder::operator()(const snapshot& x) const {
 }
 
 std::string encode(const snapshot& x) {
-  return snapshot_encoder{x.pipeline}(x);
+  return snapshot_encoder{x.pipeline}(x, x.lanes);
 }
 
 snapshot decode(std::string_view bytes, const std::string& name) {

@@ -67,8 +67,8 @@ public:
   /// Throws `errc::invalid_argument` above the limits of a tree.
   explicit snapshot_encoder(const pipeline_facts& pipeline);
 
-  /// As `encode`; `x.pipeline` is not looked at.
-  std::string operator()(const snapshot& x) const;
+  /// As `encode` of `x` with these lanes; its own lanes and pipeline are not looked at.
+  std::string operator()(const snapshot& x, const lane_states& lanes) const;
 
 private:
   std::string pipeline_;

@@ -2,6 +2,7 @@
 
 #include <wire/snapshot.pb.h>
 
+#include <algorithm>
 #include <bit>
 #include <type_traits>
 #include <variant>
@@ -103,28 +104,30 @@ void write(const handed_over& x, wire::Sums& to) {
 
 enum class wire_type : std::uint8_t { varint = 0, bytes = 2 };
 
-void put_varint(std::string& to, std::uint64_t x) {
+// Each writes where it is told, where there is room, and returns where it ends.
+
+char* put_varint(char* to, std::uint64_t x) {
   for (; x >= 0x80; x >>= 7)
-    to += static_cast<char>(x | 0x80);
-  to += static_cast<char>(x);
+    *to++ = static_cast<char>(x | 0x80);
+  *to++ = static_cast<char>(x);
+  return to;
 }
 
-void put_tag(std::string& to, int field, wire_type type) {
-  put_varint(to, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(type));
+char* put_tag(char* to, int field, wire_type type) {
+  return put_varint(to, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(type));
 }
 
-void put(std::string& to, int field, std::uint64_t x) {
-  if (x == 0)
-    return;
-  put_tag(to, field, wire_type::varint);
-  put_varint(to, x);
+char* put(char* to, int field, std::uint64_t x) {
+  return x == 0 ? to : put_varint(put_tag(to, field, wire_type::varint), x);
 }
 
-/// Bytes, or a message.
-void put(std::string& to, int field, std::string_view bytes) {
-  put_tag(to, field, wire_type::bytes);
-  put_varint(to, bytes.size());
-  to += bytes;
+/// What stands before bytes, or before a message.
+char* put_size(char* to, int field, std::size_t size) {
+  return put_varint(put_tag(to, field, wire_type::bytes), size);
+}
+
+char* put(char* to, int field, std::string_view bytes) {
+  return std::copy(bytes.begin(), bytes.end(), put_size(to, field, bytes.size()));
 }
 
 std::size_t size_of_varint(std::uint64_t x) {
@@ -141,66 +144,87 @@ std::size_t size_of_bytes(std::size_t size) {
   return 1 + size_of_varint(size) + size;
 }
 
-const std::string& message_of(const lane_base& x);
+// Messages within messages stand behind their size, so sizes are added up first.
 
-/// Messages within messages stand behind their size: it is added up first, so that nothing is
-/// written twice.
-class mark_message {
-public:
-  explicit mark_message(const round_mark& x)
-      : x_(x), base_(x.base ? &message_of(*x.base) : nullptr),
-        size_(size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed)
-              + (base_ ? size_of_bytes(base_->size()) : 0)) {}
+std::size_t size_of_message(const lane_base& x);
+char* put_base(char* to, const lane_base& x);
 
-  std::size_t size() const noexcept { return size_; }
-
-  void put_to(std::string& to, int field) const {
-    put_tag(to, field, wire_type::bytes);
-    put_varint(to, size_);
-    put(to, wire::Mark::kEraFieldNumber, x_.when.era);
-    put(to, wire::Mark::kPassFieldNumber, x_.when.pass);
-    put(to, wire::Mark::kConsumedFieldNumber, x_.consumed);
-    if (base_)
-      put(to, wire::Mark::kBaseFieldNumber, *base_);
-  }
-
-private:
-  const round_mark& x_;
-  const std::string* base_;
-  std::size_t size_;
-};
-
-const std::string& message_of(const lane_base& x) {
-  return x.message.get([&] {
-    std::string message;
-    put(message, wire::Base::kGivenFieldNumber, x.given);
-    if (!x.state.empty())
-      put(message, wire::Base::kStateFieldNumber, x.state.bytes());
-    for (const auto& input : x.inputs) {
-      const mark_message mark{input.mark};
-      put_tag(message, wire::Base::kInputsFieldNumber, wire_type::bytes);
-      put_varint(message, size_of_number(input.edge) + size_of_bytes(mark.size()));
-      put(message, wire::Input::kEdgeFieldNumber, input.edge);
-      mark.put_to(message, wire::Input::kMarkFieldNumber);
-    }
-    for (const auto& use : x.state.uses()) {
-      put_tag(message, wire::Base::kUsesFieldNumber, wire_type::bytes);
-      put_varint(message, size_of_number(use.feed) + size_of_number(use.lowest)
-                              + size_of_number(use.behind));
-      put(message, wire::RecordUse::kFeedFieldNumber, use.feed);
-      put(message, wire::RecordUse::kLowestFieldNumber, use.lowest);
-      put(message, wire::RecordUse::kBehindFieldNumber, use.behind);
-    }
-    return message;
-  });
+std::size_t size_of_message(const round_mark& x) {
+  return size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed)
+         + (x.base ? size_of_bytes(size_of_message(*x.base)) : 0);
 }
 
-void put_lane(std::string& to, const lane_state& x) {
-  const mark_message mark{x.mark};
-  put_tag(to, wire::Snapshot::kLanesFieldNumber, wire_type::bytes);
-  put_varint(to, size_of_number(x.lane) + size_of_bytes(mark.size()));
-  put(to, wire::Lane::kLaneFieldNumber, x.lane);
-  mark.put_to(to, wire::Lane::kMarkFieldNumber);
+/// `size`: of its message.
+char* put_mark(char* to, int field, const round_mark& x, std::size_t size) {
+  to = put_size(to, field, size);
+  to = put(to, wire::Mark::kEraFieldNumber, x.when.era);
+  to = put(to, wire::Mark::kPassFieldNumber, x.when.pass);
+  to = put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
+  if (!x.base)
+    return to;
+  to = put_size(to, wire::Mark::kBaseFieldNumber, size_of_message(*x.base));
+  return put_base(to, *x.base);
+}
+
+std::size_t size_of_message(const lane_base::input& x) {
+  return size_of_number(x.edge) + size_of_bytes(size_of_message(x.mark));
+}
+
+std::size_t size_of_message(const record_use& x) {
+  return size_of_number(x.feed) + size_of_number(x.lowest) + size_of_number(x.behind);
+}
+
+std::size_t size_of_message(const lane_base& x) {
+  return x.message_size.get([&] {
+    auto size = size_of_number(x.given) + (x.state.empty() ? 0 : size_of_bytes(x.state.size()));
+    for (const auto& input : x.inputs)
+      size += size_of_bytes(size_of_message(input));
+    for (const auto& use : x.state.uses())
+      size += size_of_bytes(size_of_message(use));
+    return size + 1;
+  }) - 1;
+}
+
+char* put_base(char* to, const lane_base& x) {
+  to = put(to, wire::Base::kGivenFieldNumber, x.given);
+  if (!x.state.empty())
+    to = put(to, wire::Base::kStateFieldNumber, x.state.bytes());
+  for (const auto& input : x.inputs) {
+    const auto mark = size_of_message(input.mark);
+    to = put_size(to, wire::Base::kInputsFieldNumber,
+                  size_of_number(input.edge) + size_of_bytes(mark));
+    to = put(to, wire::Input::kEdgeFieldNumber, input.edge);
+    to = put_mark(to, wire::Input::kMarkFieldNumber, input.mark, mark);
+  }
+  for (const auto& use : x.state.uses()) {
+    to = put_size(to, wire::Base::kUsesFieldNumber, size_of_message(use));
+    to = put(to, wire::RecordUse::kFeedFieldNumber, use.feed);
+    to = put(to, wire::RecordUse::kLowestFieldNumber, use.lowest);
+    to = put(to, wire::RecordUse::kBehindFieldNumber, use.behind);
+  }
+  return to;
+}
+
+char* put_lane(char* to, const lane_state& x) {
+  const auto mark = size_of_message(x.mark);
+  to =
+      put_size(to, wire::Snapshot::kLanesFieldNumber, size_of_number(x.lane) + size_of_bytes(mark));
+  to = put(to, wire::Lane::kLaneFieldNumber, x.lane);
+  return put_mark(to, wire::Lane::kMarkFieldNumber, x.mark, mark);
+}
+
+void append(std::string& to, const lane_states& lanes) {
+  // Numbers, names and sizes around a base: nine of at most 10 bytes.
+  constexpr std::size_t around = 90;
+  std::size_t room = 0;
+  for (const auto& lane : lanes)
+    room += around + (lane.mark.base ? size_of_message(*lane.mark.base) : 0);
+  const auto begin = to.size();
+  to.resize(begin + room);
+  auto* end = to.data() + begin;
+  for (const auto& lane : lanes)
+    end = put_lane(end, lane);
+  to.resize(static_cast<std::size_t>(end - to.data()));
 }
 
 // -- messages to values
@@ -410,7 +434,7 @@ std::string message_of(const pipeline_facts& x) {
   return message.SerializeAsString();
 }
 
-void append_state(const snapshot& x, std::string& to) {
+void append_state(const snapshot& x, const lane_states& lanes, std::string& to) {
   wire::Snapshot message;
   message.set_epoch(x.epoch);
   message.set_step(x.step);
@@ -420,8 +444,9 @@ void append_state(const snapshot& x, std::string& to) {
   write(x.sums, *message.mutable_sums());
   message.set_began(x.began);
   message.AppendToString(&to);
-  for (const auto& lane : x.lanes)
-    put_lane(to, lane);
+  append(to, lanes);
+  if (x.left_out.empty())
+    return;
   wire::Snapshot behind;
   for (const auto& steps : x.left_out) {
     auto& range = *behind.add_left_out();

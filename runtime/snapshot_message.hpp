@@ -12,8 +12,8 @@ namespace leat {
 
 /// Throws `errc::invalid_argument` for a pipeline above the limits of a tree.
 std::string message_of(const pipeline_facts& x);
-/// All but the pipeline.
-void append_state(const snapshot& x, std::string& to);
+/// All but the pipeline, with these lanes in place of its own.
+void append_state(const snapshot& x, const lane_states& lanes, std::string& to);
 
 /// Reads what they wrote. Throws `errc::bad_snapshot` for anything else.
 snapshot read_message(std::string_view bytes, const std::string& name);

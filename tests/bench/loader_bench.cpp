@@ -48,23 +48,36 @@ void samples_per_second(int rounds) {
   }
 }
 
-/// Of streams over several rounds: samples per second of so many batches, with or without a
-/// snapshot taken behind each.
-double rate_of_batches(const pipeline& data, std::size_t workers, int batches, bool snapshots) {
+/// Samples per second of so many batches.
+double rate_of_batches(const pipeline& data, std::size_t workers, int batches) {
   stopwatch watch;
   loader x{data, {.workers = workers}};
   std::uint64_t samples = 0;
+  for (int i = 0; i < batches; ++i)
+    samples += x.next()->valid_rows();
+  return static_cast<double>(samples) / watch.seconds();
+}
+
+/// What a snapshot taken behind every batch adds to the time, in percent: stretches of batches with
+/// and without in turns, short ones, because the machine's speed drifts.
+double cost_of_snapshots(const pipeline& data, std::size_t workers, int batches) {
+  constexpr int stretch = 50;
+  loader x{data, {.workers = workers}};
+  double seconds[2] = {0, 0};
   std::size_t bytes = 0;
-  for (int i = 0; i < batches; ++i) {
-    const auto batch = x.next();
-    samples += batch->valid_rows();
-    if (snapshots)
-      bytes += batch->snapshot().size();
+  for (int i = 0; i < batches; i += stretch) {
+    const bool with = i / stretch % 2 == 1;
+    stopwatch watch;
+    for (int k = 0; k < stretch; ++k) {
+      const auto batch = x.next();
+      if (with)
+        bytes += batch->snapshot().size();
+    }
+    seconds[with ? 1 : 0] += watch.seconds();
   }
-  const auto seconds = watch.seconds();
-  if (snapshots && bytes == 0)
+  if (bytes == 0)
     throw std::logic_error("snapshots without bytes");
-  return static_cast<double>(samples) / seconds;
+  return 100 * (seconds[1] / seconds[0] - 1);
 }
 
 /// The same trivial samples through a formula, one program, and two rounds of programs: in turns,
@@ -82,18 +95,16 @@ void rounds_of_programs(int rounds) {
     std::vector<double> of_formula;
     std::vector<double> of_one;
     std::vector<double> of_two;
-    std::vector<double> with_snapshots;
     std::vector<double> ratio;
     std::vector<double> to_formula;
     std::vector<double> cost;
     for (int i = 0; i < rounds; ++i) {
-      of_formula.push_back(rate_of_batches(formula, workers, 6000, false));
-      of_one.push_back(rate_of_batches(one, workers, 6000, false));
-      of_two.push_back(rate_of_batches(two, workers, 6000, false));
-      with_snapshots.push_back(rate_of_batches(two, workers, 6000, true));
+      of_formula.push_back(rate_of_batches(formula, workers, 6000));
+      of_one.push_back(rate_of_batches(one, workers, 6000));
+      of_two.push_back(rate_of_batches(two, workers, 6000));
       ratio.push_back(of_two.back() / of_one.back());
       to_formula.push_back(of_two.back() / of_formula.back());
-      cost.push_back(100 * (1 - with_snapshots.back() / of_two.back()));
+      cost.push_back(cost_of_snapshots(two, workers, 12000));
     }
     const auto where = ", " + std::to_string(workers) + " workers";
     report("8-byte samples, order by a formula" + where, spread_of(of_formula), "samples/s");
