@@ -24,21 +24,28 @@ struct round_mark {
   std::uint64_t consumed = 0;
 };
 
-/// A number that any thread may work out, with the same result; 0 until then.
-class worked_out_once {
+/// A text that is made when it is first asked for, by whichever thread; two may make it, of whose
+/// equal texts one stays. (std::call_once would make a system call for each of them.)
+class made_once {
 public:
-  template <class WorkOut>
-  std::uint64_t get(WorkOut work_out) const {
-    auto x = value_.load(std::memory_order_relaxed);
-    if (x == 0) {
-      x = work_out();
-      value_.store(x, std::memory_order_relaxed);
-    }
-    return x;
+  made_once() = default;
+  ~made_once() { delete text_.load(std::memory_order_relaxed); }
+  made_once(const made_once&) = delete;
+  made_once& operator=(const made_once&) = delete;
+
+  template <class Make>
+  const std::string& get(Make make) const {
+    if (const auto* made = text_.load(std::memory_order_acquire))
+      return *made;
+    auto mine = std::make_unique<const std::string>(make());
+    const std::string* theirs = nullptr;
+    if (text_.compare_exchange_strong(theirs, mine.get(), std::memory_order_acq_rel))
+      return *mine.release();
+    return *theirs;
   }
 
 private:
-  mutable std::atomic<std::uint64_t> value_ = 0;
+  mutable std::atomic<const std::string*> text_ = nullptr;
 };
 
 /// The state of one round in one lane at some item. Immutable; the rounds behind it are found
@@ -55,8 +62,9 @@ struct lane_base {
     round_mark mark;
   };
   std::vector<input> inputs = {};
-  /// Bytes that it takes in a snapshot, plus one: many have the same base.
-  worked_out_once message_size = {};
+  /// Of a last round's base, as it stands in snapshots: many have the same one, and its parts lie
+  /// in many places.
+  made_once message = {};
 };
 
 /// The state of one lane behind a batch.

@@ -18,7 +18,8 @@ constexpr std::size_t checksum_at = 16;
 constexpr std::size_t message_at = 32;
 
 hash128 checksum(std::string_view head, std::string_view message) {
-  hash_stream hash;
+  thread_local hash_stream hash; // it lies on the heap
+  hash.reset();
   hash.add_raw(std::as_bytes(std::span{head}));
   hash.add_raw(std::as_bytes(std::span{message}));
   return hash.digest128();
@@ -82,7 +83,9 @@ snapshot_encoder::snapshot_encoder(const pipeline_facts& pipeline)
     : pipeline_(message_of(pipeline)) {}
 
 std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& lanes) const {
-  std::string bytes{magic};
+  std::string bytes;
+  bytes.reserve(message_at + pipeline_.size());
+  bytes = magic;
   append_number(bytes, current_version);
   bytes.resize(message_at);
   bytes += pipeline_;

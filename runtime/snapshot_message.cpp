@@ -154,12 +154,15 @@ std::size_t size_of_message(const round_mark& x) {
          + (x.base ? size_of_bytes(size_of_message(*x.base)) : 0);
 }
 
-/// `size`: of its message.
-char* put_mark(char* to, int field, const round_mark& x, std::size_t size) {
-  to = put_size(to, field, size);
+char* put_numbers(char* to, const round_mark& x) {
   to = put(to, wire::Mark::kEraFieldNumber, x.when.era);
   to = put(to, wire::Mark::kPassFieldNumber, x.when.pass);
-  to = put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
+  return put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
+}
+
+/// `size`: of its message.
+char* put_mark(char* to, int field, const round_mark& x, std::size_t size) {
+  to = put_numbers(put_size(to, field, size), x);
   if (!x.base)
     return to;
   to = put_size(to, wire::Mark::kBaseFieldNumber, size_of_message(*x.base));
@@ -175,14 +178,12 @@ std::size_t size_of_message(const record_use& x) {
 }
 
 std::size_t size_of_message(const lane_base& x) {
-  return x.message_size.get([&] {
-    auto size = size_of_number(x.given) + (x.state.empty() ? 0 : size_of_bytes(x.state.size()));
-    for (const auto& input : x.inputs)
-      size += size_of_bytes(size_of_message(input));
-    for (const auto& use : x.state.uses())
-      size += size_of_bytes(size_of_message(use));
-    return size + 1;
-  }) - 1;
+  auto size = size_of_number(x.given) + (x.state.empty() ? 0 : size_of_bytes(x.state.size()));
+  for (const auto& input : x.inputs)
+    size += size_of_bytes(size_of_message(input));
+  for (const auto& use : x.state.uses())
+    size += size_of_bytes(size_of_message(use));
+  return size;
 }
 
 char* put_base(char* to, const lane_base& x) {
@@ -205,20 +206,39 @@ char* put_base(char* to, const lane_base& x) {
   return to;
 }
 
-char* put_lane(char* to, const lane_state& x) {
-  const auto mark = size_of_message(x.mark);
-  to =
-      put_size(to, wire::Snapshot::kLanesFieldNumber, size_of_number(x.lane) + size_of_bytes(mark));
-  to = put(to, wire::Lane::kLaneFieldNumber, x.lane);
-  return put_mark(to, wire::Lane::kMarkFieldNumber, x.mark, mark);
+const std::string& message_of(const lane_base& x) {
+  return x.message.get([&] {
+    std::string message(size_of_message(x), '\0');
+    put_base(message.data(), x);
+    return message;
+  });
 }
 
-void append(std::string& to, const lane_states& lanes) {
+char* put_lane(char* to, const lane_state& x) {
+  const auto& mark = x.mark;
+  const auto* base = mark.base ? &message_of(*mark.base) : nullptr;
+  const auto numbers = size_of_number(mark.when.era) + size_of_number(mark.when.pass)
+                       + size_of_number(mark.consumed);
+  const auto size = numbers + (base ? size_of_bytes(base->size()) : 0);
+  to =
+      put_size(to, wire::Snapshot::kLanesFieldNumber, size_of_number(x.lane) + size_of_bytes(size));
+  to = put(to, wire::Lane::kLaneFieldNumber, x.lane);
+  to = put_numbers(put_size(to, wire::Lane::kMarkFieldNumber, size), mark);
+  return base ? put(to, wire::Mark::kBaseFieldNumber, *base) : to;
+}
+
+/// At least what they take.
+std::size_t room_for(const lane_states& lanes) {
   // Numbers, names and sizes around a base: nine of at most 10 bytes.
   constexpr std::size_t around = 90;
   std::size_t room = 0;
   for (const auto& lane : lanes)
-    room += around + (lane.mark.base ? size_of_message(*lane.mark.base) : 0);
+    room += around + (lane.mark.base ? message_of(*lane.mark.base).size() : 0);
+  return room;
+}
+
+/// `room`: for the lanes.
+void append(std::string& to, const lane_states& lanes, std::size_t room) {
   const auto begin = to.size();
   to.resize(begin + room);
   auto* end = to.data() + begin;
@@ -435,6 +455,9 @@ std::string message_of(const pipeline_facts& x) {
 }
 
 void append_state(const snapshot& x, const lane_states& lanes, std::string& to) {
+  constexpr std::size_t of_all_else = 256;
+  const auto room = room_for(lanes);
+  to.reserve(to.size() + of_all_else + room);
   wire::Snapshot message;
   message.set_epoch(x.epoch);
   message.set_step(x.step);
@@ -444,7 +467,7 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
   write(x.sums, *message.mutable_sums());
   message.set_began(x.began);
   message.AppendToString(&to);
-  append(to, lanes);
+  append(to, lanes, room);
   if (x.left_out.empty())
     return;
   wire::Snapshot behind;
