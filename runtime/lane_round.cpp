@@ -1,6 +1,7 @@
 #include "runtime/lane_round.hpp"
 
 #include "runtime/exception_text.hpp"
+#include "runtime/snapshot_message.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -268,6 +269,8 @@ void lane_round::take_base() {
   for (const auto& x : inputs_)
     if (x.opened)
       base->inputs.push_back({*x.round->edge(), x.round->mark_at(x.when, x.consumed)});
+  if (!edge_)
+    message_of(*base); // now that all of it is at hand: a snapshot then copies one text a lane
   work_ = 0;
   work_for_base_ = std::max<std::uint64_t>(least_work_for_base, base->state.size() / 16);
   bases_.push_back(std::move(base));

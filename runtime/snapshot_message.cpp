@@ -3,7 +3,9 @@
 #include <wire/snapshot.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 #include <variant>
 
@@ -85,24 +87,10 @@ void write(const pipeline_facts& x, wire::Pipeline& to) {
   to.set_by_programs(x.by_programs);
 }
 
-void write(const handed_over& x, wire::Sums& to) {
-  write(x.digest, *to.mutable_digest());
-  write(x.epoch_digest, *to.mutable_epoch_digest());
-  to.set_samples(x.samples);
-  for (std::size_t i = 0; i < num_causes; ++i) {
-    if (x.bad[i] == 0)
-      continue;
-    auto& bad = *to.add_bad();
-    bad.set_cause(std::string{to_string(static_cast<cause>(i))});
-    bad.set_count(x.bad[i]);
-  }
-  to.set_partial(x.partial);
-}
+// -- what changes from batch to batch, written by hand: a snapshot may be taken at each of them,
+// and most of its bases are those of the one before.
 
-// -- states of lanes, written by hand: a snapshot may be taken at every batch, and most of its
-// bases are those of the one before.
-
-enum class wire_type : std::uint8_t { varint = 0, bytes = 2 };
+enum class wire_type : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2 };
 
 // Each writes where it is told, where there is room, and returns where it ends.
 
@@ -128,6 +116,23 @@ char* put_size(char* to, int field, std::size_t size) {
 
 char* put(char* to, int field, std::string_view bytes) {
   return std::copy(bytes.begin(), bytes.end(), put_size(to, field, bytes.size()));
+}
+
+char* put_fixed(char* to, int field, std::uint64_t x) {
+  if (x == 0)
+    return to;
+  to = put_tag(to, field, wire_type::fixed64);
+  std::memcpy(to, &x, sizeof x);
+  return to + sizeof x;
+}
+
+/// A short message: at most 127 bytes, written by `put_fields` behind its size.
+template <class PutFields>
+char* put_short(char* to, int field, PutFields put_fields) {
+  to = put_size(to, field, 0);
+  auto* const end = put_fields(to);
+  to[-1] = static_cast<char>(end - to);
+  return end;
 }
 
 std::size_t size_of_varint(std::uint64_t x) {
@@ -206,45 +211,65 @@ char* put_base(char* to, const lane_base& x) {
   return to;
 }
 
-const std::string& message_of(const lane_base& x) {
-  return x.message.get([&] {
-    std::string message(size_of_message(x), '\0');
-    put_base(message.data(), x);
-    return message;
+/// Digests, counts, and causes of short names.
+constexpr std::size_t most_bytes_of_sums = 128 + num_causes * 64;
+
+char* put_hash(char* to, int field, const hash128& x) {
+  return put_short(to, field, [&](char* at) {
+    at = put_fixed(at, wire::Hash128::kLowFieldNumber, x.low);
+    return put_fixed(at, wire::Hash128::kHighFieldNumber, x.high);
   });
 }
 
+char* put_sums(char* to, const handed_over& x) {
+  to = put_hash(to, wire::Sums::kDigestFieldNumber, x.digest);
+  to = put_hash(to, wire::Sums::kEpochDigestFieldNumber, x.epoch_digest);
+  to = put(to, wire::Sums::kSamplesFieldNumber, x.samples);
+  for (std::size_t i = 0; i < num_causes; ++i)
+    if (x.bad[i] != 0)
+      to = put_short(to, wire::Sums::kBadFieldNumber, [&](char* at) {
+        at = put(at, wire::BadCount::kCauseFieldNumber, to_string(static_cast<cause>(i)));
+        return put(at, wire::BadCount::kCountFieldNumber, x.bad[i]);
+      });
+  return put(to, wire::Sums::kPartialFieldNumber, std::uint64_t{x.partial});
+}
+
+/// Of a lane's mark, with the base that it has or null.
+std::size_t size_of_mark(const round_mark& x, const std::string* base) {
+  return size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed)
+         + (base ? size_of_bytes(base->size()) : 0);
+}
+
+std::size_t size_of_lane(const lane_state& x, std::size_t mark) {
+  return size_of_number(x.lane) + size_of_bytes(mark);
+}
+
 char* put_lane(char* to, const lane_state& x) {
-  const auto& mark = x.mark;
-  const auto* base = mark.base ? &message_of(*mark.base) : nullptr;
-  const auto numbers = size_of_number(mark.when.era) + size_of_number(mark.when.pass)
-                       + size_of_number(mark.consumed);
-  const auto size = numbers + (base ? size_of_bytes(base->size()) : 0);
-  to =
-      put_size(to, wire::Snapshot::kLanesFieldNumber, size_of_number(x.lane) + size_of_bytes(size));
+  const auto* base = x.mark.base ? &message_of(*x.mark.base) : nullptr;
+  const auto mark = size_of_mark(x.mark, base);
+  to = put_size(to, wire::Snapshot::kLanesFieldNumber, size_of_lane(x, mark));
   to = put(to, wire::Lane::kLaneFieldNumber, x.lane);
-  to = put_numbers(put_size(to, wire::Lane::kMarkFieldNumber, size), mark);
+  to = put_numbers(put_size(to, wire::Lane::kMarkFieldNumber, mark), x.mark);
   return base ? put(to, wire::Mark::kBaseFieldNumber, *base) : to;
 }
 
-/// At least what they take.
-std::size_t room_for(const lane_states& lanes) {
-  // Numbers, names and sizes around a base: nine of at most 10 bytes.
-  constexpr std::size_t around = 90;
-  std::size_t room = 0;
-  for (const auto& lane : lanes)
-    room += around + (lane.mark.base ? message_of(*lane.mark.base).size() : 0);
-  return room;
+std::size_t size_of_lanes(const lane_states& lanes) {
+  std::size_t size = 0;
+  for (const auto& x : lanes) {
+    const auto* base = x.mark.base ? &message_of(*x.mark.base) : nullptr;
+    // The number of this field takes one byte more than those of others.
+    size += 1 + size_of_bytes(size_of_lane(x, size_of_mark(x.mark, base)));
+  }
+  return size;
 }
 
-/// `room`: for the lanes.
-void append(std::string& to, const lane_states& lanes, std::size_t room) {
+/// `size`: of all lanes.
+void append(std::string& to, const lane_states& lanes, std::size_t size) {
   const auto begin = to.size();
-  to.resize(begin + room);
+  to.resize(begin + size);
   auto* end = to.data() + begin;
   for (const auto& lane : lanes)
     end = put_lane(end, lane);
-  to.resize(static_cast<std::size_t>(end - to.data()));
 }
 
 // -- messages to values
@@ -448,6 +473,14 @@ private:
 
 } // namespace
 
+const std::string& message_of(const lane_base& x) {
+  return x.message.get([&] {
+    std::string message(size_of_message(x), '\0');
+    put_base(message.data(), x);
+    return message;
+  });
+}
+
 std::string message_of(const pipeline_facts& x) {
   wire::Snapshot message;
   write(x, *message.mutable_pipeline());
@@ -455,19 +488,23 @@ std::string message_of(const pipeline_facts& x) {
 }
 
 void append_state(const snapshot& x, const lane_states& lanes, std::string& to) {
-  constexpr std::size_t of_all_else = 256;
-  const auto room = room_for(lanes);
-  to.reserve(to.size() + of_all_else + room);
-  wire::Snapshot message;
-  message.set_epoch(x.epoch);
-  message.set_step(x.step);
-  message.set_global_step(x.global_step);
-  message.set_rank(x.rank);
-  message.set_world_size(x.world_size);
-  write(x.sums, *message.mutable_sums());
-  message.set_began(x.began);
-  message.AppendToString(&to);
-  append(to, lanes, room);
+  const auto size = size_of_lanes(lanes);
+  std::array<char, most_bytes_of_sums> sums;
+  const auto* sums_end = put_sums(sums.data(), x.sums);
+  const std::string_view all_sums{sums.data(), static_cast<std::size_t>(sums_end - sums.data())};
+  std::array<char, most_bytes_of_sums + 128> head;
+  auto* end = head.data();
+  end = put(end, wire::Snapshot::kEpochFieldNumber, x.epoch);
+  end = put(end, wire::Snapshot::kStepFieldNumber, x.step);
+  end = put(end, wire::Snapshot::kGlobalStepFieldNumber, x.global_step);
+  end = put(end, wire::Snapshot::kRankFieldNumber, x.rank);
+  end = put(end, wire::Snapshot::kWorldSizeFieldNumber, x.world_size);
+  end = put(end, wire::Snapshot::kSumsFieldNumber, all_sums);
+  end = put(end, wire::Snapshot::kBeganFieldNumber, x.began);
+  const auto head_size = static_cast<std::size_t>(end - head.data());
+  to.reserve(to.size() + head_size + size);
+  to.append(head.data(), head_size);
+  append(to, lanes, size);
   if (x.left_out.empty())
     return;
   wire::Snapshot behind;
