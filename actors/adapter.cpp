@@ -1,3 +1,4 @@
+#include "runtime/refuse_argument.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/snapshot_store.hpp"
 #include "runtime/xxh3.hpp"
@@ -97,8 +98,7 @@ adapter_snapshots::adapter_snapshots(std::string name, const adapter_options& op
 }
 
 void adapter_snapshots::refuse(const char* stage, std::string got, std::string needed) {
-  throw error(errc::invalid_argument,
-              {.stage = stage, .got = std::move(got), .needed = std::move(needed)});
+  refuse_argument(stage, std::move(got), std::move(needed));
 }
 
 std::string adapter_snapshots::encode(const adapter_place& at) const {

@@ -34,7 +34,6 @@ public:
     by_key_.erase(values_.front().first);
     values_.pop_front();
   }
-  std::size_t size() const noexcept { return values_.size(); }
 
 private:
   std::size_t limit_;

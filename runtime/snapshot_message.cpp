@@ -154,9 +154,12 @@ std::size_t size_of_bytes(std::size_t size) {
 std::size_t size_of_message(const lane_base& x);
 char* put_base(char* to, const lane_base& x);
 
+std::size_t size_of_numbers(const round_mark& x) {
+  return size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed);
+}
+
 std::size_t size_of_message(const round_mark& x) {
-  return size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed)
-         + (x.base ? size_of_bytes(size_of_message(*x.base)) : 0);
+  return size_of_numbers(x) + (x.base ? size_of_bytes(size_of_message(*x.base)) : 0);
 }
 
 char* put_numbers(char* to, const round_mark& x) {
@@ -236,8 +239,7 @@ char* put_sums(char* to, const handed_over& x) {
 
 /// Of a lane's mark, with the base that it has or null.
 std::size_t size_of_mark(const round_mark& x, const std::string* base) {
-  return size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed)
-         + (base ? size_of_bytes(base->size()) : 0);
+  return size_of_numbers(x) + (base ? size_of_bytes(base->size()) : 0);
 }
 
 std::size_t size_of_lane(const lane_state& x, std::size_t mark) {

@@ -10,11 +10,6 @@ namespace leat {
 
 namespace {
 
-/// A function without state: all workers get a copy.
-std::function<flat_map_function()> everywhere(flat_map_function x) {
-  return [x = std::move(x)] { return x; };
-}
-
 /// Part `number` of a text that is cut at each `at`.
 std::string_view part_of(std::string_view text, char at, std::uint64_t number) {
   for (; number > 0; --number)
@@ -35,7 +30,7 @@ void keep_window(sample& x, const std::string& field, std::uint64_t length, std:
 flat_map_stage copies(std::uint64_t n) {
   return {.name = "copies@1",
           .parameters = word("n", n),
-          .make = everywhere(
+          .make = everywhere<flat_map_function>(
               {.count = [n](sample&) { return n; }, .pick = [](sample&, std::uint64_t) {}}),
           .children = n};
 }
@@ -55,7 +50,7 @@ flat_map_stage split(const std::string& field, std::uint64_t at) {
   };
   return {.name = name,
           .parameters = word("field", field) + ' ' + word("at", at),
-          .make = everywhere({.count = count, .pick = pick})};
+          .make = everywhere<flat_map_function>({.count = count, .pick = pick})};
 }
 
 flat_map_stage windows(const std::string& field, std::uint64_t length) {
@@ -70,7 +65,7 @@ flat_map_stage windows(const std::string& field, std::uint64_t length) {
   auto pick = [=](sample& x, std::uint64_t child) { keep_window(x, field, length, child); };
   return {.name = name,
           .parameters = word("field", field) + ' ' + word("length", length),
-          .make = everywhere({.count = count, .pick = pick})};
+          .make = everywhere<flat_map_function>({.count = count, .pick = pick})};
 }
 
 } // namespace leat

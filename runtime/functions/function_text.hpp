@@ -4,12 +4,15 @@
 #include "runtime/refuse_argument.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace leat {
 
-// The parameter text of a function, "field=a keep=50", from which it is made again.
+// What leat's own functions share: first of all their parameter text, "field=a keep=50", from which
+// they are made again.
 
 /// Refuses a field's name that could not stand in the text.
 inline void check_field(const char* function, const std::string& name) {
@@ -31,6 +34,12 @@ inline std::string word(std::string_view name, double value) {
 template <class T>
 std::string word_if(std::string_view name, const T& value) {
   return value ? ' ' + word(name, *value) : std::string{};
+}
+
+/// A function without state: all workers get a copy.
+template <class Function>
+std::function<Function()> everywhere(Function x) {
+  return [x = std::move(x)] { return x; };
 }
 
 } // namespace leat

@@ -15,11 +15,6 @@ namespace {
 
 using predicate = std::function<bool(sample&)>;
 
-/// A judge without state: all workers get a copy.
-std::function<predicate()> everywhere(predicate judge) {
-  return [judge = std::move(judge)] { return judge; };
-}
-
 /// Keeps bytes by their hash.
 class hash_sieve {
 public:
@@ -97,7 +92,7 @@ filter_stage field_hash(const std::string& field, std::uint64_t keep, std::uint6
   const hash_sieve sieve{name, keep, salt};
   return {.name = name,
           .parameters = word("field", field) + ' ' + sieve.text(),
-          .make = everywhere([=](sample& x) { return sieve(x.bytes(field)); })};
+          .make = everywhere<predicate>([=](sample& x) { return sieve(x.bytes(field)); })};
 }
 
 filter_stage field_between(const std::string& field, std::optional<double> min,
@@ -107,7 +102,7 @@ filter_stage field_between(const std::string& field, std::optional<double> min,
   const bounds<double> within{name, min, max};
   return {.name = name,
           .parameters = word("field", field) + within.text(),
-          .make = everywhere([=](sample& x) { return within(number_of(x, field)); })};
+          .make = everywhere<predicate>([=](sample& x) { return within(number_of(x, field)); })};
 }
 
 filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
@@ -117,7 +112,7 @@ filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t
   const bounds<std::uint64_t> within{name, min, max};
   return {.name = name,
           .parameters = word("field", field) + within.text(),
-          .make = everywhere([=](sample& x) { return within(x.bytes(field).size()); })};
+          .make = everywhere<predicate>([=](sample& x) { return within(x.bytes(field).size()); })};
 }
 
 } // namespace leat

@@ -26,10 +26,6 @@ std::uint64_t number_in(std::string_view bytes) {
   return x;
 }
 
-std::function<scan_function()> everywhere(scan_function x) {
-  return [x = std::move(x)] { return x; };
-}
-
 /// Puts the number into a field.
 auto setter(const std::string& into) {
   return [into](sample& x, std::string_view result) {

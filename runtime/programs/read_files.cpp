@@ -27,8 +27,10 @@ public:
   pulled pull(item& into) override {
     while (true) {
       if (is_reading_) {
-        if (read_record())
-          return append(into), pulled::item;
+        if (read_record()) {
+          append(into);
+          return pulled::item;
+        }
         is_reading_ = false;
       }
       if (!lane_.run->may_go_on())

@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -63,15 +64,6 @@ void require_same(const batch_list& expected, std::size_t begin, const batch_lis
     REQUIRE(got[i].global_step == x.global_step);
     REQUIRE(got[i].end_of_epoch == x.end_of_epoch);
   }
-}
-
-std::optional<errc> problem_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const error& x) {
-    return x.code();
-  }
-  return std::nullopt;
 }
 
 TEST_CASE("adapter: epochs, steps and their ends") {
@@ -155,29 +147,29 @@ TEST_CASE("adapter: directories with a part of each rank") {
   second.save(at.path());
   REQUIRE(again.restore(at.path())->global_step == 6);
   REQUIRE(again.next()->content == 102);
-  REQUIRE(problem_of([&] { again.restore(at.path()); }) == errc::invalid_argument);
+  REQUIRE(code_of([&] { again.restore(at.path()); }) == errc::invalid_argument);
   auto alone = adapter(true);
-  REQUIRE(problem_of([&] { alone.restore(at.path()); }) == errc::mismatch);
-  REQUIRE(problem_of([&] { alone.restore_parts({"torn"}); }) == errc::bad_snapshot);
+  REQUIRE(code_of([&] { alone.restore(at.path()); }) == errc::mismatch);
+  REQUIRE(code_of([&] { alone.restore_parts({"torn"}); }) == errc::bad_snapshot);
   auto functions = functions_of(std::make_shared<counting>(), true);
   functions.name = "counting@2";
   loader_adapter<std::uint64_t> other{functions, {.rank = 1, .world_size = 2}};
-  REQUIRE(problem_of([&] { other.restore(at.path()); }) == errc::mismatch);
+  REQUIRE(code_of([&] { other.restore(at.path()); }) == errc::mismatch);
 }
 
 TEST_CASE("adapter: what is missing is refused") {
   auto functions = functions_of(std::make_shared<counting>(), true);
   functions.load = nullptr;
   using adapted = loader_adapter<std::uint64_t>;
-  REQUIRE(problem_of([&] { adapted(functions, {}); }) == errc::invalid_argument);
+  REQUIRE(code_of([&] { adapted(functions, {}); }) == errc::invalid_argument);
   functions.save = nullptr;
   functions.name.clear();
-  REQUIRE(problem_of([&] { adapted(functions, {}); }) == errc::invalid_argument);
+  REQUIRE(code_of([&] { adapted(functions, {}); }) == errc::invalid_argument);
   functions.name = "counting@1";
-  REQUIRE(problem_of([&] { adapted(functions, {.rank = 1}); }) == errc::invalid_argument);
+  REQUIRE(code_of([&] { adapted(functions, {.rank = 1}); }) == errc::invalid_argument);
   functions.next = [] { return std::optional<std::uint64_t>{}; };
   adapted empty{functions, {}};
-  REQUIRE(problem_of([&] { empty.next(); }) == errc::empty_epoch);
+  REQUIRE(code_of([&] { empty.next(); }) == errc::empty_epoch);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 #include <leat/notice.hpp>
@@ -115,16 +116,6 @@ std::size_t rows_of(const steps& epoch) {
       if (!ids.insert(row.id).second)
         throw std::logic_error(row.id + " comes twice");
   return ids.size();
-}
-
-template <class F>
-std::optional<errc> problem_of(F f) {
-  try {
-    f();
-  } catch (const error& x) {
-    return x.code();
-  }
-  return std::nullopt;
 }
 
 void append_numbers(std::vector<std::uint64_t>& all, const batch& x) {
@@ -417,7 +408,7 @@ TEST_CASE("known failure: an error costs no sample, before it or in the batch th
         *broken = n;
         steps got;
         std::string state = x.snapshot();
-        const auto code = problem_of([&] {
+        const auto code = code_of([&] {
           while (const auto batch = x.next()) {
             append(got, *batch);
             state = batch->snapshot();
@@ -426,7 +417,7 @@ TEST_CASE("known failure: an error costs no sample, before it or in the batch th
         failures += code.has_value();
         if (code) {
           REQUIRE(code == errc::bad_sample);
-          REQUIRE(problem_of([&] { x.next(); }) == code);
+          REQUIRE(code_of([&] { x.next(); }) == code);
           REQUIRE(x.snapshot() == state);
         }
         *broken = UINT64_MAX;
@@ -525,13 +516,13 @@ TEST_CASE("known failure: a snapshot of other files, weights or buffers is refus
         variant{.lanes = 2}}) {
     const auto data = make(other);
     CAPTURE(to_string(data));
-    CHECK(problem_of([&] { loader{data, quick(0)}.restore_parts({state}); }) == errc::mismatch);
+    CHECK(code_of([&] { loader{data, quick(0)}.restore_parts({state}); }) == errc::mismatch);
   }
   add_to(got, restored_run(make({}), quick(0), state, 13));
   REQUIRE(got == expected);
-  CHECK(problem_of([&] { x.restore_parts({state}); }) == errc::invalid_argument); // has begun
+  CHECK(code_of([&] { x.restore_parts({state}); }) == errc::invalid_argument); // has begun
   write("a.txt", 201); // what the same name now stands for
-  CHECK(problem_of([&] { loader{make({}), quick(0)}.restore_parts({state}); }) == errc::mismatch);
+  CHECK(code_of([&] { loader{make({}), quick(0)}.restore_parts({state}); }) == errc::mismatch);
 }
 
 TEST_CASE("known failure: an empty record is no end") {

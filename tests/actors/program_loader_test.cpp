@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -78,16 +79,6 @@ std::vector<job_step> plain_run(const pipeline& data, std::uint64_t epochs,
 
 std::vector<job_step> from(const std::vector<job_step>& steps, std::size_t begin) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()};
-}
-
-template <class F>
-std::optional<error> problem_of(F f) {
-  try {
-    f();
-  } catch (const error& x) {
-    return x;
-  }
-  return std::nullopt;
 }
 
 /// A pipeline with what is needed to run it.

@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -48,15 +49,6 @@ std::shared_ptr<once_feed> feed_of(const pipeline& data) {
   return found;
 }
 
-std::optional<errc> problem_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const error& x) {
-    return x.code();
-  }
-  return std::nullopt;
-}
-
 /// Digests of the global batches of a job whose ranks are threads.
 std::vector<hash128> digests_of(const pipeline& data, std::size_t workers, std::uint64_t world) {
   all_gather gather{world};
@@ -100,8 +92,8 @@ TEST_CASE("record_release: memory holds what is still to come, for any number of
         expected = digests;
       REQUIRE(expected.size() > 150);
       REQUIRE(digests == expected);
-      REQUIRE(problem_of([&] { feed->look(0); }) == errc::not_found);
-      REQUIRE(problem_of([&] { feed->look(all_records / 2); }) == errc::not_found);
+      REQUIRE(code_of([&] { feed->look(0); }) == errc::not_found);
+      REQUIRE(code_of([&] { feed->look(all_records / 2); }) == errc::not_found);
     }
 }
 
@@ -116,7 +108,7 @@ TEST_CASE("record_release: a rank that has not begun keeps its records") {
   loader second{data, {.rank = 1, .world_size = 2, .agree = alone}};
   for (int i = 0; i < 50; ++i)
     REQUIRE(second.next());
-  REQUIRE(problem_of([&] { feed->look(0); }) == errc::not_found);
+  REQUIRE(code_of([&] { feed->look(0); }) == errc::not_found);
 }
 
 std::size_t files_in(const std::filesystem::path& directory) {
@@ -147,7 +139,7 @@ TEST_CASE("record_release: a journal holds what kept snapshots need, and the old
       x.wait_saved();
       most_files = std::max(most_files, files_in(at / "spool"));
     }
-    REQUIRE(problem_of([&] { feed_of(data)->look(0); }) == errc::not_found);
+    REQUIRE(code_of([&] { feed_of(data)->look(0); }) == errc::not_found);
   }
   // About 30 records a file, and 4096 are read ahead.
   REQUIRE(files_in(at / "spool") < 170);
@@ -177,7 +169,7 @@ TEST_CASE("record_release: another journal than that of the snapshot is refused"
     x.save(at / "snapshots");
   }
   loader x{job_of(records()).spool(at / "empty"), {}};
-  REQUIRE(problem_of([&] { x.restore(at / "snapshots"); }) == errc::mismatch);
+  REQUIRE(code_of([&] { x.restore(at / "snapshots"); }) == errc::mismatch);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "tests/conformance/pipelines.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -192,17 +193,8 @@ TEST_CASE("conformance: rescaled from 8 ranks to 6, 3 and 8 again") {
   });
 }
 
-std::optional<error> thrown_by(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const error& problem) {
-    return problem;
-  }
-  return std::nullopt;
-}
-
 void check_refused(const std::function<void()>& f, errc code, const std::string& text) {
-  const auto problem = thrown_by(f);
+  const auto problem = problem_of(f);
   REQUIRE(problem);
   CAPTURE(problem->what());
   REQUIRE(problem->code() == code);

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <leat/error.hpp>
+
+#include <optional>
+
+namespace leat {
+
+/// The error that a call throws; nothing where it throws none.
+template <class Function>
+std::optional<error> problem_of(Function function) {
+  try {
+    function();
+  } catch (const error& x) {
+    return x;
+  }
+  return std::nullopt;
+}
+
+/// Its code alone.
+template <class Function>
+std::optional<errc> code_of(Function function) {
+  const auto problem = problem_of(function);
+  return problem ? std::optional{problem->code()} : std::nullopt;
+}
+
+} // namespace leat
