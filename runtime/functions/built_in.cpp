@@ -80,12 +80,12 @@ map_stage make_rename(const std::string& parameters) {
 
 map_stage make_pad(const std::string& parameters) {
   parameter_reader from{"pad@1", parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   const auto length = from.required_number<std::uint64_t>("length");
   double value = 0;
   from.read("value", value);
   from.done();
-  return pad(std::move(field), length, value);
+  return pad(field, length, value);
 }
 
 // -- predicates
@@ -108,30 +108,30 @@ filter_stage make_key_matches(const std::string& parameters) {
 
 filter_stage make_field_hash(const std::string& parameters) {
   parameter_reader from{"field_hash@1", parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   const auto keep = from.required_number<std::uint64_t>("keep");
   std::uint64_t salt = 0;
   from.read("salt", salt);
   from.done();
-  return field_hash(std::move(field), keep, salt);
+  return field_hash(field, keep, salt);
 }
 
 filter_stage make_field_between(const std::string& parameters) {
   parameter_reader from{"field_between@1", parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   const auto min = from.optional_number<double>("min");
   const auto max = from.optional_number<double>("max");
   from.done();
-  return field_between(std::move(field), min, max);
+  return field_between(field, min, max);
 }
 
 filter_stage make_bytes_between(const std::string& parameters) {
   parameter_reader from{"bytes_between@1", parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   const auto min = from.optional_number<std::uint64_t>("min");
   const auto max = from.optional_number<std::uint64_t>("max");
   from.done();
-  return bytes_between(std::move(field), min, max);
+  return bytes_between(field, min, max);
 }
 
 // -- flat_maps
@@ -145,36 +145,36 @@ flat_map_stage make_copies(const std::string& parameters) {
 
 flat_map_stage make_split(const std::string& parameters) {
   parameter_reader from{"split@1", parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   std::uint64_t at = '\n';
   from.read("at", at);
   from.done();
-  return split(std::move(field), at);
+  return split(field, at);
 }
 
 flat_map_stage make_windows(const std::string& parameters) {
   parameter_reader from{"windows@1", parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   const auto length = from.required_number<std::uint64_t>("length");
   from.done();
-  return windows(std::move(field), length);
+  return windows(field, length);
 }
 
 // -- scans
 
 scan_stage make_running_count(const std::string& parameters) {
   parameter_reader from{"running_count@1", parameters};
-  auto into = from.required("into");
+  const auto into = from.required("into");
   from.done();
-  return running_count(std::move(into));
+  return running_count(into);
 }
 
 scan_stage make_running_sum(const std::string& parameters) {
   parameter_reader from{"running_sum@1", parameters};
-  auto field = from.required("field");
-  auto into = from.required("into");
+  const auto field = from.required("field");
+  const auto into = from.required("into");
   from.done();
-  return running_sum(std::move(field), std::move(into));
+  return running_sum(field, into);
 }
 
 } // namespace
