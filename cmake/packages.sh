@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build
-  libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libxxhash-dev zlib1g-dev libzstd-dev
+  libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libhwy-dev libxxhash-dev zlib1g-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libeigen3-dev catch2
   python3 python3-xxhash
 )

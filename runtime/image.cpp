@@ -1,6 +1,6 @@
-#include "runtime/crop.hpp"
+#include "runtime/pixels/crop.hpp"
 #include "runtime/image_writer.hpp"
-#include "runtime/jpeg_decoder.hpp"
+#include "runtime/jpeg/jpeg_decoder.hpp"
 #include "runtime/resample.hpp"
 
 #include <leat/image.hpp>

@@ -8,7 +8,7 @@ namespace leat {
 
 dtype parse_dtype(std::string_view text, const std::string& stage) {
   std::string names;
-  for (auto i = static_cast<int>(dtype::u8); i <= static_cast<int>(dtype::f64); ++i) {
+  for (auto i = static_cast<int>(dtype::u8); i <= static_cast<int>(last_dtype); ++i) {
     const auto x = static_cast<dtype>(i);
     if (to_string(x) == text)
       return x;

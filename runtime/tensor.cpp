@@ -10,7 +10,7 @@ struct dtype_facts {
   std::size_t bytes;
 };
 
-constexpr std::array<dtype_facts, 10> dtypes{{{"u8", 1},
+constexpr std::array<dtype_facts, 12> dtypes{{{"u8", 1},
                                               {"i8", 1},
                                               {"u16", 2},
                                               {"i16", 2},
@@ -19,7 +19,9 @@ constexpr std::array<dtype_facts, 10> dtypes{{{"u8", 1},
                                               {"u64", 8},
                                               {"i64", 8},
                                               {"f32", 4},
-                                              {"f64", 8}}};
+                                              {"f64", 8},
+                                              {"f16", 2},
+                                              {"bf16", 2}}};
 
 const dtype_facts& facts_of(dtype x) noexcept {
   return dtypes[static_cast<std::size_t>(x) % dtypes.size()];

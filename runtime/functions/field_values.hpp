@@ -1,5 +1,6 @@
 #pragma once
 
+#include <leat/bad_sample.hpp>
 #include <leat/sample.hpp>
 
 #include <cstddef>
@@ -38,7 +39,8 @@ field_elements elements_of(const sample& x, std::string_view field);
 std::span<std::byte> make_elements(sample& x, std::string_view field, const field_elements& like,
                                    std::size_t size);
 
-/// Calls `f` with a zero of the type.
+/// Calls `f` with a zero of the type. Throws `bad_sample` (wrong_shape) for types that C++ does not
+/// count with.
 template <class F>
 decltype(auto) visit_type(dtype type, F f) {
   switch (type) {
@@ -62,6 +64,9 @@ decltype(auto) visit_type(dtype type, F f) {
     return f(float{});
   case dtype::f64:
     return f(double{});
+  case dtype::f16:
+  case dtype::bf16:
+    throw bad_sample(cause::wrong_shape, "floats of 16 bits are no numbers here");
   }
   return f(std::uint8_t{});
 }

@@ -13,8 +13,10 @@
 
 namespace leat {
 
-/// Element types of tensors. The numbers stand in snapshots: never renumber.
-enum class dtype : std::uint8_t { u8 = 0, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
+/// Element types of tensors; f16 is IEEE 754's binary16, bf16 the upper half of an f32.
+/// The numbers stand in snapshots: never renumber.
+enum class dtype : std::uint8_t { u8 = 0, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16 };
+inline constexpr dtype last_dtype = dtype::bf16;
 
 LEAT_API std::size_t size_of(dtype x) noexcept;
 LEAT_API std::string_view to_string(dtype x) noexcept;

@@ -54,7 +54,7 @@ public:
     const auto kind = number(kind_of_bytes);
     if (kind == kind_of_bytes)
       return into.borrow(name, content());
-    if (kind > static_cast<std::uint64_t>(dtype::f64))
+    if (kind > static_cast<std::uint64_t>(last_dtype))
       refuse("an unknown type");
     read_tensor(into, name, static_cast<dtype>(kind));
   }

@@ -195,6 +195,9 @@ std::array<std::byte, 8> element_bytes(std::uint64_t x, dtype type) {
   case dtype::f64:
     put(static_cast<double>(x));
     break;
+  case dtype::f16:
+  case dtype::bf16:
+    throw bad_sample(cause::wrong_shape, "pack: floats of 16 bits are no tokens");
   default:
     put(x); // little-endian: the low bytes come first
   }

@@ -1,4 +1,4 @@
-#include "runtime/crop.hpp"
+#include "runtime/pixels/crop.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "runtime/jpeg_session.hpp"
+#include "runtime/jpeg/jpeg_session.hpp"
 
 #include <algorithm>
 #include <csetjmp>
@@ -135,6 +135,76 @@ bool can_crop(jpeg_decompress_struct& info) {
          && std::all_of(info.comp_info, info.comp_info + info.num_components, simple);
 }
 
+jpeg_frame::colours colours_of(const jpeg_decompress_struct& info) {
+  switch (info.jpeg_color_space) {
+  case JCS_GRAYSCALE:
+    return jpeg_frame::colours::gray;
+  case JCS_YCbCr:
+    return jpeg_frame::colours::ycc;
+  case JCS_RGB:
+    return jpeg_frame::colours::rgb;
+  default:
+    return jpeg_frame::colours::other;
+  }
+}
+
+bool is_plain(const jpeg_decompress_struct& info) {
+  if (info.progressive_mode != FALSE || info.arith_code != FALSE || info.data_precision != 8
+      || info.comps_in_scan != info.num_components)
+    return false;
+  for (int c = 0; c < info.num_components; ++c) {
+    const auto& x = info.comp_info[c];
+    auto has = [](const auto& tables, int number) {
+      return number >= 0 && number < 4 && tables[number] != nullptr;
+    };
+    if (info.cur_comp_info[c] != &x || !has(info.quant_tbl_ptrs, x.quant_tbl_no)
+        || !has(info.dc_huff_tbl_ptrs, x.dc_tbl_no) || !has(info.ac_huff_tbl_ptrs, x.ac_tbl_no))
+      return false;
+  }
+  return true;
+}
+
+huffman_code code_of(const JHUFF_TBL& table) {
+  return {table.bits, table.huffval};
+}
+
+/// Transforms only these columns of MCUs. libjpeg-turbo offers that to readers of pixels alone, by a
+/// check of its state; what does the work (jdcoefct.c) is the same for planes, in all releases from
+/// 1.5 to 3. Elsewhere all columns are transformed.
+void crop_planes(jpeg_decompress_struct& info, jpeg_session::columns& mcus) {
+  const auto unit = static_cast<unsigned>(
+      info.num_components == 1 ? DCTSIZE : DCTSIZE * info.max_h_samp_factor);
+  const unsigned all = (info.output_width + unit - 1) / unit;
+#if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 \
+    && LIBJPEG_TURBO_VERSION_NUMBER < 4000000
+  // One more on the left: a width below two samples would have libjpeg plan upsampling anew, which
+  // planes have none of.
+  const unsigned begin = mcus.begin - std::min(mcus.begin, 1U);
+  mcus = {begin, mcus.begin + mcus.count - begin};
+  JDIMENSION x = mcus.begin * unit;
+  JDIMENSION width = std::min(mcus.count * unit, info.output_width - x);
+  if (mcus.count == all)
+    return;
+  constexpr int reads_pixels = 205; // DSTATE_SCANNING in libjpeg's jpegint.h
+  const int reads_planes = info.global_state;
+  info.global_state = reads_pixels;
+  jpeg_crop_scanline(&info, &x, &width);
+  info.global_state = reads_planes;
+#else
+  mcus = {0, all};
+#endif
+}
+
+void want_all(jpeg_decompress_struct& info, boolean wanted) {
+  for (int c = 0; c < info.num_components; ++c)
+    info.comp_info[c].component_needed = wanted;
+}
+
+void read_raw(jpeg_decompress_struct& info, JSAMPIMAGE rows) {
+  const auto high = static_cast<JDIMENSION>(info.max_v_samp_factor * DCTSIZE);
+  jpeg_read_raw_data(&info, rows, high);
+}
+
 } // namespace
 
 void jpeg_session::state::connect(std::span<const std::byte> file) noexcept {
@@ -217,6 +287,62 @@ bool jpeg_session::read_row(std::uint8_t* to) {
     JSAMPROW rows[] = {to};
     jpeg_read_scanlines(&s.info, rows, 1);
   });
+}
+
+jpeg_frame jpeg_session::frame() const noexcept {
+  const auto& info = state_->info;
+  jpeg_frame x;
+  x.size = size();
+  x.colour = colours_of(info);
+  x.num_components = static_cast<std::size_t>(info.num_components);
+  x.restart_interval = info.restart_interval;
+  x.scan = unread();
+  x.is_plain = is_plain(info);
+  for (std::size_t c = 0; c < x.num_components; ++c) {
+    const auto& from = info.comp_info[c];
+    auto& to = x.components[c];
+    // The MCU of a lone component is one block, whatever its factors.
+    to.across = x.num_components == 1 ? 1 : static_cast<unsigned>(from.h_samp_factor);
+    to.down = x.num_components == 1 ? 1 : static_cast<unsigned>(from.v_samp_factor);
+    x.across = std::max(x.across, to.across);
+    x.down = std::max(x.down, to.down);
+    if (!x.is_plain)
+      continue;
+    to.quantisation = info.quant_tbl_ptrs[from.quant_tbl_no]->quantval;
+    to.dc = code_of(*info.dc_huff_tbl_ptrs[from.dc_tbl_no]);
+    to.ac = code_of(*info.ac_huff_tbl_ptrs[from.ac_tbl_no]);
+  }
+  return x;
+}
+
+bool jpeg_session::start_planes(columns& mcus) {
+  auto& s = *state_;
+  return s.guarded([&s, &mcus] {
+    auto& info = s.info;
+    info.raw_data_out = TRUE;
+    info.out_color_space = info.jpeg_color_space;
+    jpeg_start_decompress(&info);
+    crop_planes(info, mcus);
+  });
+}
+
+std::size_t jpeg_session::rows_at_once() const noexcept {
+  return static_cast<std::size_t>(state_->info.max_v_samp_factor) * DCTSIZE;
+}
+
+bool jpeg_session::skip_mcu_row() {
+  auto& s = *state_;
+  return s.guarded([&s] {
+    // Entropy decoding goes on; transforms are left out.
+    want_all(s.info, FALSE);
+    read_raw(s.info, nullptr);
+    want_all(s.info, TRUE);
+  });
+}
+
+bool jpeg_session::read_mcu_row(std::span<std::uint8_t** const> rows) {
+  auto& s = *state_;
+  return s.guarded([&s, rows] { read_raw(s.info, const_cast<JSAMPIMAGE>(rows.data())); });
 }
 
 void jpeg_session::close() noexcept {

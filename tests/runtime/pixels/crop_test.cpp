@@ -1,4 +1,4 @@
-#include "runtime/crop.hpp"
+#include "runtime/pixels/crop.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cmath>

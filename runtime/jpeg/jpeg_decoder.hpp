@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pixel_rect.hpp"
+#include "runtime/pixels/pixel_rect.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,64 +1,15 @@
-#include "runtime/jpeg_decoder.hpp"
+#include "runtime/jpeg/jpeg_decoder.hpp"
 
-#include "runtime/jpeg_session.hpp"
-
-#include <leat/bad_sample.hpp>
+#include "runtime/jpeg/jpeg_session.hpp"
+#include "runtime/jpeg/open_jpeg.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace leat {
 
 namespace {
-
-[[noreturn]] void fail(const jpeg_session& session) {
-  throw bad_sample(session.why(), std::string{"JPEG: "} + session.text());
-}
-
-bool begins(std::string_view file, std::string_view magic, std::size_t at = 0) {
-  return file.size() >= at && file.substr(at).starts_with(magic);
-}
-
-/// Name of another image format; empty for anything else.
-std::string_view other_format(std::string_view file) {
-  using namespace std::string_view_literals;
-  if (begins(file, "\x89PNG"sv))
-    return "PNG";
-  if (begins(file, "GIF8"sv))
-    return "GIF";
-  if (begins(file, "RIFF"sv) && begins(file, "WEBP"sv, 8))
-    return "WebP";
-  if (begins(file, "BM"sv))
-    return "BMP";
-  if (begins(file, "II*\0"sv) || begins(file, "MM\0*"sv))
-    return "TIFF";
-  if (begins(file, "\0\0\0\x0cjP  "sv) || begins(file, "\xff\x4f\xff\x51"sv))
-    return "JPEG 2000";
-  if (begins(file, "\0\0\0\x0cJXL "sv) || begins(file, "\xff\x0a"sv))
-    return "JPEG XL";
-  if (begins(file, "ftyp"sv, 4))
-    return "HEIF or AVIF";
-  return {};
-}
-
-void check_format(std::span<const std::byte> file) {
-  if (file.empty())
-    throw bad_sample(cause::empty, "JPEG: 0 bytes");
-  const auto name = other_format({reinterpret_cast<const char*>(file.data()), file.size()});
-  if (!name.empty())
-    throw bad_sample(cause::unsupported, "a " + std::string{name} + " file, not a JPEG");
-}
-
-/// Whatever follows the last end marker does not matter.
-bool has_end_marker(std::span<const std::byte> scan) {
-  for (std::size_t i = scan.size(); i >= 2; --i)
-    if (scan[i - 1] == std::byte{0xD9} && scan[i - 2] == std::byte{0xFF})
-      return true;
-  return false;
-}
 
 /// a * b / 255, rounded.
 int multiply_255(int a, int b) {
@@ -101,7 +52,7 @@ struct jpeg_decoder::state {
   void read_row(std::uint8_t* rgb) {
     auto* to = session.is_cmyk() ? cmyk.data() : rgb;
     if (!session.read_row(to))
-      fail(session);
+      throw_bad_jpeg(session);
     if (session.is_cmyk())
       cmyk_to_rgb(cmyk.data(), columns.count, rgb);
   }
@@ -116,26 +67,15 @@ jpeg_decoder::jpeg_decoder(jpeg_decoder&&) noexcept = default;
 jpeg_decoder& jpeg_decoder::operator=(jpeg_decoder&&) noexcept = default;
 
 image_size jpeg_decoder::open(std::span<const std::byte> file, std::size_t max_pixels) {
-  check_format(file);
-  auto& session = state_->session;
-  if (!session.open(file))
-    fail(session);
-  const auto size = session.size();
-  if (size.width * size.height > max_pixels)
-    throw bad_sample(cause::too_large, "JPEG: " + std::to_string(size.width) + " x "
-                                           + std::to_string(size.height) + " pixels, limit "
-                                           + std::to_string(max_pixels));
-  if (!has_end_marker(session.unread()))
-    throw bad_sample(cause::truncated,
-                     "JPEG: no end marker in " + std::to_string(file.size()) + " bytes");
-  return size;
+  open_jpeg(state_->session, file, max_pixels);
+  return state_->session.size();
 }
 
 void jpeg_decoder::start(const pixel_rect& part) {
   auto& s = *state_;
   s.columns = widened(part, s.session.size().width);
   if (!s.session.start(s.columns, static_cast<unsigned>(part.y)))
-    fail(s.session);
+    throw_bad_jpeg(s.session);
   s.left = part.x - s.columns.begin;
   s.width = part.width;
   s.rows_to_come = part.height;

@@ -1,4 +1,4 @@
-#include "runtime/jpeg_decoder.hpp"
+#include "runtime/jpeg/jpeg_decoder.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"

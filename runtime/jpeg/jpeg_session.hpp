@@ -1,6 +1,7 @@
 #pragma once
 
-#include "runtime/pixel_rect.hpp"
+#include "runtime/jpeg/jpeg_frame.hpp"
+#include "runtime/pixels/pixel_rect.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -16,7 +17,7 @@ namespace leat {
 /// `close` may follow.
 class jpeg_session {
 public:
-  /// A range of pixel columns.
+  /// A range of columns: of pixels, or of MCUs.
   struct columns {
     unsigned begin;
     unsigned count;
@@ -41,6 +42,20 @@ public:
   unsigned next_row() const noexcept;
   /// Writes 3 bytes a pixel (4 of CMYK) of the columns that `start` answered.
   bool read_row(std::uint8_t* to);
+
+  /// What the headers say. Borrows from the session, until `close`.
+  jpeg_frame frame() const noexcept;
+
+  /// Begins to decode planes instead of pixels: samples as they are stored, each component in its
+  /// own size, of some columns of MCUs, which it may widen.
+  bool start_planes(columns& mcus);
+  /// Rows of pixels that one call decodes: those of an MCU row, or of several.
+  std::size_t rows_at_once() const noexcept;
+  /// Passes over the next ones.
+  bool skip_mcu_row();
+  /// Decodes them: of each component as many rows as stand for them, as wide as the columns; `rows`
+  /// points at each.
+  bool read_mcu_row(std::span<std::uint8_t** const> rows);
 
   /// Gives all memory back.
   void close() noexcept;

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace leat {
+
+/// Allocates where vectors of any processor are aligned.
+template <class T>
+struct aligned_allocator {
+  using value_type = T;
+  static constexpr std::align_val_t alignment{64};
+
+  aligned_allocator() = default;
+  template <class U>
+  aligned_allocator(const aligned_allocator<U>&) noexcept {} // NOLINT(google-explicit-constructor)
+
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), alignment));
+  }
+  void deallocate(T* x, std::size_t) noexcept { ::operator delete(x, alignment); }
+
+  template <class U>
+  bool operator==(const aligned_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// A vector whose first element is aligned for all vector instructions.
+template <class T>
+using aligned_vector = std::vector<T, aligned_allocator<T>>;
+
+} // namespace leat

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "runtime/jpeg/jpeg_decoder.hpp"
+#include "runtime/jpeg/plane_decoder.hpp"
+#include "runtime/pixels/pixel_form.hpp"
+#include "runtime/pixels/plane_resampler.hpp"
+#include "runtime/pixels/reference_resampler.hpp"
+#include "runtime/pixels/resize_plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace leat {
+
+/// Makes resized pixels of image files, one after the other, decoding as little of each as they
+/// need. Keeps its buffers; no file leaves a trace in the next one. Used by one thread at a time.
+///
+/// Pixels depend on the file and the plan alone: not on the processor, nor on which way a JPEG was
+/// decoded, nor on whether the places of its MCU rows were known.
+/// Bad content throws `bad_sample`: empty, truncated (no end marker, or headers cut short), corrupt,
+/// unsupported (another format, 12-bit, lossless), too_large. Damage counts from the top down to the
+/// last MCU row that the pixels need, and below nothing is looked at.
+class image_reader {
+public:
+  /// Which ways may be gone; fewer than all for tests and measurements.
+  struct ways {
+    bool own_scan_decoder = true;
+    inverse_dct transform = inverse_dct::best();
+    resample_kernels kernels = resample_kernels::best();
+  };
+
+  image_reader() : image_reader(ways{}) {}
+  explicit image_reader(const ways& allowed);
+
+  /// Takes a whole file, borrowed until its pixels were made. More than `max_pixels` (width times
+  /// height) are too_large; nothing is allocated for them.
+  /// `places`: where the MCU rows of a JPEG begin, where that is known; borrowed likewise.
+  image_size open(std::span<const std::byte> file, std::size_t max_pixels,
+                  std::span<const scan_place> places = {});
+
+  /// Makes the opened file's pixels, window.width x window.height x 3 elements. Once for each `open`.
+  void make(const resize_plan& what, const pixel_form& form, std::byte* to);
+  /// The same, by a full decode of all rows that are needed and a resize in double precision: the
+  /// reference, of which `make` differs by less than 0.5 of 255 on average.
+  void make_exact(const resize_plan& what, const pixel_form& form, std::byte* to);
+
+private:
+  bool make_planes(plane_decoder::way by, const pixel_form& form, std::byte* to);
+  bool has_planes() const noexcept;
+
+  bool own_scan_decoder_;
+  std::span<const std::byte> file_;
+  std::size_t max_pixels_ = 0;
+  std::span<const scan_place> places_;
+  jpeg_frame frame_;
+  plane_decoder planes_;
+  plane_resampler resampler_;
+  jpeg_decoder rows_;
+  reference_resampler reference_;
+};
+
+} // namespace leat

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "runtime/pixels/pixel_rect.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace leat {
+
+/// A Huffman code as a file states it; borrowed. `counts[n]` codes have n bits (1 to 16);
+/// `symbols` are theirs, shortest first.
+struct huffman_code {
+  const std::uint8_t* counts = nullptr;
+  const std::uint8_t* symbols = nullptr;
+};
+
+/// One component of an image: a plane of samples, in blocks of 8 x 8.
+struct jpeg_component {
+  /// Sampling factors: blocks of the component in an MCU, across and down.
+  unsigned across = 1;
+  unsigned down = 1;
+  /// 64 factors, row by row; borrowed.
+  const std::uint16_t* quantisation = nullptr;
+  huffman_code dc;
+  huffman_code ac;
+};
+
+/// What a JPEG's headers say of its planes and of its first scan. Borrows from the session that
+/// read them.
+struct jpeg_frame {
+  enum class colours : std::uint8_t { gray, ycc, rgb, other };
+
+  image_size size;
+  colours colour = colours::other;
+  /// At most four.
+  std::size_t num_components = 0;
+  std::array<jpeg_component, 4> components;
+  /// The highest sampling factors.
+  unsigned across = 1;
+  unsigned down = 1;
+  /// Bytes behind the first scan's header.
+  std::span<const std::byte> scan;
+  /// MCUs from one restart marker to the next; 0: there are none.
+  std::size_t restart_interval = 0;
+  /// 8 bits a sample, sequential Huffman, all components in one scan, in their order.
+  bool is_plain = false;
+
+  static constexpr std::size_t block = 8;
+
+  std::size_t mcus_across() const noexcept { return units(size.width, block * across); }
+  std::size_t mcus_down() const noexcept { return units(size.height, block * down); }
+  /// Samples of a component's plane: those that stand for pixels.
+  image_size plane_size(std::size_t component) const noexcept {
+    const auto& x = components[component];
+    return {units(size.width * x.across, across), units(size.height * x.down, down)};
+  }
+
+private:
+  static std::size_t units(std::size_t extent, std::size_t unit) noexcept {
+    return (extent + unit - 1) / unit;
+  }
+};
+
+} // namespace leat

@@ -1,0 +1,154 @@
+#include "runtime/jpeg/plane_decoder.hpp"
+
+#include "runtime/jpeg/open_jpeg.hpp"
+
+#include <algorithm>
+
+namespace leat {
+
+namespace {
+
+constexpr std::size_t block = jpeg_frame::block;
+
+std::size_t round_up(std::size_t x, std::size_t to) {
+  return (x + to - 1) / to * to;
+}
+
+} // namespace
+
+plane_decoder::plane_decoder(const inverse_dct& transform)
+    : transform_(transform), scan_(transform.group),
+      coefficients_(scan_decoder::max_blocks * transform.group.size()) {}
+
+const jpeg_frame& plane_decoder::open(std::span<const std::byte> file, std::size_t max_pixels) {
+  open_jpeg(session_, file, max_pixels);
+  frame_ = session_.frame();
+  return frame_;
+}
+
+bool plane_decoder::can_go(way x) const noexcept {
+  return x == way::libjpeg || scan_decoder::understands(frame_);
+}
+
+bool plane_decoder::start(way by, const mcu_rect& part, std::span<const scan_place> places) {
+  way_ = by;
+  part_ = part;
+  extra_columns_ = 0;
+  if (by == way::own)
+    return start_own(places);
+  start_libjpeg();
+  return true;
+}
+
+bool plane_decoder::next(plane_strip& to) {
+  if (way_ == way::own)
+    return next_own(to);
+  next_libjpeg(to);
+  return true;
+}
+
+void plane_decoder::reserve(std::size_t c, std::size_t columns, std::size_t rows) {
+  auto& plane = planes_[c];
+  plane.stride = round_up(columns + plane_strip::slack, 64);
+  const auto bytes = plane.stride * rows;
+  if (plane.samples.size() < bytes)
+    plane.samples.resize(bytes + bytes / 4);
+  plane.rows.resize(rows);
+  for (std::size_t y = 0; y < rows; ++y)
+    plane.rows[y] = plane.samples.data() + y * plane.stride;
+}
+
+// -- leat's own way
+
+bool plane_decoder::start_own(std::span<const scan_place> places) {
+  if (!scan_.open(frame_))
+    return false;
+  places_ = places.size() == frame_.mcus_down() ? places : std::span<const scan_place>{};
+  next_row_ = part_.y;
+  const auto mcus = round_up(part_.width, transform_.group.blocks);
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto& x = frame_.components[c];
+    reserve(c, mcus * x.across * block, x.down * block);
+  }
+  if (!places_.empty())
+    return true;
+  scan_.rewind();
+  return scan_.skim(part_.y * frame_.mcus_across());
+}
+
+bool plane_decoder::next_own(plane_strip& to) {
+  const auto blocks = transform_.group.blocks;
+  if (!places_.empty() && !scan_.seek(places_, next_row_))
+    return false;
+  if (!scan_.skim(part_.x))
+    return false;
+  for (std::size_t mcu = 0; mcu < part_.width; mcu += blocks) {
+    if (!scan_.decode(std::min(blocks, part_.width - mcu), coefficients_.data())) {
+      // What is left there must not stay for the next image.
+      std::fill(coefficients_.begin(), coefficients_.end(), std::int16_t{0});
+      return false;
+    }
+    transform_groups(mcu);
+  }
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto rows = frame_.components[c].down * block;
+    to.planes[c] = {planes_[c].samples.data(), planes_[c].stride, next_row_ * rows, rows};
+  }
+  ++next_row_;
+  // Damage counts to the end of the part's last row, and below nothing is looked at.
+  return !places_.empty() || scan_.skim(frame_.mcus_across() - part_.x - part_.width);
+}
+
+void plane_decoder::transform_groups(std::size_t first_mcu) {
+  const auto& group = transform_.group;
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto& x = frame_.components[c];
+    auto* from = coefficients_.data() + scan_.first_group(c) * group.size();
+    for (std::size_t v = 0; v < x.down; ++v) {
+      auto* to = planes_[c].rows[v * block] + first_mcu * x.across * block;
+      for (std::size_t h = 0; h < x.across; ++h, from += group.size(), to += group.row())
+        transform_.transform(from, x.quantisation, to, planes_[c].stride);
+    }
+  }
+}
+
+std::vector<scan_place> plane_decoder::survey() {
+  std::vector<scan_place> places;
+  if (!can_go(way::own) || !scan_.open(frame_) || !scan_.survey(places))
+    places.clear();
+  return places;
+}
+
+// -- libjpeg's way
+
+void plane_decoder::start_libjpeg() {
+  jpeg_session::columns mcus{static_cast<unsigned>(part_.x), static_cast<unsigned>(part_.width)};
+  if (!session_.start_planes(mcus))
+    throw_bad_jpeg(session_);
+  extra_columns_ = part_.x - mcus.begin;
+  next_row_ = 0;
+  const auto down = session_.rows_at_once();
+  for (std::size_t c = 0; c < frame_.num_components; ++c)
+    reserve(c, mcus.count * frame_.components[c].across * block,
+            down * frame_.components[c].down / frame_.down);
+  // Read calls give `down` rows of pixels, which are several MCU rows of some grayscale files.
+  for (const auto above = part_.y * frame_.down * block / down; next_row_ < above; ++next_row_)
+    if (!session_.skip_mcu_row())
+      throw_bad_jpeg(session_);
+}
+
+void plane_decoder::next_libjpeg(plane_strip& to) {
+  std::array<std::uint8_t**, 4> rows{};
+  for (std::size_t c = 0; c < frame_.num_components; ++c)
+    rows[c] = planes_[c].rows.data();
+  if (!session_.read_mcu_row(rows))
+    throw_bad_jpeg(session_);
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto count = planes_[c].rows.size();
+    const auto skipped = extra_columns_ * frame_.components[c].across * block;
+    to.planes[c] = {planes_[c].samples.data() + skipped, planes_[c].stride, next_row_ * count, count};
+  }
+  ++next_row_;
+}
+
+} // namespace leat
