@@ -93,6 +93,7 @@ void plane_resampler::expect(std::size_t plane, std::size_t first_column, std::s
   // Planes wait for each other by at most two rows of pixels and their own taps.
   const auto high = std::bit_ceil(rows_[x.rows].fixed.taps + rows + 8);
   x.mask = high - 1;
+  x.end = rows_[x.rows].fixed.high();
   const auto width = round_up(what_.window.width, kernels_.lanes);
   if (x.ring.size() < high * width)
     x.ring.resize(high * width);
@@ -165,13 +166,13 @@ void plane_resampler::begin(const pixel_form& form, std::byte* image) {
   }
   next_ = 0;
   for (std::size_t c = 0; c < num_planes_; ++c)
-    planes_[c].loaded = rows_[planes_[c].rows].fixed.low();
+    planes_[c].loaded = needed(c).y;
 }
 
 void plane_resampler::load(std::size_t plane, const std::uint8_t* from, std::size_t stride,
                            std::size_t first_row, std::size_t rows) {
   auto& x = planes_[plane];
-  const auto end = std::min(first_row + rows, rows_[x.rows].fixed.high());
+  const auto end = std::min(first_row + rows, x.end);
   const auto width = round_up(what_.window.width, kernels_.lanes);
   const auto& table = tables_[x.columns];
   constexpr std::size_t at_once = 8; // tables stay in registers for so many

@@ -71,6 +71,7 @@ private:
     std::size_t rows = 0;
     std::size_t first_column = 0;
     std::size_t loaded = 0;
+    std::size_t end = 0;
     std::size_t mask = 0;
     aligned_vector<std::int16_t> ring;
   };
