@@ -37,7 +37,7 @@ struct png_session::state {
 
 namespace {
 
-/// In bytes. What is skipped is not stored, and real chunks other than pixels are far below.
+/// In bytes, for chunks other than pixels. libpng's own limit depends on how it was built.
 constexpr png_alloc_size_t max_chunk = png_alloc_size_t{1} << 26;
 
 void on_error(png_structp png, png_const_charp text) {

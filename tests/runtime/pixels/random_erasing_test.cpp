@@ -2,6 +2,8 @@
 #include "tests/support/catch.hpp"
 
 #include <cmath>
+#include <map>
+#include <utility>
 
 using namespace leat;
 
@@ -86,8 +88,37 @@ TEST_CASE("nothing is erased where no rectangle fits, or none has a pixel") {
     CHECK_FALSE(drawn({100, 100}, {1, {1, 1}, {1, 1}}, birth).has_value());
     CHECK_FALSE(drawn({1, 1}, always, birth).has_value());
     CHECK_FALSE(drawn({3000, 1}, always, birth).has_value());
+    // 100 x 25 and 25 x 100: as wide, or as high, as the image.
+    CHECK_FALSE(drawn({100, 50}, {1, {0.5, 0.5}, {0.25, 0.25}}, birth).has_value());
+    CHECK_FALSE(drawn({50, 100}, {1, {0.5, 0.5}, {4, 4}}, birth).has_value());
     CHECK_FALSE(drawn({10, 10}, {1, {0, 0}, {1, 1}}, birth).has_value());
   }
+}
+
+TEST_CASE("every place can be erased, the last row and column too") {
+  std::map<std::pair<std::size_t, std::size_t>, int> places;
+  for (std::uint64_t birth = 0; birth < 400; ++birth) {
+    const auto erased = drawn({3, 2}, {1, {0.16, 0.17}, {1, 1}}, birth);
+    REQUIRE(erased.has_value());
+    CHECK(erased->width * erased->height == 1);
+    ++places[{erased->x, erased->y}];
+  }
+  CHECK(places.size() == 6);
+}
+
+TEST_CASE("area, ratio, top and left are drawn in this order") {
+  rng random(9, 3);
+  const auto erased = draw_erased({200, 100}, {0.999, {0.1, 0.2}, {0.5, 2}}, random);
+  REQUIRE(erased.has_value());
+  rng other(9, 3);
+  other.uniform();
+  const double area = 200 * 100 * other.uniform(0.1, 0.2);
+  const double ratio = std::exp(other.uniform(std::log(0.5), std::log(2)));
+  CHECK(erased->height == static_cast<std::size_t>(std::nearbyint(std::sqrt(area * ratio))));
+  CHECK(erased->width == static_cast<std::size_t>(std::nearbyint(std::sqrt(area / ratio))));
+  CHECK(erased->y == other.below(100 - erased->height + 1));
+  CHECK(erased->x == other.below(200 - erased->width + 1));
+  CHECK(random.bits64() == other.bits64());
 }
 
 TEST_CASE("a rectangle is tried ten times, with two draws each") {
