@@ -11,11 +11,11 @@ namespace leat {
 /// Decodes PNGs, one after the other, with libpng. Keeps its pixel buffer; no image leaves a trace
 /// in the next one. Used by one thread at a time.
 ///
-/// All colour types, depths and interlaced files become 8-bit R, G, B: palettes are looked up, gray
-/// becomes R = G = B and spans 0 to 255 at any depth, of 16 bits the high 8 are kept, alpha is
-/// dropped, not blended. So does Pillow's convert("RGB"), but for 16-bit gray, where it cuts values
-/// above 255. Gamma, profiles and all other metadata are ignored; of an animation its default image
-/// is taken.
+/// All colour types, depths and interlaced files become 8-bit R, G, B: palettes are looked up (an
+/// index without an entry is black), gray becomes R = G = B and spans 0 to 255 at any depth, of 16
+/// bits the high 8 are kept, alpha is dropped, not blended. So does Pillow's convert("RGB"), but
+/// for 16-bit gray, where it cuts values above 255. Gamma, profiles and all other metadata are
+/// ignored; of an animation its default image is taken.
 ///
 /// Bad content throws `bad_sample`: empty, truncated (the file ends before its end chunk), corrupt
 /// (with libpng's text; checksums count in all chunks), unsupported (another image format),

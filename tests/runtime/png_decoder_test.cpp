@@ -222,6 +222,20 @@ TEST_CASE("a PNG with a critical chunk that nobody knows is called corrupt") {
   CHECK(check_bad(file, cause::corrupt) == "PNG: TEXt: unhandled critical chunk");
 }
 
+TEST_CASE("an index that a PNG's palette does not have is black") {
+  const png_kind kind{PNG_COLOR_TYPE_PALETTE, 8};
+  auto file = write_png({0, 1, 2, 255}, 4, 1, kind);
+  const auto palette = first_chunk(file, "PLTE");
+  const auto begin = file.begin() + static_cast<std::ptrdiff_t>(palette.data());
+  file.erase(begin + 2 * 3, begin + 256 * 3);
+  set_number(file, palette.begin, 2 * 3);
+  repair_checksums(file);
+  auto expected = expected_pixels({0, 1}, kind);
+  expected.resize(3 * 4);
+  png_decoder decoder;
+  CHECK(decoded(decoder, file) == expected);
+}
+
 TEST_CASE("a PNG that declares a smaller window than it uses is read all the same") {
   // Each row repeats the one before, at a distance above the 256 bytes that are declared.
   const auto row = png_samples(200, 1, {});
