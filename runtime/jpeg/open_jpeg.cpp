@@ -1,45 +1,20 @@
 #include "runtime/jpeg/open_jpeg.hpp"
 
+#include "runtime/image_format.hpp"
+
 #include <leat/bad_sample.hpp>
 
 #include <string>
-#include <string_view>
 
 namespace leat {
 
 namespace {
 
-bool begins(std::string_view file, std::string_view magic, std::size_t at = 0) {
-  return file.size() >= at && file.substr(at).starts_with(magic);
-}
-
-/// Name of another image format; empty for anything else.
-std::string_view other_format(std::string_view file) {
-  using namespace std::string_view_literals;
-  if (begins(file, "\x89PNG"sv))
-    return "PNG";
-  if (begins(file, "GIF8"sv))
-    return "GIF";
-  if (begins(file, "RIFF"sv) && begins(file, "WEBP"sv, 8))
-    return "WebP";
-  if (begins(file, "BM"sv))
-    return "BMP";
-  if (begins(file, "II*\0"sv) || begins(file, "MM\0*"sv))
-    return "TIFF";
-  if (begins(file, "\0\0\0\x0cjP  "sv) || begins(file, "\xff\x4f\xff\x51"sv))
-    return "JPEG 2000";
-  if (begins(file, "\0\0\0\x0cJXL "sv) || begins(file, "\xff\x0a"sv))
-    return "JPEG XL";
-  if (begins(file, "ftyp"sv, 4))
-    return "HEIF or AVIF";
-  return {};
-}
-
 void check_format(std::span<const std::byte> file) {
   if (file.empty())
     throw bad_sample(cause::empty, "JPEG: 0 bytes");
-  const auto name = other_format({reinterpret_cast<const char*>(file.data()), file.size()});
-  if (!name.empty())
+  const auto name = image_format(file);
+  if (!name.empty() && name != "JPEG")
     throw bad_sample(cause::unsupported, "a " + std::string{name} + " file, not a JPEG");
 }
 

@@ -1,0 +1,43 @@
+// Decodes arbitrary bytes, as they are and with right checksums, behind which libpng looks at more:
+// every failure must be a bad sample.
+
+#include "runtime/png/png_decoder.hpp"
+#include "tests/support/png_writer.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t max_pixels = std::size_t{1} << 20; // keeps a run fast
+
+volatile unsigned sink = 0;
+
+void decode(std::span<const std::byte> file) {
+  static leat::png_decoder decoder;
+  try {
+    decoder.open(file, max_pixels);
+    const auto view = decoder.decode();
+    // Reads each pixel, so that the sanitizer sees what was not written.
+    for (std::size_t y = 0; y < view.height; ++y)
+      for (std::size_t x = 0; x < 3 * view.width; ++x)
+        sink = sink + view.row(y)[x];
+  } catch (const leat::bad_sample&) {
+    // What a damaged file is for.
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span{data, size});
+  decode(bytes);
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  leat::test::repair_checksums(file);
+  decode(file);
+  return 0;
+}
