@@ -78,7 +78,7 @@ bool image_reader::has_planes() const noexcept {
   return true;
 }
 
-void image_reader::make(const resize_plan& what, const pixel_form& form, std::byte* to) {
+void image_reader::make(const resize_plan& what, const tensor_form& form, std::byte* to) {
   if (!has_planes())
     return make_exact(what, form, to);
   std::array<plane_form, 3> forms;
@@ -92,7 +92,7 @@ void image_reader::make(const resize_plan& what, const pixel_form& form, std::by
   make_planes(plane_decoder::way::libjpeg, form, to);
 }
 
-bool image_reader::make_planes(plane_decoder::way by, const pixel_form& form, std::byte* to) {
+bool image_reader::make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to) {
   mcu_cover cover;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     cover.add(resampler_.needed(c), frame_.components[c]);
@@ -115,7 +115,7 @@ bool image_reader::make_planes(plane_decoder::way by, const pixel_form& form, st
   return true;
 }
 
-void image_reader::make_exact(const resize_plan& what, const pixel_form& form, std::byte* to) {
+void image_reader::make_exact(const resize_plan& what, const tensor_form& form, std::byte* to) {
   const auto needed = reference_.plan(what);
   rows_.open(file_, max_pixels_);
   rows_.start(needed);

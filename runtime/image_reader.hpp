@@ -2,7 +2,7 @@
 
 #include "runtime/jpeg/jpeg_decoder.hpp"
 #include "runtime/jpeg/plane_decoder.hpp"
-#include "runtime/pixels/pixel_form.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/plane_resampler.hpp"
 #include "runtime/pixels/reference_resampler.hpp"
 #include "runtime/pixels/resize_plan.hpp"
@@ -41,13 +41,13 @@ public:
                   std::span<const scan_place> places = {});
 
   /// Makes the opened file's pixels, window.width x window.height x 3 elements. Once for each `open`.
-  void make(const resize_plan& what, const pixel_form& form, std::byte* to);
+  void make(const resize_plan& what, const tensor_form& form, std::byte* to);
   /// The same, by a full decode of all rows that are needed and a resize in double precision: the
   /// reference, of which `make` differs by less than 0.5 of 255 on average.
-  void make_exact(const resize_plan& what, const pixel_form& form, std::byte* to);
+  void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
 private:
-  bool make_planes(plane_decoder::way by, const pixel_form& form, std::byte* to);
+  bool make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to);
   bool has_planes() const noexcept;
 
   bool own_scan_decoder_;

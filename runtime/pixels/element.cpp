@@ -39,7 +39,7 @@ std::uint16_t to_bf16(float x) noexcept {
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-void put_element(const pixel_form& form, double value, std::size_t c, std::size_t at,
+void put_element(const tensor_form& form, double value, std::size_t c, std::size_t at,
                  std::byte* to) noexcept {
   if (form.type == dtype::u8)
     return put(to_u8(value), at, to);

@@ -152,7 +152,7 @@ void plane_resampler::build_wide_table(std::size_t plane, std::size_t first_colu
   }
 }
 
-void plane_resampler::begin(const pixel_form& form, std::byte* image) {
+void plane_resampler::begin(const tensor_form& form, std::byte* image) {
   constexpr float one = 1 << resample_kernels::pixel_bits;
   image_ = image;
   row_.colour = colour_;

@@ -2,7 +2,7 @@
 
 #include "runtime/aligned_vector.hpp"
 #include "runtime/pixels/axis_weights.hpp"
-#include "runtime/pixels/pixel_form.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/pixel_rect.hpp"
 #include "runtime/pixels/resample_kernels.hpp"
 #include "runtime/pixels/resize_plan.hpp"
@@ -50,7 +50,7 @@ public:
   /// them come at once.
   void expect(std::size_t plane, std::size_t first_column, std::size_t rows);
   /// Begins with the first row of pixels.
-  void begin(const pixel_form& form, std::byte* image);
+  void begin(const tensor_form& form, std::byte* image);
   /// Takes rows first_row .. first_row+rows-1 of a plane; those that are not needed are ignored.
   /// `slack` bytes behind each needed sample can be read. `flush` before the next rows of it.
   void load(std::size_t plane, const std::uint8_t* from, std::size_t stride, std::size_t first_row,

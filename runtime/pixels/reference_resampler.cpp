@@ -31,7 +31,7 @@ void reference_resampler::load(const rgb_view& rows) {
   loaded_ += rows.height;
 }
 
-void reference_resampler::write(const pixel_form& form, std::byte* to) const {
+void reference_resampler::write(const tensor_form& form, std::byte* to) const {
   const auto width = what_.window.width;
   const auto height = what_.window.height;
   const auto low = rows_.low();

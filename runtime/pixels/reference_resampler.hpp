@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/pixels/axis_weights.hpp"
-#include "runtime/pixels/pixel_form.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/pixel_rect.hpp"
 #include "runtime/pixels/resize_plan.hpp"
 
@@ -21,7 +21,7 @@ public:
   /// Takes the next rows of that part, from the top down.
   void load(const rgb_view& rows);
   /// Writes the window, when all rows are loaded.
-  void write(const pixel_form& form, std::byte* to) const;
+  void write(const tensor_form& form, std::byte* to) const;
 
 private:
   resize_plan what_;

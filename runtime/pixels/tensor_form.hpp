@@ -9,7 +9,7 @@ namespace leat {
 
 /// How pixels become elements of a tensor: u8 as they are, rounded; floats (f32, f16, bf16) as
 /// (value / 255 - mean) / deviation of their channel.
-struct pixel_form {
+struct tensor_form {
   dtype type = dtype::f32;
   image_layout layout = image_layout::nchw;
   std::array<float, 3> mean{};
