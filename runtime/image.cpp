@@ -1,7 +1,6 @@
-#include "runtime/pixels/crop.hpp"
-#include "runtime/image_writer.hpp"
-#include "runtime/jpeg/jpeg_decoder.hpp"
-#include "runtime/resample.hpp"
+#include "runtime/image_maker.hpp"
+#include "runtime/number_text.hpp"
+#include "runtime/pixels/image_chain.hpp"
 
 #include <leat/image.hpp>
 
@@ -16,22 +15,7 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t max_size = 4096;
-
-/// Shortest text that reads back as the same number.
-template <class T>
-std::string text_of(T x) {
-  char buffer[32];
-  return {buffer, std::to_chars(std::begin(buffer), std::end(buffer), x).ptr};
-}
-
-template <class T, std::size_t N>
-std::string text_of(const std::array<T, N>& xs) {
-  std::string result;
-  for (const auto& x : xs)
-    result += (result.empty() ? "" : ",") + text_of(x);
-  return result;
-}
+constexpr auto image_field = "image";
 
 std::vector<std::string> split_names(std::string_view field) {
   std::vector<std::string> names;
@@ -63,86 +47,64 @@ void check_names(const std::string& field, const char* stage) {
     require(!x.empty(), stage, "field", "\"" + field + "\"", "names, parted by ;");
 }
 
-void check_range(const std::array<double, 2>& x, double highest, const char* stage,
-                 const char* option) {
-  require(x[0] > 0 && x[0] <= x[1] && x[1] <= highest, stage, option, text_of(x),
-          highest == 1 ? "0 < lowest <= highest <= 1" : "0 < lowest <= highest <= 1000");
+/// The map: reads the field's file and makes "image" of it.
+map_function image_function(const std::vector<std::string>& names, const image_chain& chain,
+                            const decode_options& options) {
+  auto maker = std::make_shared<image_maker>(chain, options);
+  return [names, maker](sample& to, context& in) {
+    const auto& name = choose(names, to);
+    const auto file = to.bytes(name);
+    // The file is needed until the tensor is made, which may take its name.
+    std::vector<std::byte> own;
+    const bool same_name = name == image_field;
+    if (same_name)
+      own.assign(file.begin(), file.end());
+    maker->make(same_name ? std::span<const std::byte>{own} : file, {}, in.rng(),
+                [&](const shape& dims) {
+                  return to.make_tensor(image_field, maker->form().type, dims);
+                });
+    if (!same_name)
+      to.erase(name);
+  };
 }
 
-/// What both transforms share. Written so that not-a-number fails too.
-void check_common(const image_options& x, const char* stage) {
-  require(x.size >= 1 && x.size <= max_size, stage, "size", text_of(x.size), "1 to 4096");
-  require(x.type == dtype::u8 || x.type == dtype::f32, stage, "type",
-          std::string{to_string(x.type)}, "u8 or f32");
-  require(x.max_pixels >= 1, stage, "max_pixels", text_of(x.max_pixels), "at least 1");
-  for (std::size_t c = 0; c < 3; ++c) {
-    require(std::isfinite(x.mean[c]), stage, "mean", text_of(x.mean), "finite numbers");
-    require(x.deviation[c] > 0 && std::isfinite(x.deviation[c]), stage, "deviation",
-            text_of(x.deviation), "finite numbers above 0");
-  }
+map_stage image_stage(const char* stage, std::string parameters, const std::string& field,
+                      const std::vector<image_transform>& transforms,
+                      const decode_options& options) {
+  check_names(field, stage);
+  require(options.max_pixels >= 1, stage, "max_pixels", std::to_string(options.max_pixels),
+          "at least 1");
+  return {stage, std::move(parameters),
+          [names = split_names(field), chain = read_transforms(transforms, stage), options] {
+            return image_function(names, chain, options);
+          }};
 }
 
-void check_train(const image_options& x, const char* stage) {
-  check_common(x, stage);
-  check_range(x.scale, 1, stage, "scale");
-  check_range(x.ratio, 1000, stage, "ratio");
-  require(x.flip >= 0 && x.flip <= 1, stage, "flip", text_of(x.flip), "0 to 1");
-}
-
-void check_eval(const image_options& x, const char* stage) {
-  check_common(x, stage);
-  require(x.resize >= x.size && x.resize <= 2 * max_size, stage, "resize", text_of(x.resize),
-          "size to 8192");
+template <class T, std::size_t N>
+std::string list_text(const std::array<T, N>& xs) {
+  std::string result;
+  for (const auto& x : xs)
+    result += (result.empty() ? "" : ",") + number_text(x);
+  return result;
 }
 
 std::string common_text(const std::string& field, const image_options& x) {
-  return "field=" + field + " size=" + text_of(x.size) + " type=" + std::string{to_string(x.type)}
+  return "field=" + field + " size=" + number_text(x.size) + " type=" + std::string{to_string(x.type)}
          + " layout=" + (x.layout == image_layout::nchw ? "nchw" : "nhwc")
-         + " mean=" + text_of(x.mean) + " deviation=" + text_of(x.deviation)
-         + " max_pixels=" + text_of(x.max_pixels);
+         + " mean=" + list_text(x.mean) + " deviation=" + list_text(x.deviation)
+         + " max_pixels=" + number_text(x.max_pixels) + (x.exact ? " exact=true" : "");
 }
 
-/// One worker's decoder and buffers, and what becomes of a JPEG.
-class image_maker {
-public:
-  image_maker(const std::string& field, const image_options& options)
-      : options_(options), names_(split_names(field)), writer_(options) {}
-
-  void train(sample& to, context& in) {
-    const auto& name = choose(names_, to);
-    const auto image = decoder_.open(to.bytes(name), options_.max_pixels);
-    const auto crop = random_crop(image, {options_.scale, options_.ratio}, in.rng());
-    const bool mirrored = in.rng().coin(options_.flip);
-    const auto size = options_.size;
-    make(to, name, crop, {size, size}, {0, 0, size, size}, mirrored);
-  }
-
-  void eval(sample& to) {
-    const auto& name = choose(names_, to);
-    const auto image = decoder_.open(to.bytes(name), options_.max_pixels);
-    const auto crop = resize_and_crop(image, options_.resize, options_.size);
-    make(to, name, {0, 0, image.width, image.height}, crop.resized, crop.window, false);
-  }
-
-private:
-  void make(sample& to, const std::string& name, const pixel_rect& source,
-            const image_size& resized, const pixel_rect& window, bool mirrored) {
-    const auto needed = resampler_.plan(source, resized, window, mirrored);
-    decoder_.start(needed);
-    for (auto rows = decoder_.next_rows(); rows.height > 0; rows = decoder_.next_rows())
-      resampler_.load(rows);
-    to.erase(name);
-    auto* image = to.make_tensor("image", writer_.type(), writer_.dims());
-    for (std::size_t y = 0; y < window.height; ++y)
-      writer_.write(image, y, resampler_.row(y));
-  }
-
-  image_options options_;
-  std::vector<std::string> names_;
-  jpeg_decoder decoder_;
-  resampler resampler_;
-  image_writer writer_;
-};
+/// What stands behind the steps that both short forms have.
+void add_form(std::vector<image_transform>& to, const image_options& x) {
+  auto doubles = [](const std::array<float, 3>& from) {
+    return std::array<double, 3>{from[0], from[1], from[2]};
+  };
+  if (x.type != dtype::u8)
+    to.push_back(normalize(doubles(x.mean), doubles(x.deviation)));
+  to.push_back(to_dtype(x.type));
+  to.push_back(to_layout(x.layout));
+}
 
 bool is_space(char x) {
   return x == ' ' || x == '\t' || x == '\r' || x == '\n';
@@ -168,29 +130,34 @@ std::int64_t parse_int(std::string_view text) {
 
 } // namespace
 
+map_stage decode_image(std::string field, std::vector<image_transform> transforms,
+                       const decode_options& options) {
+  auto text = "field=" + field + " transforms=" + to_text(transforms)
+              + " max_pixels=" + number_text(options.max_pixels) + (options.exact ? " exact=true" : "");
+  return image_stage("decode_image@1", std::move(text), field, transforms, options);
+}
+
 map_stage train_image(std::string field, image_options options) {
-  constexpr auto stage = "train_image@1";
-  check_names(field, stage);
-  check_train(options, stage);
-  auto text = common_text(field, options) + " scale=" + text_of(options.scale)
-              + " ratio=" + text_of(options.ratio) + " flip=" + text_of(options.flip);
-  return {stage, std::move(text), [field = std::move(field), options] {
-            auto maker = std::make_shared<image_maker>(field, options);
-            return [maker](sample& to, context& in) { maker->train(to, in); };
-          }};
+  auto text = common_text(field, options) + " scale=" + list_text(options.scale)
+              + " ratio=" + list_text(options.ratio) + " flip=" + number_text(options.flip);
+  std::vector<image_transform> transforms{
+      random_resized_crop(options.size, options.scale, options.ratio),
+      random_horizontal_flip(options.flip)};
+  add_form(transforms, options);
+  return image_stage("train_image@1", std::move(text), field, transforms,
+                     {.exact = options.exact, .max_pixels = options.max_pixels});
 }
 
 map_stage eval_image(std::string field, image_options options) {
-  constexpr auto stage = "eval_image@1";
   if (options.resize == 0)
     options.resize = options.size * 256 / 224;
-  check_names(field, stage);
-  check_eval(options, stage);
-  auto text = common_text(field, options) + " resize=" + text_of(options.resize);
-  return {stage, std::move(text), [field = std::move(field), options] {
-            auto maker = std::make_shared<image_maker>(field, options);
-            return [maker](sample& to, context&) { maker->eval(to); };
-          }};
+  auto text = common_text(field, options) + " resize=" + number_text(options.resize);
+  std::vector<image_transform> transforms{resize(options.resize), center_crop(options.size)};
+  add_form(transforms, options);
+  require(options.resize >= options.size, "eval_image@1", "resize", number_text(options.resize),
+          "size to 8192");
+  return image_stage("eval_image@1", std::move(text), field, transforms,
+                     {.exact = options.exact, .max_pixels = options.max_pixels});
 }
 
 map_stage int_label(const std::string& field) {

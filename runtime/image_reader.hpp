@@ -6,6 +6,7 @@
 #include "runtime/pixels/plane_resampler.hpp"
 #include "runtime/pixels/reference_resampler.hpp"
 #include "runtime/pixels/resize_plan.hpp"
+#include "runtime/png/png_decoder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -47,17 +48,34 @@ public:
   void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
 private:
+  /// What the opened file is.
+  enum class kind : std::uint8_t {
+    png,
+    /// A JPEG whose pixels are sums of products of its planes' samples.
+    jpeg_planes,
+    /// Any other.
+    jpeg_rows,
+  };
+
   bool make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to);
-  bool has_planes() const noexcept;
+  void make_rows(const tensor_form& form, std::byte* to);
+  void load_rows(const rgb_view& rows, std::size_t first_row);
+  template <class Take>
+  void read_rows(const pixel_rect& part, Take take);
 
   bool own_scan_decoder_;
+  kind kind_ = kind::png;
   std::span<const std::byte> file_;
   std::size_t max_pixels_ = 0;
+  image_size size_;
   std::span<const scan_place> places_;
   jpeg_frame frame_;
   plane_decoder planes_;
   plane_resampler resampler_;
   jpeg_decoder rows_;
+  png_decoder png_;
+  /// Rows of R, of G, of B.
+  std::vector<std::uint8_t> split_rows_;
   reference_resampler reference_;
 };
 

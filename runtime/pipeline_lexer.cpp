@@ -1,5 +1,6 @@
 #include "runtime/pipeline_lexer.hpp"
 
+#include "runtime/number_text.hpp"
 #include "runtime/utf8.hpp"
 
 #include <charconv>
@@ -211,11 +212,6 @@ std::string quoted(std::string_view text) {
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
   return text.size() <= most ? quoted(text) : quoted(text.substr(0, most)) + "...";
-}
-
-std::string number_text(double x) {
-  char buffer[32];
-  return {buffer, std::to_chars(std::begin(buffer), std::end(buffer), x).ptr};
 }
 
 bool is_number(std::string_view text) {

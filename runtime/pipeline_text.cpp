@@ -1,6 +1,7 @@
 #include "runtime/pipeline_text.hpp"
 
 #include "runtime/map_parameters.hpp"
+#include "runtime/number_text.hpp"
 #include "runtime/pipeline_builder.hpp"
 #include "runtime/pipeline_lexer.hpp"
 #include "runtime/pipeline_operators.hpp"

@@ -2,6 +2,7 @@
 
 #include "runtime/map_parameters.hpp"
 #include "runtime/parse_dtype.hpp"
+#include "runtime/pixels/image_chain.hpp"
 
 #include <leat/functions.hpp>
 #include <leat/image.hpp>
@@ -20,7 +21,14 @@ image_layout layout_of(const std::string& text, const parameter_reader& from) {
   return text == "nchw" ? image_layout::nchw : image_layout::nhwc;
 }
 
-/// The options that both image maps have.
+bool is_exact(parameter_reader& from) {
+  const auto text = from.optional("exact");
+  if (text && *text != "true" && *text != "false")
+    from.refuse("exact=" + *text, "true or false");
+  return text == "true";
+}
+
+/// The options that both short image maps have.
 image_options common_options(parameter_reader& from, const std::string& map) {
   image_options x;
   from.read("size", x.size);
@@ -31,7 +39,21 @@ image_options common_options(parameter_reader& from, const std::string& map) {
   from.read("mean", x.mean);
   from.read("deviation", x.deviation);
   from.read("max_pixels", x.max_pixels);
+  x.exact = is_exact(from);
   return x;
+}
+
+map_stage make_decode_image(const std::string& parameters) {
+  parameter_reader from{"decode_image@1", parameters};
+  auto field = from.required("field");
+  const auto text = from.required("transforms");
+  auto transforms = parse_transforms(text);
+  if (!transforms)
+    from.refuse("transforms=" + text, "\"resize(256),center_crop(224,224)\" or the like");
+  decode_options options{.exact = is_exact(from)};
+  from.read("max_pixels", options.max_pixels);
+  from.done();
+  return decode_image(std::move(field), std::move(*transforms), options);
 }
 
 map_stage make_train_image(const std::string& parameters) {
@@ -180,9 +202,13 @@ scan_stage make_running_sum(const std::string& parameters) {
 } // namespace
 
 stage_makers<map_stage> built_in_maps() {
-  return {{"train_image@1", make_train_image}, {"eval_image@1", make_eval_image},
-          {"int_label@1", make_int_label},     {"select@1", make_select},
-          {"rename@1", make_rename},           {"pad@1", make_pad}};
+  return {{"decode_image@1", make_decode_image},
+          {"train_image@1", make_train_image},
+          {"eval_image@1", make_eval_image},
+          {"int_label@1", make_int_label},
+          {"select@1", make_select},
+          {"rename@1", make_rename},
+          {"pad@1", make_pad}};
 }
 
 stage_makers<filter_stage> built_in_predicates() {

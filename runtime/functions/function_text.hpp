@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/number_text.hpp"
 #include "runtime/pipeline_lexer.hpp"
 #include "runtime/refuse_argument.hpp"
 

@@ -1,5 +1,6 @@
 #include "runtime/functions/field_values.hpp"
 #include "runtime/functions/function_text.hpp"
+#include "runtime/number_text.hpp"
 #include "runtime/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>

@@ -2,20 +2,38 @@
 
 #include <leat/pipeline.hpp>
 #include <leat/tensor.hpp>
+#include <leat/transforms.hpp>
 
 #include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace leat {
 
-enum class image_layout : std::uint8_t { nchw, nhwc };
+/// How a file becomes pixels.
+struct decode_options {
+  /// Full decode, smooth upsampling and resize in double precision, rounded once: slower, and 0.2 of
+  /// 255 different on average from the usual way (docs/performance.md).
+  bool exact = false;
+  /// A larger image is a bad sample (too_large).
+  std::size_t max_pixels = std::size_t{1} << 27;
+};
 
-/// How a decoded image becomes the field "image".
+/// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists) and sets field "image",
+/// which the transforms make of it, in their order; `field` is removed. As in torchvision, normalize
+/// comes behind all that changes pixels, and random_erasing last.
+/// Grayscale, palettes and CMYK become RGB; alpha, EXIF orientation and colour profiles are ignored.
+/// Pixels are the same on every processor. Bad samples: truncated, corrupt, empty, missing_field,
+/// unsupported, too_large, wrong_shape.
+LEAT_API map_stage decode_image(std::string field, std::vector<image_transform> transforms,
+                                const decode_options& options = {});
+
+/// The two transforms that most trainers use, in short.
 struct image_options {
-  /// Height and width of the result in pixels, 1 to 4096.
+  /// Height and width of the result in pixels, 1 to 8192.
   std::size_t size = 224;
-  /// dtype::f32: (x / 255 - mean) / deviation a channel; dtype::u8: 0 .. 255 as decoded.
+  /// f32, f16, bf16: (x / 255 - mean) / deviation a channel; u8: 0 .. 255 as decoded.
   dtype type = dtype::f32;
   image_layout layout = image_layout::nchw;
   /// Channel order R, G, B. Defaults: those of ImageNet.
@@ -30,17 +48,16 @@ struct image_options {
   std::size_t resize = 0;
   /// A larger image is a bad sample (too_large).
   std::size_t max_pixels = std::size_t{1} << 27;
+  /// As decode_options has it.
+  bool exact = false;
 };
 
-/// Decodes the JPEG in `field` ("jpg;jpeg": the first that exists), takes a random crop, resizes it
-/// to size x size, mirrors it at random, and sets field "image"; `field` is removed.
-/// Same meaning as torchvision's RandomResizedCrop(size, scale, ratio) and RandomHorizontalFlip,
-/// antialiased bilinear, pixels as Pillow 12's; random numbers are leat's own.
-/// Grayscale and CMYK become RGB. Bad samples: truncated, corrupt, empty, missing_field,
-/// unsupported, too_large.
+/// decode_image with random_resized_crop(size, scale, ratio), random_horizontal_flip(flip), and
+/// normalize for floats.
 LEAT_API map_stage train_image(std::string field, image_options options = {});
 
-/// The same without chance: torchvision's Resize(resize) and CenterCrop(size), with its rounding.
+/// decode_image with resize(resize) and center_crop(size), in one resampling, and normalize for
+/// floats.
 LEAT_API map_stage eval_image(std::string field, image_options options = {});
 
 /// Parses a decimal integer in ASCII from `field` and sets int64 "label"; `field` is removed.

@@ -64,13 +64,25 @@ pixel_rect random_crop(const image_size& image, const crop_ranges& ranges, rng& 
   return fallback_crop(image, ranges.ratio);
 }
 
-central_crop resize_and_crop(const image_size& image, std::size_t resize, std::size_t size) {
-  image_size resized{.width = resize, .height = resize};
+image_size resized_to_shorter(const image_size& image, std::size_t shorter) {
+  image_size resized{.width = shorter, .height = shorter};
   if (image.width < image.height)
-    resized.height = resize * image.height / image.width;
+    resized.height = shorter * image.height / image.width;
   else
-    resized.width = resize * image.width / image.height;
-  return {resized, {centre(resized.width, size), centre(resized.height, size), size, size}};
+    resized.width = shorter * image.width / image.height;
+  return resized;
+}
+
+pixel_rect central_part(const image_size& image, const image_size& size) {
+  return {centre(image.width, size.width), centre(image.height, size.height), size.width,
+          size.height};
+}
+
+padding padding_to(const image_size& image, const image_size& size) {
+  const auto missing = [](std::size_t have, std::size_t want) { return want > have ? want - have : 0; };
+  const auto across = missing(image.width, size.width);
+  const auto down = missing(image.height, size.height);
+  return {.left = across / 2, .top = down / 2, .right = (across + 1) / 2, .bottom = (down + 1) / 2};
 }
 
 } // namespace leat

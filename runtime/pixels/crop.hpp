@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/pixels/pad_image.hpp"
 #include "runtime/pixels/pixel_rect.hpp"
 
 #include <leat/rng.hpp>
@@ -23,15 +24,16 @@ struct crop_ranges {
 /// two pixels.
 pixel_rect random_crop(const image_size& image, const crop_ranges& ranges, rng& random);
 
-/// An image resized to `resized`, of which only `window` is wanted.
-struct central_crop {
-  image_size resized;
-  pixel_rect window;
-};
+/// The size whose shorter side is `shorter`. Source: torchvision's Resize; the longer side is rounded
+/// down.
+image_size resized_to_shorter(const image_size& image, std::size_t shorter);
 
-/// The shorter side becomes `resize` pixels and the middle size x size are kept; `size` is at most
-/// `resize`. Source: torchvision's Resize (the longer side is rounded down) and CenterCrop (halves
-/// are rounded to even).
-central_crop resize_and_crop(const image_size& image, std::size_t resize, std::size_t size);
+/// The middle of an image that is no smaller. Source: torchvision's CenterCrop; halves are rounded
+/// to even.
+pixel_rect central_part(const image_size& image, const image_size& size);
+
+/// Black around an image, so that it is no smaller than `size`. Source: torchvision's CenterCrop; an
+/// odd row goes below, an odd column right.
+padding padding_to(const image_size& image, const image_size& size);
 
 } // namespace leat

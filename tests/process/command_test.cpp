@@ -267,18 +267,24 @@ rgb_picture read_png(const std::string& file) {
   return result;
 }
 
-/// The row's bytes as the trainer got them: float32 [3, height, width], then the int64 label.
+/// The row's bytes as a trainer got them: uint8 [height, width, 3], then the int64 label.
 std::string trained_bytes(const rgb_picture& x, std::int64_t label) {
-  constexpr float mean[] = {0.485F, 0.456F, 0.406F};
-  constexpr float deviation[] = {0.229F, 0.224F, 0.225F};
-  std::string bytes;
-  for (std::size_t c = 0; c < 3; ++c)
-    for (std::size_t i = 0; i < x.width * x.height; ++i) {
-      const float value =
-          (static_cast<float>(x.pixels[i * 3 + c]) / 255.0F - mean[c]) / deviation[c];
-      bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-  return bytes + little_endian(static_cast<std::uint64_t>(label));
+  return std::string{x.pixels.begin(), x.pixels.end()}
+         + little_endian(static_cast<std::uint64_t>(label));
+}
+
+/// The same job with pixels as they are, in a file.
+std::string unnormalized(const command_bench& x, const words& job) {
+  x.succeed(words{"run"} + job + words{"--steps", "1", "--snapshot-dir", x.at / "form"});
+  auto text = x.succeed({"inspect", x.at / "form", "--pipeline"});
+  for (const auto& [from, to] :
+       {std::pair{"type=\"f32\"", "type=\"u8\""}, {"layout=\"nchw\"", "layout=\"nhwc\""}}) {
+    const auto at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, std::strlen(from), to);
+  }
+  std::ofstream{x.at / "form.leat"} << text;
+  return x.at / "form.leat";
 }
 
 using label_function = std::function<std::int64_t(const std::string& id)>;
@@ -310,7 +316,7 @@ void check_replay(const command_bench& x, const words& job, const std::string& l
       == rows.size());
 }
 
-TEST_CASE("command: replayed pictures, normalised by hand, are the pixels of the run's log") {
+TEST_CASE("command: replayed pictures are the pixels of the log of a run without normalize") {
   for (const std::string transform : {"train224", "eval224"}) {
     CAPTURE(transform);
     command_bench x;
@@ -318,8 +324,8 @@ TEST_CASE("command: replayed pictures, normalised by hand, are the pixels of the
     const words job{x.at / "data/*.tar", "--global-batch", "12", "--seed", "11",
                     "--transform",       transform};
     x.succeed(
-        words{"run"} + job
-        + words{"--epochs", "2", "--world-size", "2", "--workers", "2", "--log", x.at / "log"});
+        words{"run", "--pipeline", unnormalized(x, job), "--epochs", "2", "--world-size", "2",
+              "--workers", "2", "--log", x.at / "log"});
     auto label = [&](const std::string& id) {
       const auto slash = id.find('/');
       return std::stoll(labels_in(x.at / "data/" + id.substr(0, slash)).at(id.substr(slash + 1)));
@@ -349,7 +355,8 @@ TEST_CASE("command: a folder of images, with classes in bytewise order") {
   REQUIRE(unique.contains("Zebra/0.jpg"));
   x.succeed(words{"run"} + job + words{"--world-size", "2", "--log", x.at / "log"});
   REQUIRE(check_sequence(batches_of(x.at / "log"), due, {0, 0}, 2) == due.end());
-  check_replay(x, job, x.at / "log", {0, 3}, [&](const std::string& id) {
+  x.succeed({"run", "--pipeline", unnormalized(x, job), "--end", "mask", "--log", x.at / "pixels"});
+  check_replay(x, job, x.at / "pixels", {0, 3}, [&](const std::string& id) {
     auto name = id.substr(0, id.find('/'));
     return std::find(classes.begin(), classes.end(), name) - classes.begin();
   });

@@ -602,7 +602,7 @@ TEST_CASE("parameters of a map that do not fit are refused with their place") {
               "3 numbers, parted by commas");
   check_error(train + "layout=\"hwc\")", "train_image@1", "layout=hwc at line 1, column 10",
               "nchw or nhwc");
-  check_error(train + "type=\"f16\")", "train_image@1", "type \"f16\" at line 1, column 10",
+  check_error(train + "type=\"f17\")", "train_image@1", "type \"f17\" at line 1, column 10",
               "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
 }
 
@@ -640,7 +640,7 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "at least 1");
   check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
               "delimiter with 2 numbers at line 1, column 10", "one, or none");
-  check_error("raw_records(\"x\", \"f16\", [1])", "raw_records", "type \"f16\" at line 1, column 1",
+  check_error("raw_records(\"x\", \"f17\", [1])", "raw_records", "type \"f17\" at line 1, column 1",
               "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
   CHECK(details_of("raw_records(\"x\", \"u8\", [1,1,1,1,1,1,1])").stage == "shape");
   register_map("throws@1",

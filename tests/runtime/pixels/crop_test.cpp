@@ -82,13 +82,19 @@ TEST_CASE("the same random numbers give the same crop") {
 
 TEST_CASE("the shorter side is resized, the longer one rounded down, the middle kept") {
   // 256 * 500 / 375 = 341.33; (341 - 224) / 2 = 58.5 is rounded to even.
-  auto x = resize_and_crop({500, 375}, 256, 224);
-  CHECK(x.resized == image_size{341, 256});
-  CHECK(x.window == pixel_rect{58, 16, 224, 224});
+  CHECK(resized_to_shorter({500, 375}, 256) == image_size{341, 256});
+  CHECK(central_part({341, 256}, {224, 224}) == pixel_rect{58, 16, 224, 224});
   // 256 * 400 / 300 = 341.33, upright; (343 - 224) / 2 = 59.5 is rounded to 60.
-  x = resize_and_crop({300, 402}, 256, 224);
-  CHECK(x.resized == image_size{256, 343});
-  CHECK(x.window == pixel_rect{16, 60, 224, 224});
-  CHECK(resize_and_crop({77, 77}, 256, 224).resized == image_size{256, 256});
-  CHECK(resize_and_crop({1, 65500}, 256, 224).resized == image_size{256, 16768000});
+  CHECK(resized_to_shorter({300, 402}, 256) == image_size{256, 343});
+  CHECK(central_part({256, 343}, {224, 224}) == pixel_rect{16, 60, 224, 224});
+  CHECK(resized_to_shorter({77, 77}, 256) == image_size{256, 256});
+  CHECK(resized_to_shorter({1, 65500}, 256) == image_size{256, 16768000});
+}
+
+TEST_CASE("what is smaller than its crop gets black around it, the odd pixel right and below") {
+  const auto around = padding_to({10, 21}, {13, 20});
+  CHECK(around.left == 1);
+  CHECK(around.right == 2);
+  CHECK(around.top == 0);
+  CHECK(around.bottom == 0);
 }
