@@ -42,10 +42,15 @@ def transformed(jpegs: DataNode, transform: str) -> DataNode:
         "std": [255 * x for x in DEVIATION],
     }
     if transform == "eval":
-        images = fn.resize(fn.decoders.image(jpegs), resize_shorter=RESIZE, antialias=True)
-        return fn.crop_mirror_normalize(images, crop=(SIZE, SIZE), **factor)
+        images = fn.decoders.image(jpegs, adjust_orientation=False)
+        images = fn.resize(images, resize_shorter=RESIZE, antialias=True)
+        return fn.crop_mirror_normalize(images, crop=(SIZE, SIZE), rounding="truncate", **factor)
     crops = fn.decoders.image_random_crop(
-        jpegs, random_area=list(SCALE), random_aspect_ratio=list(RATIO), num_attempts=10
+        jpegs,
+        random_area=list(SCALE),
+        random_aspect_ratio=list(RATIO),
+        num_attempts=10,
+        adjust_orientation=False,
     )
     images = fn.resize(crops, size=(SIZE, SIZE), antialias=True)
     return fn.crop_mirror_normalize(images, mirror=fn.random.coin_flip(), **factor)

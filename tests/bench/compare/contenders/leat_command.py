@@ -35,7 +35,7 @@ def main() -> None:
             epoch=number,
             images=result["samples"],
             seconds=result["samples"] / rates["loader"],
-            loops={name: rates[name] for name in LOOPS if name in rates},
+            loops={name: x for name in LOOPS if (x := rates.get(name, result.get(name)))},
         )
 
 

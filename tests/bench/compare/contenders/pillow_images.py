@@ -45,10 +45,12 @@ def random_crop(width: int, height: int) -> Box:
 
 
 def center_crop(width: int, height: int) -> Box:
-    """What Resize(RESIZE) and CenterCrop(SIZE) leave, in one step."""
-    side = min(width, height) * SIZE / RESIZE
-    x, y = (width - side) / 2, (height - side) / 2
-    return x, y, x + side, y + side
+    """Where torchvision's Resize(RESIZE) and CenterCrop(SIZE) look, as one step."""
+    short = min(width, height)
+    resized_width, resized_height = RESIZE * width // short, RESIZE * height // short
+    x, y = round((resized_width - SIZE) / 2), round((resized_height - SIZE) / 2)
+    across, down = width / resized_width, height / resized_height
+    return x * across, y * down, (x + SIZE) * across, (y + SIZE) * down
 
 
 def normalized(pixels: np.ndarray) -> np.ndarray:

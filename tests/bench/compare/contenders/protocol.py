@@ -88,7 +88,7 @@ def read_job() -> Job:
 
 
 def measure(job: Job, channel: Channel, epoch: Callable[[], Iterable[Any]]) -> None:
-    """Runs the epochs. A batch is float32, shaped [BATCH, 3, SIZE, SIZE], and is dropped at once."""
+    """Runs the epochs. A batch is float32 [BATCH, 3, SIZE, SIZE], and is dropped at once."""
     for number in range(job.epochs + 1):
         start = time.monotonic()
         images = 0

@@ -16,7 +16,10 @@ class Contender:
 
 
 TORCHVISION = ("torch", "torchvision", "simplejpeg")
-DALI_DIFFERS = "shuffles a buffer of 256 images, not the epoch; reads ahead over ends of epochs"
+DALI_DIFFERS = (
+    "shuffles a buffer of 256 images, not the epoch; reads ahead over ends of epochs; "
+    "its center crop of eval may lie a pixel off"
+)
 
 CONTENDERS = (
     Contender(
@@ -80,12 +83,3 @@ CONTENDERS = (
         "as HWC; start includes compiling",
     ),
 )
-
-
-def chosen(keys: list[str]) -> list[Contender]:
-    """All, or those of the given keys; leat always, as ratios are to it."""
-    unknown = set(keys) - {x.key for x in CONTENDERS}
-    if unknown:
-        known = ", ".join(x.key for x in CONTENDERS)
-        raise ValueError(f"no contender {', '.join(sorted(unknown))}; there are {known}")
-    return [x for x in CONTENDERS if not keys or x.key in {"leat", *keys}]

@@ -19,7 +19,7 @@ def draw(report: Report, out: Path) -> None:
     rows = report.rows[::-1]
     figure, axes = pyplot.subplots(figsize=(10, 1.5 + 0.48 * len(rows)), layout="constrained")
     axes.barh(
-        [title(x) for x in rows],
+        [x.title for x in rows],
         [x.rate for x in rows],
         xerr=[[x.rate - x.low for x in rows], [x.high - x.rate for x in rows]],
         color=[color(x) for x in rows],
@@ -31,10 +31,6 @@ def draw(report: Report, out: Path) -> None:
     style(axes, report)
     figure.savefig(out / "chart.png", dpi=150)
     pyplot.close(figure)
-
-
-def title(x: Row) -> str:
-    return x.title.replace(" (`leat bench`)", "").replace(" of threads", "")
 
 
 def color(x: Row) -> str:
@@ -62,15 +58,16 @@ def style(axes: Axes, report: Report) -> None:
     )
     axes.set_xlabel(
         f"{work}\n{about['cores']} cores, {about['processor']}; medians of {about['rounds']} "
-        "rounds, bars from minimum to maximum",
+        "interleaved rounds, lines from minimum to maximum",
         color=FAINT,
         loc="left",
     )
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlim(0, 1.28 * max(x.high for x in report.rows))
     axes.xaxis.grid(True, color="#e3e6ea")
     axes.set_axisbelow(True)
     axes.tick_params(length=0, colors=INK)
-    for side in ("top", "right", "bottom"):
+    for side in ("top", "right", "bottom", "left"):
         axes.spines[side].set_visible(False)
     for tick, x in zip(axes.get_yticklabels(), report.rows[::-1], strict=True):
         tick.set_weight("bold" if x.key == LEAT else "normal")

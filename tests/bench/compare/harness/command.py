@@ -3,23 +3,26 @@
 import argparse
 import math
 import shutil
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
 from contenders.protocol import BATCH, Job
-from contenders.registry import chosen
-from harness import chart, data, report, schedule, summary
+from contenders.registry import CONTENDERS
+from harness import chart, data, machine, report, schedule, summary
 
 
 def compare(options: argparse.Namespace) -> None:
-    contenders = chosen(options.only)
+    contenders = [x for x in CONTENDERS if x.key in {summary.LEAT, *options.only}]
     images = data.unpack(data.find(options.data), options.scratch.resolve())
     job = job_of(options, images)
     plan = schedule.Plan(options.workers, options.trials, options.rounds, options.timeout)
     results = schedule.compare(contenders, plan, job)
     rows = summary.rows_of(results)
-    about = report.machine() | about_run(options, images, job)
+    if not rows:
+        sys.exit(f"compare: no contender has numbers: {summary.failures_of(results)}")
+    about = machine.described() | about_run(options, images, job) | noise(results)
     write(report.Report(about, rows, summary.failures_of(results)), options.out)
 
 
@@ -42,7 +45,7 @@ def job_of(options: argparse.Namespace, images: data.Data) -> Job:
 def command_path(leat: Path) -> str:
     path = shutil.which(leat)
     if path is None:
-        raise FileNotFoundError(f"no command {leat}; --leat names it")
+        sys.exit(f"compare: no command {leat}; --leat names it")
     return str(Path(path).resolve())
 
 
@@ -59,6 +62,15 @@ def about_run(options: argparse.Namespace, images: data.Data, job: Job) -> dict[
     }
 
 
+def noise(results: list[schedule.Result]) -> dict[str, float]:
+    """How much others took of the machine during the rounds."""
+    others = [run.others for x in results for run in x.runs if run]
+    return {
+        "others": statistics.median(others) if others else 0,
+        "others_worst": max(others, default=0),
+    }
+
+
 def redraw(out: Path) -> None:
     write(report.read_json(out), out)
 
@@ -67,7 +79,6 @@ def write(x: report.Report, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     report.write_json(x, out)
     report.write_table(x, out)
-    if x.rows:
-        chart.draw(x, out)
+    chart.draw(x, out)
     print((out / "table.md").read_text(encoding="utf-8"))
     print(f"compare: wrote {out}", file=sys.stderr)

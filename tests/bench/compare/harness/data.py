@@ -3,10 +3,9 @@
 import dataclasses
 import glob
 import hashlib
+import sys
 import tarfile
 from pathlib import Path
-
-IMAGES = ("jpg", "jpeg")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Data:
 def find(patterns: list[str]) -> list[str]:
     shards = [str(Path(x).resolve()) for pattern in patterns for x in sorted(glob.glob(pattern))]
     if not shards:
-        raise FileNotFoundError(f"no shard matches {' '.join(patterns)}")
+        sys.exit(f"compare: no shard matches {' '.join(patterns)}")
     return shards
 
 
@@ -55,7 +54,7 @@ def unpack_shard(shard: str, folder: Path) -> list[str]:
                 continue
             if kind == "cls":
                 labels[key] = int(content.read())
-            elif kind in IMAGES:
+            elif kind == "jpg":
                 images[key] = folder / f"{key}.jpg"
                 images[key].write_bytes(content.read())
     return [f"{path}\t{labels[key]}\n" for key, path in images.items()]

@@ -6,36 +6,31 @@ import sys
 import venv
 from pathlib import Path
 
-FAILED = "compare-failed.json"
-DONE = "compare-requirements.txt"
+DONE = "compare-installed.json"
+"""In the environment: each line of the requirements, with nothing or why it could not be had."""
 
 
 def prepare(directory: Path, requirements: Path) -> Path:
-    """Makes the environment unless it is there, installs what is new; returns its Python."""
+    """Makes the environment unless it is there, installs what is missing; returns its Python."""
     python = directory / "bin" / "python"
     if not python.exists():
         venv.create(directory, with_pip=True)
-    wanted = requirements.read_text(encoding="utf-8")
     done = directory / DONE
-    if not done.exists() or done.read_text(encoding="utf-8") != wanted:
-        failed = install(python, requirements, wanted)
-        (directory / FAILED).write_text(json.dumps(failed), encoding="utf-8")
-        done.write_text(wanted, encoding="utf-8")
+    wanted = [x for x in requirements.read_text(encoding="utf-8").splitlines() if "==" in x]
+    have = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
+    missing = [line for line in wanted if have.get(line) != ""]
+    if missing:
+        have |= {line: install(python, requirements, line) for line in missing}
+        done.write_text(json.dumps(have, indent=2), encoding="utf-8")
     return python
 
 
-def install(python: Path, requirements: Path, wanted: str) -> dict[str, str]:
-    """Installs each line by itself; returns what could not be had, with pip's reason."""
-    failed = {}
-    for line in wanted.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        print(f"compare: installing {line}", file=sys.stderr)
-        pip = [python, "-m", "pip", "install", "--quiet", "--constraint", requirements, line]
-        done = subprocess.run(pip, capture_output=True, text=True)
-        if done.returncode:
-            failed[line.split("==")[0]] = reason(done.stderr)
-    return failed
+def install(python: Path, requirements: Path, line: str) -> str:
+    """Empty, or why it could not be had."""
+    print(f"compare: installing {line}", file=sys.stderr)
+    pip = [python, "-m", "pip", "install", "--quiet", "--constraint", requirements, line]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    return reason(done.stderr) if done.returncode else ""
 
 
 def reason(text: str) -> str:
@@ -45,7 +40,8 @@ def reason(text: str) -> str:
     return (telling or lines or ["no reason given"])[0]
 
 
-def failures() -> dict[str, str]:
-    """Of the environment that runs this."""
-    path = Path(sys.prefix) / FAILED
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def refusals() -> dict[str, str]:
+    """Why packages of the environment that runs this could not be had, by name."""
+    done = Path(sys.prefix) / DONE
+    have = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
+    return {line.split("==")[0]: why for line, why in have.items() if why}

@@ -15,6 +15,7 @@ from typing import Any
 
 from contenders.protocol import Job
 from contenders.registry import Contender
+from harness.machine import BusyClock
 from harness.memory import Peak, processes_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +33,8 @@ class Run:
     first_batch_seconds: float | None = None
     peak_bytes: int = 0
     notes: list[str] = dataclasses.field(default_factory=list)
+    others: float = 0
+    """Share of the machine's time that processes of others took meanwhile."""
     failure: str | None = None
 
     @property
@@ -54,9 +57,10 @@ def run(contender: Contender, job: Job, timeout: float) -> Run:
     """A failure is a result, too."""
     result = Run(job.workers)
     with (Path(job.scratch) / f"{contender.key}.log").open("w+", errors="replace") as log:
+        clock = BusyClock()
         job = dataclasses.replace(job, variant=contender.variant, started=time.monotonic())
         process = subprocess.Popen(
-            [sys.executable, "-m", f"contenders.{contender.module}"],
+            [sys.executable, "-B", "-m", f"contenders.{contender.module}"],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -68,6 +72,7 @@ def run(contender: Contender, job: Job, timeout: float) -> Run:
         timer.start()
         follow(process, job, result)
         code = process.wait()
+        result.others = clock.others()
         late = not timer.is_alive()
         timer.cancel()
         kill(process.pid)

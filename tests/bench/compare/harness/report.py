@@ -1,10 +1,7 @@
 """results.json, and the table made of it."""
 
 import dataclasses
-import datetime
 import json
-import os
-import platform
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +43,6 @@ def to_row(values: dict[str, Any]) -> Row:
     return row
 
 
-def machine() -> dict[str, Any]:
-    return {
-        "date": datetime.date.today().isoformat(),
-        "processor": processor(),
-        "cores": len(os.sched_getaffinity(0)),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
-
-
-def processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
 def write_table(report: Report, out: Path) -> None:
     sections = [
         setting(report.about),
@@ -80,7 +60,8 @@ def setting(about: dict[str, Any]) -> str:
         f"{about['cores']} cores of {about['processor']}, {about['date']}; "
         f"{about['records']:,} images of {about['mean_image_bytes'] / 1000:.0f} KB, "
         f"{about['images']:,} an epoch; transform {about['transform']}, batch {about['batch']}; "
-        f"median (extremes) of {about['rounds']} rounds, in which all ran in turn.\n"
+        f"median (extremes) of {about['rounds']} rounds, in which all ran in turn. Other processes "
+        f"took {about['others']:.0%} of the cores' time, {about['others_worst']:.0%} at worst.\n"
     )
 
 
@@ -105,7 +86,8 @@ def left_out(item: tuple[str, str]) -> str:
 def legend(rows: list[Row]) -> str:
     text = (
         "Ratios are medians of each round's. Memory: peak of all processes of a loader, shared "
-        "pages counted once. First batch: since the start of the process.\n"
+        "pages counted once. First batch: since the start of the process. The C++ loops are of "
+        "`leat bench`: as many threads that read and transform, without a loader.\n"
     )
     if all(x.of_plain is None for x in rows):
         text += "This leat's benchmark has no plain C++ loop, so there is no ratio to one.\n"

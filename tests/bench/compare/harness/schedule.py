@@ -3,11 +3,14 @@
 import dataclasses
 import sys
 from importlib import metadata
+from typing import TypeVar
 
 from contenders.protocol import Job
 from contenders.registry import Contender
 from harness import environment
 from harness.process import Run, run
+
+Item = TypeVar("Item")
 
 
 @dataclasses.dataclass
@@ -52,7 +55,7 @@ def compare(contenders: list[Contender], plan: Plan, job: Job) -> list[Result]:
     installed = [x for x in results if x.failure is None]
     for number in range(plan.trials):
         for x in rotated(installed, number):
-            for workers in plan.workers:
+            for workers in rotated(plan.workers, number):
                 x.tried.append(once(x, workers, plan, job, f"trial {number + 1}"))
     working = [x for x in installed if x.rates()]
     for number in range(plan.rounds):
@@ -66,7 +69,7 @@ def compare(contenders: list[Contender], plan: Plan, job: Job) -> list[Result]:
 
 def described(contender: Contender) -> Result:
     result = Result(contender)
-    refused = environment.failures()
+    refused = environment.refusals()
     for name in contender.packages:
         try:
             result.versions[name] = metadata.version(name)
@@ -75,7 +78,7 @@ def described(contender: Contender) -> Result:
     return result
 
 
-def rotated(items: list[Result], by: int) -> list[Result]:
+def rotated(items: list[Item], by: int) -> list[Item]:
     by %= max(1, len(items))
     return items[by:] + items[:by]
 

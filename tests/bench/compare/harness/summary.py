@@ -11,8 +11,8 @@ from harness.schedule import Result
 LEAT = "leat"
 PLAIN = "plain"
 LOOPS = {
-    "bare": "C++ loop of threads over leat's own kernels (`leat bench`)",
-    PLAIN: "plain C++ loop of threads over libjpeg-turbo (`leat bench`)",
+    "bare": "C++ loop over leat's own kernels",
+    PLAIN: "plain C++ loop over libjpeg-turbo",
 }
 
 
