@@ -80,6 +80,6 @@ CONTENDERS = (
         packages=("ffcv", "torch", "numpy", "pillow"),
         differs="reads a file of its own, holding the same JPEGs; decodes with the fast, less "
         "exact DCT and resizes by area, not by an antialiased triangle; its images lie in memory "
-        "as HWC; start includes compiling",
+        "as HWC; starts by compiling; takes no more workers than cores",
     ),
 )

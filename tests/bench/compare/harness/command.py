@@ -17,7 +17,9 @@ def compare(options: argparse.Namespace) -> None:
     contenders = [x for x in CONTENDERS if x.key in {summary.LEAT, *options.only}]
     images = data.unpack(data.find(options.data), options.scratch.resolve())
     job = job_of(options, images)
-    plan = schedule.Plan(options.workers, options.trials, options.rounds, options.timeout)
+    plan = schedule.Plan(
+        options.workers, options.trials, options.rounds, options.quiet, options.timeout
+    )
     results = schedule.compare(contenders, plan, job)
     rows = summary.rows_of(results)
     if not rows:

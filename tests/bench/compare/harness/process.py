@@ -70,12 +70,14 @@ def run(contender: Contender, job: Job, timeout: float) -> Run:
         )
         timer = threading.Timer(timeout, kill, [process.pid])
         timer.start()
-        follow(process, job, result)
-        code = process.wait()
+        try:
+            follow(process, job, result)
+            code = process.wait()
+        finally:
+            late = not timer.is_alive()
+            timer.cancel()
+            kill(process.pid)
         result.others = clock.others()
-        late = not timer.is_alive()
-        timer.cancel()
-        kill(process.pid)
         log.seek(0)
         result.failure = failure(code, log.read(), timeout if late else None)
     return result

@@ -10,6 +10,7 @@ from contenders.registry import Contender
 from harness import environment
 from harness.process import Run, run
 
+TRIES = 4
 Item = TypeVar("Item")
 
 
@@ -47,6 +48,8 @@ class Plan:
     trials: int
     """Rounds of all numbers of workers."""
     rounds: int
+    quiet: float
+    """A run of a round is repeated, TRIES in all, where others took more of the machine."""
     timeout: float
 
 
@@ -60,7 +63,7 @@ def compare(contenders: list[Contender], plan: Plan, job: Job) -> list[Result]:
     working = [x for x in installed if x.rates()]
     for number in range(plan.rounds):
         for x in rotated(working, number):
-            x.add_round(once(x, x.workers(), plan, job, f"round {number + 1}"))
+            x.add_round(least_disturbed(x, plan, job, f"round {number + 1}"))
     for x in installed:
         if not x.rates():
             x.failure = x.tried[-1].failure
@@ -83,8 +86,16 @@ def rotated(items: list[Item], by: int) -> list[Item]:
     return items[by:] + items[:by]
 
 
+def least_disturbed(x: Result, plan: Plan, job: Job, when: str) -> Run:
+    """Tries again while others take too much of the machine."""
+    runs: list[Run] = []
+    while not runs or (runs[-1].others > plan.quiet and len(runs) < TRIES):
+        runs.append(once(x, x.workers(), plan, job, when))
+    return min(runs, key=lambda run: (run.failure is not None, run.others))
+
+
 def once(x: Result, workers: int, plan: Plan, job: Job, when: str) -> Run:
     result = run(x.contender, dataclasses.replace(job, workers=workers), plan.timeout)
-    outcome = result.failure or f"{result.rate:,.0f} images/s"
+    outcome = result.failure or f"{result.rate:,.0f} images/s, others took {result.others:.0%}"
     print(f"{when}: {x.contender.title}, {workers} workers: {outcome}", file=sys.stderr)
     return result
