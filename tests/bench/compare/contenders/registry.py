@@ -1,0 +1,85 @@
+"""Who takes part."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    key: str
+    title: str
+    module: str
+    variant: str = ""
+    packages: tuple[str, ...] = ()
+    """Distributions that have to be installed; their versions are reported."""
+    differs: str = ""
+    """What it does not do as the others do."""
+
+
+TORCHVISION = ("torch", "torchvision", "simplejpeg")
+DALI_DIFFERS = (
+    "shuffles a buffer of 256 images, not the epoch; reads ahead over ends of epochs; "
+    "its center crop of eval may lie a pixel off"
+)
+
+CONTENDERS = (
+    Contender(
+        "leat",
+        "leat",
+        "leat_command",
+        differs="first batch: all of a `leat run --steps 1`, the end of the process included",
+    ),
+    Contender(
+        "dali-shards",
+        "DALI (CPU), webdataset reader",
+        "dali_loader",
+        "shards",
+        ("nvidia-dali-cuda120",),
+        DALI_DIFFERS,
+    ),
+    Contender(
+        "dali-files",
+        "DALI (CPU), file reader",
+        "dali_loader",
+        "files",
+        ("nvidia-dali-cuda120",),
+        DALI_DIFFERS,
+    ),
+    Contender(
+        "torch-torchvision",
+        "torch DataLoader, torchvision",
+        "torch_loader",
+        "torchvision",
+        TORCHVISION,
+    ),
+    Contender(
+        "torch-pillow",
+        "torch DataLoader, Pillow",
+        "torch_loader",
+        "pillow",
+        ("torch", "pillow", "numpy"),
+        "resizes to 8 bits in two passes, rounding twice; normalizes in numpy",
+    ),
+    Contender(
+        "grain",
+        "Grain, threads, torchvision",
+        "grain_loader",
+        packages=("grain", *TORCHVISION),
+    ),
+    Contender(
+        "webdataset",
+        "webdataset, torchvision",
+        "webdataset_loader",
+        packages=("webdataset", *TORCHVISION),
+        differs="shuffles shards and a buffer of 256 images, not the epoch; drops the rest of "
+        "each worker that fills no batch",
+    ),
+    Contender(
+        "ffcv",
+        "FFCV",
+        "ffcv_loader",
+        packages=("ffcv", "torch", "numpy", "pillow"),
+        differs="reads a file of its own, holding the same JPEGs; decodes with the fast, less "
+        "exact DCT and resizes by area, not by an antialiased triangle; its images lie in memory "
+        "as HWC; starts by compiling; takes no more workers than cores",
+    ),
+)

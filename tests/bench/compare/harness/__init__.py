@@ -1,0 +1,1 @@
+"""What runs the contenders, keeps their numbers and shows them."""

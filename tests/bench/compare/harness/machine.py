@@ -1,0 +1,59 @@
+"""The machine, and who else uses it."""
+
+import datetime
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+
+def described() -> dict[str, Any]:
+    return {
+        "date": datetime.date.today().isoformat(),
+        "processor": processor(),
+        "cores": cores(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+class BusyClock:
+    """Tells what share of the cores others took since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._all = busy_seconds()
+        self._own = own_seconds()
+
+    def others(self) -> float:
+        """About: a child's time counts as its own once it was waited for."""
+        spent = busy_seconds() - self._all - (own_seconds() - self._own)
+        return max(0.0, spent / (time.monotonic() - self._start) / (os.cpu_count() or 1))
+
+
+def busy_seconds() -> float:
+    """Of all cores and processes, and what a hypervisor gave to other machines."""
+    user, nice, system, _, _, irq, softirq, steal = cpu_times()[:8]
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_times() -> list[int]:
+    with open("/proc/stat", encoding="ascii") as lines:
+        return [int(x) for x in lines.readline().split()[1:]]
+
+
+def own_seconds() -> float:
+    """Of this process and of its children that ended."""
+    return sum(os.times()[:4])
