@@ -1,6 +1,8 @@
 #include "runtime/image_maker.hpp"
+#include "runtime/jpeg/row_places.hpp"
 #include "runtime/number_text.hpp"
 #include "runtime/pixels/image_chain.hpp"
+#include "runtime/sample_access.hpp"
 
 #include <leat/image.hpp>
 
@@ -51,19 +53,16 @@ void check_names(const std::string& field, const char* stage) {
 map_function image_function(const std::vector<std::string>& names, const image_chain& chain,
                             const decode_options& options) {
   auto maker = std::make_shared<image_maker>(chain, options);
-  return [names, maker](sample& to, context& in) {
+  auto places = std::make_shared<std::vector<scan_place>>();
+  return [names, maker, places](sample& to, context& in) {
     const auto& name = choose(names, to);
     const auto file = to.bytes(name);
-    // The file is needed until the tensor is made, which may take its name.
-    std::vector<std::byte> own;
-    const bool same_name = name == image_field;
-    if (same_name)
-      own.assign(file.begin(), file.end());
-    maker->make(same_name ? std::span<const std::byte>{own} : file, {}, in.rng(),
-                [&](const shape& dims) {
-                  return to.make_tensor(image_field, maker->form().type, dims);
-                });
-    if (!same_name)
+    read_row_places(sample_access::places(to, name), file, *places);
+    // A field that is replaced by the tensor stays readable until the map is done.
+    maker->make(file, *places, in.rng(), [&](const shape& dims) {
+      return to.make_tensor(image_field, maker->form().type, dims);
+    });
+    if (name != image_field)
       to.erase(name);
   };
 }

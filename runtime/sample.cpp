@@ -20,6 +20,8 @@ struct field {
   /// Lies in `owned`, in the batch's row, or in memory that the source lent.
   const std::byte* data = nullptr;
   std::size_t size = 0;
+  /// Of a JPEG, where its MCU rows begin, in memory that the source lent.
+  std::span<const std::byte> places;
   std::vector<std::byte> owned;
 };
 
@@ -74,14 +76,18 @@ struct sample::state {
 
   /// The entry for a field that is about to be set.
   field& put(std::string_view name) {
-    if (const auto* x = find(name))
-      return const_cast<field&>(*x);
+    if (const auto* found = find(name)) {
+      auto& x = const_cast<field&>(*found);
+      x.places = {};
+      return x;
+    }
     if (used == fields.size())
       fields.emplace_back();
     auto& x = fields[used++];
     x.name = name;
     x.data = nullptr;
     x.size = 0;
+    x.places = {};
     return x;
   }
 
@@ -270,7 +276,17 @@ void sample_access::lend(const sample& from, sample& into) {
     lent.dims = x.dims;
     lent.data = x.data;
     lent.size = x.size;
+    lent.places = x.places;
   }
+}
+
+void sample_access::set_places(sample& x, std::string_view name,
+                               std::span<const std::byte> places) {
+  const_cast<field&>(x.state_->get(name)).places = places;
+}
+
+std::span<const std::byte> sample_access::places(const sample& x, std::string_view name) {
+  return x.state_->get(name).places;
 }
 
 void sample_access::own(sample& x) {

@@ -24,12 +24,13 @@
 
 namespace leat {
 
-// The file: header, fields, records, names, blob, each as large as the header says. Numbers are
-// little-endian. A new layout gets a new magic; old files then count as damaged and are replaced.
+// The file: header, fields, records, names, blob, and then, aligned, ends of places and places, each
+// as large as the header says. Numbers are little-endian. A new layout gets a new magic; old files
+// then count as damaged and are replaced.
 
 struct tar_index::header {
   std::array<char, 8> magic;
-  /// XXH3-64 of all bytes behind it.
+  /// XXH3-64 of all bytes behind it but the places, which are checked one by one, on use.
   std::uint64_t checksum;
   std::uint64_t shard_bytes;
   std::int64_t shard_mtime_ns;
@@ -39,14 +40,22 @@ struct tar_index::header {
   std::uint64_t blob_bytes;
   /// How much of the blob's end is the tear.
   std::uint64_t tear_bytes;
+  /// One for each field, or none.
+  std::uint64_t place_ends;
+  std::uint64_t place_bytes;
 };
 
 namespace {
 
-constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '1'};
+constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '2'};
 constexpr std::size_t checked_from = 16;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
+
+/// Where what needs alignment may stand.
+constexpr std::uint64_t round_up(std::uint64_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
 
 template <class T>
 std::span<const T> take(const std::byte*& at, std::uint64_t count) {
@@ -72,15 +81,17 @@ std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes
   if (h.magic != magic || file_stamp{h.shard_bytes, h.shard_mtime_ns} != shard)
     return {};
   // No sum below can overflow once each count is known to be below the size.
-  for (auto count : {h.fields, h.records, h.names, h.blob_bytes})
+  for (auto count :
+       {h.fields, h.records, h.names, h.blob_bytes, h.place_ends, h.place_bytes})
     if (count > size)
       return {};
-  if (sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
-          + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes
-      != size)
+  const auto plain = sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
+                     + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes;
+  const auto checked = round_up(plain) + h.place_ends * sizeof(std::uint64_t);
+  if (checked + h.place_bytes != size || (h.place_ends != 0 && h.place_ends != h.fields))
     return {};
   if (h.tear_bytes > h.blob_bytes
-      || xxh3_64({bytes.get() + checked_from, size - checked_from}) != h.checksum)
+      || xxh3_64({bytes.get() + checked_from, checked - checked_from}) != h.checksum)
     return {};
   tar_index x;
   const auto* at = bytes.get() + sizeof h;
@@ -89,6 +100,9 @@ std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes
   x.names_ = take<std::uint32_t>(at, h.names + 1);
   x.blob_ = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(h.blob_bytes)};
   x.tear_ = x.blob_.substr(x.blob_.size() - h.tear_bytes);
+  at = bytes.get() + round_up(plain);
+  x.place_ends_ = take<std::uint64_t>(at, h.place_ends);
+  x.places_ = {at, static_cast<std::size_t>(h.place_bytes)};
   x.bytes_ = std::move(bytes);
   x.shard_bytes_ = h.shard_bytes;
   return x.within_bounds() ? std::optional{std::move(x)} : std::nullopt;
@@ -104,7 +118,56 @@ bool tar_index::within_bounds() const noexcept {
   };
   return records_.back().key <= blob_.size() && records_.back().field <= fields_.size()
          && std::is_sorted(names_.begin(), names_.end()) && names_.back() <= blob_.size()
+         && std::is_sorted(place_ends_.begin(), place_ends_.end())
+         && (place_ends_.empty() || place_ends_.back() == places_.size())
          && std::all_of(fields_.begin(), fields_.end(), inside);
+}
+
+std::vector<std::byte> tar_index::write(header h, std::span<const tar_field> fields,
+                                        std::span<const record> records,
+                                        std::span<const std::uint32_t> names, std::string_view blob,
+                                        std::span<const std::uint64_t> place_ends,
+                                        std::span<const std::byte> places) {
+  h.checksum = 0;
+  const auto plain = sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes()
+                     + blob.size();
+  const auto checked = round_up(plain) + place_ends.size_bytes();
+  std::vector<std::byte> bytes(checked + places.size());
+  auto* at = bytes.data() + sizeof h;
+  put(at, fields);
+  put(at, records);
+  put(at, names);
+  put(at, blob);
+  at = bytes.data() + round_up(plain);
+  put(at, place_ends);
+  put(at, places);
+  std::memcpy(bytes.data(), &h, sizeof h);
+  h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from, checked - checked_from));
+  std::memcpy(bytes.data(), &h, sizeof h);
+  return bytes;
+}
+
+std::vector<std::byte>
+tar_index::with_places(file_stamp shard, std::span<const std::vector<std::byte>> of_fields) const {
+  std::vector<std::uint64_t> ends;
+  std::vector<std::byte> places;
+  ends.reserve(of_fields.size());
+  for (const auto& x : of_fields) {
+    places.insert(places.end(), x.begin(), x.end());
+    ends.push_back(places.size());
+  }
+  const header h{.magic = magic,
+                 .checksum = 0,
+                 .shard_bytes = shard.size,
+                 .shard_mtime_ns = shard.mtime_ns,
+                 .fields = fields_.size(),
+                 .records = size(),
+                 .names = names_.size() - 1,
+                 .blob_bytes = blob_.size(),
+                 .tear_bytes = tear_.size(),
+                 .place_ends = ends.size(),
+                 .place_bytes = places.size()};
+  return write(h, fields_, records_, names_, blob_, ends, places);
 }
 
 /// Collects records member by member.
@@ -149,20 +212,11 @@ public:
                         .records = records_.size(),
                         .names = names_.size(),
                         .blob_bytes = blob.size(),
-                        .tear_bytes = tear.size()};
+                        .tear_bytes = tear.size(),
+                        .place_ends = 0,
+                        .place_bytes = 0};
     records_.push_back(end());
-    std::vector<std::byte> bytes(sizeof h + std::span{fields_}.size_bytes()
-                                 + std::span{records_}.size_bytes() + std::span{names}.size_bytes()
-                                 + blob.size());
-    auto* at = bytes.data() + sizeof h;
-    put(at, fields_);
-    put(at, records_);
-    put(at, names);
-    put(at, blob);
-    std::memcpy(bytes.data(), &h, sizeof h);
-    h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from));
-    std::memcpy(bytes.data(), &h, sizeof h);
-    return bytes;
+    return tar_index::write(h, fields_, records_, names, blob, {}, {});
   }
 
 private:
@@ -299,6 +353,13 @@ std::vector<std::string> tar_index_paths(const std::string& shard, const std::st
   if (auto dir = cache_dir(); !dir.empty())
     paths.push_back(path_in(dir, shard));
   return paths;
+}
+
+bool store_tar_index(const std::string& shard, const tar_options& options,
+                     std::span<const std::byte> bytes) {
+  const auto paths = tar_index_paths(shard, options.index_dir);
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return store(path, bytes); });
 }
 
 tar_index open_tar_index(const std::string& shard, const tar_options& options) {

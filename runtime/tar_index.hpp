@@ -58,6 +58,26 @@ public:
   std::string_view name(const tar_field& x) const noexcept {
     return blob_.substr(names_[x.name], names_[x.name + 1] - std::uint64_t{names_[x.name]});
   }
+  /// Where the MCU rows of a field's JPEG begin (read_row_places); empty where that is not known.
+  /// Lives as long as the index; the bytes are checked where they are used.
+  std::span<const std::byte> places(const tar_field& x) const noexcept {
+    if (place_ends_.empty())
+      return {};
+    const auto field = static_cast<std::size_t>(&x - fields_.data());
+    const std::uint64_t begin = field == 0 ? 0 : place_ends_[field - 1];
+    return places_.subspan(begin, place_ends_[field] - begin);
+  }
+  /// True where somebody has looked for them.
+  bool has_places() const noexcept { return !place_ends_.empty(); }
+  /// Bytes of all.
+  std::uint64_t places_bytes() const noexcept { return places_.size(); }
+  /// Of all records, in stored order.
+  std::span<const tar_field> all_fields() const noexcept { return fields_; }
+
+  /// The bytes of the same index with places of MCU rows: those of each of all_fields().
+  std::vector<std::byte> with_places(file_stamp shard,
+                                     std::span<const std::vector<std::byte>> of_fields) const;
+
   std::uint64_t shard_bytes() const noexcept { return shard_bytes_; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
   std::string_view tear() const noexcept { return tear_; }
@@ -72,6 +92,11 @@ private:
   };
 
   bool within_bounds() const noexcept;
+  static std::vector<std::byte> write(header h, std::span<const tar_field> fields,
+                                      std::span<const record> records,
+                                      std::span<const std::uint32_t> names, std::string_view blob,
+                                      std::span<const std::uint64_t> place_ends,
+                                      std::span<const std::byte> places);
 
   std::shared_ptr<const std::byte> bytes_;
   std::uint64_t shard_bytes_ = 0;
@@ -83,12 +108,19 @@ private:
   /// Keys, field names and the tear, one behind the other.
   std::string_view blob_;
   std::string_view tear_;
+  /// Where the places of each field end in `places_`; none at all where nobody has looked.
+  std::span<const std::uint64_t> place_ends_;
+  std::span<const std::byte> places_;
 };
 
 /// Walks a shard's headers and makes its index.
 /// With `allow_torn`, the walk ends before the record that a tear cuts; else, and for members that
 /// are not supported, throws what `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
+
+/// Puts an index where it belongs; false where nothing takes it.
+bool store_tar_index(const std::string& shard, const tar_options& options,
+                     std::span<const std::byte> bytes);
 
 /// Where the index of a shard may lie, in order of preference: see `tar_options::index_dir`.
 std::vector<std::string> tar_index_paths(const std::string& shard, const std::string& index_dir);

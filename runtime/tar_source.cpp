@@ -1,5 +1,6 @@
 #include "runtime/file_set.hpp"
 #include "runtime/open_files.hpp"
+#include "runtime/sample_access.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/tar_index.hpp"
 #include "runtime/utf8.hpp"
@@ -61,8 +62,12 @@ public:
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(fields.subspan(i));
       files_.read(shard, run.begin, buffer.first(run.bytes()));
-      for (const auto& x : fields.subspan(i, run.fields))
-        into.borrow(indexes_[shard].name(x), buffer.subspan(x.offset() - run.begin, x.size));
+      for (const auto& x : fields.subspan(i, run.fields)) {
+        const auto name = indexes_[shard].name(x);
+        into.borrow(name, buffer.subspan(x.offset() - run.begin, x.size));
+        if (const auto places = indexes_[shard].places(x); !places.empty())
+          sample_access::set_places(into, name, places);
+      }
       buffer = buffer.subspan(run.bytes());
       i += run.fields;
     }

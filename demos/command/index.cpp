@@ -3,6 +3,10 @@
 #include "demos/command/data_arguments.hpp"
 #include "demos/command/option_values.hpp"
 #include "demos/command/output.hpp"
+#include "demos/command/progress.hpp"
+#include "demos/command/row_index_gain.hpp"
+#include "runtime/file_set.hpp"
+#include "runtime/row_index.hpp"
 #include "runtime/stage.hpp"
 
 #include <leat/source.hpp>
@@ -10,8 +14,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace leat::command {
 
@@ -19,8 +29,75 @@ namespace {
 
 struct options {
   data_arguments data;
+  bool no_row_index = false;
   bool json = false;
 };
+
+/// What there is to say of the row index.
+struct row_index {
+  row_index_facts facts;
+  std::optional<row_index_gain> gain;
+};
+
+/// A bar on a terminal; elsewhere nothing.
+class bar {
+public:
+  ~bar() {
+    if (shown_)
+      std::fputc('\n', stderr);
+  }
+  void show(std::uint64_t done, std::uint64_t all) {
+    const auto percent = all == 0 ? 100 : 100 * done / all;
+    if (::isatty(STDERR_FILENO) != 1 || (shown_ && percent == percent_))
+      return;
+    shown_ = true;
+    percent_ = percent;
+    constexpr std::size_t width = 40;
+    std::fprintf(stderr, "\r%s %3d%%  %s of %s",
+                 progress_bar(static_cast<double>(percent) / 100, width).c_str(),
+                 static_cast<int>(percent), readable_bytes(done).c_str(),
+                 readable_bytes(all).c_str());
+    std::fflush(stderr);
+  }
+
+private:
+  bool shown_ = false;
+  std::uint64_t percent_ = 0;
+};
+
+/// Builds it where the data are tar shards.
+std::optional<row_index> row_index_of(const options& x) {
+  if (x.no_row_index || kind_of(x.data.data.front()) != data_kind::tar)
+    return std::nullopt;
+  bar shown;
+  const tar_options tar{.index_dir = x.data.index_dir, .allow_torn = x.data.allow_torn};
+  row_index result{build_row_index(find_files(x.data.data, "index").paths, tar,
+                                   [&](auto done, auto all) { shown.show(done, all); }),
+                   {}};
+  // Opened again: what was opened before does not know of it.
+  result.gain = measure_gain(*data_pipeline(x.data).root().data->get());
+  return result;
+}
+
+double share_of(const row_index_facts& x) {
+  return x.image_bytes == 0
+             ? 0
+             : static_cast<double>(x.index_bytes) / static_cast<double>(x.image_bytes);
+}
+
+void print_row_index(const row_index& x) {
+  const auto& facts = x.facts;
+  print_line("rows     " + with_commas(facts.indexed) + " of " + with_commas(facts.images)
+             + " JPEGs, " + with_commas(facts.index_bytes) + " bytes ("
+             + fixed(100 * share_of(facts), 2) + "% of theirs)"
+             + (facts.bytes_read == 0 ? ", there already" : ""));
+  if (facts.not_stored > 0)
+    print_line("         " + with_commas(facts.not_stored)
+               + " shards: neither their directory nor the cache can be written");
+  if (x.gain)
+    print_line("gain     " + fixed(x.gain->times, 2) + "x in decoding random crops ("
+               + with_commas(x.gain->images) + " images)");
+}
 
 void print_facts(const std::string& kind, const source_facts& x, double seconds) {
   print_line("kind     " + kind);
@@ -32,6 +109,7 @@ void print_facts(const std::string& kind, const source_facts& x, double seconds)
 }
 
 void index_data(const options& x) {
+  const auto rows = row_index_of(x);
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
   const auto& source = data.root();
@@ -39,16 +117,27 @@ void index_data(const options& x) {
     bad_usage("DATA", "standard input", "data that can be indexed");
   auto facts = source.data->facts();
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
-  if (!x.json)
-    return print_facts(source.op, facts, seconds);
-  print_line(nlohmann::json{
-      {"kind", source.op},
-      {"files", facts.files},
-      {"records", facts.records},
-      {"bytes", facts.bytes},
-      {"digest", to_string(facts.digest)},
-      {"seconds",
-       seconds}}.dump());
+  if (!x.json) {
+    print_facts(source.op, facts, seconds);
+    if (rows && rows->facts.images > 0)
+      print_row_index(*rows);
+    return;
+  }
+  nlohmann::json result{{"kind", source.op},
+                        {"files", facts.files},
+                        {"records", facts.records},
+                        {"bytes", facts.bytes},
+                        {"digest", to_string(facts.digest)},
+                        {"seconds", seconds}};
+  if (rows) {
+    result["images"] = rows->facts.images;
+    result["images_indexed"] = rows->facts.indexed;
+    result["row_index_bytes"] = rows->facts.index_bytes;
+    result["row_index_share"] = share_of(rows->facts);
+    if (rows->gain)
+      result["row_index_gain"] = rows->gain->times;
+  }
+  print_line(result.dump());
 }
 
 } // namespace
@@ -57,6 +146,8 @@ void add_index(CLI::App& app) {
   auto* sub = app.add_subcommand("index", "Build the indexes of the data, and say what it is");
   auto x = std::make_shared<options>();
   add_data_arguments(*sub, x->data);
+  sub->add_flag("--no-row-index", x->no_row_index,
+                "Leave out where rows of JPEGs begin, for which all data are read");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { index_data(*x); });
 }
