@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,17 +37,21 @@ struct options {
   std::uint64_t seconds = 2;
   /// Rows of a round instead.
   std::optional<std::uint64_t> samples;
+  bool no_plain = false;
   bool json = false;
 };
 
-/// Rows per second of one round, both ways.
+/// Rows per second of one round, each way.
 struct round_result {
   double bare = 0;
   double loader = 0;
+  double plain = 0;
 };
 
 struct plan {
   pipeline job;
+  /// The job with plain C++ in place of leat's decoding, where it decodes.
+  std::optional<pipeline> plain = {};
   std::size_t threads = 1;
   /// Of a round; whole batches.
   std::uint64_t rows = 0;
@@ -80,6 +85,8 @@ std::uint64_t rows_in(plan x, double seconds) {
 
 plan plan_of(const options& x) {
   plan result{job_pipeline(x.order, x.maps)};
+  if (!x.no_plain)
+    result.plain = plain_job(result.job);
   result.threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
   const auto batch_rows = shape_of(result.job).batch_rows;
   auto batches = x.samples ? std::max<std::uint64_t>(1, *x.samples / batch_rows) : 0;
@@ -87,14 +94,21 @@ plan plan_of(const options& x) {
   return result;
 }
 
-round_result measure(const plan& x) {
-  auto rate = [&](std::chrono::nanoseconds time) {
-    return static_cast<double>(x.rows) / std::max(1e-9, in_seconds(time));
+/// A round: all ways in turn, each time another one first.
+round_result measure(const plan& x, std::uint64_t round) {
+  struct way {
+    double round_result::*rate;
+    std::function<std::chrono::nanoseconds()> run;
   };
-  // Two statements: which is first must not be the compiler's choice.
+  std::vector<way> ways{{&round_result::bare, [&] { return bare_loop(x.job, x.rows, x.threads); }},
+                        {&round_result::loader, [&] { return through_loader(x); }}};
+  if (x.plain)
+    ways.push_back({&round_result::plain, [&] { return bare_loop(*x.plain, x.rows, x.threads); }});
   round_result result;
-  result.bare = rate(bare_loop(x.job, x.rows, x.threads));
-  result.loader = rate(through_loader(x));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto& way = ways[(i + round) % ways.size()];
+    result.*way.rate = static_cast<double>(x.rows) / std::max(1e-9, in_seconds(way.run()));
+  }
   return result;
 }
 
@@ -128,35 +142,76 @@ std::string to_text(const spread& x, int decimals) {
   return number(x.median()) + "  (" + number(x.low()) + " .. " + number(x.high()) + ")";
 }
 
+/// What the rounds say.
+struct summary {
+  explicit summary(const std::vector<round_result>& rounds)
+      : bare(spread_of(rounds, [](const auto& r) { return r.bare; })),
+        loader(spread_of(rounds, [](const auto& r) { return r.loader; })),
+        ratio(spread_of(rounds, [](const auto& r) { return r.loader / r.bare; })) {}
+
+  spread bare, loader, ratio;
+};
+
+/// The same of the plain loop.
+struct plain_summary {
+  explicit plain_summary(const std::vector<round_result>& rounds)
+      : plain(spread_of(rounds, [](const auto& r) { return r.plain; })),
+        ratio(spread_of(rounds, [](const auto& r) { return r.loader / r.plain; })) {}
+
+  spread plain, ratio;
+};
+
+void print_text(const plan& x, const std::vector<round_result>& rounds) {
+  const summary all{rounds};
+  print_line("bare loop  " + to_text(all.bare, 0) + " a second");
+  print_line("loader     " + to_text(all.loader, 0) + " a second");
+  print_line("ratio      " + to_text(all.ratio, 3));
+  if (!x.plain)
+    return;
+  const plain_summary plain{rounds};
+  print_line("plain loop  " + to_text(plain.plain, 0) + " a second");
+  print_line("loader / plain  " + to_text(plain.ratio, 3));
+}
+
+json range_of(const spread& x) {
+  return {x.low(), x.high()};
+}
+
+void print_json(const plan& x, const std::vector<round_result>& rounds) {
+  const summary all{rounds};
+  json result{{"bare", all.bare.median()},
+              {"loader", all.loader.median()},
+              {"ratio", all.ratio.median()},
+              {"bare_range", range_of(all.bare)},
+              {"loader_range", range_of(all.loader)},
+              {"ratio_range", range_of(all.ratio)},
+              {"workers", x.threads},
+              {"samples", x.rows},
+              {"rounds", json::array()}};
+  for (const auto& r : rounds)
+    result["rounds"].push_back({{"bare", r.bare}, {"loader", r.loader}});
+  if (x.plain) {
+    const plain_summary plain{rounds};
+    result["plain"] = plain.plain.median();
+    result["plain_range"] = range_of(plain.plain);
+    result["plain_ratio"] = plain.ratio.median();
+    result["plain_ratio_range"] = range_of(plain.ratio);
+    for (std::size_t i = 0; i < rounds.size(); ++i)
+      result["rounds"][i]["plain"] = rounds[i].plain;
+  }
+  print_line(result.dump());
+}
+
 void bench(const options& x) {
   auto plan = plan_of(x);
   if (!x.json)
     print_notice("bench", with_commas(plan.rows) + " rows a round, " + std::to_string(plan.threads)
                               + " threads; first round warms up");
-  measure(plan);
+  measure(plan, 0);
   std::vector<round_result> rounds;
   for (std::uint64_t i = 0; i < x.rounds; ++i)
-    rounds.push_back(measure(plan));
-  auto bare = spread_of(rounds, [](const auto& r) { return r.bare; });
-  auto loader = spread_of(rounds, [](const auto& r) { return r.loader; });
-  auto ratio = spread_of(rounds, [](const auto& r) { return r.loader / r.bare; });
-  if (!x.json) {
-    print_line("bare loop  " + to_text(bare, 0) + " a second");
-    print_line("loader     " + to_text(loader, 0) + " a second");
-    return print_line("ratio      " + to_text(ratio, 3));
-  }
-  json result{{"bare", bare.median()},
-              {"loader", loader.median()},
-              {"ratio", ratio.median()},
-              {"bare_range", {bare.low(), bare.high()}},
-              {"loader_range", {loader.low(), loader.high()}},
-              {"ratio_range", {ratio.low(), ratio.high()}},
-              {"workers", plan.threads},
-              {"samples", plan.rows},
-              {"rounds", json::array()}};
-  for (const auto& r : rounds)
-    result["rounds"].push_back({{"bare", r.bare}, {"loader", r.loader}});
-  print_line(result.dump());
+    rounds.push_back(measure(plan, i));
+  x.json ? print_json(plan, rounds) : print_text(plan, rounds);
 }
 
 } // namespace
@@ -166,16 +221,18 @@ void add_bench(CLI::App& app) {
       app.add_subcommand("bench", "Measure the loader against a bare loop of the same work");
   auto x = std::make_shared<options>();
   add_order_options(*sub, x->order);
-  whole_number(sub->add_option("--workers", x->workers, "Threads of both; else one a core"), 1,
+  whole_number(sub->add_option("--workers", x->workers, "Threads of each way; else one a core"), 1,
                4096);
   add_transform_option(*sub, x->maps);
   sub->option_defaults()->always_capture_default();
-  whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count, of both in turn"), 1,
+  whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count, of all ways in turn"), 1,
                10'000);
   whole_number(sub->add_option("--seconds", x->seconds, "About how long a round is, each way"), 1,
                3600);
   sub->option_defaults()->always_capture_default(false);
   whole_number(sub->add_option("--samples", x->samples, "Rows a round, instead"), 1);
+  sub->add_flag("--no-plain", x->no_plain,
+                "Leave out the plain loop, which decodes as plain C++ does");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { bench(*x); });
 }

@@ -1,6 +1,7 @@
 #include "demos/command/job_options.hpp"
 
 #include "demos/command/option_values.hpp"
+#include "demos/command/plain_image.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/stage.hpp"
 
@@ -8,11 +9,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace leat::command {
@@ -20,6 +23,7 @@ namespace leat::command {
 namespace {
 
 constexpr std::size_t image_size = 224;
+constexpr auto image_field = "jpg;jpeg";
 
 /// Adds an option whose value is one of a few names; `standard` is the default's.
 template <class T, class Value>
@@ -78,6 +82,21 @@ pipeline with_end(const pipeline& x, epoch_end end) {
     if (option.name == "end")
       option.value = std::string{name_of(end)};
   return pipeline{std::make_shared<const stage>(std::move(batch))};
+}
+
+/// The tree with the functions of these maps, where it has the same with others.
+stage with_functions(stage x, std::span<const map_stage> maps, bool& found) {
+  for (auto& input : x.inputs)
+    input = std::make_shared<const stage>(with_functions(*input, maps, found));
+  if (x.op != "map")
+    return x;
+  for (const auto& map : maps)
+    if (x.get<std::string>("name") == map.name
+        && x.get<std::string>("parameters") == map.parameters) {
+      x.make = map.make;
+      found = true;
+    }
+  return x;
 }
 
 /// As said with options, without --end and --spool.
@@ -154,7 +173,7 @@ pipeline described_pipeline(const order_options& x, std::optional<transform> cho
   batch_options batching{.lanes = x.lanes};
   if (maps != transform::none) {
     auto decode = maps == transform::train224 ? train_image : eval_image;
-    result = result.map(decode("jpg;jpeg", image_form(form))).map(int_label("cls"));
+    result = result.map(decode(image_field, image_form(form))).map(int_label("cls"));
     batching.fields = {"image", "label"};
   }
   return result.batch(x.global_batch, batching);
@@ -169,6 +188,16 @@ bool makes_images(const pipeline& job) {
       found = found || x.get<std::string>("name").find("_image@") != std::string::npos;
   });
   return found;
+}
+
+std::optional<pipeline> plain_job(const pipeline& job) {
+  const auto form = image_form(pixel_form::trainer);
+  const std::array maps{plain_train_image(image_field, form), plain_eval_image(image_field, form)};
+  bool found = false;
+  auto root = with_functions(job.root(), maps, found);
+  if (!found)
+    return std::nullopt;
+  return pipeline{std::make_shared<const stage>(std::move(root))};
 }
 
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {

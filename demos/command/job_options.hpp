@@ -69,6 +69,10 @@ pipeline job_pipeline(const order_options& x, std::optional<transform> chosen,
 /// True where a map of the pipeline makes images.
 bool makes_images(const pipeline& job);
 
+/// The same job, with the maps of train224 and eval224 as plain C++ would do them
+/// (plain_image.hpp); empty where it has neither.
+std::optional<pipeline> plain_job(const pipeline& job);
+
 /// Adds --bad-sample.
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to);
 

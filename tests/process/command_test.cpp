@@ -126,10 +126,14 @@ TEST_CASE("command: the JSON of run is alone on its stream, with all that script
   REQUIRE(part["epoch"] == 1);
   REQUIRE(part["step"] == 7);
 
-  auto bench =
-      x.ask({"bench", x.at / "data/*.tar", "--workers", "1", "--rounds", "1", "--samples", "64"});
+  const words short_bench{"bench", x.at / "data/*.tar", "--workers", "1", "--rounds",
+                          "1",     "--samples",         "64"};
+  auto bench = x.ask(short_bench);
   REQUIRE(bench["bare"] > 0);
   REQUIRE(bench["loader"] > 0);
+  REQUIRE(bench["plain_ratio"] > 0);
+  REQUIRE(bench["rounds"][0]["plain"] == bench["plain"]);
+  REQUIRE(!x.ask(short_bench + words{"--no-plain"}).contains("plain"));
 }
 
 TEST_CASE("command: a snapshot's pipeline is printed as a file that means the same order") {

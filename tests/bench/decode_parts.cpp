@@ -1,0 +1,218 @@
+#include "tests/bench/decode_parts.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace leat::bench {
+
+namespace {
+
+constexpr std::size_t block = jpeg_frame::block;
+
+std::size_t round_up(std::size_t x, std::size_t to) {
+  return (x + to - 1) / to * to;
+}
+
+void require(bool good) {
+  if (!good)
+    throw std::logic_error("an image that was decoded before is damaged now");
+}
+
+plane_form form_of(const jpeg_frame& frame, std::size_t component) {
+  const auto& x = frame.components[component];
+  plane_form form{.across = frame.across / x.across,
+                  .down = frame.down / x.down,
+                  .size = frame.plane_size(component)};
+  const bool by_two_at_most = form.across <= 2 && form.down <= 2;
+  const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
+  form.smooth_across = is_smooth && form.across == 2;
+  form.smooth_down = is_smooth && form.down == 2;
+  return form;
+}
+
+resample_kernels::colours colour_of(const jpeg_frame& frame) {
+  switch (frame.colour) {
+  case jpeg_frame::colours::gray:
+    return resample_kernels::colours::gray;
+  case jpeg_frame::colours::rgb:
+    return resample_kernels::colours::rgb;
+  default:
+    return resample_kernels::colours::ycc;
+  }
+}
+
+/// The MCUs that hold what is needed of all planes.
+mcu_rect cover(const plane_resampler& of, const jpeg_frame& frame) {
+  std::size_t left = ~std::size_t{0};
+  std::size_t top = ~std::size_t{0};
+  std::size_t right = 0;
+  std::size_t bottom = 0;
+  for (std::size_t c = 0; c < frame.num_components; ++c) {
+    const auto samples = of.needed(c);
+    const auto& x = frame.components[c];
+    left = std::min(left, samples.x / (block * x.across));
+    top = std::min(top, samples.y / (block * x.down));
+    right = std::max(right, (samples.x + samples.width - 1) / (block * x.across));
+    bottom = std::max(bottom, (samples.y + samples.height - 1) / (block * x.down));
+  }
+  return {left, top, right - left + 1, bottom - top + 1};
+}
+
+} // namespace
+
+const char* name_of(decode_part x) noexcept {
+  constexpr std::array names{"headers",
+                             "weights, tables of resampling",
+                             "Huffman tables",
+                             "removing stuffing",
+                             "entropy: skim",
+                             "entropy: decode",
+                             "inverse DCT",
+                             "resample: narrow",
+                             "resample: sum, colour, store"};
+  static_assert(names.size() == num_decode_parts);
+  return names[static_cast<std::size_t>(x)];
+}
+
+part_watch::part_watch() {
+  constexpr int looks = 1000;
+  begin();
+  for (int i = 0; i < looks; ++i)
+    lap(decode_part::headers);
+  own_seconds_ = seconds_[0] / looks;
+  seconds_ = {};
+}
+
+timed_reader::timed_reader(const image_reader::ways& allowed)
+    : reader_(allowed), headers_(allowed.transform), transform_(allowed.transform),
+      scan_(allowed.transform.group), resampler_(allowed.kernels),
+      coefficients_(scan_decoder::max_blocks * allowed.transform.group.size()) {}
+
+bool timed_reader::takes(const decode_case& x) {
+  return scan_decoder::understands(headers_.open(x.file, max_pixels)) && !headers_.survey().empty();
+}
+
+void timed_reader::plan(const decode_case& x) {
+  std::array<plane_form, 3> forms;
+  for (std::size_t c = 0; c < frame_.num_components; ++c)
+    forms[c] = form_of(frame_, c);
+  resampler_.plan(x.what, {forms.data(), frame_.num_components}, colour_of(frame_));
+  part_ = cover(resampler_, frame_);
+  constexpr std::size_t most_rows = 32;
+  for (std::size_t c = 0; c < frame_.num_components; ++c)
+    resampler_.expect(c, part_.x * frame_.components[c].across * block, most_rows);
+}
+
+void timed_reader::reserve() {
+  const auto mcus = round_up(part_.width, transform_.group.blocks);
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto& x = frame_.components[c];
+    auto& plane = planes_[c];
+    plane.stride = round_up(mcus * x.across * block + plane_strip::slack, 64);
+    const auto bytes = plane.stride * x.down * block;
+    if (plane.samples.size() < bytes)
+      plane.samples.resize(bytes + bytes / 4);
+  }
+}
+
+void timed_reader::transform_groups(std::size_t first_mcu) {
+  const auto& group = transform_.group;
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto& x = frame_.components[c];
+    auto& plane = planes_[c];
+    auto* from = coefficients_.data() + scan_.first_group(c) * group.size();
+    for (std::size_t v = 0; v < x.down; ++v) {
+      auto* to = plane.samples.data() + v * block * plane.stride + first_mcu * x.across * block;
+      for (std::size_t h = 0; h < x.across; ++h, from += group.size(), to += group.row())
+        transform_.transform(from, x.quantisation, to, plane.stride);
+    }
+  }
+}
+
+void timed_reader::decode_row(bool transforms, part_watch& watch) {
+  require(scan_.skim(part_.x));
+  watch.lap(decode_part::skimming);
+  const auto blocks = transform_.group.blocks;
+  for (std::size_t mcu = 0; mcu < part_.width; mcu += blocks) {
+    require(scan_.decode(std::min(blocks, part_.width - mcu), coefficients_.data()));
+    if (transforms)
+      transform_groups(mcu);
+  }
+  watch.lap(decode_part::decoding);
+}
+
+void timed_reader::make(const decode_case& x, bool with_places, bool transforms,
+                        const tensor_form& form, std::byte* to, part_watch& watch) {
+  watch.begin();
+  frame_ = headers_.open(x.file, max_pixels);
+  watch.lap(decode_part::headers);
+  plan(x);
+  reserve();
+  watch.lap(decode_part::planning);
+  require(scan_.open(frame_));
+  watch.lap(decode_part::huffman_tables);
+  if (!with_places) {
+    scan_.rewind();
+    watch.lap(decode_part::unstuffing);
+    require(scan_.skim(part_.y * frame_.mcus_across()));
+    watch.lap(decode_part::skimming);
+  }
+  resampler_.begin(form, to);
+  for (auto y = part_.y;; ++y) {
+    if (with_places) {
+      require(scan_.seek(x.places, y));
+      watch.lap(decode_part::unstuffing);
+    }
+    decode_row(transforms, watch);
+    if (!with_places) {
+      require(scan_.skim(frame_.mcus_across() - part_.x - part_.width));
+      watch.lap(decode_part::skimming);
+    }
+    for (std::size_t c = 0; c < frame_.num_components; ++c) {
+      const auto rows = frame_.components[c].down * block;
+      resampler_.load(c, planes_[c].samples.data(), planes_[c].stride, y * rows, rows);
+    }
+    watch.lap(decode_part::narrowing);
+    const bool is_done = resampler_.flush();
+    watch.lap(decode_part::writing);
+    if (is_done)
+      break;
+  }
+  if (!transforms)
+    std::fill(coefficients_.begin(), coefficients_.end(), std::int16_t{0});
+}
+
+bool timed_reader::agrees(const decode_case& x, const tensor_form& form) {
+  const auto bytes = 3 * pixels_across * pixels_across * size_of(form.type);
+  std::vector<std::byte> own(bytes);
+  std::vector<std::byte> made(bytes);
+  part_watch watch;
+  make(x, false, true, form, own.data(), watch);
+  reader_.open(x.file, max_pixels);
+  reader_.make(x.what, form, made.data());
+  if (own != made)
+    return false;
+  make(x, true, true, form, own.data(), watch);
+  return own == made;
+}
+
+part_seconds time_parts(timed_reader& by, const std::vector<const decode_case*>& images,
+                        bool with_places, const tensor_form& form, image_ring& to) {
+  part_watch with_transform;
+  part_watch without;
+  // Not one behind the other for each image, whose bytes would then be in the cache.
+  for (const auto* x : images)
+    by.make(*x, with_places, false, form, to.next(), without);
+  for (const auto* x : images)
+    by.make(*x, with_places, true, form, to.next(), with_transform);
+  auto result = with_transform.seconds();
+  constexpr auto decoding = static_cast<std::size_t>(decode_part::decoding);
+  constexpr auto transforming = static_cast<std::size_t>(decode_part::transforming);
+  result[transforming] = result[decoding] - without.seconds()[decoding];
+  result[decoding] = without.seconds()[decoding];
+  for (auto& seconds : result)
+    seconds *= 1e6 / static_cast<double>(images.size());
+  return result;
+}
+
+} // namespace leat::bench
