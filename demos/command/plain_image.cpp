@@ -2,6 +2,7 @@
 
 #include "demos/command/option_values.hpp"
 #include "runtime/pixels/crop.hpp"
+#include "runtime/pixels/image_view.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -277,8 +278,10 @@ map_stage plain_eval_image(std::string field, image_options options) {
     auto maker = std::make_shared<plain_maker>(field, options);
     return [maker, options](sample& x, context&) {
       const auto image = maker->open(x);
-      const auto crop = resize_and_crop(image, options.resize, options.size);
-      maker->make(x, {{0, 0, image.width, image.height}, crop.resized, crop.window, false});
+      image_view view{image};
+      view.resize(resized_to_shorter(image, options.resize));
+      view.crop(central_part(view.size(), {options.size, options.size}));
+      maker->make(x, view.plan());
     };
   };
   return stage;

@@ -63,7 +63,8 @@ void plane_decoder::reserve(std::size_t c, std::size_t columns, std::size_t rows
 bool plane_decoder::start_own(std::span<const scan_place> places) {
   if (!scan_.open(frame_))
     return false;
-  places_ = places.size() == frame_.mcus_down() ? places : std::span<const scan_place>{};
+  const bool fits = places.size() == frame_.mcus_down() * scan_decoder::places_a_row(frame_);
+  places_ = fits ? places : std::span<const scan_place>{};
   next_row_ = part_.y;
   const auto mcus = round_up(part_.width, transform_.group.blocks);
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
@@ -78,9 +79,8 @@ bool plane_decoder::start_own(std::span<const scan_place> places) {
 
 bool plane_decoder::next_own(plane_strip& to) {
   const auto blocks = transform_.group.blocks;
-  if (!places_.empty() && !scan_.seek(places_, next_row_))
-    return false;
-  if (!scan_.skim(part_.x))
+  if (places_.empty() ? !scan_.skim(part_.x)
+                      : !scan_.seek(places_, next_row_, part_.x, part_.x + part_.width))
     return false;
   for (std::size_t mcu = 0; mcu < part_.width; mcu += blocks) {
     if (!scan_.decode(std::min(blocks, part_.width - mcu), coefficients_.data())) {

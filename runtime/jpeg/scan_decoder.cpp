@@ -227,19 +227,22 @@ void scan_decoder::rewind() {
   restarts_ = 0;
 }
 
-bool scan_decoder::seek(std::span<const scan_place> places, std::size_t row) {
-  const auto& place = places[row];
-  const std::size_t begin = place.bit / 8;
-  // The last byte is shared with the next row, and a zero may follow it.
+bool scan_decoder::seek(std::span<const scan_place> places, std::size_t row, std::size_t begin,
+                        std::size_t end) {
+  const auto first = row * places_a_row(frame_);
+  const auto& place = places[first + begin / mcus_a_place];
+  const auto next = first + (end + mcus_a_place - 1) / mcus_a_place;
+  const std::size_t from = place.bit / 8;
+  // The last byte is shared with what follows, and a zero may stand behind it.
   const std::size_t behind =
-      row + 1 < places.size() ? std::size_t{places[row + 1].bit} / 8 + 2 : frame_.scan.size();
-  const std::size_t end = std::min(behind, frame_.scan.size());
-  if (begin >= end || frame_.restart_interval != 0)
+      next < places.size() ? std::size_t{places[next].bit} / 8 + 2 : frame_.scan.size();
+  const std::size_t stop = std::min(behind, frame_.scan.size());
+  if (from >= stop || frame_.restart_interval != 0)
     return false;
-  bytes_.assign(frame_.scan.subspan(begin, end - begin));
+  bytes_.assign(frame_.scan.subspan(from, stop - from));
   begin_at(0, place.bit % 8);
   std::copy(place.dc.begin(), place.dc.end(), last_dc_.begin());
-  return true;
+  return skim(begin % mcus_a_place);
 }
 
 std::size_t scan_decoder::position() const noexcept {
@@ -333,23 +336,25 @@ bool scan_decoder::decode_run(std::size_t first, std::size_t mcus, std::int16_t*
   return good && !overran();
 }
 
-bool scan_decoder::survey(std::vector<scan_place>& rows) {
-  rows.clear();
+bool scan_decoder::survey(std::vector<scan_place>& places) {
+  places.clear();
   if (frame_.restart_interval != 0
       || frame_.scan.size() > std::numeric_limits<std::uint32_t>::max() / 8)
     return false;
   rewind();
   std::size_t zeros = 0;
-  for (std::size_t row = 0; row < frame_.mcus_down(); ++row) {
-    const auto at = position();
-    while (zeros < stuffed_.size() && stuffed_[zeros] < at / 8)
-      ++zeros;
-    scan_place place{.bit = static_cast<std::uint32_t>(at + 8 * zeros)};
-    std::copy(last_dc_.begin(), last_dc_.end(), place.dc.begin());
-    rows.push_back(place);
-    if (!skim(frame_.mcus_across()))
-      return false;
-  }
+  const auto across = frame_.mcus_across();
+  for (std::size_t row = 0; row < frame_.mcus_down(); ++row)
+    for (std::size_t mcu = 0; mcu < across; mcu += mcus_a_place) {
+      const auto at = position();
+      while (zeros < stuffed_.size() && stuffed_[zeros] < at / 8)
+        ++zeros;
+      scan_place place{.bit = static_cast<std::uint32_t>(at + 8 * zeros)};
+      std::copy(last_dc_.begin(), last_dc_.end(), place.dc.begin());
+      places.push_back(place);
+      if (!skim(std::min(mcus_a_place, across - mcu)))
+        return false;
+    }
   const auto rest = frame_.scan.subspan(taken_);
   return bytes_.size() * 8 - position() < 8 && rest.size() >= 2 && rest[0] == std::byte{0xFF}
          && rest[1] == std::byte{0xD9};

@@ -51,9 +51,17 @@ public:
   bool open(const jpeg_frame& frame);
   /// Stands before the first MCU.
   void rewind();
-  /// Stands before MCU `index` x the MCUs across, without restart markers. `places`: of every MCU
-  /// row. False: they are not of this file.
-  bool seek(std::span<const scan_place> places, std::size_t row);
+  /// Stands before MCU `begin` of an MCU row, to go as far as its MCU `end`. `places`: what `survey`
+  /// found. False: damage, or they are not of this file.
+  bool seek(std::span<const scan_place> places, std::size_t row, std::size_t begin,
+            std::size_t end);
+
+  /// Places are noted of every MCU row, at its beginning and then of every `mcus_a_place`th MCU: in
+  /// wide images a part on the right is found without passing over what is left of it.
+  static constexpr std::size_t mcus_a_place = 16;
+  static std::size_t places_a_row(const jpeg_frame& frame) noexcept {
+    return (frame.mcus_across() + mcus_a_place - 1) / mcus_a_place;
+  }
 
   /// Passes over MCUs. False: damage.
   bool skim(std::size_t mcus);
@@ -66,8 +74,8 @@ public:
   std::size_t num_groups() const noexcept { return num_groups_; }
 
   /// Passes over the whole scan; true where all of it is clean, with nothing between it and the
-  /// end of the image. Notes where each MCU row begins.
-  bool survey(std::vector<scan_place>& rows);
+  /// end of the image. Notes the places, row by row.
+  bool survey(std::vector<scan_place>& places);
 
 private:
   struct bits {

@@ -45,11 +45,9 @@ void plane_resampler::plan(const resize_plan& what, std::span<const plane_form> 
   num_planes_ = planes.size();
   colour_ = colour;
   std::copy(planes.begin(), planes.end(), forms_.begin());
-  // Weights of pixels, and from them those of planes that have fewer samples. Cb and Cr share.
-  axis_weights pixels_across;
-  axis_weights pixels_down;
-  pixels_across.plan(cut_across(what));
-  pixels_down.plan(cut_down(what));
+  pixels_across_.plan(cut_across(what));
+  pixels_down_.plan(cut_down(what));
+  // Cb and Cr share theirs.
   for (std::size_t c = 0; c < num_planes_; ++c) {
     const auto& form = forms_[c];
     auto& plane = planes_[c];
@@ -75,9 +73,9 @@ void plane_resampler::plan(const resize_plan& what, std::span<const plane_form> 
       to.fixed.assign(to.exact);
     };
     if (plane.columns == c)
-      make(columns_[c], pixels_across, form.across, form.smooth_across, form.size.width);
+      make(columns_[c], pixels_across_, form.across, form.smooth_across, form.size.width);
     if (plane.rows == c)
-      make(rows_[c], pixels_down, form.down, form.smooth_down, form.size.height);
+      make(rows_[c], pixels_down_, form.down, form.smooth_down, form.size.height);
   }
 }
 
@@ -120,11 +118,14 @@ void plane_resampler::build_narrow_table(std::size_t plane, std::size_t first_co
   table.weights.assign(outputs * table.pairs * 2, 0);
   const auto half = kernels_.lanes / 2;
   for (std::size_t i = 0; i < weights.outputs(); ++i) {
-    const auto base = table.base[i / quad];
+    const auto shift = weights.first[i] - table.base[i / quad];
+    const auto first_lane = i / half * table.pairs * kernels_.lanes + i % half * 2;
+    auto* samples = table.samples.data() + 2 * first_lane;
+    auto* to = table.weights.data() + first_lane;
     for (std::size_t t = 0; t < weights.count[i]; ++t) {
-      const auto lane = (i / half * table.pairs + t / 2) * kernels_.lanes + i % half * 2 + t % 2;
-      table.samples[2 * lane] = static_cast<std::uint8_t>(weights.first[i] + t - base);
-      table.weights[lane] = weights.at(i)[t];
+      const auto lane = t / 2 * kernels_.lanes + t % 2;
+      samples[2 * lane] = static_cast<std::uint8_t>(shift + t);
+      to[lane] = weights.at(i)[t];
     }
   }
   for (auto& x : table.base)

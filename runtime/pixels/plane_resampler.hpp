@@ -87,6 +87,9 @@ private:
   resample_kernels::colours colour_ = resample_kernels::colours::rgb;
   std::array<plane_form, 3> forms_;
   std::array<plane, 3> planes_;
+  /// Weights of pixels, and from them those of planes that have fewer samples.
+  axis_weights pixels_across_;
+  axis_weights pixels_down_;
   std::array<axis, 3> columns_;
   std::array<axis, 3> rows_;
   struct tables {

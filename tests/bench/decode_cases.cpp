@@ -2,6 +2,7 @@
 
 #include "runtime/image_reader.hpp"
 #include "runtime/pixels/crop.hpp"
+#include "runtime/pixels/image_view.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/stage.hpp"
 
@@ -19,8 +20,10 @@ namespace {
 
 resize_plan plan_of(const image_size& image, decode_transform transform, std::uint64_t number) {
   if (transform == decode_transform::eval) {
-    const auto crop = resize_and_crop(image, pixels_across * 256 / 224, pixels_across);
-    return {{0, 0, image.width, image.height}, crop.resized, crop.window, false};
+    image_view view{image};
+    view.resize(resized_to_shorter(image, pixels_across * 256 / 224));
+    view.crop(central_part(view.size(), {pixels_across, pixels_across}));
+    return view.plan();
   }
   rng random{0, number};
   const image_options standard;

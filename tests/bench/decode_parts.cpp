@@ -130,8 +130,6 @@ void timed_reader::transform_groups(std::size_t first_mcu) {
 }
 
 void timed_reader::decode_row(bool transforms, part_watch& watch) {
-  require(scan_.skim(part_.x));
-  watch.lap(decode_part::skimming);
   const auto blocks = transform_.group.blocks;
   for (std::size_t mcu = 0; mcu < part_.width; mcu += blocks) {
     require(scan_.decode(std::min(blocks, part_.width - mcu), coefficients_.data()));
@@ -159,10 +157,10 @@ void timed_reader::make(const decode_case& x, bool with_places, bool transforms,
   }
   resampler_.begin(form, to);
   for (auto y = part_.y;; ++y) {
-    if (with_places) {
-      require(scan_.seek(x.places, y));
-      watch.lap(decode_part::unstuffing);
-    }
+    // To find a place takes removing what is stuffed there, and a short way of skimming.
+    require(with_places ? scan_.seek(x.places, y, part_.x, part_.x + part_.width)
+                        : scan_.skim(part_.x));
+    watch.lap(decode_part::skimming);
     decode_row(transforms, watch);
     if (!with_places) {
       require(scan_.skim(frame_.mcus_across() - part_.x - part_.width));
