@@ -152,6 +152,9 @@ bool is_plain(const jpeg_decompress_struct& info) {
   if (info.progressive_mode != FALSE || info.arith_code != FALSE || info.data_precision != 8
       || info.comps_in_scan != info.num_components)
     return false;
+  // Of a part of the coefficients, or of their bits, libjpeg warns.
+  if (info.Ss != 0 || info.Se != DCTSIZE2 - 1 || info.Ah != 0 || info.Al != 0)
+    return false;
   for (int c = 0; c < info.num_components; ++c) {
     const auto& x = info.comp_info[c];
     auto has = [](const auto& tables, int number) {
