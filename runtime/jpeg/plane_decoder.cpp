@@ -88,7 +88,8 @@ bool plane_decoder::next_own(plane_strip& to) {
       std::fill(coefficients_.begin(), coefficients_.end(), std::int16_t{0});
       return false;
     }
-    transform_groups(mcu);
+    if (!transform_groups(mcu))
+      return false;
   }
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto rows = frame_.components[c].down * block;
@@ -99,17 +100,19 @@ bool plane_decoder::next_own(plane_strip& to) {
   return !places_.empty() || scan_.skim(frame_.mcus_across() - part_.x - part_.width);
 }
 
-void plane_decoder::transform_groups(std::size_t first_mcu) {
+bool plane_decoder::transform_groups(std::size_t first_mcu) {
   const auto& group = transform_.group;
+  bool good = true;
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto& x = frame_.components[c];
     auto* from = coefficients_.data() + scan_.first_group(c) * group.size();
     for (std::size_t v = 0; v < x.down; ++v) {
       auto* to = planes_[c].rows[v * block] + first_mcu * x.across * block;
       for (std::size_t h = 0; h < x.across; ++h, from += group.size(), to += group.row())
-        transform_.transform(from, x.quantisation, to, planes_[c].stride);
+        good = transform_.transform(from, x.quantisation, to, planes_[c].stride) && good;
     }
   }
+  return good;
 }
 
 std::vector<scan_place> plane_decoder::survey() {

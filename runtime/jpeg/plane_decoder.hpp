@@ -80,7 +80,8 @@ private:
   void next_libjpeg(plane_strip& to);
   /// Makes room for strips of `mcus` MCUs, each `rows(c)` high.
   void reserve(std::size_t c, std::size_t columns, std::size_t rows);
-  void transform_groups(std::size_t first_mcu);
+  /// False: samples that libjpeg is to make.
+  bool transform_groups(std::size_t first_mcu);
 
   inverse_dct transform_;
   jpeg_session session_;
