@@ -301,6 +301,8 @@ jpeg_frame jpeg_session::frame() const noexcept {
   x.restart_interval = info.restart_interval;
   x.scan = unread();
   x.is_plain = is_plain(info);
+  if (x.num_components == 1)
+    x.rows_at_once = static_cast<std::size_t>(info.max_v_samp_factor);
   for (std::size_t c = 0; c < x.num_components; ++c) {
     const auto& from = info.comp_info[c];
     auto& to = x.components[c];

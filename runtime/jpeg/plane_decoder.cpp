@@ -96,8 +96,18 @@ bool plane_decoder::next_own(plane_strip& to) {
     to.planes[c] = {planes_[c].samples.data(), planes_[c].stride, next_row_ * rows, rows};
   }
   ++next_row_;
-  // Damage counts to the end of the part's last row, and below nothing is looked at.
-  return !places_.empty() || scan_.skim(frame_.mcus_across() - part_.x - part_.width);
+  return !places_.empty() || scan_.skim(mcus_behind());
+}
+
+// Damage counts to the end of the part's last row, or of those that libjpeg decodes with it, and
+// below nothing is looked at.
+std::size_t plane_decoder::mcus_behind() const noexcept {
+  const auto across = frame_.mcus_across();
+  const auto right = across - part_.x - part_.width;
+  if (next_row_ < part_.y + part_.height)
+    return right;
+  const auto end = std::min(round_up(next_row_, frame_.rows_at_once), frame_.mcus_down());
+  return right + (end - next_row_) * across;
 }
 
 bool plane_decoder::transform_groups(std::size_t first_mcu) {

@@ -82,6 +82,8 @@ private:
   void reserve(std::size_t c, std::size_t columns, std::size_t rows);
   /// False: samples that libjpeg is to make.
   bool transform_groups(std::size_t first_mcu);
+  /// MCUs that are passed over behind the row that was decoded last.
+  std::size_t mcus_behind() const noexcept;
 
   inverse_dct transform_;
   jpeg_session session_;
