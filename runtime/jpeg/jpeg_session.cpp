@@ -171,14 +171,14 @@ huffman_code code_of(const JHUFF_TBL& table) {
   return {table.bits, table.huffval};
 }
 
-/// Transforms only these columns of MCUs. libjpeg-turbo offers that to readers of pixels alone, by a
-/// check of its state; what does the work (jdcoefct.c) is the same for planes, in all releases from
-/// 1.5 to 3. Elsewhere all columns are transformed.
+/// Transforms only these columns of MCUs. libjpeg-turbo offers that to readers of pixels alone, by
+/// a check of its state; what does the work (jdcoefct.c) is the same for planes, in all releases
+/// from 1.5 to 3. Elsewhere all columns are transformed.
 void crop_planes(jpeg_decompress_struct& info, jpeg_session::columns& mcus) {
-  const auto unit = static_cast<unsigned>(
-      info.num_components == 1 ? DCTSIZE : DCTSIZE * info.max_h_samp_factor);
+  const auto unit =
+      static_cast<unsigned>(info.num_components == 1 ? DCTSIZE : DCTSIZE * info.max_h_samp_factor);
   const unsigned all = (info.output_width + unit - 1) / unit;
-#if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 \
+#if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000               \
     && LIBJPEG_TURBO_VERSION_NUMBER < 4000000
   // One more on the left: a width below two samples would have libjpeg plan upsampling anew, which
   // planes have none of.

@@ -159,7 +159,8 @@ void plane_decoder::next_libjpeg(plane_strip& to) {
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto count = planes_[c].rows.size();
     const auto skipped = extra_columns_ * frame_.components[c].across * block;
-    to.planes[c] = {planes_[c].samples.data() + skipped, planes_[c].stride, next_row_ * count, count};
+    to.planes[c] = {planes_[c].samples.data() + skipped, planes_[c].stride, next_row_ * count,
+                    count};
   }
   ++next_row_;
 }

@@ -22,8 +22,8 @@ struct mcu_rect {
   std::size_t height = 0;
 };
 
-/// Some neighbouring rows of each plane. Borrowed until the next are asked for; `slack` bytes behind
-/// the last sample can be read.
+/// Some neighbouring rows of each plane. Borrowed until the next are asked for; `slack` bytes
+/// behind the last sample can be read.
 struct plane_strip {
   struct rows {
     /// Sample (first column of the part, `first`).

@@ -154,8 +154,8 @@ bool same(const huffman_code& a, const huffman_code& b) noexcept {
 
 scan_decoder::scan_decoder(const coefficient_group& group) : group_(group) {
   for (std::size_t k = 0; k < order_.size(); ++k)
-    order_[k] = static_cast<std::uint16_t>(
-        k < 64 ? zigzag[k] / 8 * group.row() + zigzag[k] % 8 : 8 * group.row());
+    order_[k] = static_cast<std::uint16_t>(k < 64 ? zigzag[k] / 8 * group.row() + zigzag[k] % 8
+                                                  : 8 * group.row());
 }
 
 bool scan_decoder::understands(const jpeg_frame& frame) noexcept {
