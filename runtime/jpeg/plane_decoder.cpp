@@ -142,7 +142,7 @@ void plane_decoder::start_libjpeg() {
   next_row_ = 0;
   const auto down = session_.rows_at_once();
   for (std::size_t c = 0; c < frame_.num_components; ++c)
-    reserve(c, mcus.count * frame_.components[c].across * block,
+    reserve(c, std::size_t{mcus.count} * frame_.components[c].across * block,
             down * frame_.components[c].down / frame_.down);
   // Read calls give `down` rows of pixels, which are several MCU rows of some grayscale files.
   for (const auto above = part_.y * frame_.down * block / down; next_row_ < above; ++next_row_)

@@ -48,7 +48,8 @@ huffman_step long_code(const huffman_lookup& lookup, std::uint64_t buffer, bool 
     const auto at = static_cast<std::size_t>(length);
     if (code > lookup.highest[at])
       continue;
-    const int symbol = lookup.symbols[static_cast<std::size_t>(code + lookup.offset[at])];
+    const auto number = code + lookup.offset[at];
+    const int symbol = lookup.symbols[static_cast<std::size_t>(number)];
     const int size = is_ac ? symbol & 15 : symbol;
     const int run = is_ac ? symbol >> 4 : 0;
     if (is_ac && size == 0 && run != 15)
