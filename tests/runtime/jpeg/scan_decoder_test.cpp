@@ -142,6 +142,46 @@ TEST_CASE("coefficients of very wide and very tall files are libjpeg's") {
   }
 }
 
+TEST_CASE("Huffman tables that libjpeg refuses are refused") {
+  scan_check checker;
+  const auto file = write_jpeg(20, 20, {.components = 1});
+  const auto table =
+      find_marker(file, 0xC4); // of DC: lengths 2 to 9, the last code one below all ones
+  constexpr std::size_t counts = 5;
+  constexpr std::size_t symbols = counts + 16;
+  auto check_refused = [&](const bytes& x) {
+    const auto got = checker.check(x, 1, no_limit);
+    CHECK(got.problem == "");
+    CHECK(got.is_understood);
+    CHECK(got.rows == 0);
+  };
+  CHECK(checker.check(file, 1, no_limit).rows == 3);
+  auto all_ones = file;
+  all_ones[table + 3] = static_cast<std::byte>(2 + 17 + 13);
+  all_ones[table + counts + 8] = std::byte{2};
+  all_ones.insert(all_ones.begin() + static_cast<std::ptrdiff_t>(table + symbols + 12),
+                  std::byte{12});
+  check_refused(all_ones);
+  auto too_many_bits = file;
+  too_many_bits[table + symbols + 11] = std::byte{16};
+  check_refused(too_many_bits);
+  auto too_many_codes = file;
+  too_many_codes[table + counts + 1] = std::byte{2};
+  too_many_codes[table + counts + 2] = std::byte{4};
+  check_refused(too_many_codes);
+}
+
+TEST_CASE("a scan of a part of the coefficients is not understood") {
+  scan_check checker;
+  auto file = write_jpeg(20, 20, {.components = 1});
+  const auto part = find_marker(file, 0xDA) + 7; // first and last coefficient, bits
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto other = file;
+    other[part + i] ^= std::byte{1};
+    CHECK_FALSE(checker.check(other, 1, no_limit).is_understood);
+  }
+}
+
 TEST_CASE("what is taken of damaged written files is what libjpeg takes") {
   scan_check checker;
   tally count;
