@@ -1,6 +1,7 @@
 #include "runtime/image_reader.hpp"
 
 #include "runtime/image_format.hpp"
+#include "runtime/jpeg/dct_scale.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,12 +10,12 @@ namespace leat {
 
 namespace {
 
-/// As libjpeg enlarges a component (jdsample.c): smoothly by two, where it has more than two columns;
-/// else by repetition.
+/// As libjpeg enlarges a component (jdsample.c): smoothly by two, where it has more than two
+/// columns; else by repetition.
 plane_form form_of(const jpeg_frame& frame, std::size_t component) {
   const auto& x = frame.components[component];
-  plane_form form{.across = frame.across / x.across,
-                  .down = frame.down / x.down,
+  plane_form form{.across = frame.mcu_width() / x.mcu_width(),
+                  .down = frame.mcu_height() / x.mcu_height(),
                   .size = frame.plane_size(component)};
   const bool by_two_at_most = form.across <= 2 && form.down <= 2;
   const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
@@ -50,11 +51,10 @@ bool has_planes(const jpeg_frame& frame) noexcept {
 class mcu_cover {
 public:
   void add(const plane_rect& samples, const jpeg_component& x) {
-    constexpr auto block = jpeg_frame::block;
-    left_ = std::min(left_, samples.x / (block * x.across));
-    top_ = std::min(top_, samples.y / (block * x.down));
-    right_ = std::max(right_, (samples.x + samples.width - 1) / (block * x.across));
-    bottom_ = std::max(bottom_, (samples.y + samples.height - 1) / (block * x.down));
+    left_ = std::min(left_, samples.x / x.mcu_width());
+    top_ = std::min(top_, samples.y / x.mcu_height());
+    right_ = std::max(right_, (samples.x + samples.width - 1) / x.mcu_width());
+    bottom_ = std::max(bottom_, (samples.y + samples.height - 1) / x.mcu_height());
   }
   mcu_rect rect() const { return {left_, top_, right_ - left_ + 1, bottom_ - top_ + 1}; }
 
@@ -87,14 +87,16 @@ image_size image_reader::open(std::span<const std::byte> file, std::size_t max_p
 
 void image_reader::make(const resize_plan& what, const tensor_form& form, std::byte* to) {
   if (kind_ != kind::jpeg_planes) {
-    const std::array<plane_form, 3> planes{plane_form{.size = size_}, {.size = size_}, {.size = size_}};
+    const std::array<plane_form, 3> planes{
+        plane_form{.size = size_}, {.size = size_}, {.size = size_}};
     resampler_.plan(what, planes, resample_kernels::colours::rgb);
     return make_rows(form, to);
   }
+  frame_ = planes_.scale(dct_scale_for(what));
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     forms[c] = form_of(frame_, c);
-  resampler_.plan(what, {forms.data(), frame_.num_components}, colour_of(frame_));
+  resampler_.plan(what, {forms.data(), frame_.num_components}, colour_of(frame_), frame_.samples);
   if (own_scan_decoder_ && planes_.can_go(plane_decoder::way::own)
       && make_planes(plane_decoder::way::own, form, to))
     return;
@@ -111,7 +113,7 @@ bool image_reader::make_planes(plane_decoder::way by, const tensor_form& form, s
     return false;
   constexpr std::size_t most_rows = 32; // four rows of blocks
   for (std::size_t c = 0; c < frame_.num_components; ++c)
-    resampler_.expect(c, part.x * frame_.components[c].across * jpeg_frame::block, most_rows);
+    resampler_.expect(c, part.x * frame_.components[c].mcu_width(), most_rows);
   resampler_.begin(form, to);
   plane_strip strip;
   do {

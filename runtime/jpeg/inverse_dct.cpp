@@ -7,6 +7,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cstring>
+
 HWY_BEFORE_NAMESPACE();
 namespace leat::HWY_NAMESPACE {
 namespace {
@@ -28,28 +31,43 @@ constexpr int fixed(double x) {
   return static_cast<int>(x * (1 << scale_bits) + 0.5);
 }
 
+constexpr int f_0_211 = fixed(0.211164243);
 constexpr int f_0_298 = fixed(0.298631336);
 constexpr int f_0_390 = fixed(0.390180644);
+constexpr int f_0_509 = fixed(0.509795579);
 constexpr int f_0_541 = fixed(0.541196100);
+constexpr int f_0_601 = fixed(0.601344887);
+constexpr int f_0_720 = fixed(0.720959822);
 constexpr int f_0_765 = fixed(0.765366865);
+constexpr int f_0_850 = fixed(0.850430095);
 constexpr int f_0_899 = fixed(0.899976223);
+constexpr int f_1_061 = fixed(1.061594337);
 constexpr int f_1_175 = fixed(1.175875602);
+constexpr int f_1_272 = fixed(1.272758580);
+constexpr int f_1_451 = fixed(1.451774981);
 constexpr int f_1_501 = fixed(1.501321110);
 constexpr int f_1_847 = fixed(1.847759065);
 constexpr int f_1_961 = fixed(1.961570560);
 constexpr int f_2_053 = fixed(2.053119869);
+constexpr int f_2_172 = fixed(2.172734803);
 constexpr int f_2_562 = fixed(2.562915447);
 constexpr int f_3_072 = fixed(3.072711026);
+constexpr int f_3_624 = fixed(3.624509785);
 
-/// Sums of products of neighbouring lanes with a and b.
+/// Sums of products of neighbouring lanes.
+HWY_INLINE wide times(row pairs, row factors) {
+  auto odd = hn::Zero(sums());
+  const auto even = hn::ReorderWidenMulAccumulate(sums(), pairs, factors, hn::Zero(sums()), odd);
+  return hn::RearrangeToOddPlusEven(even, odd);
+}
+
+/// The same with a and b.
 HWY_INLINE wide times(row pairs, int a, int b) {
   const auto factors = hn::BitCast(
       words(),
       hn::Set(sums(), static_cast<std::int32_t>(static_cast<std::uint32_t>(b) << 16
                                                 | (static_cast<std::uint32_t>(a) & 0xFFFF))));
-  auto odd = hn::Zero(sums());
-  const auto even = hn::ReorderWidenMulAccumulate(sums(), pairs, factors, hn::Zero(sums()), odd);
-  return hn::RearrangeToOddPlusEven(even, odd);
+  return times(pairs, factors);
 }
 
 /// Lanes of two rows in turns: the left halves of blocks, and the right ones.
@@ -174,9 +192,10 @@ HWY_INLINE bool has_spare_bits(row x) {
   return hn::AllTrue(words(), hn::Eq(hn::ShiftRight<Bits>(hn::ShiftLeft<Bits>(x)), x));
 }
 
-bool transform(std::int16_t* coefficients, const std::uint16_t* quantisation, std::uint8_t* samples,
-               std::size_t stride) {
-  constexpr int extra_bits = 2; // that the first pass keeps
+constexpr int extra_bits = 2; // that the first pass keeps
+
+bool to_8(std::int16_t* coefficients, const std::uint16_t* quantisation, std::uint8_t* samples,
+          std::size_t stride) {
   block_rows x{load(coefficients, quantisation, 0), load(coefficients, quantisation, 1),
                load(coefficients, quantisation, 2), load(coefficients, quantisation, 3),
                load(coefficients, quantisation, 4), load(coefficients, quantisation, 5),
@@ -197,8 +216,138 @@ bool transform(std::int16_t* coefficients, const std::uint16_t* quantisation, st
   return good;
 }
 
+// -- To fewer samples: means of neighbours, of which coefficient 4 (and of four, 2 and 6) adds
+// none.
+
+void clear(std::int16_t* coefficients, std::size_t r) {
+  hn::Store(hn::Zero(words()), words(), coefficients + r * blocks * 8);
+}
+
+struct four {
+  wide w0, w1, w2, w3;
+};
+
+/// Columns, or rows: pairs of coefficients 0 and any, 1 and 3, 2 and 6, 5 and 7.
+template <int Bits>
+HWY_INLINE four transform_to_4(row x0, row x13, row x26, row x57) {
+  const auto half = hn::Set(sums(), 1 << (Bits - 1));
+  const auto t0 = hn::Add(times(x0, 1 << (scale_bits + 1), 0), half);
+  const auto t2 = times(x26, f_1_847, -f_0_765);
+  const auto e0 = hn::Add(t0, t2);
+  const auto e1 = hn::Sub(t0, t2);
+  const auto o0 = hn::Add(times(x13, f_2_562, f_0_899), times(x57, -f_0_601, -f_0_509));
+  const auto o1 = hn::Add(times(x13, f_1_061, -f_2_172), times(x57, f_1_451, -f_0_211));
+  return {hn::ShiftRight<Bits>(hn::Add(e0, o0)), hn::ShiftRight<Bits>(hn::Add(e1, o1)),
+          hn::ShiftRight<Bits>(hn::Sub(e1, o1)), hn::ShiftRight<Bits>(hn::Sub(e0, o0))};
+}
+
+HWY_INLINE row join(wide left, wide right) {
+  return hn::ReorderDemote2To(words(), left, right);
+}
+
+bool to_4(std::int16_t* coefficients, const std::uint16_t* quantisation, std::uint8_t* samples,
+          std::size_t stride) {
+  const auto r0 = load(coefficients, quantisation, 0);
+  const auto x0 = zip(r0, r0);
+  const auto x13 = zip(load(coefficients, quantisation, 1), load(coefficients, quantisation, 3));
+  const auto x26 = zip(load(coefficients, quantisation, 2), load(coefficients, quantisation, 6));
+  const auto x57 = zip(load(coefficients, quantisation, 5), load(coefficients, quantisation, 7));
+  clear(coefficients, 4);
+  constexpr int first_bits = scale_bits - extra_bits + 1;
+  const auto left = transform_to_4<first_bits>(x0.left, x13.left, x26.left, x57.left);
+  const auto right = transform_to_4<first_bits>(x0.right, x13.right, x26.right, x57.right);
+  // Columns, two in a row of eight.
+  const auto a = zip(join(left.w0, right.w0), join(left.w1, right.w1));
+  const auto b = zip(join(left.w2, right.w2), join(left.w3, right.w3));
+  row c01;
+  row c23;
+  row c45;
+  row c67;
+  zip_as<std::int32_t>(a.left, b.left, c01, c23);
+  zip_as<std::int32_t>(a.right, b.right, c45, c67);
+  const auto y = transform_to_4<scale_bits + extra_bits + 3 + 1>(
+      zip(c01, c01).left, zip(c01, c23).right, zip(c23, c67).left, zip(c45, c67).right);
+  const auto pairs = zip(join(y.w0, y.w2), join(y.w1, y.w3));
+  row r01;
+  row r23;
+  zip_as<std::int32_t>(pairs.left, pairs.right, r01, r23);
+  HWY_ALIGN std::uint8_t bytes[2][8 * blocks];
+  store(r01, bytes[0]);
+  store(r23, bytes[1]);
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t i = 0; i < blocks; ++i)
+      std::memcpy(samples + r * stride + 4 * i, bytes[r / 2] + 8 * i + r % 2 * 4, 4);
+  return has_spare_bits<extra_bits>(r0);
+}
+
+/// Whether numbers are the same with 16 bits.
+HWY_INLINE bool fit_words(wide x) {
+  return hn::AllTrue(sums(), hn::Eq(hn::ShiftRight<15>(x), hn::ShiftRight<31>(x)));
+}
+
+/// Columns 0, 1, 3, 5 and 7 of each block's two rows become its four samples, upper row first.
+HWY_INLINE wide transform_rows_to_2(row upper, row lower) {
+  alignas(16) static constexpr std::int16_t odd_factors[] = {0, f_3_624, 0, -f_1_272,
+                                                             0, f_0_850, 0, -f_0_720};
+  constexpr int bits = scale_bits + extra_bits + 3 + 2;
+  const auto factors = hn::LoadDup128(words(), odd_factors);
+  const auto a = times(upper, factors);
+  const auto b = times(lower, factors);
+  const auto halves = hn::Add(hn::InterleaveLower(sums(), a, b), hn::InterleaveUpper(sums(), a, b));
+  const auto odd = hn::Add(halves, hn::Shuffle1032(halves));
+  auto first = [](row x) {
+    return hn::ShiftRight<16 - scale_bits - 2>(hn::ShiftLeft<16>(hn::BitCast(sums(), x)));
+  };
+  const auto even = hn::Add(hn::InterleaveLower(sums(), first(upper), first(lower)),
+                            hn::Set(sums(), 1 << (bits - 1)));
+  return hn::ShiftRight<bits>(hn::InterleaveLower(sums(), hn::Add(even, odd), hn::Sub(even, odd)));
+}
+
+bool to_2(std::int16_t* coefficients, const std::uint16_t* quantisation, std::uint8_t* samples,
+          std::size_t stride) {
+  const auto r0 = load(coefficients, quantisation, 0);
+  const auto x0 = zip(r0, r0);
+  const auto x13 = zip(load(coefficients, quantisation, 1), load(coefficients, quantisation, 3));
+  const auto x57 = zip(load(coefficients, quantisation, 5), load(coefficients, quantisation, 7));
+  for (const std::size_t r : {2, 4, 6})
+    clear(coefficients, r);
+  constexpr int first_bits = scale_bits - extra_bits + 2;
+  const auto half = hn::Set(sums(), 1 << (first_bits - 1));
+  const auto even = times(x0, 1 << (scale_bits + 1), 1 << (scale_bits + 1)) + halves{half, half};
+  const auto odd = times(x13, f_3_624, -f_1_272) + times(x57, f_0_850, -f_0_720);
+  const auto top = even + odd;
+  const auto bottom = even - odd;
+  const auto a = shrink<first_bits>(top);
+  const auto b = shrink<first_bits>(bottom);
+  // Of the first column, libjpeg-turbo keeps more bits.
+  const bool good = fit_words(hn::ShiftRight<first_bits>(top.left))
+                    && fit_words(hn::ShiftRight<first_bits>(bottom.left));
+  const hn::Rebind<std::uint8_t, sums> block_bytes;
+  HWY_ALIGN std::uint8_t bytes[4 * blocks];
+  hn::StoreU(hn::DemoteTo(block_bytes, hn::Add(transform_rows_to_2(a, b), hn::Set(sums(), 128))),
+             block_bytes, bytes);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    std::memcpy(samples + 2 * i, bytes + 4 * i, 2);
+    std::memcpy(samples + stride + 2 * i, bytes + 4 * i + 2, 2);
+  }
+  return good;
+}
+
+/// As jidctred.c does it, which cuts what is far out of range to ten bits.
+bool to_1(std::int16_t* coefficients, const std::uint16_t* quantisation, std::uint8_t* samples,
+          std::size_t) {
+  const int factor = static_cast<std::int16_t>(quantisation[0]);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const int mean = (coefficients[8 * i] * factor + 4) >> 3;
+    const int kept = ((mean & 1023) ^ 512) - 512;
+    samples[i] = static_cast<std::uint8_t>(std::clamp(kept + 128, 0, 255));
+  }
+  clear(coefficients, 0);
+  return true;
+}
+
 inverse_dct variant() {
-  return {{blocks}, transform};
+  return {{blocks}, {to_1, to_2, to_4, to_8}};
 }
 
 } // namespace

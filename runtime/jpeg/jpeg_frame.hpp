@@ -16,15 +16,21 @@ struct huffman_code {
   const std::uint8_t* symbols = nullptr;
 };
 
-/// One component of an image: a plane of samples, in blocks of 8 x 8.
+/// One component of an image: a plane of samples, in blocks of 8 x 8 coefficients.
 struct jpeg_component {
   /// Sampling factors: blocks of the component in an MCU, across and down.
   unsigned across = 1;
   unsigned down = 1;
+  /// Samples that a block becomes, across and down: 8, fewer where it is decoded smaller.
+  std::size_t samples = 8;
   /// 64 factors, row by row; borrowed.
   const std::uint16_t* quantisation = nullptr;
   huffman_code dc;
   huffman_code ac;
+
+  /// In samples.
+  std::size_t mcu_width() const noexcept { return across * samples; }
+  std::size_t mcu_height() const noexcept { return down * samples; }
 };
 
 /// What a JPEG's headers say of its planes and of its first scan. Borrows from the session that
@@ -40,6 +46,8 @@ struct jpeg_frame {
   /// The highest sampling factors.
   unsigned across = 1;
   unsigned down = 1;
+  /// Pixels that a block becomes, across and down, of a component with those factors: 8, or fewer.
+  std::size_t samples = 8;
   /// Bytes behind the first scan's header.
   std::span<const std::byte> scan;
   /// MCUs from one restart marker to the next; 0: there are none.
@@ -53,10 +61,14 @@ struct jpeg_frame {
 
   std::size_t mcus_across() const noexcept { return units(size.width, block * across); }
   std::size_t mcus_down() const noexcept { return units(size.height, block * down); }
+  /// In pixels as they are decoded.
+  std::size_t mcu_width() const noexcept { return across * samples; }
+  std::size_t mcu_height() const noexcept { return down * samples; }
   /// Samples of a component's plane: those that stand for pixels.
   image_size plane_size(std::size_t component) const noexcept {
     const auto& x = components[component];
-    return {units(size.width * x.across, across), units(size.height * x.down, down)};
+    return {units(size.width * x.mcu_width(), across * block),
+            units(size.height * x.mcu_height(), down * block)};
   }
 
 private:

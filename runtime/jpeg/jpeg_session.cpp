@@ -167,6 +167,15 @@ bool is_plain(const jpeg_decompress_struct& info) {
   return true;
 }
 
+/// Of the component with the most.
+int samples_of_block(const jpeg_decompress_struct& info) {
+#if JPEG_LIB_VERSION >= 70
+  return info.min_DCT_h_scaled_size;
+#else
+  return info.min_DCT_scaled_size;
+#endif
+}
+
 huffman_code code_of(const JHUFF_TBL& table) {
   return {table.bits, table.huffval};
 }
@@ -175,15 +184,17 @@ huffman_code code_of(const JHUFF_TBL& table) {
 /// a check of its state; what does the work (jdcoefct.c) is the same for planes, in all releases
 /// from 1.5 to 3. Elsewhere all columns are transformed.
 void crop_planes(jpeg_decompress_struct& info, jpeg_session::columns& mcus) {
-  const auto unit =
-      static_cast<unsigned>(info.num_components == 1 ? DCTSIZE : DCTSIZE * info.max_h_samp_factor);
+  const auto unit = static_cast<unsigned>(info.num_components == 1
+                                              ? samples_of_block(info)
+                                              : samples_of_block(info) * info.max_h_samp_factor);
   const unsigned all = (info.output_width + unit - 1) / unit;
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000               \
     && LIBJPEG_TURBO_VERSION_NUMBER < 4000000
-  // One more on the left: a width below two samples would have libjpeg plan upsampling anew, which
-  // planes have none of.
+  // One more on the left, and two at least: a width below two samples would have libjpeg plan
+  // upsampling anew, which planes have none of.
   const unsigned begin = mcus.begin - std::min(mcus.begin, 1U);
-  mcus = {begin, mcus.begin + mcus.count - begin};
+  const unsigned end = std::min(all, std::max(mcus.begin + mcus.count, begin + 2));
+  mcus = {begin, end - begin};
   JDIMENSION x = mcus.begin * unit;
   JDIMENSION width = std::min(mcus.count * unit, info.output_width - x);
   if (mcus.count == all)
@@ -204,7 +215,7 @@ void want_all(jpeg_decompress_struct& info, boolean wanted) {
 }
 
 void read_raw(jpeg_decompress_struct& info, JSAMPIMAGE rows) {
-  const auto high = static_cast<JDIMENSION>(info.max_v_samp_factor * DCTSIZE);
+  const auto high = static_cast<JDIMENSION>(info.max_v_samp_factor * samples_of_block(info));
   jpeg_read_raw_data(&info, rows, high);
 }
 
@@ -320,10 +331,12 @@ jpeg_frame jpeg_session::frame() const noexcept {
   return x;
 }
 
-bool jpeg_session::start_planes(columns& mcus) {
+bool jpeg_session::start_planes(columns& mcus, std::size_t eighths) {
   auto& s = *state_;
-  return s.guarded([&s, &mcus] {
+  return s.guarded([&s, &mcus, eighths] {
     auto& info = s.info;
+    info.scale_num = static_cast<unsigned>(eighths);
+    info.scale_denom = DCTSIZE;
     info.raw_data_out = TRUE;
     info.out_color_space = info.jpeg_color_space;
     jpeg_start_decompress(&info);
@@ -332,7 +345,9 @@ bool jpeg_session::start_planes(columns& mcus) {
 }
 
 std::size_t jpeg_session::rows_at_once() const noexcept {
-  return static_cast<std::size_t>(state_->info.max_v_samp_factor) * DCTSIZE;
+  const auto& info = state_->info;
+  return static_cast<std::size_t>(info.max_v_samp_factor)
+         * static_cast<std::size_t>(samples_of_block(info));
 }
 
 bool jpeg_session::skip_mcu_row() {

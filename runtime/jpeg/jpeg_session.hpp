@@ -47,8 +47,9 @@ public:
   jpeg_frame frame() const noexcept;
 
   /// Begins to decode planes instead of pixels: samples as they are stored, each component in its
-  /// own size, of some columns of MCUs, which it may widen.
-  bool start_planes(columns& mcus);
+  /// own size, of some columns of MCUs, which it may widen. Of `eighths` less than 8, fewer
+  /// samples: those of the frame so `scaled`.
+  bool start_planes(columns& mcus, std::size_t eighths);
   /// Rows of pixels that one call decodes: those of an MCU row, or of several.
   std::size_t rows_at_once() const noexcept;
   /// Passes over the next ones.

@@ -1,5 +1,6 @@
 #include "runtime/jpeg/plane_decoder.hpp"
 
+#include "runtime/jpeg/dct_scale.hpp"
 #include "runtime/jpeg/open_jpeg.hpp"
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 namespace leat {
 
 namespace {
-
-constexpr std::size_t block = jpeg_frame::block;
 
 std::size_t round_up(std::size_t x, std::size_t to) {
   return (x + to - 1) / to * to;
@@ -24,6 +23,10 @@ const jpeg_frame& plane_decoder::open(std::span<const std::byte> file, std::size
   open_jpeg(session_, file, max_pixels);
   frame_ = session_.frame();
   return frame_;
+}
+
+const jpeg_frame& plane_decoder::scale(std::size_t eighths) {
+  return frame_ = scaled(frame_, eighths);
 }
 
 bool plane_decoder::can_go(way x) const noexcept {
@@ -69,7 +72,7 @@ bool plane_decoder::start_own(std::span<const scan_place> places) {
   const auto mcus = round_up(part_.width, transform_.group.blocks);
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto& x = frame_.components[c];
-    reserve(c, mcus * x.across * block, x.down * block);
+    reserve(c, mcus * x.mcu_width(), x.mcu_height());
   }
   if (!places_.empty())
     return true;
@@ -92,7 +95,7 @@ bool plane_decoder::next_own(plane_strip& to) {
       return false;
   }
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
-    const auto rows = frame_.components[c].down * block;
+    const auto rows = frame_.components[c].mcu_height();
     to.planes[c] = {planes_[c].samples.data(), planes_[c].stride, next_row_ * rows, rows};
   }
   ++next_row_;
@@ -115,11 +118,13 @@ bool plane_decoder::transform_groups(std::size_t first_mcu) {
   bool good = true;
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto& x = frame_.components[c];
+    const auto transform = transform_.to(x.samples);
     auto* from = coefficients_.data() + scan_.first_group(c) * group.size();
     for (std::size_t v = 0; v < x.down; ++v) {
-      auto* to = planes_[c].rows[v * block] + first_mcu * x.across * block;
-      for (std::size_t h = 0; h < x.across; ++h, from += group.size(), to += group.row())
-        good = transform_.transform(from, x.quantisation, to, planes_[c].stride) && good;
+      auto* to = planes_[c].rows[v * x.samples] + first_mcu * x.mcu_width();
+      for (std::size_t h = 0; h < x.across; ++h, from += group.size())
+        good = transform(from, x.quantisation, to + h * group.blocks * x.samples, planes_[c].stride)
+               && good;
     }
   }
   return good;
@@ -136,16 +141,17 @@ std::vector<scan_place> plane_decoder::survey() {
 
 void plane_decoder::start_libjpeg() {
   jpeg_session::columns mcus{static_cast<unsigned>(part_.x), static_cast<unsigned>(part_.width)};
-  if (!session_.start_planes(mcus))
+  if (!session_.start_planes(mcus, frame_.samples))
     throw_bad_jpeg(session_);
   extra_columns_ = part_.x - mcus.begin;
   next_row_ = 0;
   const auto down = session_.rows_at_once();
-  for (std::size_t c = 0; c < frame_.num_components; ++c)
-    reserve(c, std::size_t{mcus.count} * frame_.components[c].across * block,
-            down * frame_.components[c].down / frame_.down);
+  for (std::size_t c = 0; c < frame_.num_components; ++c) {
+    const auto& x = frame_.components[c];
+    reserve(c, mcus.count * x.mcu_width(), down * x.mcu_height() / frame_.mcu_height());
+  }
   // Read calls give `down` rows of pixels, which are several MCU rows of some grayscale files.
-  for (const auto above = part_.y * frame_.down * block / down; next_row_ < above; ++next_row_)
+  for (const auto above = part_.y * frame_.mcu_height() / down; next_row_ < above; ++next_row_)
     if (!session_.skip_mcu_row())
       throw_bad_jpeg(session_);
 }
@@ -158,7 +164,7 @@ void plane_decoder::next_libjpeg(plane_strip& to) {
     throw_bad_jpeg(session_);
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto count = planes_[c].rows.size();
-    const auto skipped = extra_columns_ * frame_.components[c].across * block;
+    const auto skipped = extra_columns_ * frame_.components[c].mcu_width();
     to.planes[c] = {planes_[c].samples.data() + skipped, planes_[c].stride, next_row_ * count,
                     count};
   }

@@ -50,12 +50,16 @@ public:
   /// `bad_sample` as jpeg_decoder does.
   const jpeg_frame& open(std::span<const std::byte> file, std::size_t max_pixels);
 
+  /// Has the opened file decoded to `eighths` of its size: 8 (as it is), 4, 2 or 1. Returns the
+  /// frame so `scaled`. Until the next `open`.
+  const jpeg_frame& scale(std::size_t eighths);
+
   enum class way : std::uint8_t { own, libjpeg };
   /// The ways that the opened file can go.
   bool can_go(way x) const noexcept;
 
-  /// Begins with a part of the opened file, from its first MCU row. `places`: what `survey` found, or
-  /// none; own way only. False: damage. Throws as `open` does.
+  /// Begins with a part of the opened file, from its first MCU row. `places`: what `survey` found,
+  /// or none; own way only. False: damage. Throws as `open` does.
   bool start(way by, const mcu_rect& part, std::span<const scan_place> places = {});
 
   /// The next rows, from the top down: one MCU row, or several; on libjpeg's way also some above
@@ -63,8 +67,8 @@ public:
   /// False: damage in them, or in what was passed over to reach them; libjpeg is to judge.
   bool next(plane_strip& to);
 
-  /// Finds where the opened file's MCU rows, and parts of them, begin; nothing where its scan is not wholly clean, or
-  /// is none of ours.
+  /// Finds where the opened file's MCU rows, and parts of them, begin; nothing where its scan is
+  /// not wholly clean, or is none of ours.
   std::vector<scan_place> survey();
 
 private:

@@ -204,6 +204,7 @@ void scan_decoder::add_block(std::size_t component, std::size_t row, std::size_t
   x.component = component;
   x.dc = &dc;
   x.ac = &ac;
+  x.is_one_sample = frame_.components[component].samples == 1;
   const std::size_t across = frame_.components[component].across;
   for (std::size_t i = 0; i < group_.blocks; ++i) {
     const auto at = i * across + column;
@@ -328,7 +329,8 @@ bool scan_decoder::decode_run(std::size_t first, std::size_t mcus, std::int16_t*
       auto* block = to + x.places[i];
       good = next_dc(bits, *x.dc, dc[x.component]) && good;
       block[0] = static_cast<std::int16_t>(dc[x.component]);
-      good = decode_ac(bits, *x.ac, order_.data(), block) && good;
+      good = (x.is_one_sample ? skim_ac(bits, *x.ac) : decode_ac(bits, *x.ac, order_.data(), block))
+             && good;
     }
     good = good && bits.next <= limit;
   }

@@ -51,8 +51,8 @@ public:
   bool open(const jpeg_frame& frame);
   /// Stands before the first MCU.
   void rewind();
-  /// Stands before MCU `begin` of an MCU row, to go as far as its MCU `end`. `places`: what `survey`
-  /// found. False: damage, or they are not of this file.
+  /// Stands before MCU `begin` of an MCU row, to go as far as its MCU `end`. `places`: what
+  /// `survey` found. False: damage, or they are not of this file.
   bool seek(std::span<const scan_place> places, std::size_t row, std::size_t begin,
             std::size_t end);
 
@@ -66,8 +66,9 @@ public:
   /// Passes over MCUs. False: damage.
   bool skim(std::size_t mcus);
   /// Decodes MCUs, at most as many as a group has blocks, not yet multiplied. Zeros are not
-  /// written. Blocks of component c, row v of the MCU lie in groups `first_group(c) + v * across`
-  /// and following, left to right. False: damage.
+  /// written, nor, of components whose blocks become one sample, any but the first. Blocks of
+  /// component c, row v of the MCU lie in groups `first_group(c) + v * across` and following, left
+  /// to right. False: damage.
   bool decode(std::size_t mcus, std::int16_t* to);
   std::size_t first_group(std::size_t component) const noexcept { return first_group_[component]; }
   /// Groups that one decode fills.
@@ -88,6 +89,7 @@ private:
     std::size_t component = 0;
     const dc_table* dc = nullptr;
     const ac_table* ac = nullptr;
+    bool is_one_sample = false;
     /// Where the block of each MCU of a group lies.
     std::array<std::size_t, coefficient_group::max_blocks> places{};
   };

@@ -54,6 +54,17 @@ axis_cut cut(std::size_t begin, std::size_t inputs, std::size_t resized, std::si
           .mirrored = mirrored};
 }
 
+/// All inputs that stand for a part of the cut; eighths are exact.
+axis_cut scaled(axis_cut x, std::size_t eighths) {
+  const auto end = ((x.begin + x.inputs) * eighths + 7) / 8;
+  const auto begin = x.begin * eighths / 8;
+  x.origin = static_cast<double>(x.begin * eighths % 8) / 8;
+  x.scale = x.scale * static_cast<double>(eighths) / 8;
+  x.begin = begin;
+  x.inputs = end - begin;
+  return x;
+}
+
 template <class Weights>
 std::size_t lowest(const Weights& x) noexcept {
   return *std::min_element(x.first.begin(), x.first.end());
@@ -69,14 +80,16 @@ std::size_t highest(const Weights& x) noexcept {
 
 } // namespace
 
-axis_cut cut_across(const resize_plan& what) {
-  return cut(what.source.x, what.source.width, what.resized.width, what.window.x, what.window.width,
-             what.mirrored);
+axis_cut cut_across(const resize_plan& what, std::size_t eighths) {
+  return scaled(cut(what.source.x, what.source.width, what.resized.width, what.window.x,
+                    what.window.width, what.mirrored),
+                eighths);
 }
 
-axis_cut cut_down(const resize_plan& what) {
-  return cut(what.source.y, what.source.height, what.resized.height, what.window.y,
-             what.window.height, false);
+axis_cut cut_down(const resize_plan& what, std::size_t eighths) {
+  return scaled(cut(what.source.y, what.source.height, what.resized.height, what.window.y,
+                    what.window.height, false),
+                eighths);
 }
 
 std::size_t axis_weights::low() const noexcept {
@@ -156,7 +169,8 @@ void fixed_weights::assign(const axis_weights& exact) {
     int sum = 0;
     std::size_t highest_at = 0;
     for (std::size_t t = 0; t < exact.count[i]; ++t) {
-      const int weight = static_cast<int>(exact.at(i)[t] * one + 0.5); // NOLINT(bugprone-incorrect-roundings)
+      const int weight =
+          static_cast<int>(exact.at(i)[t] * one + 0.5); // NOLINT(bugprone-incorrect-roundings)
       to[t] = static_cast<std::int16_t>(weight);
       sum += weight;
       if (to[t] > to[highest_at])

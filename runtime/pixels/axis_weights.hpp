@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// How outputs of one axis are made of inputs: antialiased bilinear, a triangle as wide as an output
-/// pixel, at least two inputs.
+/// How outputs of one axis are made of inputs: antialiased bilinear, a triangle as wide as an
+/// output pixel, at least two inputs.
 struct axis_cut {
   /// Inputs that may be used: `inputs` of them, from number `begin`.
   std::size_t begin = 0;
@@ -23,9 +23,10 @@ struct axis_cut {
   bool mirrored = false;
 };
 
-/// Columns and rows of a resize.
-axis_cut cut_across(const resize_plan& what);
-axis_cut cut_down(const resize_plan& what);
+/// Columns and rows of a resize, whose inputs are `eighths` of an image's pixels: those of an image
+/// that was decoded so much smaller, at the same places.
+axis_cut cut_across(const resize_plan& what, std::size_t eighths = 8);
+axis_cut cut_down(const resize_plan& what, std::size_t eighths = 8);
 
 /// Weights of inputs for outputs, in one order: output i is the sum over t < count[i] of
 /// `at(i)[t]` times input `first[i] + t`. The weights of an output add up to 1.
@@ -54,8 +55,8 @@ private:
   void resize(std::size_t outputs, std::size_t most_taps);
 };
 
-/// The same weights as whole numbers: multiples of 2^-14 that add up to 1, the odd bits added to the
-/// highest weight; zeros at both ends left out.
+/// The same weights as whole numbers: multiples of 2^-14 that add up to 1, the odd bits added to
+/// the highest weight; zeros at both ends left out.
 struct fixed_weights {
   static constexpr int bits = 14;
 

@@ -16,7 +16,8 @@ constexpr std::size_t quad = 4;
 constexpr std::size_t window = 16;
 static_assert(window <= plane_resampler::slack);
 
-/// Where the samples of each four outputs begin; nothing where four are further apart than one look.
+/// Where the samples of each four outputs begin; nothing where four are further apart than one
+/// look.
 bool find_windows(const fixed_weights& x, std::vector<std::size_t>& base) {
   base.clear();
   for (std::size_t i = 0; i < x.outputs(); i += quad) {
@@ -40,13 +41,13 @@ std::int32_t pack(std::int16_t even, std::int16_t odd) {
 } // namespace
 
 void plane_resampler::plan(const resize_plan& what, std::span<const plane_form> planes,
-                           resample_kernels::colours colour) {
+                           resample_kernels::colours colour, std::size_t eighths) {
   what_ = what;
   num_planes_ = planes.size();
   colour_ = colour;
   std::copy(planes.begin(), planes.end(), forms_.begin());
-  pixels_across_.plan(cut_across(what));
-  pixels_down_.plan(cut_down(what));
+  pixels_across_.plan(cut_across(what, eighths));
+  pixels_down_.plan(cut_down(what, eighths));
   // Cb and Cr share theirs.
   for (std::size_t c = 0; c < num_planes_; ++c) {
     const auto& form = forms_[c];
@@ -222,8 +223,8 @@ void plane_resampler::write_row(std::size_t y) {
       rows[t] = x.ring.data() + (at & x.mask) * width;
     }
     for (std::size_t p = 0; p < pairs; ++p)
-      weights[p] = pack(down.at(y)[2 * p], 2 * p + 1 < down.count[y] ? down.at(y)[2 * p + 1]
-                                                                     : std::int16_t{0});
+      weights[p] = pack(down.at(y)[2 * p],
+                        2 * p + 1 < down.count[y] ? down.at(y)[2 * p + 1] : std::int16_t{0});
     row_.planes[c] = {rows.data(), weights.data(), pairs};
   }
   const auto row_elements = row_.width * (row_.layout == image_layout::nchw ? 1 : 3);

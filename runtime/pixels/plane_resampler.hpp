@@ -2,10 +2,10 @@
 
 #include "runtime/aligned_vector.hpp"
 #include "runtime/pixels/axis_weights.hpp"
-#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/pixel_rect.hpp"
 #include "runtime/pixels/resample_kernels.hpp"
 #include "runtime/pixels/resize_plan.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 
 #include <array>
 #include <cstddef>
@@ -40,9 +40,10 @@ public:
   explicit plane_resampler(const resample_kernels& kernels = resample_kernels::best())
       : kernels_(kernels) {}
 
-  /// Prepares for an image of one to three planes, whose pixels are one sample of the first each.
+  /// Prepares for an image of one to three planes, whose pixels are one sample of the largest each.
+  /// `eighths`: how small it was decoded; the planes are so much smaller.
   void plan(const resize_plan& what, std::span<const plane_form> planes,
-            resample_kernels::colours colour);
+            resample_kernels::colours colour, std::size_t eighths = 8);
   /// The samples that are needed of a plane.
   plane_rect needed(std::size_t plane) const noexcept;
 

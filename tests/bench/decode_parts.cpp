@@ -1,13 +1,13 @@
 #include "tests/bench/decode_parts.hpp"
 
+#include "runtime/jpeg/dct_scale.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
 namespace leat::bench {
 
 namespace {
-
-constexpr std::size_t block = jpeg_frame::block;
 
 std::size_t round_up(std::size_t x, std::size_t to) {
   return (x + to - 1) / to * to;
@@ -20,8 +20,8 @@ void require(bool good) {
 
 plane_form form_of(const jpeg_frame& frame, std::size_t component) {
   const auto& x = frame.components[component];
-  plane_form form{.across = frame.across / x.across,
-                  .down = frame.down / x.down,
+  plane_form form{.across = frame.mcu_width() / x.mcu_width(),
+                  .down = frame.mcu_height() / x.mcu_height(),
                   .size = frame.plane_size(component)};
   const bool by_two_at_most = form.across <= 2 && form.down <= 2;
   const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
@@ -50,10 +50,10 @@ mcu_rect cover(const plane_resampler& of, const jpeg_frame& frame) {
   for (std::size_t c = 0; c < frame.num_components; ++c) {
     const auto samples = of.needed(c);
     const auto& x = frame.components[c];
-    left = std::min(left, samples.x / (block * x.across));
-    top = std::min(top, samples.y / (block * x.down));
-    right = std::max(right, (samples.x + samples.width - 1) / (block * x.across));
-    bottom = std::max(bottom, (samples.y + samples.height - 1) / (block * x.down));
+    left = std::min(left, samples.x / x.mcu_width());
+    top = std::min(top, samples.y / x.mcu_height());
+    right = std::max(right, (samples.x + samples.width - 1) / x.mcu_width());
+    bottom = std::max(bottom, (samples.y + samples.height - 1) / x.mcu_height());
   }
   return {left, top, right - left + 1, bottom - top + 1};
 }
@@ -93,14 +93,15 @@ bool timed_reader::takes(const decode_case& x) {
 }
 
 void timed_reader::plan(const decode_case& x) {
+  frame_ = scaled(frame_, dct_scale_for(x.what));
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     forms[c] = form_of(frame_, c);
-  resampler_.plan(x.what, {forms.data(), frame_.num_components}, colour_of(frame_));
+  resampler_.plan(x.what, {forms.data(), frame_.num_components}, colour_of(frame_), frame_.samples);
   part_ = cover(resampler_, frame_);
   constexpr std::size_t most_rows = 32;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
-    resampler_.expect(c, part_.x * frame_.components[c].across * block, most_rows);
+    resampler_.expect(c, part_.x * frame_.components[c].mcu_width(), most_rows);
 }
 
 void timed_reader::reserve() {
@@ -108,8 +109,8 @@ void timed_reader::reserve() {
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto& x = frame_.components[c];
     auto& plane = planes_[c];
-    plane.stride = round_up(mcus * x.across * block + plane_strip::slack, 64);
-    const auto bytes = plane.stride * x.down * block;
+    plane.stride = round_up(mcus * x.mcu_width() + plane_strip::slack, 64);
+    const auto bytes = plane.stride * x.mcu_height();
     if (plane.samples.size() < bytes)
       plane.samples.resize(bytes + bytes / 4);
   }
@@ -120,11 +121,12 @@ void timed_reader::transform_groups(std::size_t first_mcu) {
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto& x = frame_.components[c];
     auto& plane = planes_[c];
+    const auto transform = transform_.to(x.samples);
     auto* from = coefficients_.data() + scan_.first_group(c) * group.size();
     for (std::size_t v = 0; v < x.down; ++v) {
-      auto* to = plane.samples.data() + v * block * plane.stride + first_mcu * x.across * block;
-      for (std::size_t h = 0; h < x.across; ++h, from += group.size(), to += group.row())
-        transform_.transform(from, x.quantisation, to, plane.stride);
+      auto* to = plane.samples.data() + v * x.samples * plane.stride + first_mcu * x.mcu_width();
+      for (std::size_t h = 0; h < x.across; ++h, from += group.size())
+        transform(from, x.quantisation, to + h * group.blocks * x.samples, plane.stride);
     }
   }
 }
@@ -167,7 +169,7 @@ void timed_reader::make(const decode_case& x, bool with_places, bool transforms,
       watch.lap(decode_part::skimming);
     }
     for (std::size_t c = 0; c < frame_.num_components; ++c) {
-      const auto rows = frame_.components[c].down * block;
+      const auto rows = frame_.components[c].mcu_height();
       resampler_.load(c, planes_[c].samples.data(), planes_[c].stride, y * rows, rows);
     }
     watch.lap(decode_part::narrowing);

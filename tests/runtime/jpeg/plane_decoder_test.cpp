@@ -20,9 +20,10 @@ using planes = std::vector<std::vector<std::uint8_t>>;
 
 /// Nothing where the decoder finds damage.
 std::optional<planes> decode(plane_decoder& decoder, std::span<const std::byte> file,
-                             plane_decoder::way by, const mcu_rect& part,
+                             std::size_t eighths, plane_decoder::way by, const mcu_rect& part,
                              bool with_places = false) {
-  const auto frame = decoder.open(file, no_limit);
+  decoder.open(file, no_limit);
+  const auto frame = decoder.scale(eighths);
   std::vector<scan_place> places;
   if (with_places) {
     places = decoder.survey();
@@ -37,9 +38,9 @@ std::optional<planes> decode(plane_decoder& decoder, std::span<const std::byte> 
   for (std::size_t c = 0; c < frame.num_components; ++c) {
     const auto& x = frame.components[c];
     const auto size = frame.plane_size(c);
-    next[c] = part.y * x.down * 8;
-    end[c] = std::min(size.height, (part.y + part.height) * x.down * 8);
-    width[c] = std::min(size.width - part.x * x.across * 8, part.width * x.across * 8);
+    next[c] = part.y * x.mcu_height();
+    end[c] = std::min(size.height, (part.y + part.height) * x.mcu_height());
+    width[c] = std::min(size.width - part.x * x.mcu_width(), part.width * x.mcu_width());
   }
   plane_strip strip;
   while (next != end) {
@@ -73,20 +74,23 @@ mcu_rect random_part(const jpeg_frame& frame, std::mt19937& random) {
   return x;
 }
 
+/// Of any part, at any scale.
 void check_same_planes(plane_decoder& decoder, std::span<const std::byte> file,
                        std::mt19937& random, int parts) {
   const auto frame = decoder.open(file, no_limit);
   REQUIRE(decoder.can_go(plane_decoder::way::own));
   for (int i = 0; i <= parts; ++i) {
     const auto part = i == 0 ? whole(frame) : random_part(frame, random);
-    const auto want = decode(decoder, file, plane_decoder::way::libjpeg, part);
-    const auto own = decode(decoder, file, plane_decoder::way::own, part);
-    CAPTURE(part.x, part.y, part.width, part.height);
-    REQUIRE(own.has_value());
-    CHECK((*own == *want));
-    if (frame.restart_interval == 0) {
-      const auto placed = decode(decoder, file, plane_decoder::way::own, part, true);
-      CHECK((placed == want));
+    for (const std::size_t eighths : {8, 4, 2, 1}) {
+      const auto want = decode(decoder, file, eighths, plane_decoder::way::libjpeg, part);
+      const auto own = decode(decoder, file, eighths, plane_decoder::way::own, part);
+      CAPTURE(part.x, part.y, part.width, part.height, eighths);
+      REQUIRE(own.has_value());
+      CHECK((*own == *want));
+      if (frame.restart_interval == 0) {
+        const auto placed = decode(decoder, file, eighths, plane_decoder::way::own, part, true);
+        CHECK((placed == want));
+      }
     }
   }
 }
