@@ -14,9 +14,10 @@ namespace {
 /// columns; else by repetition.
 plane_form form_of(const jpeg_frame& frame, std::size_t component) {
   const auto& x = frame.components[component];
-  plane_form form{.across = frame.mcu_width() / x.mcu_width(),
-                  .down = frame.mcu_height() / x.mcu_height(),
-                  .size = frame.plane_size(component)};
+  plane_form form{.across = frame.across / x.across,
+                  .down = frame.down / x.down,
+                  .size = frame.coded_size(component)};
+  form.each = jpeg_frame::block / x.samples;
   const bool by_two_at_most = form.across <= 2 && form.down <= 2;
   const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
   form.smooth_across = is_smooth && form.across == 2;
@@ -96,7 +97,7 @@ void image_reader::make(const resize_plan& what, const tensor_form& form, std::b
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     forms[c] = form_of(frame_, c);
-  resampler_.plan(what, {forms.data(), frame_.num_components}, colour_of(frame_), frame_.samples);
+  resampler_.plan(what, {forms.data(), frame_.num_components}, colour_of(frame_));
   if (own_scan_decoder_ && planes_.can_go(plane_decoder::way::own)
       && make_planes(plane_decoder::way::own, form, to))
     return;

@@ -8,11 +8,14 @@
 namespace leat {
 
 /// Samples that are decoded for a pixel that is made, at least, in each direction, in halves.
-inline constexpr std::size_t dct_ratio_halves = 3;
+/// Of 300 photographs of ImageNet that are decoded to a half, the worst differs from the reference
+/// by so much of 255 on average: ratio 3: 1.33, 4: 0.77, 5: 0.52, 5.5: 0.44, 6: 0.43, 8: 0.31.
+/// What is lost is not a matter of weights: stripes finer than two samples, which the mean of two
+/// hardly dims, come back as wide ones.
+inline constexpr std::size_t dct_ratio_halves = 11;
 
 /// How small a JPEG is decoded of which such pixels are made, in eighths of its size: 8, 4, 2 or 1.
-/// What is decoded stays larger than what is made of it, in both directions, so far that pixels are
-/// nearly those of the whole image. Depends on nothing else, so that all ways of decoding agree.
+/// Depends on nothing else, so that all ways of decoding agree.
 std::size_t dct_scale_for(const resize_plan& what) noexcept;
 
 /// What a frame is when it is decoded so small. Components of fewer samples are scaled less, up to

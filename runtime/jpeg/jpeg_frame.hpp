@@ -64,7 +64,12 @@ struct jpeg_frame {
   /// In pixels as they are decoded.
   std::size_t mcu_width() const noexcept { return across * samples; }
   std::size_t mcu_height() const noexcept { return down * samples; }
-  /// Samples of a component's plane: those that stand for pixels.
+  /// Samples of a component's plane, as they are coded: those that stand for pixels.
+  image_size coded_size(std::size_t component) const noexcept {
+    const auto& x = components[component];
+    return {units(size.width * x.across, across), units(size.height * x.down, down)};
+  }
+  /// The same as they are decoded.
   image_size plane_size(std::size_t component) const noexcept {
     const auto& x = components[component];
     return {units(size.width * x.mcu_width(), across * block),

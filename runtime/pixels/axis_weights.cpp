@@ -54,17 +54,6 @@ axis_cut cut(std::size_t begin, std::size_t inputs, std::size_t resized, std::si
           .mirrored = mirrored};
 }
 
-/// All inputs that stand for a part of the cut; eighths are exact.
-axis_cut scaled(axis_cut x, std::size_t eighths) {
-  const auto end = ((x.begin + x.inputs) * eighths + 7) / 8;
-  const auto begin = x.begin * eighths / 8;
-  x.origin = static_cast<double>(x.begin * eighths % 8) / 8;
-  x.scale = x.scale * static_cast<double>(eighths) / 8;
-  x.begin = begin;
-  x.inputs = end - begin;
-  return x;
-}
-
 template <class Weights>
 std::size_t lowest(const Weights& x) noexcept {
   return *std::min_element(x.first.begin(), x.first.end());
@@ -80,16 +69,14 @@ std::size_t highest(const Weights& x) noexcept {
 
 } // namespace
 
-axis_cut cut_across(const resize_plan& what, std::size_t eighths) {
-  return scaled(cut(what.source.x, what.source.width, what.resized.width, what.window.x,
-                    what.window.width, what.mirrored),
-                eighths);
+axis_cut cut_across(const resize_plan& what) {
+  return cut(what.source.x, what.source.width, what.resized.width, what.window.x, what.window.width,
+             what.mirrored);
 }
 
-axis_cut cut_down(const resize_plan& what, std::size_t eighths) {
-  return scaled(cut(what.source.y, what.source.height, what.resized.height, what.window.y,
-                    what.window.height, false),
-                eighths);
+axis_cut cut_down(const resize_plan& what) {
+  return cut(what.source.y, what.source.height, what.resized.height, what.window.y,
+             what.window.height, false);
 }
 
 std::size_t axis_weights::low() const noexcept {
@@ -150,6 +137,32 @@ void axis_weights::fold(const axis_weights& full, std::size_t ratio, bool smooth
   }
 }
 
+void axis_weights::fold_means(const axis_weights& full, std::size_t each, std::size_t means) {
+  resize(full.outputs(), full.taps / each + 4);
+  const auto width = static_cast<double>(each);
+  // Of places in an interval of width 1 around 0: the mean of their squares.
+  const double mean_square = (1 - 1 / (width * width)) / 12;
+  for (std::size_t i = 0; i < full.outputs(); ++i) {
+    auto mean_of = [&](std::size_t input) { return std::min(input / each, means - 1); };
+    auto before = [](std::size_t mean) { return mean - std::min<std::size_t>(mean, 1); };
+    auto behind = [&](std::size_t mean) { return std::min(mean + 1, means - 1); };
+    const auto begin = full.first[i];
+    const auto end = begin + full.count[i];
+    first[i] = before(mean_of(begin));
+    count[i] = behind(mean_of(end - 1)) + 1 - first[i];
+    double* to = weights.data() + i * taps - first[i];
+    for (auto input = begin; input < end; ++input) {
+      const double weight = full.at(i)[input - begin];
+      const auto mean = mean_of(input);
+      const double at = (static_cast<double>(input - mean * each) + 0.5) / width - 0.5;
+      const double bend = (at * at - mean_square) / 2;
+      to[mean] += (1 - 2 * bend) * weight;
+      to[before(mean)] += (bend - at / 2) * weight;
+      to[behind(mean)] += (bend + at / 2) * weight;
+    }
+  }
+}
+
 std::size_t fixed_weights::low() const noexcept {
   return lowest(*this);
 }
@@ -169,8 +182,7 @@ void fixed_weights::assign(const axis_weights& exact) {
     int sum = 0;
     std::size_t highest_at = 0;
     for (std::size_t t = 0; t < exact.count[i]; ++t) {
-      const int weight =
-          static_cast<int>(exact.at(i)[t] * one + 0.5); // NOLINT(bugprone-incorrect-roundings)
+      const int weight = static_cast<int>(std::floor(exact.at(i)[t] * one + 0.5));
       to[t] = static_cast<std::int16_t>(weight);
       sum += weight;
       if (to[t] > to[highest_at])

@@ -23,10 +23,9 @@ struct axis_cut {
   bool mirrored = false;
 };
 
-/// Columns and rows of a resize, whose inputs are `eighths` of an image's pixels: those of an image
-/// that was decoded so much smaller, at the same places.
-axis_cut cut_across(const resize_plan& what, std::size_t eighths = 8);
-axis_cut cut_down(const resize_plan& what, std::size_t eighths = 8);
+/// Columns and rows of a resize.
+axis_cut cut_across(const resize_plan& what);
+axis_cut cut_down(const resize_plan& what);
 
 /// Weights of inputs for outputs, in one order: output i is the sum over t < count[i] of
 /// `at(i)[t]` times input `first[i] + t`. The weights of an output add up to 1.
@@ -50,6 +49,12 @@ struct axis_weights {
   /// it were enlarged first: each sample repeated, or, with `smooth` (ratio 2), three quarters of
   /// the nearer one and a quarter of the other, as libjpeg's "fancy" upsampling weighs them.
   void fold(const axis_weights& full, std::size_t ratio, bool smooth, std::size_t samples);
+
+  /// The same outputs from means of `each` neighbouring inputs, `means` in all. Inputs are taken to
+  /// lie on a parabola through their mean and those beside it, so that some weights are negative.
+  /// Source: P. Colella, P. Woodward, "The Piecewise Parabolic Method", J. Comput. Phys. 54 (1984),
+  /// section 1, without its limits.
+  void fold_means(const axis_weights& full, std::size_t each, std::size_t means);
 
 private:
   void resize(std::size_t outputs, std::size_t most_taps);

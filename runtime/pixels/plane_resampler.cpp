@@ -40,14 +40,28 @@ std::int32_t pack(std::int16_t even, std::int16_t odd) {
 
 } // namespace
 
+void plane_resampler::axis::plan(const axis_weights& pixels, std::size_t ratio, bool smooth,
+                                 std::size_t samples, std::size_t each) {
+  const auto* x = &pixels;
+  if (ratio > 1) {
+    enlarged.fold(*x, ratio, smooth, samples);
+    x = &enlarged;
+  }
+  if (each > 1) {
+    reduced.fold_means(*x, each, (samples + each - 1) / each);
+    x = &reduced;
+  }
+  fixed.assign(*x);
+}
+
 void plane_resampler::plan(const resize_plan& what, std::span<const plane_form> planes,
-                           resample_kernels::colours colour, std::size_t eighths) {
+                           resample_kernels::colours colour) {
   what_ = what;
   num_planes_ = planes.size();
   colour_ = colour;
   std::copy(planes.begin(), planes.end(), forms_.begin());
-  pixels_across_.plan(cut_across(what, eighths));
-  pixels_down_.plan(cut_down(what, eighths));
+  pixels_across_.plan(cut_across(what));
+  pixels_down_.plan(cut_down(what));
   // Cb and Cr share theirs.
   for (std::size_t c = 0; c < num_planes_; ++c) {
     const auto& form = forms_[c];
@@ -60,23 +74,16 @@ void plane_resampler::plan(const resize_plan& what, std::span<const plane_form> 
     };
     plane.columns = earlier([&](const plane_form& x) {
       return x.across == form.across && x.smooth_across == form.smooth_across
-             && x.size.width == form.size.width;
+             && x.size.width == form.size.width && x.each == form.each;
     });
     plane.rows = earlier([&](const plane_form& x) {
       return x.down == form.down && x.smooth_down == form.smooth_down
-             && x.size.height == form.size.height;
+             && x.size.height == form.size.height && x.each == form.each;
     });
-    auto make = [](axis& to, const axis_weights& pixels, std::size_t ratio, bool smooth,
-                   std::size_t samples) {
-      if (ratio == 1)
-        return to.fixed.assign(pixels);
-      to.exact.fold(pixels, ratio, smooth, samples);
-      to.fixed.assign(to.exact);
-    };
     if (plane.columns == c)
-      make(columns_[c], pixels_across_, form.across, form.smooth_across, form.size.width);
+      columns_[c].plan(pixels_across_, form.across, form.smooth_across, form.size.width, form.each);
     if (plane.rows == c)
-      make(rows_[c], pixels_down_, form.down, form.smooth_down, form.size.height);
+      rows_[c].plan(pixels_down_, form.down, form.smooth_down, form.size.height, form.each);
   }
 }
 

@@ -15,7 +15,7 @@
 
 namespace leat {
 
-/// A plane of samples, of which one may stand for several pixels.
+/// A plane of samples, of which one may stand for several pixels, or of which only means are known.
 struct plane_form {
   /// Pixels for a sample, across and down.
   std::size_t across = 1;
@@ -24,6 +24,8 @@ struct plane_form {
   bool smooth_across = false;
   bool smooth_down = false;
   image_size size;
+  /// There are not the samples, but the means of so many neighbours, each way.
+  std::size_t each = 1;
 };
 
 /// Samples of a plane: columns x .. x+width-1, rows y .. y+height-1.
@@ -40,10 +42,9 @@ public:
   explicit plane_resampler(const resample_kernels& kernels = resample_kernels::best())
       : kernels_(kernels) {}
 
-  /// Prepares for an image of one to three planes, whose pixels are one sample of the largest each.
-  /// `eighths`: how small it was decoded; the planes are so much smaller.
+  /// Prepares for an image of one to three planes.
   void plan(const resize_plan& what, std::span<const plane_form> planes,
-            resample_kernels::colours colour, std::size_t eighths = 8);
+            resample_kernels::colours colour);
   /// The samples that are needed of a plane.
   plane_rect needed(std::size_t plane) const noexcept;
 
@@ -63,8 +64,12 @@ public:
 
 private:
   struct axis {
-    axis_weights exact;
+    axis_weights enlarged;
+    axis_weights reduced;
     fixed_weights fixed;
+
+    void plan(const axis_weights& pixels, std::size_t ratio, bool smooth, std::size_t samples,
+              std::size_t each);
   };
   struct plane {
     /// Own ones, or those of an earlier plane.

@@ -20,9 +20,10 @@ void require(bool good) {
 
 plane_form form_of(const jpeg_frame& frame, std::size_t component) {
   const auto& x = frame.components[component];
-  plane_form form{.across = frame.mcu_width() / x.mcu_width(),
-                  .down = frame.mcu_height() / x.mcu_height(),
-                  .size = frame.plane_size(component)};
+  plane_form form{.across = frame.across / x.across,
+                  .down = frame.down / x.down,
+                  .size = frame.coded_size(component)};
+  form.each = jpeg_frame::block / x.samples;
   const bool by_two_at_most = form.across <= 2 && form.down <= 2;
   const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
   form.smooth_across = is_smooth && form.across == 2;
@@ -97,7 +98,7 @@ void timed_reader::plan(const decode_case& x) {
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     forms[c] = form_of(frame_, c);
-  resampler_.plan(x.what, {forms.data(), frame_.num_components}, colour_of(frame_), frame_.samples);
+  resampler_.plan(x.what, {forms.data(), frame_.num_components}, colour_of(frame_));
   part_ = cover(resampler_, frame_);
   constexpr std::size_t most_rows = 32;
   for (std::size_t c = 0; c < frame_.num_components; ++c)

@@ -1,5 +1,7 @@
 // All ways from a file to pixels give the same bits, and differ little from the reference.
+#include "runtime/jpeg/dct_scale.hpp"
 #include "runtime/pixels/crop.hpp"
+#include "runtime/pixels/image_view.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/image_ways.hpp"
 #include "tests/support/jpeg_writer.hpp"
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 
 using namespace leat;
@@ -41,8 +44,10 @@ resize_plan train_plan(const image_size& image, std::uint32_t seed, double lowes
 }
 
 resize_plan eval_plan(const image_size& image) {
-  const auto [resized, window] = resize_and_crop(image, 256, 224);
-  return {{0, 0, image.width, image.height}, resized, window};
+  image_view view{image};
+  view.resize(resized_to_shorter(image, 256));
+  view.crop(central_part(view.size(), {224, 224}));
+  return view.plan();
 }
 
 /// Shrinks by more than three, which takes tables of another kind.
@@ -205,6 +210,7 @@ TEST_CASE("all ways and instruction sets give the same pixels of written files")
       const image_size size{width, height};
       check_same(ways, file, tiny_plan(size, random), form++);
       check_same(ways, file, thumbnail_plan(size, 4 + random() % 9), form++);
+      check_same(ways, file, thumbnail_plan(size, 10 + random() % 60), form++);
       check_same(ways, file, train_plan(size, static_cast<std::uint32_t>(random()), 0.08, 57),
                  form++);
       for (int i = 0; i < (sanitized ? 1 : 6); ++i)
@@ -228,6 +234,10 @@ TEST_CASE("all ways and instruction sets give the same pixels of photographs") {
     check_same(ways, photos[i], eval_plan(size), i + 3);
     check_same(ways, photos[i], tiny_plan(size, random), i + 5);
     check_same(ways, photos[i], thumbnail_plan(size, 4 + i % 13), i + 6);
+    // Decoded to a half, a quarter, an eighth.
+    for (const std::size_t ratio : {11, 22, 44})
+      check_same(ways, photos[i], thumbnail_plan(size, ratio), i + ratio);
+    check_same(ways, photos[i], train_plan(size, static_cast<std::uint32_t>(i), 0.7, 16), i + 2);
   }
 }
 
@@ -250,6 +260,34 @@ TEST_CASE("pixels of photographs differ little from the reference") {
   INFO("eval: " << eval.text());
   CHECK(std::max(train.worst_mean, eval.worst_mean) < 0.5);
   CHECK(std::max(train.highest, eval.highest) < 48); // where colours leave 0 .. 255, as below
+}
+
+TEST_CASE("pixels of photographs that are decoded small differ little from the reference") {
+  const auto photos = load_photos(sanitized ? 4 : 1000);
+  if (photos.empty()) {
+    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    return;
+  }
+  image_ways ways(no_limit);
+  plane_decoder decoder;
+  std::map<std::size_t, differences> by_scale;
+  auto add = [&](std::span<const std::byte> photo, const resize_plan& what) {
+    const auto scale = dct_scale_for(what);
+    if (scale == 8)
+      return;
+    const auto x = compare(ways, photo, what);
+    INFO(to_string(what));
+    CHECK(x.mean < 0.5);
+    by_scale[scale].add(x);
+  };
+  for (std::size_t i = 0; i < photos.size(); ++i) {
+    const auto size = decoder.open(photos[i], no_limit).size;
+    for (const std::size_t target : {224, 64, 32, 16})
+      add(photos[i], train_plan(size, static_cast<std::uint32_t>(i), 0.08, target));
+    for (const std::size_t ratio : {11, 22, 44})
+      add(photos[i], thumbnail_plan(size, ratio));
+  }
+  CHECK(by_scale.size() == 3);
 }
 
 TEST_CASE("pixels of written files differ little from the reference") {

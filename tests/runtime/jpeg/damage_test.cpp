@@ -38,19 +38,23 @@ subject subject_of(bytes file) {
   plane_decoder decoder;
   x.frame = decoder.open(x.file, no_limit);
   x.scan = x.file.size() - x.frame.scan.size();
-  for (const auto& place : decoder.survey())
-    x.rows.push_back(x.scan + (place.bit + 7) / 8);
+  const auto places = decoder.survey();
+  for (std::size_t i = 0; i < places.size(); i += scan_decoder::places_a_row(x.frame))
+    x.rows.push_back(x.scan + (places[i].bit + 7) / 8);
   REQUIRE_FALSE(x.rows.empty());
   x.rows.push_back(x.file.size() - 2);
   return x;
 }
 
 /// Pixels of the image down to a row of MCUs, well within it: chroma is looked at below a part's
-/// last pixels.
-resize_plan plan_down_to(const subject& x, std::size_t row) {
+/// last pixels. So is what was decoded small, down to the next row.
+resize_plan plan_down_to(const subject& x, std::size_t row, bool decoded_small) {
   const auto high = jpeg_frame::block * x.frame.down;
+  const auto width = x.frame.size.width;
   const auto height = std::min(x.frame.size.height, row * high + high / 2);
-  return {{0, 0, x.frame.size.width, height}, {40, 30}, {0, 0, 40, 30}};
+  const image_size size{decoded_small ? 1 + width / 24 : std::max<std::size_t>(40, width / 8),
+                        decoded_small ? 1 + height / 24 : std::max<std::size_t>(30, height / 8)};
+  return {{0, 0, width, height}, size, {0, 0, size.width, size.height}};
 }
 
 enum class damage : std::uint8_t {
@@ -107,7 +111,7 @@ void check_damage_above(image_ways& ways, const subject& x, int variants, std::m
     const auto file = damaged(x.file, kind, at, random);
     CAPTURE(row, at, static_cast<int>(kind));
     image_outcome first;
-    CHECK(ways.differing_if_damaged(file, plan_down_to(x, row), {.type = dtype::u8},
+    CHECK(ways.differing_if_damaged(file, plan_down_to(x, row, i % 2 == 0), {.type = dtype::u8},
                                     ways.survey(file), first)
           == "");
     ++(first.why ? count.bad : count.good);
@@ -117,13 +121,15 @@ void check_damage_above(image_ways& ways, const subject& x, int variants, std::m
 void check_damage_below(image_ways& ways, const subject& x, int variants, std::mt19937& random) {
   for (int i = 0; i < variants; ++i) {
     const auto row = below(random, x.rows.size() - 1);
-    const auto begin = row - row % x.frame.rows_at_once + x.frame.rows_at_once;
+    const bool decoded_small = i % 2 == 0;
+    const auto last = row + (decoded_small ? 1 : 0);
+    const auto begin = last - last % x.frame.rows_at_once + x.frame.rows_at_once;
     if (begin + 1 >= x.rows.size())
       continue;
     const auto at = x.rows[begin] + below(random, x.rows.back() - x.rows[begin]);
     const auto kind = static_cast<damage>(random() % (static_cast<unsigned>(damage::last) + 1));
-    const auto plan = plan_down_to(x, row);
-    CAPTURE(row, at, static_cast<int>(kind));
+    const auto plan = plan_down_to(x, row, decoded_small);
+    CAPTURE(row, at, static_cast<int>(kind), decoded_small);
     image_outcome clean;
     CHECK(ways.differing(x.file, plan, {.type = dtype::u8}, {}, clean) == "");
     image_outcome first;
@@ -163,7 +169,7 @@ TEST_CASE("a file without its end marker is truncated on every way, whatever is 
     const auto x = subject_of(write_jpeg(64, 80, kind));
     const std::span<const std::byte> file{x.file};
     for (const auto size : {x.file.size() - 2, x.file.size() - 1, x.rows[1], x.scan + 1, x.scan})
-      check_truncated(ways, file.first(size), plan_down_to(x, 0));
+      check_truncated(ways, file.first(size), plan_down_to(x, 0, false));
   }
 }
 

@@ -58,10 +58,9 @@ plane_sizes own_sizes(std::span<const std::byte> file, std::size_t eighths) {
 
 TEST_CASE("dct_scale: what is decoded stays larger than its pixels, in both directions") {
   const image_size target{224, 160};
-  const auto least = dct_ratio_halves;
   for (const std::size_t eighths : {4, 2, 1}) {
-    const auto width = target.width * least * 4 / eighths;
-    const auto height = target.height * least * 4 / eighths;
+    const auto width = target.width * dct_ratio_halves * 4 / eighths;
+    const auto height = target.height * dct_ratio_halves * 4 / eighths;
     CHECK(scale_for(width, height, target) == eighths);
     CHECK(scale_for(width - 1, height, target) == 2 * eighths);
     CHECK(scale_for(width, height - 1, target) == 2 * eighths);
