@@ -45,7 +45,9 @@ public:
   /// `open`.
   void make(const resize_plan& what, const tensor_form& form, std::byte* to);
   /// The same, by a full decode of all rows that are needed and a resize in double precision: the
-  /// reference, of which `make` differs by less than 0.5 of 255 on average.
+  /// reference, of which `make` differs by less than 0.5 of 255 on average. It never decodes an
+  /// image smaller than it is, as `make` does (`dct_scale_for`); where less than 24 pixels are made
+  /// of a row or a column, that may differ by more.
   void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
 private:

@@ -235,7 +235,7 @@ TEST_CASE("all ways and instruction sets give the same pixels of photographs") {
     check_same(ways, photos[i], tiny_plan(size, random), i + 5);
     check_same(ways, photos[i], thumbnail_plan(size, 4 + i % 13), i + 6);
     // Decoded to a half, a quarter, an eighth.
-    for (const std::size_t ratio : {11, 22, 44})
+    for (const std::size_t ratio : {12, 24, 48})
       check_same(ways, photos[i], thumbnail_plan(size, ratio), i + ratio);
     check_same(ways, photos[i], train_plan(size, static_cast<std::uint32_t>(i), 0.7, 16), i + 2);
   }
@@ -273,7 +273,8 @@ TEST_CASE("pixels of photographs that are decoded small differ little from the r
   std::map<std::size_t, differences> by_scale;
   auto add = [&](std::span<const std::byte> photo, const resize_plan& what) {
     const auto scale = dct_scale_for(what);
-    if (scale == 8)
+    // A mean of few pixels is no measure.
+    if (scale == 8 || std::min(what.window.width, what.window.height) < 8)
       return;
     const auto x = compare(ways, photo, what);
     INFO(to_string(what));
@@ -282,9 +283,9 @@ TEST_CASE("pixels of photographs that are decoded small differ little from the r
   };
   for (std::size_t i = 0; i < photos.size(); ++i) {
     const auto size = decoder.open(photos[i], no_limit).size;
-    for (const std::size_t target : {224, 64, 32, 16})
+    for (const std::size_t target : {224, 64, 32})
       add(photos[i], train_plan(size, static_cast<std::uint32_t>(i), 0.08, target));
-    for (const std::size_t ratio : {11, 22, 44})
+    for (const std::size_t ratio : {12, 24, 48})
       add(photos[i], thumbnail_plan(size, ratio));
   }
   CHECK(by_scale.size() == 3);
