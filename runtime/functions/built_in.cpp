@@ -46,14 +46,11 @@ image_options common_options(parameter_reader& from, const std::string& map) {
 map_stage make_decode_image(const std::string& parameters) {
   parameter_reader from{"decode_image@1", parameters};
   auto field = from.required("field");
-  const auto text = from.required("transforms");
-  auto transforms = parse_transforms(text);
-  if (!transforms)
-    from.refuse("transforms=" + text, "\"resize(256),center_crop(224,224)\" or the like");
+  auto transforms = parse_transforms(from.required("transforms"));
   decode_options options{.exact = is_exact(from)};
   from.read("max_pixels", options.max_pixels);
   from.done();
-  return decode_image(std::move(field), std::move(*transforms), options);
+  return decode_image(std::move(field), std::move(transforms), options);
 }
 
 map_stage make_train_image(const std::string& parameters) {
