@@ -39,16 +39,16 @@ bool build_lookup(huffman_lookup& to, const huffman_code& code, Step step) {
   to.codes.fill(huffman_step{});
   to.highest.fill(-1);
   to.offset.fill(0);
-  return for_each_code(code, [&](std::uint32_t bits, int length, std::uint8_t symbol,
-                                 std::size_t number) {
-    const auto at = static_cast<std::size_t>(length);
-    to.symbols[number] = symbol;
-    to.highest[at] = static_cast<std::int32_t>(bits);
-    to.offset[at] = static_cast<std::int32_t>(number) - static_cast<std::int32_t>(bits);
-    if (const int free = huffman_lookup::bits - length; free >= 0)
-      std::fill_n(to.codes.begin() + (bits << static_cast<unsigned>(free)), std::size_t{1} << free,
-                  step(length, symbol));
-  });
+  return for_each_code(
+      code, [&](std::uint32_t bits, int length, std::uint8_t symbol, std::size_t number) {
+        const auto at = static_cast<std::size_t>(length);
+        to.symbols[number] = symbol;
+        to.highest[at] = static_cast<std::int32_t>(bits);
+        to.offset[at] = static_cast<std::int32_t>(number) - static_cast<std::int32_t>(bits);
+        if (const int free = huffman_lookup::bits - length; free >= 0)
+          std::fill_n(to.codes.begin() + (bits << static_cast<unsigned>(free)),
+                      std::size_t{1} << free, step(length, symbol));
+      });
 }
 
 /// The number that `size` bits stand for.

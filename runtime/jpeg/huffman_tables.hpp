@@ -62,7 +62,6 @@ struct ac_table {
   static constexpr int skip_bits = huffman_lookup::bits;
   static constexpr int ends_block = 1;
 
-
   huffman_lookup lookup;
   /// Code and value that fit `value_bits` bits together.
   std::array<huffman_step, std::size_t{1} << value_bits> values;

@@ -15,7 +15,8 @@ struct inverse_dct {
   coefficient_group group;
   /// Multiplies a group with 64 factors (row by row), transforms it, and writes 8 rows of samples,
   /// `group.row()` bytes each, `stride` bytes apart. Leaves zeros where the coefficients were.
-  void (*transform)(std::int16_t* coefficients, const std::uint16_t* quantisation,
+  /// False: the first row is so far out of range that libjpeg-turbo's samples may be others.
+  bool (*transform)(std::int16_t* coefficients, const std::uint16_t* quantisation,
                     std::uint8_t* samples, std::size_t stride) = nullptr;
 
   /// The fastest of those that this processor has, and that `simd_targets` allows.

@@ -44,6 +44,8 @@ struct jpeg_frame {
   std::span<const std::byte> scan;
   /// MCUs from one restart marker to the next; 0: there are none.
   std::size_t restart_interval = 0;
+  /// MCU rows that libjpeg decodes at once: of some files with one component, several.
+  std::size_t rows_at_once = 1;
   /// 8 bits a sample, sequential Huffman, all components in one scan, in their order.
   bool is_plain = false;
 

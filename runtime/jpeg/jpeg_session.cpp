@@ -152,6 +152,9 @@ bool is_plain(const jpeg_decompress_struct& info) {
   if (info.progressive_mode != FALSE || info.arith_code != FALSE || info.data_precision != 8
       || info.comps_in_scan != info.num_components)
     return false;
+  // Of a part of the coefficients, or of their bits, libjpeg warns.
+  if (info.Ss != 0 || info.Se != DCTSIZE2 - 1 || info.Ah != 0 || info.Al != 0)
+    return false;
   for (int c = 0; c < info.num_components; ++c) {
     const auto& x = info.comp_info[c];
     auto has = [](const auto& tables, int number) {
@@ -168,14 +171,14 @@ huffman_code code_of(const JHUFF_TBL& table) {
   return {table.bits, table.huffval};
 }
 
-/// Transforms only these columns of MCUs. libjpeg-turbo offers that to readers of pixels alone, by a
-/// check of its state; what does the work (jdcoefct.c) is the same for planes, in all releases from
-/// 1.5 to 3. Elsewhere all columns are transformed.
+/// Transforms only these columns of MCUs. libjpeg-turbo offers that to readers of pixels alone, by
+/// a check of its state; what does the work (jdcoefct.c) is the same for planes, in all releases
+/// from 1.5 to 3. Elsewhere all columns are transformed.
 void crop_planes(jpeg_decompress_struct& info, jpeg_session::columns& mcus) {
-  const auto unit = static_cast<unsigned>(
-      info.num_components == 1 ? DCTSIZE : DCTSIZE * info.max_h_samp_factor);
+  const auto unit =
+      static_cast<unsigned>(info.num_components == 1 ? DCTSIZE : DCTSIZE * info.max_h_samp_factor);
   const unsigned all = (info.output_width + unit - 1) / unit;
-#if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 \
+#if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000               \
     && LIBJPEG_TURBO_VERSION_NUMBER < 4000000
   // One more on the left: a width below two samples would have libjpeg plan upsampling anew, which
   // planes have none of.
@@ -298,6 +301,8 @@ jpeg_frame jpeg_session::frame() const noexcept {
   x.restart_interval = info.restart_interval;
   x.scan = unread();
   x.is_plain = is_plain(info);
+  if (x.num_components == 1)
+    x.rows_at_once = static_cast<std::size_t>(info.max_v_samp_factor);
   for (std::size_t c = 0; c < x.num_components; ++c) {
     const auto& from = info.comp_info[c];
     auto& to = x.components[c];

@@ -88,28 +88,41 @@ bool plane_decoder::next_own(plane_strip& to) {
       std::fill(coefficients_.begin(), coefficients_.end(), std::int16_t{0});
       return false;
     }
-    transform_groups(mcu);
+    if (!transform_groups(mcu))
+      return false;
   }
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto rows = frame_.components[c].down * block;
     to.planes[c] = {planes_[c].samples.data(), planes_[c].stride, next_row_ * rows, rows};
   }
   ++next_row_;
-  // Damage counts to the end of the part's last row, and below nothing is looked at.
-  return !places_.empty() || scan_.skim(frame_.mcus_across() - part_.x - part_.width);
+  return !places_.empty() || scan_.skim(mcus_behind());
 }
 
-void plane_decoder::transform_groups(std::size_t first_mcu) {
+// Damage counts to the end of the part's last row, or of those that libjpeg decodes with it, and
+// below nothing is looked at.
+std::size_t plane_decoder::mcus_behind() const noexcept {
+  const auto across = frame_.mcus_across();
+  const auto right = across - part_.x - part_.width;
+  if (next_row_ < part_.y + part_.height)
+    return right;
+  const auto end = std::min(round_up(next_row_, frame_.rows_at_once), frame_.mcus_down());
+  return right + (end - next_row_) * across;
+}
+
+bool plane_decoder::transform_groups(std::size_t first_mcu) {
   const auto& group = transform_.group;
+  bool good = true;
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto& x = frame_.components[c];
     auto* from = coefficients_.data() + scan_.first_group(c) * group.size();
     for (std::size_t v = 0; v < x.down; ++v) {
       auto* to = planes_[c].rows[v * block] + first_mcu * x.across * block;
       for (std::size_t h = 0; h < x.across; ++h, from += group.size(), to += group.row())
-        transform_.transform(from, x.quantisation, to, planes_[c].stride);
+        good = transform_.transform(from, x.quantisation, to, planes_[c].stride) && good;
     }
   }
+  return good;
 }
 
 std::vector<scan_place> plane_decoder::survey() {
@@ -129,7 +142,7 @@ void plane_decoder::start_libjpeg() {
   next_row_ = 0;
   const auto down = session_.rows_at_once();
   for (std::size_t c = 0; c < frame_.num_components; ++c)
-    reserve(c, mcus.count * frame_.components[c].across * block,
+    reserve(c, std::size_t{mcus.count} * frame_.components[c].across * block,
             down * frame_.components[c].down / frame_.down);
   // Read calls give `down` rows of pixels, which are several MCU rows of some grayscale files.
   for (const auto above = part_.y * frame_.down * block / down; next_row_ < above; ++next_row_)
@@ -146,7 +159,8 @@ void plane_decoder::next_libjpeg(plane_strip& to) {
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto count = planes_[c].rows.size();
     const auto skipped = extra_columns_ * frame_.components[c].across * block;
-    to.planes[c] = {planes_[c].samples.data() + skipped, planes_[c].stride, next_row_ * count, count};
+    to.planes[c] = {planes_[c].samples.data() + skipped, planes_[c].stride, next_row_ * count,
+                    count};
   }
   ++next_row_;
 }

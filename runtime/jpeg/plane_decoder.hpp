@@ -22,8 +22,8 @@ struct mcu_rect {
   std::size_t height = 0;
 };
 
-/// Some neighbouring rows of each plane. Borrowed until the next are asked for; `slack` bytes behind
-/// the last sample can be read.
+/// Some neighbouring rows of each plane. Borrowed until the next are asked for; `slack` bytes
+/// behind the last sample can be read.
 struct plane_strip {
   struct rows {
     /// Sample (first column of the part, `first`).
@@ -80,7 +80,10 @@ private:
   void next_libjpeg(plane_strip& to);
   /// Makes room for strips of `mcus` MCUs, each `rows(c)` high.
   void reserve(std::size_t c, std::size_t columns, std::size_t rows);
-  void transform_groups(std::size_t first_mcu);
+  /// False: samples that libjpeg is to make.
+  bool transform_groups(std::size_t first_mcu);
+  /// MCUs that are passed over behind the row that was decoded last.
+  std::size_t mcus_behind() const noexcept;
 
   inverse_dct transform_;
   jpeg_session session_;

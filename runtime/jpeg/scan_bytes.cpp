@@ -12,8 +12,8 @@ std::size_t scan_bytes::assign(std::span<const std::byte> coded,
   const auto* end = in + coded.size();
   auto* out = bytes_.data();
   while (in != end) {
-    const auto* found = static_cast<const std::uint8_t*>(
-        std::memchr(in, 0xFF, static_cast<std::size_t>(end - in)));
+    const auto* found =
+        static_cast<const std::uint8_t*>(std::memchr(in, 0xFF, static_cast<std::size_t>(end - in)));
     const auto* stop = found == nullptr ? end : found;
     const auto run = static_cast<std::size_t>(stop - in);
     std::memcpy(out, in, run);

@@ -48,7 +48,8 @@ huffman_step long_code(const huffman_lookup& lookup, std::uint64_t buffer, bool 
     const auto at = static_cast<std::size_t>(length);
     if (code > lookup.highest[at])
       continue;
-    const int symbol = lookup.symbols[static_cast<std::size_t>(code + lookup.offset[at])];
+    const auto number = code + lookup.offset[at];
+    const int symbol = lookup.symbols[static_cast<std::size_t>(number)];
     const int size = is_ac ? symbol & 15 : symbol;
     const int run = is_ac ? symbol >> 4 : 0;
     if (is_ac && size == 0 && run != 15)
@@ -154,8 +155,8 @@ bool same(const huffman_code& a, const huffman_code& b) noexcept {
 
 scan_decoder::scan_decoder(const coefficient_group& group) : group_(group) {
   for (std::size_t k = 0; k < order_.size(); ++k)
-    order_[k] = static_cast<std::uint16_t>(
-        k < 64 ? zigzag[k] / 8 * group.row() + zigzag[k] % 8 : 8 * group.row());
+    order_[k] = static_cast<std::uint16_t>(k < 64 ? zigzag[k] / 8 * group.row() + zigzag[k] % 8
+                                                  : 8 * group.row());
 }
 
 bool scan_decoder::understands(const jpeg_frame& frame) noexcept {

@@ -19,7 +19,7 @@ namespace leat::test {
 struct jpeg_kind {
   /// 1: gray, 3: RGB as YCbCr, 4: CMYK as it is.
   int components = 3;
-  /// Sampling factors of the first component (and the fourth); the others have 1 x 1.
+  /// Sampling factors of the first component (and the fourth).
   int horizontal = 1;
   int vertical = 1;
   bool progressive = false;
@@ -28,12 +28,21 @@ struct jpeg_kind {
   /// Between restart markers, in blocks; 0: none.
   unsigned restart = 0;
   int quality = 90;
+  /// Huffman tables made for the file, whose codes are of all lengths; else those of the standard.
+  bool optimized = false;
+  /// R, G, B as they are, instead of YCbCr (three components).
+  bool rgb = false;
+  /// Sampling factors of the components that have none above.
+  int other_horizontal = 1;
+  int other_vertical = 1;
 };
 
 inline std::string to_string(const jpeg_kind& x) {
   return std::to_string(x.components) + " components " + std::to_string(x.horizontal) + "x"
-         + std::to_string(x.vertical) + (x.progressive ? " progressive" : "") + " restart "
-         + std::to_string(x.restart);
+         + std::to_string(x.vertical) + ":" + std::to_string(x.other_horizontal) + "x"
+         + std::to_string(x.other_vertical) + (x.progressive ? " progressive" : "")
+         + (x.optimized ? " optimized" : "") + (x.rgb ? " rgb" : "") + " restart "
+         + std::to_string(x.restart) + " quality " + std::to_string(x.quality);
 }
 
 /// Smooth waves and some noise, `components` bytes a pixel; the same for the same arguments.
@@ -66,11 +75,14 @@ inline std::vector<std::byte> write_jpeg(std::span<const std::uint8_t> pixels, s
                         : kind.components == 3 ? JCS_RGB
                                                : JCS_CMYK;
   jpeg_set_defaults(&info);
+  if (kind.rgb)
+    jpeg_set_colorspace(&info, JCS_RGB);
+  info.optimize_coding = kind.optimized ? TRUE : FALSE;
   jpeg_set_quality(&info, kind.quality, TRUE);
   for (int c = 0; c < kind.components; ++c) {
     const bool full = c == 0 || c == 3;
-    info.comp_info[c].h_samp_factor = full ? kind.horizontal : 1;
-    info.comp_info[c].v_samp_factor = full ? kind.vertical : 1;
+    info.comp_info[c].h_samp_factor = full ? kind.horizontal : kind.other_horizontal;
+    info.comp_info[c].v_samp_factor = full ? kind.vertical : kind.other_vertical;
   }
   info.restart_interval = kind.restart;
   if (kind.progressive)

@@ -20,7 +20,8 @@ using planes = std::vector<std::vector<std::uint8_t>>;
 
 /// Nothing where the decoder finds damage.
 std::optional<planes> decode(plane_decoder& decoder, std::span<const std::byte> file,
-                             plane_decoder::way by, const mcu_rect& part, bool with_places = false) {
+                             plane_decoder::way by, const mcu_rect& part,
+                             bool with_places = false) {
   const auto frame = decoder.open(file, no_limit);
   std::vector<scan_place> places;
   if (with_places) {
@@ -97,11 +98,17 @@ TEST_CASE("both ways give the same planes of written files, whole and in parts")
   plane_decoder decoder;
   for (const int quality : {3, 50, 90, 100})
     for (const unsigned restart : {0U, 1U, 7U})
-      for (const auto& [across, down] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}})
-        for (const auto& [width, height] : {std::pair{1, 1}, {9, 7}, {33, 47}, {200, 130}, {17, 301}}) {
-          const jpeg_kind kind{.horizontal = across, .vertical = down, .restart = restart, .quality = quality};
+      for (const auto& [across, down] :
+           {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}})
+        for (const auto& [width, height] :
+             {std::pair{1, 1}, {9, 7}, {33, 47}, {200, 130}, {17, 301}}) {
+          const jpeg_kind kind{
+              .horizontal = across, .vertical = down, .restart = restart, .quality = quality};
           CAPTURE(to_string(kind), quality, width, height);
-          check_same_planes(decoder, write_jpeg(static_cast<std::size_t>(width), static_cast<std::size_t>(height), kind), random, 2);
+          check_same_planes(
+              decoder,
+              write_jpeg(static_cast<std::size_t>(width), static_cast<std::size_t>(height), kind),
+              random, 2);
         }
 }
 
@@ -110,7 +117,11 @@ TEST_CASE("both ways give the same plane of grayscale files") {
   plane_decoder decoder;
   for (const auto& [across, down] : {std::pair{1, 1}, {2, 2}, {1, 2}})
     for (const auto& [width, height] : {std::pair{1, 1}, {9, 7}, {133, 77}})
-      check_same_planes(decoder, write_jpeg(static_cast<std::size_t>(width), static_cast<std::size_t>(height), {.components = 1, .horizontal = across, .vertical = down}), random, 3);
+      check_same_planes(decoder,
+                        write_jpeg(static_cast<std::size_t>(width),
+                                   static_cast<std::size_t>(height),
+                                   {.components = 1, .horizontal = across, .vertical = down}),
+                        random, 3);
 }
 
 TEST_CASE("both ways give the same planes of photographs") {

@@ -1,0 +1,212 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/jpeg_writer.hpp"
+#include "tests/support/photos.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/support/scan_check.hpp"
+
+using namespace leat;
+using namespace leat::test;
+
+namespace {
+
+constexpr std::size_t no_limit = std::size_t{1} << 40;
+
+using bytes = std::vector<std::byte>;
+
+/// All samplings that are in use, and some that the format allows.
+std::vector<jpeg_kind> kinds() {
+  std::vector<jpeg_kind> all;
+  for (const bool optimized : {false, true})
+    for (const unsigned restart : {0U, 1U, 5U})
+      for (const int quality : {1, 50, 92, 100}) {
+        jpeg_kind kind{.restart = restart, .quality = quality, .optimized = optimized};
+        for (const auto& [across, down] :
+             {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}, {2, 4}}) {
+          kind.horizontal = across;
+          kind.vertical = down;
+          all.push_back(kind);
+        }
+        kind = {.restart = restart, .quality = quality, .optimized = optimized};
+        kind.components = 1;
+        all.push_back(kind);
+        kind.horizontal = kind.vertical = 2; // which means nothing for one component
+        all.push_back(kind);
+        kind = {.restart = restart, .quality = quality, .optimized = optimized, .rgb = true};
+        all.push_back(kind);
+        // Chroma may have more samples than luma.
+        kind.rgb = false;
+        kind.other_horizontal = kind.other_vertical = 2;
+        all.push_back(kind);
+        kind.vertical = 2;
+        all.push_back(kind);
+      }
+  return all;
+}
+
+void check_whole(scan_check& checker, const bytes& file, bool has_restarts) {
+  const auto got = checker.check(file, 1, no_limit);
+  CHECK(got.problem.empty());
+  if (!got.problem.empty())
+    UNSCOPED_INFO(got.problem);
+  CHECK(got.is_understood);
+  CHECK(got.has_places != has_restarts);
+}
+
+std::size_t below(std::mt19937& random, std::size_t n) {
+  return random() % n;
+}
+
+/// Damages a file, mostly behind its headers.
+bytes damaged(bytes file, std::mt19937& random) {
+  const auto scan = find_marker(file, 0xDA) + 2;
+  const auto tables = find_marker(file, 0xC4);
+  const auto where = random() % 8;
+  const auto begin = where == 0 ? 2 : where == 1 ? tables : scan;
+  for (auto n = 1 + random() % 3; n > 0; --n) {
+    if (begin + 2 >= file.size())
+      return file;
+    const auto at = begin + below(random, file.size() - begin - 1);
+    const auto place = file.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto rest = file.size() - at;
+    switch (random() % 8) {
+    case 0:
+      file.erase(
+          place,
+          place + static_cast<std::ptrdiff_t>(1 + below(random, std::min<std::size_t>(rest, 9))));
+      break;
+    case 1:
+      file.insert(place, 1 + random() % 9, static_cast<std::byte>(random()));
+      break;
+    case 2:
+      file.resize(at);
+      file.insert(file.end(), {std::byte{0xFF}, std::byte{0xD9}});
+      break;
+    case 3: {
+      static constexpr unsigned codes[] = {0x00, 0xFF, 0xD0, 0xD1, 0xD7, 0xD9, 0xDA, 0xC4, 0x01};
+      file[at] = std::byte{0xFF};
+      file[at + 1] = static_cast<std::byte>(codes[random() % std::size(codes)]);
+      break;
+    }
+    case 4:
+      file[at] = static_cast<std::byte>(random());
+      break;
+    default:
+      file[at] ^= static_cast<std::byte>(1U << random() % 8);
+    }
+  }
+  return file;
+}
+
+struct tally {
+  int good = 0;
+  int partly = 0;
+  int bad = 0;
+};
+
+/// Damages the file in many ways; what is taken of each must be right.
+void check_damaged(scan_check& checker, const bytes& file, int variants, tally& count) {
+  for (int i = 0; i < variants; ++i) {
+    const std::uint32_t seed = std::random_device{}();
+    std::mt19937 random(seed);
+    const auto got = checker.check(damaged(file, random), seed, no_limit >> 20);
+    if (!got.problem.empty()) {
+      INFO("seed " << seed << ": " << got.problem);
+      CHECK(false);
+    }
+    if (got.is_understood)
+      ++(got.rows == 0 ? count.bad : got.has_places ? count.good : count.partly);
+  }
+}
+
+} // namespace
+
+TEST_CASE("coefficients of written files are libjpeg's, whichever MCUs are decoded") {
+  scan_check checker;
+  for (const auto& kind : kinds())
+    for (const auto& [width, height] : {std::pair{1, 1}, {7, 9}, {16, 8}, {33, 47}}) {
+      CAPTURE(to_string(kind), width, height);
+      const auto file =
+          write_jpeg(static_cast<std::size_t>(width), static_cast<std::size_t>(height), kind);
+      check_whole(checker, file, kind.restart != 0);
+    }
+}
+
+TEST_CASE("coefficients of very wide and very tall files are libjpeg's") {
+  scan_check checker;
+  for (const auto& kind : {jpeg_kind{}, jpeg_kind{.horizontal = 2, .vertical = 2},
+                           jpeg_kind{.horizontal = 2, .vertical = 2, .restart = 100},
+                           jpeg_kind{.components = 1, .optimized = true}}) {
+    CAPTURE(to_string(kind));
+    check_whole(checker, write_jpeg(2000, 3, kind), kind.restart != 0);
+    check_whole(checker, write_jpeg(3, 2000, kind), kind.restart != 0);
+  }
+}
+
+TEST_CASE("Huffman tables that libjpeg refuses are refused") {
+  scan_check checker;
+  const auto file = write_jpeg(20, 20, {.components = 1});
+  const auto table =
+      find_marker(file, 0xC4); // of DC: lengths 2 to 9, the last code one below all ones
+  constexpr std::size_t counts = 5;
+  constexpr std::size_t symbols = counts + 16;
+  auto check_refused = [&](const bytes& x) {
+    const auto got = checker.check(x, 1, no_limit);
+    CHECK(got.problem == "");
+    CHECK(got.is_understood);
+    CHECK(got.rows == 0);
+  };
+  CHECK(checker.check(file, 1, no_limit).rows == 3);
+  auto all_ones = file;
+  all_ones[table + 3] = static_cast<std::byte>(2 + 17 + 13);
+  all_ones[table + counts + 8] = std::byte{2};
+  all_ones.insert(all_ones.begin() + static_cast<std::ptrdiff_t>(table + symbols + 12),
+                  std::byte{12});
+  check_refused(all_ones);
+  auto too_many_bits = file;
+  too_many_bits[table + symbols + 11] = std::byte{16};
+  check_refused(too_many_bits);
+  auto too_many_codes = file;
+  too_many_codes[table + counts + 1] = std::byte{2};
+  too_many_codes[table + counts + 2] = std::byte{4};
+  check_refused(too_many_codes);
+}
+
+TEST_CASE("a scan of a part of the coefficients is not understood") {
+  scan_check checker;
+  auto file = write_jpeg(20, 20, {.components = 1});
+  const auto part = find_marker(file, 0xDA) + 7; // first and last coefficient, bits
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto other = file;
+    other[part + i] ^= std::byte{1};
+    CHECK_FALSE(checker.check(other, 1, no_limit).is_understood);
+  }
+}
+
+TEST_CASE("what is taken of damaged written files is what libjpeg takes") {
+  scan_check checker;
+  tally count;
+  for (const auto& kind : kinds()) {
+    CAPTURE(to_string(kind));
+    check_damaged(checker, write_jpeg(45, 61, kind), sanitized ? 3 : 30, count);
+  }
+  // None of the three would mean that damage is not what it is meant to be.
+  CAPTURE(count.good, count.partly, count.bad);
+  CHECK(std::min({count.good, count.partly, count.bad}) > 0);
+}
+
+TEST_CASE("coefficients of photographs, whole and damaged, are libjpeg's") {
+  const auto photos = load_photos(sanitized ? 5 : 200);
+  if (photos.empty()) {
+    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    return;
+  }
+  scan_check checker;
+  tally count;
+  for (std::size_t i = 0; i < photos.size(); ++i) {
+    CAPTURE(i);
+    const auto got = checker.check(photos[i], static_cast<std::uint32_t>(i), no_limit);
+    CHECK(got.problem.empty());
+    if (i % 10 == 0)
+      check_damaged(checker, photos[i], sanitized ? 3 : 20, count);
+  }
+}

@@ -1,0 +1,133 @@
+#pragma once
+
+#include "runtime/image_reader.hpp"
+#include "tests/support/simd_variants.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat::test {
+
+/// What became of a file: the pixels, or why there are none.
+struct image_outcome {
+  std::optional<cause> why;
+  std::string text;
+  std::vector<std::byte> pixels;
+
+  /// The text may differ: the one way or the other may meet the damage first.
+  friend bool operator==(const image_outcome& a, const image_outcome& b) {
+    return a.why == b.why && a.pixels == b.pixels;
+  }
+};
+
+/// All ways from a file to pixels, which are to give the same ones: on each instruction set leat's
+/// own decoder, the same with known places of MCU rows, and libjpeg.
+class image_ways {
+public:
+  explicit image_ways(std::size_t max_pixels) : max_pixels_(max_pixels) {
+    for (const auto& x : simd_variants())
+      for (const bool own : {true, false})
+        ways_.emplace_back(x, own);
+  }
+
+  /// Two for each instruction set: leat's own decoder and libjpeg.
+  std::size_t size() const noexcept { return ways_.size(); }
+  const std::string& name(std::size_t way) const noexcept { return ways_[way].name; }
+
+  image_outcome make(std::size_t way, std::span<const std::byte> file, const resize_plan& what,
+                     const tensor_form& form, std::span<const scan_place> places = {}) {
+    auto& reader = ways_[way].reader;
+    image_outcome x;
+    try {
+      reader.open(file, max_pixels_, places);
+      x.pixels.resize(bytes_of(what, form));
+      reader.make(what, form, x.pixels.data());
+    } catch (const bad_sample& bad) {
+      x = {bad.why(), bad.what(), {}};
+    }
+    return x;
+  }
+
+  image_outcome make_exact(std::span<const std::byte> file, const resize_plan& what,
+                           const tensor_form& form) {
+    auto& reader = ways_[0].reader;
+    image_outcome x;
+    try {
+      reader.open(file, max_pixels_);
+      x.pixels.resize(bytes_of(what, form));
+      reader.make_exact(what, form, x.pixels.data());
+    } catch (const bad_sample& bad) {
+      x = {bad.why(), bad.what(), {}};
+    }
+    return x;
+  }
+
+  /// Of a file that opens.
+  std::vector<scan_place> survey(std::span<const std::byte> file) {
+    planes_.open(file, max_pixels_);
+    return planes_.survey();
+  }
+
+  /// Makes the same pixels on all ways: names those that differ from the first.
+  std::string differing(std::span<const std::byte> file, const resize_plan& what,
+                        const tensor_form& form, std::span<const scan_place> places,
+                        image_outcome& first) {
+    return differing(file, what, form, places, first,
+                     [](const auto& a, const auto& b) { return a == b; });
+  }
+
+  /// The same of a file that may be damaged. What damage makes of coefficients may overflow: there
+  /// leat's own pixels are those of libjpeg-turbo's vector code for x86, and other builds of it
+  /// give others. The judgement is the same.
+  std::string differing_if_damaged(std::span<const std::byte> file, const resize_plan& what,
+                                   const tensor_form& form, std::span<const scan_place> places,
+                                   image_outcome& first) {
+#if defined(__x86_64__)
+    return differing(file, what, form, places, first);
+#else
+    return differing(file, what, form, places, first,
+                     [](const auto& a, const auto& b) { return a.why == b.why; });
+#endif
+  }
+
+private:
+  template <class Same>
+  std::string differing(std::span<const std::byte> file, const resize_plan& what,
+                        const tensor_form& form, std::span<const scan_place> places,
+                        image_outcome& first, Same same) {
+    std::string names;
+    first = make(0, file, what, form);
+    for (std::size_t i = 1; i < ways_.size(); ++i)
+      if (!same(make(i, file, what, form), first))
+        names += ways_[i].name + "; ";
+    for (std::size_t i = 0; i < ways_.size() && !places.empty(); ++i)
+      if (ways_[i].is_own && !same(make(i, file, what, form, places), first))
+        names += ways_[i].name + " with places; ";
+    return names;
+  }
+
+  static std::size_t bytes_of(const resize_plan& what, const tensor_form& form) {
+    return what.window.width * what.window.height * 3 * size_of(form.type);
+  }
+
+  struct way {
+    way(const simd_variant& x, bool own)
+        : name(x.name + (own ? " own" : " libjpeg")), is_own(own),
+          reader({.own_scan_decoder = own, .transform = x.transform, .kernels = x.kernels}) {}
+
+    std::string name;
+    bool is_own;
+    image_reader reader;
+  };
+  std::size_t max_pixels_;
+  std::deque<way> ways_; // they stay where they are
+  plane_decoder planes_;
+};
+
+} // namespace leat::test
