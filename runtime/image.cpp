@@ -88,7 +88,8 @@ std::string list_text(const std::array<T, N>& xs) {
 }
 
 std::string common_text(const std::string& field, const image_options& x) {
-  return "field=" + field + " size=" + number_text(x.size) + " type=" + std::string{to_string(x.type)}
+  return "field=" + field + " size=" + number_text(x.size)
+         + " type=" + std::string{to_string(x.type)}
          + " layout=" + (x.layout == image_layout::nchw ? "nchw" : "nhwc")
          + " mean=" + list_text(x.mean) + " deviation=" + list_text(x.deviation)
          + " max_pixels=" + number_text(x.max_pixels) + (x.exact ? " exact=true" : "");
@@ -131,8 +132,8 @@ std::int64_t parse_int(std::string_view text) {
 
 map_stage decode_image(std::string field, std::vector<image_transform> transforms,
                        const decode_options& options) {
-  auto text = "field=" + field + " transforms=" + to_text(transforms)
-              + " max_pixels=" + number_text(options.max_pixels) + (options.exact ? " exact=true" : "");
+  auto text = "field=" + field + " transforms=" + to_text(transforms) + " max_pixels="
+              + number_text(options.max_pixels) + (options.exact ? " exact=true" : "");
   return image_stage("decode_image@1", std::move(text), field, transforms, options);
 }
 

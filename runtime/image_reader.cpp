@@ -9,8 +9,8 @@ namespace leat {
 
 namespace {
 
-/// As libjpeg enlarges a component (jdsample.c): smoothly by two, where it has more than two columns;
-/// else by repetition.
+/// As libjpeg enlarges a component (jdsample.c): smoothly by two, where it has more than two
+/// columns; else by repetition.
 plane_form form_of(const jpeg_frame& frame, std::size_t component) {
   const auto& x = frame.components[component];
   plane_form form{.across = frame.across / x.across,
@@ -87,7 +87,8 @@ image_size image_reader::open(std::span<const std::byte> file, std::size_t max_p
 
 void image_reader::make(const resize_plan& what, const tensor_form& form, std::byte* to) {
   if (kind_ != kind::jpeg_planes) {
-    const std::array<plane_form, 3> planes{plane_form{.size = size_}, {.size = size_}, {.size = size_}};
+    const std::array<plane_form, 3> planes{
+        plane_form{.size = size_}, {.size = size_}, {.size = size_}};
     resampler_.plan(what, planes, resample_kernels::colours::rgb);
     return make_rows(form, to);
   }

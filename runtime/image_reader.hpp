@@ -2,10 +2,10 @@
 
 #include "runtime/jpeg/jpeg_decoder.hpp"
 #include "runtime/jpeg/plane_decoder.hpp"
-#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/plane_resampler.hpp"
 #include "runtime/pixels/reference_resampler.hpp"
 #include "runtime/pixels/resize_plan.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/png/png_decoder.hpp"
 
 #include <cstddef>
@@ -20,9 +20,11 @@ namespace leat {
 ///
 /// Pixels depend on the file and the plan alone: not on the processor, nor on which way a JPEG was
 /// decoded, nor on whether the places of its MCU rows were known.
-/// Bad content throws `bad_sample`: empty, truncated (no end marker, or headers cut short), corrupt,
-/// unsupported (another format, 12-bit, lossless), too_large. Damage counts from the top down to the
-/// last MCU row that the pixels need, and below nothing is looked at.
+/// Bad content throws `bad_sample`: empty, truncated (no end marker, or headers cut short),
+/// corrupt, unsupported (another format, 12-bit, lossless), too_large. Damage of a JPEG counts from
+/// the top down to the last MCU row that the pixels need (of some grayscale files, to the last of
+/// those that libjpeg decodes with it), and below nothing is looked at. Where a damaged file passes
+/// for good and its coefficients overflow, its pixels are those of libjpeg-turbo's x86 code.
 class image_reader {
 public:
   /// Which ways may be gone; fewer than all for tests and measurements.
@@ -41,7 +43,8 @@ public:
   image_size open(std::span<const std::byte> file, std::size_t max_pixels,
                   std::span<const scan_place> places = {});
 
-  /// Makes the opened file's pixels, window.width x window.height x 3 elements. Once for each `open`.
+  /// Makes the opened file's pixels, window.width x window.height x 3 elements. Once for each
+  /// `open`.
   void make(const resize_plan& what, const tensor_form& form, std::byte* to);
   /// The same, by a full decode of all rows that are needed and a resize in double precision: the
   /// reference, of which `make` differs by less than 0.5 of 255 on average.

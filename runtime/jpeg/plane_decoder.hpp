@@ -54,8 +54,8 @@ public:
   /// The ways that the opened file can go.
   bool can_go(way x) const noexcept;
 
-  /// Begins with a part of the opened file, from its first MCU row. `places`: what `survey` found, or
-  /// none; own way only. False: damage. Throws as `open` does.
+  /// Begins with a part of the opened file, from its first MCU row. `places`: what `survey` found,
+  /// or none; own way only. False: damage. Throws as `open` does.
   bool start(way by, const mcu_rect& part, std::span<const scan_place> places = {});
 
   /// The next rows, from the top down: one MCU row, or several; on libjpeg's way also some above
@@ -63,8 +63,8 @@ public:
   /// False: damage in them, or in what was passed over to reach them; libjpeg is to judge.
   bool next(plane_strip& to);
 
-  /// Finds where the opened file's MCU rows, and parts of them, begin; nothing where its scan is not wholly clean, or
-  /// is none of ours.
+  /// Finds where the opened file's MCU rows, and parts of them, begin; nothing where its scan is
+  /// not wholly clean, or is none of ours.
   std::vector<scan_place> survey();
 
 private:

@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// Where a JPEG's MCU rows begin, as bytes to keep: 10 a row, and 16 that tell the file and the bytes
-/// themselves from others. `file`: the whole JPEG.
+/// Where a JPEG's MCU rows begin, as bytes to keep: 10 a row, and 16 that tell the file and the
+/// bytes themselves from others. `file`: the whole JPEG.
 std::vector<std::byte> write_row_places(std::span<const std::byte> file,
                                         std::span<const scan_place> places);
 

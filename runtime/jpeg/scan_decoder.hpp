@@ -40,6 +40,8 @@ class scan_decoder {
 public:
   /// `group`: what `decode` writes.
   explicit scan_decoder(const coefficient_group& group);
+  scan_decoder(const scan_decoder&) = delete; // blocks point at tables
+  scan_decoder& operator=(const scan_decoder&) = delete;
 
   static constexpr std::size_t max_components = 3;
   static constexpr std::size_t max_blocks = 10; // of an MCU, by the standard
@@ -51,8 +53,8 @@ public:
   bool open(const jpeg_frame& frame);
   /// Stands before the first MCU.
   void rewind();
-  /// Stands before MCU `begin` of an MCU row, to go as far as its MCU `end`. `places`: what `survey`
-  /// found. False: damage, or they are not of this file.
+  /// Stands before MCU `begin` of an MCU row, to go as far as its MCU `end`. `places`: what
+  /// `survey` found. False: damage, or they are not of this file.
   bool seek(std::span<const scan_place> places, std::size_t row, std::size_t begin,
             std::size_t end);
 

@@ -156,7 +156,8 @@ void fixed_weights::assign(const axis_weights& exact) {
     int sum = 0;
     std::size_t highest_at = 0;
     for (std::size_t t = 0; t < exact.count[i]; ++t) {
-      const int weight = static_cast<int>(exact.at(i)[t] * one + 0.5); // NOLINT(bugprone-incorrect-roundings)
+      const int weight =
+          static_cast<int>(exact.at(i)[t] * one + 0.5); // NOLINT(bugprone-incorrect-roundings)
       to[t] = static_cast<std::int16_t>(weight);
       sum += weight;
       if (to[t] > to[highest_at])

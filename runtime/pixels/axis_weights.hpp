@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// How outputs of one axis are made of inputs: antialiased bilinear, a triangle as wide as an output
-/// pixel, at least two inputs.
+/// How outputs of one axis are made of inputs: antialiased bilinear, a triangle as wide as an
+/// output pixel, at least two inputs.
 struct axis_cut {
   /// Inputs that may be used: `inputs` of them, from number `begin`.
   std::size_t begin = 0;
@@ -54,8 +54,8 @@ private:
   void resize(std::size_t outputs, std::size_t most_taps);
 };
 
-/// The same weights as whole numbers: multiples of 2^-14 that add up to 1, the odd bits added to the
-/// highest weight; zeros at both ends left out.
+/// The same weights as whole numbers: multiples of 2^-14 that add up to 1, the odd bits added to
+/// the highest weight; zeros at both ends left out.
 struct fixed_weights {
   static constexpr int bits = 14;
 

@@ -61,8 +61,8 @@ public:
     const std::array<double, 2> x{number(lowest, highest), number(lowest, highest)};
     if (x[0] > x[1] || (!may_be_lowest && x[0] == lowest))
       refuse(number_text(x[0]) + "," + number_text(x[1]),
-             number_text(lowest) + (may_be_lowest ? " <= " : " < ") + "lowest <= highest <= "
-                 + number_text(highest));
+             number_text(lowest) + (may_be_lowest ? " <= " : " < ")
+                 + "lowest <= highest <= " + number_text(highest));
     return x;
   }
 
@@ -112,7 +112,10 @@ image_step read_resize(argument_reader& from) {
 }
 
 image_step read_pad(argument_reader& from) {
-  padding x{.left = from.extent(0), .top = from.extent(0), .right = from.extent(0), .bottom = from.extent(0)};
+  padding x{.left = from.extent(0),
+            .top = from.extent(0),
+            .right = from.extent(0),
+            .bottom = from.extent(0)};
   static const std::map<std::string, pad_mode> modes{{"constant", pad_mode::constant},
                                                      {"edge", pad_mode::edge},
                                                      {"reflect", pad_mode::reflect},
@@ -202,7 +205,8 @@ private:
     static const std::map<std::string, read_step> steps{
         {"random_resized_crop", read_random_resized_crop},
         {"resize", read_resize},
-        {"center_crop", [](argument_reader& from) { return image_step{center_crop_step{from.size()}}; }},
+        {"center_crop",
+         [](argument_reader& from) { return image_step{center_crop_step{from.size()}}; }},
         {"random_horizontal_flip",
          [](argument_reader& from) { return image_step{flip_step{from.number(0, 1)}}; }},
         {"pad", read_pad},

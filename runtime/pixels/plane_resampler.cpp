@@ -16,7 +16,8 @@ constexpr std::size_t quad = 4;
 constexpr std::size_t window = 16;
 static_assert(window <= plane_resampler::slack);
 
-/// Where the samples of each four outputs begin; nothing where four are further apart than one look.
+/// Where the samples of each four outputs begin; nothing where four are further apart than one
+/// look.
 bool find_windows(const fixed_weights& x, std::vector<std::size_t>& base) {
   base.clear();
   for (std::size_t i = 0; i < x.outputs(); i += quad) {
@@ -222,8 +223,8 @@ void plane_resampler::write_row(std::size_t y) {
       rows[t] = x.ring.data() + (at & x.mask) * width;
     }
     for (std::size_t p = 0; p < pairs; ++p)
-      weights[p] = pack(down.at(y)[2 * p], 2 * p + 1 < down.count[y] ? down.at(y)[2 * p + 1]
-                                                                     : std::int16_t{0});
+      weights[p] = pack(down.at(y)[2 * p],
+                        2 * p + 1 < down.count[y] ? down.at(y)[2 * p + 1] : std::int16_t{0});
     row_.planes[c] = {rows.data(), weights.data(), pairs};
   }
   const auto row_elements = row_.width * (row_.layout == image_layout::nchw ? 1 : 3);

@@ -2,10 +2,10 @@
 
 #include "runtime/aligned_vector.hpp"
 #include "runtime/pixels/axis_weights.hpp"
-#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/pixel_rect.hpp"
 #include "runtime/pixels/resample_kernels.hpp"
 #include "runtime/pixels/resize_plan.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 
 #include <array>
 #include <cstddef>

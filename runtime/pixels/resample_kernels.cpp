@@ -72,7 +72,8 @@ HWY_INLINE sum narrow_half(const resample_kernels::narrow_table& table, std::siz
     const auto at = (half * pairs + p) * lanes;
     const auto which = hn::Load(bytes(), table.samples.data() + 2 * at);
     const auto weights = hn::Load(words(), table.weights.data() + at);
-    total = hn::Add(total, times(hn::BitCast(words(), hn::TableLookupBytesOr0(seen, which)), weights));
+    total =
+        hn::Add(total, times(hn::BitCast(words(), hn::TableLookupBytesOr0(seen, which)), weights));
   }
   return hn::ShiftRight<narrowing>(total);
 }
@@ -119,8 +120,9 @@ void narrow_wide(const resample_kernels::wide_table& table, const std::uint8_t* 
       auto even = hn::Zero(four);
       auto odd = hn::Zero(four);
       for (std::size_t s = 0; s < table.steps; ++s)
-        even = hn::ReorderWidenMulAccumulate(four, hn::PromoteTo(step, hn::LoadU(samples, at + 8 * s)),
-                                             hn::LoadU(step, weights + 8 * s), even, odd);
+        even =
+            hn::ReorderWidenMulAccumulate(four, hn::PromoteTo(step, hn::LoadU(samples, at + 8 * s)),
+                                          hn::LoadU(step, weights + 8 * s), even, odd);
       const auto total = hn::GetLane(hn::SumOfLanes(four, hn::Add(even, odd)));
       to[y][lane] = static_cast<std::int16_t>((total + (1 << (narrowing - 1))) >> narrowing);
     }
@@ -190,7 +192,8 @@ HWY_INLINE pixels from_ycc(word y, word cb, word cr) {
   const auto u = hn::Sub(cb, middle);
   const auto v = hn::Sub(cr, middle);
   const auto green = times(y, v, unit, -fixed(0.714136286)) + times(y, u, 0, -fixed(0.344136286));
-  return {clamp(times(y, v, unit, fixed(1.402))), clamp(green), clamp(times(y, u, unit, fixed(1.772)))};
+  return {clamp(times(y, v, unit, fixed(1.402))), clamp(green),
+          clamp(times(y, u, unit, fixed(1.772)))};
 }
 
 HWY_INLINE pixels pixels_at(const resample_kernels::pixel_row& x, std::size_t at) {
@@ -233,7 +236,8 @@ struct as_bf16 {
     const auto bits = hn::BitCast(unsigned_sums, as_f32()(x, scale, offset));
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(unsigned_sums, 1));
     const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(unsigned_sums, 0x7FFF)));
-    return hn::DemoteTo(hn::Rebind<element, sums>(), hn::BitCast(sums(), hn::ShiftRight<16>(rounded)));
+    return hn::DemoteTo(hn::Rebind<element, sums>(),
+                        hn::BitCast(sums(), hn::ShiftRight<16>(rounded)));
   }
 };
 
@@ -247,7 +251,8 @@ struct as_f16 {
     // Below 2^-14 a sum with 2^-1 rounds the bits that fall off.
     const auto magic = hn::Set(sums(), (127 - 15 + 23 - 10 + 1) << 23);
     const auto small = hn::Sub(
-        hn::BitCast(sums(), hn::Add(hn::BitCast(floats(), size), hn::BitCast(floats(), magic))), magic);
+        hn::BitCast(sums(), hn::Add(hn::BitCast(floats(), size), hn::BitCast(floats(), magic))),
+        magic);
     const auto odd = hn::And(hn::ShiftRight<13>(size), hn::Set(sums(), 1));
     const auto usual = hn::ShiftRight<13>(
         hn::Add(hn::Add(size, odd), hn::Set(sums(), ((15 - 127) * (1 << 23)) + 0xFFF)));

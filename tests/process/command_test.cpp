@@ -327,9 +327,8 @@ TEST_CASE("command: replayed pictures are the pixels of the log of a run without
     x.make_photos(x.at / "data", 40, 2);
     const words job{x.at / "data/*.tar", "--global-batch", "12", "--seed", "11",
                     "--transform",       transform};
-    x.succeed(
-        words{"run", "--pipeline", unnormalized(x, job), "--epochs", "2", "--world-size", "2",
-              "--workers", "2", "--log", x.at / "log"});
+    x.succeed(words{"run", "--pipeline", unnormalized(x, job), "--epochs", "2", "--world-size", "2",
+                    "--workers", "2", "--log", x.at / "log"});
     auto label = [&](const std::string& id) {
       const auto slash = id.find('/');
       return std::stoll(labels_in(x.at / "data/" + id.substr(0, slash)).at(id.substr(slash + 1)));

@@ -59,7 +59,9 @@ struct plain_image {
   std::vector<double> values;
 
   plain_image(std::size_t w, std::size_t h) : width(w), height(h), values(3 * w * h) {}
-  double& at(std::size_t x, std::size_t y, std::size_t c) { return values[(c * height + y) * width + x]; }
+  double& at(std::size_t x, std::size_t y, std::size_t c) {
+    return values[(c * height + y) * width + x];
+  }
   double at(std::size_t x, std::size_t y, std::size_t c) const {
     return values[(c * height + y) * width + x];
   }
@@ -110,9 +112,10 @@ double weighted(std::size_t inputs, std::size_t outputs, std::size_t output, Val
 }
 
 plain_image resized(const plain_image& from, const image_size& to) {
-  const auto narrow = filled({to.width, from.height}, [&](std::size_t x, std::size_t y, std::size_t c) {
-    return weighted(from.width, to.width, x, [&](std::size_t i) { return from.at(i, y, c); });
-  });
+  const auto narrow =
+      filled({to.width, from.height}, [&](std::size_t x, std::size_t y, std::size_t c) {
+        return weighted(from.width, to.width, x, [&](std::size_t i) { return from.at(i, y, c); });
+      });
   return filled(to, [&](std::size_t x, std::size_t y, std::size_t c) {
     return weighted(from.height, to.height, y, [&](std::size_t i) { return narrow.at(x, i, c); });
   });
@@ -128,7 +131,8 @@ template <class Change>
 plain_image through_floats(const plain_image& from, const image_size& to, Change change) {
   std::vector<float> in(from.values.begin(), from.values.end());
   std::vector<float> out(3 * to.width * to.height);
-  change(float_image{in.data(), from.width, from.height}, float_image{out.data(), to.width, to.height});
+  change(float_image{in.data(), from.width, from.height},
+         float_image{out.data(), to.width, to.height});
   plain_image result(to.width, to.height);
   std::copy(out.begin(), out.end(), result.values.begin());
   return result;
@@ -155,8 +159,9 @@ struct plain_step {
       image = mirrored(image);
   }
   void operator()(const padding& x) {
-    image = through_floats(image, padded_size(image.size(), x),
-                           [&](const float_image& in, const float_image& out) { pad_image(in, x, out); });
+    image = through_floats(
+        image, padded_size(image.size(), x),
+        [&](const float_image& in, const float_image& out) { pad_image(in, x, out); });
   }
   void operator()(const color_jitter_ranges& x) {
     const auto factors = draw_color_jitter(x, random);
@@ -231,8 +236,8 @@ TEST_CASE("chains of transforms do what each does by itself, in their order") {
   for (std::uint64_t i = 0; i < 150; ++i) {
     const auto width = 12 + random() % 90;
     const auto height = 12 + random() % 90;
-    const auto file = write_jpeg(width, height, {.horizontal = 2, .vertical = 2},
-                                 static_cast<std::uint32_t>(i));
+    const auto file =
+        write_jpeg(width, height, {.horizontal = 2, .vertical = 2}, static_cast<std::uint32_t>(i));
     auto chain = random_chain(random);
     CAPTURE(i, width, height, to_text(chain));
     rng draws(stream, i);
@@ -244,7 +249,8 @@ TEST_CASE("chains of transforms do what each does by itself, in their order") {
     REQUIRE(got.dims == shape{3, plain.image.height, plain.image.width});
     double worst = 0;
     for (std::size_t k = 0; k < plain.image.values.size(); ++k)
-      worst = std::max(worst, std::abs(static_cast<double>(got.at<float>(k)) - plain.image.values[k]));
+      worst =
+          std::max(worst, std::abs(static_cast<double>(got.at<float>(k)) - plain.image.values[k]));
     // What jitter makes of a last bit of gray is more than a last bit.
     CHECK(worst < 1e-4);
   }
@@ -267,7 +273,8 @@ TEST_CASE("the usual way is near the exact one, whatever is behind it") {
 TEST_CASE("types and layouts hold the same values, rounded as their type is") {
   const auto file = write_jpeg(90, 70);
   auto chain_of = [](dtype type, image_layout layout) {
-    return std::vector{random_resized_crop({20, 24}), normalize(), to_dtype(type), to_layout(layout)};
+    return std::vector{random_resized_crop({20, 24}), normalize(), to_dtype(type),
+                       to_layout(layout)};
   };
   const auto floats = make_image(file, chain_of(dtype::f32, image_layout::nchw), 5);
   const auto turns = make_image(file, chain_of(dtype::f32, image_layout::nhwc), 5);
@@ -402,7 +409,8 @@ TEST_CASE("transforms that make no sense are refused at once") {
 
 TEST_CASE("images that a chain cannot work on are bad samples") {
   const auto small = write_jpeg(5, 5);
-  CHECK(cause_of(small, {leat::pad({.left = 5, .mode = padding_mode::reflect})}) == cause::wrong_shape);
+  CHECK(cause_of(small, {leat::pad({.left = 5, .mode = padding_mode::reflect})})
+        == cause::wrong_shape);
   CHECK(cause_of(small, {leat::pad({.left = 4, .mode = padding_mode::reflect})}) == std::nullopt);
   CHECK(cause_of(small, {resize(8192)}, {.max_pixels = 1000}) == cause::too_large);
   CHECK(cause_of(small, {resize(8192), center_crop(4)}, {.max_pixels = 1000}) == std::nullopt);

@@ -1,6 +1,6 @@
-#include "runtime/row_index.hpp"
 #include "runtime/image_reader.hpp"
 #include "runtime/jpeg/row_places.hpp"
+#include "runtime/row_index.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/tar_index.hpp"
@@ -106,7 +106,8 @@ TEST_CASE("row places are read back as they were written, and of their file alon
   CHECK_FALSE(read_row_places({}, file, read));
 }
 
-TEST_CASE("places that belong to another image do no harm: the pixels are right, or those of none") {
+TEST_CASE(
+    "places that belong to another image do no harm: the pixels are right, or those of none") {
   const auto file = write_jpeg(300, 200);
   const auto other = write_jpeg(300, 200, {}, 2);
   plane_decoder decoder;
@@ -141,11 +142,12 @@ TEST_CASE("the row index is built once, beside the record index, and used") {
   }
   std::uint64_t last = 0;
   std::uint64_t all = 0;
-  const auto facts = build_row_index(x.shards, x.options, [&](std::uint64_t done, std::uint64_t of) {
-    CHECK(done >= last);
-    last = done;
-    all = of;
-  });
+  const auto facts =
+      build_row_index(x.shards, x.options, [&](std::uint64_t done, std::uint64_t of) {
+        CHECK(done >= last);
+        last = done;
+        all = of;
+      });
   CHECK(last == all);
   CHECK(all > 0);
   CHECK(facts.images == 12);
