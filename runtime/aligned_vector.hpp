@@ -16,9 +16,7 @@ struct aligned_allocator {
   template <class U>
   aligned_allocator(const aligned_allocator<U>&) noexcept {} // NOLINT(google-explicit-constructor)
 
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), alignment));
-  }
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), alignment)); }
   void deallocate(T* x, std::size_t) noexcept { ::operator delete(x, alignment); }
 
   template <class U>

@@ -88,7 +88,8 @@ std::string list_text(const std::array<T, N>& xs) {
 }
 
 std::string common_text(const std::string& field, const image_options& x) {
-  return "field=" + field + " size=" + number_text(x.size) + " type=" + std::string{to_string(x.type)}
+  return "field=" + field + " size=" + number_text(x.size)
+         + " type=" + std::string{to_string(x.type)}
          + " layout=" + (x.layout == image_layout::nchw ? "nchw" : "nhwc")
          + " mean=" + list_text(x.mean) + " deviation=" + list_text(x.deviation)
          + " max_pixels=" + number_text(x.max_pixels) + (x.exact ? " exact=true" : "");
@@ -129,14 +130,14 @@ std::int64_t parse_int(std::string_view text) {
 
 } // namespace
 
-map_stage decode_image(std::string field, std::vector<image_transform> transforms,
+map_stage decode_image(const std::string& field, const std::vector<image_transform>& transforms,
                        const decode_options& options) {
-  auto text = "field=" + field + " transforms=" + to_text(transforms)
-              + " max_pixels=" + number_text(options.max_pixels) + (options.exact ? " exact=true" : "");
+  auto text = "field=" + field + " transforms=" + to_text(transforms) + " max_pixels="
+              + number_text(options.max_pixels) + (options.exact ? " exact=true" : "");
   return image_stage("decode_image@1", std::move(text), field, transforms, options);
 }
 
-map_stage train_image(std::string field, image_options options) {
+map_stage train_image(const std::string& field, image_options options) {
   auto text = common_text(field, options) + " scale=" + list_text(options.scale)
               + " ratio=" + list_text(options.ratio) + " flip=" + number_text(options.flip);
   std::vector<image_transform> transforms{
@@ -147,7 +148,7 @@ map_stage train_image(std::string field, image_options options) {
                      {.exact = options.exact, .max_pixels = options.max_pixels});
 }
 
-map_stage eval_image(std::string field, image_options options) {
+map_stage eval_image(const std::string& field, image_options options) {
   if (options.resize == 0)
     options.resize = options.size * 256 / 224;
   auto text = common_text(field, options) + " resize=" + number_text(options.resize);

@@ -109,8 +109,8 @@ void image_maker::replace(const image_size& size,
 void image_maker::check_size() const {
   const auto size = view_.size();
   if (size.width * size.height > options_.max_pixels)
-    throw bad_sample(cause::too_large, "image: " + text_of(size) + ", limit "
-                                           + std::to_string(options_.max_pixels));
+    throw bad_sample(cause::too_large,
+                     "image: " + text_of(size) + ", limit " + std::to_string(options_.max_pixels));
 }
 
 void image_maker::realize() {
@@ -137,8 +137,8 @@ void image_maker::write(std::byte* to) {
   for (std::size_t c = 0; c < 3; ++c)
     for (std::size_t y = 0; y < image.height; ++y)
       for (std::size_t x = 0; x < image.width; ++x)
-        put_element(chain_.form, 255.0 * static_cast<double>(image.plane(c)[y * image.width + x]), c,
-                    element_at(chain_.form, size_, x, y, c), to);
+        put_element(chain_.form, 255.0 * static_cast<double>(image.plane(c)[y * image.width + x]),
+                    c, element_at(chain_.form, size_, x, y, c), to);
 }
 
 void image_maker::erase(std::byte* to, rng& random) const {

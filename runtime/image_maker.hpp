@@ -17,12 +17,11 @@
 namespace leat {
 
 /// Makes tensors of image files as a chain of transforms says. Steps that only choose and resize
-/// become one resampling on the way from the decoder to the tensor; others work on floats in between.
-/// Keeps its buffers; used by one thread at a time.
+/// become one resampling on the way from the decoder to the tensor; others work on floats in
+/// between. Keeps its buffers; used by one thread at a time.
 class image_maker {
 public:
-  image_maker(image_chain chain, const decode_options& options,
-              const image_reader::ways& ways = {})
+  image_maker(image_chain chain, const decode_options& options, const image_reader::ways& ways = {})
       : chain_(std::move(chain)), options_(options), reader_(ways) {}
 
   /// Called with the tensor's shape, once all random decisions but those of erasing are made.

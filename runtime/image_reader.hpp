@@ -21,8 +21,10 @@ namespace leat {
 /// Pixels depend on the file and the plan alone: not on the processor, nor on which way a JPEG was
 /// decoded, nor on whether the places of its MCU rows were known.
 /// Bad content throws `bad_sample`: empty, truncated (no end marker, or headers cut short),
-/// corrupt, unsupported (another format, 12-bit, lossless), too_large. Damage counts from the top
-/// down to the last MCU row that the pixels need, and below nothing is looked at.
+/// corrupt, unsupported (another format, 12-bit, lossless), too_large. Damage of a JPEG counts from
+/// the top down to the last MCU row that the pixels need (of some grayscale files, to the last of
+/// those that libjpeg decodes with it), and below nothing is looked at. Where a damaged file passes
+/// for good and its coefficients overflow, its pixels are those of libjpeg-turbo's x86 code.
 class image_reader {
 public:
   /// Which ways may be gone; fewer than all for tests and measurements.

@@ -69,7 +69,6 @@ std::string quoted(std::string_view text);
 /// `quoted` for errors: cut to its first 40 bytes.
 std::string excerpt(std::string_view text);
 
-
 /// Whether the lexer reads this as a number whose text this is: "12", "0.5"; neither "012" nor
 /// "-1".
 bool is_number(std::string_view text);

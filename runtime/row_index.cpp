@@ -97,10 +97,9 @@ void add(row_index_facts& to, const row_index_facts& x) {
 }
 
 std::uint64_t bytes_of(const std::vector<std::string>& shards) {
-  return std::transform_reduce(shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
-                               [](const std::string& x) {
-                                 return stamp_of(file_descriptor::open(x), x).size;
-                               });
+  return std::transform_reduce(
+      shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
+      [](const std::string& x) { return stamp_of(file_descriptor::open(x), x).size; });
 }
 
 } // namespace

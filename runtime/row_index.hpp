@@ -27,8 +27,8 @@ struct row_index_facts {
 /// Bytes of shards done and in all. Called by one thread at a time.
 using row_index_progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Finds where MCU rows of the shards' JPEGs begin, reading each shard once, on all cores, and keeps
-/// that in the shards' index files; those that have it stay as they are. The shards do too.
+/// Finds where MCU rows of the shards' JPEGs begin, reading each shard once, on all cores, and
+/// keeps that in the shards' index files; those that have it stay as they are. The shards do too.
 /// Throws what opening the shards throws.
 row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
                                 const row_index_progress& progress);

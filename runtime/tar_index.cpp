@@ -24,9 +24,9 @@
 
 namespace leat {
 
-// The file: header, fields, records, names, blob, and then, aligned, ends of places and places, each
-// as large as the header says. Numbers are little-endian. A new layout gets a new magic; old files
-// then count as damaged and are replaced.
+// The file: header, fields, records, names, blob, and then, aligned, ends of places and places,
+// each as large as the header says. Numbers are little-endian. A new layout gets a new magic; old
+// files then count as damaged and are replaced.
 
 struct tar_index::header {
   std::array<char, 8> magic;
@@ -81,8 +81,7 @@ std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes
   if (h.magic != magic || file_stamp{h.shard_bytes, h.shard_mtime_ns} != shard)
     return {};
   // No sum below can overflow once each count is known to be below the size.
-  for (auto count :
-       {h.fields, h.records, h.names, h.blob_bytes, h.place_ends, h.place_bytes})
+  for (auto count : {h.fields, h.records, h.names, h.blob_bytes, h.place_ends, h.place_bytes})
     if (count > size)
       return {};
   const auto plain = sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
@@ -129,8 +128,8 @@ std::vector<std::byte> tar_index::write(header h, std::span<const tar_field> fie
                                         std::span<const std::uint64_t> place_ends,
                                         std::span<const std::byte> places) {
   h.checksum = 0;
-  const auto plain = sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes()
-                     + blob.size();
+  const auto plain =
+      sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes() + blob.size();
   const auto checked = round_up(plain) + place_ends.size_bytes();
   std::vector<std::byte> bytes(checked + places.size());
   auto* at = bytes.data() + sizeof h;

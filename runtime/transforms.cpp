@@ -48,8 +48,9 @@ image_transform random_horizontal_flip(double p) {
 image_transform pad(const pad_options& options) {
   static constexpr std::array modes{"constant", "edge", "reflect", "symmetric"};
   image_transform x{"pad",
-                    {number_text(options.left), number_text(options.top), number_text(options.right),
-                     number_text(options.bottom), modes[static_cast<std::size_t>(options.mode)]}};
+                    {number_text(options.left), number_text(options.top),
+                     number_text(options.right), number_text(options.bottom),
+                     modes[static_cast<std::size_t>(options.mode)]}};
   append(x, options.fill);
   return x;
 }

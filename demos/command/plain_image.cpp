@@ -278,10 +278,7 @@ map_stage plain_eval_image(std::string field, image_options options) {
     auto maker = std::make_shared<plain_maker>(field, options);
     return [maker, options](sample& x, context&) {
       const auto image = maker->open(x);
-      image_view view{image};
-      view.resize(resized_to_shorter(image, options.resize));
-      view.crop(central_part(view.size(), {options.size, options.size}));
-      maker->make(x, view.plan());
+      maker->make(x, central_view(image, options.resize, options.size));
     };
   };
   return stage;

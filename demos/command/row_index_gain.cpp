@@ -36,8 +36,10 @@ std::optional<image> image_of(const source& data, std::uint64_t record, image_re
     rng random{0, record};
     const auto whole = reader.open(found.file, decode_options{}.max_pixels);
     const image_options usual;
-    found.plan = {random_crop(whole, {usual.scale, usual.ratio}, random), {size, size},
-                  {0, 0, size, size}, random.coin(usual.flip)};
+    found.plan = {random_crop(whole, {usual.scale, usual.ratio}, random),
+                  {size, size},
+                  {0, 0, size, size},
+                  random.coin(usual.flip)};
     return found;
   }
   return std::nullopt;
@@ -50,7 +52,8 @@ double seconds_of(image_reader& reader, const std::vector<image>& images, bool w
   const auto start = std::chrono::steady_clock::now();
   for (const auto& x : images) {
     reader.open(x.file, decode_options{}.max_pixels,
-                with_places ? std::span<const scan_place>{x.places} : std::span<const scan_place>{});
+                with_places ? std::span<const scan_place>{x.places}
+                            : std::span<const scan_place>{});
     reader.make(x.plan, {}, reinterpret_cast<std::byte*>(pixels.data()));
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -45,37 +45,34 @@ image_options common_options(parameter_reader& from, const std::string& map) {
 
 map_stage make_decode_image(const std::string& parameters) {
   parameter_reader from{"decode_image@1", parameters};
-  auto field = from.required("field");
-  const auto text = from.required("transforms");
-  auto transforms = parse_transforms(text);
-  if (!transforms)
-    from.refuse("transforms=" + text, "\"resize(256),center_crop(224,224)\" or the like");
+  const auto field = from.required("field");
+  const auto transforms = parse_transforms(from.required("transforms"));
   decode_options options{.exact = is_exact(from)};
   from.read("max_pixels", options.max_pixels);
   from.done();
-  return decode_image(std::move(field), std::move(*transforms), options);
+  return decode_image(field, transforms, options);
 }
 
 map_stage make_train_image(const std::string& parameters) {
   constexpr auto map = "train_image@1";
   parameter_reader from{map, parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   auto options = common_options(from, map);
   from.read("scale", options.scale);
   from.read("ratio", options.ratio);
   from.read("flip", options.flip);
   from.done();
-  return train_image(std::move(field), options);
+  return train_image(field, options);
 }
 
 map_stage make_eval_image(const std::string& parameters) {
   constexpr auto map = "eval_image@1";
   parameter_reader from{map, parameters};
-  auto field = from.required("field");
+  const auto field = from.required("field");
   auto options = common_options(from, map);
   from.read("resize", options.resize);
   from.done();
-  return eval_image(std::move(field), options);
+  return eval_image(field, options);
 }
 
 map_stage make_int_label(const std::string& parameters) {

@@ -28,6 +28,7 @@ constexpr int scale_bits = 13;
 
 /// x * 2^13, rounded.
 constexpr int fixed(double x) {
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): of numbers above zero, at compile time
   return static_cast<int>(x * (1 << scale_bits) + 0.5);
 }
 

@@ -40,6 +40,8 @@ class scan_decoder {
 public:
   /// `group`: what `decode` writes.
   explicit scan_decoder(const coefficient_group& group);
+  scan_decoder(const scan_decoder&) = delete; // blocks point at tables
+  scan_decoder& operator=(const scan_decoder&) = delete;
 
   static constexpr std::size_t max_components = 3;
   static constexpr std::size_t max_blocks = 10; // of an MCU, by the standard

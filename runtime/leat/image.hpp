@@ -13,20 +13,21 @@ namespace leat {
 
 /// How a file becomes pixels.
 struct decode_options {
-  /// Full decode, smooth upsampling and resize in double precision, rounded once: slower, and 0.2 of
-  /// 255 different on average from the usual way (docs/performance.md).
+  /// Full decode, smooth upsampling and resize in double precision, rounded once: slower, and 0.2
+  /// of 255 different on average from the usual way (docs/performance.md).
   bool exact = false;
   /// A larger image is a bad sample (too_large).
   std::size_t max_pixels = std::size_t{1} << 27;
 };
 
-/// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists) and sets field "image",
-/// which the transforms make of it, in their order; `field` is removed. As in torchvision, normalize
-/// comes behind all that changes pixels, and random_erasing last.
-/// Grayscale, palettes and CMYK become RGB; alpha, EXIF orientation and colour profiles are ignored.
-/// Pixels are the same on every processor. Bad samples: truncated, corrupt, empty, missing_field,
-/// unsupported, too_large, wrong_shape.
-LEAT_API map_stage decode_image(std::string field, std::vector<image_transform> transforms,
+/// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists) and sets field
+/// "image", which the transforms make of it, in their order; `field` is removed. As in torchvision,
+/// normalize comes behind all that changes pixels, and random_erasing last. Grayscale, palettes and
+/// CMYK become RGB; alpha, EXIF orientation and colour profiles are ignored. Pixels are the same on
+/// every processor. Bad samples: truncated, corrupt, empty, missing_field, unsupported, too_large,
+/// wrong_shape.
+LEAT_API map_stage decode_image(const std::string& field,
+                                const std::vector<image_transform>& transforms,
                                 const decode_options& options = {});
 
 /// The two transforms that most trainers use, in short.
@@ -54,11 +55,11 @@ struct image_options {
 
 /// decode_image with random_resized_crop(size, scale, ratio), random_horizontal_flip(flip), and
 /// normalize for floats.
-LEAT_API map_stage train_image(std::string field, image_options options = {});
+LEAT_API map_stage train_image(const std::string& field, image_options options = {});
 
 /// decode_image with resize(resize) and center_crop(size), in one resampling, and normalize for
 /// floats.
-LEAT_API map_stage eval_image(std::string field, image_options options = {});
+LEAT_API map_stage eval_image(const std::string& field, image_options options = {});
 
 /// Parses a decimal integer in ASCII from `field` and sets int64 "label"; `field` is removed.
 /// Bad samples: missing_field, corrupt.

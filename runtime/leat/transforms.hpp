@@ -26,7 +26,8 @@ struct image_extent {
   std::size_t height = 0;
   std::size_t width = 0;
 
-  image_extent(std::size_t both) : height(both), width(both) {} // NOLINT(google-explicit-constructor)
+  image_extent(std::size_t both)
+      : height(both), width(both) {} // NOLINT(google-explicit-constructor)
   image_extent(std::size_t height_, std::size_t width_) : height(height_), width(width_) {}
 };
 

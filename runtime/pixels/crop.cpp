@@ -79,7 +79,9 @@ pixel_rect central_part(const image_size& image, const image_size& size) {
 }
 
 padding padding_to(const image_size& image, const image_size& size) {
-  const auto missing = [](std::size_t have, std::size_t want) { return want > have ? want - have : 0; };
+  const auto missing = [](std::size_t have, std::size_t want) {
+    return want > have ? want - have : 0;
+  };
   const auto across = missing(image.width, size.width);
   const auto down = missing(image.height, size.height);
   return {.left = across / 2, .top = down / 2, .right = (across + 1) / 2, .bottom = (down + 1) / 2};

@@ -24,16 +24,16 @@ struct crop_ranges {
 /// two pixels.
 pixel_rect random_crop(const image_size& image, const crop_ranges& ranges, rng& random);
 
-/// The size whose shorter side is `shorter`. Source: torchvision's Resize; the longer side is rounded
-/// down.
+/// The size whose shorter side is `shorter`. Source: torchvision's Resize; the longer side is
+/// rounded down.
 image_size resized_to_shorter(const image_size& image, std::size_t shorter);
 
 /// The middle of an image that is no smaller. Source: torchvision's CenterCrop; halves are rounded
 /// to even.
 pixel_rect central_part(const image_size& image, const image_size& size);
 
-/// Black around an image, so that it is no smaller than `size`. Source: torchvision's CenterCrop; an
-/// odd row goes below, an odd column right.
+/// Black around an image, so that it is no smaller than `size`. Source: torchvision's CenterCrop;
+/// an odd row goes below, an odd column right.
 padding padding_to(const image_size& image, const image_size& size);
 
 } // namespace leat

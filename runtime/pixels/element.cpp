@@ -29,7 +29,8 @@ std::uint16_t to_f16(float x) noexcept {
   // Distance of neighbours; below 2^-14 it stays the same.
   const int exponent = std::max(size == 0 ? -14 : std::ilogb(size), -14);
   const auto steps = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, 10 - exponent)));
-  return static_cast<std::uint16_t>(sign | (steps + (static_cast<std::uint32_t>(exponent + 14) << 10)));
+  return static_cast<std::uint16_t>(sign
+                                    | (steps + (static_cast<std::uint32_t>(exponent + 14) << 10)));
 }
 
 std::uint16_t to_bf16(float x) noexcept {

@@ -61,8 +61,8 @@ public:
     const std::array<double, 2> x{number(lowest, highest), number(lowest, highest)};
     if (x[0] > x[1] || (!may_be_lowest && x[0] == lowest))
       refuse(number_text(x[0]) + "," + number_text(x[1]),
-             number_text(lowest) + (may_be_lowest ? " <= " : " < ") + "lowest <= highest <= "
-                 + number_text(highest));
+             number_text(lowest) + (may_be_lowest ? " <= " : " < ")
+                 + "lowest <= highest <= " + number_text(highest));
     return x;
   }
 
@@ -112,7 +112,10 @@ image_step read_resize(argument_reader& from) {
 }
 
 image_step read_pad(argument_reader& from) {
-  padding x{.left = from.extent(0), .top = from.extent(0), .right = from.extent(0), .bottom = from.extent(0)};
+  padding x{.left = from.extent(0),
+            .top = from.extent(0),
+            .right = from.extent(0),
+            .bottom = from.extent(0)};
   static const std::map<std::string, pad_mode> modes{{"constant", pad_mode::constant},
                                                      {"edge", pad_mode::edge},
                                                      {"reflect", pad_mode::reflect},
@@ -202,7 +205,8 @@ private:
     static const std::map<std::string, read_step> steps{
         {"random_resized_crop", read_random_resized_crop},
         {"resize", read_resize},
-        {"center_crop", [](argument_reader& from) { return image_step{center_crop_step{from.size()}}; }},
+        {"center_crop",
+         [](argument_reader& from) { return image_step{center_crop_step{from.size()}}; }},
         {"random_horizontal_flip",
          [](argument_reader& from) { return image_step{flip_step{from.number(0, 1)}}; }},
         {"pad", read_pad},
@@ -230,31 +234,28 @@ image_chain read_transforms(const std::vector<image_transform>& transforms,
 std::string to_text(const std::vector<image_transform>& transforms) {
   std::string text;
   for (const auto& x : transforms) {
-    text += (text.empty() ? "" : ",") + x.name + "(";
-    for (std::size_t i = 0; i < x.arguments.size(); ++i)
-      text += (i == 0 ? "" : ",") + x.arguments[i];
-    text += ")";
+    text += (text.empty() ? "" : ",") + x.name;
+    for (const auto& argument : x.arguments)
+      text += ":" + argument;
   }
   return text;
 }
 
-std::optional<std::vector<image_transform>> parse_transforms(std::string_view text) {
+std::vector<image_transform> parse_transforms(std::string_view text) {
   std::vector<image_transform> result;
-  while (!text.empty()) {
-    const auto open = text.find('(');
-    const auto close = text.find(')', open == std::string_view::npos ? 0 : open);
-    if (open == 0 || open == std::string_view::npos || close == std::string_view::npos)
-      return std::nullopt;
-    image_transform x{std::string{text.substr(0, open)}, {}};
-    if (close > open + 1)
-      x.arguments = split_list(text.substr(open + 1, close - open - 1));
-    result.push_back(std::move(x));
-    text.remove_prefix(close + 1);
-    if (text.empty())
-      break;
-    if (text.size() < 2 || text.front() != ',')
-      return std::nullopt;
-    text.remove_prefix(1);
+  for (std::string_view rest : split_list(text)) {
+    auto& x = result.emplace_back();
+    for (bool is_name = true;; is_name = false) {
+      const auto end = std::min(rest.find(':'), rest.size());
+      const std::string word{rest.substr(0, end)};
+      if (is_name)
+        x.name = word;
+      else
+        x.arguments.push_back(word);
+      if (end == rest.size())
+        break;
+      rest.remove_prefix(end + 1);
+    }
   }
   return result;
 }

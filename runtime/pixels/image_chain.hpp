@@ -57,9 +57,9 @@ struct image_chain {
 image_chain read_transforms(const std::vector<image_transform>& transforms,
                             const std::string& stage);
 
-/// "resize(256),center_crop(224,224)", without spaces.
+/// "resize:256,center_crop:224:224", without spaces.
 std::string to_text(const std::vector<image_transform>& transforms);
-/// Reads what `to_text` writes; nothing where the text has another form.
-std::optional<std::vector<image_transform>> parse_transforms(std::string_view text);
+/// Reads what `to_text` writes; of another text, transforms that `read_transforms` refuses.
+std::vector<image_transform> parse_transforms(std::string_view text);
 
 } // namespace leat

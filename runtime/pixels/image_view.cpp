@@ -1,5 +1,7 @@
 #include "runtime/pixels/image_view.hpp"
 
+#include "runtime/pixels/crop.hpp"
+
 namespace leat {
 
 void image_view::crop(const pixel_rect& part) noexcept {
@@ -21,6 +23,13 @@ void image_view::resize(const image_size& to) noexcept {
   plan_.window = {0, 0, to.width, to.height};
   is_resized_ = true;
   is_untouched_ = false;
+}
+
+resize_plan central_view(const image_size& image, std::size_t shorter, std::size_t size) {
+  image_view view{image};
+  view.resize(resized_to_shorter(image, shorter));
+  view.crop(central_part(view.size(), {size, size}));
+  return view.plan();
 }
 
 } // namespace leat

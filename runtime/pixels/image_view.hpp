@@ -6,8 +6,8 @@
 
 namespace leat {
 
-/// What an image looks like after crops, one resize and flips, none of which has been done yet: they
-/// become one resampling.
+/// What an image looks like after crops, one resize and flips, none of which has been done yet:
+/// they become one resampling.
 class image_view {
 public:
   explicit image_view(const image_size& image)
@@ -36,5 +36,8 @@ private:
   bool is_resized_ = false;
   bool is_untouched_ = true;
 };
+
+/// What evaluation usually does: resize the shorter side, take the middle size x size.
+resize_plan central_view(const image_size& image, std::size_t shorter, std::size_t size);
 
 } // namespace leat

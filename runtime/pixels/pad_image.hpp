@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/pixels/pixel_rect.hpp"
 #include "runtime/pixels/float_image.hpp"
+#include "runtime/pixels/pixel_rect.hpp"
 
 #include <array>
 #include <cstddef>

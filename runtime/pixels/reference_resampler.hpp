@@ -1,9 +1,9 @@
 #pragma once
 
 #include "runtime/pixels/axis_weights.hpp"
-#include "runtime/pixels/tensor_form.hpp"
 #include "runtime/pixels/pixel_rect.hpp"
 #include "runtime/pixels/resize_plan.hpp"
+#include "runtime/pixels/tensor_form.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -178,6 +178,7 @@ struct pixels {
 
 /// x * 2^colour_bits, rounded.
 constexpr int fixed(double x) {
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): of numbers above zero, at compile time
   return static_cast<int>(x * (1 << colour_bits) + 0.5);
 }
 

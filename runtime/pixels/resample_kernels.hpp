@@ -15,8 +15,8 @@ namespace leat {
 /// The inner loops of resampling, with the vectors of this processor. All variants give the same
 /// bits: whole numbers throughout, and floats made of them by one product and one sum.
 ///
-/// Narrowed rows hold 16-bit sums of samples, `narrowed_bits` bits behind the point, in the order of
-/// lanes that the loops make together: `lanes` outputs at once.
+/// Narrowed rows hold 16-bit sums of samples, `narrowed_bits` bits behind the point, in the order
+/// of lanes that the loops make together: `lanes` outputs at once.
 struct resample_kernels {
   static constexpr int narrowed_bits = 7;
 

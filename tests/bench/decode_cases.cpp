@@ -19,12 +19,8 @@ namespace leat::bench {
 namespace {
 
 resize_plan plan_of(const image_size& image, decode_transform transform, std::uint64_t number) {
-  if (transform == decode_transform::eval) {
-    image_view view{image};
-    view.resize(resized_to_shorter(image, pixels_across * 256 / 224));
-    view.crop(central_part(view.size(), {pixels_across, pixels_across}));
-    return view.plan();
-  }
+  if (transform == decode_transform::eval)
+    return central_view(image, pixels_across * 256 / 224, pixels_across);
   rng random{0, number};
   const image_options standard;
   const auto crop = random_crop(image, {standard.scale, standard.ratio}, random);

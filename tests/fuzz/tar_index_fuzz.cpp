@@ -20,6 +20,8 @@ void visit(const tar_index& index) {
     for (const auto& field : index.fields(i)) {
       for (char c : index.name(field))
         sum += static_cast<unsigned char>(c);
+      for (auto x : index.places(field))
+        sum += std::to_integer<unsigned>(x);
       if (field.offset() + field.size > index.shard_bytes())
         std::abort();
     }
@@ -58,10 +60,15 @@ void walk_archive(std::span<const std::byte> archive) {
 /// them are reached.
 void read_index(std::span<const std::byte> input) {
   std::vector<std::byte> bytes(input.begin(), input.end());
-  if (bytes.size() < 32)
+  constexpr std::size_t header = 88;
+  if (bytes.size() < header)
     return;
-  std::memcpy(bytes.data(), "leattar1", 8);
-  const auto sum = xxh3_64(std::span{bytes}.subspan(16));
+  std::memcpy(bytes.data(), "leattar2", 8);
+  // Places of MCU rows, at the end, are no part of the sum.
+  std::uint64_t places = 0;
+  std::memcpy(&places, bytes.data() + header - sizeof places, sizeof places);
+  const auto unchecked = std::min<std::uint64_t>(places, bytes.size() - header);
+  const auto sum = xxh3_64(std::span{bytes}.subspan(16, bytes.size() - 16 - unchecked));
   std::memcpy(bytes.data() + 8, &sum, sizeof sum);
   file_stamp stamp;
   std::memcpy(&stamp.size, bytes.data() + 16, sizeof stamp.size);

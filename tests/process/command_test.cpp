@@ -327,9 +327,8 @@ TEST_CASE("command: replayed pictures are the pixels of the log of a run without
     x.make_photos(x.at / "data", 40, 2);
     const words job{x.at / "data/*.tar", "--global-batch", "12", "--seed", "11",
                     "--transform",       transform};
-    x.succeed(
-        words{"run", "--pipeline", unnormalized(x, job), "--epochs", "2", "--world-size", "2",
-              "--workers", "2", "--log", x.at / "log"});
+    x.succeed(words{"run", "--pipeline", unnormalized(x, job), "--epochs", "2", "--world-size", "2",
+                    "--workers", "2", "--log", x.at / "log"});
     auto label = [&](const std::string& id) {
       const auto slash = id.find('/');
       return std::stoll(labels_in(x.at / "data/" + id.substr(0, slash)).at(id.substr(slash + 1)));
@@ -337,6 +336,33 @@ TEST_CASE("command: replayed pictures are the pixels of the log of a run without
     check_replay(x, job, x.at / "log", {0, 2}, label);
     check_replay(x, job, x.at / "log", {1, 1}, label);
   }
+}
+
+TEST_CASE("command: index finds rows of JPEGs once, and pixels stay as they were") {
+  command_bench x;
+  x.make_photos(x.at / "data", 40, 2);
+  const words job{x.at / "data/*.tar", "--index-dir", x.at / "index", "--global-batch", "8"};
+  auto pixels = [&](const std::string& log) {
+    x.succeed(words{"run"} + job + words{"--workers", "2", "--log", log});
+    std::vector<std::string> hashes;
+    for (const auto& batch : batches_of(log))
+      for (const auto& row : batch.rows)
+        hashes.push_back(row.pixels);
+    return hashes;
+  };
+  const words index{"index", x.at / "data/*.tar", "--index-dir", x.at / "index"};
+  REQUIRE(x.ask(index + words{"--no-row-index"}).contains("images") == false);
+  const auto before = pixels(x.at / "before");
+  const auto built = x.ask(index);
+  CAPTURE(built);
+  REQUIRE(built["images"] == 40);
+  REQUIRE(built["images_indexed"] == 40);
+  REQUIRE(built["row_index_bytes"] > 0);
+  REQUIRE(built["row_index_gain"] > 0);
+  REQUIRE(x.ask(index)["row_index_bytes"] == built["row_index_bytes"]);
+  REQUIRE(contains(x.succeed(index), "rows     40 of 40 JPEGs, "));
+  REQUIRE(before.size() == 40);
+  REQUIRE(pixels(x.at / "after") == before);
 }
 
 TEST_CASE("command: a folder of images, with classes in bytewise order") {

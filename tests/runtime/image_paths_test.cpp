@@ -44,10 +44,7 @@ resize_plan train_plan(const image_size& image, std::uint32_t seed, double lowes
 }
 
 resize_plan eval_plan(const image_size& image) {
-  image_view view{image};
-  view.resize(resized_to_shorter(image, 256));
-  view.crop(central_part(view.size(), {224, 224}));
-  return view.plan();
+  return central_view(image, 256, 224);
 }
 
 /// Shrinks by more than three, which takes tables of another kind.
@@ -303,7 +300,7 @@ TEST_CASE("pixels of written files differ little from the reference") {
       // whole numbers: 1.772 / 2 + 1 / 2 at most, and half of that again where rows are enlarged
       // first. Noise leaves 0 .. 255 at almost every pixel: the reference cuts it there, and ours
       // only the mean of a pixel's inputs, which is another colour.
-      CHECK(all.highest < (!is_ycc ? 0.1 : gentle ? 2 : 64));
-      CHECK(all.worst_mean < (!is_ycc ? 0.02 : gentle ? 0.5 : 1));
+      CHECK(all.highest < (!is_ycc ? 0.05 : gentle ? 2 : 64));
+      CHECK(all.worst_mean < (!is_ycc ? 0.008 : gentle ? 0.5 : 1));
     }
 }

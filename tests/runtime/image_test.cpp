@@ -134,11 +134,8 @@ TEST_CASE("pixels depend on the random numbers alone, not on what the worker did
 
 TEST_CASE("eval keeps an image of the right size as it is") {
   const auto file = write_jpeg(64, 64);
-  const image_options options{.size = 64,
-                              .type = dtype::u8,
-                              .layout = image_layout::nhwc,
-                              .resize = 64,
-                              .exact = true};
+  const image_options options{
+      .size = 64, .type = dtype::u8, .layout = image_layout::nhwc, .resize = 64, .exact = true};
   const auto got = image_bytes(eval_image("jpg", options), file);
   const auto pixels = read_jpeg(file);
   REQUIRE(got.size() == pixels.size());

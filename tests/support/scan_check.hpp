@@ -215,13 +215,18 @@ private:
                     const std::vector<scan_place>& places, std::string& problem) {
     if (want.complaint_end)
       problem += "places of a scan that libjpeg complains of; ";
-    if (places.size() != frame.mcus_down()) {
-      problem += "not as many places as rows; ";
+    const auto rows = frame.mcus_down();
+    const auto across = frame.mcus_across();
+    if (places.size() != rows * scan_decoder::places_a_row(frame)) {
+      problem += "not as many places as there should be; ";
       return;
     }
-    for (std::size_t i = 0; i < 2 * places.size(); ++i) {
-      const auto row = i < places.size() ? i : random_() % places.size();
-      if (!x.decoder.seek(places, row) || !check_row(x, frame, want, row, problem))
+    for (std::size_t i = 0; i < 2 * rows; ++i) {
+      const auto row = i < rows ? i : random_() % rows;
+      const auto begin = i < rows ? 0 : random_() % across;
+      const auto end = i < rows ? across : begin + 1 + random_() % (across - begin);
+      if (!x.decoder.seek(places, row, begin, end)
+          || !check_row(x, frame, want, row, problem, begin, end))
         problem += "a row is damaged where it is found by its place; ";
     }
   }
@@ -229,10 +234,14 @@ private:
   /// False: the decoder finds damage.
   bool check_row(sized_decoder& x, const jpeg_frame& frame, const jpeg_coefficients& want,
                  std::size_t row, std::string& problem) {
+    return check_row(x, frame, want, row, problem, 0, frame.mcus_across());
+  }
+  bool check_row(sized_decoder& x, const jpeg_frame& frame, const jpeg_coefficients& want,
+                 std::size_t row, std::string& problem, std::size_t begin, std::size_t end) {
     // As large as promised, so that the sanitizer sees what is written behind.
     std::vector<std::int16_t> numbers(x.decoder.num_groups() * x.group.size());
-    for (std::size_t column = 0; column < frame.mcus_across();) {
-      const auto left = frame.mcus_across() - column;
+    for (auto column = begin; column < end;) {
+      const auto left = end - column;
       if (random_() % 4 == 0) {
         const auto mcus = random_() % (left + 1);
         if (!x.decoder.skim(mcus))

@@ -78,7 +78,8 @@ std::vector<std::uint8_t> resize(reference_resampler& worker, const test_image& 
                                  const resize_plan& what) {
   const auto part = worker.plan(what);
   for (std::size_t y = 0; y < part.height; y += 7)
-    worker.load(image.part({part.x, part.y + y, part.width, std::min<std::size_t>(7, part.height - y)}));
+    worker.load(
+        image.part({part.x, part.y + y, part.width, std::min<std::size_t>(7, part.height - y)}));
   std::vector<std::uint8_t> result(what.window.width * what.window.height * 3);
   worker.write({.type = dtype::u8, .layout = image_layout::nhwc},
                reinterpret_cast<std::byte*>(result.data()));
@@ -174,8 +175,7 @@ TEST_CASE("a window has the pixels of the whole result, uses the source alone, a
     for (std::size_t y = 0; y < window.height; ++y)
       for (std::size_t column = 0; column < window.width; ++column)
         for (std::size_t c = 0; c < 3; ++c) {
-          const auto want =
-              whole[3 * ((window.y + y) * all.resized.width + window.x + column) + c];
+          const auto want = whole[3 * ((window.y + y) * all.resized.width + window.x + column) + c];
           const auto row = y * window.width;
           differing += got[3 * (row + column) + c] == want ? 0 : 1;
           differing += turned[3 * (row + window.width - 1 - column) + c] == want ? 0 : 1;
