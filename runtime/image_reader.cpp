@@ -2,6 +2,7 @@
 
 #include "runtime/image_format.hpp"
 #include "runtime/jpeg/dct_scale.hpp"
+#include "runtime/plane_plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,32 +10,6 @@
 namespace leat {
 
 namespace {
-
-/// As libjpeg enlarges a component (jdsample.c): smoothly by two, where it has more than two
-/// columns; else by repetition.
-plane_form form_of(const jpeg_frame& frame, std::size_t component) {
-  const auto& x = frame.components[component];
-  plane_form form{.across = frame.across / x.across,
-                  .down = frame.down / x.down,
-                  .size = frame.coded_size(component)};
-  form.each = jpeg_frame::block / x.samples;
-  const bool by_two_at_most = form.across <= 2 && form.down <= 2;
-  const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
-  form.smooth_across = is_smooth && form.across == 2;
-  form.smooth_down = is_smooth && form.down == 2;
-  return form;
-}
-
-resample_kernels::colours colour_of(const jpeg_frame& frame) {
-  switch (frame.colour) {
-  case jpeg_frame::colours::gray:
-    return resample_kernels::colours::gray;
-  case jpeg_frame::colours::rgb:
-    return resample_kernels::colours::rgb;
-  default:
-    return resample_kernels::colours::ycc;
-  }
-}
 
 /// Whether pixels are sums of products of the planes' samples. Of CMYK they are not.
 bool has_planes(const jpeg_frame& frame) noexcept {
@@ -47,24 +22,6 @@ bool has_planes(const jpeg_frame& frame) noexcept {
   }
   return true;
 }
-
-/// The MCUs that hold these samples of all planes.
-class mcu_cover {
-public:
-  void add(const plane_rect& samples, const jpeg_component& x) {
-    left_ = std::min(left_, samples.x / x.mcu_width());
-    top_ = std::min(top_, samples.y / x.mcu_height());
-    right_ = std::max(right_, (samples.x + samples.width - 1) / x.mcu_width());
-    bottom_ = std::max(bottom_, (samples.y + samples.height - 1) / x.mcu_height());
-  }
-  mcu_rect rect() const { return {left_, top_, right_ - left_ + 1, bottom_ - top_ + 1}; }
-
-private:
-  std::size_t left_ = ~std::size_t{0};
-  std::size_t top_ = ~std::size_t{0};
-  std::size_t right_ = 0;
-  std::size_t bottom_ = 0;
-};
 
 } // namespace
 
@@ -96,7 +53,7 @@ void image_reader::make(const resize_plan& what, const tensor_form& form, std::b
   frame_ = planes_.scale(dct_scale_for(what));
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
-    forms[c] = form_of(frame_, c);
+    forms[c] = plane_form_of(frame_, c);
   resampler_.plan(what, {forms.data(), frame_.num_components}, colour_of(frame_));
   if (own_scan_decoder_ && planes_.can_go(plane_decoder::way::own)
       && make_planes(plane_decoder::way::own, form, to))
@@ -106,10 +63,7 @@ void image_reader::make(const resize_plan& what, const tensor_form& form, std::b
 }
 
 bool image_reader::make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to) {
-  mcu_cover cover;
-  for (std::size_t c = 0; c < frame_.num_components; ++c)
-    cover.add(resampler_.needed(c), frame_.components[c]);
-  const auto part = cover.rect();
+  const auto part = mcus_needed(resampler_, frame_);
   if (!planes_.start(by, part, places_))
     return false;
   constexpr std::size_t most_rows = 32; // four rows of blocks

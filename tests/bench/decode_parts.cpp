@@ -1,6 +1,7 @@
 #include "tests/bench/decode_parts.hpp"
 
 #include "runtime/jpeg/dct_scale.hpp"
+#include "runtime/plane_plan.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,47 +17,6 @@ std::size_t round_up(std::size_t x, std::size_t to) {
 void require(bool good) {
   if (!good)
     throw std::logic_error("an image that was decoded before is damaged now");
-}
-
-plane_form form_of(const jpeg_frame& frame, std::size_t component) {
-  const auto& x = frame.components[component];
-  plane_form form{.across = frame.across / x.across,
-                  .down = frame.down / x.down,
-                  .size = frame.coded_size(component)};
-  form.each = jpeg_frame::block / x.samples;
-  const bool by_two_at_most = form.across <= 2 && form.down <= 2;
-  const bool is_smooth = by_two_at_most && (form.across == 1 || form.size.width > 2);
-  form.smooth_across = is_smooth && form.across == 2;
-  form.smooth_down = is_smooth && form.down == 2;
-  return form;
-}
-
-resample_kernels::colours colour_of(const jpeg_frame& frame) {
-  switch (frame.colour) {
-  case jpeg_frame::colours::gray:
-    return resample_kernels::colours::gray;
-  case jpeg_frame::colours::rgb:
-    return resample_kernels::colours::rgb;
-  default:
-    return resample_kernels::colours::ycc;
-  }
-}
-
-/// The MCUs that hold what is needed of all planes.
-mcu_rect cover(const plane_resampler& of, const jpeg_frame& frame) {
-  std::size_t left = ~std::size_t{0};
-  std::size_t top = ~std::size_t{0};
-  std::size_t right = 0;
-  std::size_t bottom = 0;
-  for (std::size_t c = 0; c < frame.num_components; ++c) {
-    const auto samples = of.needed(c);
-    const auto& x = frame.components[c];
-    left = std::min(left, samples.x / x.mcu_width());
-    top = std::min(top, samples.y / x.mcu_height());
-    right = std::max(right, (samples.x + samples.width - 1) / x.mcu_width());
-    bottom = std::max(bottom, (samples.y + samples.height - 1) / x.mcu_height());
-  }
-  return {left, top, right - left + 1, bottom - top + 1};
 }
 
 } // namespace
@@ -97,9 +57,9 @@ void timed_reader::plan(const decode_case& x) {
   frame_ = scaled(frame_, dct_scale_for(x.what));
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
-    forms[c] = form_of(frame_, c);
+    forms[c] = plane_form_of(frame_, c);
   resampler_.plan(x.what, {forms.data(), frame_.num_components}, colour_of(frame_));
-  part_ = cover(resampler_, frame_);
+  part_ = mcus_needed(resampler_, frame_);
   constexpr std::size_t most_rows = 32;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     resampler_.expect(c, part_.x * frame_.components[c].mcu_width(), most_rows);
