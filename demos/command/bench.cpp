@@ -1,11 +1,15 @@
 #include "demos/command/bench.hpp"
 
 #include "demos/command/bare_loop.hpp"
+#include "demos/command/decode/decode_timing.hpp"
 #include "demos/command/job_options.hpp"
 #include "demos/command/option_values.hpp"
 #include "demos/command/output.hpp"
+#include "demos/command/spread.hpp"
 #include "runtime/row_plan.hpp"
+#include "runtime/stage.hpp"
 
+#include <leat/image.hpp>
 #include <leat/loader.hpp>
 
 #include <CLI/CLI.hpp>
@@ -38,6 +42,7 @@ struct options {
   /// Rows of a round instead.
   std::optional<std::uint64_t> samples;
   bool no_plain = false;
+  bool no_decode = false;
   bool json = false;
 };
 
@@ -55,6 +60,16 @@ struct plan {
   std::size_t threads = 1;
   /// Of a round; whole batches.
   std::uint64_t rows = 0;
+};
+
+/// What decoding alone takes.
+struct decoding {
+  decode_transform transform = decode_transform::train;
+  decode_cases cases = {};
+  std::vector<way_timing> ways = {};
+  std::size_t own = 0;
+  /// Where leat's own decoder takes any of the images.
+  std::optional<parts_timing> parts = {};
 };
 
 /// Epochs that hold the rows of a round.
@@ -112,42 +127,19 @@ round_result measure(const plan& x, std::uint64_t round) {
   return result;
 }
 
-/// Values in rising order, and their middle.
-struct spread {
-  explicit spread(std::vector<double> x) : values(std::move(x)) {
-    std::sort(values.begin(), values.end());
-  }
-  double median() const {
-    auto n = values.size();
-    return (values[(n - 1) / 2] + values[n / 2]) / 2;
-  }
-  double low() const { return values.front(); }
-  double high() const { return values.back(); }
-
-  std::vector<double> values;
-};
-
 template <class Get>
-spread spread_of(const std::vector<round_result>& rounds, Get get) {
-  std::vector<double> values(rounds.size());
+series series_of(const std::vector<round_result>& rounds, Get get) {
+  series values(rounds.size());
   std::transform(rounds.begin(), rounds.end(), values.begin(), get);
-  return spread{std::move(values)};
-}
-
-std::string to_text(const spread& x, int decimals) {
-  auto number = [&](double value) {
-    return decimals > 0 ? fixed(value, decimals)
-                        : with_commas(static_cast<std::uint64_t>(std::llround(value)));
-  };
-  return number(x.median()) + "  (" + number(x.low()) + " .. " + number(x.high()) + ")";
+  return values;
 }
 
 /// What the rounds say.
 struct summary {
   explicit summary(const std::vector<round_result>& rounds)
-      : bare(spread_of(rounds, [](const auto& r) { return r.bare; })),
-        loader(spread_of(rounds, [](const auto& r) { return r.loader; })),
-        ratio(spread_of(rounds, [](const auto& r) { return r.loader / r.bare; })) {}
+      : bare(spread_of(series_of(rounds, [](const auto& r) { return r.bare; }))),
+        loader(spread_of(series_of(rounds, [](const auto& r) { return r.loader; }))),
+        ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.bare; }))) {}
 
   spread bare, loader, ratio;
 };
@@ -155,8 +147,8 @@ struct summary {
 /// The same of the plain loop.
 struct plain_summary {
   explicit plain_summary(const std::vector<round_result>& rounds)
-      : plain(spread_of(rounds, [](const auto& r) { return r.plain; })),
-        ratio(spread_of(rounds, [](const auto& r) { return r.loader / r.plain; })) {}
+      : plain(spread_of(series_of(rounds, [](const auto& r) { return r.plain; }))),
+        ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.plain; }))) {}
 
   spread plain, ratio;
 };
@@ -174,14 +166,14 @@ void print_text(const plan& x, const std::vector<round_result>& rounds) {
 }
 
 json range_of(const spread& x) {
-  return {x.low(), x.high()};
+  return {x.low, x.high};
 }
 
-void print_json(const plan& x, const std::vector<round_result>& rounds) {
+json to_json(const plan& x, const std::vector<round_result>& rounds) {
   const summary all{rounds};
-  json result{{"bare", all.bare.median()},
-              {"loader", all.loader.median()},
-              {"ratio", all.ratio.median()},
+  json result{{"bare", all.bare.median},
+              {"loader", all.loader.median},
+              {"ratio", all.ratio.median},
               {"bare_range", range_of(all.bare)},
               {"loader_range", range_of(all.loader)},
               {"ratio_range", range_of(all.ratio)},
@@ -192,14 +184,75 @@ void print_json(const plan& x, const std::vector<round_result>& rounds) {
     result["rounds"].push_back({{"bare", r.bare}, {"loader", r.loader}});
   if (x.plain) {
     const plain_summary plain{rounds};
-    result["plain"] = plain.plain.median();
+    result["plain"] = plain.plain.median;
     result["plain_range"] = range_of(plain.plain);
-    result["plain_ratio"] = plain.ratio.median();
+    result["plain_ratio"] = plain.ratio.median;
     result["plain_ratio_range"] = range_of(plain.ratio);
     for (std::size_t i = 0; i < rounds.size(); ++i)
       result["rounds"][i]["plain"] = rounds[i].plain;
   }
-  print_line(result.dump());
+  return result;
+}
+
+bool evaluates(const pipeline& job) {
+  bool found = false;
+  for_each_stage(job.root(), [&](const stage& x) {
+    found = found || (x.op == "map" && x.get<std::string>("name").starts_with("eval_image@"));
+  });
+  return found;
+}
+
+/// Of the data's JPEGs to 224 x 224, normalised floats; nothing where there are none.
+std::optional<decoding> measure_decoding(const plan& x, std::uint64_t rounds) {
+  constexpr std::size_t most_images = 200;
+  decoding result;
+  if (evaluates(x.job))
+    result.transform = decode_transform::eval;
+  for_each_stage(x.job.root(), [&](const stage& leaf) {
+    if (leaf.data && result.cases.images.empty())
+      result.cases = load_cases(*leaf.data->get(), result.transform, most_images);
+  });
+  if (result.cases.images.empty())
+    return std::nullopt;
+  const image_options standard;
+  const tensor_form form{.mean = standard.mean, .deviation = standard.deviation};
+  result.ways = time_ways(result.cases, form, make_workers(x.threads), rounds);
+  const auto own = own_ones(result.cases, form);
+  result.own = own.size();
+  if (!own.empty())
+    result.parts = time_parts(own, form, rounds);
+  return result;
+}
+
+const char* name_of(decode_transform x) {
+  return x == decode_transform::train ? "random crop" : "central crop";
+}
+
+void print_text(const decoding& x) {
+  print_line("");
+  print_line("decoding alone: " + with_commas(x.cases.images.size()) + " JPEGs of "
+             + readable_bytes(static_cast<std::uint64_t>(mean_bytes(x.cases))) + " in memory, "
+             + with_commas(x.own) + " of them by leat's own decoder, " + name_of(x.transform)
+             + " to f32");
+  for (const auto& timing : x.ways) {
+    print_line("");
+    print_ways(timing);
+  }
+  if (!x.parts)
+    return;
+  print_line("");
+  print_parts(*x.parts);
+}
+
+json to_json(const decoding& x) {
+  json result{{"images", x.cases.images.size()},
+              {"bad", x.cases.bad},
+              {"own", x.own},
+              {"transform", name_of(x.transform)},
+              {"ways", to_json(x.ways)}};
+  if (x.parts)
+    result["parts"] = to_json(*x.parts);
+  return result;
 }
 
 void bench(const options& x) {
@@ -211,7 +264,19 @@ void bench(const options& x) {
   std::vector<round_result> rounds;
   for (std::uint64_t i = 0; i < x.rounds; ++i)
     rounds.push_back(measure(plan, i));
-  x.json ? print_json(plan, rounds) : print_text(plan, rounds);
+  if (!x.json) {
+    print_text(plan, rounds);
+    flush_output();
+  }
+  const auto alone = x.no_decode ? std::nullopt : measure_decoding(plan, x.rounds);
+  if (x.json) {
+    auto result = to_json(plan, rounds);
+    if (alone)
+      result["decoding"] = to_json(*alone);
+    print_line(result.dump());
+  } else if (alone) {
+    print_text(*alone);
+  }
 }
 
 } // namespace
@@ -233,6 +298,8 @@ void add_bench(CLI::App& app) {
   whole_number(sub->add_option("--samples", x->samples, "Rows a round, instead"), 1);
   sub->add_flag("--no-plain", x->no_plain,
                 "Leave out the plain loop, which decodes as plain C++ does");
+  sub->add_flag("--no-decode", x->no_decode,
+                "Leave out what decoding alone takes, every way and by its parts");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { bench(*x); });
 }

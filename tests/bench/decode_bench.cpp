@@ -5,13 +5,13 @@
 // train|eval]
 //      [--type f32|u8|f16|bf16] [--images N]
 
+#include "demos/command/data_arguments.hpp"
+#include "demos/command/decode/decode_timing.hpp"
 #include "demos/command/option_values.hpp"
+#include "demos/command/output.hpp"
 #include "runtime/parse_dtype.hpp"
-#include "tests/bench/decode_cases.hpp"
-#include "tests/bench/decode_parts.hpp"
-#include "tests/bench/decode_ways.hpp"
+#include "runtime/stage.hpp"
 #include "tests/bench/heap_count.hpp"
-#include "tests/bench/measure.hpp"
 
 #include <leat/error.hpp>
 #include <leat/image.hpp>
@@ -34,6 +34,20 @@
 namespace leat::bench {
 
 namespace {
+
+using command::decode_case;
+using command::decode_cases;
+using command::decode_part;
+using command::decode_transform;
+using command::decode_way;
+using command::decode_ways;
+using command::decode_worker;
+using command::decode_workers;
+using command::image_ring;
+using command::medians;
+using command::part_seconds;
+using command::sum_of;
+using command::timed_reader;
 
 struct options {
   command::data_arguments data;
@@ -60,63 +74,11 @@ std::size_t threads_of(const options& x) {
   return *number;
 }
 
-/// Of repeated measurements, one after the other.
-using series = std::vector<double>;
-
-series divided(const series& a, const series& b) {
-  series result(a.size());
-  std::transform(a.begin(), a.end(), b.begin(), result.begin(), std::divides<>{});
-  return result;
-}
-
-std::string text_of(const spread& x, int decimals) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%.*f  (%.*f .. %.*f)", decimals, x.median, decimals, x.least,
-                decimals, x.most);
-  return text;
-}
-
-// -- Ways
-
-/// Images a second of each way.
-using way_rates = std::array<series, decode_ways.size()>;
-
-void add_round(const std::vector<decode_case>& images, const tensor_form& form,
-               const decode_workers& workers, std::size_t threads, std::size_t round,
-               way_rates& to) {
-  for (std::size_t i = 0; i < decode_ways.size(); ++i) {
-    const auto way = (i + round) % decode_ways.size();
-    const auto seconds = decode_all(decode_ways[way], images, form, workers, threads);
-    to[way].push_back(static_cast<double>(images.size()) / seconds);
+void measure_ways(const options& x, const decode_cases& cases, const decode_workers& workers) {
+  for (const auto& timing : time_ways(cases, form_of(x), workers, x.rounds)) {
+    command::print_line("");
+    print_ways(timing);
   }
-}
-
-void print_ways(const way_rates& rates, std::size_t threads) {
-  const auto title = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-  std::printf("\n%-20s %-24s %10s  %s\n", title.c_str(), "images a second", "us each",
-              "/ plain loop");
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    const auto rate = spread_of(rates[i]);
-    std::printf("%-20s %-24s %10.1f  %s\n", name_of(decode_ways[i]), text_of(rate, 0).c_str(),
-                1e6 * static_cast<double>(threads) / rate.median,
-                text_of(spread_of(divided(rates[i], rates[0])), 2).c_str());
-  }
-}
-
-void measure_ways(const options& x, const std::vector<decode_case>& images,
-                  const decode_workers& workers) {
-  const auto form = form_of(x);
-  std::vector<std::size_t> counts{1};
-  if (workers.size() > 1)
-    counts.push_back(workers.size());
-  std::vector<way_rates> rates(counts.size());
-  way_rates warm;
-  add_round(images, form, workers, workers.size(), 0, warm);
-  for (std::uint64_t round = 0; round < x.rounds; ++round)
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      add_round(images, form, workers, counts[i], round, rates[i]);
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    print_ways(rates[i], counts[i]);
 }
 
 // -- Faults and allocations
@@ -149,54 +111,10 @@ void count_memory(const options& x, const std::vector<decode_case>& images, deco
 
 // -- Parts
 
-double sum(const part_seconds& x) {
-  return std::accumulate(x.begin(), x.end(), 0.0);
-}
-
-/// Each part's median.
-part_seconds medians(const std::vector<part_seconds>& rounds) {
-  part_seconds result{};
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    series values;
-    for (const auto& x : rounds)
-      values.push_back(x[i]);
-    result[i] = spread_of(values).median;
-  }
-  return result;
-}
-
-std::vector<const decode_case*> own_ones(const std::vector<decode_case>& images,
-                                         const tensor_form& form) {
-  timed_reader reader;
-  std::vector<const decode_case*> result;
-  for (const auto& x : images) {
-    if (!reader.takes(x))
-      continue;
-    if (!reader.agrees(x, form))
-      throw std::logic_error("decode_parts.cpp is out of step with image_reader");
-    result.push_back(&x);
-  }
-  return result;
-}
-
 void measure_parts(const options& x, const std::vector<const decode_case*>& images) {
-  const auto form = form_of(x);
-  timed_reader reader;
-  image_ring to;
-  std::vector<part_seconds> unknown;
-  std::vector<part_seconds> known;
-  time_parts(reader, images, false, form, to);
-  for (std::uint64_t round = 0; round < x.rounds; ++round) {
-    unknown.push_back(time_parts(reader, images, false, form, to));
-    known.push_back(time_parts(reader, images, true, form, to));
-  }
-  const auto a = medians(unknown);
-  const auto b = medians(known);
-  std::printf("\n%-32s %17s  %17s\n", "own decoder, us an image", "places unknown", "known");
-  for (std::size_t i = 0; i < num_decode_parts; ++i)
-    std::printf("%-32s %10.1f %5.1f%%  %10.1f %5.1f%%\n", name_of(static_cast<decode_part>(i)),
-                a[i], 100 * a[i] / sum(a), b[i], 100 * b[i] / sum(b));
-  std::printf("%-32s %10.1f         %10.1f\n", "all", sum(a), sum(b));
+  const auto timing = time_parts(images, form_of(x), x.rounds);
+  command::print_line("");
+  print_parts(timing);
 }
 
 // -- Instruction sets
@@ -233,29 +151,34 @@ void measure_targets(const options& x, const std::vector<const decode_case*>& im
     auto part = [&](decode_part i) { return parts[static_cast<std::size_t>(i)]; };
     std::printf("%-26s %10.1f %8.1f %8.1f %8.1f  %10.2f\n", target.name,
                 part(decode_part::transforming), part(decode_part::narrowing),
-                part(decode_part::writing), sum(parts),
-                sum(parts) / sum(medians(targets.front().rounds)));
+                part(decode_part::writing), sum_of(parts),
+                sum_of(parts) / sum_of(medians(targets.front().rounds)));
   }
+}
+
+const source& images_of(const pipeline& data) {
+  if (!data.root().data)
+    throw error(errc::invalid_argument,
+                {.stage = "DATA", .got = "what is read once", .needed = "files"});
+  return *data.root().data->get();
 }
 
 void run(const options& x) {
   const auto threads = threads_of(x);
+  const auto data = command::data_pipeline(x.data);
   const auto cases = load_cases(
-      x.data, x.transform == "eval" ? decode_transform::eval : decode_transform::train, x.images);
-  const auto own = own_ones(cases.images, form_of(x));
-  std::size_t bytes = 0;
-  for (const auto& image : cases.images)
-    bytes += image.file.size();
+      images_of(data), x.transform == "eval" ? decode_transform::eval : decode_transform::train,
+      x.images);
+  if (cases.images.empty())
+    throw error(errc::invalid_argument,
+                {.stage = "DATA", .got = "no image", .needed = "JPEGs that can be decoded"});
+  const auto own = own_ones(cases, form_of(x));
   std::printf("%zu images of %.1f KB, %zu of them by leat's own decoder, %zu bad ones left out; "
               "%s, %s, %llu rounds\n",
-              cases.images.size(),
-              static_cast<double>(bytes) / 1e3 / static_cast<double>(cases.images.size()),
-              own.size(), cases.bad, x.transform.c_str(), x.type.c_str(),
-              static_cast<unsigned long long>(x.rounds));
-  decode_workers workers(threads);
-  for (auto& worker : workers)
-    worker = std::make_unique<decode_worker>();
-  measure_ways(x, cases.images, workers);
+              cases.images.size(), mean_bytes(cases) / 1e3, own.size(), cases.bad,
+              x.transform.c_str(), x.type.c_str(), static_cast<unsigned long long>(x.rounds));
+  const auto workers = command::make_workers(threads);
+  measure_ways(x, cases, workers);
   count_memory(x, cases.images, *workers.front());
   if (own.empty())
     return;

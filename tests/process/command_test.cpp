@@ -133,7 +133,13 @@ TEST_CASE("command: the JSON of run is alone on its stream, with all that script
   REQUIRE(bench["loader"] > 0);
   REQUIRE(bench["plain_ratio"] > 0);
   REQUIRE(bench["rounds"][0]["plain"] == bench["plain"]);
-  REQUIRE(!x.ask(short_bench + words{"--no-plain"}).contains("plain"));
+  REQUIRE(bench["decoding"]["images"] == bench["decoding"]["own"]);
+  REQUIRE(bench["decoding"]["parts"].size() == 9);
+  for (const auto& way : bench["decoding"]["ways"])
+    REQUIRE(way["rate"] > 0);
+  const auto shorter = x.ask(short_bench + words{"--no-plain", "--no-decode"});
+  REQUIRE(!shorter.contains("plain"));
+  REQUIRE(!shorter.contains("decoding"));
 }
 
 TEST_CASE("command: a snapshot's pipeline is printed as a file that means the same order") {

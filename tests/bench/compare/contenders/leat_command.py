@@ -29,7 +29,7 @@ def main() -> None:
     channel.send(first_batch_seconds=time.monotonic() - start)
     channel.send(peak_bytes=leat(job, "run", "--epochs", str(job.repeats))["resident_bytes"])
     rounds = ("--rounds", str(job.epochs), "--samples", str(job.images))
-    result = leat(job, "bench", *rounds)
+    result = leat(job, "bench", "--no-decode", *rounds)
     for number, rates in enumerate(result["rounds"], start=1):
         channel.send(
             epoch=number,

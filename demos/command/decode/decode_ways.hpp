@@ -1,16 +1,16 @@
 #pragma once
 
+#include "demos/command/decode/decode_cases.hpp"
+#include "demos/command/decode/image_ring.hpp"
 #include "demos/command/plain_image.hpp"
 #include "runtime/image_reader.hpp"
-#include "tests/bench/decode_cases.hpp"
-#include "tests/bench/image_ring.hpp"
 
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
-namespace leat::bench {
+namespace leat::command {
 
 /// How pixels can be made of a JPEG.
 enum class decode_way {
@@ -39,7 +39,7 @@ public:
   void make(decode_way by, const decode_case& x, const tensor_form& form);
 
 private:
-  command::plain_image plain_;
+  plain_image plain_;
   image_reader libjpeg_;
   image_reader own_;
   image_ring ring_;
@@ -47,8 +47,10 @@ private:
 
 using decode_workers = std::vector<std::unique_ptr<decode_worker>>;
 
+decode_workers make_workers(std::size_t threads);
+
 /// Decodes all images once, with the first workers, each in a thread of its own. Returns seconds.
 double decode_all(decode_way by, const std::vector<decode_case>& images, const tensor_form& form,
                   const decode_workers& workers, std::size_t threads);
 
-} // namespace leat::bench
+} // namespace leat::command

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "demos/command/decode/decode_cases.hpp"
 #include "runtime/huge_buffer.hpp"
-#include "tests/bench/decode_cases.hpp"
 
 #include <cstddef>
 
-namespace leat::bench {
+namespace leat::command {
 
 /// Memory for images, written round and round, as a thread writes a loader's batches.
 class image_ring {
@@ -21,4 +21,4 @@ private:
   std::size_t next_ = 0;
 };
 
-} // namespace leat::bench
+} // namespace leat::command

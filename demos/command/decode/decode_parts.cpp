@@ -1,4 +1,4 @@
-#include "tests/bench/decode_parts.hpp"
+#include "demos/command/decode/decode_parts.hpp"
 
 #include "runtime/jpeg/dct_scale.hpp"
 #include "runtime/plane_plan.hpp"
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace leat::bench {
+namespace leat::command {
 
 namespace {
 
@@ -176,4 +176,4 @@ part_seconds time_parts(timed_reader& by, const std::vector<const decode_case*>&
   return result;
 }
 
-} // namespace leat::bench
+} // namespace leat::command

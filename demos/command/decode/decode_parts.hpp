@@ -1,10 +1,10 @@
 #pragma once
 
+#include "demos/command/decode/decode_cases.hpp"
+#include "demos/command/decode/image_ring.hpp"
 #include "runtime/aligned_vector.hpp"
 #include "runtime/image_reader.hpp"
 #include "runtime/jpeg/plane_decoder.hpp"
-#include "tests/bench/decode_cases.hpp"
-#include "tests/bench/image_ring.hpp"
 
 #include <array>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace leat::bench {
+namespace leat::command {
 
 /// Parts of the work of image_reader's own way.
 enum class decode_part {
@@ -98,4 +98,4 @@ private:
 part_seconds time_parts(timed_reader& by, const std::vector<const decode_case*>& images,
                         bool with_places, const tensor_form& form, image_ring& to);
 
-} // namespace leat::bench
+} // namespace leat::command

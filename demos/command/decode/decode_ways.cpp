@@ -1,11 +1,12 @@
-#include "tests/bench/decode_ways.hpp"
+#include "demos/command/decode/decode_ways.hpp"
 
-#include "tests/bench/measure.hpp"
+#include "demos/command/output.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
-namespace leat::bench {
+namespace leat::command {
 
 const char* name_of(decode_way x) noexcept {
   switch (x) {
@@ -18,7 +19,7 @@ const char* name_of(decode_way x) noexcept {
   case decode_way::own:
     return "own decoder";
   case decode_way::own_with_places:
-    return "own, places known";
+    return "with the row index";
   }
   return "unknown";
 }
@@ -49,6 +50,13 @@ void decode_worker::make(decode_way by, const decode_case& x, const tensor_form&
   }
 }
 
+decode_workers make_workers(std::size_t threads) {
+  decode_workers result(threads);
+  for (auto& worker : result)
+    worker = std::make_unique<decode_worker>();
+  return result;
+}
+
 double decode_all(decode_way by, const std::vector<decode_case>& images, const tensor_form& form,
                   const decode_workers& workers, std::size_t threads) {
   std::atomic<std::size_t> next{0};
@@ -56,13 +64,13 @@ double decode_all(decode_way by, const std::vector<decode_case>& images, const t
     for (auto i = next++; i < images.size(); i = next++)
       worker.make(by, images[i], form);
   };
-  const stopwatch watch;
+  const auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < threads; ++i)
     running.emplace_back([&, i] { work(*workers[i]); });
   for (auto& thread : running)
     thread.join();
-  return watch.seconds();
+  return in_seconds(std::chrono::steady_clock::now() - start);
 }
 
-} // namespace leat::bench
+} // namespace leat::command
