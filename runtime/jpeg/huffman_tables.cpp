@@ -81,7 +81,8 @@ huffman_step skip_of(const huffman_lookup& lookup, std::uint32_t bits) {
   int advance = 0;
   while (length < known && advance < most) {
     const auto step = lookup.codes[bits << static_cast<unsigned>(length) & mask];
-    if (step.length() == huffman_step::unknown || step.code_bits() > known - length)
+    if (step.length() == huffman_step::unknown || step.code_bits() > known - length
+        || length + step.length() > ac_table::longest_skip)
       break;
     length += step.length();
     if (step.run() == ac_table::end_of_block)

@@ -60,6 +60,8 @@ struct ac_table {
   static constexpr int no_code = 192;
   static constexpr int value_bits = 11;
   static constexpr int skip_bits = huffman_lookup::bits;
+  /// Bits of a step of `skips`: three fit what a decoder has at hand.
+  static constexpr int longest_skip = 18;
   static constexpr int ends_block = 1;
 
   huffman_lookup lookup;

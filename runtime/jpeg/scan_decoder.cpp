@@ -126,22 +126,28 @@ inline bool decode_ac(bit_reader& from, const ac_table& table, const std::uint16
 /// Passes over coefficients 1 to 63.
 inline bool skim_ac(bit_reader& from, const ac_table& table) noexcept {
   bit_reader bits = from;
+  const auto* skips = table.skips.data();
   int k = 1;
   do {
     bits.refill();
-    const auto many = table.skips[bits.peek(ac_table::skip_bits)];
-    if (__builtin_expect(many.length() != huffman_step::unknown && k + many.run() < 64, 1)) {
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; ++i) {
+      static_assert(3 * ac_table::longest_skip <= 56);
+      const auto many = skips[bits.peek(ac_table::skip_bits)];
+      if (__builtin_expect(many.length() == huffman_step::unknown || k + many.run() >= 64, 0)) {
+        bits.refill();
+        const auto step = next_code(bits, table.lookup, true);
+        bits.drop(step.length());
+        k += step.run() + 1;
+        break;
+      }
       bits.drop(many.length());
       k += many.run();
       if (many.value() == ac_table::ends_block) {
         from = bits;
         return true;
       }
-      continue;
     }
-    const auto step = next_code(bits, table.lookup, true);
-    bits.drop(step.length());
-    k += step.run() + 1;
   } while (k < 64);
   from = bits;
   return ends_well(k);
