@@ -42,7 +42,8 @@ pipeline make_tar_shards(const stage& call, const inputs&) {
 }
 
 pipeline make_image_folder(const stage& call, const inputs&) {
-  return image_folder(call.get<std::string>("directory"));
+  return image_folder(call.get<std::string>("directory"),
+                      {.index_dir = call.get<std::string>("index_dir")});
 }
 
 pipeline make_count(const stage& call, const inputs&) {
@@ -214,7 +215,10 @@ std::vector<pipeline_operator> make_operators() {
        source,
        {patterns, {"index_dir", text, std::string{}}, {"allow_torn", flag, false}},
        make_tar_shards},
-      {"image_folder", source, {plain("directory", text)}, make_image_folder},
+      {"image_folder",
+       source,
+       {plain("directory", text), {"index_dir", text, std::string{}}},
+       make_image_folder},
       {"count",
        source,
        {plain("records", number), {"bytes", number, std::uint64_t{8}}},

@@ -1,6 +1,8 @@
 #include "runtime/row_index.hpp"
 
+#include "runtime/folder_index.hpp"
 #include "runtime/image_format.hpp"
+#include "runtime/index_files.hpp"
 #include "runtime/jpeg/plane_decoder.hpp"
 #include "runtime/jpeg/row_places.hpp"
 #include "runtime/open_files.hpp"
@@ -30,20 +32,18 @@ std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::by
   return {}; // whoever reads it will hear of it
 }
 
-/// One thread's work, shard by shard.
+/// Bytes of data that were dealt with.
+using on_bytes = std::function<void(std::uint64_t)>;
+
+/// One thread's work, shard by shard or class by class. Leaves alone what was surveyed before.
 class surveyor {
 public:
-  surveyor(const std::vector<std::string>& shards, const tar_options& options)
-      : shards_(shards), options_(options) {}
-
-  /// Surveys a shard that has not been; `on_bytes` hears of progress.
-  template <class OnBytes>
-  void survey(std::size_t number, OnBytes on_bytes) {
-    const auto& shard = shards_[number];
-    const auto index = open_tar_index(shard, options_);
+  void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
+    const auto index = open_tar_index(shard, options);
     if (index.has_places()) {
-      count(index);
-      return on_bytes(index.shard_bytes());
+      for (const auto& field : index.all_fields())
+        count_known(field.size, index.places(field).size());
+      return tell(index.shard_bytes());
     }
     const auto file = file_descriptor::open(shard);
     const auto stamp = stamp_of(file, shard);
@@ -51,22 +51,48 @@ public:
     places.reserve(index.all_fields().size());
     std::uint64_t told = 0;
     for (const auto& field : index.all_fields()) {
-      content_.resize(field.size);
-      read_fully(file, shard, field.offset(), content_);
-      const bool is_jpeg = image_format(content_) == "JPEG";
-      places.push_back(is_jpeg ? places_of(decoder_, content_) : std::vector<std::byte>{});
-      facts.bytes_read += field.size;
-      count(is_jpeg, field.size, places.back().size());
-      on_bytes(field.size);
+      places.push_back(survey(file, shard, field.offset(), field.size));
+      tell(field.size);
       told += field.size;
     }
-    facts.not_stored += store_tar_index(shard, options_, index.with_places(stamp, places)) ? 0 : 1;
-    on_bytes(index.shard_bytes() - told);
+    store(index_paths(shard, options.index_dir), index.with_places(stamp, places));
+    tell(index.shard_bytes() - told);
+  }
+
+  void survey(const folder_files& files, const class_folder& folder, const folder_options& options,
+              const on_bytes& tell) {
+    const auto images = files.of(folder);
+    if (const auto index = open_folder_index(files, folder, options)) {
+      for (std::size_t i = 0; i < images.size(); ++i) {
+        count_known(images[i].bytes, index->places(i).size());
+        tell(images[i].bytes);
+      }
+      return;
+    }
+    std::vector<std::vector<std::byte>> places;
+    places.reserve(images.size());
+    for (const auto& image : images) {
+      const auto path = files.path_of(image);
+      places.push_back(survey(file_descriptor::open(path), path, 0, image.bytes));
+      tell(image.bytes);
+    }
+    if (!images.empty())
+      store(folder_index_paths(files, folder, options), folder_index::write(images, places));
   }
 
   row_index_facts facts;
 
 private:
+  std::vector<std::byte> survey(const file_descriptor& file, const std::string& path,
+                                std::uint64_t offset, std::uint64_t size) {
+    content_.resize(size);
+    read_fully(file, path, offset, content_);
+    const bool is_jpeg = image_format(content_) == "JPEG";
+    auto places = is_jpeg ? places_of(decoder_, content_) : std::vector<std::byte>{};
+    facts.bytes_read += size;
+    count(is_jpeg, size, places.size());
+    return places;
+  }
   void count(bool is_jpeg, std::uint64_t image_bytes, std::uint64_t index_bytes) {
     facts.images += is_jpeg ? 1 : 0;
     facts.indexed += index_bytes > 0 ? 1 : 0;
@@ -74,15 +100,13 @@ private:
     facts.index_bytes += index_bytes;
   }
   /// Of an index that is there already, only images with rows are known to be images.
-  void count(const tar_index& index) {
-    for (const auto& field : index.all_fields()) {
-      const auto places = index.places(field);
-      count(!places.empty(), field.size, places.size());
-    }
+  void count_known(std::uint64_t image_bytes, std::uint64_t index_bytes) {
+    count(index_bytes > 0, image_bytes, index_bytes);
+  }
+  void store(const std::vector<std::string>& paths, std::span<const std::byte> index) {
+    facts.not_stored += store_index(paths, index) ? 0 : 1;
   }
 
-  const std::vector<std::string>& shards_;
-  const tar_options& options_;
   plane_decoder decoder_;
   std::vector<std::byte> content_;
 };
@@ -102,28 +126,28 @@ std::uint64_t bytes_of(const std::vector<std::string>& shards) {
       [](const std::string& x) { return stamp_of(file_descriptor::open(x), x).size; });
 }
 
-} // namespace
-
-row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
-                                const row_index_progress& progress) {
-  const auto all = bytes_of(shards);
+/// Calls `survey` for each of `pieces`, on all cores.
+template <class Survey>
+row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
+                           const row_index_progress& progress, Survey survey) {
   row_index_facts facts;
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::uint64_t done = 0;
   std::exception_ptr failed;
+  const on_bytes tell = [&](std::uint64_t more) {
+    const std::lock_guard lock{mutex};
+    done += more;
+    if (progress)
+      progress(done, bytes);
+  };
   auto work = [&] {
-    surveyor own{shards, options};
+    surveyor own;
     try {
-      for (auto i = next++; i < shards.size(); i = next++)
-        own.survey(i, [&](std::uint64_t bytes) {
-          const std::lock_guard lock{mutex};
-          done += bytes;
-          if (progress)
-            progress(done, all);
-        });
+      for (auto i = next++; i < pieces; i = next++)
+        survey(own, i, tell);
     } catch (...) {
-      next = shards.size();
+      next = pieces;
       const std::lock_guard lock{mutex};
       failed = std::current_exception();
     }
@@ -132,7 +156,7 @@ row_index_facts build_row_index(const std::vector<std::string>& shards, const ta
   };
   {
     std::vector<std::jthread> helpers;
-    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), shards.size());
+    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), pieces);
     helpers.reserve(threads);
     for (std::size_t i = 1; i < threads; ++i)
       helpers.emplace_back(work);
@@ -141,6 +165,27 @@ row_index_facts build_row_index(const std::vector<std::string>& shards, const ta
   if (failed)
     std::rethrow_exception(failed);
   return facts;
+}
+
+} // namespace
+
+row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
+                                const row_index_progress& progress) {
+  return survey_all(shards.size(), bytes_of(shards), progress,
+                    [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                      by.survey(shards[i], options, tell);
+                    });
+}
+
+row_index_facts build_row_index(const folder_files& files, const folder_options& options,
+                                const row_index_progress& progress) {
+  std::uint64_t bytes = 0;
+  for (const auto& image : files.images)
+    bytes += image.bytes;
+  return survey_all(files.classes.size(), bytes, progress,
+                    [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                      by.survey(files, files.classes[i], options, tell);
+                    });
 }
 
 } // namespace leat

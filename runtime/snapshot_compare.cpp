@@ -135,9 +135,10 @@ bool has_windowed(const std::vector<operator_place>& places) {
 /// True for options that only say where data lie, or what its facts say, too.
 bool is_in_facts(const std::string& op, const std::string& option) {
   using pair = std::pair<std::string_view, std::string_view>;
-  constexpr std::array<pair, 5> all{pair{"tar_shards", "patterns"}, pair{"tar_shards", "index_dir"},
-                                    pair{"image_folder", "directory"}, pair{"raw_records", "path"},
-                                    pair{"count", "records"}};
+  constexpr std::array<pair, 6> all{
+      pair{"tar_shards", "patterns"},    pair{"tar_shards", "index_dir"},
+      pair{"image_folder", "directory"}, pair{"image_folder", "index_dir"},
+      pair{"raw_records", "path"},       pair{"count", "records"}};
   return std::find(all.begin(), all.end(), pair{op, option}) != all.end();
 }
 

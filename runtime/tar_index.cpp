@@ -1,22 +1,16 @@
 #include "runtime/tar_index.hpp"
 
+#include "runtime/index_files.hpp"
 #include "runtime/tar_member_name.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <limits>
 #include <thread>
 #include <type_traits>
@@ -283,88 +277,17 @@ std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, boo
 
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string cache_dir() {
-  auto from = [](const char* variable) {
-    const char* value = std::getenv(variable);
-    // Relative paths in XDG variables are to be ignored.
-    return std::string{value && *value == '/' ? value : ""};
-  };
-  if (auto dir = from("XDG_CACHE_HOME"); !dir.empty())
-    return dir + "/leat";
-  auto home = from("HOME");
-  return home.empty() ? home : home + "/.cache/leat";
-}
-
-std::string path_in(const std::string& dir, const std::string& shard) {
-  auto absolute = fs::absolute(shard).lexically_normal().string();
-  auto bytes = std::as_bytes(std::span{absolute.data(), absolute.size()});
-  return dir + "/" + to_string(xxh3_128(bytes)) + ".leat-index";
-}
-
-std::optional<tar_index> load(const std::string& path, file_stamp shard) try {
-  auto file = file_descriptor::open(path);
-  auto size = static_cast<std::size_t>(stamp_of(file, path).size);
-  void* at = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
-  if (at == MAP_FAILED)
-    return {};
-  auto unmap = [size](const std::byte* x) { ::munmap(const_cast<std::byte*>(x), size); };
-  return tar_index::adopt({static_cast<const std::byte*>(at), unmap}, size, shard);
-} catch (const error&) {
-  return {};
-}
-
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    auto n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR)
-      return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-  }
-  return true;
-}
-
-/// Puts an index in its place at once, so that no reader ever sees half of it; false where the
-/// directory or the disk does not take it.
-bool store(const std::string& path, std::span<const std::byte> bytes) {
-  auto dir = fs::path{path}.parent_path();
-  std::error_code ignored;
-  fs::create_directories(dir, ignored);
-  auto temporary = (dir / ".leat-index-XXXXXX").string();
-  file_descriptor file{::mkstemp(temporary.data())};
-  if (!file)
-    return false;
-  // mkstemp's 0600 would hide a shared shard's index from other users.
-  const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
-                    && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!done)
-    ::unlink(temporary.c_str());
-  return done;
+std::optional<tar_index> load(const std::string& path, file_stamp shard) {
+  const auto bytes = map_index(path);
+  return bytes ? tar_index::adopt(bytes->data, bytes->size, shard) : std::nullopt;
 }
 
 } // namespace
 
-std::vector<std::string> tar_index_paths(const std::string& shard, const std::string& index_dir) {
-  if (!index_dir.empty())
-    return {path_in(index_dir, shard)};
-  std::vector<std::string> paths{shard + ".leat-index"};
-  if (auto dir = cache_dir(); !dir.empty())
-    paths.push_back(path_in(dir, shard));
-  return paths;
-}
-
-bool store_tar_index(const std::string& shard, const tar_options& options,
-                     std::span<const std::byte> bytes) {
-  const auto paths = tar_index_paths(shard, options.index_dir);
-  return std::any_of(paths.begin(), paths.end(),
-                     [&](const std::string& path) { return store(path, bytes); });
-}
-
 tar_index open_tar_index(const std::string& shard, const tar_options& options) {
   auto file = file_descriptor::open(shard);
   const auto stamp = stamp_of(file, shard);
-  const auto paths = tar_index_paths(shard, options.index_dir);
+  const auto paths = index_paths(shard, options.index_dir);
   for (const auto& path : paths)
     if (auto x = load(path, stamp); x && (x->tear().empty() || options.allow_torn))
       return *x;
@@ -372,8 +295,8 @@ tar_index open_tar_index(const std::string& shard, const tar_options& options) {
     return read_at(file, shard, offset, into);
   };
   auto bytes = build_tar_index(tar_reader{shard, stamp.size, read}, stamp, options.allow_torn);
-  for (const auto& path : paths)
-    if (store(path, bytes))
+  if (store_index(paths, bytes))
+    for (const auto& path : paths)
       if (auto x = load(path, stamp))
         return *x;
   // Nothing is writable: it lives in memory.

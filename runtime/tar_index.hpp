@@ -118,13 +118,6 @@ private:
 /// are not supported, throws what `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
 
-/// Puts an index where it belongs; false where nothing takes it.
-bool store_tar_index(const std::string& shard, const tar_options& options,
-                     std::span<const std::byte> bytes);
-
-/// Where the index of a shard may lie, in order of preference: see `tar_options::index_dir`.
-std::vector<std::string> tar_index_paths(const std::string& shard, const std::string& index_dir);
-
 /// A shard's index: a stored one, or a new one, stored where possible. Several processes may do
 /// this at once. An index of a torn shard is only used where `allow_torn` says so.
 tar_index open_tar_index(const std::string& shard, const tar_options& options);

@@ -63,7 +63,7 @@ void add_data_arguments(CLI::App& app, data_arguments& to) {
                  "A folder of class folders; or tar shards: paths, braces (a-{000..099}.tar) and "
                  "globs, in this order; or count:N[:BYTES]; or -: the lines of standard input")
       ->expected(1, -1);
-  app.add_option("--index-dir", to.index_dir, "Keep the indexes of tar shards in this directory");
+  app.add_option("--index-dir", to.index_dir, "Keep the indexes of DATA in this directory");
   app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
 }
 
@@ -83,7 +83,7 @@ pipeline data_pipeline(const data_arguments& x) {
   case data_kind::count:
     return parse_count(x.data.front());
   case data_kind::folder:
-    return image_folder(x.data.front());
+    return image_folder(x.data.front(), {.index_dir = x.index_dir});
   case data_kind::standard_input:
     return standard_input();
   case data_kind::tar:

@@ -15,7 +15,7 @@ namespace leat::command {
 /// DATA... of the command line: one data set.
 struct data_arguments {
   std::vector<std::string> data = {};
-  /// Directory for the indexes of tar shards; empty: the library's choice.
+  /// Directory for the indexes of tar shards and folders; empty: the library's choice.
   std::string index_dir = {};
   /// Uses the complete samples before a tear in a shard.
   bool allow_torn = false;

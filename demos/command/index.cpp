@@ -6,6 +6,7 @@
 #include "demos/command/progress.hpp"
 #include "demos/command/row_index_gain.hpp"
 #include "runtime/file_set.hpp"
+#include "runtime/folder_files.hpp"
 #include "runtime/row_index.hpp"
 #include "runtime/stage.hpp"
 
@@ -64,18 +65,31 @@ private:
   std::uint64_t percent_ = 0;
 };
 
-/// Builds it where the data are tar shards.
-std::optional<row_index> row_index_of(const options& x) {
-  if (x.no_row_index || kind_of(x.data.data.front()) != data_kind::tar)
-    return std::nullopt;
+/// Builds it where the data can hold JPEGs.
+std::optional<row_index_facts> build_rows(const data_arguments& x) {
   bar shown;
-  const tar_options tar{.index_dir = x.data.index_dir, .allow_torn = x.data.allow_torn};
-  row_index result{build_row_index(find_files(x.data.data, "index").paths, tar,
-                                   [&](auto done, auto all) { shown.show(done, all); }),
-                   {}};
-  // Opened again: what was opened before does not know of it.
-  result.gain = measure_gain(*data_pipeline(x.data).root().data->get());
-  return result;
+  auto show = [&](std::uint64_t done, std::uint64_t all) { shown.show(done, all); };
+  switch (kind_of(x.data.front())) {
+  case data_kind::tar:
+    return build_row_index(find_files(x.data, "index").paths,
+                           {.index_dir = x.index_dir, .allow_torn = x.allow_torn}, show);
+  case data_kind::folder:
+    return build_row_index(list_folder(x.data.front()), {.index_dir = x.index_dir}, show);
+  case data_kind::count:
+  case data_kind::standard_input:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::optional<row_index> row_index_of(const options& x) {
+  if (x.no_row_index)
+    return std::nullopt;
+  const auto data = data_pipeline(x.data);
+  const auto facts = build_rows(x.data);
+  if (!facts)
+    return std::nullopt;
+  return row_index{*facts, measure_gain(*data.root().data->get())};
 }
 
 double share_of(const row_index_facts& x) {
@@ -92,7 +106,7 @@ void print_row_index(const row_index& x) {
              + (facts.bytes_read == 0 ? ", there already" : ""));
   if (facts.not_stored > 0)
     print_line("         " + with_commas(facts.not_stored)
-               + " shards: neither their directory nor the cache can be written");
+               + " shards or classes: neither their directory nor the cache can be written");
   if (x.gain)
     print_line("gain     " + fixed(x.gain->times, 2) + "x in decoding random crops ("
                + with_commas(x.gain->images) + " images)");

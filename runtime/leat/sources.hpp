@@ -20,6 +20,11 @@ struct tar_options {
   bool allow_torn = false;
 };
 
+struct folder_options {
+  /// Directory for the row indexes of class folders. Empty: as of tar_options.
+  std::string index_dir = {};
+};
+
 /// Tar shards in webdataset layout: neighbouring members with one key are a sample, extensions
 /// are its field names in lower case, contents its bytes. A field name that comes again under one
 /// key begins another sample.
@@ -32,7 +37,8 @@ LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options opti
 /// A folder with one subfolder a class. Records are its files *.jpg and *.jpeg, sorted bytewise by
 /// relative path; fields "jpg" (the file), "cls" (the class's number in bytewise order, as ASCII)
 /// and "class" (the subfolder's name).
-LEAT_API pipeline image_folder(std::string directory);
+/// On opening, throws `errc::not_found` (no folder, no class, no image), `errc::io`.
+LEAT_API pipeline image_folder(std::string directory, folder_options options = {});
 
 /// `records` virtual records. Field "value": uint8 [record_bytes], the record's number as 8 bytes
 /// little-endian, repeated and cut to length.

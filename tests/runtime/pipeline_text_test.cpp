@@ -128,7 +128,11 @@ TEST_CASE("every source stands in the text as in C++") {
              tar_shards("a", {.index_dir = "i", .allow_torn = true}),
              R"(tar_shards("a", index_dir="i", allow_torn=true))"
              "\n");
-  check_form(R"(image_folder("train"))", image_folder("train"), "image_folder(\"train\")\n");
+  check_form(R"(image_folder("train"))", image_folder("train"),
+             "image_folder(\"train\", index_dir=\"\")\n");
+  check_form(R"(image_folder(index_dir="i", directory="train"))",
+             image_folder("train", {.index_dir = "i"}),
+             "image_folder(\"train\", index_dir=\"i\")\n");
   check_form("count(10)", count(10), "count(10, bytes=8)\n");
   check_form("count(bytes=3, records=18446744073709551615)",
              count(std::numeric_limits<std::uint64_t>::max(), 3),
@@ -417,7 +421,8 @@ TEST_CASE("texts take any bytes, and are printed as UTF-8") {
   const std::string all{"\"\\\n\t\r\x01\x7f\xff\xc3\xa4 \xe2\x82 \0x", 16};
   const auto x = image_folder(all);
   CHECK(to_string(x)
-        == "image_folder(\"\\\"\\\\\\n\\t\\x0D\\x01\\x7F\\xFF\xc3\xa4 \\xE2\\x82 \\x00x\")\n");
+        == "image_folder(\"\\\"\\\\\\n\\t\\x0D\\x01\\x7F\\xFF\xc3\xa4 \\xE2\\x82 \\x00x\", "
+           "index_dir=\"\")\n");
   CHECK(parse_pipeline(to_string(x)) == x);
   CHECK(parse_pipeline(R"(image_folder("\x41\x6a\x6A"))") == image_folder("Ajj"));
 }
@@ -826,7 +831,7 @@ private:
     case 0:
       return tar_shards(some_texts(1), {.index_dir = text(), .allow_torn = coin()});
     case 1:
-      return image_folder("d" + text());
+      return image_folder("d" + text(), {.index_dir = text()});
     case 2:
       return raw_records(text(), static_cast<dtype>(below(10)), {1 + below(9), 1 + below(9)});
     case 3:

@@ -1,4 +1,6 @@
+#include "runtime/folder_index.hpp"
 #include "runtime/image_reader.hpp"
+#include "runtime/index_files.hpp"
 #include "runtime/jpeg/row_places.hpp"
 #include "runtime/row_index.hpp"
 #include "runtime/sample_access.hpp"
@@ -56,6 +58,35 @@ struct photo_shards {
   }
 
   pipeline data() const { return tar_shards(shards, options); }
+};
+
+/// Two classes and an empty one; the second image of each is damaged.
+struct photo_folder {
+  temporary_directory dir;
+  std::string path = dir / "photos";
+  folder_options options{.index_dir = dir / "index"};
+
+  photo_folder() {
+    std::filesystem::create_directories(path + "/none");
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const auto folder = path + (i == 0 ? "/a" : "/a-b");
+      std::filesystem::create_directories(folder + "/deep");
+      auto torn = write_jpeg(120, 90, {}, 7 + i);
+      torn[torn.size() / 2] = std::byte{0xFF};
+      torn[torn.size() / 2 + 1] = std::byte{0xD9};
+      save(folder + "/1.jpg", write_jpeg(300 + i, 200, {.horizontal = 2, .vertical = 2}, i));
+      save(folder + "/2.jpg", torn);
+      save(folder + "/deep/3.jpg", write_jpeg(500, 40, {}, i));
+    }
+  }
+
+  static void save(const std::string& to, const std::vector<std::byte>& bytes) {
+    tar_writer::write(to, text_of(bytes));
+  }
+  std::shared_ptr<const source> data() const {
+    return image_folder(path, options).root().data->get();
+  }
+  row_index_facts build() const { return build_row_index(list_folder(path + "/"), options, {}); }
 };
 
 /// Bytes of the places that come with a record's field.
@@ -186,7 +217,7 @@ TEST_CASE("an index whose places are damaged gives right pixels") {
   photo_shards x;
   std::vector<std::byte> expected = pixels_of(*x.data().root().data->get(), 0).second;
   build_row_index(x.shards, x.options, {});
-  const auto path = tar_index_paths(x.shards[0], x.options.index_dir).at(0);
+  const auto path = index_paths(x.shards[0], x.options.index_dir).at(0);
   const auto size = std::filesystem::file_size(path);
   for (const std::size_t from_end : {1U, 100U, 300U, 400U}) {
     std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
@@ -217,4 +248,122 @@ TEST_CASE("where no directory takes an index, that is said") {
   const auto facts = build_row_index(x.shards, x.options, {});
   CHECK(facts.not_stored == 3);
   CHECK(facts.indexed == 6);
+}
+
+TEST_CASE("the row index of a folder is built once, class by class, and used") {
+  photo_folder x;
+  std::vector<std::vector<std::byte>> before;
+  {
+    const auto data = x.data();
+    REQUIRE(data->size() == 6);
+    CHECK(places_of(*data, 0, "jpg") == 0);
+    for (std::uint64_t i = 0; i < 6; ++i)
+      before.push_back(pixels_of(*data, i).second);
+  }
+  std::uint64_t last = 0;
+  std::uint64_t all = 0;
+  const auto facts = build_row_index(list_folder(x.path), x.options, [&](auto done, auto of) {
+    CHECK(done >= last);
+    last = done;
+    all = of;
+  });
+  CHECK(last == all);
+  CHECK(all == x.data()->facts().bytes);
+  CHECK(facts.bytes_read == all);
+  CHECK(facts.images == 6);
+  CHECK(facts.indexed == 4);
+  CHECK(facts.image_bytes == all);
+  CHECK(facts.not_stored == 0);
+  const auto data = x.data();
+  // a-b/1.jpg, a-b/2.jpg, a-b/deep/3.jpg, and the same of a.
+  const std::vector<std::size_t> expected{16 + 10 * 13 * 2, 0, 16 + 10 * 5 * 4,
+                                          16 + 10 * 13 * 2, 0, 16 + 10 * 5 * 4};
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    CHECK(places_of(*data, i, "jpg") == expected[i]);
+    CHECK(pixels_of(*data, i).second == before[i]);
+  }
+  CHECK(places_of(*data, 0, "cls") == 0);
+  const auto again = x.build();
+  CHECK(again.bytes_read == 0);
+  CHECK(again.indexed == 4);
+  CHECK(again.index_bytes == facts.index_bytes);
+}
+
+TEST_CASE("a class whose images are others has no row index, until it is built again") {
+  photo_folder x;
+  x.build();
+  photo_folder::save(x.path + "/a/4.jpg", write_jpeg(90, 90));
+  CHECK(places_of(*x.data(), 0, "jpg") > 0);
+  CHECK(places_of(*x.data(), 3, "jpg") == 0);
+  const auto facts = x.build();
+  CHECK(facts.bytes_read > 0);
+  CHECK(facts.bytes_read < facts.image_bytes);
+  CHECK(places_of(*x.data(), 3, "jpg") > 0);
+  CHECK(places_of(*x.data(), 5, "jpg") > 0);
+}
+
+TEST_CASE("an image that was replaced by another of its size has its own pixels") {
+  photo_folder x;
+  x.build();
+  const auto path = x.path + "/a-b/1.jpg";
+  const auto size = std::filesystem::file_size(path);
+  auto other = write_jpeg(200, 150, {.horizontal = 2, .vertical = 2}, 9);
+  REQUIRE(other.size() < size);
+  // Any number of these may stand before a marker.
+  other.insert(other.end() - 2, size - other.size(), std::byte{0xFF});
+  photo_folder::save(path, other);
+  REQUIRE(std::filesystem::file_size(path) == size);
+  const auto found = pixels_of(*x.data(), 0);
+  x.options.index_dir = x.dir / "none";
+  CHECK(places_of(*x.data(), 0, "jpg") == 0);
+  CHECK(pixels_of(*x.data(), 0) == found);
+}
+
+TEST_CASE("a folder's index with any byte changed or cut is refused, or gives right pixels") {
+  photo_folder x;
+  std::vector<std::vector<std::byte>> expected;
+  for (std::uint64_t i = 0; i < 3; ++i)
+    expected.push_back(pixels_of(*x.data(), i).second);
+  x.build();
+  const auto files = list_folder(x.path);
+  const auto images = files.of(files.classes.at(1));
+  const auto paths = folder_index_paths(files, files.classes.at(1), x.options);
+  const auto stored = map_index(paths.at(0)).value();
+  const std::vector<std::byte> good{stored.data.get(), stored.data.get() + stored.size};
+  const std::size_t checked = 48 + 8 * 3;
+  for (std::size_t i = 0; i < good.size(); i += i < checked ? 1 : 37) {
+    auto bad = good;
+    bad[i] ^= std::byte{16};
+    const auto held = std::make_shared<std::vector<std::byte>>(bad);
+    CHECK(folder_index::adopt({{held, held->data()}, held->size()}, images).has_value()
+          == (i >= checked));
+    REQUIRE(store_index(paths, bad));
+    for (std::uint64_t k = 0; k < 3; ++k)
+      CHECK(pixels_of(*x.data(), k).second == expected[k]);
+  }
+  for (const auto size : {std::size_t{0}, std::size_t{47}, checked, good.size() - 1}) {
+    REQUIRE(store_index(paths, std::span{good}.first(size)));
+    CHECK(places_of(*x.data(), 0, "jpg") == 0);
+  }
+}
+
+TEST_CASE("where no directory takes a folder's index, that is said") {
+  photo_folder x;
+  std::ofstream{x.dir / "file"} << "in the way";
+  x.options.index_dir = x.dir / "file/index";
+  const auto facts = x.build();
+  CHECK(facts.not_stored == 2);
+  CHECK(facts.indexed == 4);
+}
+
+TEST_CASE("a folder's index stands beside each class where no directory is named") {
+  photo_folder x;
+  x.options.index_dir.clear();
+  x.build();
+  CHECK(std::filesystem::exists(x.path + "/a.leat-index"));
+  CHECK(std::filesystem::exists(x.path + "/a-b.leat-index"));
+  CHECK_FALSE(std::filesystem::exists(x.path + "/none.leat-index"));
+  CHECK(x.data()->size() == 6);
+  CHECK(places_of(*x.data(), 5, "jpg") > 0);
+  CHECK(x.build().bytes_read == 0);
 }

@@ -1,3 +1,4 @@
+#include "runtime/index_files.hpp"
 #include "runtime/tar_index.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/tar_writer.hpp"
@@ -62,7 +63,7 @@ struct shard_fixture {
   temporary_directory dir;
   std::string shard = dir / "a.tar";
   tar_options options{.index_dir = dir / "index"};
-  std::string index_path = tar_index_paths(shard, options.index_dir).at(0);
+  std::string index_path = index_paths(shard, options.index_dir).at(0);
 
   shard_fixture() { write({"a", "b"}); }
 
@@ -170,10 +171,10 @@ TEST_CASE("an index with any byte changed, cut or added is rebuilt") {
 TEST_CASE("an index beside the shard is preferred, and the cache comes second") {
   temporary_directory dir;
   ::setenv("XDG_CACHE_HOME", (dir / "cache").c_str(), 1);
-  CHECK(tar_index_paths("/a/x.tar", "").at(0) == "/a/x.tar.leat-index");
-  const auto cached = tar_index_paths("/a/x.tar", "").at(1);
+  CHECK(index_paths("/a/x.tar", "").at(0) == "/a/x.tar.leat-index");
+  const auto cached = index_paths("/a/x.tar", "").at(1);
   CHECK(cached.starts_with(dir / "cache/leat/"));
-  CHECK(tar_index_paths("/b/x.tar", "").at(1) != cached);
+  CHECK(index_paths("/b/x.tar", "").at(1) != cached);
   tar_writer{}.file("a.jpg", "1").end().save(dir / "x.tar");
   open_tar_index(dir / "x.tar", {});
   CHECK(fs::exists(dir / "x.tar.leat-index"));
@@ -184,7 +185,7 @@ TEST_CASE("an index beside the shard is preferred, and the cache comes second") 
     const auto fd = ::open((dir / "x.tar").c_str(), O_RDONLY);
     const auto shard = "/proc/self/fd/" + std::to_string(fd);
     CHECK(names_of(open_tar_index(shard, {})) == texts{"a jpg"});
-    CHECK(fs::exists(tar_index_paths(shard, "").at(1)));
+    CHECK(fs::exists(index_paths(shard, "").at(1)));
     ::setenv("XDG_CACHE_HOME", "/proc/self/fd", 1);
     CHECK(names_of(open_tar_index(shard, {})) == texts{"a jpg"});
     ::close(fd);

@@ -93,7 +93,7 @@ def indexed_data():
         shards(["tar/even-0.tar"], even, 5),
         shards(["tar/even-1.tar"], even, 0),
         shards(["tar/odd-{0..2}.tar"], {"txt": "odd"}, 12, wrong="odd"),
-        KnownSource(("image_folder", {"directory": "folder"}), images, 5),
+        KnownSource(("image_folder", {"directory": "folder", "index_dir": ""}), images, 5),
         KnownSource(("raw_records", {"path": "raw/numbers.f32", "type": "f32", "dims": [3]}), {"value": "f32x3"}, 17),
     ]
 

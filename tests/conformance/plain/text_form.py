@@ -29,7 +29,7 @@ FILE_ORDER = {"file_order": "stored", "seed": 0}
 # The options of every call, in order, with their defaults; None: must be given.
 OPTIONS = {
     "tar_shards": {"patterns": None, "index_dir": "", "allow_torn": False},
-    "image_folder": {"directory": None},
+    "image_folder": {"directory": None, "index_dir": ""},
     "count": {"records": None, "bytes": 8},
     "raw_records": {"path": None, "type": None, "dims": None},
     "tar_stream": {"patterns": None, **FILE_ORDER},

@@ -1,0 +1,94 @@
+#include "runtime/folder_files.hpp"
+
+#include "runtime/xxh3.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_jpeg(const std::string& path) {
+  auto ends_with = [&](std::string_view ending) {
+    return path.size() >= ending.size()
+           && std::equal(ending.rbegin(), ending.rend(), path.rbegin(),
+                         [](char want, char c) { return want == c || want == c - 'A' + 'a'; });
+  };
+  return ends_with(".jpg") || ends_with(".jpeg");
+}
+
+std::vector<class_folder> find_classes(const std::string& directory) {
+  std::vector<class_folder> classes;
+  for (const auto& x : fs::directory_iterator{directory})
+    if (auto name = x.path().filename().string(); x.is_directory() && !name.starts_with('.'))
+      classes.push_back({.name = std::move(name)});
+  std::sort(classes.begin(), classes.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return classes;
+}
+
+/// Adds those of one class.
+void find_images(const std::string& directory, const std::string& name, std::size_t label,
+                 std::vector<image_file>& images) {
+  for (const auto& x : fs::recursive_directory_iterator{directory + "/" + name})
+    if (auto path = x.path().string().substr(directory.size() + 1);
+        is_jpeg(path) && x.is_regular_file())
+      images.push_back({std::move(path), x.file_size(), label});
+}
+
+folder_files find_files(const std::string& directory) {
+  folder_files x{directory, find_classes(directory), {}};
+  for (std::size_t i = 0; i < x.classes.size(); ++i)
+    find_images(directory, x.classes[i].name, i, x.images);
+  std::sort(x.images.begin(), x.images.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  for (std::size_t i = 0; i < x.images.size(); ++i)
+    if (auto& folder = x.classes[x.images[i].label]; folder.images++ == 0)
+      folder.first = i;
+  return x;
+}
+
+} // namespace
+
+std::string folder_name(std::string directory) {
+  while (directory.size() > 1 && directory.ends_with('/'))
+    directory.pop_back();
+  return directory;
+}
+
+folder_files list_folder(const std::string& directory) try {
+  auto x = find_files(folder_name(directory));
+  if (x.images.empty())
+    throw error(errc::not_found,
+                {.stage = "image_folder",
+                 .file = directory,
+                 .got = std::to_string(x.classes.size()) + " class folders, no image in them",
+                 .needed = "CLASS/*.jpg"});
+  return x;
+} catch (const fs::filesystem_error& x) {
+  const bool absent =
+      x.code() == std::errc::no_such_file_or_directory || x.code() == std::errc::not_a_directory;
+  throw error(absent ? errc::not_found : errc::io, {.stage = "image_folder",
+                                                    .file = x.path1().string(),
+                                                    .got = x.code().message(),
+                                                    .needed = "a readable directory"});
+}
+
+hash128 digest_of(std::span<const image_file> images) {
+  hash_stream hash;
+  for (const auto& image : images) {
+    hash.add(image.path);
+    hash.add(image.bytes);
+  }
+  return hash.digest128();
+}
+
+} // namespace leat

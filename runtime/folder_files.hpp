@@ -1,0 +1,53 @@
+#pragma once
+
+#include <leat/hash128.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+struct image_file {
+  /// Relative to the folder, with '/'.
+  std::string path;
+  std::uint64_t bytes = 0;
+  /// Number of its class.
+  std::size_t label = 0;
+};
+
+/// The images of one class: all files *.jpg and *.jpeg below its folder.
+struct class_folder {
+  std::string name;
+  /// Where its images stand among those of all classes.
+  std::size_t first = 0;
+  std::size_t images = 0;
+};
+
+/// A folder of class folders.
+struct folder_files {
+  /// As of folder_name.
+  std::string directory;
+  /// Sorted bytewise.
+  std::vector<class_folder> classes;
+  /// Sorted bytewise by path, so that those of one class stand together.
+  std::vector<image_file> images;
+
+  std::span<const image_file> of(const class_folder& x) const noexcept {
+    return std::span{images}.subspan(x.first, x.images);
+  }
+  std::string path_of(const image_file& x) const { return directory + "/" + x.path; }
+};
+
+/// `directory` without slashes at its end.
+std::string folder_name(std::string directory);
+
+/// Lists the images. Throws `errc::not_found` (no class, no image, no folder) and `errc::io`.
+folder_files list_folder(const std::string& directory);
+
+/// Of paths and sizes.
+hash128 digest_of(std::span<const image_file> images);
+
+} // namespace leat

@@ -1,0 +1,90 @@
+#include "runtime/folder_index.hpp"
+
+#include "runtime/xxh3.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace leat {
+
+// The file: header, the end of each image's places, and the places. Numbers are little-endian. A
+// new layout gets a new magic; old files then count as damaged and are replaced.
+
+struct folder_index::header {
+  std::array<char, 8> magic;
+  /// XXH3-64 of all bytes behind it but the places, which are checked one by one, on use.
+  std::uint64_t checksum;
+  /// Of the images' paths and sizes.
+  hash128 listing;
+  std::uint64_t images;
+  std::uint64_t place_bytes;
+};
+
+namespace {
+
+constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 'd', 'i', 'r', '1'};
+constexpr std::size_t checked_from = 16;
+
+} // namespace
+
+std::optional<folder_index> folder_index::adopt(const index_bytes& bytes,
+                                                std::span<const image_file> images) {
+  header h;
+  if (bytes.size < sizeof h)
+    return {};
+  std::memcpy(&h, bytes.data.get(), sizeof h);
+  const auto checked = sizeof h + images.size() * sizeof(std::uint64_t);
+  if (h.magic != magic || h.images != images.size() || bytes.size < checked
+      || bytes.size - checked != h.place_bytes || h.listing != digest_of(images)
+      || xxh3_64({bytes.data.get() + checked_from, checked - checked_from}) != h.checksum)
+    return {};
+  folder_index x;
+  x.bytes_ = bytes;
+  x.ends_ = {reinterpret_cast<const std::uint64_t*>(bytes.data.get() + sizeof h), images.size()};
+  x.places_ = {bytes.data.get() + checked, bytes.size - checked};
+  if (!std::is_sorted(x.ends_.begin(), x.ends_.end())
+      || (x.ends_.empty() ? 0 : x.ends_.back()) != h.place_bytes)
+    return {};
+  return x;
+}
+
+std::vector<std::byte> folder_index::write(std::span<const image_file> images,
+                                           std::span<const std::vector<std::byte>> places) {
+  header h{.magic = magic,
+           .checksum = 0,
+           .listing = digest_of(images),
+           .images = images.size(),
+           .place_bytes = 0};
+  std::vector<std::uint64_t> ends;
+  ends.reserve(places.size());
+  for (const auto& x : places)
+    ends.push_back(h.place_bytes += x.size());
+  const auto checked = sizeof h + std::span{ends}.size_bytes();
+  std::vector<std::byte> bytes(checked);
+  bytes.reserve(checked + h.place_bytes);
+  std::memcpy(bytes.data(), &h, sizeof h);
+  const auto raw = std::as_bytes(std::span{ends});
+  std::copy(raw.begin(), raw.end(), bytes.begin() + sizeof h);
+  h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from));
+  std::memcpy(bytes.data(), &h, sizeof h);
+  for (const auto& x : places)
+    bytes.insert(bytes.end(), x.begin(), x.end());
+  return bytes;
+}
+
+std::vector<std::string> folder_index_paths(const folder_files& files, const class_folder& folder,
+                                            const folder_options& options) {
+  return index_paths(files.directory + "/" + folder.name, options.index_dir);
+}
+
+std::optional<folder_index> open_folder_index(const folder_files& files, const class_folder& folder,
+                                              const folder_options& options) {
+  for (const auto& path : folder_index_paths(files, folder, options))
+    if (const auto bytes = map_index(path))
+      if (auto x = folder_index::adopt(*bytes, files.of(folder)))
+        return x;
+  return {};
+}
+
+} // namespace leat

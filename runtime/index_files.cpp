@@ -1,0 +1,98 @@
+#include "runtime/index_files.hpp"
+
+#include "runtime/open_files.hpp"
+#include "runtime/xxh3.hpp"
+
+#include <leat/error.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace leat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string cache_dir() {
+  auto from = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    // Relative paths in XDG variables are to be ignored.
+    return std::string{value && *value == '/' ? value : ""};
+  };
+  if (auto dir = from("XDG_CACHE_HOME"); !dir.empty())
+    return dir + "/leat";
+  auto home = from("HOME");
+  return home.empty() ? home : home + "/.cache/leat";
+}
+
+std::string path_in(const std::string& dir, const std::string& data) {
+  auto absolute = fs::absolute(data).lexically_normal().string();
+  auto bytes = std::as_bytes(std::span{absolute.data(), absolute.size()});
+  return dir + "/" + to_string(xxh3_128(bytes)) + ".leat-index";
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    auto n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR)
+      return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  return true;
+}
+
+/// Puts an index in its place at once, so that no reader ever sees half of it; false where the
+/// directory or the disk does not take it.
+bool store(const std::string& path, std::span<const std::byte> bytes) {
+  auto dir = fs::path{path}.parent_path();
+  std::error_code ignored;
+  fs::create_directories(dir, ignored);
+  auto temporary = (dir / ".leat-index-XXXXXX").string();
+  file_descriptor file{::mkstemp(temporary.data())};
+  if (!file)
+    return false;
+  // mkstemp's 0600 would hide the index of shared data from other users.
+  const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
+                    && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!done)
+    ::unlink(temporary.c_str());
+  return done;
+}
+
+} // namespace
+
+std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir) {
+  if (!index_dir.empty())
+    return {path_in(index_dir, data)};
+  std::vector<std::string> paths{data + ".leat-index"};
+  if (auto dir = cache_dir(); !dir.empty())
+    paths.push_back(path_in(dir, data));
+  return paths;
+}
+
+std::optional<index_bytes> map_index(const std::string& path) try {
+  auto file = file_descriptor::open(path);
+  const auto size = static_cast<std::size_t>(stamp_of(file, path).size);
+  void* at = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (at == MAP_FAILED)
+    return {};
+  auto unmap = [size](const std::byte* x) { ::munmap(const_cast<std::byte*>(x), size); };
+  return index_bytes{{static_cast<const std::byte*>(at), unmap}, size};
+} catch (const error&) {
+  return {};
+}
+
+bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes) {
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return store(path, bytes); });
+}
+
+} // namespace leat
