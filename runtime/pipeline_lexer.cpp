@@ -79,7 +79,8 @@ std::size_t append_quoted(std::string_view text, std::string& to) {
     to += "\\n";
   else if (x == '\t')
     to += "\\t";
-  else if (const auto n = utf8_length(text); n == 0 || (x >= 0 && x < ' ') || x == 0x7f)
+  else if (const auto n = utf8_length(text);
+           n == 0 || static_cast<unsigned char>(x) < ' ' || x == 0x7f)
     append_byte_escape(x, to);
   else
     return to += text.substr(0, n), n;

@@ -39,8 +39,8 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 void append_utf8(std::string_view name, std::string& to) {
-  const bool plain =
-      std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c != '\\'; });
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](unsigned char c) { return c >= ' ' && c < 0x80 && c != '\\'; });
   if (plain) {
     to += name;
     return;

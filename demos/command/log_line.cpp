@@ -19,7 +19,7 @@ std::string dump(const json& x) {
 
 /// Most texts need no escapes, and lines of a million rows are written by the second.
 void append_text(std::string& to, std::string_view text) {
-  auto plain = [](char x) { return x >= ' ' && x != '"' && x != '\\' && x != '\x7f'; };
+  auto plain = [](unsigned char x) { return x >= ' ' && x < 0x7f && x != '"' && x != '\\'; };
   if (std::all_of(text.begin(), text.end(), plain))
     to.append("\"").append(text).append("\"");
   else

@@ -82,8 +82,14 @@ struct halves {
   wide right;
 };
 
+/// Lane: words, or more of them as one.
+template <class Lane = std::int16_t>
 HWY_INLINE pairs zip(row a, row b) {
-  return {hn::InterleaveLower(words(), a, b), hn::InterleaveUpper(words(), a, b)};
+  const hn::Repartition<Lane, words> lanes;
+  const auto x = hn::BitCast(lanes, a);
+  const auto y = hn::BitCast(lanes, b);
+  return {hn::BitCast(words(), hn::InterleaveLower(lanes, x, y)),
+          hn::BitCast(words(), hn::InterleaveUpper(lanes, x, y))};
 }
 
 HWY_INLINE halves times(const pairs& x, int a, int b) {
@@ -143,31 +149,23 @@ HWY_INLINE void transform_columns(block_rows& x) {
   x.r4 = shrink<Bits>(e3 - o0);
 }
 
-template <class Lane>
-HWY_INLINE void zip_as(row a, row b, row& low, row& high) {
-  const hn::Repartition<Lane, words> lanes;
-  low = hn::BitCast(words(),
-                    hn::InterleaveLower(lanes, hn::BitCast(lanes, a), hn::BitCast(lanes, b)));
-  high = hn::BitCast(words(),
-                     hn::InterleaveUpper(lanes, hn::BitCast(lanes, a), hn::BitCast(lanes, b)));
-}
-
 /// Swaps rows and columns of each block.
 HWY_INLINE void transpose(block_rows& x) {
-  block_rows a;
-  block_rows b;
-  zip_as<std::int16_t>(x.r0, x.r1, a.r0, a.r1);
-  zip_as<std::int16_t>(x.r2, x.r3, a.r2, a.r3);
-  zip_as<std::int16_t>(x.r4, x.r5, a.r4, a.r5);
-  zip_as<std::int16_t>(x.r6, x.r7, a.r6, a.r7);
-  zip_as<std::int32_t>(a.r0, a.r2, b.r0, b.r1);
-  zip_as<std::int32_t>(a.r1, a.r3, b.r2, b.r3);
-  zip_as<std::int32_t>(a.r4, a.r6, b.r4, b.r5);
-  zip_as<std::int32_t>(a.r5, a.r7, b.r6, b.r7);
-  zip_as<std::int64_t>(b.r0, b.r4, x.r0, x.r1);
-  zip_as<std::int64_t>(b.r1, b.r5, x.r2, x.r3);
-  zip_as<std::int64_t>(b.r2, b.r6, x.r4, x.r5);
-  zip_as<std::int64_t>(b.r3, b.r7, x.r6, x.r7);
+  // No `block_rows` without values: its constructor is made outside of the target's functions, and
+  // those of NEON's vectors cannot be inlined there.
+  const auto a01 = zip(x.r0, x.r1);
+  const auto a23 = zip(x.r2, x.r3);
+  const auto a45 = zip(x.r4, x.r5);
+  const auto a67 = zip(x.r6, x.r7);
+  const auto b01 = zip<std::int32_t>(a01.left, a23.left);
+  const auto b23 = zip<std::int32_t>(a01.right, a23.right);
+  const auto b45 = zip<std::int32_t>(a45.left, a67.left);
+  const auto b67 = zip<std::int32_t>(a45.right, a67.right);
+  const auto c01 = zip<std::int64_t>(b01.left, b45.left);
+  const auto c23 = zip<std::int64_t>(b01.right, b45.right);
+  const auto c45 = zip<std::int64_t>(b23.left, b67.left);
+  const auto c67 = zip<std::int64_t>(b23.right, b67.right);
+  x = {c01.left, c01.right, c23.left, c23.right, c45.left, c45.right, c67.left, c67.right};
 }
 
 HWY_INLINE row load(std::int16_t* coefficients, const std::uint16_t* quantisation, std::size_t r) {
@@ -260,18 +258,12 @@ bool to_4(std::int16_t* coefficients, const std::uint16_t* quantisation, std::ui
   // Columns, two in a row of eight.
   const auto a = zip(join(left.w0, right.w0), join(left.w1, right.w1));
   const auto b = zip(join(left.w2, right.w2), join(left.w3, right.w3));
-  row c01;
-  row c23;
-  row c45;
-  row c67;
-  zip_as<std::int32_t>(a.left, b.left, c01, c23);
-  zip_as<std::int32_t>(a.right, b.right, c45, c67);
+  const auto [c01, c23] = zip<std::int32_t>(a.left, b.left);
+  const auto [c45, c67] = zip<std::int32_t>(a.right, b.right);
   const auto y = transform_to_4<scale_bits + extra_bits + 3 + 1>(
       zip(c01, c01).left, zip(c01, c23).right, zip(c23, c67).left, zip(c45, c67).right);
   const auto pairs = zip(join(y.w0, y.w2), join(y.w1, y.w3));
-  row r01;
-  row r23;
-  zip_as<std::int32_t>(pairs.left, pairs.right, r01, r23);
+  const auto [r01, r23] = zip<std::int32_t>(pairs.left, pairs.right);
   HWY_ALIGN std::uint8_t bytes[2][8 * blocks];
   store(r01, bytes[0]);
   store(r23, bytes[1]);
