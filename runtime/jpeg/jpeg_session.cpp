@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <iterator>
+#include <new>
+#include <utility>
+#include <vector>
 
 // In this order, and after <cstdio>: they do not include what they need.
 // clang-format off
@@ -12,6 +16,51 @@
 
 namespace leat {
 
+namespace {
+
+/// Memory for what libjpeg keeps of an image's headers: given piece by piece, taken back at once,
+/// used again.
+class header_memory {
+public:
+  /// Null where there is none.
+  void* take(std::size_t bytes) noexcept {
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    while (at_ < blocks_.size() && blocks_[at_].size - used_ < bytes)
+      ++at_, used_ = 0;
+    if (at_ == blocks_.size() && !grow(bytes))
+      return nullptr;
+    return blocks_[at_].bytes.get() + std::exchange(used_, used_ + bytes);
+  }
+  void take_back() noexcept { at_ = used_ = 0; }
+
+private:
+  /// What libjpeg's vector code wants, at most.
+  static constexpr std::size_t alignment = 64;
+  struct deleter {
+    void operator()(std::byte* x) const { ::operator delete[](x, std::align_val_t{alignment}); }
+  };
+  struct block {
+    std::unique_ptr<std::byte[], deleter> bytes;
+    std::size_t size;
+  };
+
+  bool grow(std::size_t bytes) noexcept try {
+    const auto size = std::max(bytes, std::size_t{1} << 14);
+    auto* made = new (std::align_val_t{alignment}) std::byte[size];
+    blocks_.push_back({std::unique_ptr<std::byte[], deleter>{made}, size});
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+
+  std::vector<block> blocks_;
+  /// The block in use, and how much of it.
+  std::size_t at_ = 0;
+  std::size_t used_ = 0;
+};
+
+} // namespace
+
 // libjpeg reports an error by a function that must not return; ours jumps. So what runs between
 // the setjmp in `guarded` and the jump is C, or C++ without destructors.
 struct jpeg_session::state {
@@ -20,7 +69,10 @@ struct jpeg_session::state {
   jpeg_source_mgr source{};
   jpeg_progress_mgr progress{};
   std::jmp_buf escape{};
+  header_memory memory;
   bool created = false;
+  /// More than headers were read.
+  bool started = false;
   cause why = cause::corrupt;
   char text[JMSG_LENGTH_MAX] = "";
 
@@ -47,6 +99,8 @@ struct jpeg_session::state {
   }
 
   void connect(std::span<const std::byte> file) noexcept;
+  void create();
+  void forget() noexcept;
 };
 
 namespace {
@@ -103,6 +157,14 @@ void on_progress(j_common_ptr info) {
   auto& s = state_of(info);
   if (s.info.input_scan_number > max_scans)
     s.leave(cause::corrupt, "too many scans");
+}
+
+void* on_small_memory(j_common_ptr info, int, std::size_t bytes) {
+  auto& s = state_of(info);
+  auto* memory = s.memory.take(bytes);
+  if (memory == nullptr)
+    s.leave(cause::too_large, "no memory");
+  return memory;
 }
 
 void on_source_begin_or_end(j_decompress_ptr) {}
@@ -240,18 +302,43 @@ void jpeg_session::state::connect(std::span<const std::byte> file) noexcept {
 jpeg_session::jpeg_session() : state_(std::make_unique<state>()) {}
 
 jpeg_session::~jpeg_session() {
+  state_->started = true;
   close();
 }
 
-// A decompressor is made anew for each image: a used one remembers tables, and would decode a file
-// that lacks its own with those of another image. It costs about a microsecond.
+// What libjpeg asks for behind this, while it reads headers, is of one image alone: tables, too.
+void jpeg_session::state::create() {
+  if (created)
+    return;
+  created = started = true; // should it fail half way
+  jpeg_create_decompress(&info);
+  info.mem->alloc_small = on_small_memory;
+  started = false;
+}
+
+// A used decompressor remembers tables, and would decode a file that lacks its own with those of
+// another image; one that has begun to decode remembers more, and is made anew.
+void jpeg_session::state::forget() noexcept {
+  if (!created)
+    return;
+  if (started) {
+    jpeg_destroy_decompress(&info);
+    created = started = false;
+  } else {
+    jpeg_abort_decompress(&info);
+    std::fill(std::begin(info.quant_tbl_ptrs), std::end(info.quant_tbl_ptrs), nullptr);
+    std::fill(std::begin(info.dc_huff_tbl_ptrs), std::end(info.dc_huff_tbl_ptrs), nullptr);
+    std::fill(std::begin(info.ac_huff_tbl_ptrs), std::end(info.ac_huff_tbl_ptrs), nullptr);
+  }
+  memory.take_back();
+}
+
 bool jpeg_session::open(std::span<const std::byte> file) {
   close();
   auto& s = *state_;
   s.connect(file);
   return s.guarded([&s] {
-    s.created = true;
-    jpeg_create_decompress(&s.info);
+    s.create();
     s.info.src = &s.source;
     s.info.progress = &s.progress;
     jpeg_read_header(&s.info, TRUE);
@@ -279,6 +366,7 @@ std::span<const std::byte> jpeg_session::unread() const noexcept {
 
 bool jpeg_session::start(columns& range, unsigned first_row) {
   auto& s = *state_;
+  s.started = true;
   return s.guarded([&s, &range, first_row] {
     jpeg_start_decompress(&s.info);
     if (!can_crop(s.info)) {
@@ -333,6 +421,7 @@ jpeg_frame jpeg_session::frame() const noexcept {
 
 bool jpeg_session::start_planes(columns& mcus, std::size_t eighths) {
   auto& s = *state_;
+  s.started = true;
   return s.guarded([&s, &mcus, eighths] {
     auto& info = s.info;
     info.scale_num = static_cast<unsigned>(eighths);
@@ -366,9 +455,7 @@ bool jpeg_session::read_mcu_row(std::span<std::uint8_t** const> rows) {
 }
 
 void jpeg_session::close() noexcept {
-  if (state_->created)
-    jpeg_destroy_decompress(&state_->info);
-  state_->created = false;
+  state_->forget();
 }
 
 cause jpeg_session::why() const noexcept {

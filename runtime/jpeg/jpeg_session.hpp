@@ -58,7 +58,7 @@ public:
   /// points at each.
   bool read_mcu_row(std::span<std::uint8_t** const> rows);
 
-  /// Gives all memory back.
+  /// Forgets the image.
   void close() noexcept;
 
   cause why() const noexcept;

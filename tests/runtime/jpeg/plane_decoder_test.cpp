@@ -3,6 +3,10 @@
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -139,3 +143,92 @@ TEST_CASE("both ways give the same planes of photographs") {
   for (const auto& photo : photos)
     check_same_planes(decoder, photo, random, 1);
 }
+
+namespace {
+
+/// The same with all segments of a marker made comments.
+std::vector<std::byte> without(std::vector<std::byte> file, int marker) {
+  for (auto at = find_marker(file, marker); at < file.size(); at = find_marker(file, marker))
+    file[at + 1] = std::byte{0xFE};
+  return file;
+}
+
+/// All that a decoder finds in a file: its planes, nothing where it is damaged, or what is bad.
+struct outcome {
+  std::optional<planes> samples;
+  std::optional<cause> why;
+  bool is_own = false;
+
+  friend bool operator==(const outcome&, const outcome&) = default;
+};
+
+outcome look_at(plane_decoder& decoder, std::span<const std::byte> file) try {
+  const auto frame = decoder.open(file, no_limit);
+  const bool is_own = decoder.can_go(plane_decoder::way::own);
+  const auto by = is_own ? plane_decoder::way::own : plane_decoder::way::libjpeg;
+  return {decode(decoder, file, 8, by, whole(frame)), std::nullopt, is_own};
+} catch (const bad_sample& x) {
+  return {std::nullopt, x.why(), false};
+}
+
+} // namespace
+
+TEST_CASE("nothing that one file says serves the next") {
+  const auto plain = write_jpeg(70, 50, {.horizontal = 2, .vertical = 2, .optimized = true});
+  const auto restarts = write_jpeg(64, 48, {.restart = 2});
+  auto cut = plain;
+  cut.resize(find_marker(plain, 0xC4) + 20);
+  auto torn = plain;
+  torn[torn.size() - 200] = std::byte{0xFF};
+  torn[torn.size() - 199] = std::byte{0xD9};
+  const std::vector<std::vector<std::byte>> files{
+      plain,
+      write_jpeg(40, 90, {.quality = 20}),
+      write_jpeg(64, 48, {.rgb = true}),
+      write_jpeg(50, 50, {.components = 1}),
+      write_jpeg(60, 60, {.progressive = true}),
+      write_jpeg(33, 20, {.components = 4}),
+      restarts,
+      without(restarts, 0xDD),
+      without(plain, 0xDB),
+      without(plain, 0xC4),
+      without(plain, 0xE0),
+      without(write_jpeg(64, 48, {.rgb = true}), 0xEE),
+      cut,
+      torn,
+      {std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}, std::byte{0xD9}}};
+  std::vector<outcome> alone;
+  for (const auto& file : files) {
+    plane_decoder fresh;
+    alone.push_back(look_at(fresh, file));
+  }
+  CHECK(alone[0].is_own);
+  CHECK(alone[8].why == cause::corrupt);
+  plane_decoder used;
+  for (std::size_t a = 0; a < files.size(); ++a)
+    for (std::size_t b = 0; b < files.size(); ++b) {
+      CAPTURE(a, b);
+      look_at(used, files[a]);
+      CHECK((look_at(used, files[b]) == alone[b]));
+    }
+}
+
+#ifdef __GLIBC__
+TEST_CASE("a decoder that was used takes no memory for the next file") {
+  const auto file = write_jpeg(70, 50, {.optimized = true});
+  plane_decoder decoder;
+  auto use = [&] {
+    const auto frame = decoder.open(file, no_limit);
+    plane_strip strip;
+    REQUIRE(decoder.start(plane_decoder::way::own, whole(frame)));
+    for (std::size_t y = 0; y < frame.mcus_down(); ++y)
+      REQUIRE(decoder.next(strip));
+  };
+  use();
+  const auto before = ::mallinfo2().uordblks;
+  for (int i = 0; i < 100; ++i)
+    use();
+  // Catch2's own notes.
+  CHECK(::mallinfo2().uordblks < before + 50'000);
+}
+#endif
