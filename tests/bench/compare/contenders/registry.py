@@ -16,6 +16,7 @@ class Contender:
 
 
 TORCHVISION = ("torch", "torchvision", "simplejpeg")
+LEAT_DIFFERS = "first batch: all of a `leat run --steps 1`, the end of the process included"
 DALI_DIFFERS = (
     "shuffles a buffer of 256 images, not the epoch; reads ahead over ends of epochs; "
     "its center crop of eval may lie a pixel off"
@@ -26,7 +27,14 @@ CONTENDERS = (
         "leat",
         "leat",
         "leat_command",
-        differs="first batch: all of a `leat run --steps 1`, the end of the process included",
+        differs=LEAT_DIFFERS,
+    ),
+    Contender(
+        "leat-rows",
+        "leat with its row index",
+        "leat_command",
+        "rows",
+        differs=f"{LEAT_DIFFERS}; `leat index` built the row index before",
     ),
     Contender(
         "dali-shards",

@@ -34,14 +34,14 @@ def draw(report: Report, out: Path) -> None:
 
 
 def color(x: Row) -> str:
-    return ACCENT if x.key == LEAT else LOOP if x.key in LOOPS else OTHER
+    return ACCENT if x.key.startswith(LEAT) else LOOP if x.key in LOOPS else OTHER
 
 
 def label(axes: Axes, x: Row, y: int) -> None:
     text = f"{x.rate:,.0f}"
     if x.of_leat is not None and x.key != LEAT:
         text += f"   {x.of_leat:.2f} of leat"
-    weight = "bold" if x.key == LEAT else "normal"
+    weight = "bold" if x.key.startswith(LEAT) else "normal"
     axes.annotate(
         text, (x.high, y), (6, 0), textcoords="offset points", va="center", weight=weight, color=INK
     )
@@ -70,4 +70,4 @@ def style(axes: Axes, report: Report) -> None:
     for side in ("top", "right", "bottom", "left"):
         axes.spines[side].set_visible(False)
     for tick, x in zip(axes.get_yticklabels(), report.rows[::-1], strict=True):
-        tick.set_weight("bold" if x.key == LEAT else "normal")
+        tick.set_weight("bold" if x.key.startswith(LEAT) else "normal")

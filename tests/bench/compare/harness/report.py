@@ -66,7 +66,7 @@ def setting(about: dict[str, Any]) -> str:
 
 
 def line(x: Row) -> str:
-    title = f"**{x.title}**" if x.key == "leat" else x.title
+    title = f"**{x.title}**" if x.key.startswith("leat") else x.title
     rates = f"{x.rate:,.0f} ({x.low:,.0f} to {x.high:,.0f})"
     memory = x.peak_bytes and x.peak_bytes / 1e6
     cells = [title, str(x.workers), rates, number(x.of_leat, 2), number(x.of_plain, 2)]
