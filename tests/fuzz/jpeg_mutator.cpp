@@ -74,6 +74,8 @@ std::size_t mutate_part(std::uint8_t* data, std::size_t size, std::size_t max_si
   std::vector<std::uint8_t> bytes(data + begin, data + end);
   const auto room = std::min<std::size_t>(max_size - size, 16);
   const auto before = bytes.size();
+  if (before + room == 0)
+    return size; // libFuzzer would add a byte
   bytes.resize(before + room + 1);
   bytes.resize(LLVMFuzzerMutate(bytes.data(), before, before + room));
   std::memmove(data + begin + bytes.size(), data + end, size - end);
