@@ -300,6 +300,10 @@ TEST_CASE("a class whose images are others has no row index, until it is built a
   CHECK(facts.bytes_read < facts.image_bytes);
   CHECK(places_of(*x.data(), 3, "jpg") > 0);
   CHECK(places_of(*x.data(), 5, "jpg") > 0);
+  // As many as before, and one of another size.
+  photo_folder::save(x.path + "/a/4.jpg", write_jpeg(91, 90));
+  CHECK(places_of(*x.data(), 0, "jpg") > 0);
+  CHECK(places_of(*x.data(), 3, "jpg") == 0);
 }
 
 TEST_CASE("an image that was replaced by another of its size has its own pixels") {

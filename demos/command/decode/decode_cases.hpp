@@ -41,7 +41,7 @@ struct decode_cases {
 /// Reads images, at most so many, evenly over the data. Throws what the source throws.
 decode_cases load_cases(const source& data, decode_transform transform, std::size_t most);
 
-/// Bytes of a file in the middle.
+/// Bytes of a file, the mean of all.
 double mean_bytes(const decode_cases& x);
 
 } // namespace leat::command
