@@ -39,7 +39,7 @@ target_compile_options(leat_warnings INTERFACE
   $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set_property(TARGET leat_warnings PROPERTY INTERFACE_COMPILE_OPTIONS
-    -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${LEAT_WERROR}>:-Werror>)
+    -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
 # leat_library(<folder> SOURCES <cpp>... [LINKS <target>...] [PRIVATE_LINKS <target>...])
