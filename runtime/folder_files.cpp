@@ -1,5 +1,6 @@
 #include "runtime/folder_files.hpp"
 
+#include "runtime/open_files.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -40,8 +41,10 @@ void find_images(const std::string& directory, const std::string& name, std::siz
                  std::vector<image_file>& images) {
   for (const auto& x : fs::recursive_directory_iterator{directory + "/" + name})
     if (auto path = x.path().string().substr(directory.size() + 1);
-        is_jpeg(path) && x.is_regular_file())
-      images.push_back({std::move(path), x.file_size(), label});
+        is_jpeg(path) && x.is_regular_file()) {
+      const auto stamp = stamp_of(x.path().string());
+      images.push_back({std::move(path), stamp.size, label, stamp.mtime_ns});
+    }
 }
 
 folder_files find_files(const std::string& directory) {

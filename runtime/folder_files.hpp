@@ -16,6 +16,8 @@ struct image_file {
   std::uint64_t bytes = 0;
   /// Number of its class.
   std::size_t label = 0;
+  /// When it was last written.
+  std::int64_t mtime_ns = 0;
 };
 
 /// The images of one class: all files *.jpg and *.jpeg below its folder.

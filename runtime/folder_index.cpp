@@ -15,7 +15,7 @@ struct folder_index::header {
   std::array<char, 8> magic;
   /// XXH3-64 of all bytes behind it but the places, which are checked one by one, on use.
   std::uint64_t checksum;
-  /// Of the images' paths and sizes.
+  /// Of the images' paths, sizes and times.
   hash128 listing;
   std::uint64_t images;
   std::uint64_t place_bytes;
@@ -23,8 +23,18 @@ struct folder_index::header {
 
 namespace {
 
-constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 'd', 'i', 'r', '1'};
+constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 'd', 'i', 'r', '2'};
 constexpr std::size_t checked_from = 16;
+
+hash128 listing_of(std::span<const image_file> images) {
+  hash_stream hash;
+  for (const auto& x : images) {
+    hash.add(x.path);
+    hash.add(x.bytes);
+    hash.add(static_cast<std::uint64_t>(x.mtime_ns));
+  }
+  return hash.digest128();
+}
 
 } // namespace
 
@@ -36,7 +46,7 @@ std::optional<folder_index> folder_index::adopt(const index_bytes& bytes,
   std::memcpy(&h, bytes.data.get(), sizeof h);
   const auto checked = sizeof h + images.size() * sizeof(std::uint64_t);
   if (h.magic != magic || h.images != images.size() || bytes.size < checked
-      || bytes.size - checked != h.place_bytes || h.listing != digest_of(images)
+      || bytes.size - checked != h.place_bytes || h.listing != listing_of(images)
       || xxh3_64({bytes.data.get() + checked_from, checked - checked_from}) != h.checksum)
     return {};
   folder_index x;
@@ -53,7 +63,7 @@ std::vector<std::byte> folder_index::write(std::span<const image_file> images,
                                            std::span<const std::vector<std::byte>> places) {
   header h{.magic = magic,
            .checksum = 0,
-           .listing = digest_of(images),
+           .listing = listing_of(images),
            .images = images.size(),
            .place_bytes = 0};
   std::vector<std::uint64_t> ends;

@@ -18,8 +18,8 @@ namespace leat {
 /// Asking costs O(1), and adopting one pass over all bytes but the places.
 class folder_index {
 public:
-  /// Takes bytes that `write` made for just these images. Empty for all others, damaged ones too;
-  /// no byte of them is trusted.
+  /// Takes bytes that `write` made for just these images, none of them written since. Empty for all
+  /// others, damaged ones too; no byte of them is trusted.
   static std::optional<folder_index> adopt(const index_bytes& bytes,
                                            std::span<const image_file> images);
   /// The bytes of an index: `places` of each image (write_row_places), or nothing.
@@ -29,8 +29,7 @@ public:
   /// Of an image by its number in the class; empty where they are not known. Lives as long as the
   /// index; the bytes are checked where they are used.
   std::span<const std::byte> places(std::size_t image) const noexcept {
-    const std::uint64_t begin = image == 0 ? 0 : ends_[image - 1];
-    return places_.subspan(begin, ends_[image] - begin);
+    return part_between(places_, image == 0 ? 0 : ends_[image - 1], ends_[image]);
   }
 
 private:

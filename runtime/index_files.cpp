@@ -5,6 +5,7 @@
 
 #include <leat/error.hpp>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,12 +57,12 @@ bool store(const std::string& path, std::span<const std::byte> bytes) {
   std::error_code ignored;
   fs::create_directories(dir, ignored);
   auto temporary = (dir / ".leat-index-XXXXXX").string();
-  file_descriptor file{::mkstemp(temporary.data())};
+  file_descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
   if (!file)
     return false;
-  // mkstemp's 0600 would hide the index of shared data from other users.
+  // mkostemp's 0600 would hide the index of shared data from other users.
   const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
-                    && ::rename(temporary.c_str(), path.c_str()) == 0;
+                    && ::fsync(file.get()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done)
     ::unlink(temporary.c_str());
   return done;

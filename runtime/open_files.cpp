@@ -45,6 +45,15 @@ file_descriptor::~file_descriptor() {
     ::close(fd_);
 }
 
+namespace {
+
+file_stamp stamp_of(const struct stat& x) {
+  return {.size = static_cast<std::uint64_t>(x.st_size),
+          .mtime_ns = std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec};
+}
+
+} // namespace
+
 file_stamp stamp_of(const file_descriptor& file, const std::string& path) {
   struct stat x {};
   if (::fstat(file.get(), &x) != 0)
@@ -52,8 +61,14 @@ file_stamp stamp_of(const file_descriptor& file, const std::string& path) {
   if (!S_ISREG(x.st_mode))
     throw error(errc::io,
                 {.stage = "open", .file = path, .got = "no plain file", .needed = "a plain file"});
-  return {.size = static_cast<std::uint64_t>(x.st_size),
-          .mtime_ns = std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec};
+  return stamp_of(x);
+}
+
+file_stamp stamp_of(const std::string& path) {
+  struct stat x {};
+  if (::stat(path.c_str(), &x) != 0)
+    throw_errno("stat", path, "size and time");
+  return stamp_of(x);
 }
 
 std::size_t read_at(const file_descriptor& file, const std::string& path, std::uint64_t offset,

@@ -51,6 +51,9 @@ struct file_stamp {
 /// Throws `errc::io`, also where the descriptor is no plain file.
 file_stamp stamp_of(const file_descriptor& file, const std::string& path);
 
+/// The same of a file that is not open, or of a directory. Throws as `throw_errno`.
+file_stamp stamp_of(const std::string& path);
+
 /// Same contract as ::pread; tests put a failing one in its place.
 using pread_function = ssize_t (*)(int, void*, std::size_t, off_t);
 

@@ -22,6 +22,9 @@ namespace leat {
 namespace {
 
 constexpr std::size_t max_pixels = std::size_t{1} << 27; // as of decode_options
+/// A JPEG of so many bytes is left without places; none of `max_pixels` comes near it.
+constexpr std::uint64_t max_bytes = 4 * max_pixels;
+constexpr std::uint64_t head_bytes = 4096;
 
 /// Of one field: nothing where its rows cannot be found.
 std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
@@ -35,18 +38,27 @@ std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::by
 /// Bytes of data that were dealt with.
 using on_bytes = std::function<void(std::uint64_t)>;
 
+void expect_same(file_stamp now, file_stamp before, const std::string& shard) {
+  if (now != before)
+    throw error(errc::io, {.stage = "row index",
+                           .file = shard,
+                           .got = "another file than a moment ago",
+                           .needed = "data that stay as they are meanwhile"});
+}
+
 /// One thread's work, shard by shard or class by class. Leaves alone what was surveyed before.
 class surveyor {
 public:
   void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
+    // Opened first: an index of another file would else be kept as one of this.
+    const auto file = file_descriptor::open(shard);
     const auto index = open_tar_index(shard, options);
-    if (index.has_places()) {
+    expect_same(index.shard(), stamp_of(file, shard), shard);
+    if (index.has_places() && is_whole(index)) {
       for (const auto& field : index.all_fields())
         count_known(field.size, index.places(field).size());
       return tell(index.shard_bytes());
     }
-    const auto file = file_descriptor::open(shard);
-    const auto stamp = stamp_of(file, shard);
     std::vector<std::vector<std::byte>> places;
     places.reserve(index.all_fields().size());
     std::uint64_t told = 0;
@@ -55,14 +67,15 @@ public:
       tell(field.size);
       told += field.size;
     }
-    store(index_paths(shard, options.index_dir), index.with_places(stamp, places));
+    store(index_paths(shard, options.index_dir), index.with_places(places));
     tell(index.shard_bytes() - told);
   }
 
   void survey(const folder_files& files, const class_folder& folder, const folder_options& options,
               const on_bytes& tell) {
     const auto images = files.of(folder);
-    if (const auto index = open_folder_index(files, folder, options)) {
+    if (const auto index = open_folder_index(files, folder, options);
+        index && is_whole(*index, images.size())) {
       for (std::size_t i = 0; i < images.size(); ++i) {
         count_known(images[i].bytes, index->places(i).size());
         tell(images[i].bytes);
@@ -83,13 +96,30 @@ public:
   row_index_facts facts;
 
 private:
+  static bool is_whole(const tar_index& x) {
+    return std::all_of(x.all_fields().begin(), x.all_fields().end(),
+                       [&](const auto& field) { return are_whole_row_places(x.places(field)); });
+  }
+  static bool is_whole(const folder_index& x, std::size_t images) {
+    for (std::size_t i = 0; i < images; ++i)
+      if (!are_whole_row_places(x.places(i)))
+        return false;
+    return true;
+  }
   std::vector<std::byte> survey(const file_descriptor& file, const std::string& path,
                                 std::uint64_t offset, std::uint64_t size) {
-    content_.resize(size);
+    // What is no JPEG is not read: there may be films in a shard.
+    const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
+    content_.resize(head);
     read_fully(file, path, offset, content_);
     const bool is_jpeg = image_format(content_) == "JPEG";
-    auto places = is_jpeg ? places_of(decoder_, content_) : std::vector<std::byte>{};
-    facts.bytes_read += size;
+    std::vector<std::byte> places;
+    if (is_jpeg && size <= max_bytes) {
+      content_.resize(size);
+      read_fully(file, path, offset + head, std::span{content_}.subspan(head));
+      places = places_of(decoder_, content_);
+    }
+    facts.bytes_read += content_.size();
     count(is_jpeg, size, places.size());
     return places;
   }
@@ -121,12 +151,11 @@ void add(row_index_facts& to, const row_index_facts& x) {
 }
 
 std::uint64_t bytes_of(const std::vector<std::string>& shards) {
-  return std::transform_reduce(
-      shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
-      [](const std::string& x) { return stamp_of(file_descriptor::open(x), x).size; });
+  return std::transform_reduce(shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
+                               [](const std::string& x) { return stamp_of(x).size; });
 }
 
-/// Calls `survey` for each of `pieces`, on all cores.
+/// Calls `survey` for each of `pieces`, on all cores. Throws the first one's error, behind all.
 template <class Survey>
 row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
                            const row_index_progress& progress, Survey survey) {
@@ -134,7 +163,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::uint64_t done = 0;
-  std::exception_ptr failed;
+  std::vector<std::exception_ptr> failed(pieces);
   const on_bytes tell = [&](std::uint64_t more) {
     const std::lock_guard lock{mutex};
     done += more;
@@ -143,14 +172,12 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
   };
   auto work = [&] {
     surveyor own;
-    try {
-      for (auto i = next++; i < pieces; i = next++)
+    for (auto i = next++; i < pieces; i = next++)
+      try {
         survey(own, i, tell);
-    } catch (...) {
-      next = pieces;
-      const std::lock_guard lock{mutex};
-      failed = std::current_exception();
-    }
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
     const std::lock_guard lock{mutex};
     add(facts, own.facts);
   };
@@ -162,8 +189,9 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
       helpers.emplace_back(work);
     work();
   }
-  if (failed)
-    std::rethrow_exception(failed);
+  for (const auto& x : failed)
+    if (x)
+      std::rethrow_exception(x);
   return facts;
 }
 

@@ -29,14 +29,16 @@ struct row_index_facts {
 /// Bytes of data done and in all. Called by one thread at a time.
 using row_index_progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Finds where MCU rows of the shards' JPEGs begin, reading each shard once, on all cores, and
-/// keeps that in the shards' index files; those that have it stay as they are. The shards do too.
-/// Throws what opening the shards throws.
+/// Finds where MCU rows of the shards' JPEGs begin, reading their JPEGs once, as many shards at a
+/// time as there are cores, and keeps that in the shards' index files; those that have it, whole,
+/// stay as they are. The shards do too. A shard that fails leaves the others to be done; then
+/// throws the first one's error: what opening it throws, and `errc::io` where it was replaced
+/// meanwhile.
 row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
                                 const row_index_progress& progress);
 
-/// The same of a folder's images, class by class. Throws `errc::torn_file` where an image is
-/// shorter than when the folder was listed, and `errc::io`.
+/// The same of a folder's images, by classes in place of shards. Throws `errc::torn_file` where an
+/// image is shorter than when the folder was listed, and `errc::io`.
 row_index_facts build_row_index(const folder_files& files, const folder_options& options,
                                 const row_index_progress& progress);
 

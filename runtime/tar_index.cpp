@@ -1,6 +1,5 @@
 #include "runtime/tar_index.hpp"
 
-#include "runtime/index_files.hpp"
 #include "runtime/tar_member_name.hpp"
 #include "runtime/xxh3.hpp"
 
@@ -41,7 +40,7 @@ struct tar_index::header {
 
 namespace {
 
-constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '2'};
+constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '3'};
 constexpr std::size_t checked_from = 16;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
@@ -97,7 +96,7 @@ std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes
   x.place_ends_ = take<std::uint64_t>(at, h.place_ends);
   x.places_ = {at, static_cast<std::size_t>(h.place_bytes)};
   x.bytes_ = std::move(bytes);
-  x.shard_bytes_ = h.shard_bytes;
+  x.shard_ = shard;
   return x.within_bounds() ? std::optional{std::move(x)} : std::nullopt;
 }
 
@@ -107,7 +106,7 @@ bool tar_index::within_bounds() const noexcept {
       return false;
   const auto names = names_.size() - 1;
   auto inside = [&](const tar_field& x) {
-    return x.name < names && x.offset() <= shard_bytes_ && x.size <= shard_bytes_ - x.offset();
+    return x.name < names && x.offset() <= shard_.size && x.size <= shard_.size - x.offset();
   };
   return records_.back().key <= blob_.size() && records_.back().field <= fields_.size()
          && std::is_sorted(names_.begin(), names_.end()) && names_.back() <= blob_.size()
@@ -141,7 +140,7 @@ std::vector<std::byte> tar_index::write(header h, std::span<const tar_field> fie
 }
 
 std::vector<std::byte>
-tar_index::with_places(file_stamp shard, std::span<const std::vector<std::byte>> of_fields) const {
+tar_index::with_places(std::span<const std::vector<std::byte>> of_fields) const {
   std::vector<std::uint64_t> ends;
   std::vector<std::byte> places;
   ends.reserve(of_fields.size());
@@ -151,8 +150,8 @@ tar_index::with_places(file_stamp shard, std::span<const std::vector<std::byte>>
   }
   const header h{.magic = magic,
                  .checksum = 0,
-                 .shard_bytes = shard.size,
-                 .shard_mtime_ns = shard.mtime_ns,
+                 .shard_bytes = shard_.size,
+                 .shard_mtime_ns = shard_.mtime_ns,
                  .fields = fields_.size(),
                  .records = size(),
                  .names = names_.size() - 1,
@@ -282,15 +281,30 @@ std::optional<tar_index> load(const std::string& path, file_stamp shard) {
   return bytes ? tar_index::adopt(bytes->data, bytes->size, shard) : std::nullopt;
 }
 
+/// Rows may be known in the cache alone, where others made the index beside the data.
+std::optional<tar_index> load_best(const std::vector<std::string>& paths, file_stamp shard,
+                                   bool allow_torn) {
+  std::optional<tar_index> best;
+  for (const auto& path : paths) {
+    auto x = load(path, shard);
+    if (!x || !(x->tear().empty() || allow_torn))
+      continue;
+    if (x->has_places())
+      return x;
+    if (!best)
+      best = std::move(x);
+  }
+  return best;
+}
+
 } // namespace
 
 tar_index open_tar_index(const std::string& shard, const tar_options& options) {
   auto file = file_descriptor::open(shard);
   const auto stamp = stamp_of(file, shard);
   const auto paths = index_paths(shard, options.index_dir);
-  for (const auto& path : paths)
-    if (auto x = load(path, stamp); x && (x->tear().empty() || options.allow_torn))
-      return *x;
+  if (auto x = load_best(paths, stamp, options.allow_torn))
+    return *std::move(x);
   auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
     return read_at(file, shard, offset, into);
   };

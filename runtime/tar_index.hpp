@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/index_files.hpp"
 #include "runtime/open_files.hpp"
 #include "runtime/tar_reader.hpp"
 
@@ -64,21 +65,19 @@ public:
     if (place_ends_.empty())
       return {};
     const auto field = static_cast<std::size_t>(&x - fields_.data());
-    const std::uint64_t begin = field == 0 ? 0 : place_ends_[field - 1];
-    return places_.subspan(begin, place_ends_[field] - begin);
+    return part_between(places_, field == 0 ? 0 : place_ends_[field - 1], place_ends_[field]);
   }
   /// True where somebody has looked for them.
   bool has_places() const noexcept { return !place_ends_.empty(); }
-  /// Bytes of all.
-  std::uint64_t places_bytes() const noexcept { return places_.size(); }
   /// Of all records, in stored order.
   std::span<const tar_field> all_fields() const noexcept { return fields_; }
 
   /// The bytes of the same index with places of MCU rows: those of each of all_fields().
-  std::vector<std::byte> with_places(file_stamp shard,
-                                     std::span<const std::vector<std::byte>> of_fields) const;
+  std::vector<std::byte> with_places(std::span<const std::vector<std::byte>> of_fields) const;
 
-  std::uint64_t shard_bytes() const noexcept { return shard_bytes_; }
+  /// Of the shard that it is of.
+  file_stamp shard() const noexcept { return shard_; }
+  std::uint64_t shard_bytes() const noexcept { return shard_.size; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
   std::string_view tear() const noexcept { return tear_; }
 
@@ -99,7 +98,7 @@ private:
                                       std::span<const std::byte> places);
 
   std::shared_ptr<const std::byte> bytes_;
-  std::uint64_t shard_bytes_ = 0;
+  file_stamp shard_;
   std::span<const tar_field> fields_;
   /// One more than there are records.
   std::span<const record> records_;
@@ -118,7 +117,8 @@ private:
 /// are not supported, throws what `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
 
-/// A shard's index: a stored one, or a new one, stored where possible. Several processes may do
+/// A shard's index: a stored one, one that knows MCU rows before others, or a new one, stored where
+/// possible. Several processes may do
 /// this at once. An index of a torn shard is only used where `allow_torn` says so.
 tar_index open_tar_index(const std::string& shard, const tar_options& options);
 

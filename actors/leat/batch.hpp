@@ -46,7 +46,8 @@ public:
   /// 1 for each row that carries a sample, else 0. Tensors of invalid rows are all zero.
   std::span<const std::uint8_t> valid() const noexcept;
 
-  /// A tensor field: [size(), ...] of rank N. Throws `errc::wrong_field` (name, type or rank).
+  /// A tensor field: [size(), ...] of rank N; T may be `f16` and `bf16`, too. Throws
+  /// `errc::wrong_field` (name, type or rank).
   template <class T, std::size_t N>
   tensor_view<const T, N> view(std::string_view field) const {
     std::array<std::size_t, N> extents{};

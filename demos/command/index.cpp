@@ -10,6 +10,7 @@
 #include "runtime/row_index.hpp"
 #include "runtime/stage.hpp"
 
+#include <leat/error.hpp>
 #include <leat/source.hpp>
 
 #include <CLI/CLI.hpp>
@@ -104,9 +105,6 @@ void print_row_index(const row_index& x) {
              + " JPEGs, " + with_commas(facts.index_bytes) + " bytes ("
              + fixed(100 * share_of(facts), 2) + "% of theirs)"
              + (facts.bytes_read == 0 ? ", there already" : ""));
-  if (facts.not_stored > 0)
-    print_line("         " + with_commas(facts.not_stored)
-               + " shards or classes: neither their directory nor the cache can be written");
   if (x.gain)
     print_line("gain     " + fixed(x.gain->times, 2) + "x in decoding random crops ("
                + with_commas(x.gain->images) + " images)");
@@ -119,6 +117,15 @@ void print_facts(const std::string& kind, const source_facts& x, double seconds)
   print_line("bytes    " + with_commas(x.bytes) + " (" + readable_bytes(x.bytes) + ")");
   print_line("digest   " + to_string(x.digest));
   print_line("opened in " + fixed(seconds, 3) + " s");
+}
+
+/// Behind all that is printed: whoever asks for an index wants it to be kept.
+void expect_stored(const std::optional<row_index>& x) {
+  if (x && x->facts.not_stored > 0)
+    throw error(errc::io, {.stage = "row index",
+                           .got = "no place that takes it for " + with_commas(x->facts.not_stored)
+                                  + " shards or classes",
+                           .needed = "their directory, the user's cache, or --index-dir"});
 }
 
 void index_data(const options& x) {
@@ -134,7 +141,7 @@ void index_data(const options& x) {
     print_facts(source.op, facts, seconds);
     if (rows && rows->facts.images > 0)
       print_row_index(*rows);
-    return;
+    return expect_stored(rows);
   }
   nlohmann::json result{{"kind", source.op},
                         {"files", facts.files},
@@ -147,10 +154,12 @@ void index_data(const options& x) {
     result["images_indexed"] = rows->facts.indexed;
     result["row_index_bytes"] = rows->facts.index_bytes;
     result["row_index_share"] = share_of(rows->facts);
+    result["row_index_not_stored"] = rows->facts.not_stored;
     if (rows->gain)
       result["row_index_gain"] = rows->gain->times;
   }
   print_line(result.dump());
+  expect_stored(rows);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <leat/export.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -21,23 +22,57 @@ inline constexpr dtype last_dtype = dtype::bf16;
 LEAT_API std::size_t size_of(dtype x) noexcept;
 LEAT_API std::string_view to_string(dtype x) noexcept;
 
+/// An element of `dtype::f16`: its bits, as a device takes them.
+struct f16 {
+  std::uint16_t bits = 0;
+
+  /// Exact.
+  explicit operator float() const noexcept {
+    const std::uint32_t sign = std::uint32_t{bits} >> 15 << 31;
+    const std::uint32_t exponent = std::uint32_t{bits} >> 10 & 0x1F;
+    const std::uint32_t fraction = std::uint32_t{bits} & 0x3FF;
+    if (exponent == 0) { // without a leading one
+      const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+      return sign != 0 ? -magnitude : magnitude;
+    }
+    const std::uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
+    return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+  }
+};
+
+/// An element of `dtype::bf16`: its bits, as a device takes them.
+struct bf16 {
+  std::uint16_t bits = 0;
+
+  /// Exact.
+  explicit operator float() const noexcept {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  }
+};
+
 template <class T>
 constexpr dtype dtype_of() noexcept {
   using type = std::remove_cv_t<T>;
-  static_assert(std::is_arithmetic_v<type> && !std::is_same_v<type, bool> && sizeof(type) <= 8,
-                "a tensor element is an integer of 1 to 8 bytes, float or double");
-  if constexpr (std::is_same_v<type, float>)
-    return dtype::f32;
-  else if constexpr (std::is_same_v<type, double>)
-    return dtype::f64;
-  else if constexpr (sizeof(type) == 1)
-    return std::is_signed_v<type> ? dtype::i8 : dtype::u8;
-  else if constexpr (sizeof(type) == 2)
-    return std::is_signed_v<type> ? dtype::i16 : dtype::u16;
-  else if constexpr (sizeof(type) == 4)
-    return std::is_signed_v<type> ? dtype::i32 : dtype::u32;
-  else
-    return std::is_signed_v<type> ? dtype::i64 : dtype::u64;
+  if constexpr (std::is_same_v<type, f16>)
+    return dtype::f16;
+  else if constexpr (std::is_same_v<type, bf16>)
+    return dtype::bf16;
+  else {
+    static_assert(std::is_arithmetic_v<type> && !std::is_same_v<type, bool> && sizeof(type) <= 8,
+                  "a tensor element is an integer of 1 to 8 bytes, float, double, f16 or bf16");
+    if constexpr (std::is_same_v<type, float>)
+      return dtype::f32;
+    else if constexpr (std::is_same_v<type, double>)
+      return dtype::f64;
+    else if constexpr (sizeof(type) == 1)
+      return std::is_signed_v<type> ? dtype::i8 : dtype::u8;
+    else if constexpr (sizeof(type) == 2)
+      return std::is_signed_v<type> ? dtype::i16 : dtype::u16;
+    else if constexpr (sizeof(type) == 4)
+      return std::is_signed_v<type> ? dtype::i32 : dtype::u32;
+    else
+      return std::is_signed_v<type> ? dtype::i64 : dtype::u64;
+  }
 }
 
 /// Extents of a tensor, outermost first; rank 0 is a scalar. At most 6 dimensions.

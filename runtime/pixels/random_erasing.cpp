@@ -6,18 +6,19 @@ namespace leat {
 
 namespace {
 
-/// Halves to even, as Python's round does.
-image_size rounded(double width, double height) {
-  return {static_cast<std::size_t>(std::nearbyint(width)),
-          static_cast<std::size_t>(std::nearbyint(height))};
-}
+/// Whole numbers, but not yet known to be small enough for integers.
+struct drawn_size {
+  double width;
+  double height;
+};
 
-image_size draw_size(const image_size& image, const erasing_ranges& ranges, rng& random) {
+drawn_size draw_size(const image_size& image, const erasing_ranges& ranges, rng& random) {
   const auto area = static_cast<double>(image.width) * static_cast<double>(image.height);
   const double erased = area * random.uniform(ranges.scale[0], ranges.scale[1]);
   const double aspect =
       std::exp(random.uniform(std::log(ranges.ratio[0]), std::log(ranges.ratio[1])));
-  return rounded(std::sqrt(erased / aspect), std::sqrt(erased * aspect));
+  // Halves to even, as Python's round does.
+  return {std::nearbyint(std::sqrt(erased / aspect)), std::nearbyint(std::sqrt(erased * aspect))};
 }
 
 } // namespace
@@ -28,9 +29,12 @@ std::optional<pixel_rect> draw_erased(const image_size& image, const erasing_ran
     return std::nullopt;
   constexpr int tries = 10;
   for (int i = 0; i < tries; ++i) {
-    const auto size = draw_size(image, ranges, random);
-    if (size.width >= image.width || size.height >= image.height)
+    const auto drawn = draw_size(image, ranges, random);
+    if (drawn.width >= static_cast<double>(image.width)
+        || drawn.height >= static_cast<double>(image.height))
       continue;
+    const image_size size{static_cast<std::size_t>(drawn.width),
+                          static_cast<std::size_t>(drawn.height)};
     if (size.width == 0 || size.height == 0)
       return std::nullopt;
     pixel_rect erased{.width = size.width, .height = size.height};

@@ -22,13 +22,17 @@ namespace leat {
 /// too_large. What follows the end chunk does not matter.
 class png_decoder {
 public:
+  /// As of JPEG. What resizes an image needs memory for each row and column.
+  static constexpr std::size_t max_side = 65'535;
+
   png_decoder();
   ~png_decoder();
   png_decoder(png_decoder&&) noexcept;
   png_decoder& operator=(png_decoder&&) noexcept;
 
   /// Reads the headers of a whole file, which is borrowed until it was decoded.
-  /// More than `max_pixels` (width times height) are too_large; nothing is allocated for them.
+  /// More than `max_pixels` (width times height), and more than `max_side` in one line, are
+  /// too_large; nothing is allocated for them.
   image_size open(std::span<const std::byte> file, std::size_t max_pixels);
 
   /// All pixels of the opened file. Once for each `open`; borrowed until the next call of any

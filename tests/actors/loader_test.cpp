@@ -262,6 +262,24 @@ TEST_CASE("loader: a restore of other data, seed or batch is refused with a list
   CHECK_FALSE(differs(noisy(301, 24), {"records"}).empty());
 }
 
+TEST_CASE("loader: floats of 16 bits are viewed as what they are") {
+  const auto data = count(4, 8)
+                        .map("halves@1",
+                             [](sample& s, context&) {
+                               for (auto& x : s.make<f16>("half", {2}))
+                                 x = {0x3C00};
+                               for (auto& x : s.make<bf16>("brain", {2}))
+                                 x = {0x4000};
+                             })
+                        .batch(4);
+  loader x{data, quick(0)};
+  const auto batch = x.next();
+  CHECK(static_cast<float>(batch->view<f16, 2>("half")(3, 1)) == 1);
+  CHECK(static_cast<float>(batch->view<bf16, 2>("brain")(0, 0)) == 2);
+  CHECK_THROWS_AS((batch->view<bf16, 2>("half")), error);
+  CHECK_THROWS_AS((batch->view<std::uint16_t, 2>("brain")), error);
+}
+
 TEST_CASE("loader: tensors, ragged fields and wrong requests") {
   loader x{noisy(10, 4, {.end = epoch_end::mask}, {.kind = shuffle_kind::none}), quick(2)};
   auto batch = x.next();

@@ -63,7 +63,7 @@ void read_index(std::span<const std::byte> input) {
   constexpr std::size_t header = 88;
   if (bytes.size() < header)
     return;
-  std::memcpy(bytes.data(), "leattar2", 8);
+  std::memcpy(bytes.data(), "leattar3", 8);
   // Places of MCU rows, at the end, are no part of the sum.
   std::uint64_t places = 0;
   std::memcpy(&places, bytes.data() + header - sizeof places, sizeof places);

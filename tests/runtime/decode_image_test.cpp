@@ -311,6 +311,21 @@ TEST_CASE("floats of 16 bits are rounded to nearest, halves to even") {
   CHECK(to_bf16(1.0F + 3 * 0x1p-8F) == 0x3F82);
 }
 
+TEST_CASE("floats of 16 bits become the same floats of 32 bits") {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const f16 half{static_cast<std::uint16_t>(bits)};
+    const bf16 brain{static_cast<std::uint16_t>(bits)};
+    const auto from_half = static_cast<float>(half);
+    const auto from_brain = static_cast<float>(brain);
+    REQUIRE((std::isnan(from_half) || to_f16(from_half) == bits));
+    REQUIRE((std::isnan(from_brain) || to_bf16(from_brain) == bits));
+    REQUIRE(std::isnan(from_half) == ((bits & 0x7FFF) > 0x7C00));
+  }
+  CHECK(static_cast<float>(f16{0x3C00}) == 1.0F);
+  CHECK(static_cast<float>(f16{0xC001}) == -2.0F - 0x1p-9F);
+  CHECK(static_cast<float>(bf16{0x3F81}) == 1.0F + 0x1p-7F);
+}
+
 TEST_CASE("random erasing writes its values into one rectangle, in every layout") {
   const auto file = write_jpeg(64, 48);
   int erased = 0;

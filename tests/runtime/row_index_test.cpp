@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -225,6 +227,61 @@ TEST_CASE("an index whose places are damaged gives right pixels") {
     file.put('\x5A');
   }
   CHECK(pixels_of(*x.data().root().data->get(), 0).second == expected);
+  // They are found and made again, those of this shard alone.
+  const auto shard_bytes = std::filesystem::file_size(x.shards[0]);
+  const auto facts = build_row_index(x.shards, x.options, {});
+  CHECK(facts.bytes_read > 0);
+  CHECK(facts.bytes_read < shard_bytes);
+  CHECK(facts.indexed == 6);
+  CHECK(build_row_index(x.shards, x.options, {}).bytes_read == 0);
+}
+
+TEST_CASE("rows that the cache alone knows are used where a plain index stands beside the data") {
+  photo_shards x;
+  REQUIRE(::setenv("XDG_CACHE_HOME", (x.dir / "cache").c_str(), 1) == 0);
+  x.options.index_dir.clear();
+  auto with_rows = x.options;
+  with_rows.index_dir = x.dir / "rows";
+  build_row_index({x.shards[0]}, with_rows, {});
+  x.data().root().data->get(); // makes plain ones
+  const auto paths = index_paths(x.shards[0], {});
+  REQUIRE(paths.size() == 2);
+  REQUIRE(std::filesystem::exists(paths[0]));
+  std::filesystem::create_directories(std::filesystem::path{paths[1]}.parent_path());
+  std::filesystem::copy_file(index_paths(x.shards[0], with_rows.index_dir).at(0), paths[1],
+                             std::filesystem::copy_options::overwrite_existing);
+  CHECK(places_of(*x.data().root().data->get(), 0, "jpg") > 0);
+  CHECK(build_row_index({x.shards[0]}, x.options, {}).bytes_read == 0);
+  std::filesystem::remove(paths[1]);
+  CHECK(places_of(*x.data().root().data->get(), 0, "jpg") == 0);
+}
+
+TEST_CASE("what is no JPEG is not read for the row index, but for its beginning") {
+  temporary_directory dir;
+  const auto shard = dir / "films.tar";
+  tar_writer tar;
+  tar.file("a.mp4", std::string(1'000'000, 'x')).file("b.jpg", text_of(write_jpeg(300, 200)));
+  tar.end().save(shard);
+  const auto facts = build_row_index({shard}, tar_options{.index_dir = dir / "index"}, {});
+  CHECK(facts.indexed == 1);
+  CHECK(facts.bytes_read == 4096 + facts.image_bytes);
+}
+
+TEST_CASE("a shard that cannot be read leaves the others their row index") {
+  photo_shards x;
+  std::filesystem::resize_file(x.shards[1], std::filesystem::file_size(x.shards[1]) / 2);
+  CHECK_THROWS_AS(build_row_index(x.shards, x.options, {}), error);
+  const auto facts = build_row_index({x.shards[0], x.shards[2]}, x.options, {});
+  CHECK(facts.bytes_read == 0);
+  CHECK(facts.indexed == 4);
+}
+
+TEST_CASE("an end of places that another process wrote over gives none of them") {
+  const std::vector<std::byte> bytes(10);
+  CHECK(part_between(bytes, 3, 10).size() == 7);
+  CHECK(part_between(bytes, 10, 10).empty());
+  CHECK(part_between(bytes, 3, 11).empty());
+  CHECK(part_between(bytes, 7, 3).empty());
 }
 
 TEST_CASE("a field that was set again has no places of the old one") {
@@ -321,6 +378,46 @@ TEST_CASE("an image that was replaced by another of its size has its own pixels"
   x.options.index_dir = x.dir / "none";
   CHECK(places_of(*x.data(), 0, "jpg") == 0);
   CHECK(pixels_of(*x.data(), 0) == found);
+}
+
+TEST_CASE("an image that was written over in its scan has its own pixels, and its class is indexed "
+          "anew") {
+  photo_folder x;
+  x.build();
+  const auto path = x.path + "/a-b/1.jpg";
+  const auto time = std::filesystem::last_write_time(path);
+  {
+    std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(path) * 2 / 3));
+    file.put('\x5A');
+  }
+  std::filesystem::last_write_time(path, time + std::chrono::seconds{1});
+  CHECK(places_of(*x.data(), 0, "jpg") == 0);
+  CHECK(places_of(*x.data(), 5, "jpg") > 0);
+  const auto found = pixels_of(*x.data(), 0);
+  CHECK(x.build().bytes_read > 0);
+  CHECK(x.build().bytes_read == 0);
+  CHECK(pixels_of(*x.data(), 0) == found);
+}
+
+TEST_CASE("places are of a file with these bytes all over it") {
+  const auto file = write_jpeg(900, 700);
+  plane_decoder decoder;
+  decoder.open(file, 1 << 20);
+  const auto bytes = write_row_places(file, decoder.survey());
+  std::vector<scan_place> read;
+  REQUIRE(read_row_places(bytes, file, read));
+  CHECK(are_whole_row_places(bytes));
+  CHECK(are_whole_row_places({}));
+  CHECK_FALSE(are_whole_row_places(std::span{bytes}.first(bytes.size() - 10)));
+  REQUIRE(file.size() > 10'000);
+  for (std::size_t part = 0; part < 10; ++part) {
+    auto other = file;
+    const auto begin = file.size() * part / 10;
+    for (std::size_t i = begin; i < file.size() * (part + 1) / 10; ++i)
+      other[i] ^= std::byte{1};
+    CHECK_FALSE(read_row_places(bytes, other, read));
+  }
 }
 
 TEST_CASE("a folder's index with any byte changed or cut is refused, or gives right pixels") {

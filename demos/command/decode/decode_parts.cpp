@@ -50,7 +50,12 @@ timed_reader::timed_reader(const image_reader::ways& allowed)
       coefficients_(scan_decoder::max_blocks * allowed.transform.group.size()) {}
 
 bool timed_reader::takes(const decode_case& x) {
-  return scan_decoder::understands(headers_.open(x.file, max_pixels)) && !headers_.survey().empty();
+  if (!scan_decoder::understands(headers_.open(x.file, max_pixels)) || headers_.survey().empty())
+    return false;
+  std::vector<std::byte> pixels(3 * pixels_across * pixels_across);
+  part_watch watch;
+  make(x, false, true, {.type = dtype::u8}, pixels.data(), watch);
+  return fits_;
 }
 
 void timed_reader::plan(const decode_case& x) {
@@ -87,7 +92,8 @@ void timed_reader::transform_groups(std::size_t first_mcu) {
     for (std::size_t v = 0; v < x.down; ++v) {
       auto* to = plane.samples.data() + v * x.samples * plane.stride + first_mcu * x.mcu_width();
       for (std::size_t h = 0; h < x.across; ++h, from += group.size())
-        transform(from, x.quantisation, to + h * group.blocks * x.samples, plane.stride);
+        fits_ = transform(from, x.quantisation, to + h * group.blocks * x.samples, plane.stride)
+                && fits_;
     }
   }
 }
@@ -104,6 +110,7 @@ void timed_reader::decode_row(bool transforms, part_watch& watch) {
 
 void timed_reader::make(const decode_case& x, bool with_places, bool transforms,
                         const tensor_form& form, std::byte* to, part_watch& watch) {
+  fits_ = true;
   watch.begin();
   frame_ = headers_.open(x.file, max_pixels);
   watch.lap(decode_part::headers);

@@ -63,7 +63,7 @@ class timed_reader {
 public:
   explicit timed_reader(const image_reader::ways& allowed = {});
 
-  /// Whether leat's own decoder takes the image.
+  /// Whether leat's own decoder takes the image: libjpeg has those whose coefficients overflow.
   bool takes(const decode_case& x);
   /// Makes pixels. Without `transforms` no coefficients become samples, so that the pixels mean
   /// nothing: what that saves is the time of the transform, which is too short to be timed alone.
@@ -91,6 +91,8 @@ private:
   jpeg_frame frame_;
   mcu_rect part_;
   std::array<plane, 3> planes_;
+  /// Of the image made last.
+  bool fits_ = true;
   aligned_vector<std::int16_t> coefficients_;
 };
 

@@ -95,6 +95,10 @@ TEST_CASE("nothing is erased where no rectangle fits, or none has a pixel") {
   }
 }
 
+TEST_CASE("a ratio beyond all numbers of pixels erases nothing") {
+  CHECK_FALSE(drawn({64, 48}, {1, {0.1, 0.2}, {1e-300, 1e-290}}, 3).has_value());
+}
+
 TEST_CASE("every place can be erased, the last row and column too") {
   std::map<std::pair<std::size_t, std::size_t>, int> places;
   for (std::uint64_t birth = 0; birth < 400; ++birth) {

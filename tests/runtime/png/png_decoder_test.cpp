@@ -263,6 +263,15 @@ TEST_CASE("more pixels than the limit make a PNG too large, exactly at the limit
   CHECK_FALSE(decode_all(decoder, file, 40 * 30).why.has_value());
 }
 
+TEST_CASE("more pixels in a line than a JPEG has make a PNG too large") {
+  CHECK(check_bad(write_png(65'536, 1), cause::too_large)
+        == "PNG: 65536 x 1 pixels, limit 65535 a side");
+  CHECK(check_bad(write_png(1, 65'536), cause::too_large)
+        == "PNG: 1 x 65536 pixels, limit 65535 a side");
+  png_decoder decoder;
+  CHECK_FALSE(decode_all(decoder, write_png(65'535, 1), 1 << 20).why.has_value());
+}
+
 TEST_CASE("a PNG's huge declared size is refused before anything is allocated for it") {
   auto file = write_png(32, 32);
   const auto size_at = first_chunk(file, "IHDR").data();
