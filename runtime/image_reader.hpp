@@ -24,9 +24,9 @@ namespace leat {
 /// corrupt, unsupported (another format, 12-bit, lossless), too_large. Damage of a JPEG counts from
 /// the top down to the last MCU row that the pixels need (of some grayscale files, to the last of
 /// those that libjpeg decodes with it), and below nothing is looked at; which row is the last may
-/// differ by one between `make` and `make_exact`. Where a damaged file passes
-/// for good and its coefficients overflow, its pixels are those of libjpeg-turbo, which on ARM may
-/// be others than on x86.
+/// differ by one between `make` and `make_exact`. Where a damaged file passes for good and its
+/// coefficients overflow, its pixels are those of libjpeg-turbo, which on ARM may be others than on
+/// x86.
 class image_reader {
 public:
   /// Which ways may be gone; fewer than all for tests and measurements.

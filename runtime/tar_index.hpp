@@ -118,8 +118,8 @@ private:
 std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
 
 /// A shard's index: a stored one, one that knows MCU rows before others, or a new one, stored where
-/// possible. Several processes may do
-/// this at once. An index of a torn shard is only used where `allow_torn` says so.
+/// possible. Several processes may do this at once. An index of a torn shard is only used where
+/// `allow_torn` says so.
 tar_index open_tar_index(const std::string& shard, const tar_options& options);
 
 /// The same for many shards, in parallel on the machine's cores. Throws the error of the first
