@@ -230,7 +230,7 @@ lease loader_core::next() {
   if (failure_)
     throw error(*failure_);
   saves_->check();
-  if (ended_)
+  if (ended_ || global_step_ >= options_.steps)
     return {};
   if (leases_out_.load() >= options_.leases)
     throw error(
@@ -243,7 +243,7 @@ lease loader_core::next() {
   // Held leases must not eat into the batches that are made ahead.
   while (slots_ < ahead_ + leases_out_.load())
     add_slot();
-  for (;;) {
+  while (global_step_ < options_.steps) {
     auto slot = next_slot();
     if (slot->what == batch_slot::kind::end) {
       ended_ = true;
@@ -254,12 +254,13 @@ lease loader_core::next() {
       settle(*slot);
       if (slot->what == batch_slot::kind::failed)
         fail(*slot->failure);
-      if (!is_left_out(global_step_))
+      if (!left_out_.contains(global_step_))
         return hand_over(std::move(slot));
       go_behind(*slot);
     }
     recycle(std::move(slot));
   }
+  return {};
 }
 
 slot_ptr loader_core::next_slot() {
@@ -379,19 +380,32 @@ slot_ptr loader_core::wait_for_slot() {
   }
 }
 
-bool loader_core::is_left_out(std::uint64_t step) const noexcept {
-  return std::any_of(left_out_.begin(), left_out_.end(),
-                     [&](const step_range& x) { return x.first <= step && step <= x.last; });
+namespace {
+
+/// Adds steps to those that a job at `now` leaves out. Such as are past must be among them already:
+/// a job that is started anew says the same again.
+void add_left_out(step_set& to, const step_range& steps, std::uint64_t now) {
+  const auto refuse = [&](const std::string& why, const std::string& needed) {
+    throw error(errc::invalid_argument,
+                {.stage = "leave_out_steps",
+                 .got = std::to_string(steps.first) + " to " + std::to_string(steps.last) + why,
+                 .needed = needed});
+  };
+  if (steps.first > steps.last)
+    refuse("", "rising steps");
+  if (steps.first < now)
+    if (const auto past = to.first_missing({steps.first, std::min(steps.last, now - 1)}))
+      refuse(", but step " + std::to_string(*past) + " is past and was not left out",
+             "steps from " + std::to_string(now) + " on, or an earlier snapshot");
+  to.add(steps);
 }
+
+} // namespace
 
 void loader_core::leave_out(const step_range& steps) {
   check_not_begun("leave_out_steps");
-  if (steps.first > steps.last || steps.first < global_step_)
-    throw error(errc::invalid_argument,
-                {.stage = "leave_out_steps",
-                 .got = std::to_string(steps.first) + " to " + std::to_string(steps.last),
-                 .needed = "rising steps, from " + std::to_string(global_step_) + " on"});
-  left_out_.push_back(steps);
+  add_left_out(left_out_, steps, global_step_);
+  asked_to_leave_out_.push_back(steps);
 }
 
 void loader_core::go_behind(const batch_slot& slot) {
@@ -519,12 +533,15 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   check_not_begun("restore");
   auto merged = merge(parts, complete);
   check(merged, facts_, options.allow);
+  step_set left_out{merged.left_out};
+  for (const auto& steps : asked_to_leave_out_)
+    add_left_out(left_out, steps, merged.global_step);
   next_ = {merged.epoch, step_for(merged, facts_)};
   if (plan_->shape.has_length() && next_.step >= plan_->shape.batches())
     next_ = {next_.epoch + 1, 0}; // under an allowed other batch size
   restore_lanes(merged, parts);
   agreed_ = {};
-  left_out_ = merged.left_out;
+  left_out_ = std::move(left_out);
   global_step_ = merged.global_step;
   // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
   const bool own = parts.size() == 1 && parts[0].world_size == options_.world_size
@@ -593,6 +610,7 @@ void loader_core::seek(const job_position& to) {
 
 void loader_core::skip_first_batches(std::uint64_t n) {
   check_not_begun("skip_first_batches");
+  n = std::min(n, options_.steps - std::min(options_.steps, global_step_));
   if (!plan_->shape.is_closed)
     return pass_over(n);
   if (!plan_->shape.is_endless())
@@ -667,7 +685,7 @@ snapshot loader_core::make_snapshot(pipeline_facts facts, const job_position& ne
           sums,
           began_,
           lanes ? *lanes : lane_states{},
-          left_out_};
+          left_out_.ranges()};
 }
 
 snapshot loader_core::state() const {

@@ -12,6 +12,7 @@
 #include "runtime/row_function.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/snapshot.hpp"
+#include "runtime/step_ranges.hpp"
 #include "runtime/worker_board.hpp"
 
 #include <leat/loader.hpp>
@@ -109,7 +110,6 @@ private:
   void recycle(slot_ptr slot);
   void restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts);
   std::uint64_t batches_left() const noexcept;
-  bool is_left_out(std::uint64_t step) const noexcept;
   /// The loader stands behind the slot's batch, handed over or left out.
   void go_behind(const batch_slot& slot);
   /// Runs through the next n batches of an order that is no formula, without making samples.
@@ -140,7 +140,9 @@ private:
   handed_over sums_;
   /// State of the lanes there; null at the beginning of an epoch, and where the order is a formula.
   std::shared_ptr<const lane_states> lanes_;
-  std::vector<step_range> left_out_;
+  step_set left_out_;
+  /// Those that the caller named, whatever is restored.
+  std::vector<step_range> asked_to_leave_out_;
   /// Of the epoch, as far as ranks have agreed.
   epoch_horizon agreed_;
   bool ended_ = false;

@@ -2,6 +2,7 @@
 
 #include "runtime/lane_state.hpp"
 #include "runtime/pipeline_facts.hpp"
+#include "runtime/step_ranges.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/hash128.hpp>
@@ -26,14 +27,6 @@ struct handed_over {
 
   handed_over& operator+=(const handed_over& x) noexcept;
   friend bool operator==(const handed_over&, const handed_over&) = default;
-};
-
-/// Steps of the job by their numbers, both included.
-struct step_range {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-
-  friend bool operator==(const step_range&, const step_range&) = default;
 };
 
 /// One rank's part of the state after a batch.

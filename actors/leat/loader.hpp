@@ -45,6 +45,9 @@ struct loader_options {
   std::size_t workers = 1;
   /// The job's length, counted from epoch 0, also after a restore.
   std::uint64_t epochs = 1;
+  /// The job ends behind so many steps, counted from epoch 0, also after a restore, and those that
+  /// are left out included.
+  std::uint64_t steps = UINT64_MAX;
   /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 16 MiB).
   std::size_t prefetch = 0;
   /// Leases that the caller may hold at one time, at least 1.
@@ -167,7 +170,9 @@ public:
   /// handed over, those before and behind stay as they are, steps keep their numbers. Every
   /// snapshot from now on records it, so that a resumed job leaves them out, too. For a loss spike:
   /// restore an earlier snapshot, then call this, alike on all ranks, before the first next().
-  /// Throws `errc::invalid_argument` for steps that were handed over already.
+  /// Steps that the restored job left out already may be named again, so that a job can be started
+  /// anew with the same calls. Throws `errc::invalid_argument` for other steps that are past, here
+  /// or at a later restore.
   void leave_out_steps(std::uint64_t first, std::uint64_t last);
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.

@@ -110,6 +110,7 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
   result.workers = workers_of(x, cores);
   result.epochs = x.order.epoch + x.epochs.value_or(1);
+  result.steps = x.steps;
   result.dispatch = x.dispatch;
   result.bad_samples = x.bad_samples;
   result.bad_sample_log = bad_log_of(x);
@@ -181,7 +182,6 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
   result.loader = loader_of(x, cores);
   result.ranks = x.rank ? 1 : x.world_size;
   result.first_epoch = x.order.epoch;
-  result.steps = x.steps;
   result.snapshot_dir = x.snapshot_dir;
   result.snapshot_every = x.snapshot_every;
   result.resume = x.resume;

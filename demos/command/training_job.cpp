@@ -68,12 +68,16 @@ void training_job::begin() {
   for (const auto& steps : settings_.left_out)
     for (auto& x : loaders_)
       x.leave_out_steps(steps.first, steps.last);
+  note_position();
+  progress_.total_steps = steps_of_job();
+  saved_ = progress_.global_step;
+}
+
+void training_job::note_position() {
   const auto here = loaders_.front().position();
   progress_.epoch = here.epoch;
   progress_.step = here.step;
   progress_.global_step = here.global_step;
-  progress_.total_steps = steps_of_job();
-  saved_ = here.global_step;
 }
 
 /// Reads the set once, for all loaders.
@@ -108,10 +112,11 @@ void training_job::open_log(const pipeline& data) {
 
 void training_job::run(const std::function<void(const training_progress&)>& watch) {
   auto start = clock::now();
-  while (!finished() && hand_over()) {
+  for (auto before = progress_.global_step; !finished() && hand_over();
+       before = progress_.global_step) {
     if (settings_.step_time.count() > 0)
       std::this_thread::sleep_for(settings_.step_time);
-    save_if_due();
+    save_if_due(before);
     leases_.clear();
     progress_.elapsed = clock::now() - start;
     watch(progress_);
@@ -139,7 +144,8 @@ hash128 training_job::digest() const {
 
 std::optional<std::uint64_t> training_job::steps_of_job() const {
   const auto batches = loaders_.front().batches_per_epoch();
-  const auto given = settings_.steps == UINT64_MAX ? std::nullopt : std::optional{settings_.steps};
+  const auto steps = settings_.loader.steps;
+  const auto given = steps == UINT64_MAX ? std::nullopt : std::optional{steps};
   if (!batches)
     return given;
   const auto all = *batches * settings_.loader.epochs;
@@ -160,6 +166,7 @@ bool training_job::hand_over() {
   const auto asked = clock::now();
   next_of_all_ranks();
   progress_.waited += clock::now() - asked;
+  note_position();
   if (!leases_.front())
     return false;
   for (std::uint64_t i = 0; i < leases_.size(); ++i) {
@@ -170,7 +177,6 @@ bool training_job::hand_over() {
   }
   if (!progress_.first_batch)
     progress_.first_batch = clock::now() - constructed_;
-  advance(*leases_.front());
   return true;
 }
 
@@ -200,14 +206,9 @@ void training_job::next_of_all_ranks() {
       rethrow_first_cause(problems);
 }
 
-void training_job::advance(const batch& x) {
-  progress_.epoch = x.end_of_epoch() ? x.epoch() + 1 : x.epoch();
-  progress_.step = x.end_of_epoch() ? 0 : x.step() + 1;
-  progress_.global_step = x.global_step() + 1;
-}
-
-void training_job::save_if_due() {
-  if (!settings_.snapshot_dir.empty() && progress_.global_step % settings_.snapshot_every == 0)
+void training_job::save_if_due(std::uint64_t step_before) {
+  const auto every = settings_.snapshot_every;
+  if (!settings_.snapshot_dir.empty() && progress_.global_step / every != step_before / every)
     save();
 }
 

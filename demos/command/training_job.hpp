@@ -25,11 +25,10 @@ struct training_settings {
   std::uint64_t ranks = 1;
   /// Epoch to begin with when nothing is restored.
   std::uint64_t first_epoch = 0;
-  /// Ends behind this step of the job, counted from epoch 0.
-  std::uint64_t steps = UINT64_MAX;
   /// Empty: no snapshots.
   std::string snapshot_dir = {};
-  /// Saves behind every so many steps of the job, and at its end.
+  /// Saves behind every so many steps of the job (where one is left out, behind the next), and at
+  /// its end.
   std::uint64_t snapshot_every = 100;
   bool resume = false;
   restore_options restore = {};
@@ -50,7 +49,7 @@ struct training_settings {
 
 /// Totals of the job, and of this process's part in it.
 struct training_progress {
-  /// The next batch to hand over.
+  /// The next batch; behind all that were left out where the job is over.
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t global_step = 0;
@@ -98,8 +97,9 @@ private:
   void resize_if_due();
   bool hand_over();
   void next_of_all_ranks();
-  void advance(const batch& x);
-  void save_if_due();
+  /// What the loaders say.
+  void note_position();
+  void save_if_due(std::uint64_t step_before);
   void save();
 
   training_settings settings_;

@@ -1,9 +1,12 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -76,6 +79,70 @@ TEST_CASE("leave_out_steps: refuses steps that are past, fall, or come too late"
   x.leave_out_steps(3, 3);
   REQUIRE(x.next());
   CHECK_THROWS_AS(x.leave_out_steps(8, 9), error);
+}
+
+template <class Function>
+std::string refusal(Function function) {
+  const auto problem = problem_of(function);
+  return problem ? problem->what() : "";
+}
+
+TEST_CASE("leave_out_steps: what the restored job left out may be named again, nothing else") {
+  for (const auto& data : both_kinds()) {
+    loader begun{data, {}};
+    begun.leave_out_steps(2, 4);
+    begun.leave_out_steps(6, 7);
+    for (auto n : {0, 1, 5})
+      CHECK(begun.next()->global_step() == static_cast<std::uint64_t>(n));
+    const auto taken = begun.snapshot(); // behind step 5
+    loader whole{data, {}};
+    const auto rest = without(without(rest_of(whole), 0, 5), 6, 9);
+    loader x{data, {}};
+    x.restore_parts({taken});
+    for (auto [first, last] :
+         std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 3}, {4, 5}, {5, 8}, {0, 9}}) {
+      CAPTURE(first, last);
+      CHECK(refusal([&] { x.leave_out_steps(first, last); }).find("is past") != std::string::npos);
+    }
+    x.leave_out_steps(2, 4);
+    x.leave_out_steps(6, 9);
+    x.leave_out_steps(3, 4);
+    CHECK(rest_of(x) == rest);
+
+    // Named before the restore they are not forgotten.
+    loader early{data, {}};
+    early.leave_out_steps(3, 4);
+    early.leave_out_steps(8, 9);
+    early.restore_parts({taken});
+    CHECK(rest_of(early) == rest);
+    loader other{data, {}};
+    other.leave_out_steps(4, 5);
+    CHECK(refusal([&] { other.restore_parts({taken}); }).find("step 5 is past")
+          != std::string::npos);
+  }
+}
+
+TEST_CASE(
+    "loader_options.steps: none from there on is handed over, also where steps are left out") {
+  for (const auto& data : both_kinds())
+    for (std::size_t workers : {0, 2}) {
+      loader whole{data, {.epochs = 2}};
+      const auto all = rest_of(whole);
+      for (std::uint64_t end : {0, 1, 4, 6, 15, 16, 30, 31}) {
+        CAPTURE(workers, end);
+        loader x{data, {.workers = workers, .epochs = 2, .steps = end}};
+        x.leave_out_steps(2, 4);
+        x.leave_out_steps(14, 15); // an end of an epoch among them
+        CHECK(rest_of(x) == without(without(without(all, 2, 4), 14, 15), end, 40));
+        CHECK(x.position().global_step == std::min<std::uint64_t>(end, 30));
+        CHECK(x.position().epoch == std::min<std::uint64_t>(end, 30) / 15);
+        CHECK_FALSE(x.next());
+        loader skipped{data, {.workers = workers, .epochs = 2, .steps = end}};
+        skipped.skip_first_batches(UINT64_MAX);
+        CHECK(skipped.position().global_step == std::min<std::uint64_t>(end, 30));
+        CHECK_FALSE(skipped.next());
+      }
+    }
 }
 
 } // namespace

@@ -122,7 +122,7 @@ TEST_CASE("run options: the defaults are those of the manual") {
   REQUIRE(s.loader.keep == 3);
   REQUIRE_FALSE(s.loader.hash_pixels);
   REQUIRE(s.loader.bad_sample_log.empty());
-  REQUIRE(s.steps == UINT64_MAX);
+  REQUIRE(s.loader.steps == UINT64_MAX);
   REQUIRE(s.snapshot_every == 100);
 }
 

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace leat {
+
+/// Steps of the job by their numbers, both included.
+struct step_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  friend bool operator==(const step_range&, const step_range&) = default;
+};
+
+/// A set of steps, as rising ranges with gaps between them: equal sets are equal.
+class step_set {
+public:
+  step_set() = default;
+  explicit step_set(const std::vector<step_range>& ranges);
+
+  void add(const step_range& steps);
+  bool contains(std::uint64_t step) const noexcept;
+  /// The first of these steps that is not in the set.
+  std::optional<std::uint64_t> first_missing(const step_range& steps) const noexcept;
+  const std::vector<step_range>& ranges() const noexcept { return ranges_; }
+
+private:
+  std::vector<step_range> ranges_;
+};
+
+} // namespace leat
