@@ -52,8 +52,10 @@ bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
       return false;
   } catch (const std::exception& problem) {
     const auto* known = dynamic_cast<const error*>(&problem);
-    slot->fail(known ? *known : error(errc::io, {.stage = "dispatcher", .got = problem.what()}));
-    slot->open(0);
+    slot->open(failed_batch(known
+                                ? *known
+                                : error(errc::io, {.stage = "dispatcher", .got = problem.what()})),
+               0);
   }
   if (slot->num_rows == 0)
     self->send(state.batcher, complete_atom_v, slot);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace leat {
 
@@ -18,27 +19,32 @@ batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t 
   }
 }
 
-void batch_slot::open(std::size_t n) noexcept {
+batch_plan failed_batch(const error& problem) {
+  return {.what = batch_plan::kind::failed,
+          .epoch = UINT64_MAX,
+          .step = UINT64_MAX,
+          .failure = problem};
+}
+
+void batch_slot::open(batch_plan next, std::size_t n) noexcept {
+  plan() = std::move(next);
   num_rows = n;
   for (std::size_t i = 0; i < n; ++i) {
     auto& row = rows[i];
+    row.digest = {};
+    row.pixels = {};
     row.result = slot_row::outcome::good;
     row.bad.reset();
     row.failure.reset();
     row.deaths = 0;
     row.owner.store(0, std::memory_order_relaxed);
     row.state.store(slot_row::phase::dealt, std::memory_order_relaxed);
+    if (i < items.size())
+      items[i].seen.clear();
   }
   ++generation;
   cursor.store(std::uint64_t{generation} << 32, std::memory_order_release);
   remaining.store(static_cast<std::uint32_t>(n), std::memory_order_release);
-}
-
-void batch_slot::fail(const error& problem) {
-  what = kind::failed;
-  failure = problem;
-  epoch = UINT64_MAX;
-  step = UINT64_MAX;
 }
 
 batch_slot::claimed batch_slot::claim(std::uint32_t seen, std::size_t limit, std::uint32_t worker,
@@ -63,8 +69,6 @@ void batch_slot::close() {
   num_valid = 0;
   digest = {};
   bad.clear();
-  if (what != kind::failed) // otherwise `failure` is part of the plan
-    failure.reset();
   for (std::size_t i = 0; i < capacity; ++i) {
     const bool good = i < num_rows && rows[i].result == slot_row::outcome::good;
     valid[i] = good ? 1 : 0;

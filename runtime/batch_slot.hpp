@@ -46,14 +46,27 @@ struct slot_row {
   std::atomic<phase> state{phase::dealt};
 };
 
+/// What a worker saw in an item.
+struct sighting {
+  looked found = {};
+  /// The sample, where it stays with its item.
+  payload_ptr made = {};
+
+  /// As a new one; keeps memory.
+  void clear() noexcept {
+    found.clear();
+    made = nullptr;
+  }
+};
+
 /// What a row is of, in pipelines ordered by programs.
 struct slot_item {
   item what;
   generation when;
-  /// Of a probe: who asked, and what was found.
+  /// Of a probe: who asked.
   probe_request probe;
-  looked found;
-  payload_ptr made;
+  /// Of a probe: written by the row's owner until it is done.
+  sighting seen;
 };
 
 /// How far a rank knows the epoch, when it opens a batch: what ranks agree on.
@@ -64,13 +77,8 @@ struct epoch_horizon {
   bool is_final = false;
 };
 
-/// Memory for one batch of one rank, reused for many: rows, their tensors, and the shared part of
-/// the ledger (claims, owners, rows that remain).
-///
-/// Life: `reserve` (batcher) -> `open` (dispatcher) -> rows run (workers) -> `close` (batcher) ->
-/// leased to the trainer -> `reserve` again. Each opening has a new generation; claims of an older
-/// one find nothing.
-struct batch_slot {
+/// What is known of a batch before its rows run.
+struct batch_plan {
   enum class kind : std::uint8_t {
     batch,
     /// Behind the last batch of the job.
@@ -81,18 +89,41 @@ struct batch_slot {
     probe,
   };
 
+  kind what = kind::batch;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  /// Known where the rank knows by itself; else next() finds out.
+  bool end_of_epoch = false;
+  epoch_horizon horizon = {};
+  /// Of pipelines ordered by programs: the state behind this batch.
+  std::shared_ptr<const lane_states> lanes = {};
+  std::optional<error> failure = {};
+};
+
+/// In place of whatever batch is next, of any epoch.
+batch_plan failed_batch(const error& problem);
+
+/// Memory for one batch of one rank, reused for many: rows, their tensors, and the shared part of
+/// the ledger (claims, owners, rows that remain).
+///
+/// Life: `reserve` (batcher) -> `open` (dispatcher) -> rows run (workers) -> `close` (batcher) ->
+/// leased to the trainer -> `reserve` again. Each opening has a new generation; claims of an older
+/// one find nothing, and nothing of an older one is left in the plan, the rows and what they came
+/// to.
+struct batch_slot : batch_plan {
   /// `rows`: the most that a batch of this rank has.
   batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows);
 
   /// Marks the slot as not yet opened: nothing is complete.
   void reserve() noexcept { remaining.store(not_open, std::memory_order_relaxed); }
 
-  /// Starts a generation of `n` existing rows, at most `capacity`, whose positions the caller has
-  /// written already.
-  void open(std::size_t n) noexcept;
+  /// Starts a generation with all that others read of it: the plan and `n` existing rows, at most
+  /// `capacity`, whose positions and items the caller has written already. From here on the slot
+  /// belongs to others, who may be done with it at once.
+  void open(batch_plan plan, std::size_t n) noexcept;
 
   /// Fails whatever batch is next, of any epoch.
-  void fail(const error& problem);
+  void fail(const error& problem) { plan() = failed_batch(problem); }
 
   /// Rows that were claimed together: from `first` to before `end`.
   struct claimed {
@@ -152,16 +183,8 @@ struct batch_slot {
   /// Of each row, in pipelines ordered by programs; else none.
   std::vector<slot_item> items;
 
-  // The plan, written before `open`.
-  kind what = kind::batch;
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-  /// Known where the rank knows by itself; else next() finds out.
-  bool end_of_epoch = false;
-  epoch_horizon horizon;
-  /// Of pipelines ordered by programs: the state behind this batch.
-  std::shared_ptr<const lane_states> lanes;
-  /// Rows go to whoever claims them; otherwise each has its owner from the beginning.
+  /// Rows go to whoever claims them; otherwise each has its owner from the beginning. Set before
+  /// each opening.
   bool claimable = false;
   std::size_t num_rows = 0;
   std::uint32_t generation = 0;
@@ -174,9 +197,10 @@ struct batch_slot {
   std::size_t num_valid = 0;
   hash128 digest;
   std::vector<bad_row> bad;
-  std::optional<error> failure;
 
 private:
+  batch_plan& plan() noexcept { return *this; }
+
   std::mutex gather_mutex_;
   std::vector<std::optional<gathered>> gathered_;
 };

@@ -6,14 +6,10 @@ namespace leat {
 
 bool formula_order::open(batch_slot& slot) {
   if (next_.epoch >= epochs_) {
-    slot.what = batch_slot::kind::end;
-    slot.open(0);
+    slot.open({.what = batch_slot::kind::end}, 0);
     return true;
   }
-  slot.what = batch_slot::kind::batch;
-  slot.epoch = next_.epoch;
-  slot.step = next_.step;
-  slot.end_of_epoch = !shape_.is_endless() && next_.step + 1 >= shape_.batches();
+  const bool is_last = !shape_.is_endless() && next_.step + 1 >= shape_.batches();
   const auto first = next_.step * shape_.batch_rows;
   const auto last = shape_.is_endless() ? first + shape_.batch_rows
                                         : std::min(first + shape_.batch_rows, shape_.positions());
@@ -24,9 +20,8 @@ bool formula_order::open(batch_slot& slot) {
     row.position = p;
     row.delivered = shape_.item_at(next_.epoch, p);
   }
-  slot.open(n);
-  next_ = slot.end_of_epoch ? job_position{next_.epoch + 1, 0}
-                            : job_position{next_.epoch, next_.step + 1};
+  slot.open({.epoch = next_.epoch, .step = next_.step, .end_of_epoch = is_last}, n);
+  next_ = is_last ? job_position{next_.epoch + 1, 0} : job_position{next_.epoch, next_.step + 1};
   return true;
 }
 

@@ -153,8 +153,8 @@ void lane_round::keep(pulled result) {
     x.when = when_;
     x.number = number;
     x.is_end = is_end;
-    x.state = is_end ? round_item::phase::done : round_item::phase::waiting;
-    x.failure = nullptr;
+    if (is_end)
+      x.state = round_item::phase::done;
     swap(x.what, next_);
     if (edge_ && !is_end)
       limits_.requests->push_back({this, *edge_, when_, number});

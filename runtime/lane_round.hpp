@@ -29,6 +29,17 @@ struct round_item {
   phase state = phase::waiting;
   looked found = {};
   std::shared_ptr<const error> failure = {};
+
+  /// As a new one; keeps memory.
+  void clear() noexcept {
+    when = {};
+    number = 0;
+    is_end = false;
+    what.clear();
+    state = phase::waiting;
+    found.clear();
+    failure = nullptr;
+  }
 };
 
 /// An item that a worker shall look at.

@@ -47,6 +47,12 @@ struct looked {
   /// The content is bad and policy lets it pass: nobody can judge it.
   bool bad = false;
 
+  /// Keeps the text's memory.
+  void clear() noexcept {
+    number = 0;
+    text.clear();
+    bad = false;
+  }
   friend void swap(looked& a, looked& b) noexcept {
     std::swap(a.number, b.number);
     a.text.swap(b.text);

@@ -16,12 +16,6 @@ namespace {
 /// Items that programs pass over before messages have their turn again: some milliseconds.
 constexpr std::int64_t items_in_one_go = 1 << 16;
 
-void open_failed(batch_slot& slot, const error& problem) {
-  slot.what = batch_slot::kind::failed;
-  slot.failure = problem;
-  slot.open(0);
-}
-
 } // namespace
 
 program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoch_shape& shape,
@@ -74,46 +68,47 @@ lane_round& program_order::lane_of(const lane_round& inner) const {
 
 bool program_order::open(batch_slot& slot) {
   if (!shape_.is_endless() && next_.epoch >= epochs_) {
-    slot.what = batch_slot::kind::end;
-    slot.open(0);
+    slot.open({.what = batch_slot::kind::end}, 0);
     return true;
   }
   run();
   const auto ahead = look_ahead();
-  slot.epoch = next_.epoch;
-  slot.step = next_.step;
-  if (ahead.failure) {
-    open_failed(slot, *ahead.failure);
+  batch_plan plan{.epoch = next_.epoch, .step = next_.step};
+  const auto open_failed = [&](const error& problem) {
+    plan.what = batch_slot::kind::failed;
+    plan.failure = problem;
+    slot.open(std::move(plan), 0);
     return true;
-  }
+  };
+  if (ahead.failure)
+    return open_failed(*ahead.failure);
   if (!ahead.is_known)
     return false;
   if (!ahead.exists && world_size_ == 1 && next_.step > 0) {
     begin_epoch(next_.epoch + 1); // data that ended where a job was resumed
     return open(slot);
   }
-  if (!ahead.exists && world_size_ == 1) {
-    open_failed(slot,
-                error(errc::empty_epoch, {.stage = "batch",
-                                          .got = "no batch in epoch " + std::to_string(next_.epoch),
-                                          .needed = "at least one"}));
-    return true;
-  }
-  slot.what = batch_slot::kind::batch;
-  slot.end_of_epoch = world_size_ == 1 && ahead.is_last;
-  slot.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
+  if (!ahead.exists && world_size_ == 1)
+    return open_failed(
+        error(errc::empty_epoch, {.stage = "batch",
+                                  .got = "no batch in epoch " + std::to_string(next_.epoch),
+                                  .needed = "at least one"}));
+  plan.end_of_epoch = world_size_ == 1 && ahead.is_last;
+  plan.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
                   ahead.is_last || !ahead.exists};
-  if (ahead.exists)
-    fill(slot);
-  else
-    slot.open(0);
+  const auto rows = ahead.exists ? fill(slot) : 0;
+  plan.lanes = states();
+  slot.open(std::move(plan), rows);
+  advance(ahead.is_last || !ahead.exists);
+  return true;
+}
+
+std::shared_ptr<const lane_states> program_order::states() const {
   auto states = std::make_shared<lane_states>();
   states->reserve(lanes_.size());
   for (const auto& x : lanes_)
     states->push_back({x->lane(), x->mark()});
-  slot.lanes = std::move(states);
-  advance(ahead.is_last || !ahead.exists);
-  return true;
+  return states;
 }
 
 void program_order::advance(bool is_last) {
@@ -213,7 +208,7 @@ const error* program_order::first_failure(std::size_t needed) const {
   return nullptr;
 }
 
-void program_order::fill(batch_slot& slot) {
+std::size_t program_order::fill(batch_slot& slot) {
   // Rows stand in the order of their positions: the first item of every lane, then the second.
   slot.items.resize(slot.capacity);
   std::size_t rows = 0;
@@ -229,7 +224,7 @@ void program_order::fill(batch_slot& slot) {
       lane->take_front(slot.items[rows].what, slot.items[rows].when);
       ++rows;
     }
-  slot.open(rows);
+  return rows;
 }
 
 bool program_order::open_probe(batch_slot& slot) {
@@ -249,25 +244,24 @@ bool program_order::open_probe(batch_slot& slot) {
   }
   if (rows == 0)
     return false;
-  slot.what = batch_slot::kind::probe;
-  slot.open(rows);
+  slot.open({.what = batch_slot::kind::probe}, rows);
   return true;
 }
 
 void program_order::close_probe(batch_slot& slot) {
   for (std::size_t i = 0; i < slot.num_rows; ++i) {
     auto& row = slot.items[i];
+    auto& seen = row.seen;
     auto* x = row.probe.round->find(row.when, row.probe.number);
     if (!x)
-      continue;
+      continue; // dropped unread: opening the slot again clears what was seen
     x->state = round_item::phase::done;
     lane_of(*row.probe.round).make_stale();
     if (slot.rows[i].failure)
       x->failure = std::make_shared<const error>(*slot.rows[i].failure);
-    swap(x->found, row.found);
-    if (row.made)
-      x->what.attach(0, static_cast<std::uint32_t>(row.probe.edge), std::move(row.made));
-    row.made = nullptr;
+    swap(x->found, seen.found);
+    if (seen.made)
+      x->what.attach(0, static_cast<std::uint32_t>(row.probe.edge), std::move(seen.made));
   }
 }
 

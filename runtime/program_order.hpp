@@ -63,7 +63,10 @@ private:
   outlook look_ahead_mask() const;
   outlook look_ahead_cycle() const;
   const error* first_failure(std::size_t needed) const;
-  void fill(batch_slot& slot);
+  /// Writes the rows of the next batch into the slot, and returns how many.
+  std::size_t fill(batch_slot& slot);
+  /// Of the lanes, behind what was taken of them.
+  std::shared_ptr<const lane_states> states() const;
   void advance(bool is_last);
 
   std::shared_ptr<const sample_plan> plan_;

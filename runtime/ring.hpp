@@ -6,8 +6,8 @@
 
 namespace leat {
 
-/// A queue of at most `capacity` values in memory that is reused: values that were taken out keep
-/// theirs for those that come.
+/// A queue of at most `capacity` values in memory that is reused: values that leave keep theirs for
+/// those that come, and nothing else. T has a clear(), behind which it is as a new one.
 template <class T>
 class ring {
 public:
@@ -23,13 +23,17 @@ public:
   T& front() noexcept { return slots_[first_]; }
   const T& front() const noexcept { return slots_[first_]; }
 
-  /// One more at the back, as it was left; not when full().
+  /// One more at the back, as a new one; not when full().
   T& push() noexcept { return slots_[index(size_++)]; }
   void pop() noexcept {
+    front().clear();
     first_ = index(1);
     --size_;
   }
-  void clear() noexcept { size_ = 0; }
+  void clear() noexcept {
+    while (!empty())
+      pop();
+  }
 
 private:
   std::size_t index(std::size_t i) const noexcept {

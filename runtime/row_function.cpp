@@ -56,14 +56,14 @@ item_place row_function::place_of(const batch_slot& slot, std::size_t row) const
 }
 
 void row_function::look(batch_slot& slot, std::size_t row) {
-  auto& x = slot.items[row];
-  x.found.bad = false;
+  auto& seen = slot.items[row].seen;
+  seen.clear(); // a worker may have died over it
   try {
-    look_at(slot, row);
+    look_at(slot, row, seen);
   } catch (const bad_sample& problem) {
-    x.made = nullptr;
+    seen.clear();
     if (plan_->bad_samples == bad_sample_policy::mask) {
-      x.found = {.bad = true};
+      seen.found.bad = true;
       return;
     }
     id_.clear();
@@ -77,8 +77,8 @@ void row_function::look(batch_slot& slot, std::size_t row) {
   }
 }
 
-void row_function::look_at(batch_slot& slot, std::size_t row) {
-  auto& x = slot.items[row];
+void row_function::look_at(const batch_slot& slot, std::size_t row, sighting& seen) {
+  const auto& x = slot.items[row];
   const auto number = x.probe.edge;
   const auto& edge = plan_->samples->edges[number];
   const auto make = [&](sample& into) {
@@ -87,17 +87,17 @@ void row_function::look_at(batch_slot& slot, std::size_t row) {
   };
   if (!edge.keeps_samples) {
     make(sample_);
-    x.found = maker_->look(number, sample_);
+    seen.found = maker_->look(number, sample_);
     return;
   }
   auto kept = std::make_shared<made_sample>();
   kept->birth = make(kept->content);
-  x.found = maker_->look(number, kept->content);
+  seen.found = maker_->look(number, kept->content);
   // Its bytes may lie in what this worker uses again for the next.
   sample_access::own(kept->content);
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(kept->content),
                                 std::memory_order_relaxed);
-  x.made = std::move(kept);
+  seen.made = std::move(kept);
 }
 
 void row_function::produce(batch_slot& slot, std::size_t row, const epoch_item& what) {

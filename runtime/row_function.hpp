@@ -30,7 +30,7 @@ private:
   void run_or_treat(batch_slot& slot, std::size_t row);
   /// Looks at the row's item for a program.
   void look(batch_slot& slot, std::size_t row);
-  void look_at(batch_slot& slot, std::size_t row);
+  void look_at(const batch_slot& slot, std::size_t row, sighting& seen);
   /// Makes the row's own sample, or that of a substitute. Throws `bad_sample`, or `leat::error` of
   /// the store.
   void produce(batch_slot& slot, std::size_t row, const epoch_item& what);

@@ -79,7 +79,7 @@ struct fixture {
   slot_ptr begun(const std::vector<std::uint32_t>& owners) {
     auto slot = std::make_shared<batch_slot>(std::make_shared<batch_layout>(), owners.size());
     tell(free_atom_v, slot);
-    slot->open(owners.size());
+    slot->open({}, owners.size());
     for (std::size_t i = 0; i < owners.size(); ++i)
       slot->rows[i].owner = owners[i] + 1;
     return slot;
@@ -93,7 +93,7 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "batcher: a free slot goes to the dispatcher, as not yet open") {
   auto slot = std::make_shared<batch_slot>(std::make_shared<batch_layout>(), 2);
-  slot->open(0);
+  slot->open({}, 0);
   tell(free_atom_v, slot);
   CHECK(seen->deal == std::vector<slot_ptr>{slot});
   CHECK_FALSE(slot->complete());

@@ -42,7 +42,7 @@ TEST_CASE("batch_slot: eight threads claim every row once, and one of them finis
   auto layout = std::make_shared<batch_layout>();
   for (int round = 0; round < 20; ++round) {
     batch_slot slot{layout, rows};
-    slot.open(rows);
+    slot.open({}, rows);
     std::vector<std::atomic<int>> claimed(rows);
     std::atomic<int> finishers{0};
     std::vector<std::thread> workers;
@@ -97,7 +97,7 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
     slot.reserve();
     for (std::size_t i = 0; i < rows; ++i)
       slot.rows[i].position = generation;
-    slot.open(rows);
+    slot.open({}, rows);
     current = generation;
     current.notify_all();
     for (auto left = slot.remaining.load(); left != 0; left = slot.remaining.load())
@@ -111,7 +111,7 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
 
 TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find nothing") {
   batch_slot slot{two_fields, 3};
-  slot.open(3);
+  slot.open({}, 3);
   const auto claim = [&](std::uint32_t seen, std::size_t limit, std::size_t at_most) {
     const auto rows = slot.claim(seen, limit, 7, at_most);
     return std::pair{rows.first, rows.end};
@@ -125,7 +125,7 @@ TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find n
   CHECK(claim(1, 1, 1) == nothing);
   CHECK(claim(1, 3, 9) == std::pair<std::size_t, std::size_t>{1, 3});
   CHECK(slot.rows[2].owner == 8);
-  slot.open(2);
+  slot.open({}, 2);
   CHECK(claim(1, 3, 2) == nothing);
   CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{0, 1});
   CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{1, 2});
@@ -134,7 +134,7 @@ TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find n
 
 TEST_CASE("batch_slot: closing sums up the good rows and zeroes the others") {
   batch_slot slot{two_fields, 4};
-  slot.open(3);
+  slot.open({}, 3);
   for (std::size_t row = 0; row < 4; ++row)
     write(slot, row, static_cast<std::uint8_t>(row + 1), std::string(row + 1, 'a'));
   slot.rows[0].digest = {.low = 5, .high = 1};
@@ -158,7 +158,7 @@ TEST_CASE("batch_slot: closing sums up the good rows and zeroes the others") {
 
 TEST_CASE("batch_slot: a batch fails with the failure of its first failed row") {
   batch_slot slot{two_fields, 3};
-  slot.open(3);
+  slot.open({}, 3);
   for (std::size_t row : {2, 1}) {
     slot.rows[row].result = slot_row::outcome::failed;
     slot.rows[row].failure = error(errc::io, {.stage = "row " + std::to_string(row)});
@@ -169,18 +169,16 @@ TEST_CASE("batch_slot: a batch fails with the failure of its first failed row") 
   CHECK(slot.failure->details().stage == "row 1");
   CHECK(slot.bad.empty());
 
-  slot.what = batch_slot::kind::batch;
-  slot.open(3);
+  slot.open({}, 3);
   slot.close();
+  CHECK(slot.what == batch_slot::kind::batch);
   CHECK_FALSE(slot.failure);
   CHECK(slot.num_valid == 3);
 }
 
 TEST_CASE("batch_slot: a batch that failed before it was dealt keeps its failure") {
   batch_slot slot{two_fields, 3};
-  slot.what = batch_slot::kind::failed;
-  slot.failure = error(errc::io, {.stage = "dispatcher"});
-  slot.open(0);
+  slot.open(failed_batch(error(errc::io, {.stage = "dispatcher"})), 0);
   CHECK(slot.complete());
   slot.close();
   REQUIRE(slot.failure);
@@ -188,10 +186,59 @@ TEST_CASE("batch_slot: a batch that failed before it was dealt keeps its failure
   CHECK(slot.num_valid == 0);
 }
 
+TEST_CASE("batch_slot: an opening leaves nothing of an earlier use") {
+  batch_slot slot{two_fields, 1};
+  slot.items.resize(1);
+  slot.open({.what = batch_slot::kind::probe,
+             .epoch = 1,
+             .step = 2,
+             .end_of_epoch = true,
+             .horizon = {3, true},
+             .lanes = std::make_shared<const lane_states>(),
+             .failure = error(errc::io, {})},
+            1);
+  auto& row = slot.rows[0];
+  row.digest = row.pixels = {.low = 1, .high = 1};
+  row.result = slot_row::outcome::failed;
+  row.bad = bad_row{};
+  row.failure = error(errc::io, {});
+  row.deaths = 1;
+  row.owner = 1;
+  row.state = slot_row::phase::done;
+  auto& seen = slot.items[0].seen;
+  seen.found.number = 1;
+  seen.found.text = "text";
+  seen.found.bad = true;
+  seen.made = std::make_shared<payload>();
+  slot.close();
+
+  slot.open({}, 1);
+  CHECK(slot.what == batch_slot::kind::batch);
+  CHECK(slot.epoch == 0);
+  CHECK(slot.step == 0);
+  CHECK_FALSE(slot.end_of_epoch);
+  CHECK(slot.horizon.batches == 0);
+  CHECK_FALSE(slot.horizon.is_final);
+  CHECK_FALSE(slot.lanes);
+  CHECK_FALSE(slot.failure);
+  CHECK(row.digest == hash128{});
+  CHECK(row.pixels == hash128{});
+  CHECK(row.result == slot_row::outcome::good);
+  CHECK_FALSE(row.bad);
+  CHECK_FALSE(row.failure);
+  CHECK(row.deaths == 0);
+  CHECK(row.owner == 0);
+  CHECK(row.state == slot_row::phase::dealt);
+  CHECK(seen.found.number == 0);
+  CHECK(seen.found.text.empty());
+  CHECK_FALSE(seen.found.bad);
+  CHECK_FALSE(seen.made);
+}
+
 TEST_CASE("batch_slot: ragged fields are gathered once, from any thread, and anew in each batch") {
   batch_slot slot{two_fields, 3};
   for (const std::string text : {"one", "another"}) {
-    slot.open(2);
+    slot.open({}, 2);
     write(slot, 0, 0, text);
     write(slot, 1, 0, "");
     slot.close();

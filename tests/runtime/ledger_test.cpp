@@ -19,7 +19,7 @@ std::shared_ptr<batch_slot> open_slot(std::size_t rows, bool claimable) {
     slot->rows[i].position = 100 + i;
   slot->reserve();
   slot->claimable = claimable;
-  slot->open(rows);
+  slot->open({}, rows);
   return slot;
 }
 
