@@ -220,10 +220,7 @@ worker_config loader_core::make_worker(std::size_t number, bool replaces) {
 void loader_core::add_slot() {
   auto slot = std::make_shared<batch_slot>(plan_->layout, rows_per_batch_);
   ++slots_;
-  if (inline_mode())
-    free_.push_back(std::move(slot));
-  else
-    caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
+  recycle(std::move(slot)); // others give theirs back meanwhile
 }
 
 lease loader_core::next() {

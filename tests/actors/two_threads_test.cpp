@@ -1,0 +1,190 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/sanitized.hpp"
+
+#include <leat/leat.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+// What loader.hpp allows to two threads at once: one has the loader, another one has its leases.
+
+namespace leat {
+namespace {
+
+/// CAF is not instrumented: with workers the thread sanitizer would report its queues.
+std::vector<std::size_t> worker_counts() {
+#if defined(__SANITIZE_THREAD__)
+  return {0};
+#else
+  return {0, 2};
+#endif
+}
+
+pipeline with_fields(const pipeline& x) {
+  return x.map("fields@1", [](sample& s, context& c) {
+    s.set("noise", c.rng().uniform());
+    s.set("text", std::string(c.rng().below(20), 'x') + s.id());
+  });
+}
+
+/// An order that is a formula, and one of programs that look at content.
+std::vector<pipeline> pipelines() {
+  const auto numbers =
+      from_function("numbers@1", 600, [](std::uint64_t i, sample& s) { s.set("n", i); });
+  const filter_stage keep{.name = "keep@1", .make = [] {
+                            return [](sample& s) { return s.get<std::uint64_t>("n") % 7 != 2; };
+                          }};
+  return {with_fields(numbers.shuffle({.seed = 3})).batch(8, {.end = epoch_end::mask}),
+          with_fields(numbers.filter(keep).shuffle_buffer(50, 3))
+              .batch(8, {.lanes = 4, .end = epoch_end::mask})};
+}
+
+/// Leases on their way to another thread, at most so many that are not dropped yet.
+class lease_line {
+public:
+  explicit lease_line(std::size_t most) : most_(most) {}
+
+  /// Waits until there is room for one more.
+  void make_room() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return out_ < most_; });
+    ++out_;
+  }
+  void push(lease x) {
+    std::lock_guard lock{mutex_};
+    leases_.push_back(std::move(x));
+    changed_.notify_all();
+  }
+  /// An empty lease is the last.
+  lease pop() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return !leases_.empty(); });
+    auto x = std::move(leases_.front());
+    leases_.pop_front();
+    return x;
+  }
+  void dropped() {
+    std::lock_guard lock{mutex_};
+    --out_;
+    changed_.notify_all();
+  }
+
+private:
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<lease> leases_;
+  std::size_t out_ = 0;
+};
+
+/// All that a batch hands out, as text.
+std::string content_of(const batch& x) {
+  std::string text = to_string(x.digest());
+  for (const auto& id : x.ids())
+    text += ' ' + id;
+  const auto noise = x.view<double, 1>("noise");
+  const auto texts = x.ragged("text");
+  for (std::size_t i = 0; i < x.size(); ++i)
+    text += ' ' + std::to_string(noise(i)) + std::string{texts.text(i)};
+  for (const auto position : x.positions())
+    text += ' ' + std::to_string(position);
+  return text + ' ' + x.snapshot();
+}
+
+using contents = std::vector<std::string>;
+
+contents in_one_thread(const pipeline& data) {
+  contents result;
+  loader x{data, {.workers = 0}};
+  while (const auto batch = x.next())
+    result.push_back(content_of(*batch));
+  return result;
+}
+
+loader_options options_of(std::size_t workers, std::size_t leases) {
+  return {.workers = workers, .leases = leases};
+}
+
+/// Reads the leases of a line and drops them.
+contents drop_all(lease_line& line) {
+  contents result;
+  while (auto x = line.pop()) {
+    result.push_back(content_of(*x));
+    x.reset();
+    line.dropped();
+  }
+  return result;
+}
+
+TEST_CASE("two threads on one loader: one calls next(), the other reads and drops the leases") {
+  constexpr std::size_t leases = 6;
+  for (const auto& data : pipelines())
+    for (const auto workers : worker_counts()) {
+      CAPTURE(to_string(data), workers);
+      const auto expected = in_one_thread(data);
+      for (int round = 0; round < (test::sanitized ? 3 : 30); ++round) {
+        loader x{data, options_of(workers, leases)};
+        lease_line line{leases};
+        contents got;
+        std::thread reader{[&] { got = drop_all(line); }};
+        for (bool goes_on = true; goes_on;) {
+          line.make_room();
+          auto batch = x.next();
+          goes_on = static_cast<bool>(batch);
+          line.push(std::move(batch));
+        }
+        reader.join();
+        REQUIRE(got == expected);
+      }
+    }
+}
+
+TEST_CASE("two threads on one loader: one destroys it while the other reads and drops leases") {
+  constexpr std::size_t leases = 4;
+  for (const auto& data : pipelines())
+    for (const auto workers : worker_counts()) {
+      CAPTURE(to_string(data), workers);
+      auto expected = in_one_thread(data);
+      expected.resize(leases);
+      for (int round = 0; round < (test::sanitized ? 3 : 30); ++round) {
+        lease_line line{leases + 1};
+        contents got;
+        std::thread reader{[&] { got = drop_all(line); }};
+        {
+          loader x{data, options_of(workers, leases)};
+          std::vector<lease> held;
+          for (std::size_t i = 0; i < leases; ++i)
+            held.push_back(x.next());
+          for (auto& batch : held)
+            line.push(std::move(batch));
+          line.push({});
+        }
+        reader.join();
+        REQUIRE(got == expected);
+      }
+    }
+}
+
+TEST_CASE("two threads on one loader: both read one batch") {
+  for (const auto& data : pipelines())
+    for (const auto workers : worker_counts()) {
+      CAPTURE(to_string(data), workers);
+      loader x{data, options_of(workers, 1)};
+      while (const auto batch = x.next()) {
+        std::string there;
+        std::thread other{[&] { there = content_of(*batch); }};
+        const auto here = content_of(*batch);
+        other.join();
+        REQUIRE(here == there);
+      }
+    }
+}
+
+} // namespace
+} // namespace leat
