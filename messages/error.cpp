@@ -52,6 +52,8 @@ std::string_view to_string(errc code) noexcept {
     return "stuck";
   case errc::empty_epoch:
     return "empty epoch";
+  case errc::no_resources:
+    return "no resources";
   }
   return "unknown error";
 }

@@ -36,6 +36,8 @@ enum class errc : std::uint8_t {
   stuck,
   /// The epoch has no batch: fewer samples than the end rule needs.
   empty_epoch,
+  /// The machine gives no more of something: threads, memory, descriptors. Never a sample's fault.
+  no_resources,
 };
 
 LEAT_API std::string_view to_string(errc code) noexcept;
