@@ -126,11 +126,20 @@ std::string batch::snapshot() const {
   return core_->encoded_state_after(*this);
 }
 
-lease::lease(lease&& other) noexcept : batch_(std::exchange(other.batch_, batch{})) {}
+void batch::swap(batch& other) noexcept {
+  core_.swap(other.core_);
+  slot_.swap(other.slot_);
+  sums_.swap(other.sums_);
+  std::swap(global_step_, other.global_step_);
+}
+
+lease::lease(lease&& other) noexcept {
+  batch_.swap(other.batch_);
+}
 
 lease& lease::operator=(lease&& other) noexcept {
-  std::swap(batch_, other.batch_);
-  other.reset();
+  lease taken{std::move(other)};
+  batch_.swap(taken.batch_);
   return *this;
 }
 
@@ -139,7 +148,8 @@ lease::~lease() {
 }
 
 void lease::reset() noexcept {
-  auto held = std::exchange(batch_, batch{});
+  batch held;
+  held.swap(batch_);
   if (held.slot_)
     held.core_->give_back(std::move(held.slot_));
 }

@@ -36,9 +36,13 @@ struct ragged_view {
 };
 
 /// This rank's part of one global batch: rows in the order of their positions. Everything it hands
-/// out is borrowed until its lease ends. Reading is safe from several threads.
+/// out is borrowed until its lease ends. Reading is safe from several threads. Lives in its lease
+/// alone: a copy would go on reading memory that another batch has by then.
 class LEAT_API batch {
 public:
+  batch(const batch&) = delete;
+  batch& operator=(const batch&) = delete;
+
   /// Rows, also invalid ones: ceil(G / world_size) in every batch.
   std::size_t size() const noexcept;
   /// Rows that carry a sample.
@@ -93,6 +97,9 @@ private:
   friend class lease;
   friend class loader;
   friend class loader_core;
+
+  batch() = default;
+  void swap(batch& other) noexcept;
 
   const std::byte* dense(std::string_view field, dtype type, std::size_t rank,
                          std::size_t* extents) const;

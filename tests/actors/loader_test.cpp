@@ -9,6 +9,8 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 namespace leat {
 namespace {
@@ -52,6 +54,26 @@ TEST_CASE("loader: batches are the same for any worker count, world size and pol
         if (workers == 0)
           break;
       }
+}
+
+TEST_CASE("loader: a batch lives in its lease alone, and a lease has one owner") {
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<batch>);
+  STATIC_REQUIRE_FALSE(std::is_move_constructible_v<batch>);
+  STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<batch>);
+  STATIC_REQUIRE_FALSE(std::is_move_assignable_v<batch>);
+  STATIC_REQUIRE_FALSE(std::is_default_constructible_v<batch>);
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<lease>);
+  STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<lease>);
+  loader x{count(20).batch(4), {.workers = 0, .leases = 2}};
+  auto first = x.next();
+  auto& same = first;
+  first = std::move(same);
+  REQUIRE(first->step() == 0); // a lease moved to itself is still held
+  auto second = x.next();
+  first = std::move(second); // and one that is moved over has ended
+  REQUIRE(first->step() == 1);
+  REQUIRE_FALSE(second);
+  REQUIRE(x.next()->step() == 2);
 }
 
 TEST_CASE("loader: every position appears once, in order, with the record that the order says") {
