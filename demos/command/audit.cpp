@@ -1,5 +1,6 @@
 #include "demos/command/audit.hpp"
 
+#include "demos/command/attempt_order.hpp"
 #include "runtime/digest.hpp"
 
 #include <algorithm>
@@ -53,43 +54,97 @@ void audit::expect(const batch_line& line) {
   }
 }
 
+void audit::begin_logs() {
+  logs_.emplace_back();
+}
+
+void audit::begin_log() {
+  if (logs_.empty())
+    begin_logs();
+  logs_.back().emplace_back();
+}
+
+void audit::begin_attempt(const attempt_start& header) {
+  if (logs_.empty() || logs_.back().empty())
+    begin_log();
+  const auto start = header.resumed_at.value_or(attempt_start::point{});
+  logs_.back().back().push_back(
+      {{.world_size = header.world_size, .rank = header.rank, .start = {start.epoch, start.step}},
+       true});
+}
+
+/// The one that the line belongs to.
+process_attempt& audit::attempt_of(const batch_line& line) {
+  if (logs_.empty() || logs_.back().empty())
+    begin_log();
+  auto& log = logs_.back().back();
+  const step_key at{line.epoch, line.step};
+  if (log.empty())
+    log.push_back({{.world_size = line.world_size, .start = at}});
+  auto& [what, has_header] = log.back();
+  if (!has_header)
+    what.start = std::min(what.start, at);
+  return what;
+}
+
 void audit::deliver(const batch_line& line) {
   const step_key key{line.epoch, line.step};
   if (digest_of_rows(line) != line.digest)
     add(fault_kind::changed, key, {}, {}, "the digest does not fit the rows");
+  auto& attempt = attempt_of(line);
+  const auto rank = line.rank.value_or(0);
+  if (line.world_size != attempt.world_size || !attempt.runs(rank))
+    return add(fault_kind::changed, key, {}, {},
+               "a line of rank " + std::to_string(rank) + " of " + std::to_string(line.world_size)
+                   + ", in an attempt of another rank or world size");
+  auto& part = attempt.parts[rank][key];
   auto rows = rows_of(line);
-  for (const auto& x : rows)
-    compare_with_earlier(key, x);
-  auto& step = current_[key];
-  step.world_size = std::max(step.world_size, line.world_size);
-  auto& rank = step.ranks[line.rank.value_or(0)];
-  rank.rows.insert(rank.rows.end(), rows.begin(), rows.end());
-  rank.digest += line.digest;
+  part.rows.insert(part.rows.end(), rows.begin(), rows.end());
+  part.digest += line.digest;
 }
 
-void audit::end_attempt() {
-  ++report_.attempts;
-  for (auto& [key, step] : current_) {
-    for (const auto& [number, rank] : step.ranks)
-      for (const auto& x : rank.rows)
-        earlier_[key.first].insert_or_assign(x.position, x);
-    if (step.complete())
-      counted_.insert_or_assign(key, std::move(step));
-    else if (!counted_.contains(key))
-      complete_from_parts(key, step);
+/// In order of time.
+std::vector<process_attempt> audit::ordered_attempts() {
+  std::vector<process_attempt> result;
+  std::size_t before = 0;
+  for (auto& group : logs_) {
+    std::vector<std::vector<attempt_key>> keys(group.size());
+    for (std::size_t i = 0; i < group.size(); ++i)
+      for (const auto& x : group[i])
+        keys[i].push_back({x.what.world_size, x.what.start, !x.what.rank});
+    const auto numbers = order_of_attempts(keys);
+    auto behind = before;
+    for (std::size_t i = 0; i < group.size(); ++i)
+      for (std::size_t k = 0; k < group[i].size(); ++k) {
+        auto& x = result.emplace_back(std::move(group[i][k].what));
+        x.when = before + numbers[i][k];
+        behind = std::max(behind, x.when + 1);
+      }
+    before = behind;
   }
-  current_.clear();
+  report_.attempts = before;
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.when < b.when; });
+  return result;
 }
 
-/// Adds the ranks of an attempt that did not complete the step to those of earlier ones.
-void audit::complete_from_parts(const step_key& key, step_rows& step) {
-  auto& whole = incomplete_[key];
-  if (whole.world_size != step.world_size)
-    whole = {step.world_size, {}};
-  for (auto& [number, rank] : step.ranks)
-    whole.ranks.insert_or_assign(number, std::move(rank));
-  if (whole.complete())
-    counted_.insert_or_assign(key, std::move(whole));
+/// What is handed over again must be the same, whether it counts or not.
+void audit::compare_attempts(const std::vector<process_attempt>& attempts) {
+  std::map<std::uint64_t, std::unordered_map<std::uint64_t, const delivered_row*>> earlier;
+  for (const auto& attempt : attempts) {
+    for (const auto& [rank, parts] : attempt.parts)
+      for (const auto& [at, part] : parts)
+        for (const auto& row : part.rows)
+          if (const auto& rows = earlier[at.first]; !rows.empty())
+            if (const auto was = rows.find(row.position); was != rows.end())
+              compare(at, *was->second, row);
+    if (&attempt == &attempts.back())
+      return;
+    for (const auto& [rank, parts] : attempt.parts)
+      for (const auto& [at, part] : parts)
+        for (const auto& row : part.rows)
+          earlier[at.first].insert_or_assign(row.position, &row);
+  }
 }
 
 /// Judges the counted rows of one epoch. Rows at their place come first: of an id that was
@@ -103,25 +158,25 @@ struct audit::epoch_judge {
   std::vector<bool> placed = std::vector<bool>(expected.size());
   std::unordered_map<std::uint64_t, std::uint64_t> seen_positions = {};
 
-  bool at_its_place(const row& x) const {
+  bool at_its_place(const delivered_row& x) const {
     return x.position < expected.size() && expected[x.position].id == x.due;
   }
 
   bool came_often_enough(id_number id) const { return seen[id] >= due[id]; }
 
   /// False where the position was there before, or the id as often as it is due.
-  bool first_time(const row& x) {
+  bool first_time(const delivered_row& x) {
     bool new_position = ++seen_positions[x.position] == 1;
     bool new_id = !came_often_enough(x.due);
     ++seen[x.due];
     return new_position && new_id;
   }
 
-  void found(fault_kind kind, const step_key& key, const row& x, std::string text) {
+  void found(fault_kind kind, const step_key& key, const delivered_row& x, std::string text) {
     to.add(kind, key, x.position, to.id_of(x.due), std::move(text));
   }
 
-  void judge_placed(const step_key& key, const row& x) {
+  void judge_placed(const step_key& key, const delivered_row& x) {
     auto due_step = expected[x.position].step;
     to.report_.bad += x.bad ? 1 : 0;
     placed[x.position] = true;
@@ -131,7 +186,7 @@ struct audit::epoch_judge {
       found(fault_kind::moved, key, x, "due in step " + std::to_string(due_step));
   }
 
-  void judge_misplaced(const step_key& key, const row& x) {
+  void judge_misplaced(const step_key& key, const delivered_row& x) {
     if (due[x.due] == 0)
       return found(fault_kind::extra, key, x, "not in the order");
     bool repeated_id = came_often_enough(x.due);
@@ -139,6 +194,13 @@ struct audit::epoch_judge {
       found(fault_kind::repeated, key, x, "id or position delivered before");
     if (!repeated_id)
       found(fault_kind::moved, key, x, "due at another position");
+  }
+
+  /// Those rows of a part that are at their place, or those that are not.
+  void judge_part(const step_key& at, const delivered_part& part, bool those_placed) {
+    for (const auto& x : part.rows)
+      if (at_its_place(x) == those_placed)
+        those_placed ? judge_placed(at, x) : judge_misplaced(at, x);
   }
 
   void judge_missing(std::uint64_t epoch) {
@@ -152,36 +214,49 @@ struct audit::epoch_judge {
   }
 };
 
-audit_report audit::report() {
-  if (!current_.empty())
-    end_attempt();
-  for (const auto& [key, step] : counted_)
-    expected_.try_emplace(key.first);
+void audit::judge(const job_history& history) {
+  for (const auto& step : history.steps)
+    expected_.try_emplace(step.at.first);
   for (const auto& [epoch, rows] : expected_) {
     epoch_judge judge{*this, rows};
     for (const auto& x : rows)
       if (x.id != no_id)
         ++judge.due[x.id];
-    auto begin = counted_.lower_bound({epoch, 0});
-    auto end = counted_.upper_bound({epoch, UINT64_MAX});
+    const auto by_epoch = [](const auto& x, std::uint64_t e) { return x.at.first < e; };
+    const auto begin =
+        std::lower_bound(history.steps.begin(), history.steps.end(), epoch, by_epoch);
     for (bool placed : {true, false})
-      for (auto at = begin; at != end; ++at)
-        for (const auto& [number, rank] : at->second.ranks)
-          for (const auto& x : rank.rows)
-            if (judge.at_its_place(x) == placed)
-              placed ? judge.judge_placed(at->first, x) : judge.judge_misplaced(at->first, x);
+      for (auto step = begin; step != history.steps.end() && step->at.first == epoch; ++step)
+        for (const auto* part : step->ranks)
+          judge.judge_part(step->at, *part, placed);
+    // Handed over, and trained on, besides what was due.
+    for (const auto& [at, part] : history.strays)
+      for (bool placed : {true, false})
+        if (at.first == epoch)
+          judge.judge_part(at, *part, placed);
     judge.judge_missing(epoch);
   }
-  for (const auto& [key, step] : counted_)
-    for (const auto& [number, rank] : step.ranks) {
-      report_.rows += rank.rows.size();
-      report_.digest += rank.digest;
+}
+
+audit_report audit::report() {
+  const auto attempts = ordered_attempts();
+  compare_attempts(attempts);
+  std::map<std::uint64_t, std::uint64_t> steps_of_epoch;
+  for (const auto& [epoch, rows] : expected_)
+    if (!rows.empty())
+      steps_of_epoch.emplace(epoch, rows.back().step + 1);
+  const auto history = history_of(attempts, steps_of_epoch);
+  judge(history);
+  for (const auto& step : history.steps)
+    for (const auto* part : step.ranks) {
+      report_.rows += part->rows.size();
+      report_.digest += part->digest;
     }
-  report_.steps = counted_.size();
+  report_.steps = history.steps.size();
   return report_;
 }
 
-audit::id_number audit::number_of(const std::string& id) {
+id_number audit::number_of(const std::string& id) {
   auto [at, is_new] = numbers_.try_emplace(id, static_cast<id_number>(ids_.size()));
   if (is_new)
     ids_.push_back(&at->first);
@@ -193,8 +268,8 @@ const std::string& audit::id_of(id_number x) const {
   return x == no_id ? masked : *ids_[x];
 }
 
-std::vector<audit::row> audit::rows_of(const batch_line& line) {
-  std::vector<row> rows;
+std::vector<delivered_row> audit::rows_of(const batch_line& line) {
+  std::vector<delivered_row> rows;
   rows.reserve(line.ids.size() + line.bad.size());
   for (std::size_t i = 0; i < line.ids.size(); ++i) {
     auto id = number_of(line.ids[i]);
@@ -207,9 +282,9 @@ std::vector<audit::row> audit::rows_of(const batch_line& line) {
 }
 
 /// A bad row stands for the id that was due, and says what came instead.
-void audit::apply_bad(const batch_line& line, std::vector<row>& rows) {
+void audit::apply_bad(const batch_line& line, std::vector<delivered_row>& rows) {
   for (const auto& bad : line.bad) {
-    auto same = [&](const row& x) { return x.position == bad.position; };
+    auto same = [&](const delivered_row& x) { return x.position == bad.position; };
     auto found = std::find_if(rows.begin(), rows.end(), same);
     auto got = found == rows.end() ? no_id : found->delivered;
     auto said = bad.substitute ? number_of(*bad.substitute) : no_id;
@@ -217,20 +292,13 @@ void audit::apply_bad(const batch_line& line, std::vector<row>& rows) {
       add(fault_kind::changed, {line.epoch, line.step}, bad.position, bad.id,
           "bad row: the list says " + id_of(said) + ", delivered is " + id_of(got));
     if (found == rows.end())
-      found = rows.insert(rows.end(), row{bad.position});
+      found = rows.insert(rows.end(), delivered_row{bad.position});
     found->due = number_of(bad.id);
     found->bad = true;
   }
 }
 
-void audit::compare_with_earlier(const step_key& key, const row& now) {
-  auto epoch = earlier_.find(key.first);
-  if (epoch == earlier_.end())
-    return;
-  auto before = epoch->second.find(now.position);
-  if (before == epoch->second.end())
-    return;
-  const auto& was = before->second;
+void audit::compare(const step_key& key, const delivered_row& was, const delivered_row& now) {
   if (was.due != now.due || was.delivered != now.delivered)
     add(fault_kind::changed, key, now.position, id_of(now.delivered),
         "an earlier attempt delivered " + id_of(was.delivered));

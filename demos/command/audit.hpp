@@ -1,5 +1,6 @@
 #pragma once
 
+#include "demos/command/job_history.hpp"
 #include "demos/command/log_line.hpp"
 
 #include <array>
@@ -64,10 +65,9 @@ struct audit_report {
 
 /// Judges what the attempts of a job delivered by the order that it should have had.
 ///
-/// A step of an attempt is complete when all its ranks have a line; of each step the last complete
-/// attempt counts. Where none is complete, ranks of different attempts of one world size make up a
-/// step: processes that do not wait for each other leave such sets of snapshots when they die. What
-/// is handed over again by a later attempt must be the same, and is not repeated.
+/// What counts is what the weights at its end have seen (job_history.hpp): an attempt throws away
+/// what earlier ones handed over from its first step on. A step needs all its ranks. What is handed
+/// over again must be the same, and is not repeated.
 /// Memory: some 100 bytes a row.
 class audit {
 public:
@@ -78,52 +78,36 @@ public:
   /// Throws `std::runtime_error` when it does not go on, or its digest is wrong.
   void expect(const batch_line& line);
 
-  /// A line of the current attempt, in any order.
+  /// What follows is later than all before.
+  void begin_logs();
+  /// What follows is of one process after the other, and of the same time as other logs since
+  /// `begin_logs`: which attempts belong together is found by what they begin with.
+  void begin_log();
+  /// Lines that follow are of one start of that process. Without a header it begins with the first
+  /// step that it has.
+  void begin_attempt(const attempt_start& header);
+  /// A line of the attempt, in any order.
   void deliver(const batch_line& line);
 
-  /// Lines that follow belong to a later attempt.
-  void end_attempt();
-
-  /// Ends the current attempt and judges all complete steps. Call it once, last.
+  /// Judges. Call it once, last.
   audit_report report();
 
 private:
-  /// A text's number; equal ids have equal numbers.
-  using id_number = std::uint32_t;
-  static constexpr id_number no_id = UINT32_MAX;
-
-  struct row {
-    std::uint64_t position = 0;
-    /// What the order has here according to the log, and what was delivered: another one where
-    /// it was substituted, `no_id` where it was masked.
-    id_number due = no_id;
-    id_number delivered = no_id;
-    bool bad = false;
-    hash128 pixels = {};
-  };
-  struct rank_rows {
-    std::vector<row> rows;
-    hash128 digest = {};
-  };
-  struct step_rows {
-    std::uint64_t world_size = 1;
-    std::map<std::uint64_t, rank_rows> ranks;
-
-    bool complete() const noexcept { return ranks.size() == world_size; }
-  };
   struct expected_row {
     id_number id = no_id;
     std::uint64_t step = 0;
   };
-  using step_key = std::pair<std::uint64_t, std::uint64_t>;
   struct epoch_judge;
 
   id_number number_of(const std::string& id);
   const std::string& id_of(id_number x) const;
-  std::vector<row> rows_of(const batch_line& line);
-  void apply_bad(const batch_line& line, std::vector<row>& rows);
-  void complete_from_parts(const step_key& key, step_rows& step);
-  void compare_with_earlier(const step_key& key, const row& now);
+  std::vector<delivered_row> rows_of(const batch_line& line);
+  void apply_bad(const batch_line& line, std::vector<delivered_row>& rows);
+  process_attempt& attempt_of(const batch_line& line);
+  std::vector<process_attempt> ordered_attempts();
+  void compare_attempts(const std::vector<process_attempt>& attempts);
+  void compare(const step_key& at, const delivered_row& was, const delivered_row& now);
+  void judge(const job_history& history);
   void add(fault_kind kind, const step_key& at, std::optional<std::uint64_t> position,
            std::string id, std::string text);
 
@@ -131,13 +115,13 @@ private:
   std::vector<const std::string*> ids_;
   /// By epoch; index is the position.
   std::map<std::uint64_t, std::vector<expected_row>> expected_;
-  std::map<step_key, step_rows> current_;
-  /// Steps that no attempt has completed yet: the last of each rank, in the newest world size.
-  std::map<step_key, step_rows> incomplete_;
-  /// Steps that count.
-  std::map<step_key, step_rows> counted_;
-  /// Last delivery of each position in earlier attempts, complete or not, by epoch.
-  std::map<std::uint64_t, std::unordered_map<std::uint64_t, row>> earlier_;
+  struct log_attempt {
+    process_attempt what;
+    bool has_header = false;
+  };
+  using process_log = std::vector<log_attempt>;
+  /// Groups of logs of the same time.
+  std::vector<std::vector<process_log>> logs_;
   audit_report report_;
 };
 

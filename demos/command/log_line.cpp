@@ -62,6 +62,15 @@ std::optional<std::uint64_t> optional_number(const json& x, const char* name) {
   return found->get<std::uint64_t>();
 }
 
+/// Far above any job; a log's numbers must not decide how much memory its reader takes.
+constexpr std::uint64_t max_ranks = 1'000'000;
+
+void check_rank(const std::optional<std::uint64_t>& rank, std::uint64_t world_size) {
+  if (rank.value_or(0) >= world_size || world_size > max_ranks)
+    throw std::runtime_error("rank " + std::to_string(rank.value_or(0)) + " of "
+                             + std::to_string(world_size));
+}
+
 attempt_start parse_start(const json& x) {
   attempt_start result;
   result.program = x.value("leat", "");
@@ -72,6 +81,7 @@ attempt_start parse_start(const json& x) {
   result.records = x.value("records", std::uint64_t{0});
   if (auto digest = x.find("data_digest"); digest != x.end())
     result.data_digest = hash_of(*digest);
+  check_rank(result.rank, result.world_size);
   return result;
 }
 
@@ -83,9 +93,7 @@ logged_bad parse_bad(const json& x) {
 }
 
 void check_consistent(const batch_line& x) {
-  if (x.rank.value_or(0) >= x.world_size)
-    throw std::runtime_error("rank " + std::to_string(x.rank.value_or(0)) + " of "
-                             + std::to_string(x.world_size));
+  check_rank(x.rank, x.world_size);
   if (x.ids.size() != x.positions.size())
     throw std::runtime_error(std::to_string(x.positions.size()) + " positions but "
                              + std::to_string(x.ids.size()) + " ids");

@@ -10,11 +10,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <deque>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
+#include <variant>
 #include <vector>
 
 namespace leat::command {
@@ -29,27 +28,6 @@ struct options {
   bool json = false;
 };
 
-/// A log's attempts one after the other.
-class attempt_reader {
-public:
-  explicit attempt_reader(const std::string& file) : reader_(file), ahead_(reader_.next()) {}
-
-  /// No attempt follows.
-  bool done() const noexcept { return !ahead_; }
-
-  /// Gives the batches of the next attempt to the audit.
-  void read(audit& to) {
-    if (std::holds_alternative<attempt_start>(*ahead_))
-      ahead_ = reader_.next();
-    for (; ahead_ && std::holds_alternative<batch_line>(*ahead_); ahead_ = reader_.next())
-      to.deliver(std::get<batch_line>(*ahead_));
-  }
-
-private:
-  log_reader reader_;
-  std::optional<log_line> ahead_;
-};
-
 void read_order(const std::string& file, audit& to) {
   log_reader reader{file};
   while (auto line = reader.next())
@@ -57,25 +35,20 @@ void read_order(const std::string& file, audit& to) {
       to.expect(*batch);
 }
 
-/// `files`: the ranks of the same attempts, joined by commas. A missing one is of a process that
-/// was killed before it began: what it should have delivered counts as lost.
-void read_log(const std::string& files, audit& to) {
-  std::deque<attempt_reader> ranks;
-  for (const auto& file : split(files, ','))
-    if (std::filesystem::exists(file))
-      ranks.emplace_back(file);
+void read_log(const std::string& file, audit& to) {
+  to.begin_log();
+  // Of a process that was killed before it began: what it should have delivered counts as lost.
+  if (!std::filesystem::exists(file))
+    return print_notice("verify", "no log " + file + ": counts as empty");
+  log_reader reader{file};
+  bool is_empty = true;
+  for (auto line = reader.next(); line; line = reader.next(), is_empty = false)
+    if (const auto* header = std::get_if<attempt_start>(&*line))
+      to.begin_attempt(*header);
     else
-      print_notice("verify", "no log " + file + ": counts as empty");
-  for (bool more = true; more;) {
-    more = false;
-    for (auto& rank : ranks)
-      if (!rank.done()) {
-        rank.read(to);
-        more = true;
-      }
-    if (more)
-      to.end_attempt();
-  }
+      to.deliver(std::get<batch_line>(*line));
+  if (is_empty)
+    print_notice("verify", "log " + file + " is empty: an attempt without a batch");
 }
 
 audit_report judge(const options& x) {
@@ -87,8 +60,11 @@ audit_report judge(const options& x) {
   } catch (const std::exception& problem) {
     throw error(errc::torn_file, {.stage = "verify", .file = x.order, .got = problem.what()});
   }
-  for (const auto& files : x.logs)
-    read_log(files, audit);
+  for (const auto& files : x.logs) {
+    audit.begin_logs();
+    for (const auto& file : split(files, ','))
+      read_log(file, audit);
+  }
   return audit.report();
 }
 

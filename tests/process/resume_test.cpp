@@ -364,6 +364,39 @@ TEST_CASE("resume: a store that is full or no directory is a clear error, and ol
   }
 }
 
+TEST_CASE("resume: logs of each rank over changing world sizes are judged as one job") {
+  resume_bench x;
+  std::vector<std::string> logs;
+  const auto run_world = [&](std::uint64_t world_size, std::uint64_t steps) {
+    for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+      if (logs.size() <= rank)
+        logs.push_back(x.at / ("rank-" + std::to_string(rank)));
+      x.succeed(x.run(1, world_size,
+                      {"--rank", std::to_string(rank), "--steps", std::to_string(steps), "--resume",
+                       "--snapshot-every", "5", "--log", logs[rank]}));
+    }
+  };
+  run_world(2, 12);
+  run_world(3, 20);
+  std::filesystem::remove(x.directory + "/epoch-0-step-20.rank-2-of-3"); // as if it had been killed
+  run_world(1, 17);
+  run_world(3, 50);
+  std::string joined;
+  for (const auto& log : logs)
+    joined += (joined.empty() ? "" : ",") + log;
+  const auto verdict = x.verify({x.at / "order", joined});
+  CAPTURE(verdict);
+  REQUIRE(verdict["attempts"] == 4);
+  REQUIRE(verdict["steps"] == 50);
+  REQUIRE(verdict["rows"] == 2000);
+  REQUIRE(verdict["digest"] == x.digest());
+  // Without one of its lines, also where an earlier attempt had that step, it is not.
+  const auto text = read_file(logs[2]);
+  const auto line = text.rfind("{\"epoch\": 0, \"step\": 18,");
+  std::ofstream{logs[2]} << text.substr(0, line) + text.substr(text.find('\n', line) + 1);
+  REQUIRE(x.verify({x.at / "order", joined})["lost"] == 40);
+}
+
 TEST_CASE("resume: a torn last line of a log goes, each start adds a header") {
   resume_bench x;
   const auto log = x.at / "log";

@@ -1,0 +1,393 @@
+#include "demos/command/attempt_order.hpp"
+#include "demos/command/audit.hpp"
+#include "runtime/digest.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Jobs of many attempts over changing world sizes, each rank with a log of its own, judged by logs
+// alone: what is right is called good, and each kind of damage is found.
+
+using namespace leat;
+using namespace leat::command;
+
+namespace {
+
+constexpr std::uint64_t batch_rows = 12;
+constexpr std::uint64_t steps = 7;
+constexpr std::uint64_t epochs = 2;
+constexpr std::uint64_t job_steps = steps * epochs;
+
+void seal(batch_line& x) {
+  x.digest = {};
+  for (std::size_t i = 0; i < x.ids.size(); ++i)
+    x.digest += row_digest(x.epoch, x.positions[i], x.ids[i]);
+}
+
+batch_line part(std::uint64_t n, std::uint64_t rank, std::uint64_t world_size) {
+  const auto epoch = n / steps;
+  const auto step = n % steps;
+  batch_line x{.epoch = epoch, .step = step, .rank = rank, .world_size = world_size};
+  for (auto p = step * batch_rows; p < (step + 1) * batch_rows; ++p)
+    if (p % world_size == rank) {
+      x.positions.push_back(p);
+      x.ids.push_back("s/" + std::to_string((p * 5 + epoch * 3) % (batch_rows * steps)));
+      x.pixels.push_back(row_digest(epoch, p, "pixels"));
+    }
+  seal(x);
+  return x;
+}
+
+/// One start of a process.
+struct start {
+  attempt_start header;
+  std::vector<batch_line> lines;
+};
+
+/// A line by its log, start and number.
+struct line_name {
+  std::size_t log = 0;
+  std::size_t start = 0;
+  std::size_t line = 0;
+};
+
+/// A job on machines that fail: a directory of snapshots, and a log for each rank.
+class simulated_job {
+public:
+  explicit simulated_job(std::uint32_t seed) : random(seed), waits(random() % 2 == 0) {}
+
+  /// To the end, over random failures.
+  void run() {
+    for (auto failures = random() % 6; failures > 0; --failures)
+      attempt(true);
+    attempt(false);
+    if (random() % 3 == 0)
+      attempt(false); // there is nothing left to do
+  }
+
+  batch_line& line(const line_name& x) { return logs[x.log][x.start].lines[x.line]; }
+
+  /// What the weights at the end have seen, and no log has but there; in the last attempt also what
+  /// others have.
+  std::vector<line_name> certain_lines() {
+    std::map<std::uint64_t, std::set<std::size_t>> attempts_of_step;
+    for (const auto& [number, log] : all_)
+      attempts_of_step[number].insert(log);
+    std::vector<line_name> result;
+    for (const auto& x : seen_)
+      if (attempts_of_step[number_of(x)].size() == 1 || of_last_attempt(x))
+        result.push_back(x);
+    return result;
+  }
+  bool of_last_attempt(const line_name& x) const {
+    return starts_.at({x.log, x.start}) == attempts_;
+  }
+
+  bool handed_over_once(const line_name& x) {
+    std::set<std::size_t> found;
+    for (const auto& [number, attempt] : all_)
+      if (number == number_of(x))
+        found.insert(attempt);
+    return found.size() == 1;
+  }
+
+  std::size_t times_delivered(std::uint64_t epoch, std::uint64_t position) const {
+    std::size_t times = 0;
+    for (const auto& log : logs)
+      for (const auto& now : log)
+        for (const auto& x : now.lines)
+          if (x.epoch == epoch)
+            times += static_cast<std::size_t>(
+                std::count(x.positions.begin(), x.positions.end(), position));
+    return times;
+  }
+
+  std::mt19937 random;
+  std::vector<std::vector<start>> logs;
+
+private:
+  struct saved_part {
+    std::uint64_t began = 0;
+    std::vector<line_name> seen;
+  };
+  struct saved_set {
+    std::uint64_t at = 0;
+    std::vector<line_name> seen;
+  };
+
+  std::uint64_t number_of(const line_name& x) { return line(x).epoch * steps + line(x).step; }
+
+  /// The newest complete set whose parts belong together.
+  saved_set newest() const {
+    for (auto set = parts_.rbegin(); set != parts_.rend(); ++set) {
+      const auto& [name, ranks] = *set;
+      const auto began = ranks.begin()->second.began;
+      if (ranks.size() != name.second
+          || std::any_of(ranks.begin(), ranks.end(),
+                         [&](const auto& x) { return x.second.began != began; }))
+        continue;
+      saved_set result{name.first, before_.at({began, name.second})};
+      for (const auto& [rank, part] : ranks)
+        result.seen.insert(result.seen.end(), part.seen.begin(), part.seen.end());
+      return result;
+    }
+    return {};
+  }
+
+  void attempt(bool fails) {
+    const std::uint64_t worlds[] = {1, 2, 3, 4, 6};
+    const auto world = worlds[random() % 5];
+    const auto from = newest();
+    ++attempts_;
+    // Sets of one beginning all rest on the same steps, whoever made them.
+    before_.insert_or_assign({from.at, world}, from.seen);
+    seen_ = from.seen;
+    const bool one_process = world == 1 || random() % 4 == 0;
+    const auto death = from.at + random() % (job_steps + 1 - from.at);
+    for (std::uint64_t rank = 0; rank < world; ++rank) {
+      // Ranks that wait for each other die within a step.
+      auto end = waits || one_process ? std::min(job_steps, death + random() % 2)
+                                      : from.at + random() % (job_steps + 1 - from.at);
+      if (!fails)
+        end = job_steps;
+      if (fails && !one_process && random() % 6 == 0)
+        continue; // died before it wrote anything
+      run_rank(rank, world, one_process, from.at, end, fails);
+    }
+  }
+
+  void run_rank(std::uint64_t rank, std::uint64_t world, bool one_process, std::uint64_t from,
+                std::uint64_t end, bool fails) {
+    const auto file = one_process ? 0 : rank;
+    if (logs.size() <= file)
+      logs.resize(file + 1);
+    auto& log = logs[file];
+    if (!one_process || rank == 0)
+      log.push_back({{.world_size = world}, {}});
+    auto& now = log.back();
+    if (!one_process)
+      now.header.rank = rank;
+    if (from > 0)
+      now.header.resumed_at = attempt_start::point{from / steps, from % steps};
+    starts_[{file, log.size() - 1}] = attempts_;
+    saved_part state{from, {}};
+    for (auto n = from; n < end; ++n) {
+      const line_name name{file, log.size() - 1, now.lines.size()};
+      now.lines.push_back(part(n, rank, world));
+      all_.emplace_back(n, attempts_);
+      state.seen.push_back(name);
+      seen_.push_back(name);
+      // The last save may not be done when the process dies.
+      if ((n + 1) % 3 == 0 || n + 1 == job_steps)
+        if (!fails || n + 1 < end || random() % 2 == 0)
+          parts_[{n + 1, world}][rank] = state;
+    }
+  }
+
+  /// Ranks wait for each other at every step.
+  bool waits;
+  std::size_t attempts_ = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::map<std::uint64_t, saved_part>> parts_;
+  /// By beginning and world size: what was seen before.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<line_name>> before_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> starts_;
+  /// Step and attempt of every line.
+  std::vector<std::pair<std::uint64_t, std::size_t>> all_;
+  std::vector<line_name> seen_;
+};
+
+audit_report judge(const simulated_job& job, std::mt19937& random) {
+  audit audit;
+  for (std::uint64_t n = 0; n < job_steps; ++n)
+    audit.expect(part(n, 0, 1));
+  std::vector<std::size_t> files(job.logs.size());
+  for (std::size_t i = 0; i < files.size(); ++i)
+    files[i] = i;
+  std::shuffle(files.begin(), files.end(), random);
+  audit.begin_logs();
+  for (auto file : files) {
+    audit.begin_log();
+    for (const auto& x : job.logs[file]) {
+      audit.begin_attempt(x.header);
+      for (const auto& line : x.lines)
+        audit.deliver(line);
+    }
+  }
+  return audit.report();
+}
+
+using counts = std::array<std::uint64_t, num_fault_kinds>;
+
+/// Damages one certain line of many jobs. `damage` says what is to be found, or nothing where it
+/// did none; what was handed over in another attempt as well may also be called changed.
+template <class Damage>
+void every_time(Damage damage) {
+  std::size_t again = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    simulated_job job{seed};
+    job.run();
+    const auto lines = job.certain_lines();
+    if (lines.empty())
+      continue;
+    const auto chosen = lines[job.random() % lines.size()];
+    const bool once = job.handed_over_once(chosen);
+    const std::optional<counts> expected = damage(job, chosen);
+    if (!expected)
+      continue;
+    again += once ? 0 : 1;
+    auto found = judge(job, job.random).counts;
+    if (!once)
+      found[3] = (*expected)[3];
+    REQUIRE(found == *expected);
+  }
+  REQUIRE(again > 20);
+}
+
+void erase_row(batch_line& x, std::size_t i) {
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  x.positions.erase(x.positions.begin() + at);
+  x.ids.erase(x.ids.begin() + at);
+  x.pixels.erase(x.pixels.begin() + at);
+  seal(x);
+}
+
+} // namespace
+
+TEST_CASE("history: a job of any attempts over any world sizes is good") {
+  hash128 whole;
+  for (std::uint64_t n = 0; n < job_steps; ++n)
+    whole += part(n, 0, 1).digest;
+  std::uint64_t attempts = 0;
+  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    simulated_job job{seed};
+    job.run();
+    const auto report = judge(job, job.random);
+    REQUIRE(report.counts == counts{});
+    REQUIRE(report.steps == job_steps);
+    REQUIRE(report.rows == job_steps * batch_rows);
+    REQUIRE(report.digest == whole);
+    attempts += report.attempts;
+  }
+  REQUIRE(attempts > 9000);
+}
+
+TEST_CASE("history: a row that is not there is lost") {
+  every_time([](auto& job, const auto& at) {
+    auto& x = job.line(at);
+    erase_row(x, job.random() % x.ids.size());
+    return counts{1, 0, 0, 0, 0};
+  });
+}
+
+TEST_CASE(
+    "history: a line that is not there is its step lost, also where an earlier attempt had it") {
+  every_time([](auto& job, const auto& at) -> std::optional<counts> {
+    auto& lines = job.logs[at.log][at.start].lines;
+    // Then the process has not got there, and another that began with the same step stands for it.
+    if (at.line + 1 == lines.size())
+      return std::nullopt;
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(at.line));
+    return counts{batch_rows, 0, 0, 0, 0};
+  });
+}
+
+TEST_CASE("history: a line twice is each of its rows repeated") {
+  every_time([](auto& job, const auto& at) {
+    auto& lines = job.logs[at.log][at.start].lines;
+    const auto copy = lines[at.line];
+    lines.push_back(copy);
+    return counts{0, copy.ids.size(), 0, 0, 0};
+  });
+}
+
+TEST_CASE("history: what stands before the step that a start goes on with is repeated") {
+  std::size_t found = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    simulated_job job{seed};
+    job.run();
+    const auto lines = job.certain_lines();
+    if (lines.empty())
+      continue;
+    const auto at = lines.back();
+    auto& now = job.logs[at.log][at.start];
+    if (!job.of_last_attempt(at) || !now.header.resumed_at)
+      continue;
+    const auto first = now.header.resumed_at->epoch * steps + now.header.resumed_at->step;
+    now.lines.push_back(
+        part(job.random() % first, now.header.rank.value_or(0), now.header.world_size));
+    REQUIRE(judge(job, job.random).counts == counts{0, now.lines.back().ids.size(), 0, 0, 0});
+    ++found;
+  }
+  REQUIRE(found > 50);
+}
+
+TEST_CASE("history: two samples in each other's place are moved") {
+  every_time([](auto& job, const auto& at) {
+    auto& x = job.line(at);
+    std::swap(x.ids.front(), x.ids.back());
+    seal(x);
+    return counts{0, 0, 2, 0, 0};
+  });
+}
+
+TEST_CASE("history: a wrong digest, and a line of another world, are changed") {
+  every_time([](auto& job, const auto& at) {
+    job.line(at).digest.low ^= 1;
+    return counts{0, 0, 0, 1, 0};
+  });
+  every_time([](auto& job, const auto& at) -> std::optional<counts> {
+    if (at.line + 1 == job.logs[at.log][at.start].lines.size())
+      return std::nullopt;
+    job.line(at).world_size = 7;
+    return counts{batch_rows, 0, 0, 1, 0};
+  });
+}
+
+TEST_CASE("history: what differs from an earlier attempt is changed, whether it counts or not") {
+  std::size_t found = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    simulated_job job{seed};
+    job.run();
+    const auto lines = job.certain_lines();
+    if (lines.empty())
+      continue;
+    const auto at = lines[job.random() % lines.size()];
+    auto& x = job.line(at);
+    const auto row = job.random() % x.pixels.size();
+    if (job.times_delivered(x.epoch, x.positions[row]) < 2)
+      continue;
+    x.pixels[row].high ^= 1;
+    const auto report = judge(job, job.random);
+    REQUIRE(report.count(fault_kind::changed) >= 1);
+    ++found;
+  }
+  REQUIRE(found > 20);
+}
+
+TEST_CASE("history: attempts are put together by what they begin with, missing ones left out") {
+  using numbers = std::vector<std::vector<std::size_t>>;
+  const attempt_key a{2, {0, 0}};
+  const attempt_key b{3, {0, 5}};
+  const attempt_key c{2, {0, 9}};
+  CHECK(order_of_attempts({{a, b}, {a, b}, {b}}) == numbers{{0, 1}, {0, 1}, {1}});
+  CHECK(order_of_attempts({{b}, {a, b}, {a}}) == numbers{{1}, {0, 1}, {0}});
+  CHECK(order_of_attempts({{a, c}, {a, b, c}}) == numbers{{0, 2}, {0, 1, 2}});
+  CHECK(order_of_attempts({{a, a, b}, {a, b}}) == numbers{{0, 1, 2}, {1, 2}});
+  CHECK(order_of_attempts({{a, b}, {b, a}}).size() == 2);
+  const attempt_key all{2, {0, 0}, true};
+  CHECK(order_of_attempts({{a, all}, {a, b}, {b}}) == numbers{{0, 1}, {0, 2}, {2}});
+  CHECK(order_of_attempts({{a, all}, {a, a}, {a}}) == numbers{{1, 2}, {0, 1}, {1}});
+  CHECK(order_of_attempts({{}, {a}}) == numbers{{}, {0}});
+  CHECK(order_of_attempts({}).empty());
+}
