@@ -11,7 +11,7 @@ void store(const save_request& request) {
   try {
     const auto oldest = snapshot_store{request.directory}.save(*request.part, request.keep);
     if (oldest && request.records)
-      request.records->kept_from(*oldest);
+      request.records->kept_from(request.directory, *oldest);
   } catch (const error& x) {
     problem = x;
   } catch (const std::exception& x) {

@@ -46,6 +46,18 @@ resume_point loader::restore_parts(const std::vector<std::string>& parts,
   return core_->restore(decoded, false, options);
 }
 
+void loader::keep(const std::vector<std::string>& parts) {
+  std::vector<leat::snapshot> decoded;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    decoded.push_back(decode(parts[i], "part " + std::to_string(i)));
+  core_->keep(decoded);
+}
+
+void loader::let_go(const std::vector<std::string>& parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    core_->let_go(decode(parts[i], "part " + std::to_string(i)));
+}
+
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
   core_->seek({epoch, step});
 }

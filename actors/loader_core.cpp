@@ -126,7 +126,8 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   validate(options_, *plan_);
   facts_ = describe(data, plan_->shape.lanes);
   encode_ = snapshot_encoder{facts_};
-  records_ = std::make_shared<record_release>(plan_->samples->feeds, plan_->shape.lanes);
+  records_ = std::make_shared<record_release>(plan_->samples->feeds, plan_->shape.lanes,
+                                              options_.rank, options_.world_size);
   rows_per_batch_ = (plan_->shape.batch_rows + options_.world_size - 1) / options_.world_size;
 }
 
@@ -151,15 +152,23 @@ std::unique_ptr<batch_order> loader_core::make_order() {
     return std::make_unique<formula_order>(shape, options_.rank, options_.world_size,
                                            options_.epochs, next_);
   const program_start begin{next_, lanes_ ? *lanes_ : lane_states{}};
-  if (!plan_->layout) {
-    auto plan = *plan_;
-    plan.layout = next_.epoch < options_.epochs // else the job is over
-                      ? layout_behind(plan, options_.rank, options_.world_size, begin)
-                      : std::make_shared<const batch_layout>();
-    plan_ = std::make_shared<const row_plan>(std::move(plan));
-  }
+  if (!plan_->layout)
+    learn_layout();
   return std::make_unique<program_order>(plan_->samples, shape, options_.rank, options_.world_size,
                                          options_.epochs, begin);
+}
+
+/// Alike on all ranks: from where the job began, or was restored.
+void loader_core::learn_layout() {
+  auto plan = *plan_;
+  if (!known_fields_.empty())
+    plan.layout = std::make_shared<const batch_layout>(known_fields_);
+  else if (next_.epoch < options_.epochs)
+    plan.layout = layout_behind(plan, {learn_at_, learn_lanes_});
+  else // the job is over
+    plan.layout = std::make_shared<const batch_layout>();
+  plan_ = std::make_shared<const row_plan>(std::move(plan));
+  learn_lanes_ = {};
 }
 
 void loader_core::start() {
@@ -495,34 +504,70 @@ std::optional<std::uint64_t> loader_core::batches_per_epoch() const {
   return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
 }
 
-/// A rank takes over its lanes, from whatever parts they come.
-void loader_core::restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts) {
-  lanes_ = nullptr;
-  if (plan_->shape.is_closed)
-    return;
+/// Every `step`-th lane from `first` on, from whatever parts they come; none at the beginning of an
+/// epoch.
+lane_states loader_core::lanes_of_parts(const char* stage, const snapshot& merged,
+                                        std::size_t parts, std::uint64_t first,
+                                        std::uint64_t step) const {
+  lane_states found;
   if (merged.lanes.empty()) {
     if (merged.step != 0)
       throw error(errc::bad_snapshot,
-                  {.stage = "restore",
+                  {.stage = stage,
                    .got = "no lane's state at step " + std::to_string(merged.step),
                    .needed = "one of each lane"});
-    return;
+    return found;
   }
-  auto mine = std::make_shared<lane_states>();
   auto next = merged.lanes.begin();
-  for (auto lane = options_.rank; lane < plan_->shape.lanes; lane += options_.world_size) {
+  for (auto lane = first; lane < plan_->shape.lanes; lane += step) {
     next = std::find_if(next, merged.lanes.end(), [&](auto& x) { return x.lane >= lane; });
     if (next == merged.lanes.end() || next->lane != lane)
       throw error(errc::bad_snapshot,
-                  {.stage = "restore",
-                   .got = std::to_string(parts.size()) + " of " + std::to_string(merged.world_size)
+                  {.stage = stage,
+                   .got = std::to_string(parts) + " of " + std::to_string(merged.world_size)
                           + " parts, without lane " + std::to_string(lane) + " of rank "
                           + std::to_string(lane % merged.world_size),
                    .needed = "the parts of all ranks"});
-    mine->push_back(*next);
+    found.push_back(*next);
   }
-  records_->restored(*mine);
-  lanes_ = std::move(mine);
+  return found;
+}
+
+lane_states loader_core::own_lanes(const char* stage, const snapshot& merged,
+                                   std::size_t parts) const {
+  return lanes_of_parts(stage, merged, parts, options_.rank, options_.world_size);
+}
+
+/// A rank takes over its lanes.
+void loader_core::restore_lanes(const snapshot& merged, std::size_t parts) {
+  lanes_ = nullptr;
+  if (plan_->shape.is_closed)
+    return;
+  auto mine = std::make_shared<lane_states>(own_lanes("restore", merged, parts));
+  records_->restored(next_, *mine);
+  if (!mine->empty())
+    lanes_ = std::move(mine);
+}
+
+/// Of records that exist once. Where a difference that was allowed may change the fields, they are
+/// learned anew, which takes the states of all lanes.
+void loader_core::restore_fields(const snapshot& merged, std::size_t parts) {
+  if (!records_->has_feeds())
+    return;
+  auto plan = *plan_;
+  plan.layout = nullptr;
+  plan_ = std::make_shared<const row_plan>(std::move(plan));
+  known_fields_.clear();
+  const auto differs = compare(merged, facts_);
+  const bool may_change = std::any_of(differs.begin(), differs.end(), [](const difference& x) {
+    return x.name == "maps" || x.name == "fields" || x.name == "enumerate";
+  });
+  if (!may_change && !merged.fields.empty()) {
+    known_fields_ = merged.fields;
+    return;
+  }
+  learn_at_ = next_;
+  learn_lanes_ = lanes_of_parts("restore", merged, parts, 0, 1);
 }
 
 resume_point loader_core::restore(const std::vector<snapshot>& parts, bool complete,
@@ -536,7 +581,8 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   next_ = {merged.epoch, step_for(merged, facts_)};
   if (plan_->shape.has_length() && next_.step >= plan_->shape.batches())
     next_ = {next_.epoch + 1, 0}; // under an allowed other batch size
-  restore_lanes(merged, parts);
+  restore_lanes(merged, parts.size());
+  restore_fields(merged, parts.size());
   agreed_ = {};
   left_out_ = std::move(left_out);
   global_step_ = merged.global_step;
@@ -561,7 +607,31 @@ std::optional<resume_point> loader_core::restore(const std::string& directory,
   }
   for (const auto& text : found->skipped)
     notice("snapshot: " + directory + ": skipped " + text);
-  return restore(found->parts, true, options);
+  const auto at = restore(found->parts, true, options);
+  if (records_->has_feeds())
+    records_->found_saved(next_, lanes_ ? *lanes_ : lane_states{});
+  return at;
+}
+
+/// What the parts of one step need of the rank's lanes.
+void loader_core::keep(const std::vector<snapshot>& parts) {
+  if (!records_->has_feeds())
+    return;
+  const auto merged = merge(parts, false);
+  for (const auto& x : compare(merged, facts_))
+    if (!x.can_allow)
+      throw error(errc::mismatch, {.stage = "keep",
+                                   .got = x.text,
+                                   .needed = "a snapshot that this pipeline can go on from"});
+  const job_position at{merged.epoch, merged.step};
+  const auto mine = own_lanes("keep", merged, parts.size());
+  records_->restored(at, mine);
+  records_->keep(at, mine);
+}
+
+void loader_core::let_go(const snapshot& part) {
+  if (records_->has_feeds())
+    records_->let_go({part.epoch, part.step}, next_, lanes_ ? *lanes_ : lane_states{});
 }
 
 void loader_core::check_not_begun(const char* stage) const {
@@ -682,7 +752,8 @@ snapshot loader_core::make_snapshot(pipeline_facts facts, const job_position& ne
           sums,
           began_,
           lanes ? *lanes : lane_states{},
-          left_out_.ranges()};
+          left_out_.ranges(),
+          records_->has_feeds() && plan_->layout ? plan_->layout->fields() : known_fields_};
 }
 
 snapshot loader_core::state() const {
@@ -723,7 +794,7 @@ std::string loader_core::encode(const snapshot& x,
 void loader_core::save(const std::string& directory, snapshot part) {
   saves_->check();
   saves_->begin();
-  records_->saving({part.epoch, part.step}, part.lanes);
+  records_->saving(directory, {part.epoch, part.step}, part.lanes);
   save_request request{
       directory, std::make_shared<const snapshot>(std::move(part)), options_.keep, records_,
       [saves = saves_](std::optional<error> problem) { saves->end(std::move(problem)); }};

@@ -68,6 +68,8 @@ public:
   void seek(const job_position& to);
   void skip_first_batches(std::uint64_t n);
   void save(const std::string& directory, snapshot part);
+  void keep(const std::vector<snapshot>& parts);
+  void let_go(const snapshot& part);
   void wait_saved();
   void resize_workers(std::size_t workers);
   loader_stats stats() const;
@@ -108,7 +110,12 @@ private:
   /// What is made ahead goes on with this epoch.
   void tell_epoch(std::uint64_t epoch);
   void recycle(slot_ptr slot);
-  void restore_lanes(const snapshot& merged, const std::vector<snapshot>& parts);
+  void learn_layout();
+  lane_states lanes_of_parts(const char* stage, const snapshot& merged, std::size_t parts,
+                             std::uint64_t first, std::uint64_t step) const;
+  lane_states own_lanes(const char* stage, const snapshot& merged, std::size_t parts) const;
+  void restore_lanes(const snapshot& merged, std::size_t parts);
+  void restore_fields(const snapshot& merged, std::size_t parts);
   std::uint64_t batches_left() const noexcept;
   /// The loader stands behind the slot's batch, handed over or left out.
   void go_behind(const batch_slot& slot);
@@ -131,6 +138,11 @@ private:
   pipeline_facts facts_;
   snapshot_encoder encode_{{}};
   std::shared_ptr<record_release> records_;
+  // Of a pipeline with a once source, whose batch's fields are learned once and kept:
+  /// Of a snapshot; empty: to be learned at `learn_at_`.
+  std::vector<field_layout> known_fields_;
+  job_position learn_at_;
+  lane_states learn_lanes_;
 
   // Where the job stands: behind the last batch handed over.
   job_position next_;

@@ -201,8 +201,11 @@ void own_checkpoint(const leat::pipeline& data) {
   std::string saved;
   {
     leat::loader loader(data, {.workers = 2});
+    auto old = loader.next()->snapshot();
     auto batch = loader.next();
     saved = batch->snapshot();
+    loader.keep({saved}); // before the checkpoint is written
+    loader.let_go({old}); // when an older one is gone: the journal forgets what only it needed
   }
   leat::loader loader(data, {.workers = 1});
   auto at = loader.restore_parts({saved});

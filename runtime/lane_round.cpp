@@ -84,6 +84,11 @@ void lane_round::load(const round_mark& mark) {
   load_inputs(base);
 }
 
+void lane_round::load(const lane_state& state) {
+  load(state.mark);
+  used_ = state.used;
+}
+
 /// The program has said where it stands in each input; the base knows how to get there.
 void lane_round::load_inputs(const lane_base& base) {
   for (auto& x : inputs_) {
@@ -158,6 +163,13 @@ void lane_round::keep(pulled result) {
     swap(x.what, next_);
     if (edge_ && !is_end)
       limits_.requests->push_back({this, *edge_, when_, number});
+  } else if (is_end && when_ == skip_when_ && number + 1 < skip_below_) {
+    throw error(errc::mismatch,
+                {.stage = "lane state",
+                 .got = "data of lane " + std::to_string(context_.lane) + " that end after "
+                        + std::to_string(number) + " items",
+                 .needed = "those of the snapshot, which has used "
+                           + std::to_string(skip_below_) + " items of them"});
   }
   if (!is_end)
     return;
@@ -172,6 +184,8 @@ void lane_round::keep(pulled result) {
 void lane_round::take_front(item& what, generation& when) {
   auto& x = items_.front();
   swap(what, x.what);
+  for (const auto& use : what.uses())
+    add(used_, use);
   when = taken_when_ = x.when;
   taken_ = x.number + 1;
   items_.pop();
@@ -179,8 +193,8 @@ void lane_round::take_front(item& what, generation& when) {
   is_stale_ = true;
 }
 
-round_mark lane_round::mark() const {
-  return mark_at(taken_when_, taken_);
+lane_state lane_round::state() const {
+  return {context_.lane, mark_at(taken_when_, taken_), used_};
 }
 
 round_mark lane_round::mark_at(const generation& g, std::uint64_t consumed) const {

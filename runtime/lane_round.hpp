@@ -88,6 +88,7 @@ public:
   void begin(const generation& g);
   /// Goes on behind a mark. Throws `errc::bad_snapshot`.
   void load(const round_mark& mark);
+  void load(const lane_state& state);
 
   /// Runs this round and those behind it as far as limits and contents allow. False when nothing
   /// moved.
@@ -103,7 +104,7 @@ public:
   bool is_stale() const noexcept { return is_stale_; }
   void make_stale() noexcept { is_stale_ = true; }
   /// Where it goes on behind the items that were taken.
-  round_mark mark() const;
+  lane_state state() const;
 
   // Of inner rounds.
   /// The item, if it still waits to be looked at: it then counts as dealt.
@@ -163,6 +164,7 @@ private:
   /// Behind what was taken last.
   generation taken_when_;
   std::uint64_t taken_ = 0;
+  record_uses used_;
 
   /// Rising; the first one is at or before what the consumer has.
   std::deque<base_ptr> bases_;

@@ -71,6 +71,8 @@ struct lane_base {
 struct lane_state {
   std::uint64_t lane = 0;
   round_mark mark;
+  /// Records that exist once, of the items before the mark: those that were handed over.
+  record_uses used = {};
 };
 
 /// Of all lanes of a rank, in rising order.

@@ -46,7 +46,7 @@ program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoc
       throw error(errc::bad_snapshot, {.stage = "restore",
                                        .got = "no state of lane " + std::to_string(lane),
                                        .needed = "the parts of all ranks of the snapshot"});
-    x->load(state->mark);
+    x->load(*state);
   }
 }
 
@@ -107,7 +107,7 @@ std::shared_ptr<const lane_states> program_order::states() const {
   auto states = std::make_shared<lane_states>();
   states->reserve(lanes_.size());
   for (const auto& x : lanes_)
-    states->push_back({x->lane(), x->mark()});
+    states->push_back(x->state());
   return states;
 }
 

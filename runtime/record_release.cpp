@@ -21,13 +21,16 @@ void add_lowest(const round_mark& mark, std::vector<std::uint64_t>& lowest) {
     add_lowest(input.mark, lowest);
 }
 
+std::uint64_t behind_of(const record_uses& uses, std::uint32_t feed) {
+  const auto found =
+      std::find_if(uses.begin(), uses.end(), [&](const auto& x) { return x.feed == feed; });
+  return found == uses.end() ? 0 : found->behind;
+}
+
 std::uint64_t highest_behind(const round_mark& mark, std::uint32_t feed) {
-  std::uint64_t behind = 0;
   if (!mark.base)
-    return behind;
-  for (const auto& use : mark.base->state.uses())
-    if (use.feed == feed)
-      behind = std::max(behind, use.behind);
+    return 0;
+  auto behind = behind_of(mark.base->state.uses(), feed);
   for (const auto& input : mark.base->inputs)
     behind = std::max(behind, highest_behind(input.mark, feed));
   return behind;
@@ -35,56 +38,108 @@ std::uint64_t highest_behind(const round_mark& mark, std::uint32_t feed) {
 
 } // namespace
 
-std::vector<record_release::lane_need> record_release::needs_of(const lane_states& lanes) const {
-  std::vector<lane_need> result;
-  result.reserve(lanes.size());
-  for (const auto& x : lanes) {
-    result.push_back({x.lane, std::vector<std::uint64_t>(feeds_.size(), UINT64_MAX)});
-    add_lowest(x.mark, result.back().lowest);
-  }
+record_release::needs record_release::needs_of(const job_position& at,
+                                               const lane_states& lanes) const {
+  // What exists once has nothing in later epochs.
+  const auto beginning = at.epoch == 0 ? 0 : UINT64_MAX;
+  needs result;
+  for (auto lane = rank_; lane < lanes_; lane += world_size_)
+    result.push_back({lane, std::vector(feeds_.size(), lanes.empty() ? beginning : UINT64_MAX)});
+  for (const auto& x : lanes)
+    if (x.lane % world_size_ == rank_ && x.lane < lanes_)
+      add_lowest(x.mark, result[x.lane / world_size_].lowest);
   return result;
 }
 
-void record_release::restored(const lane_states& lanes) const {
+void record_release::lower(needs& to, const needs& by) {
+  for (std::size_t lane = 0; lane < to.size(); ++lane)
+    for (std::size_t feed = 0; feed < to[lane].lowest.size(); ++feed)
+      to[lane].lowest[feed] = std::min(to[lane].lowest[feed], by[lane].lowest[feed]);
+}
+
+void record_release::restored(const job_position& at, const lane_states& lanes) const {
+  const auto needed = needs_of(at, lanes);
   for (std::uint32_t feed = 0; feed < feeds_.size(); ++feed) {
+    std::uint64_t lowest = UINT64_MAX;
+    for (const auto& x : needed)
+      lowest = std::min(lowest, x.lowest[feed]);
     std::uint64_t behind = 0;
     for (const auto& x : lanes)
-      behind = std::max(behind, highest_behind(x.mark, feed));
-    feeds_[feed]->check_reaches(behind);
+      behind = std::max({behind, highest_behind(x.mark, feed), behind_of(x.used, feed)});
+    feeds_[feed]->check_holds(lowest, behind);
   }
 }
 
 void record_release::passed(const lane_states& lanes) const {
   if (!feeds_.empty())
-    release(needs_of(lanes), false);
+    release(needs_of({}, lanes), false);
 }
 
-void record_release::release(const std::vector<lane_need>& lanes, bool journals) const {
+void record_release::release(const needs& lanes, bool journals) const {
   for (const auto& x : lanes)
     for (std::size_t feed = 0; feed < feeds_.size(); ++feed)
       if (feeds_[feed]->has_journal() == journals && x.lowest[feed] != UINT64_MAX)
         feeds_[feed]->release_below(x.lowest[feed], x.lane, lanes_);
 }
 
-void record_release::saving(const job_position& at, const lane_states& lanes) {
+void record_release::release_unneeded(needs needed) const {
+  for (const auto& [directory, saved] : saved_) {
+    if (!saved.are_all)
+      return;
+    for (const auto& x : saved.sets)
+      lower(needed, x.lanes);
+  }
+  if (found_)
+    lower(needed, *found_);
+  for (const auto& [at, x] : kept_)
+    lower(needed, x);
+  release(needed, true);
+}
+
+void record_release::saving(const std::string& directory, const job_position& at,
+                            const lane_states& lanes) {
   if (feeds_.empty())
     return;
   std::lock_guard lock{mutex_};
-  saved_.push_back({at, needs_of(lanes)});
+  saved_[directory].sets.push_back({at, needs_of(at, lanes)});
 }
 
-void record_release::kept_from(const job_position& oldest) {
-  std::vector<lane_need> lanes;
-  {
-    std::lock_guard lock{mutex_};
-    const auto found =
-        std::find_if(saved_.begin(), saved_.end(), [&](const saved& x) { return x.at == oldest; });
-    if (found == saved_.end())
-      return; // of an earlier process
-    lanes = std::move(found->lanes);
-    saved_.erase(saved_.begin(), found + 1);
-  }
-  release(lanes, true);
+void record_release::found_saved(const job_position& at, const lane_states& lanes) {
+  std::lock_guard lock{mutex_};
+  found_ = needs_of(at, lanes);
+}
+
+void record_release::kept_from(const std::string& directory, const job_position& oldest) {
+  std::lock_guard lock{mutex_};
+  const auto of = saved_.find(directory);
+  if (of == saved_.end())
+    return;
+  auto& [sets, are_all] = of->second;
+  const auto found =
+      std::find_if(sets.begin(), sets.end(), [&](const saved& x) { return x.at == oldest; });
+  are_all = found != sets.end(); // else it is of an earlier process
+  if (!are_all)
+    return;
+  found_.reset();
+  sets.erase(sets.begin(), found);
+  release_unneeded(sets.front().lanes);
+}
+
+void record_release::keep(const job_position& at, const lane_states& lanes) {
+  auto needed = needs_of(at, lanes);
+  std::lock_guard lock{mutex_};
+  const auto [kept, is_new] = kept_.try_emplace(at, needed);
+  if (!is_new)
+    lower(kept->second, needed);
+}
+
+void record_release::let_go(const job_position& at, const job_position& now,
+                            const lane_states& lanes) {
+  auto needed = needs_of(now, lanes);
+  std::lock_guard lock{mutex_};
+  kept_.erase(at);
+  if (!kept_.empty())
+    release_unneeded(std::move(needed));
 }
 
 } // namespace leat

@@ -235,14 +235,18 @@ row_plan plan_rows(const pipeline& x) {
   return plan;
 }
 
-std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, std::uint64_t rank,
-                                                  std::uint64_t world_size,
-                                                  const program_start& start) {
+std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_start start) {
   auto without = std::make_shared<row_plan>(plan);
   without->layout = std::make_shared<batch_layout>();
   without->bad_samples = bad_sample_policy::mask;
+  auto shape = plan.shape;
+  // One item of each lane at a time, which are no more than a batch; those of the last batch, too.
+  start.at.step *= shape.batch_rows / shape.lanes;
+  shape.batch_rows = shape.lanes;
+  if (!shape.is_endless())
+    shape.end = epoch_end::mask;
   layout_search search{plan.fields};
-  look_at_programs(without, plan.shape, rank, world_size, start, search);
+  look_at_programs(without, shape, 0, 1, start, search);
   auto found = search.result();
   return found ? found : std::make_shared<const batch_layout>();
 }

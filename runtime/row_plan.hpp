@@ -24,7 +24,7 @@ struct program_start;
 struct row_plan {
   std::shared_ptr<const sample_plan> samples;
   epoch_shape shape;
-  /// Null for pipelines with a once source: see `layout_behind`.
+  /// Null for pipelines with a once source until it is known: see `layout_behind`.
   std::shared_ptr<const batch_layout> layout;
   /// Names of the batch's fields; empty: all.
   std::vector<std::string> fields;
@@ -58,11 +58,11 @@ void check_not_empty(const epoch_shape& x);
 /// the next good one. Throws `leat::error`.
 row_plan plan_rows(const pipeline& x);
 
-/// The layout of a pipeline with a once source, from the first good sample of a rank behind
-/// `start`: those before may be gone. Empty where none follows. Blocks for the source.
-std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, std::uint64_t rank,
-                                                  std::uint64_t world_size,
-                                                  const program_start& start);
+/// The layout of a pipeline with a once source: of the first good sample of all lanes behind
+/// `start`, in the order of positions, so that every rank finds the same one. A job learns it at
+/// its beginning and keeps it in its snapshots: those samples may be gone later. Empty where none
+/// follows. Blocks for the source, no longer than the job's first batch would.
+std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_start start);
 
 /// What one thread needs to make the plan's samples.
 row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record);

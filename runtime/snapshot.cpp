@@ -11,7 +11,8 @@ namespace leat {
 namespace {
 
 constexpr std::string_view magic = "leatsnap";
-constexpr std::uint32_t current_version = 1;
+constexpr std::uint32_t current_version = 2;
+constexpr std::uint32_t oldest_version = 2;
 // Magic, version and length are hashed together with the message, behind which nothing follows.
 constexpr std::size_t length_at = 12;
 constexpr std::size_t checksum_at = 16;
@@ -50,9 +51,11 @@ std::string_view unframe(std::string_view bytes, const std::string& name) {
   if (!bytes.starts_with(magic))
     refuse_snapshot(name, "other first bytes", "the first bytes \"" + std::string{magic} + '"');
   const auto version = number_at<std::uint32_t>(bytes, 8);
-  if (version == 0 || version > current_version)
-    refuse_snapshot(name, "version " + std::to_string(version),
-                    "version 1 to " + std::to_string(current_version));
+  if (version < oldest_version || version > current_version)
+    refuse_snapshot(name,
+                    "version " + std::to_string(version)
+                        + (version < oldest_version ? ", of an earlier leat" : ", of a later leat"),
+                    "version " + std::to_string(current_version) + ": go on with that leat");
   const auto message = bytes.substr(message_at);
   const auto length = number_at<std::uint32_t>(bytes, length_at);
   if (length != message.size() || bytes.size() > max_snapshot_bytes)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/batch_layout.hpp"
 #include "runtime/lane_state.hpp"
 #include "runtime/pipeline_facts.hpp"
 #include "runtime/step_ranges.hpp"
@@ -49,6 +50,8 @@ struct snapshot {
   lane_states lanes = {};
   /// Steps of the job that were, or will be, left out.
   std::vector<step_range> left_out = {};
+  /// The batch's fields, of a pipeline with a source that exists once; empty: not known yet.
+  std::vector<field_layout> fields = {};
 };
 
 /// Far above what any pipeline needs; guards against reading a foreign file into memory.

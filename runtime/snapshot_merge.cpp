@@ -23,6 +23,8 @@ void check_same_state(const snapshot& a, const snapshot& b) {
     refuse_parts("a part of " + position_of(b), position_of(a));
   if (a.left_out != b.left_out)
     refuse_parts("parts that leave out other steps", "parts of one run");
+  if (a.fields != b.fields)
+    refuse_parts("parts whose batches have other fields", "parts of one run");
   for (const auto& x : compare(a, b.pipeline))
     refuse_parts("parts of different pipelines, " + x.text, "parts of one");
 }

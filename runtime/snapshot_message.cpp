@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <variant>
 
@@ -52,6 +53,22 @@ void write(const stage_facts& x, wire::Operator& to) {
   }
   if (x.data)
     write(*x.data, *to.mutable_data());
+}
+
+constexpr std::string_view any_bytes = "bytes";
+
+std::optional<dtype> type_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(last_dtype); ++i)
+    if (const auto x = static_cast<dtype>(i); to_string(x) == name)
+      return x;
+  return std::nullopt;
+}
+
+void write(const field_layout& x, wire::Field& to) {
+  to.set_name(x.name);
+  to.set_type(std::string{x.ragged ? any_bytes : to_string(x.type)});
+  for (std::size_t i = 0; !x.ragged && i < x.dims.rank(); ++i)
+    to.add_dims(x.dims[i]);
 }
 
 class tree_writer {
@@ -194,6 +211,13 @@ std::size_t size_of_message(const lane_base& x) {
   return size;
 }
 
+char* put_use(char* to, int field, const record_use& x) {
+  to = put_size(to, field, size_of_message(x));
+  to = put(to, wire::RecordUse::kFeedFieldNumber, x.feed);
+  to = put(to, wire::RecordUse::kLowestFieldNumber, x.lowest);
+  return put(to, wire::RecordUse::kBehindFieldNumber, x.behind);
+}
+
 char* put_base(char* to, const lane_base& x) {
   to = put(to, wire::Base::kGivenFieldNumber, x.given);
   if (!x.state.empty())
@@ -205,12 +229,8 @@ char* put_base(char* to, const lane_base& x) {
     to = put(to, wire::Input::kEdgeFieldNumber, input.edge);
     to = put_mark(to, wire::Input::kMarkFieldNumber, input.mark, mark);
   }
-  for (const auto& use : x.state.uses()) {
-    to = put_size(to, wire::Base::kUsesFieldNumber, size_of_message(use));
-    to = put(to, wire::RecordUse::kFeedFieldNumber, use.feed);
-    to = put(to, wire::RecordUse::kLowestFieldNumber, use.lowest);
-    to = put(to, wire::RecordUse::kBehindFieldNumber, use.behind);
-  }
+  for (const auto& use : x.state.uses())
+    to = put_use(to, wire::Base::kUsesFieldNumber, use);
   return to;
 }
 
@@ -243,7 +263,10 @@ std::size_t size_of_mark(const round_mark& x, const std::string* base) {
 }
 
 std::size_t size_of_lane(const lane_state& x, std::size_t mark) {
-  return size_of_number(x.lane) + size_of_bytes(mark);
+  auto size = size_of_number(x.lane) + size_of_bytes(mark);
+  for (const auto& use : x.used)
+    size += size_of_bytes(size_of_message(use));
+  return size;
 }
 
 char* put_lane(char* to, const lane_state& x) {
@@ -252,7 +275,11 @@ char* put_lane(char* to, const lane_state& x) {
   to = put_size(to, wire::Snapshot::kLanesFieldNumber, size_of_lane(x, mark));
   to = put(to, wire::Lane::kLaneFieldNumber, x.lane);
   to = put_numbers(put_size(to, wire::Lane::kMarkFieldNumber, mark), x.mark);
-  return base ? put(to, wire::Mark::kBaseFieldNumber, *base) : to;
+  if (base)
+    to = put(to, wire::Mark::kBaseFieldNumber, *base);
+  for (const auto& use : x.used)
+    to = put_use(to, wire::Lane::kUsedFieldNumber, use);
+  return to;
 }
 
 std::size_t size_of_lanes(const lane_states& lanes) {
@@ -276,6 +303,9 @@ void append(std::string& to, const lane_states& lanes, std::size_t size) {
 
 // -- messages to values
 
+/// Guards against a foreign file, as `max_snapshot_bytes` does.
+constexpr std::uint64_t most_bytes_of_row = std::uint64_t{1} << 40;
+
 /// Reads one message into a value; names the snapshot where it refuses.
 class reader {
 public:
@@ -298,6 +328,11 @@ public:
     for (const auto& steps : message.left_out()) {
       need(steps.first() <= steps.last(), "steps left out in falling order", "rising ones");
       x.left_out.push_back({steps.first(), steps.last()});
+    }
+    for (const auto& field : message.fields()) {
+      need(x.fields.empty() || x.fields.back().name < field.name(), "fields out of order",
+           "rising names");
+      x.fields.push_back(read_field(field));
     }
     return x;
   }
@@ -446,7 +481,29 @@ private:
       need(x.lanes.empty() || x.lanes.back().lane < lane.lane(), "lanes out of order",
            "rising lanes");
       x.lanes.push_back({lane.lane(), read_mark(lane.mark())});
+      for (const auto& use : lane.used())
+        x.lanes.back().used.push_back({use.feed(), use.lowest(), use.behind()});
     }
+  }
+
+  field_layout read_field(const wire::Field& message) const {
+    if (message.type() == any_bytes)
+      return {.name = message.name(), .ragged = true};
+    const auto type = type_named(message.type());
+    need(type.has_value(), "field \"" + message.name() + "\" of type \"" + message.type() + '"',
+         "a type that this version knows");
+    need(message.dims_size() <= static_cast<int>(shape::max_rank),
+         std::to_string(message.dims_size()) + " dimensions of \"" + message.name() + '"',
+         "at most " + std::to_string(shape::max_rank));
+    field_layout x{.name = message.name(), .type = *type};
+    std::uint64_t bytes = size_of(x.type);
+    for (auto i = message.dims_size(); i-- > 0;) {
+      need(!__builtin_mul_overflow(bytes, message.dims(i), &bytes) && bytes <= most_bytes_of_row,
+           "too many elements of field \"" + message.name() + '"',
+           "at most " + std::to_string(most_bytes_of_row) + " bytes a row");
+      x.dims = x.dims.behind(message.dims(i));
+    }
+    return x;
   }
 
   static round_mark read_mark(const wire::Mark& message) {
@@ -507,7 +564,7 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
   to.reserve(to.size() + head_size + size);
   to.append(head.data(), head_size);
   append(to, lanes, size);
-  if (x.left_out.empty())
+  if (x.left_out.empty() && x.fields.empty())
     return;
   wire::Snapshot behind;
   for (const auto& steps : x.left_out) {
@@ -515,6 +572,8 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
     range.set_first(steps.first);
     range.set_last(steps.last);
   }
+  for (const auto& field : x.fields)
+    write(field, *behind.add_fields());
   behind.AppendToString(&to);
 }
 

@@ -203,11 +203,12 @@ std::uint64_t add_rounds_behind(const lane_base& base, state_sizes& to) {
 
 state_sizes sizes_of(const lane_states& lanes) {
   state_sizes sizes;
-  for (const auto& [lane, mark] : lanes) {
-    if (!mark.base)
+  for (const auto& lane : lanes) {
+    const auto& base = lane.mark.base;
+    if (!base)
       continue;
-    const auto own = mark.base->state.size();
-    const auto bytes = own + add_rounds_behind(*mark.base, sizes);
+    const auto own = base->state.size();
+    const auto bytes = own + add_rounds_behind(*base, sizes);
     sizes.last_round += own;
     sizes.all += bytes;
     sizes.largest_lane = std::max<std::uint64_t>(sizes.largest_lane, bytes);

@@ -110,13 +110,21 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
   records_->release_below(lowest);
 }
 
-void reading_feed::check_reaches(std::uint64_t number) const {
+void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {
   std::lock_guard lock{mutex_};
-  if (number > next_)
+  if (behind > next_)
     throw error(errc::mismatch,
                 {.stage = "once source \"" + name() + '"',
                  .got = "a journal that ends before record " + std::to_string(next_),
-                 .needed = "the journal of the snapshot, up to before " + std::to_string(number)});
+                 .needed = "the journal of the snapshot, up to before " + std::to_string(behind)});
+  if (lowest < first_)
+    throw error(errc::mismatch,
+                {.stage = "once source \"" + name() + '"',
+                 .got = "a journal that begins with record " + std::to_string(first_)
+                        + ": those before were released",
+                 .needed = "record " + std::to_string(lowest)
+                           + " of the snapshot: a newer one, or loader::keep as long as it may be "
+                             "restored"});
 }
 
 source_facts reading_feed::facts() const {

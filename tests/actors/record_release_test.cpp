@@ -160,6 +160,133 @@ TEST_CASE("record_release: a journal holds what kept snapshots need, and the old
   }
 }
 
+/// Steps of the job behind a snapshot, all of them.
+std::vector<job_step> rest_behind(const pipeline& data, const std::string& state) {
+  loader x{data, {.hash_pixels = true}};
+  x.restore_parts({state});
+  std::vector<job_step> rest;
+  while (auto batch = x.next())
+    append(rest, *batch);
+  return rest;
+}
+
+std::vector<job_step> tail_of(const std::vector<job_step>& steps, std::size_t from) {
+  return {steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end()};
+}
+
+TEST_CASE("record_release: what the program keeps can be restored, whatever is saved besides") {
+  test::temporary_directory at;
+  const auto next = std::make_shared<std::uint64_t>(0);
+  const auto open = [&] { return job_of(records(next)).spool(at / "spool", {.file_bytes = 2000}); };
+  std::vector<job_step> expected;
+  {
+    loader whole{job_of(records()), {.hash_pixels = true}};
+    while (auto batch = whole.next())
+      append(expected, *batch);
+  }
+  std::string lost;
+  std::string kept;
+  {
+    const auto data = open();
+    loader x{data, {.keep = 1}};
+    for (int i = 1; i <= 120; ++i) {
+      const auto batch = x.next();
+      REQUIRE(batch);
+      if (i == 20)
+        lost = batch->snapshot();
+      if (i == 40) {
+        kept = batch->snapshot();
+        x.keep({kept});
+      }
+      if (i % 5 == 0)
+        x.save(at / "snapshots");
+    }
+    x.wait_saved();
+  }
+  REQUIRE(rest_behind(open(), kept) == tail_of(expected, 40));
+
+  // What was kept nowhere is refused at once.
+  loader refused{open(), {}};
+  const auto problem = problem_of([&] { refused.restore_parts({lost}); });
+  REQUIRE(problem);
+  REQUIRE(problem->code() == errc::mismatch);
+  REQUIRE(std::string{problem->what()}.find("released") != std::string::npos);
+  REQUIRE(code_of([&] { refused.keep({lost}); }) == errc::mismatch);
+}
+
+TEST_CASE("record_release: letting go trims a journal to the oldest snapshot that is kept") {
+  test::temporary_directory at;
+  const auto next = std::make_shared<std::uint64_t>(0);
+  const auto data = job_of(records(next)).spool(at / "spool", {.file_bytes = 2000});
+  std::string first;
+  std::string second;
+  {
+    loader x{data, {}};
+    x.keep({x.snapshot()}); // nothing is handed over yet
+    const auto beginning = x.snapshot();
+    for (int i = 1; i <= 120; ++i) {
+      const auto batch = x.next();
+      if (i == 40)
+        x.keep({first = batch->snapshot()});
+      if (i == 80)
+        x.keep({second = batch->snapshot()});
+    }
+    REQUIRE(feed_of(data)->look(0) == once_feed::state::ready);
+    x.let_go({second}); // the older ones need all that it needs
+    REQUIRE(feed_of(data)->look(0) == once_feed::state::ready);
+    x.keep({second});
+    x.let_go({beginning});
+    REQUIRE(code_of([&] { feed_of(data)->look(0); }) == errc::not_found);
+    x.keep({first}); // it is there still
+    x.let_go({first});
+    REQUIRE(code_of([&] { x.keep({first}); }) == errc::mismatch);
+    x.keep({second});
+    // The last one stays good: the program may be ending.
+    x.let_go({second});
+    x.keep({second});
+  }
+  loader x{data, {}};
+  REQUIRE(code_of([&] { x.restore_parts({first}); }) == errc::mismatch);
+  REQUIRE(x.restore_parts({second}).step == 80);
+  REQUIRE(x.next());
+}
+
+TEST_CASE("record_release: letting go forgets nothing that the job, or a set on disk, needs") {
+  test::temporary_directory at;
+  const auto next = std::make_shared<std::uint64_t>(0);
+  const auto open = [&] { return job_of(records(next)).spool(at / "spool", {.file_bytes = 2000}); };
+  std::string early;
+  std::string late;
+  {
+    const auto data = open();
+    loader x{data, {}};
+    for (int i = 1; i <= 120; ++i) {
+      const auto batch = x.next();
+      if (i == 20)
+        early = batch->snapshot();
+      if (i == 30)
+        x.save(at / "snapshots");
+      if (i == 100)
+        late = batch->snapshot();
+    }
+    x.wait_saved();
+  }
+  {
+    loader x{open(), {}};
+    REQUIRE(x.restore(at / "snapshots")->step == 30);
+    for (int i = 0; i < 40; ++i)
+      REQUIRE(x.next());
+    x.keep({early});
+    x.keep({late}); // of a run that went further
+    x.let_go({early});
+    for (int i = 0; i < 40; ++i)
+      REQUIRE(x.next());
+  }
+  loader x{open(), {}};
+  REQUIRE(x.restore(at / "snapshots")->step == 30);
+  REQUIRE(x.next());
+}
+
 TEST_CASE("record_release: another journal than that of the snapshot is refused") {
   test::temporary_directory at;
   {

@@ -20,7 +20,7 @@ void append(std::string& to, T x) {
 
 std::string framed(const std::string& message) {
   std::string head = "leatsnap";
-  append(head, std::uint32_t{1});
+  append(head, std::uint32_t{2});
   append(head, static_cast<std::uint32_t>(message.size()));
   const auto whole = head + message;
   const auto hash = leat::xxh3_128(std::as_bytes(std::span{whole}));

@@ -178,8 +178,26 @@ public:
   lane_states lanes() {
     lane_states all;
     for (std::uint64_t lane = 2; lane < 200; lane += 4)
-      if (random_() % 4 == 0)
+      if (random_() % 4 == 0) {
         all.push_back({lane, mark(3)});
+        for (std::uint32_t feed = 0; random_() % 2 == 0; ++feed)
+          all.back().used.push_back({feed, number(), number()});
+      }
+    return all;
+  }
+
+  /// Of a batch, by name.
+  std::vector<field_layout> fields() {
+    std::vector<field_layout> all;
+    for (const char* name : {"", "a", "b c", "\xff"}) {
+      field_layout x{.name = name, .ragged = random_() % 3 == 0};
+      if (!x.ragged)
+        x.type = static_cast<dtype>(random_() % (static_cast<int>(last_dtype) + 1));
+      for (auto rank = x.ragged ? 0 : random_() % (shape::max_rank + 1); rank > 0; --rank)
+        x.dims = x.dims.behind(random_() % 70);
+      if (random_() % 2 == 0)
+        all.push_back(x);
+    }
     return all;
   }
 
@@ -204,8 +222,12 @@ std::string text_of(const round_mark& x) {
 
 std::string text_of(const lane_states& all) {
   std::string text;
-  for (const auto& [lane, mark] : all)
-    text += std::to_string(lane) + text_of(mark) + '\n';
+  for (const auto& [lane, mark, used] : all) {
+    text += std::to_string(lane) + text_of(mark);
+    for (const auto& use : used)
+      text += " used " + std::to_string(use.feed) + ' ' + std::to_string(use.behind);
+    text += '\n';
+  }
   return text;
 }
 
@@ -320,12 +342,14 @@ TEST_CASE("states of lanes come back as they were, and steps that are left out")
     x.lanes = make.lanes();
     if (i % 2 == 0)
       x.left_out = {{1, 2}, {make.number(), std::numeric_limits<std::uint64_t>::max()}};
+    x.fields = make.fields();
     const auto bytes = encode(x);
     CHECK(encode(x) == bytes); // some of it was made before
     const auto y = decode(bytes, "x");
     REQUIRE(fields_of(x) == fields_of(y));
     REQUIRE(text_of(x.lanes) == text_of(y.lanes));
     REQUIRE(x.left_out == y.left_out);
+    REQUIRE(x.fields == y.fields);
     REQUIRE(encode(y) == bytes);
   }
 }
@@ -406,12 +430,14 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
     CHECK(has(decode_refusal(std::string(40, 'x')).what(), "\"leatsnap\""));
   }
   SECTION("a version of the future") {
-    bytes[8] = 2;
-    CHECK(has(decode_refusal(bytes).what(), "got version 2, needed version 1"));
+    bytes[8] = 3;
+    CHECK(has(decode_refusal(bytes).what(), "got version 3, of a later leat, needed version 2"));
   }
-  SECTION("no version") {
-    bytes[8] = 0;
-    CHECK(has(decode_refusal(bytes).what(), "got version 0"));
+  SECTION("no version, and one without the fields of what exists once") {
+    for (const char version : {0, 1}) {
+      bytes[8] = version;
+      CHECK(has(decode_refusal(bytes).what(), ", of an earlier leat, needed version 2"));
+    }
   }
   SECTION("another length") {
     bytes[15] = '\x7f';
@@ -879,4 +905,26 @@ TEST_CASE("parts that do not belong together are refused") {
     set_option(stage_of(parts[1].pipeline, "shuffle"), "seed", std::uint64_t{8});
   }
   CHECK(refused() == errc::bad_snapshot);
+}
+
+TEST_CASE("fields of a batch that cannot be are refused") {
+  const auto with_field = [](const std::string& content) {
+    // Number 18 takes two bytes.
+    return framed(message_with(in_node("lines", data_in_operator) + batched()) + "\x92\x01"
+                  + field(1, content).substr(1));
+  };
+  const auto named = [](const std::string& type) { return field(1, "x") + field(2, type); };
+  CHECK(decode(with_field(named("f32")), "a-file").fields
+        == std::vector<field_layout>{{.name = "x", .type = dtype::f32}});
+  CHECK(has(decode_refusal(with_field(named("f33"))).what(), "of type \"f33\""));
+  CHECK(has(decode_refusal(with_field(named("f32") + field(3, std::string(7, '\1')))).what(),
+            "7 dimensions"));
+  const auto huge = std::string(8, '\xff') + '\x7f';
+  CHECK(has(decode_refusal(with_field(named("f32") + field(3, huge))).what(), "too many elements"));
+}
+
+TEST_CASE("parts whose batches have other fields do not belong together") {
+  auto parts = parts_of(2);
+  parts[1].fields = {{.name = "x"}};
+  CHECK(has(refusal([&] { merge(parts, true); }).what(), "other fields"));
 }
