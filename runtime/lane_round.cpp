@@ -164,12 +164,11 @@ void lane_round::keep(pulled result) {
     if (edge_ && !is_end)
       limits_.requests->push_back({this, *edge_, when_, number});
   } else if (is_end && when_ == skip_when_ && number + 1 < skip_below_) {
-    throw error(errc::mismatch,
-                {.stage = "lane state",
-                 .got = "data of lane " + std::to_string(context_.lane) + " that end after "
-                        + std::to_string(number) + " items",
-                 .needed = "those of the snapshot, which has used "
-                           + std::to_string(skip_below_) + " items of them"});
+    throw error(errc::mismatch, {.stage = "lane state",
+                                 .got = "data of lane " + std::to_string(context_.lane)
+                                        + " that end after " + std::to_string(number) + " items",
+                                 .needed = "those of the snapshot, which has used "
+                                           + std::to_string(skip_below_) + " items of them"});
   }
   if (!is_end)
     return;

@@ -25,7 +25,8 @@ constexpr std::uint64_t lanes = 6;
 
 using counter = std::shared_ptr<std::uint64_t>;
 
-/// Numbered from `next` on, whoever asks. Four kinds of samples, in an order that depends on `salt`.
+/// Numbered from `next` on, whoever asks. Four kinds of samples, in an order that depends on
+/// `salt`.
 pipeline records(const counter& next, std::uint64_t salt) {
   return once("mixed", [next, salt](sample& into) {
     if (*next == all_records)
@@ -132,18 +133,18 @@ TEST_CASE("once: fields are learned anew where a resume is allowed to change the
   std::vector<std::string> parts;
   {
     const auto before = all_jobs()[0](records(next, 1)).spool(at.path());
-    const auto runs = run_ranks(before, masked(0), 2, [](loader&) {}, 3);
+    const auto runs = run_ranks(
+        before, masked(0), 2, [](loader&) {}, 3);
     parts = parts_behind(runs, 2);
   }
   std::vector<job_step> expected;
   for (const std::uint64_t world : {1, 3, 6}) {
     CAPTURE(world);
-    const auto data =
-        all_jobs()[0](records(next, 1).map("y@1", [](sample& s, context&) { s.set("y", 1.0F); }))
-            .spool(at.path());
-    const auto got = global_steps(run_ranks(data, masked(1), world, [&](loader& x) {
-      x.restore_parts(parts, {.allow = {"maps"}});
-    }));
+    const auto data = all_jobs()[0](records(next, 1).map("y@1", [](sample& s, context&) {
+                        s.set("y", 1.0F);
+                      })).spool(at.path());
+    const auto got = global_steps(run_ranks(
+        data, masked(1), world, [&](loader& x) { x.restore_parts(parts, {.allow = {"maps"}}); }));
     if (expected.empty())
       expected = got;
     REQUIRE(got.size() == all_records / 6 - 3);
@@ -151,9 +152,10 @@ TEST_CASE("once: fields are learned anew where a resume is allowed to change the
   }
   // One part says nothing of the other lanes.
   loader x{all_jobs()[0](records(next, 1).map("z@1", [](sample&, context&) {})).spool(at.path()),
-           {.world_size = 2, .agree = [](auto& mine) { return std::vector{mine, mine}; }}};
-  REQUIRE(code_of([&] { x.restore_parts({parts[0]}, {.allow = {"maps"}}); })
-          == errc::bad_snapshot);
+           {.world_size = 2, .agree = [](auto& mine) {
+              return std::vector{mine, mine};
+            }}};
+  REQUIRE(code_of([&] { x.restore_parts({parts[0]}, {.allow = {"maps"}}); }) == errc::bad_snapshot);
 }
 
 pipeline plain(const counter& next) {
@@ -213,8 +215,9 @@ TEST_CASE("once: data that end before what a snapshot has consumed are an error 
   for (const std::size_t workers : {0, 1}) {
     CAPTURE(workers);
     const auto job = [](std::uint64_t records_a_unit) {
-      return sequential("units@1", 2,
-                        [=](std::uint64_t) { return std::make_unique<short_reader>(records_a_unit); })
+      return sequential(
+                 "units@1", 2,
+                 [=](std::uint64_t) { return std::make_unique<short_reader>(records_a_unit); })
           .batch(4, {.lanes = 2, .end = epoch_end::mask});
     };
     std::string state;
