@@ -42,6 +42,15 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
+# leat_unity(<target>): compiles eight neighbours of its list of sources as one, if LEAT_UNITY is on: no two of them may then
+# give one name to different things in unnamed namespaces.
+function(leat_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LEAT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(LEAT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # it takes included sources for headers
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 # leat_library(<folder> SOURCES <cpp>... [LINKS <target>...] [PRIVATE_LINKS <target>...])
 #   One static library per top-level folder; its headers are the folder's own *.hpp and those in leat/.
 function(leat_library folder)
@@ -51,6 +60,7 @@ function(leat_library folder)
   file(GLOB public_headers CONFIGURE_DEPENDS "leat/*.hpp")
   add_library(leat_${folder} STATIC ${arg_SOURCES})
   add_library(leat::${folder} ALIAS leat_${folder})
+  leat_unity(leat_${folder})
   target_sources(leat_${folder} PUBLIC
     FILE_SET public_headers TYPE HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}" FILES ${public_headers}
     FILE_SET inner_headers TYPE HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})

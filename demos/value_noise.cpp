@@ -8,7 +8,7 @@ namespace leat {
 
 namespace {
 
-int mix(int a, int b, int weight) {
+int blend(int a, int b, int weight) {
   return a + (b - a) * weight / 256;
 }
 
@@ -38,13 +38,13 @@ void value_noise::add_row(int y, std::span<int> row) const {
   const int* above = heights_.data() + static_cast<std::ptrdiff_t>(y / cell_) * columns_;
   const int* below = above + columns_;
   const int down = blend_[static_cast<std::size_t>(y % cell_)];
-  int left = mix(above[0], below[0], down);
+  int left = blend(above[0], below[0], down);
   for (int x = 0, column = 1; x < width; x += cell_, ++column) {
-    const int right = mix(above[column], below[column], down);
+    const int right = blend(above[column], below[column], down);
     int* to = row.data() + x;
     const int cell_end = std::min(cell_, width - x);
     for (int i = 0; i < cell_end; ++i)
-      to[i] += mix(left, right, blend_[static_cast<std::size_t>(i)]) / 256;
+      to[i] += blend(left, right, blend_[static_cast<std::size_t>(i)]) / 256;
     left = right;
   }
 }

@@ -47,7 +47,7 @@ void find_images(const std::string& directory, const std::string& name, std::siz
     }
 }
 
-folder_files find_files(const std::string& directory) {
+folder_files find_in_folder(const std::string& directory) {
   folder_files x{directory, find_classes(directory), {}};
   for (std::size_t i = 0; i < x.classes.size(); ++i)
     find_images(directory, x.classes[i].name, i, x.images);
@@ -68,7 +68,7 @@ std::string folder_name(std::string directory) {
 }
 
 folder_files list_folder(const std::string& directory) try {
-  auto x = find_files(folder_name(directory));
+  auto x = find_in_folder(folder_name(directory));
   if (x.images.empty())
     throw error(errc::not_found,
                 {.stage = "image_folder",

@@ -23,8 +23,8 @@ struct folder_index::header {
 
 namespace {
 
-constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 'd', 'i', 'r', '2'};
-constexpr std::size_t checked_from = 16;
+constexpr std::array<char, 8> folder_magic{'l', 'e', 'a', 't', 'd', 'i', 'r', '2'};
+constexpr std::size_t folder_checked_from = 16;
 
 hash128 listing_of(std::span<const image_file> images) {
   hash_stream hash;
@@ -45,9 +45,10 @@ std::optional<folder_index> folder_index::adopt(const index_bytes& bytes,
     return {};
   std::memcpy(&h, bytes.data.get(), sizeof h);
   const auto checked = sizeof h + images.size() * sizeof(std::uint64_t);
-  if (h.magic != magic || h.images != images.size() || bytes.size < checked
+  if (h.magic != folder_magic || h.images != images.size() || bytes.size < checked
       || bytes.size - checked != h.place_bytes || h.listing != listing_of(images)
-      || xxh3_64({bytes.data.get() + checked_from, checked - checked_from}) != h.checksum)
+      || xxh3_64({bytes.data.get() + folder_checked_from, checked - folder_checked_from})
+             != h.checksum)
     return {};
   folder_index x;
   x.bytes_ = bytes;
@@ -61,7 +62,7 @@ std::optional<folder_index> folder_index::adopt(const index_bytes& bytes,
 
 std::vector<std::byte> folder_index::write(std::span<const image_file> images,
                                            std::span<const std::vector<std::byte>> places) {
-  header h{.magic = magic,
+  header h{.magic = folder_magic,
            .checksum = 0,
            .listing = listing_of(images),
            .images = images.size(),
@@ -76,7 +77,7 @@ std::vector<std::byte> folder_index::write(std::span<const image_file> images,
   std::memcpy(bytes.data(), &h, sizeof h);
   const auto raw = std::as_bytes(std::span{ends});
   std::copy(raw.begin(), raw.end(), bytes.begin() + sizeof h);
-  h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from));
+  h.checksum = xxh3_64(std::span{bytes}.subspan(folder_checked_from));
   std::memcpy(bytes.data(), &h, sizeof h);
   for (const auto& x : places)
     bytes.insert(bytes.end(), x.begin(), x.end());

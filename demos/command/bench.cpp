@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-struct options {
+struct bench_options {
   order_options order;
   std::optional<std::size_t> workers;
   std::optional<transform> maps;
@@ -98,7 +98,7 @@ std::uint64_t rows_in(plan x, double seconds) {
     }
 }
 
-plan plan_of(const options& x) {
+plan plan_of(const bench_options& x) {
   plan result{job_pipeline(x.order, x.maps)};
   if (!x.no_plain)
     result.plain = plain_job(result.job);
@@ -135,8 +135,8 @@ series series_of(const std::vector<round_result>& rounds, Get get) {
 }
 
 /// What the rounds say.
-struct summary {
-  explicit summary(const std::vector<round_result>& rounds)
+struct bench_summary {
+  explicit bench_summary(const std::vector<round_result>& rounds)
       : bare(spread_of(series_of(rounds, [](const auto& r) { return r.bare; }))),
         loader(spread_of(series_of(rounds, [](const auto& r) { return r.loader; }))),
         ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.bare; }))) {}
@@ -154,7 +154,7 @@ struct plain_summary {
 };
 
 void print_text(const plan& x, const std::vector<round_result>& rounds) {
-  const summary all{rounds};
+  const bench_summary all{rounds};
   print_line("bare loop  " + to_text(all.bare, 0) + " a second");
   print_line("loader     " + to_text(all.loader, 0) + " a second");
   print_line("ratio      " + to_text(all.ratio, 3));
@@ -170,7 +170,7 @@ json range_of(const spread& x) {
 }
 
 json to_json(const plan& x, const std::vector<round_result>& rounds) {
-  const summary all{rounds};
+  const bench_summary all{rounds};
   json result{{"bare", all.bare.median},
               {"loader", all.loader.median},
               {"ratio", all.ratio.median},
@@ -255,7 +255,7 @@ json to_json(const decoding& x) {
   return result;
 }
 
-void bench(const options& x) {
+void bench(const bench_options& x) {
   auto plan = plan_of(x);
   if (!x.json)
     print_notice("bench", with_commas(plan.rows) + " rows a round, " + std::to_string(plan.threads)
@@ -284,7 +284,7 @@ void bench(const options& x) {
 void add_bench(CLI::App& app) {
   auto* sub =
       app.add_subcommand("bench", "Measure the loader against a bare loop of the same work");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<bench_options>();
   add_order_options(*sub, x->order);
   whole_number(sub->add_option("--workers", x->workers, "Threads of each way; else one a core"), 1,
                4096);

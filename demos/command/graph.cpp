@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-struct options {
+struct graph_options {
   order_options order;
   std::optional<transform> maps;
   std::string svg;
@@ -59,7 +59,7 @@ json to_json(const plan_graph& x) {
           {"of_unknown_size", x.of_unknown_size()}};
 }
 
-void draw(const options& x) {
+void draw(const graph_options& x) {
   const auto graph = graph_of(job_pipeline(x.order, x.maps));
   if (!x.svg.empty())
     write_durably(x.svg, to_svg(graph));
@@ -73,7 +73,7 @@ void draw(const options& x) {
 void add_graph(CLI::App& app) {
   auto* sub = app.add_subcommand(
       "graph", "Draw what runs where in a pipeline, what keeps a state, and what limits it");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<graph_options>();
   add_order_options(*sub, x->order);
   add_transform_option(*sub, x->maps);
   sub->add_option("--svg", x->svg, "Draw it into this file, too")->type_name("FILE");

@@ -28,7 +28,7 @@ namespace leat::command {
 
 namespace {
 
-struct options {
+struct index_options {
   data_arguments data;
   bool no_row_index = false;
   bool json = false;
@@ -83,7 +83,7 @@ std::optional<row_index_facts> build_rows(const data_arguments& x) {
   return std::nullopt;
 }
 
-std::optional<row_index> row_index_of(const options& x) {
+std::optional<row_index> row_index_of(const index_options& x) {
   if (x.no_row_index)
     return std::nullopt;
   const auto data = data_pipeline(x.data);
@@ -128,7 +128,7 @@ void expect_stored(const std::optional<row_index>& x) {
                            .needed = "their directory, the user's cache, or --index-dir"});
 }
 
-void index_data(const options& x) {
+void index_data(const index_options& x) {
   const auto rows = row_index_of(x);
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
@@ -166,7 +166,7 @@ void index_data(const options& x) {
 
 void add_index(CLI::App& app) {
   auto* sub = app.add_subcommand("index", "Build the indexes of the data, and say what it is");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<index_options>();
   add_data_arguments(*sub, x->data);
   sub->add_flag("--no-row-index", x->no_row_index,
                 "Leave out where rows of JPEGs begin, for which all data are read");

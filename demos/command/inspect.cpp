@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::json;
 
-struct options {
+struct inspect_options {
   std::string path;
   bool allow_older = false;
   bool json = false;
@@ -302,7 +302,7 @@ void print_text(const pipeline& x) {
   print_line(text);
 }
 
-void inspect(const options& x) {
+void inspect(const inspect_options& x) {
   auto found = std::filesystem::is_directory(x.path) ? read_directory(x.path, x.allow_older)
                                                      : read_file(x.path);
   for (const auto& set : found.skipped)
@@ -320,7 +320,7 @@ void inspect(const options& x) {
 void add_inspect(CLI::App& app) {
   auto* sub =
       app.add_subcommand("inspect", "Show a snapshot, or the newest complete set of a directory");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<inspect_options>();
   sub->add_option("SNAPSHOT", x->path, "A snapshot file, or a directory of them")->required();
   sub->add_flag("--allow-older", x->allow_older,
                 "Take an older set when the newest has a torn file");

@@ -22,7 +22,7 @@ namespace leat::command {
 
 namespace {
 
-constexpr std::size_t image_size = 224;
+constexpr std::size_t default_image_size = 224;
 constexpr auto image_field = "jpg;jpeg";
 
 /// Adds an option whose value is one of a few names; `standard` is the default's.
@@ -42,7 +42,7 @@ void add_choice(CLI::App& app, const char* name, T& to, const std::map<std::stri
 }
 
 image_options image_form(pixel_form form) {
-  image_options result{.size = image_size};
+  image_options result{.size = default_image_size};
   if (form == pixel_form::viewable) {
     result.type = dtype::u8;
     result.layout = image_layout::nhwc;

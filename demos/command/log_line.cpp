@@ -63,10 +63,10 @@ std::optional<std::uint64_t> optional_number(const json& x, const char* name) {
 }
 
 /// Far above any job; a log's numbers must not decide how much memory its reader takes.
-constexpr std::uint64_t max_ranks = 1'000'000;
+constexpr std::uint64_t max_world_size = 1'000'000;
 
 void check_rank(const std::optional<std::uint64_t>& rank, std::uint64_t world_size) {
-  if (rank.value_or(0) >= world_size || world_size > max_ranks)
+  if (rank.value_or(0) >= world_size || world_size > max_world_size)
     throw std::runtime_error("rank " + std::to_string(rank.value_or(0)) + " of "
                              + std::to_string(world_size));
 }

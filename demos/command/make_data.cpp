@@ -16,13 +16,13 @@ namespace leat::command {
 
 namespace {
 
-struct options {
+struct make_data_options {
   std::string directory;
   synthetic_options data;
   bool json = false;
 };
 
-void make_data(const options& x) {
+void make_data(const make_data_options& x) {
   if (std::filesystem::exists(x.directory) && !std::filesystem::is_empty(x.directory))
     bad_usage("DIR", "\"" + x.directory + "\", which is not empty", "a new or empty directory");
   auto start = std::chrono::steady_clock::now();
@@ -46,7 +46,7 @@ void make_data(const options& x) {
 void add_make_data(CLI::App& app) {
   auto* sub =
       app.add_subcommand("make-data", "Make photograph-like JPEGs of 10 classes in tar shards");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<make_data_options>();
   sub->add_option("DIR", x->directory, "A new or empty directory")->required();
   sub->option_defaults()->always_capture_default();
   whole_number(sub->add_option("--samples", x->data.samples, "Number of images"), 1, 100'000'000);

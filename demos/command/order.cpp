@@ -14,14 +14,14 @@ namespace leat::command {
 
 namespace {
 
-struct options {
+struct listing_options {
   order_options order;
   std::uint64_t steps = UINT64_MAX;
   /// Accepted as by the other subcommands, and changes nothing.
   bool json = false;
 };
 
-void print_order(const options& x) {
+void print_order(const listing_options& x) {
   order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
   if (lines.shape().is_endless() && x.steps == UINT64_MAX)
     bad_usage("--steps", "none, and an epoch without end", "how many batches to print");
@@ -38,7 +38,7 @@ void print_order(const options& x) {
 void add_order(CLI::App& app) {
   auto* sub =
       app.add_subcommand("order", "Print the order of an epoch: a JSON line a global batch");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<listing_options>();
   add_order_options(*sub, x->order);
   whole_number(sub->add_option("--steps", x->steps, "Print the first N batches of the epoch only"),
                1);

@@ -23,7 +23,7 @@ namespace leat::command {
 
 namespace {
 
-struct options {
+struct replay_options {
   order_options order;
   std::uint64_t step = 0;
   std::optional<transform> maps;
@@ -32,7 +32,7 @@ struct options {
   bool json = false;
 };
 
-batch_line line_at(const options& x) {
+batch_line line_at(const replay_options& x) {
   order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch, x.step};
   const auto& shape = lines.shape();
   if (shape.has_length() && x.step >= shape.batches())
@@ -45,7 +45,7 @@ batch_line line_at(const options& x) {
 }
 
 /// Makes the step's batch as a job of one rank does.
-lease deliver(const options& x, const pipeline& job) {
+lease deliver(const replay_options& x, const pipeline& job) {
   loader_options settings{.workers = std::max(1U, std::thread::hardware_concurrency()),
                           .epochs = x.order.epoch + 1,
                           .prefetch = 1,
@@ -77,7 +77,7 @@ struct replayed {
   std::vector<std::string> images = {};
 };
 
-replayed replay_step(const options& x) {
+replayed replay_step(const replay_options& x) {
   auto line = line_at(x);
   if (x.images.empty())
     return {std::move(line)};
@@ -101,7 +101,7 @@ void print_rows(const batch_line& x) {
                + (bad.substitute ? "substituted by " + *bad.substitute : "masked"));
 }
 
-void replay(const options& x) {
+void replay(const replay_options& x) {
   auto found = replay_step(x);
   if (!x.json) {
     print_rows(found.rows);
@@ -118,7 +118,7 @@ void replay(const options& x) {
 
 void add_replay(CLI::App& app) {
   auto* sub = app.add_subcommand("replay", "Show the rows of one step, and their images");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<replay_options>();
   add_order_options(*sub, x->order);
   whole_number(sub->add_option("--step", x->step, "Step of the epoch"), 0)->required();
   add_transform_option(*sub, x->maps);

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-struct options {
+struct verify_options {
   std::string order;
   std::vector<std::string> logs;
   bool json = false;
@@ -51,7 +51,7 @@ void read_log(const std::string& file, audit& to) {
     print_notice("verify", "log " + file + " is empty: an attempt without a batch");
 }
 
-audit_report judge(const options& x) {
+audit_report judge(const verify_options& x) {
   audit audit;
   try {
     read_order(x.order, audit);
@@ -114,7 +114,7 @@ void print_report(const audit_report& x) {
              + to_string(x.digest));
 }
 
-bool verify(const options& x) {
+bool verify(const verify_options& x) {
   auto report = judge(x);
   if (x.json)
     print_line(to_json(report).dump(-1, ' ', false, json::error_handler_t::replace));
@@ -127,7 +127,7 @@ bool verify(const options& x) {
 
 void add_verify(CLI::App& app, int& status) {
   auto* sub = app.add_subcommand("verify", "Judge the logs of a job by its order");
-  auto x = std::make_shared<options>();
+  auto x = std::make_shared<verify_options>();
   sub->add_option("ORDER", x->order, "Output of `leat order`, of one epoch or several")->required();
   sub->add_option("LOG", x->logs,
                   "Logs of `leat run` in order of time; a comma joins the ranks of an attempt")

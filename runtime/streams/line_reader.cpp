@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{1} << 18;
+constexpr std::size_t line_block_bytes = std::size_t{1} << 18;
 
 /// How many bytes stand before the first "\n", or all.
 std::size_t before_newline(std::span<const std::byte> bytes) {
@@ -35,7 +35,7 @@ line_reader::line_reader(const stream_opener& opener, const line_range& part,
                          const stream_place& from)
     : part_(part), path_(opener.files().path(part.file)), has_content_(!opener.seekable(part.file)),
       window_(path_, opener.open(part.file, first_byte(part, from), restart_from(from.restart)),
-              block_bytes),
+              line_block_bytes),
       begun_(from.number > 0), number_(from.number), at_(first_byte(part, from)),
       restart_(from.restart) {}
 
