@@ -172,6 +172,8 @@ private:
     auto bytes = item_bytes(x, inputs);
     if (x.op == "pack" || x.op == "scan")
       bytes.reset();
+    else if (x.op != "read_files") // whether the item was bad
+      bytes = plus(bytes, 1);
     keep_state(x, bytes, step);
     to.program.push_back(std::move(step));
     return {to.program.size() - 1, bytes};

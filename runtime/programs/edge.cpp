@@ -3,6 +3,8 @@
 #include "runtime/row_maker.hpp"
 #include "runtime/sample_access.hpp"
 
+#include <leat/bad_sample.hpp>
+
 namespace leat {
 
 pulled edge_program::pull(item& into, looked& found) {
@@ -13,6 +15,8 @@ pulled edge_program::pull(item& into, looked& found) {
     return result;
   ++consumed_;
   ended_ = result == pulled::end;
+  if (!ended_) // behind it: whoever makes it must not take it for good
+    into.add(found.bad ? 1 : 0);
   return result;
 }
 
@@ -29,6 +33,21 @@ void edge_program::load(item_reader& from) {
 
 std::uint64_t edge_stage::make(item_reader& from, const item_place& at, sample& into,
                                row_maker& with) const {
+  const auto birth = make_input(from, at, into, with);
+  if (from.number(1) == 0)
+    return birth;
+  with.look(number_, into); // throws what it threw before
+  throw bad_sample(cause::function_error, "bad when it was looked at first, and good now");
+}
+
+void edge_stage::append_id(item_reader& from, const item_place& at, order_cache& orders,
+                           std::string& to) const {
+  input_->append_id(from, at, orders, to);
+  from.number(1);
+}
+
+std::uint64_t edge_stage::make_input(item_reader& from, const item_place& at, sample& into,
+                                     row_maker& with) const {
   const auto start = from;
   const auto kept = from.take_payload(static_cast<std::uint32_t>(number_));
   if (!kept)

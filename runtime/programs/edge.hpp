@@ -18,6 +18,7 @@ struct made_sample final : payload {
 };
 
 /// Takes the items of the round behind, with what workers found in them. State: which comes next.
+/// Behind each item it writes whether that was bad.
 class edge_program {
 public:
   edge_program(std::size_t edge, const lane_context& lane, const generation& g)
@@ -39,7 +40,8 @@ private:
 };
 
 /// An input whose content its consumer looks at. Samples that stayed with their items are not made
-/// again.
+/// again. An item that nobody could judge, where policy lets it pass, makes a bad sample again,
+/// whatever the consumer does with it.
 class edge_stage {
 public:
   edge_stage(std::size_t number, item_stage_ptr input)
@@ -51,11 +53,12 @@ public:
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into, row_maker& with) const;
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
-                 std::string& to) const {
-    input_->append_id(from, at, orders, to);
-  }
+                 std::string& to) const;
 
 private:
+  std::uint64_t make_input(item_reader& from, const item_place& at, sample& into,
+                           row_maker& with) const;
+
   std::size_t number_;
   item_stage_ptr input_;
 };

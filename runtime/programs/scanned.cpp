@@ -20,7 +20,6 @@ public:
     if (result != pulled::item)
       return result;
     // Behind the item: it is known only when the item is.
-    into.add(found.bad ? 0 : 1);
     into.add(found.bad ? std::string{} : scan_.step(state_, found.text));
     return result;
   }
@@ -50,16 +49,12 @@ public:
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      row_maker& with) const override {
     const auto birth = over_input::make(from, at, into, with);
-    const bool good = from.number(1) == 1;
-    const auto result = from.text();
-    if (good)
-      with.apply(number_, result, into);
+    with.apply(number_, from.text(), into); // not of a bad one: that has thrown
     return birth;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
     over_input::append_id(from, at, orders, to);
-    from.number(1);
     from.text();
   }
 

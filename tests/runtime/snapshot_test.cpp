@@ -208,7 +208,8 @@ private:
 /// All of a lane's state, in words.
 std::string text_of(const round_mark& x) {
   std::ostringstream text;
-  text << '(' << x.when.era << ' ' << x.when.pass << ' ' << x.consumed;
+  text << '(' << x.when.era << ' ' << static_cast<std::uint64_t>(x.when.pass >> 64) << ' '
+       << static_cast<std::uint64_t>(x.when.pass) << ' ' << x.consumed;
   if (x.base) {
     text << " given " << x.base->given << ' ' << x.base->state.bytes();
     for (const auto& use : x.base->state.uses())
