@@ -121,8 +121,8 @@ bool lane_round::run() {
 }
 
 generation lane_round::after(const generation& g) const {
-  const auto passes = edge_ ? plan_.edges[*edge_].passes : 1;
-  return g.pass + 1 < passes ? generation{g.era, g.pass + 1} : generation{g.era + 1, 0};
+  const pass_number last = edge_ ? plan_.edges[*edge_].last_pass : 0;
+  return g.pass < last ? generation{g.era, g.pass + 1} : generation{g.era + 1, 0};
 }
 
 bool lane_round::step() {

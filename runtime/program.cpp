@@ -14,7 +14,7 @@ draws::draws(std::string_view tag, std::uint64_t seed, std::uint64_t ordinal, co
   };
   add(tag.size());
   bytes_ += tag;
-  for (const auto x : {seed, ordinal, g.era, g.pass, lane, std::uint64_t{0}})
+  for (const auto x : {seed, ordinal, g.era, pass_word(g.pass), lane, std::uint64_t{0}})
     add(x);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/item.hpp"
+#include "runtime/pass_number.hpp"
 #include "runtime/sequence.hpp"
 
 #include <leat/sample.hpp>
@@ -21,8 +22,7 @@ class row_maker;
 struct generation {
   /// Epoch, or under `cycle` the lane's pass.
   std::uint64_t era = 0;
-  /// Of the enclosing repeats.
-  std::uint64_t pass = 0;
+  pass_number pass = 0;
 
   friend bool operator==(const generation&, const generation&) = default;
   friend bool operator<(const generation& a, const generation& b) noexcept {

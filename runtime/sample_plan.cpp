@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -41,9 +42,18 @@ bool is_dear(const stage& root) {
   return dear;
 }
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+/// Passes that a closed part has below itself at most.
+std::optional<pass_number> passes_in(const stage& x) {
+  pass_number most = 1;
+  for (const auto& input : x.inputs) {
+    const auto passes = passes_in(*input);
+    if (!passes)
+      return std::nullopt;
+    most = std::max(most, *passes);
+  }
+  if (x.op == "repeat" && __builtin_mul_overflow(most, x.get<std::uint64_t>("n"), &most))
+    return std::nullopt;
+  return most;
 }
 
 /// All errors of a pipeline: one is thrown as it is, several as a list.
@@ -105,8 +115,8 @@ std::set<const stage*> open_sources(const stage& root, error_list& errors) {
 
 /// Where a stage stands: what is around it.
 struct surroundings {
-  /// Generations that an era has here.
-  std::uint64_t passes = 1;
+  /// The last one that an era has here.
+  pass_number last_pass = 0;
   /// Begun more than once in an era.
   bool repeats = false;
 };
@@ -139,8 +149,10 @@ public:
 
 private:
   item_stage_ptr build(const stage& x, const surroundings& at) {
-    if (leat::is_closed(x))
+    if (leat::is_closed(x)) {
+      last_of(x, at, passes_in(x));
       return closed_part(build_closed(x));
+    }
     if (unopened_.count(&x) != 0)
       return nullptr;
     if (x.stream)
@@ -313,7 +325,7 @@ private:
     if (mix.weights.empty())
       mix.weights.assign(x.inputs.size(), 1);
     if (mix.stop == mix_stop::cycle)
-      at = {times(at.passes, std::uint64_t{1} << 32), true};
+      at = {last_of(x, at, max_mix_repetitions), true};
     const auto cost = x.get<std::string>("cost");
     if (!looks_at_content(x))
       mix.inputs = build_inputs(x, at);
@@ -329,13 +341,25 @@ private:
     return mixed_items(std::move(mix));
   }
 
+  /// The last pass below `x`, which stands `at` and begins its input `times` times.
+  pass_number last_of(const stage& x, const surroundings& at, std::optional<pass_number> times) {
+    pass_number first = 0;
+    pass_number last = 0;
+    if (times && !__builtin_mul_overflow(at.last_pass, *times, &first)
+        && !__builtin_add_overflow(first, *times - 1, &last))
+      return last;
+    errors_.add(x.op, "more than 2^128 passes, with what repeats it",
+                "fewer: a mix with stop \"cycle\" has 2^32");
+    return at.last_pass;
+  }
+
   static mix_stop stop_of(std::string_view word) {
     return word == "first" ? mix_stop::first : word == "cycle" ? mix_stop::cycle : mix_stop::all;
   }
 
   item_stage_ptr build_repeat(const stage& x, const surroundings& at) {
     const auto n = x.get<std::uint64_t>("n");
-    return repeated_items(build(*x.inputs.front(), {times(at.passes, n), at.repeats || n > 1}), n);
+    return repeated_items(build(*x.inputs.front(), {last_of(x, at, n), at.repeats || n > 1}), n);
   }
 
   item_stage_ptr build_zip(const stage& x, const surroundings& at) {
@@ -373,7 +397,7 @@ private:
                            .input = items,
                            .look = std::move(look),
                            .below = std::move(below),
-                           .passes = at.passes,
+                           .last_pass = at.last_pass,
                            .keeps_samples = x.op != "read_files" && is_dear(input)});
     return std::make_shared<const edge_stage>(number, std::move(items));
   }

@@ -24,8 +24,8 @@ struct edge_plan {
   std::function<looked(sample&, row_maker&)> look;
   /// Edges that the round behind this one has below itself.
   std::vector<std::size_t> below = {};
-  /// Generations of an era: of the repeats around it.
-  std::uint64_t passes = 1;
+  /// The last one of an era.
+  pass_number last_pass = 0;
   /// Samples stay with their items: making them again would cost more than to keep them.
   bool keeps_samples = false;
 };

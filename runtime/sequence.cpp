@@ -32,7 +32,7 @@ public:
   std::uint64_t make(const place& at, sample& into, row_maker& with) const override {
     sample_access::identify(into, *this, at, with.orders());
     with.read(ordinal_, *data_, at.item, into);
-    return with.needs_births() ? birth_of(ordinal_, at.epoch, at.pass, at.item) : 0;
+    return with.needs_births() ? birth_of(ordinal_, at.epoch, pass_word(at.pass), at.item) : 0;
   }
 
 private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/order.hpp"
+#include "runtime/pass_number.hpp"
 #include "runtime/stage.hpp"
 
 #include <cstddef>
@@ -22,7 +23,7 @@ class row_maker;
 struct place {
   std::uint64_t item = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t pass = 0;
+  pass_number pass = 0;
 };
 
 /// An operator over indexed data with all below it, as a closed form: any item of any epoch is
@@ -110,7 +111,8 @@ public:
   explicit order_cache(std::size_t shuffles) : used_(shuffles) {}
 
   const epoch_order& get(std::size_t shuffle, shared_orders& all, std::uint64_t epoch,
-                         std::uint64_t pass) {
+                         pass_number in_pass) {
+    const auto pass = pass_word(in_pass);
     auto& used = used_[shuffle];
     if (!used || used->epoch() != epoch || used->pass() != pass)
       used = all.get(epoch, pass);

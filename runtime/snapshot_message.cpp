@@ -171,8 +171,16 @@ std::size_t size_of_bytes(std::size_t size) {
 std::size_t size_of_message(const lane_base& x);
 char* put_base(char* to, const lane_base& x);
 
+std::uint64_t low_of(pass_number x) {
+  return static_cast<std::uint64_t>(x);
+}
+std::uint64_t high_of(pass_number x) {
+  return static_cast<std::uint64_t>(x >> 64);
+}
+
 std::size_t size_of_numbers(const round_mark& x) {
-  return size_of_number(x.when.era) + size_of_number(x.when.pass) + size_of_number(x.consumed);
+  return size_of_number(x.when.era) + size_of_number(low_of(x.when.pass))
+         + size_of_number(high_of(x.when.pass)) + size_of_number(x.consumed);
 }
 
 std::size_t size_of_message(const round_mark& x) {
@@ -181,7 +189,8 @@ std::size_t size_of_message(const round_mark& x) {
 
 char* put_numbers(char* to, const round_mark& x) {
   to = put(to, wire::Mark::kEraFieldNumber, x.when.era);
-  to = put(to, wire::Mark::kPassFieldNumber, x.when.pass);
+  to = put(to, wire::Mark::kPassFieldNumber, low_of(x.when.pass));
+  to = put(to, wire::Mark::kPassHighFieldNumber, high_of(x.when.pass));
   return put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
 }
 
@@ -507,7 +516,9 @@ private:
   }
 
   static round_mark read_mark(const wire::Mark& message) {
-    round_mark x{nullptr, {message.era(), message.pass()}, message.consumed()};
+    round_mark x{nullptr,
+                 {message.era(), pass_number{message.pass_high()} << 64 | message.pass()},
+                 message.consumed()};
     if (!message.has_base())
       return x;
     auto base = std::make_shared<lane_base>();

@@ -37,13 +37,23 @@ public:
     return result;
   }
 
-  void begin_again() {
+  /// An input that would be begun again has ended. Throws where it gave nothing.
+  void end_repetition() const {
     if (given_ == 0)
       throw error(errc::empty_epoch,
                   {.stage = "mix",
                    .got = "nothing from input " + std::to_string(number_) + " in repetition "
                           + std::to_string(repetition_) + " in lane " + std::to_string(lane_.lane),
-                   .needed = "at least one item to begin again"});
+                   .needed = "at least one item in each, to begin again"});
+  }
+
+  void begin_again() {
+    if (repetition_ + 1 == max_mix_repetitions)
+      throw error(errc::empty_epoch,
+                  {.stage = "mix",
+                   .got = "2^32 repetitions of input " + std::to_string(number_) + " in lane "
+                          + std::to_string(lane_.lane),
+                   .needed = "fewer: weights that fit the inputs' lengths better"});
     ++repetition_;
     begin();
   }
@@ -54,17 +64,16 @@ public:
     edge_ ? edge_->save(to) : items_->save(to);
   }
   void load(item_reader& from) {
-    repetition_ = from.number(max_repetitions - 1);
+    repetition_ = from.number(max_mix_repetitions - 1);
     const auto given = from.number();
     begin();
     given_ = given;
     edge_ ? edge_->load(from) : items_->load(from);
   }
 
-  static constexpr std::uint64_t max_repetitions = std::uint64_t{1} << 32;
-
   static generation when(const generation& g, mix_stop stop, std::uint64_t repetition) {
-    return stop == mix_stop::cycle ? generation{g.era, g.pass * max_repetitions + repetition} : g;
+    return stop == mix_stop::cycle ? generation{g.era, g.pass * max_mix_repetitions + repetition}
+                                   : g;
   }
 
 private:
@@ -188,7 +197,10 @@ private:
     for (const bool x : ended_)
       all = all && x;
     over_ = all || plan_.stop == mix_stop::first;
-    if (!over_ && plan_.stop == mix_stop::cycle)
+    if (plan_.stop != mix_stop::cycle)
+      return;
+    inputs_[i].end_repetition();
+    if (!over_)
       inputs_[i].begin_again();
   }
 

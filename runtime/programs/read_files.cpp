@@ -135,7 +135,7 @@ public:
     if (!with.needs_births())
       return 0;
     const auto file = at.lane + (number - 1) * at.lanes;
-    const std::array<std::uint64_t, 5> words{source_, at.when.era, at.when.pass, file,
+    const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass), file,
                                              record.number};
     return xxh3_128(std::as_bytes(std::span{words})).low;
   }

@@ -73,6 +73,9 @@ item_stage_ptr zipped_items(std::vector<item_stage_ptr> inputs, std::size_t firs
 /// State: the input.
 item_stage_ptr concatenated_items(std::vector<item_stage_ptr> inputs);
 
+/// Of an input that begins again, where the mix is of that kind.
+inline constexpr std::uint64_t max_mix_repetitions = std::uint64_t{1} << 32;
+
 /// State: draws; of each input what was taken, whether it is live, its repetition. `edges` stands
 /// in place of the inputs where shares count a cost, which they find.
 struct mix_plan {

@@ -19,7 +19,7 @@ public:
                  const generation& g)
       : data_(data), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
     if (order.order)
-      order_ = order.order->get(g.era, g.pass);
+      order_ = order.order->get(g.era, pass_word(g.pass));
   }
 
   pulled pull(item& into) override {
@@ -99,8 +99,8 @@ public:
     with.read(source_, [&] { data_->read(record, into); });
     if (!with.needs_births())
       return 0;
-    const std::array<std::uint64_t, 5> words{source_, at.when.era, at.when.pass, record.unit,
-                                             record.number};
+    const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass),
+                                             record.unit, record.number};
     return xxh3_128(std::as_bytes(std::span{words})).low;
   }
 

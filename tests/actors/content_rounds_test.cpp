@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
 #include "tests/support/twins.hpp"
 
 #include <leat/leat.hpp>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,8 +54,8 @@ rows rows_of(const pipeline& data, const loader_options& options, std::uint64_t 
   return all;
 }
 
-void check_twin(const twin& x, std::uint64_t lanes, std::uint64_t m, epoch_end end) {
-  constexpr std::uint64_t steps = 12;
+void check_twin(const twin& x, std::uint64_t lanes, std::uint64_t m, epoch_end end,
+                std::uint64_t steps = 12) {
   const auto expected = expected_rows(x, lanes, steps, m, end);
   if (!expected)
     return;
@@ -79,6 +81,100 @@ TEST_CASE("content rounds: random joins that end early give what a plain reading
     } catch (const gives_nothing&) {
     }
   }
+}
+
+TEST_CASE("content rounds: what begins again within what begins again gives all of it each time") {
+  int checked = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    twin_grower grower{seed};
+    const auto x = grower.nest(3 + static_cast<int>(grower.below(2)));
+    try {
+      check_twin(x, 1 + grower.below(2), 1 + grower.below(3), epoch_end::cycle, 60);
+      ++checked;
+    } catch (const gives_nothing&) {
+    }
+  }
+  CHECK(checked >= 30);
+}
+
+/// Four mixes in one another: each has several repetitions of the one in it, and the innermost
+/// draws.
+pipeline nested_draws() {
+  auto x = drawing_leaf();
+  std::uint64_t size = 5;
+  for (int level = 0; level < 4; ++level, size *= 4)
+    x = mix({x, leaf(size, level, false).data}, {.stop = mix_stop::cycle});
+  return x.batch(1, {.end = epoch_end::cycle});
+}
+
+TEST_CASE("content rounds: no two passes draw alike, however deep") {
+  constexpr std::uint64_t steps = 1500;
+  const auto all = rows_of(nested_draws(), {.workers = 0}, steps);
+  REQUIRE(all.size() == steps);
+  std::size_t draws = 0;
+  std::set<std::int64_t> different;
+  for (const auto& [position, v] : all)
+    if (v < 0) {
+      ++draws;
+      different.insert(v);
+    }
+  CHECK(draws > 60);
+  CHECK(different.size() == draws);
+}
+
+TEST_CASE("content rounds: snapshots in passes above 2^64 are exact") {
+  const auto data = nested_draws();
+  constexpr std::uint64_t steps = 700;
+  const auto all = rows_of(data, {.workers = 0}, steps);
+  loader from{data, {.workers = 0}};
+  for (std::uint64_t step = 0; step + 20 < steps; ++step) {
+    const auto x = from.next();
+    REQUIRE(x);
+    if (step % 53 != 0)
+      continue;
+    CAPTURE(step);
+    loader again{data, {.workers = 0}};
+    again.restore_parts({x->snapshot()});
+    for (std::uint64_t p = step + 1; p < step + 20; ++p) {
+      const auto y = again.next();
+      REQUIRE(y);
+      CAPTURE(p);
+      REQUIRE((y->view<std::int64_t, 1>("v")(0)) == all.at(p));
+    }
+  }
+}
+
+TEST_CASE("content rounds: more than 2^128 passes are refused") {
+  auto x = filtered(leaf(3, 1, false), 1).data;
+  for (int level = 0; level < 4; ++level)
+    x = mix({x, leaf(5, 2, false).data}, {.stop = mix_stop::cycle});
+  CHECK_NOTHROW(loader{x.batch(1), {.workers = 0}});
+  const auto refused = problem_of([&] { loader{x.repeat(2).batch(1), {.workers = 0}}; });
+  REQUIRE(refused);
+  CHECK(refused->code() == errc::invalid_argument);
+  CHECK(std::string{refused->what()}.find("more than 2^128 passes") != std::string::npos);
+}
+
+TEST_CASE("content rounds: an input of a cycling mix that gives nothing is an error, also if it is "
+          "found last") {
+  const auto empty = leaf(3, 1, false).data.filter({.name = "none@1", .make = [] {
+                                                      return [](sample&) { return false; };
+                                                    }});
+  const auto some = leaf(2, 2, false).data;
+  for (const std::size_t workers : {0, 2})
+    for (const auto& inputs : {std::vector{some, empty}, std::vector{empty, some}}) {
+      // Deficit asks the input with the larger weight first, and the other one when both are due.
+      for (const auto& weights : {std::vector<std::uint64_t>{9, 1}, {1, 9}}) {
+        CAPTURE(workers, weights);
+        const auto data = mix(inputs, {.weights = weights, .stop = mix_stop::cycle})
+                              .batch(1, {.end = epoch_end::mask});
+        const auto failed = problem_of([&] { rows_of(data, {.workers = workers}, 20); });
+        REQUIRE(failed);
+        CHECK(failed->code() == errc::empty_epoch);
+        CHECK(failed->details().stage == "mix");
+      }
+    }
 }
 
 } // namespace

@@ -55,7 +55,7 @@ trained_batch trained_of(const batch& x, const std::string& part) {
   result.step = steps.front();
   result.parts = {part};
   for (const auto& [lane, mark] : decode(part, "part").lanes)
-    result.lanes.push_back({lane, mark.when.era, mark.when.pass, mark.consumed});
+    result.lanes.push_back({lane, mark.when.era, pass_word(mark.when.pass), mark.consumed});
   return result;
 }
 

@@ -64,6 +64,18 @@ inline twin leaf(std::uint64_t n, std::int64_t number, bool is_dear) {
           true};
 }
 
+/// Two samples, whose values are draws of their own in every pass: not known here, but below 0, as
+/// no others are.
+inline pipeline drawing_leaf() {
+  return count(2)
+      .filter({.name = "all@1", .make = [] { return [](sample&) { return true; }; }})
+      .map("draw@1",
+           [](sample& s, context& c) {
+             s.set("v", -1 - static_cast<std::int64_t>(c.rng().below(std::uint64_t{1} << 62)));
+           })
+      .map(select({"v"}));
+}
+
 /// Keeps one in `m`.
 inline twin filtered(const twin& x, std::int64_t m) {
   return {x.data.filter({.name = "one_in@1",
@@ -351,6 +363,19 @@ public:
       return mixed({grow(depth - 1), grow(depth - 1)}, {1 + below(3), 1 + below(3)},
                    std::array{mix_stop::all, mix_stop::first, mix_stop::cycle}[below(3)]);
     }
+  }
+
+  /// Joins in one another that begin what is below them again and again, over a round that looks at
+  /// content.
+  twin nest(int depth) {
+    auto x = filtered(leaf(1 + below(6), ++leaves_, true), 1 + static_cast<std::int64_t>(below(2)));
+    for (; depth > 0; --depth)
+      if (below(4) == 0)
+        x = repeated(x, 2 + below(2));
+      else
+        x = mixed({x, leaf(2 + below(9), ++leaves_, false)}, {1 + below(4), 1 + below(2)},
+                  mix_stop::cycle);
+    return x;
   }
 
 private:

@@ -26,6 +26,13 @@ def hash128(data):
     return xxhash.xxh3_128_intdigest(data)
 
 
+def pass_word(repeat_pass):
+    """A pass as it enters hashes."""
+    if repeat_pass < 2**64:
+        return repeat_pass
+    return hash128(repeat_pass.to_bytes(16, "little")) & MASK
+
+
 def keyed(tag, *numbers):
     """The low half of the hash of a tag and numbers: keys of shuffles, and draws."""
     return hash128(text_bytes(tag) + b"".join(map(number_bytes, numbers))) & MASK

@@ -7,7 +7,7 @@ import itertools
 import os
 
 from plain import functions
-from plain.hashes import hash128, keyed, mulhi, number_bytes, permutation, share, windowed_order
+from plain.hashes import hash128, keyed, mulhi, number_bytes, pass_word, permutation, share, windowed_order
 from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS, records_of_file
 
@@ -77,7 +77,7 @@ def shuffle_key(tag, node, epoch, repeat_pass):
     if len(sources) > 1:
         halves = [number_bytes(x.source.digest) + number_bytes(x.source.digest >> 64) for x in sources]
         digest = hash128(b"".join(halves))
-    words = [node.options["seed"], epoch, repeat_pass, sources[0].ordinal, digest, digest >> 64]
+    words = [node.options["seed"], epoch, pass_word(repeat_pass), sources[0].ordinal, digest, digest >> 64]
     between, below = 0, node.inputs[0]
     while below.inputs:
         between += below.op == "shuffle"
@@ -142,7 +142,7 @@ class Lane:
 
     def draw(self, node, repeat_pass, k, n):
         """The k-th choice of an operator, among n."""
-        numbers = (node.options["seed"], node.ordinal, self.era, repeat_pass, self.number, k)
+        numbers = (node.options["seed"], node.ordinal, self.era, pass_word(repeat_pass), self.number, k)
         return mulhi(keyed(node.op, *numbers), n)
 
     def judged(self, sample, result_of_good, result_of_bad):
@@ -194,7 +194,11 @@ class Lane:
             return functions.PREDICATES[name](sample, **options)
 
         for x in self.items(node.inputs[0], repeat_pass):
-            if holds(x) if name in functions.NEEDS_NO_CONTENT else self.judged(x, holds, lambda _: True):
+            if name in functions.NEEDS_NO_CONTENT:
+                kept = holds(x)
+            else:
+                kept, x = self.judged(x, lambda x: (holds(x), x), lambda bad: (True, bad))
+            if kept:
                 yield x
 
     def flat_map(self, node, repeat_pass):
@@ -255,7 +259,8 @@ class Lane:
             x = next(iterators[i], None)
             if x is not None:
                 if o["rule"] == "deficit":
-                    taken[i] += self.cost(x, o["cost"])
+                    cost, x = self.cost(x, o["cost"])
+                    taken[i] += cost
                 given[i] = True
                 k += 1
                 yield x
@@ -278,7 +283,7 @@ class Lane:
             x = sample.field(field)
             return len(field_bytes(x)) // (size_of(x.type) if isinstance(x, Tensor) else 1)
 
-        return self.judged(sample, elements, lambda _: 0) if field else 1
+        return self.judged(sample, lambda x: (elements(x), x), lambda bad: (0, bad)) if field else (1, sample)
 
     def pack(self, node, repeat_pass):
         packer = SplittingPacker(node.options) if node.options["split"] else FirstFitPacker(node.options)

@@ -8,7 +8,7 @@ import re
 import subprocess
 import tarfile
 
-from plain.hashes import hash128, id_text, keyed, number_bytes, permutation, text_bytes
+from plain.hashes import hash128, id_text, keyed, number_bytes, pass_word, permutation, text_bytes
 from plain.samples import Refused, Sample, Tensor, scalar, size_of, vector
 
 
@@ -127,7 +127,7 @@ class Stream:
         """The records of a lane, in their order."""
         order = range(len(self.units))
         if self.options["file_order"] == "shuffled":
-            words = (self.options["seed"], era, repeat_pass, ordinal, self.digest, self.digest >> 64)
+            words = (self.options["seed"], era, pass_word(repeat_pass), ordinal, self.digest, self.digest >> 64)
             order = permutation(len(self.units), keyed("leat.order.full", *words))
         return [record for j in list(order)[lane::lanes] for record in self.units[j]]
 
