@@ -122,7 +122,7 @@ token pipeline_lexer::next() {
   if (x == '-')
     throw text_error(at, "\"-\"", "a number from 0 on");
   const auto length = utf8_length(rest_);
-  throw text_error(at, quoted(rest_.substr(0, length == 0 ? 1 : length)),
+  throw text_error(at, in_quotes(rest_.substr(0, length == 0 ? 1 : length)),
                    "a word, a number, a text in quotes or one of ( ) [ ] , . =");
 }
 
@@ -203,7 +203,7 @@ bool is_word(std::string_view text) {
          && run_length(text, 0, is_word_char) == text.size();
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   while (!text.empty())
     text.remove_prefix(append_quoted(text, result));
@@ -212,7 +212,7 @@ std::string quoted(std::string_view text) {
 
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
-  return text.size() <= most ? quoted(text) : quoted(text.substr(0, most)) + "...";
+  return text.size() <= most ? in_quotes(text) : in_quotes(text.substr(0, most)) + "...";
 }
 
 bool is_number(std::string_view text) {

@@ -38,7 +38,7 @@ struct value_printer {
   std::string operator()(bool x) const { return x ? "true" : "false"; }
   std::string operator()(std::uint64_t x) const { return std::to_string(x); }
   std::string operator()(double x) const { return number_text(x); }
-  std::string operator()(const std::string& x) const { return quoted(x); }
+  std::string operator()(const std::string& x) const { return in_quotes(x); }
   template <class T>
   std::string operator()(const std::vector<T>& xs) const {
     return '[' + listed(xs, *this) + ']';
@@ -47,7 +47,7 @@ struct value_printer {
 
 /// A function's parameter, or an element of one: as number or flag where it reads as such.
 std::string scalar_text(const std::string& x) {
-  return x == "true" || x == "false" || is_number(x) ? x : quoted(x);
+  return x == "true" || x == "false" || is_number(x) ? x : in_quotes(x);
 }
 
 std::string parameter_text(const map_parameter& x) {
@@ -61,7 +61,7 @@ std::string parameter_text(const map_parameter& x) {
 
 std::string parameters_text(const std::string& parameters) {
   const auto words = split_parameters(parameters);
-  return words ? listed(*words, parameter_text) : quoted(parameters);
+  return words ? listed(*words, parameter_text) : in_quotes(parameters);
 }
 
 std::string option_text(const operator_option& option, const option_value& value) {

@@ -118,7 +118,7 @@ bool is_extension(char type) {
   return type == 'L' || type == 'K' || type == 'x' || type == 'X' || type == 'g';
 }
 
-std::string quoted(std::string_view member) {
+std::string quoted_member(std::string_view member) {
   return '"' + std::string{member.substr(0, 200)} + '"';
 }
 
@@ -185,7 +185,7 @@ std::optional<tar_member> tar_reader::next() {
 std::uint64_t tar_reader::size_in(std::span<const std::byte> header) {
   auto size = parse_number(raw(header, size_field));
   if (!size)
-    torn("a size field that is no number, member " + quoted(header_path(header)),
+    torn("a size field that is no number, member " + quoted_member(header_path(header)),
          "octal or base-256 below 2^63");
   return *size;
 }
@@ -270,7 +270,7 @@ void tar_reader::skip(std::uint64_t size, std::string_view member) {
                           : max_number;
   if (padded > available)
     torn(std::to_string(available) + " bytes",
-         std::to_string(padded) + " of member " + quoted(member));
+         std::to_string(padded) + " of member " + quoted_member(member));
   at_ += padded;
 }
 
@@ -286,7 +286,7 @@ void tar_reader::unsupported(std::string_view what, std::string_view member) con
   throw error(errc::invalid_argument, {.stage = "tar",
                                        .file = file_,
                                        .offset = at_,
-                                       .got = std::string{what} + " " + quoted(member),
+                                       .got = std::string{what} + " " + quoted_member(member),
                                        .needed = "plain files"});
 }
 
