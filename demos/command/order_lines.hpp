@@ -17,7 +17,7 @@ namespace leat::command {
 class order_lines {
 public:
   /// Begins at a step of the epoch. Opens the data. Throws `leat::error`, empty_epoch where the
-  /// epoch has no batch.
+  /// epoch has no batch, invalid_argument for an epoch that no job has.
   order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t step = 0);
 
   /// The global batch, over all ranks; empty behind the epoch's last.

@@ -5,6 +5,7 @@
 #include <png.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -36,7 +37,7 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
     REQUIRE(contains(unknown.errors, std::string{"leat "} + verb + ": "));
     REQUIRE(unknown.output.empty());
   }
-  const std::vector<words> refused{
+  std::vector<words> refused{
       {},
       {"no-such-subcommand"},
       {"run"},
@@ -65,6 +66,13 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
       {"verify", x.at / "order"},
       {"order", "count:100", "--workers", "2"},
   };
+  // There is one epoch: none shows what another one would be.
+  std::ofstream{x.at / "programs"} << R"(count(5).scan("running_count@1", into="c").batch(1))";
+  for (const auto& data : {words{"count:100", "--end", "cycle"},
+                           words{"--pipeline", x.at / "programs"}})
+    for (const auto& what : {words{"run", "--steps", "2"}, words{"order", "--steps", "2"},
+                             words{"replay", "--step", "1"}})
+      refused.push_back(what + data + words{"--epoch", "1"});
   for (const auto& arguments : refused) {
     auto outcome = x.leat(arguments);
     CAPTURE(arguments, outcome.errors);
