@@ -26,8 +26,9 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
-std::vector<std::string> code_blocks(const std::string& document) {
-  const std::string begin = "```cpp\n";
+std::vector<std::string> code_blocks(const std::string& document,
+                                     const std::string& language = "cpp") {
+  const std::string begin = "```" + language + "\n";
   std::vector<std::string> blocks;
   for (auto at = document.find(begin); at != std::string::npos; at = document.find(begin, at)) {
     at += begin.size();
@@ -39,11 +40,15 @@ std::vector<std::string> code_blocks(const std::string& document) {
   return blocks;
 }
 
-void check_code(const std::string& document, const std::string& program, std::size_t blocks) {
+/// Every block stands in the first program, or is the whole of another one.
+void check_code(const std::string& document, const std::string& program, std::size_t blocks,
+                const std::string& whole = {}) {
   const auto compiled = without_spaces(content(program));
   const auto found = code_blocks(content(document));
   CHECK(found.size() >= blocks);
   for (const auto& block : found) {
+    if (!whole.empty() && block == content(whole))
+      continue;
     INFO("in " << program << ":\n" << block);
     CHECK(compiled.find(without_spaces(block)) != std::string::npos);
   }
@@ -56,5 +61,15 @@ TEST_CASE("the training loop of the README is in a program") {
 }
 
 TEST_CASE("all code of getting started is in a program") {
-  check_code("docs/getting-started.md", "demos/getting_started.cpp", 19);
+  check_code("docs/getting-started.md", "demos/getting_started.cpp", 19,
+             "demos/own_project/main.cpp");
+}
+
+TEST_CASE("the project that getting started shows is demos/own_project, to the letter") {
+  const auto page = content("docs/getting-started.md");
+  const auto projects = code_blocks(page, "cmake");
+  CHECK(std::count(projects.begin(), projects.end(), content("demos/own_project/CMakeLists.txt"))
+        == 1);
+  const auto programs = code_blocks(page);
+  CHECK(std::count(programs.begin(), programs.end(), content("demos/own_project/main.cpp")) == 1);
 }
