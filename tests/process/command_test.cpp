@@ -68,8 +68,8 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
   };
   // There is one epoch: none shows what another one would be.
   std::ofstream{x.at / "programs"} << R"(count(5).scan("running_count@1", into="c").batch(1))";
-  for (const auto& data : {words{"count:100", "--end", "cycle"},
-                           words{"--pipeline", x.at / "programs"}})
+  for (const auto& data :
+       {words{"count:100", "--end", "cycle"}, words{"--pipeline", x.at / "programs"}})
     for (const auto& what : {words{"run", "--steps", "2"}, words{"order", "--steps", "2"},
                              words{"replay", "--step", "1"}})
       refused.push_back(what + data + words{"--epoch", "1"});
