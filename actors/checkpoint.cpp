@@ -1,5 +1,6 @@
 #include "actors/checkpoint.hpp"
 
+#include "runtime/exception_text.hpp"
 #include "runtime/snapshot_store.hpp"
 
 #include <utility>
@@ -12,10 +13,8 @@ void store(const save_request& request) {
     const auto oldest = snapshot_store{request.directory}.save(*request.part, request.keep);
     if (oldest && request.records)
       request.records->kept_from(request.directory, *oldest);
-  } catch (const error& x) {
-    problem = x;
-  } catch (const std::exception& x) {
-    problem = error(errc::io, {.stage = "snapshot", .file = request.directory, .got = x.what()});
+  } catch (...) {
+    problem = error_in_flight(errc::io, {.stage = "snapshot", .file = request.directory});
   }
   request.done(std::move(problem));
 }

@@ -1,4 +1,5 @@
 #include "actors/loader_core.hpp"
+#include "runtime/exception_text.hpp"
 
 #include <leat/loader.hpp>
 
@@ -6,8 +7,22 @@
 
 namespace leat {
 
+namespace {
+
+/// There is one type of exceptions, also for what the machine lacks.
+template <class Call>
+auto guarded(Call call) {
+  try {
+    return call();
+  } catch (...) {
+    throw error_in_flight(errc::io, {.stage = "loader"});
+  }
+}
+
+} // namespace
+
 loader::loader(const pipeline& data, loader_options options)
-    : core_(std::make_shared<loader_core>(data, std::move(options))) {}
+    : core_(guarded([&] { return std::make_shared<loader_core>(data, std::move(options)); })) {}
 
 loader::loader(loader&& other) noexcept = default;
 
@@ -22,7 +37,7 @@ loader::~loader() {
 }
 
 lease loader::next() {
-  return core_->next();
+  return guarded([&] { return core_->next(); });
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {

@@ -1,7 +1,14 @@
 #pragma once
 
+#include <leat/error.hpp>
+
+#include <cerrno>
 #include <exception>
+#include <new>
+#include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 
 namespace leat {
 
@@ -13,6 +20,59 @@ inline std::string exception_text() {
     return problem.what();
   } catch (...) {
     return "threw something that is no std::exception";
+  }
+}
+
+/// Codes of the system that say nothing of what was worked on.
+inline bool is_of_the_machine(const std::error_code& x) {
+  if (x.category() != std::generic_category() && x.category() != std::system_category())
+    return false;
+  switch (x.value()) {
+  case ENOMEM:
+  case EMFILE:
+  case ENFILE:
+  case EAGAIN:
+  case ENOBUFS:
+  case ENOSPC:
+  case EDQUOT:
+  case EIO:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Where the exception in flight says that the machine lacks something, what; nothing for all
+/// others. A size that no machine has (std::length_error, std::bad_array_new_length) is none of
+/// these: it comes from the data. Call it inside of a catch block.
+inline std::optional<std::string> lack_of_resources() {
+  try {
+    throw;
+  } catch (const std::bad_array_new_length&) {
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return "no more memory";
+  } catch (const std::system_error& problem) {
+    return is_of_the_machine(problem.code()) ? std::optional<std::string>{problem.what()}
+                                             : std::nullopt;
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+/// The exception in flight as an error: itself if it is one; `errc::no_resources` for what the
+/// machine lacks; else `otherwise`, with its text. Call it inside of a catch block.
+inline error error_in_flight(errc otherwise, error_details where) {
+  try {
+    throw;
+  } catch (const error& problem) {
+    return problem;
+  } catch (...) {
+    const auto lack = lack_of_resources();
+    where.got += lack.value_or(exception_text());
+    if (lack)
+      where.needed = "a machine, or limits of the process, that have more";
+    return error(lack ? errc::no_resources : otherwise, std::move(where));
   }
 }
 

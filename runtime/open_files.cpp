@@ -24,10 +24,14 @@ bool is_transient(int code) {
 void throw_errno(std::string stage, std::string file, std::string needed) {
   const int code = errno;
   const bool absent = code == ENOENT || code == ENOTDIR;
-  throw error(absent ? errc::not_found : errc::io, {.stage = std::move(stage),
-                                                    .file = std::move(file),
-                                                    .got = std::generic_category().message(code),
-                                                    .needed = std::move(needed)});
+  const bool lacks = code == ENOMEM || code == EMFILE || code == ENFILE;
+  throw error(absent  ? errc::not_found
+              : lacks ? errc::no_resources
+                      : errc::io,
+              {.stage = std::move(stage),
+               .file = std::move(file),
+               .got = std::generic_category().message(code),
+               .needed = std::move(needed)});
 }
 
 file_descriptor file_descriptor::open(const std::string& path) {

@@ -16,7 +16,8 @@
 
 namespace leat {
 
-/// Throws `errc::not_found` (ENOENT, ENOTDIR) or `errc::io` with the system's words for `errno`.
+/// Throws `errc::not_found` (ENOENT, ENOTDIR), `errc::no_resources` (ENOMEM, EMFILE, ENFILE) or
+/// `errc::io`, with the system's words for `errno`.
 [[noreturn]] void throw_errno(std::string stage, std::string file, std::string needed);
 
 /// Owns a file descriptor.

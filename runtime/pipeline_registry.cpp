@@ -64,10 +64,8 @@ template <class Stage>
 Stage call(const stage_maker<Stage>& make, const std::string& name, const std::string& parameters) {
   try {
     return make(parameters);
-  } catch (const error&) {
-    throw;
   } catch (...) {
-    throw error(errc::invalid_argument, {.stage = name, .got = exception_text()});
+    throw error_in_flight(errc::invalid_argument, {.stage = name});
   }
 }
 

@@ -24,16 +24,27 @@ void row_function::run(batch_slot& slot, std::size_t row) {
     if (!maker_)
       maker_.emplace(maker_of(*plan_, record_));
     slot.what == batch_slot::kind::probe ? look(slot, row) : run_or_treat(slot, row);
-  } catch (const error& problem) {
+  } catch (...) {
     x.result = slot_row::outcome::failed;
-    x.failure = problem;
-  } catch (...) { // from a source's own append_id
-    x.result = slot_row::outcome::failed;
-    x.failure = error(errc::io, {.stage = stage_name(), .got = exception_text()});
+    x.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), slot, row);
   }
   const auto beside = maker_ ? maker_->take_bytes_read() : 0;
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_) + beside,
                                 std::memory_order_relaxed);
+}
+
+/// What the machine lacked says over which sample, where that can still be told.
+error row_function::with_sample(const error& problem, const batch_slot& slot, std::size_t row) {
+  auto details = problem.details();
+  if (problem.code() != errc::no_resources || !details.sample.empty() || !maker_
+      || slot.what == batch_slot::kind::probe)
+    return problem;
+  try {
+    append_id(slot, row, *plan_->samples, plan_->shape.lanes, maker_->orders(), details.sample);
+  } catch (...) {
+    return problem;
+  }
+  return error(problem.code(), std::move(details));
 }
 
 void row_function::run_or_treat(batch_slot& slot, std::size_t row) {

@@ -27,6 +27,7 @@ public:
   void run(batch_slot& slot, std::size_t row);
 
 private:
+  error with_sample(const error& problem, const batch_slot& slot, std::size_t row);
   void run_or_treat(batch_slot& slot, std::size_t row);
   /// Looks at the row's item for a program.
   void look(batch_slot& slot, std::size_t row);

@@ -19,6 +19,8 @@ auto made(const std::string& stage, const Make& make) {
   try {
     return make();
   } catch (...) {
+    if (lack_of_resources())
+      throw error_in_flight(errc::no_resources, {.stage = stage});
     throw error(errc::invalid_argument,
                 {.stage = stage, .got = "the factory threw: " + exception_text()});
   }
@@ -70,7 +72,10 @@ void row_maker::apply(std::size_t scan, std::string_view result, sample& into) {
   call(plan_->stage_of_scan(scan), [&] { scans_[scan].apply(into, result); });
 }
 
-void row_maker::rethrow_as_bad() {
+/// Good samples must not depend on the machine.
+void row_maker::rethrow(std::size_t stage) const {
+  if (lack_of_resources())
+    throw error_in_flight(errc::no_resources, {.stage = plan_->stage_names[stage]});
   throw bad_sample(cause::function_error, exception_text());
 }
 
@@ -81,8 +86,12 @@ void row_maker::map(std::size_t number, std::uint64_t birth, sample& into) {
     functions_[number](into, c);
   } catch (const bad_sample&) {
     throw;
+  } catch (const error& problem) {
+    if (problem.code() == errc::no_resources || problem.code() == errc::bad_snapshot)
+      throw;
+    throw bad_sample(cause::function_error, problem.what());
   } catch (...) {
-    throw bad_sample(cause::function_error, exception_text());
+    rethrow(plan_->num_sources + number);
   }
 }
 

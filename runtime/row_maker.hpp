@@ -64,7 +64,8 @@ public:
 
 private:
   void enter(std::size_t stage) noexcept { record_->stage.store(stage, std::memory_order_relaxed); }
-  /// Runs a function of a user in a stage: what it throws makes a bad sample.
+  /// Runs a function of a user in a stage: what it throws makes a bad sample, unless it says that
+  /// the machine lacks something.
   template <class Function>
   void call(std::size_t stage, Function function) {
     enter(stage);
@@ -75,10 +76,10 @@ private:
     } catch (const error&) {
       throw;
     } catch (...) {
-      rethrow_as_bad();
+      rethrow(stage);
     }
   }
-  [[noreturn]] static void rethrow_as_bad();
+  [[noreturn]] void rethrow(std::size_t stage) const;
 
   std::shared_ptr<const sample_plan> plan_;
   std::shared_ptr<worker_record> record_;

@@ -11,13 +11,13 @@
 #include "demos/command/replay.hpp"
 #include "demos/command/run.hpp"
 #include "demos/command/verify.hpp"
+#include "runtime/exception_text.hpp"
 
 #include <leat/error.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <exception>
 #include <string>
 
 namespace {
@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   } catch (const leat::error& problem) {
     bool usage = problem.code() == leat::errc::invalid_argument;
     return report(subcommand, problem.what(), usage ? bad_usage_status : failed);
-  } catch (const std::exception& problem) {
+  } catch (...) {
+    const auto problem = leat::error_in_flight(leat::errc::io, {});
     return report(subcommand, problem.what(), failed);
   }
 }

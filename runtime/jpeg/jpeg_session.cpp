@@ -73,6 +73,7 @@ struct jpeg_session::state {
   bool created = false;
   /// More than headers were read.
   bool started = false;
+  bool lacks_memory = false;
   cause why = cause::corrupt;
   char text[JMSG_LENGTH_MAX] = "";
 
@@ -121,7 +122,6 @@ cause cause_of_error(int code) {
   case JERR_SOF_UNSUPPORTED:
     return cause::unsupported;
   case JERR_IMAGE_TOO_BIG:
-  case JERR_OUT_OF_MEMORY:
     return cause::too_large;
   default:
     return cause::corrupt;
@@ -141,6 +141,7 @@ jpeg_session::state& state_of(Info info) {
 
 void on_error(j_common_ptr info) {
   auto& s = state_of(info);
+  s.lacks_memory = s.errors.msg_code == JERR_OUT_OF_MEMORY;
   s.leave_as_told(cause_of_error(s.errors.msg_code));
 }
 
@@ -162,8 +163,10 @@ void on_progress(j_common_ptr info) {
 void* on_small_memory(j_common_ptr info, int, std::size_t bytes) {
   auto& s = state_of(info);
   auto* memory = s.memory.take(bytes);
-  if (memory == nullptr)
+  if (memory == nullptr) {
+    s.lacks_memory = true;
     s.leave(cause::too_large, "no memory");
+  }
   return memory;
 }
 
@@ -336,6 +339,7 @@ void jpeg_session::state::forget() noexcept {
 bool jpeg_session::open(std::span<const std::byte> file) {
   close();
   auto& s = *state_;
+  s.lacks_memory = false;
   s.connect(file);
   return s.guarded([&s] {
     s.create();
@@ -456,6 +460,10 @@ bool jpeg_session::read_mcu_row(std::span<std::uint8_t** const> rows) {
 
 void jpeg_session::close() noexcept {
   state_->forget();
+}
+
+bool jpeg_session::lacks_memory() const noexcept {
+  return state_->lacks_memory;
 }
 
 cause jpeg_session::why() const noexcept {

@@ -61,6 +61,8 @@ public:
   /// Forgets the image.
   void close() noexcept;
 
+  /// There was no memory, which says nothing of the file.
+  bool lacks_memory() const noexcept;
   cause why() const noexcept;
   const char* text() const noexcept;
 

@@ -4,6 +4,7 @@
 
 #include <leat/bad_sample.hpp>
 
+#include <new>
 #include <string>
 
 namespace leat {
@@ -29,6 +30,8 @@ bool has_end_marker(std::span<const std::byte> scan) {
 } // namespace
 
 void throw_bad_jpeg(const jpeg_session& session) {
+  if (session.lacks_memory())
+    throw std::bad_alloc{};
   throw bad_sample(session.why(), std::string{"JPEG: "} + session.text());
 }
 

@@ -52,12 +52,9 @@ private:
   bool call(sample& made) {
     try {
       return from_.next_(made);
-    } catch (const error&) {
-      throw;
     } catch (...) {
-      throw error(errc::io, {.stage = "once source \"" + from_.name_ + '"',
-                             .got = exception_text(),
-                             .needed = "a sample, or the end"});
+      throw error_in_flight(errc::io, {.stage = "once source \"" + from_.name_ + '"',
+                                       .needed = "a sample, or the end"});
     }
   }
 

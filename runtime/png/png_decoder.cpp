@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace leat {
 namespace {
 
 [[noreturn]] void fail(const png_session& session) {
+  if (session.lacks_memory())
+    throw std::bad_alloc{};
   throw bad_sample(session.why(), std::string{"PNG: "} + session.text());
 }
 

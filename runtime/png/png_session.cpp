@@ -4,6 +4,7 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace leat {
@@ -15,6 +16,7 @@ struct png_session::state {
   png_infop info = nullptr;
   std::span<const std::byte> unread;
   std::jmp_buf escape{};
+  bool lacks_memory = false;
   cause why = cause::corrupt;
   char text[128] = "";
 
@@ -47,6 +49,18 @@ void on_error(png_structp png, png_const_charp text) {
 // libpng warns of what leaves the pixels as they were meant.
 void on_warning(png_structp, png_const_charp) {}
 
+/// libpng's own limits are looked at before: what is asked for here may be had.
+void* on_memory(png_structp png, png_alloc_size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr)
+    static_cast<png_session::state*>(png_get_mem_ptr(png))->lacks_memory = true;
+  return memory;
+}
+
+void on_free(png_structp, void* memory) {
+  std::free(memory);
+}
+
 void on_read(png_structp png, png_bytep to, std::size_t bytes) {
   auto& s = *static_cast<png_session::state*>(png_get_io_ptr(png));
   if (bytes > s.unread.size())
@@ -58,10 +72,13 @@ void on_read(png_structp png, png_bytep to, std::size_t bytes) {
 } // namespace
 
 void png_session::state::create() {
-  png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
+  png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, this, on_error, on_warning, this, on_memory,
+                                 on_free);
   info = png == nullptr ? nullptr : png_create_info_struct(png);
-  if (info == nullptr)
+  if (info == nullptr) {
+    lacks_memory = true;
     leave(cause::too_large, "out of memory");
+  }
   png_set_read_fn(png, this, on_read);
   // Pixels are limited by their number, before anything is allocated for them.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
@@ -83,6 +100,7 @@ bool png_session::open(std::span<const std::byte> file) {
   close();
   auto& s = *state_;
   s.unread = file;
+  s.lacks_memory = false;
   return s.guarded([&s] {
     s.create();
     png_read_info(s.png, s.info);
@@ -114,6 +132,10 @@ bool png_session::read(std::uint8_t* rgb) {
 
 void png_session::close() noexcept {
   png_destroy_read_struct(&state_->png, &state_->info, nullptr);
+}
+
+bool png_session::lacks_memory() const noexcept {
+  return state_->lacks_memory;
 }
 
 cause png_session::why() const noexcept {

@@ -30,6 +30,8 @@ public:
   /// Gives all memory back.
   void close() noexcept;
 
+  /// There was no memory, which says nothing of the file.
+  bool lacks_memory() const noexcept;
   cause why() const noexcept;
   const char* text() const noexcept;
 

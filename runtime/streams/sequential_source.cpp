@@ -37,7 +37,7 @@ auto guarded(const std::string& stage, const std::string& what, Call call) {
   } catch (const bad_sample&) {
     throw;
   } catch (...) {
-    throw error(errc::io, {.stage = stage, .got = what + " threw: " + exception_text()});
+    throw error_in_flight(errc::io, {.stage = stage, .got = what + " threw: "});
   }
 }
 

@@ -30,7 +30,8 @@ const std::vector<kind_of_call>& kinds() {
                                              {"fsync", {"EIO", "EINTR", "ENOSPC"}},
                                              {"rename", {"ENOSPC", "EACCES"}},
                                              {"mmap", {"ENOMEM"}},
-                                             {"poll", {"EINTR", "ENOMEM"}}};
+                                             {"poll", {"EINTR", "ENOMEM"}},
+                                             {"malloc", {"ENOMEM"}}};
   return all;
 }
 

@@ -1,0 +1,113 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+// What the machine lacks is no fault of a sample: under every policy the job ends in an error, so
+// that no batch depends on the machine.
+
+namespace leat {
+namespace {
+
+constexpr std::uint64_t poor = 21;
+
+/// Throws at one sample.
+pipeline failing_at(const std::function<void()>& fail, bool looks = false) {
+  auto data = count(60).map("fail@1", [fail](sample& x, context&) {
+    if (x.text("value").substr(0, 1)[0] == static_cast<char>(poor))
+      fail();
+  });
+  if (looks)
+    data = data.filter(bytes_between("value", 1, std::nullopt));
+  return data.batch(10);
+}
+
+std::optional<error> problem_under(const pipeline& data, bad_sample_policy policy,
+                                   std::size_t workers) {
+  return problem_of([&] {
+    loader from{data, {.workers = workers, .bad_samples = policy}};
+    while (from.next()) {
+    }
+  });
+}
+
+struct lack {
+  std::string name;
+  std::function<void()> fail;
+};
+
+const std::vector<lack>& lacks() {
+  static const std::vector<lack> all{
+      {"no memory", [] { throw std::bad_alloc{}; }},
+      {"no descriptors",
+       [] { throw std::system_error{std::make_error_code(std::errc::too_many_files_open)}; }},
+      {"a disk's error",
+       [] {
+         throw std::system_error{EIO, std::generic_category()};
+       }},
+      {"told by the function", [] {
+         throw error(errc::no_resources, {.stage = "mine", .sample = "count/21", .got = "none"});
+       }}};
+  return all;
+}
+
+TEST_CASE("no resources: an error under every policy, with the stage and the sample") {
+  for (const auto& x : lacks())
+    for (const auto policy :
+         {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute})
+      for (const std::size_t workers : {0, 2}) {
+        CAPTURE(x.name, static_cast<int>(policy), workers);
+        const auto problem = problem_under(failing_at(x.fail), policy, workers);
+        REQUIRE(problem);
+        CAPTURE(problem->what());
+        REQUIRE(problem->code() == errc::no_resources);
+        REQUIRE(problem->details().sample == "count/21");
+        REQUIRE((problem->details().stage == "fail@1" || problem->details().stage == "mine"));
+      }
+}
+
+TEST_CASE("no resources: where operators look at content, too") {
+  for (const auto& x : lacks())
+    for (const std::size_t workers : {0, 2}) {
+      CAPTURE(x.name, workers);
+      const auto problem =
+          problem_under(failing_at(x.fail, true), bad_sample_policy::mask, workers);
+      REQUIRE(problem);
+      REQUIRE(problem->code() == errc::no_resources);
+    }
+}
+
+TEST_CASE("no resources: a size that no machine has is a bad sample, and so is all else") {
+  const std::vector<lack> others{
+      {"too long", [] { throw std::length_error{"vector"}; }},
+      {"no such array", [] { throw std::bad_array_new_length{}; }},
+      {"an absent file",
+       [] { throw std::system_error{std::make_error_code(std::errc::no_such_file_or_directory)}; }},
+      {"any", [] { throw std::runtime_error{"any"}; }},
+      {"an error of leat", [] { throw error(errc::io, {.got = "any"}); }}};
+  for (const auto& x : others) {
+    CAPTURE(x.name);
+    REQUIRE_FALSE(problem_under(failing_at(x.fail), bad_sample_policy::mask, 1));
+    const auto problem = problem_under(failing_at(x.fail), bad_sample_policy::fail, 1);
+    REQUIRE(problem);
+    REQUIRE(problem->code() == errc::bad_sample);
+  }
+}
+
+TEST_CASE("no resources: a factory of a map without memory is no wrong argument") {
+  map_stage poor_map{.name = "poor@1", .make = []() -> map_function { throw std::bad_alloc{}; }};
+  const auto problem =
+      problem_under(count(60).map(std::move(poor_map)).batch(10), bad_sample_policy::mask, 1);
+  REQUIRE(problem);
+  REQUIRE(problem->code() == errc::no_resources);
+}
+
+} // namespace
+} // namespace leat
