@@ -38,22 +38,39 @@ hash128 listing_of(std::span<const image_file> images) {
 
 } // namespace
 
+/// All but the places, which are read one by one; 0 for what is no index.
+std::uint64_t folder_index::held_bytes(std::span<const std::byte> bytes, std::uint64_t all) {
+  header h;
+  if (bytes.size() < sizeof h)
+    return 0;
+  std::memcpy(&h, bytes.data(), sizeof h);
+  if (h.magic != folder_magic || h.images > all || h.place_bytes > all)
+    return 0;
+  const auto held = sizeof h + h.images * sizeof(std::uint64_t);
+  return held + h.place_bytes == all ? held : 0;
+}
+
+std::optional<folder_index> folder_index::load(const std::string& path,
+                                               std::span<const image_file> images) {
+  const auto bytes = read_index(path, sizeof(header), held_bytes);
+  return bytes ? adopt(*bytes, images) : std::nullopt;
+}
+
 std::optional<folder_index> folder_index::adopt(const index_bytes& bytes,
                                                 std::span<const image_file> images) {
-  header h;
-  if (bytes.size < sizeof h)
+  const auto held = held_bytes({bytes.data.get(), bytes.size}, bytes.all());
+  if (held == 0 || held > bytes.size)
     return {};
+  header h;
   std::memcpy(&h, bytes.data.get(), sizeof h);
-  const auto checked = sizeof h + images.size() * sizeof(std::uint64_t);
-  if (h.magic != folder_magic || h.images != images.size() || bytes.size < checked
-      || bytes.size - checked != h.place_bytes || h.listing != listing_of(images)
-      || xxh3_64({bytes.data.get() + folder_checked_from, checked - folder_checked_from})
+  if (h.images != images.size() || h.listing != listing_of(images)
+      || xxh3_64({bytes.data.get() + folder_checked_from, held - folder_checked_from})
              != h.checksum)
     return {};
   folder_index x;
   x.bytes_ = bytes;
   x.ends_ = {reinterpret_cast<const std::uint64_t*>(bytes.data.get() + sizeof h), images.size()};
-  x.places_ = {bytes.data.get() + checked, bytes.size - checked};
+  x.places_ = {bytes, held};
   if (!std::is_sorted(x.ends_.begin(), x.ends_.end())
       || (x.ends_.empty() ? 0 : x.ends_.back()) != h.place_bytes)
     return {};
@@ -92,9 +109,8 @@ std::vector<std::string> folder_index_paths(const folder_files& files, const cla
 std::optional<folder_index> open_folder_index(const folder_files& files, const class_folder& folder,
                                               const folder_options& options) {
   for (const auto& path : folder_index_paths(files, folder, options))
-    if (const auto bytes = map_index(path))
-      if (auto x = folder_index::adopt(*bytes, files.of(folder)))
-        return x;
+    if (auto x = folder_index::load(path, files.of(folder)))
+      return x;
   return {};
 }
 

@@ -26,18 +26,30 @@ public:
   static std::vector<std::byte> write(std::span<const image_file> images,
                                       std::span<const std::vector<std::byte>> places);
 
-  /// Of an image by its number in the class; empty where they are not known. Lives as long as the
-  /// index; the bytes are checked where they are used.
-  std::span<const std::byte> places(std::size_t image) const noexcept {
-    return part_between(places_, image == 0 ? 0 : ends_[image - 1], ends_[image]);
+  /// The stored index in a file; empty where there is none of these images.
+  static std::optional<folder_index> load(const std::string& path,
+                                          std::span<const image_file> images);
+
+  /// Bytes of an image's places, by its number in the class; 0 where they are not known.
+  std::size_t place_bytes(std::size_t image) const noexcept {
+    return static_cast<std::size_t>(ends_[image] - place_begin(image));
+  }
+  /// Fills `into`, of so many bytes; false where the index file no longer has them. They are
+  /// checked where they are used.
+  bool read_places(std::size_t image, std::span<std::byte> into) const {
+    return places_.read(place_begin(image), into);
   }
 
 private:
+  std::uint64_t place_begin(std::size_t image) const noexcept {
+    return image == 0 ? 0 : ends_[image - 1];
+  }
+  static std::uint64_t held_bytes(std::span<const std::byte> bytes, std::uint64_t all);
   struct header;
 
   index_bytes bytes_;
   std::span<const std::uint64_t> ends_;
-  std::span<const std::byte> places_;
+  index_tail places_;
 };
 
 /// Where the index of a class folder may lie: index_paths of the class's folder.

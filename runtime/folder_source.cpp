@@ -37,16 +37,19 @@ public:
                                     .file = path,
                                     .got = std::to_string(now) + " bytes",
                                     .needed = std::to_string(image.bytes) + ", as on opening"});
-    auto bytes = into.scratch(image.bytes);
-    read_fully(file, path, 0, bytes);
     const auto& folder = files_.classes[image.label];
+    const auto& index = indexes_[image.label];
+    const auto number = record - folder.first;
+    const auto buffer = into.scratch(image.bytes + (index ? index->place_bytes(number) : 0));
+    const auto bytes = buffer.first(image.bytes);
+    const auto places = buffer.subspan(image.bytes);
+    read_fully(file, path, 0, bytes);
     into.borrow("jpg", bytes);
     into.borrow("cls", as_bytes(numbers_[image.label]));
     into.borrow("class", as_bytes(folder.name));
     into.count_read(bytes.size());
-    if (const auto& index = indexes_[image.label])
-      if (const auto places = index->places(record - folder.first); !places.empty())
-        sample_access::set_places(into, "jpg", places);
+    if (!places.empty() && index->read_places(number, places))
+      sample_access::set_places(into, "jpg", places);
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {

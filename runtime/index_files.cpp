@@ -6,7 +6,6 @@
 #include <leat/error.hpp>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +13,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <system_error>
+#include <utility>
 
 namespace leat {
 
@@ -79,16 +80,42 @@ std::vector<std::string> index_paths(const std::string& data, const std::string&
   return paths;
 }
 
-std::optional<index_bytes> map_index(const std::string& path) try {
-  auto file = file_descriptor::open(path);
-  const auto size = static_cast<std::size_t>(stamp_of(file, path).size);
-  void* at = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
-  if (at == MAP_FAILED)
+// Not mapped: who reads from a mapped file that was cut dies of SIGBUS.
+std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
+                                      held_bytes held) try {
+  const auto file = file_descriptor::open(path);
+  const auto all = stamp_of(file, path).size;
+  std::vector<std::byte> header(header_bytes);
+  if (read_at(file, path, 0, header) < header_bytes)
     return {};
-  auto unmap = [size](const std::byte* x) { ::munmap(const_cast<std::byte*>(x), size); };
-  return index_bytes{{static_cast<const std::byte*>(at), unmap}, size};
+  const auto size = held(header, all);
+  if (size == 0 || size > all)
+    return {};
+  // Not zeroed first.
+  std::shared_ptr<std::byte> bytes{static_cast<std::byte*>(::operator new(size)),
+                                   [](std::byte* x) { ::operator delete(x); }};
+  read_fully(file, path, 0, {bytes.get(), static_cast<std::size_t>(size)});
+  return index_bytes{std::move(bytes), static_cast<std::size_t>(size), path, all};
 } catch (const error&) {
   return {};
+}
+
+index_tail::index_tail(const index_bytes& of, std::uint64_t begin)
+    : held_(of.path.empty() ? of.data.get() + begin : nullptr), path_(of.path), begin_(begin),
+      size_(of.all() - begin) {}
+
+bool index_tail::read(std::uint64_t at, std::span<std::byte> into) const {
+  if (at > size_ || into.size() > size_ - at)
+    return false;
+  if (held_) {
+    std::copy_n(held_ + at, into.size(), into.begin());
+    return true;
+  }
+  try {
+    return read_at(file_descriptor::open(path_), path_, begin_ + at, into) == into.size();
+  } catch (const error&) {
+    return false;
+  }
 }
 
 bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes) {

@@ -10,27 +10,47 @@
 
 namespace leat {
 
-/// Bytes of an index. Copies share them.
+/// Bytes of an index, or the first of them. Copies share them.
 struct index_bytes {
   std::shared_ptr<const std::byte> data;
   std::size_t size = 0;
+  /// Where only the first bytes are held: the file, and bytes of the whole.
+  std::string path = {};
+  std::uint64_t whole = 0;
+
+  std::uint64_t all() const noexcept { return path.empty() ? size : whole; }
+};
+
+/// The end of an index, read at each use: in memory, or in the file, which another process may cut,
+/// remove or write over. Its owner keeps memory alive.
+class index_tail {
+public:
+  index_tail() = default;
+  /// All of an index behind `begin`, which is inside.
+  index_tail(const index_bytes& of, std::uint64_t begin);
+
+  std::uint64_t size() const noexcept { return size_; }
+  /// Fills `into` with what stands at `at`; false where nothing or not all of it is there.
+  bool read(std::uint64_t at, std::span<std::byte> into) const;
+
+private:
+  const std::byte* held_ = nullptr;
+  std::string path_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t size_ = 0;
 };
 
 /// Where the index of a data file or folder may lie, in order of preference: in `index_dir`, or,
 /// where that is empty, beside the data and in the user's cache (`tar_options::index_dir`).
 std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir);
 
-/// Of what stands between two ends that an index holds; nothing where they are none. They are read
-/// at each use, and another process may have written over the file since it was checked.
-inline std::span<const std::byte> part_between(std::span<const std::byte> bytes,
-                                               std::uint64_t begin, std::uint64_t end) noexcept {
-  if (begin > end || end > bytes.size())
-    return {};
-  return bytes.subspan(begin, end - begin);
-}
+/// How many of its first bytes are to be held, by the header of an index of so many bytes; 0: it is
+/// none.
+using held_bytes = std::uint64_t (*)(std::span<const std::byte> header, std::uint64_t all);
 
-/// Maps a stored index; nothing where it cannot be read.
-std::optional<index_bytes> map_index(const std::string& path);
+/// Reads the beginning of a stored index; nothing where it cannot be read, or `held` says so.
+std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
+                                      held_bytes held);
 
 /// Puts an index in the first of these places that takes it, at once, so that no reader ever sees
 /// half of it, not even behind a crash of the machine. False where none does.

@@ -56,7 +56,7 @@ public:
     expect_same(index.shard(), stamp_of(file, shard), shard);
     if (index.has_places() && is_whole(index)) {
       for (const auto& field : index.all_fields())
-        count_known(field.size, index.places(field).size());
+        count_known(field.size, index.place_bytes(field));
       return tell(index.shard_bytes());
     }
     std::vector<std::vector<std::byte>> places;
@@ -77,7 +77,7 @@ public:
     if (const auto index = open_folder_index(files, folder, options);
         index && is_whole(*index, images.size())) {
       for (std::size_t i = 0; i < images.size(); ++i) {
-        count_known(images[i].bytes, index->places(i).size());
+        count_known(images[i].bytes, index->place_bytes(i));
         tell(images[i].bytes);
       }
       return;
@@ -96,13 +96,20 @@ public:
   row_index_facts facts;
 
 private:
-  static bool is_whole(const tar_index& x) {
-    return std::all_of(x.all_fields().begin(), x.all_fields().end(),
-                       [&](const auto& field) { return are_whole_row_places(x.places(field)); });
+  /// Of an index's field, or image.
+  template <class Index, class Part>
+  bool are_whole(const Index& x, const Part& part) {
+    content_.resize(x.place_bytes(part));
+    return x.read_places(part, content_) && are_whole_row_places(content_);
   }
-  static bool is_whole(const folder_index& x, std::size_t images) {
+  bool is_whole(const tar_index& x) {
+    return !x.has_places()
+           || std::all_of(x.all_fields().begin(), x.all_fields().end(),
+                          [&](const auto& field) { return are_whole(x, field); });
+  }
+  bool is_whole(const folder_index& x, std::size_t images) {
     for (std::size_t i = 0; i < images; ++i)
-      if (!are_whole_row_places(x.places(i)))
+      if (!are_whole(x, i))
         return false;
     return true;
   }

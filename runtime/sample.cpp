@@ -292,11 +292,14 @@ std::span<const std::byte> sample_access::places(const sample& x, std::string_vi
 void sample_access::own(sample& x) {
   auto& s = *x.state_;
   const auto* const scratch = s.scratch.data();
+  const auto is_scratch = [&](const std::byte* at) {
+    return std::less_equal<>{}(scratch, at) && std::less<>{}(at, scratch + s.scratch.size());
+  };
   for (std::size_t i = 0; i < s.used; ++i) {
     auto& f = s.fields[i];
-    const bool is_scratch =
-        std::less_equal<>{}(scratch, f.data) && std::less<>{}(f.data, scratch + s.scratch.size());
-    if (f.data == f.owned.data() || is_scratch || f.size == 0)
+    if (!is_scratch(f.places.data()))
+      f.places = {}; // only time is lost
+    if (f.data == f.owned.data() || is_scratch(f.data) || f.size == 0)
       continue;
     f.owned.assign(f.data, f.data + f.size);
     f.data = f.owned.data();

@@ -65,37 +65,50 @@ void put(std::byte*& at, const T& values) {
 
 } // namespace
 
-std::optional<tar_index> tar_index::adopt(std::shared_ptr<const std::byte> bytes, std::size_t size,
-                                          file_stamp shard) {
+/// All but the places, which are read one by one; 0 for what is no index.
+std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint64_t all) {
   header h;
-  if (size < sizeof h)
-    return {};
-  std::memcpy(&h, bytes.get(), sizeof h);
-  if (h.magic != magic || file_stamp{h.shard_bytes, h.shard_mtime_ns} != shard)
-    return {};
+  if (bytes.size() < sizeof h)
+    return 0;
+  std::memcpy(&h, bytes.data(), sizeof h);
   // No sum below can overflow once each count is known to be below the size.
   for (auto count : {h.fields, h.records, h.names, h.blob_bytes, h.place_ends, h.place_bytes})
-    if (count > size)
-      return {};
+    if (count > all)
+      return 0;
   const auto plain = sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
                      + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes;
-  const auto checked = round_up(plain) + h.place_ends * sizeof(std::uint64_t);
-  if (checked + h.place_bytes != size || (h.place_ends != 0 && h.place_ends != h.fields))
+  const auto held = round_up(plain) + h.place_ends * sizeof(std::uint64_t);
+  const bool is_index = h.magic == magic && held + h.place_bytes == all
+                        && (h.place_ends == 0 || h.place_ends == h.fields)
+                        && h.tear_bytes <= h.blob_bytes;
+  return is_index ? held : 0;
+}
+
+std::optional<tar_index> tar_index::load(const std::string& path, file_stamp shard) {
+  const auto bytes = read_index(path, sizeof(header), held_bytes);
+  return bytes ? adopt(*bytes, shard) : std::nullopt;
+}
+
+std::optional<tar_index> tar_index::adopt(const index_bytes& bytes, file_stamp shard) {
+  const auto held = held_bytes({bytes.data.get(), bytes.size}, bytes.all());
+  if (held == 0 || held > bytes.size)
     return {};
-  if (h.tear_bytes > h.blob_bytes
-      || xxh3_64({bytes.get() + checked_from, checked - checked_from}) != h.checksum)
+  header h;
+  std::memcpy(&h, bytes.data.get(), sizeof h);
+  if (file_stamp{h.shard_bytes, h.shard_mtime_ns} != shard
+      || xxh3_64({bytes.data.get() + checked_from, held - checked_from}) != h.checksum)
     return {};
   tar_index x;
-  const auto* at = bytes.get() + sizeof h;
+  const auto* at = bytes.data.get() + sizeof h;
   x.fields_ = take<tar_field>(at, h.fields);
   x.records_ = take<record>(at, h.records + 1);
   x.names_ = take<std::uint32_t>(at, h.names + 1);
   x.blob_ = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(h.blob_bytes)};
   x.tear_ = x.blob_.substr(x.blob_.size() - h.tear_bytes);
-  at = bytes.get() + round_up(plain);
+  at = bytes.data.get() + held - h.place_ends * sizeof(std::uint64_t);
   x.place_ends_ = take<std::uint64_t>(at, h.place_ends);
-  x.places_ = {at, static_cast<std::size_t>(h.place_bytes)};
-  x.bytes_ = std::move(bytes);
+  x.places_ = {bytes, held};
+  x.bytes_ = bytes.data;
   x.shard_ = shard;
   return x.within_bounds() ? std::optional{std::move(x)} : std::nullopt;
 }
@@ -105,8 +118,12 @@ bool tar_index::within_bounds() const noexcept {
     if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
       return false;
   const auto names = names_.size() - 1;
-  auto inside = [&](const tar_field& x) {
-    return x.name < names && x.offset() <= shard_.size && x.size <= shard_.size - x.offset();
+  // One behind the other: fields of a record are read together.
+  auto inside = [&, end = std::uint64_t{0}](const tar_field& x) mutable {
+    const bool is_good = x.name < names && x.offset() >= end && x.offset() <= shard_.size
+                         && x.size <= shard_.size - x.offset();
+    end = x.offset() + x.size;
+    return is_good;
   };
   return records_.back().key <= blob_.size() && records_.back().field <= fields_.size()
          && std::is_sorted(names_.begin(), names_.end()) && names_.back() <= blob_.size()
@@ -276,17 +293,12 @@ std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, boo
 
 namespace {
 
-std::optional<tar_index> load(const std::string& path, file_stamp shard) {
-  const auto bytes = map_index(path);
-  return bytes ? tar_index::adopt(bytes->data, bytes->size, shard) : std::nullopt;
-}
-
 /// Rows may be known in the cache alone, where others made the index beside the data.
 std::optional<tar_index> load_best(const std::vector<std::string>& paths, file_stamp shard,
                                    bool allow_torn) {
   std::optional<tar_index> best;
   for (const auto& path : paths) {
-    auto x = load(path, shard);
+    auto x = tar_index::load(path, shard);
     if (!x || !(x->tear().empty() || allow_torn))
       continue;
     if (x->has_places())
@@ -311,11 +323,11 @@ tar_index open_tar_index(const std::string& shard, const tar_options& options) {
   auto bytes = build_tar_index(tar_reader{shard, stamp.size, read}, stamp, options.allow_torn);
   if (store_index(paths, bytes))
     for (const auto& path : paths)
-      if (auto x = load(path, stamp))
+      if (auto x = tar_index::load(path, stamp))
         return *x;
   // Nothing is writable: it lives in memory.
   auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
-  return tar_index::adopt({held, held->data()}, held->size(), stamp).value();
+  return tar_index::adopt({{held, held->data()}, held->size()}, stamp).value();
 }
 
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,

@@ -41,8 +41,9 @@ class tar_index {
 public:
   /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
   /// others, damaged ones too; no byte of them is trusted.
-  static std::optional<tar_index> adopt(std::shared_ptr<const std::byte> bytes, std::size_t size,
-                                        file_stamp shard);
+  static std::optional<tar_index> adopt(const index_bytes& bytes, file_stamp shard);
+  /// The stored index in a file; empty where there is none of this shard.
+  static std::optional<tar_index> load(const std::string& path, file_stamp shard);
 
   /// Number of records.
   std::uint64_t size() const noexcept { return records_.size() - 1; }
@@ -59,13 +60,17 @@ public:
   std::string_view name(const tar_field& x) const noexcept {
     return blob_.substr(names_[x.name], names_[x.name + 1] - std::uint64_t{names_[x.name]});
   }
-  /// Where the MCU rows of a field's JPEG begin (read_row_places); empty where that is not known.
-  /// Lives as long as the index; the bytes are checked where they are used.
-  std::span<const std::byte> places(const tar_field& x) const noexcept {
+  /// Bytes that tell where the MCU rows of a field's JPEG begin (read_row_places); 0 where that is
+  /// not known. `x` is one of all_fields().
+  std::size_t place_bytes(const tar_field& x) const noexcept {
     if (place_ends_.empty())
-      return {};
-    const auto field = static_cast<std::size_t>(&x - fields_.data());
-    return part_between(places_, field == 0 ? 0 : place_ends_[field - 1], place_ends_[field]);
+      return 0;
+    return static_cast<std::size_t>(place_ends_[number_of(x)] - place_begin(x));
+  }
+  /// Fills `into`, of so many bytes; false where the index file no longer has them. They are
+  /// checked where they are used.
+  bool read_places(const tar_field& x, std::span<std::byte> into) const {
+    return places_.read(place_begin(x), into);
   }
   /// True where somebody has looked for them.
   bool has_places() const noexcept { return !place_ends_.empty(); }
@@ -90,6 +95,14 @@ private:
     std::uint32_t field;
   };
 
+  std::size_t number_of(const tar_field& x) const noexcept {
+    return static_cast<std::size_t>(&x - fields_.data());
+  }
+  std::uint64_t place_begin(const tar_field& x) const noexcept {
+    const auto field = number_of(x);
+    return field == 0 ? 0 : place_ends_[field - 1];
+  }
+  static std::uint64_t held_bytes(std::span<const std::byte> bytes, std::uint64_t all);
   bool within_bounds() const noexcept;
   static std::vector<std::byte> write(header h, std::span<const tar_field> fields,
                                       std::span<const record> records,
@@ -109,7 +122,7 @@ private:
   std::string_view tear_;
   /// Where the places of each field end in `places_`; none at all where nobody has looked.
   std::span<const std::uint64_t> place_ends_;
-  std::span<const std::byte> places_;
+  index_tail places_;
 };
 
 /// Walks a shard's headers and makes its index.

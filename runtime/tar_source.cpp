@@ -58,15 +58,21 @@ public:
       bytes += run.bytes();
       i += run.fields;
     }
-    auto buffer = into.scratch(bytes);
+    std::size_t place_bytes = 0;
+    for (const auto& x : fields)
+      place_bytes += indexes_[shard].place_bytes(x);
+    auto buffer = into.scratch(bytes + place_bytes);
+    auto places = buffer.subspan(bytes);
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(fields.subspan(i));
       files_.read(shard, run.begin, buffer.first(run.bytes()));
       for (const auto& x : fields.subspan(i, run.fields)) {
         const auto name = indexes_[shard].name(x);
         into.borrow(name, buffer.subspan(x.offset() - run.begin, x.size));
-        if (const auto places = indexes_[shard].places(x); !places.empty())
-          sample_access::set_places(into, name, places);
+        const auto own = places.first(indexes_[shard].place_bytes(x));
+        places = places.subspan(own.size());
+        if (!own.empty() && indexes_[shard].read_places(x, own))
+          sample_access::set_places(into, name, own);
       }
       buffer = buffer.subspan(run.bytes());
       i += run.fields;

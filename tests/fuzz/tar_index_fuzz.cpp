@@ -20,7 +20,10 @@ void visit(const tar_index& index) {
     for (const auto& field : index.fields(i)) {
       for (char c : index.name(field))
         sum += static_cast<unsigned char>(c);
-      for (auto x : index.places(field))
+      std::vector<std::byte> places(index.place_bytes(field));
+      if (!places.empty() && !index.read_places(field, places))
+        std::abort();
+      for (auto x : places)
         sum += std::to_integer<unsigned>(x);
       if (field.offset() + field.size > index.shard_bytes())
         std::abort();
@@ -34,7 +37,7 @@ void visit(const tar_index& index) {
 
 std::optional<tar_index> adopt(std::vector<std::byte> bytes, file_stamp stamp) {
   auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
-  return tar_index::adopt({held, held->data()}, held->size(), stamp);
+  return tar_index::adopt({{held, held->data()}, held->size()}, stamp);
 }
 
 /// The input is an archive: its walk ends, and gives an index that holds.
