@@ -75,6 +75,27 @@ void validate(const loader_options& x, const row_plan& plan) {
            "an all-gather, or batch({.end = epoch_end::cycle})");
 }
 
+/// Where a job of these epochs can stand. `same`: nothing else differs, batch sizes for one.
+void check_position(const snapshot& x, const epoch_shape& shape, bool same) {
+  const auto refuse = [&](const std::string& needed) {
+    throw error(errc::bad_snapshot,
+                {.stage = "restore",
+                 .got = "epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step)
+                        + ", step " + std::to_string(x.global_step) + " of a job that began at "
+                        + std::to_string(x.began),
+                 .needed = needed});
+  };
+  constexpr auto most = std::uint64_t{1} << 62;
+  if (x.epoch > most || x.global_step > most || x.step > most / shape.batch_rows)
+    refuse("steps that can be counted to");
+  if (x.began > x.global_step)
+    refuse("a beginning at or before the step");
+  if (shape.is_endless() && x.epoch != 0)
+    refuse("epoch 0, which has no end");
+  if (same && shape.has_length() && x.step >= shape.batches())
+    refuse("a step below the epoch's " + std::to_string(shape.batches()));
+}
+
 /// Bytes of one row as memory is planned; a ragged field counts as a small record.
 std::size_t planned_row_bytes(const batch_layout& layout) {
   constexpr std::size_t ragged_guess = 64 << 10;
@@ -293,10 +314,8 @@ void loader_core::agree(const epoch_agreement& mine) {
   std::vector<epoch_agreement> all;
   try {
     all = options_.agree(mine);
-  } catch (const error& problem) {
-    fail(problem);
   } catch (...) {
-    fail(error(errc::worker_lost, {.stage = "loader_options.agree", .got = exception_text()}));
+    fail(error_in_flight(errc::worker_lost, {.stage = "loader_options.agree"}));
   }
   const auto failed = static_cast<std::size_t>(
       std::find_if(all.begin(), all.end(), [](auto& x) { return x.has_failed != 0; })
@@ -355,8 +374,8 @@ slot_ptr loader_core::run_inline() {
   }
   try {
     order_->open(*slot);
-  } catch (const error& problem) {
-    fail(problem);
+  } catch (...) {
+    fail(error_in_flight(errc::io, {.stage = "programs"}));
   }
   if (slot->what == batch_slot::kind::batch)
     self_worker_->run(*slot, 0, slot->num_rows);
@@ -575,6 +594,7 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   check_not_begun("restore");
   auto merged = merge(parts, complete);
   check(merged, facts_, options.allow);
+  check_position(merged, plan_->shape, compare(merged, facts_).empty());
   step_set left_out{merged.left_out};
   for (const auto& steps : asked_to_leave_out_)
     add_left_out(left_out, steps, merged.global_step);

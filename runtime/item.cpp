@@ -7,14 +7,10 @@
 
 namespace leat {
 
-namespace {
-
-[[noreturn]] void refuse(std::string got, std::string needed) {
+void refuse_state(std::string got, std::string needed) {
   throw error(errc::bad_snapshot,
               {.stage = "lane state", .got = std::move(got), .needed = std::move(needed)});
 }
-
-} // namespace
 
 void item::append(const item& x) {
   const auto before = bytes_.size();
@@ -60,7 +56,7 @@ std::uint64_t item_reader::number() {
   std::uint64_t x = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ == bytes_.size())
-      refuse("an end", "a number");
+      refuse_state("an end", "a number");
     const auto byte = static_cast<unsigned char>(bytes_[at_++]);
     if (shift == 63 && byte > 1)
       break;
@@ -68,21 +64,28 @@ std::uint64_t item_reader::number() {
     if (byte < 0x80)
       return x;
   }
-  refuse("a number above 64 bits", "a number");
+  refuse_state("a number above 64 bits", "a number");
 }
 
-std::uint64_t item_reader::number(std::uint64_t largest) {
+std::uint64_t item_reader::number(std::uint64_t largest, std::string_view what) {
   const auto x = number();
   if (x > largest)
-    refuse(std::to_string(x), "at most " + std::to_string(largest));
+    refuse_state(std::string{what} + ' ' + std::to_string(x), "at most " + std::to_string(largest));
+  return x;
+}
+
+std::uint64_t item_reader::number_below(std::uint64_t end, std::string_view what) {
+  const auto x = number();
+  if (x >= end)
+    refuse_state(std::string{what} + ' ' + std::to_string(x), "one below " + std::to_string(end));
   return x;
 }
 
 std::string_view item_reader::text() {
   const auto size = number();
   if (size > bytes_.size() - at_)
-    refuse("a text of " + std::to_string(size) + " bytes",
-           "at most " + std::to_string(bytes_.size() - at_));
+    refuse_state("a text of " + std::to_string(size) + " bytes",
+                 "at most " + std::to_string(bytes_.size() - at_));
   const auto begin = std::exchange(at_, at_ + size);
   return bytes_.substr(begin, size);
 }

@@ -96,6 +96,9 @@ private:
 /// Owners of payloads: an edge by its number, and sources.
 inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
 
+/// Throws `errc::bad_snapshot`: an item or a state that the pipeline cannot have written.
+[[noreturn]] void refuse_state(std::string got, std::string needed);
+
 /// Reads an item from its beginning. The item must outlive it and not change.
 class item_reader {
 public:
@@ -105,8 +108,10 @@ public:
 
   /// Throws `errc::bad_snapshot` where no number stands: the bytes came from a foreign state.
   std::uint64_t number();
-  /// The same, at most `largest`.
-  std::uint64_t number(std::uint64_t largest);
+  /// The same, at most `largest`; `what` it is stands in the error.
+  std::uint64_t number(std::uint64_t largest, std::string_view what = "a number");
+  /// The same, below `end`.
+  std::uint64_t number_below(std::uint64_t end, std::string_view what);
   std::string_view text();
   /// What `item::hold` wrote.
   item held();

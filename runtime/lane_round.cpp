@@ -20,6 +20,24 @@ std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
 /// A base every so many items, and of larger states about as often as all of a buffer has changed.
 constexpr std::uint64_t least_work_for_base = 64;
 
+/// How far a base may lie behind: where there is none, one of an older generation said when the
+/// next one is due, and that is not known.
+constexpr std::uint64_t most_without_base = std::uint64_t{1} << 24;
+
+std::uint64_t work_behind(const lane_base& x) {
+  return std::max<std::uint64_t>(least_work_for_base, x.state.size() / 16);
+}
+
+/// From a base too far behind, a restore would run the past again; from one ahead, items be lost.
+void check_distance(const round_mark& x) {
+  const auto given = x.base ? x.base->given : 0;
+  const auto most = x.base ? work_behind(*x.base) : most_without_base;
+  if (x.consumed < given || x.consumed - given > most)
+    refuse_state(std::to_string(x.consumed) + " items consumed, and a state at item "
+                     + std::to_string(given),
+                 "one at most " + std::to_string(most) + " items before");
+}
+
 /// Orders items by generation and number.
 bool before(const generation& a, std::uint64_t i, const generation& b, std::uint64_t k) noexcept {
   return a != b ? a < b : i < k;
@@ -69,6 +87,7 @@ void lane_round::load(const round_mark& mark) {
   failure_.reset();
   skip_when_ = taken_when_ = mark.when;
   skip_below_ = taken_ = mark.consumed;
+  check_distance(mark);
   if (!mark.base)
     return start(mark.when);
   const auto& base = *mark.base;
@@ -76,11 +95,12 @@ void lane_round::load(const round_mark& mark) {
   given_ = base.given;
   bases_.push_back(mark.base);
   item_reader reader{base.state};
+  for (auto& x : inputs_)
+    x.resumed = false;
   program_->load(reader);
   if (!reader.at_end())
-    throw error(errc::bad_snapshot, {.stage = "lane state",
-                                     .got = "more than the operators of the pipeline save",
-                                     .needed = "a state of this pipeline"});
+    refuse_state("more than the operators of the pipeline save", "a state of this pipeline");
+  check_inputs(base);
   load_inputs(base);
 }
 
@@ -89,20 +109,31 @@ void lane_round::load(const lane_state& state) {
   used_ = state.used;
 }
 
+/// Each is one of this round's, and once there.
+void lane_round::check_inputs(const lane_base& base) const {
+  for (auto x = base.inputs.begin(); x != base.inputs.end(); ++x) {
+    const auto is_same = [&](const auto& other) { return other.edge == x->edge; };
+    const bool is_known = std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& input) {
+      return input.round->edge() == x->edge;
+    });
+    if (!is_known || std::any_of(base.inputs.begin(), x, is_same))
+      refuse_state("a state of edge " + std::to_string(x->edge) + (is_known ? " twice" : ""),
+                   "one of each of the round's " + std::to_string(inputs_.size()) + " inputs");
+  }
+}
+
 /// The program has said where it stands in each input; the base knows how to get there.
 void lane_round::load_inputs(const lane_base& base) {
   for (auto& x : inputs_) {
-    if (!x.opened)
+    if (!x.resumed)
       continue;
     const auto found = std::find_if(base.inputs.begin(), base.inputs.end(),
                                     [&](const auto& in) { return in.edge == x.round->edge(); });
     if (found != base.inputs.end() && found->mark.when == x.when
         && found->mark.consumed == x.consumed)
       x.round->load(found->mark);
-    else if (x.consumed > 0)
-      throw error(errc::bad_snapshot, {.stage = "lane state",
-                                       .got = "a round without the state of one behind it",
-                                       .needed = "a state of this pipeline"});
+    else
+      refuse_state("a round without the state of one behind it", "a state of this pipeline");
   }
 }
 
@@ -134,11 +165,8 @@ bool lane_round::step() {
     const auto result = program_->pull(next_);
     if (result != pulled::blocked)
       keep(result);
-  } catch (const error& problem) {
-    failure_ = problem;
-    return false;
-  } catch (...) { // from a user's function
-    failure_ = error(errc::io, {.stage = "programs", .got = exception_text()});
+  } catch (...) { // from a user's function, too
+    failure_ = error_in_flight(errc::io, {.stage = "programs"});
     return false;
   }
   const bool moved = work_ != work;
@@ -151,6 +179,9 @@ bool lane_round::step() {
 void lane_round::keep(pulled result) {
   const bool is_end = result == pulled::end;
   const auto number = given_++;
+  if (is_end && when_ == skip_when_ && given_ < skip_below_)
+    refuse_state("a state behind item " + std::to_string(skip_below_) + " of a lane",
+                 "at most " + std::to_string(given_) + ", its end");
   ++work_;
   limits_.run->may_go_on();
   if (!before(when_, number, skip_when_, skip_below_)) {
@@ -224,13 +255,24 @@ round_item* lane_round::deal(const generation& g, std::uint64_t number) {
   return x;
 }
 
+/// Only a state that no pipeline saved asks for what is behind the end.
+void lane_round::refuse_not_there(const generation& g, std::uint64_t number) const {
+  refuse_state("item " + std::to_string(number) + " of era " + std::to_string(g.era)
+                   + " to go on with",
+               "one before the end of the input");
+}
+
 pulled lane_round::consume(const generation& g, std::uint64_t number, item& into, looked& found) {
   if (items_.empty()) {
     if (failure_)
       throw error(*failure_);
+    if (when_ != g)
+      refuse_not_there(g, number);
     return pulled::blocked;
   }
   auto& x = items_.front();
+  if (x.when != g || x.number != number)
+    refuse_not_there(g, number);
   if (x.state != round_item::phase::done)
     return pulled::blocked;
   if (x.failure)
@@ -270,6 +312,7 @@ pulled lane_round::take(std::size_t edge, const generation& g, std::uint64_t num
 
 void lane_round::resume(std::size_t edge, const generation& g, std::uint64_t number) {
   auto& x = input_of(edge);
+  x.resumed = true;
   x.when = g;
   x.consumed = number;
 }
@@ -285,7 +328,7 @@ void lane_round::take_base() {
   if (!edge_)
     message_of(*base); // now that all of it is at hand: a snapshot then copies one text a lane
   work_ = 0;
-  work_for_base_ = std::max<std::uint64_t>(least_work_for_base, base->state.size() / 16);
+  work_for_base_ = work_behind(*base);
   bases_.push_back(std::move(base));
 }
 

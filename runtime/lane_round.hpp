@@ -127,6 +127,8 @@ private:
   struct input {
     std::unique_ptr<lane_round> round;
     bool opened = false;
+    /// The program that was restored goes on with it.
+    bool resumed = false;
     generation when = {};
     std::uint64_t consumed = 0;
   };
@@ -135,6 +137,8 @@ private:
   /// The program begins a generation.
   void start(const generation& g);
   void load_inputs(const lane_base& base);
+  void check_inputs(const lane_base& base) const;
+  [[noreturn]] void refuse_not_there(const generation& g, std::uint64_t number) const;
   const item_stage& stage() const;
   generation after(const generation& g) const;
   /// One pull. False when nothing came of it.

@@ -16,6 +16,29 @@ namespace {
 /// Items that programs pass over before messages have their turn again: some milliseconds.
 constexpr std::int64_t items_in_one_go = 1 << 16;
 
+/// A lane's place in a snapshot is one that `step` batches of `items` of each lane come to.
+void check_place(const round_mark& x, const job_position& at, std::uint64_t items,
+                 const epoch_shape& shape) {
+  std::uint64_t taken = 0;
+  const bool overflows = __builtin_mul_overflow(at.step, items, &taken);
+  const auto place = std::to_string(x.consumed) + " items consumed in era "
+                     + std::to_string(x.when.era) + ", pass "
+                     + std::to_string(static_cast<std::uint64_t>(x.when.pass));
+  const auto all = std::to_string(taken) + " before step " + std::to_string(at.step);
+  if (overflows || taken > std::uint64_t{1} << 62)
+    refuse_state("step " + std::to_string(at.step), "one that can be counted to");
+  if (shape.is_endless()) { // each era gave an item at least
+    if (x.when.pass != 0 || x.consumed == 0 || x.when.era >= taken
+        || x.consumed > taken - x.when.era)
+      refuse_state(place, "pass 0, and no more in all than the " + all);
+    return;
+  }
+  if (x.when != generation{at.epoch, 0} || x.consumed > taken
+      || (shape.end == epoch_end::drop && x.consumed != taken))
+    refuse_state(place, (shape.end == epoch_end::drop ? "the " : "at most the ") + all
+                            + " of epoch " + std::to_string(at.epoch));
+}
+
 } // namespace
 
 program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoch_shape& shape,
@@ -46,6 +69,7 @@ program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoc
       throw error(errc::bad_snapshot, {.stage = "restore",
                                        .got = "no state of lane " + std::to_string(lane),
                                        .needed = "the parts of all ranks of the snapshot"});
+    check_place(state->mark, start.at, items_per_lane_, shape);
     x->load(*state);
   }
 }

@@ -7,6 +7,9 @@ namespace leat {
 
 namespace {
 
+/// Their numbers have 63 bits.
+constexpr std::uint64_t most_record = std::uint64_t{1} << 63;
+
 void add_lowest(const round_mark& mark, std::vector<std::uint64_t>& lowest) {
   if (!mark.base) {
     // From the beginning; what exists once has nothing in later generations.
@@ -36,6 +39,29 @@ std::uint64_t highest_behind(const round_mark& mark, std::uint32_t feed) {
   return behind;
 }
 
+/// Sources that the pipeline has, and records that there can be.
+void check_uses(const record_uses& uses, std::size_t feeds) {
+  for (const auto& use : uses)
+    if (use.feed >= feeds || use.lowest > most_record || use.behind > most_record)
+      refuse_state("records " + std::to_string(use.lowest) + " to before "
+                       + std::to_string(use.behind) + " of source " + std::to_string(use.feed)
+                       + " that exists once",
+                   "records of one of " + std::to_string(feeds));
+}
+
+void check_uses(const round_mark& mark, std::size_t feeds) {
+  if (!mark.base)
+    return;
+  check_uses(mark.base->state.uses(), feeds);
+  for (const auto& input : mark.base->inputs)
+    check_uses(input.mark, feeds);
+}
+
+void check_uses(const lane_state& x, std::size_t feeds) {
+  check_uses(x.used, feeds);
+  check_uses(x.mark, feeds);
+}
+
 } // namespace
 
 record_release::needs record_release::needs_of(const job_position& at,
@@ -58,6 +84,8 @@ void record_release::lower(needs& to, const needs& by) {
 }
 
 void record_release::restored(const job_position& at, const lane_states& lanes) const {
+  for (const auto& x : lanes)
+    check_uses(x, feeds_.size());
   const auto needed = needs_of(at, lanes);
   for (std::uint32_t feed = 0; feed < feeds_.size(); ++feed) {
     std::uint64_t lowest = UINT64_MAX;

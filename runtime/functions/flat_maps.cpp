@@ -1,6 +1,7 @@
 #include "runtime/functions/field_values.hpp"
 #include "runtime/functions/function_text.hpp"
 
+#include <leat/error.hpp>
 #include <leat/functions.hpp>
 
 #include <algorithm>
@@ -10,15 +11,28 @@ namespace leat {
 
 namespace {
 
+/// Of the numbers that it counted, only a forged snapshot has others.
+[[noreturn]] void no_child(const char* stage, std::uint64_t number) {
+  throw error(errc::bad_snapshot, {.stage = stage,
+                                   .got = "child " + std::to_string(number),
+                                   .needed = "one of those that the sample has"});
+}
+
 /// Part `number` of a text that is cut at each `at`.
 std::string_view part_of(std::string_view text, char at, std::uint64_t number) {
-  for (; number > 0; --number)
-    text.remove_prefix(text.find(at) + 1);
+  for (auto left = number; left > 0; --left) {
+    const auto gap = text.find(at);
+    if (gap == text.npos)
+      no_child("split", number);
+    text.remove_prefix(gap + 1);
+  }
   return text.substr(0, text.find(at));
 }
 
 void keep_window(sample& x, const std::string& field, std::uint64_t length, std::uint64_t number) {
   const auto all = elements_of(x, field);
+  if (number >= all.size() / length + (all.size() % length == 0 ? 0 : 1))
+    no_child("windows", number);
   const auto begin = number * length;
   const auto window = all.part(begin, std::min(length, all.size() - begin));
   const auto to = make_elements(x, field, window, window.size());

@@ -24,6 +24,7 @@ public:
   }
   void save(item& to) const { input_->save(to); }
   void load(item_reader& from) { input_->load(from); }
+  bool may_have(std::uint64_t children) const { return children == children_; }
 
 private:
   std::unique_ptr<program> input_;
@@ -43,6 +44,8 @@ public:
   }
   void save(item& to) const { input_.save(to); }
   void load(item_reader& from) { input_.load(from); }
+  /// Who picks a child that is none says so.
+  bool may_have(std::uint64_t) const { return true; }
 
 private:
   edge_program input_;
@@ -83,8 +86,11 @@ public:
     children_ = from.number();
     if (children_ == 0)
       return;
-    next_ = from.number();
+    next_ = from.number(UINT64_MAX - children_, "child");
     children_ += next_;
+    if (!input_.may_have(children_))
+      refuse_state("an item of " + std::to_string(children_) + " children",
+                   "as many as the others");
     parent_ = from.held();
   }
 

@@ -19,7 +19,7 @@ public:
     return pulled::item;
   }
   void save(item& to) const override { to.add(next_); }
-  void load(item_reader& from) override { next_ = from.number(items_); }
+  void load(item_reader& from) override { next_ = from.number(items_, "item"); }
 
 private:
   std::uint64_t items_;
@@ -43,8 +43,9 @@ public:
   }
 
 private:
-  static place sample_at(item_reader& from, const item_place& at) {
-    return {at.lane + from.number() * at.lanes, at.when.era, at.when.pass};
+  place sample_at(item_reader& from, const item_place& at) const {
+    const auto k = from.number_below(share(items_->size(), at.lane, at.lanes), "item");
+    return {at.lane + k * at.lanes, at.when.era, at.when.pass};
   }
 
   sequence_ptr items_;

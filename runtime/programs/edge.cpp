@@ -28,6 +28,8 @@ void edge_program::save(item& to) const {
 void edge_program::load(item_reader& from) {
   consumed_ = from.number();
   ended_ = from.number(1) == 1;
+  if (ended_ && consumed_ == 0)
+    refuse_state("an input that has ended without an end", "its end");
   inputs_->resume(edge_, when_, consumed_);
 }
 

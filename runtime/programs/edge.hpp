@@ -30,6 +30,8 @@ public:
   pulled pull(item& into, looked& found);
   void save(item& to) const;
   void load(item_reader& from);
+  /// Items that were taken.
+  std::uint64_t taken() const noexcept { return consumed_ - (ended_ ? 1 : 0); }
 
 private:
   std::size_t edge_;

@@ -5,9 +5,15 @@ namespace leat {
 
 namespace {
 
+/// Numbers of all lanes are int64.
+std::uint64_t most_numbers_of_lane(std::uint64_t lanes) {
+  return (std::uint64_t{1} << 63) / lanes - 1;
+}
+
 class enumerated_program final : public program_over {
 public:
-  using program_over::program_over;
+  enumerated_program(std::unique_ptr<program> input, const lane_context& lane)
+      : program_over(std::move(input)), most_(most_numbers_of_lane(lane.lanes)) {}
 
   pulled pull(item& into) override {
     const auto begin = into.size();
@@ -24,11 +30,12 @@ public:
     program_over::save(to);
   }
   void load(item_reader& from) override {
-    given_ = from.number();
+    given_ = from.number(most_, "number");
     program_over::load(from);
   }
 
 private:
+  std::uint64_t most_;
   std::uint64_t given_ = 0;
 };
 
@@ -38,11 +45,11 @@ public:
       : over_items(std::move(input)), field_(std::move(field)) {}
 
   std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<enumerated_program>(input().begin(lane, g));
+    return std::make_unique<enumerated_program>(input().begin(lane, g), lane);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      row_maker& with) const override {
-    const auto number = at.lane + from.number() * at.lanes;
+    const auto number = at.lane + from.number(most_numbers_of_lane(at.lanes), "number") * at.lanes;
     const auto birth = over_items::make(from, at, into, with);
     into.set(field_, static_cast<std::int64_t>(number));
     return birth;

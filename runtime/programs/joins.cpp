@@ -48,7 +48,7 @@ public:
   }
   void load(item_reader& from) override {
     ended_ = from.number(1) == 1;
-    have_ = from.number(inputs_.size());
+    have_ = from.number(inputs_.size() - (ended_ ? 0 : 1), "input");
     partial_ = from.held();
     for (const auto& x : inputs_)
       x->load(from);

@@ -16,7 +16,7 @@ public:
     program_over::save(to);
   }
   void load(item_reader& from) final {
-    count_ = from.number(most_);
+    count_ = from.number(most_, "item");
     program_over::load(from);
   }
 

@@ -3,6 +3,7 @@
 
 #include <leat/error.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -64,12 +65,17 @@ public:
     edge_ ? edge_->save(to) : items_->save(to);
   }
   void load(item_reader& from) {
-    repetition_ = from.number(max_mix_repetitions - 1);
+    repetition_ =
+        from.number_below(plan_.stop == mix_stop::cycle ? max_mix_repetitions : 1, "repetition");
     const auto given = from.number();
     begin();
     given_ = given;
     edge_ ? edge_->load(from) : items_->load(from);
   }
+
+  std::uint64_t repetition() const noexcept { return repetition_; }
+  /// Items of this repetition.
+  std::uint64_t given() const noexcept { return given_; }
 
   static generation when(const generation& g, mix_stop stop, std::uint64_t repetition) {
     return stop == mix_stop::cycle ? generation{g.era, g.pass * max_mix_repetitions + repetition}
@@ -141,14 +147,39 @@ public:
     over_ = from.number(1) == 1;
     total_ = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      taken_[i] = from.number();
+      taken_[i] = from.number(UINT64_MAX - total_, "a share of");
       total_ += taken_[i];
       ended_[i] = from.number(1) == 1;
       inputs_[i].load(from);
     }
+    check();
   }
 
 private:
+  /// What holds in every state; without it there may be no input to choose.
+  void check() const {
+    const auto ends = std::count(ended_.begin(), ended_.end(), true);
+    const auto inputs = static_cast<std::ptrdiff_t>(inputs_.size());
+    const bool is_over = ends == inputs || (ends > 0 && plan_.stop == mix_stop::first);
+    if (over_ != is_over)
+      refuse_state("a mix that " + std::string{over_ ? "is over" : "goes on"} + " with "
+                       + std::to_string(ends) + " of " + std::to_string(inputs)
+                       + " inputs at their ends",
+                   "one that its inputs allow");
+    const auto first = plan_.rule == mix_rule::deficit ? lane_.lane : 0;
+    if (plan_.edges.empty() && total_ - first != k_)
+      refuse_state("shares of " + std::to_string(total_) + " items in a mix",
+                   std::to_string(first) + " and the " + std::to_string(k_) + " that it gave");
+    std::uint64_t given = 0; // of inputs that never began again, all
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i].repetition() > 0 && !ended_[i])
+        refuse_state("an input that began again and never ended", "its end");
+      if (__builtin_add_overflow(given, inputs_[i].given(), &given) || given > k_)
+        refuse_state("inputs that gave more than " + std::to_string(k_) + " items",
+                     "no more than the mix");
+    }
+  }
+
   bool live(std::size_t i) const { return plan_.stop == mix_stop::cycle || !ended_[i]; }
 
   std::uint64_t live_weight() const {
@@ -224,14 +255,14 @@ public:
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      row_maker& with) const override {
-    const auto i = from.number(plan_.weights.size() - 1);
+    const auto i = from.number_below(plan_.weights.size(), "input");
     const auto inside = place_in(from, at);
     return plan_.edges.empty() ? plan_.inputs[i]->make(from, inside, into, with)
                                : plan_.edges[i]->make(from, inside, into, with);
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
-    const auto i = from.number(plan_.weights.size() - 1);
+    const auto i = from.number_below(plan_.weights.size(), "input");
     const auto inside = place_in(from, at);
     if (plan_.edges.empty())
       plan_.inputs[i]->append_id(from, inside, orders, to);
@@ -243,7 +274,9 @@ private:
   item_place place_in(item_reader& from, const item_place& at) const {
     if (plan_.stop != mix_stop::cycle)
       return at;
-    return {at.lane, at.lanes, mix_input::when(at.when, plan_.stop, from.number())};
+    return {
+        at.lane, at.lanes,
+        mix_input::when(at.when, plan_.stop, from.number_below(max_mix_repetitions, "repetition"))};
   }
 
   mix_plan plan_;

@@ -9,6 +9,11 @@ namespace leat {
 
 namespace {
 
+/// Numbers of records have 63 bits.
+std::uint64_t most_records_of_lane(std::uint64_t lanes) {
+  return (std::uint64_t{1} << 63) / lanes - 1;
+}
+
 class once_program final : public program {
 public:
   once_program(once_feed& data, std::uint32_t feed, const lane_context& lane, const generation& g)
@@ -37,7 +42,11 @@ public:
     if (exists_)
       to.use({feed_, next_record(), next_ > 0 ? next_record() - lane_.lanes + 1 : 0});
   }
-  void load(item_reader& from) override { next_ = from.number(); }
+  void load(item_reader& from) override {
+    next_ = from.number(most_records_of_lane(lane_.lanes), "record");
+    if (next_ > 0)
+      data_.check_holds(next_record(), next_record() - lane_.lanes + 1);
+  }
 
 private:
   std::uint64_t next_record() const noexcept { return lane_.lane + next_ * lane_.lanes; }
@@ -73,7 +82,7 @@ public:
 
 private:
   static std::uint64_t number_at(item_reader& from, const item_place& at) {
-    return at.lane + from.number() * at.lanes;
+    return at.lane + from.number(most_records_of_lane(at.lanes), "record") * at.lanes;
   }
 
   std::shared_ptr<once_feed> data_;

@@ -39,14 +39,28 @@ void write(const part& x, item& to, bool with_payloads) {
     to.hold(x.document);
 }
 
-part read_part(item_reader& from) {
-  part x;
-  if (from.number(1) == 1) {
-    x.from = from.number();
-    x.to = from.number();
-  }
-  x.document = from.held();
+/// Elements of a document, without it: the whole of it where `to` is not set.
+struct part_range {
+  std::uint64_t from = 0;
+  std::optional<std::uint64_t> to = {};
+};
+
+part_range read_range(const pack_plan& plan, item_reader& from) {
+  part_range x;
+  if (from.number(1) == 0)
+    return x;
+  x.from = from.number();
+  x.to = from.number();
+  if (!plan.split || *x.to <= x.from || *x.to - x.from > plan.length)
+    refuse_state("elements " + std::to_string(x.from) + " to " + std::to_string(*x.to)
+                     + " of a document in a pack of " + std::to_string(plan.length),
+                 plan.split ? "a part that a pack holds" : "whole documents");
   return x;
+}
+
+part read_part(const pack_plan& plan, item_reader& from) {
+  const auto x = read_range(plan, from);
+  return {.document = from.held(), .from = x.from, .to = x.to};
 }
 
 struct bin {
@@ -64,13 +78,18 @@ void save_bins(const std::deque<bin>& bins, item& to) {
   }
 }
 
-std::deque<bin> load_bins(item_reader& from) {
+/// `most`: bins, and elements in each.
+std::deque<bin> load_bins(const pack_plan& plan, std::uint64_t most, std::uint64_t most_elements,
+                          item_reader& from) {
   std::deque<bin> bins;
-  for (auto left = from.number(); left > 0; --left) {
+  for (auto left = from.number(most, "bins"); left > 0; --left) {
     auto& x = bins.emplace_back();
-    x.elements = from.number();
-    for (auto parts = from.number(); parts > 0; --parts)
-      x.parts.push_back(read_part(from));
+    x.elements = from.number(most_elements, "elements in a bin");
+    auto parts = from.number();
+    if (parts == 0)
+      refuse_state("a bin without documents", "one at least");
+    for (; parts > 0; --parts)
+      x.parts.push_back(read_part(plan, from));
   }
   return bins;
 }
@@ -113,8 +132,9 @@ public:
   void load(item_reader& from) override {
     input_.load(from);
     ended_ = from.number(1) == 1;
-    open_ = load_bins(from);
-    closed_ = load_bins(from);
+    // A full bin is closed, and so are all at the end.
+    open_ = load_bins(plan_, ended_ ? 0 : plan_.split ? 1 : plan_.bins, plan_.length - 1, from);
+    closed_ = load_bins(plan_, UINT64_MAX, plan_.length, from);
   }
 
 private:
@@ -284,7 +304,7 @@ public:
     assembly pack{plan_, into};
     hash_stream births;
     for (auto left = from.number(); left > 0; --left) {
-      const auto x = read_range(from);
+      const auto x = read_range(plan_, from);
       auto& document = with.side_sample(plan_.side);
       const auto birth = input_->make(from, at, document, with);
       pack.add(document, x.from, x.to);
@@ -298,7 +318,7 @@ public:
                  std::string& to) const override {
     char before = '(';
     for (auto left = from.number(); left > 0; --left) {
-      const auto x = read_range(from);
+      const auto x = read_range(plan_, from);
       to += std::exchange(before, '+');
       input_->append_id(from, at, orders, to);
       if (x.to)
@@ -308,20 +328,6 @@ public:
   }
 
 private:
-  struct range {
-    std::uint64_t from = 0;
-    std::optional<std::uint64_t> to = {};
-  };
-
-  static range read_range(item_reader& from) {
-    range x;
-    if (from.number(1) == 1) {
-      x.from = from.number();
-      x.to = from.number();
-    }
-    return x;
-  }
-
   static std::uint64_t birth_of_part(std::uint64_t birth, std::uint64_t from, std::uint64_t to) {
     const std::array<std::uint64_t, 3> words{birth, from, to};
     return xxh3_128(std::as_bytes(std::span{words})).low;

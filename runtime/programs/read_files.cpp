@@ -66,6 +66,9 @@ public:
     input_.load(from);
     number_ = from.number();
     is_reading_ = from.number(1) == 1;
+    if (number_ != input_.taken())
+      refuse_state("file " + std::to_string(number_) + " of a lane",
+                   "number " + std::to_string(input_.taken()) + ", as its list has come to");
     if (!is_reading_)
       return;
     name_ = from.text();
@@ -134,7 +137,7 @@ public:
     with.read(source_, [&] { files_->get(std::string{name})->read(record, into); });
     if (!with.needs_births())
       return 0;
-    const auto file = at.lane + (number - 1) * at.lanes;
+    const auto file = at.lane + (number - 1) * at.lanes; // a hash's word: any number will do
     const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass), file,
                                              record.number};
     return xxh3_128(std::as_bytes(std::span{words})).low;

@@ -38,7 +38,7 @@ public:
     now_->save(to);
   }
   void load(item_reader& from) override {
-    repetition_ = from.number(times_ - 1);
+    repetition_ = from.number_below(times_, "repetition");
     begin();
     now_->load(from);
   }
@@ -73,7 +73,7 @@ public:
 
 private:
   item_place inside(item_reader& from, const item_place& at) const {
-    return {at.lane, at.lanes, pass_of(at.when, times_, from.number())};
+    return {at.lane, at.lanes, pass_of(at.when, times_, from.number_below(times_, "repetition"))};
   }
 
   std::uint64_t times_;

@@ -46,7 +46,7 @@ public:
   void load(item_reader& from) override {
     k_ = from.number();
     ended_ = from.number(1) == 1;
-    for (auto left = from.number(capacity_); left > 0; --left)
+    for (auto left = from.number(capacity_, "a buffer of"); left > 0; --left)
       hold(from.held());
     program_over::load(from);
   }

@@ -46,10 +46,12 @@ public:
   }
 
   void load(item_reader& from) override {
-    unit_ = from.number(units_);
+    unit_ = from.number(units_, "unit");
     place_.number = from.number();
     place_.offset = from.number();
     place_.restart = from.text();
+    if (unit_ == units_ && !(place_ == stream_place{}))
+      refuse_state("a place behind the last unit", "one in a unit");
   }
 
 private:
@@ -110,10 +112,10 @@ public:
   }
 
 private:
-  static stream_record read_record(item_reader& from) {
+  stream_record read_record(item_reader& from) const {
     stream_record x;
     x.content = from.find_payload(payload_of_source);
-    x.unit = from.number();
+    x.unit = from.number_below(order_.units, "unit");
     x.number = from.number();
     x.offset = from.number();
     x.length = from.number();

@@ -54,11 +54,24 @@ line_range line_source::part(std::uint64_t unit) const {
 
 std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from) const {
   const auto range = part(unit);
+  check(range, from);
   notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
   return std::make_unique<line_reader>(opener_, range, from);
 }
 
+/// Each line before it has a byte at least.
+void line_source::check(const line_range& part, const stream_place& from) const {
+  opener_.check_place(part.file, from.offset, restart_from(from.restart));
+  if (from.number == 0 ? from != stream_place{}
+                       : from.offset < part.begin || from.number > from.offset - part.begin)
+    refuse_state("line " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
+                     + " of \"" + opener_.files().path(part.file) + '"',
+                 "lines from byte " + std::to_string(part.begin) + " on");
+}
+
 void line_source::read(const stream_record& record, sample& into) const {
+  opener_.check_record(static_cast<std::size_t>(record.unit / ranges_), record.offset,
+                       restart_from(record.key), record.length, line_reader::max_line);
   auto bytes = into.scratch(record.length);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
     std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());

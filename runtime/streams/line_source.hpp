@@ -39,6 +39,7 @@ public:
   std::string name() const override { return name_; }
 
 private:
+  void check(const line_range& part, const stream_place& from) const;
   line_range part(std::uint64_t unit) const;
 
   std::string name_;

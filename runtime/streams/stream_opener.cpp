@@ -1,5 +1,7 @@
 #include "runtime/streams/stream_opener.hpp"
 
+#include "runtime/item.hpp"
+
 #include <leat/error.hpp>
 
 #include <unistd.h>
@@ -108,6 +110,26 @@ private:
   std::uint64_t offset_;
   restart_point restart_;
 };
+
+void stream_opener::check_place(std::size_t file, std::uint64_t offset, restart_point from) const {
+  const auto bytes = files_.bytes(file);
+  if (seekable(file) ? offset > bytes
+                     : from.unpacked > offset || (!files_.is_pipe(file) && from.packed > bytes))
+    refuse_state("byte " + std::to_string(offset) + " of \"" + files_.path(file)
+                     + "\", to be found from byte " + std::to_string(from.unpacked) + ", packed at "
+                     + std::to_string(from.packed),
+                 "places in a file of " + std::to_string(bytes) + " bytes");
+}
+
+void stream_opener::check_record(std::size_t file, std::uint64_t offset, restart_point from,
+                                 std::uint64_t length, std::uint64_t most) const {
+  check_place(file, offset, from);
+  const auto limit = seekable(file) ? files_.bytes(file) - offset : most;
+  if (length > limit)
+    refuse_state("a record of " + std::to_string(length) + " bytes at byte "
+                     + std::to_string(offset) + " of \"" + files_.path(file) + '"',
+                 "at most " + std::to_string(limit));
+}
 
 std::unique_ptr<byte_stream> stream_opener::open(std::size_t file, std::uint64_t offset,
                                                  restart_point from) const {

@@ -39,6 +39,12 @@ public:
   void read_again(std::size_t file, std::uint64_t offset, restart_point from,
                   std::span<std::byte> into) const;
 
+  /// Throws `errc::bad_snapshot` for what cannot lie in the file: a place at or behind which
+  /// reading goes on, and a record of `length` bytes from there, of a packed file at most `most`.
+  void check_place(std::size_t file, std::uint64_t offset, restart_point from) const;
+  void check_record(std::size_t file, std::uint64_t offset, restart_point from,
+                    std::uint64_t length, std::uint64_t most) const;
+
 private:
   class plain;
   class pipe;

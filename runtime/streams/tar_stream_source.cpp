@@ -57,8 +57,24 @@ tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes)
 
 std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit,
                                                      const stream_place& from) const {
-  notice_reread(opener_, unit, from.offset, tar_context_from(from.restart).restart);
+  const auto restart = tar_context_from(from.restart).restart;
+  check(unit, from, restart);
+  notice_reread(opener_, unit, from.offset, restart);
   return std::make_unique<tar_unit_reader>(opener_, unit, from);
+}
+
+/// A record has a header at least, and what follows it begins with a block.
+void tar_stream_source::check(std::uint64_t unit, const stream_place& from,
+                              restart_point restart) const {
+  // A tear may have cut the last padding.
+  const std::uint64_t padding = opener_.seekable(unit) ? tar_reader::block_size - 1 : 0;
+  opener_.check_place(unit, from.offset - std::min(from.offset, padding), restart);
+  if (from.number == 0 ? from != stream_place{}
+                       : from.offset % tar_reader::block_size != 0
+                             || from.number > from.offset / tar_reader::block_size)
+    refuse_state("record " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
+                     + " of \"" + opener_.files().path(unit) + '"',
+                 "one at a block of " + std::to_string(tar_reader::block_size) + " bytes");
 }
 
 void tar_stream_source::read(const stream_record& record, sample& into) const {
@@ -67,6 +83,8 @@ void tar_stream_source::read(const stream_record& record, sample& into) const {
     return lend_content(*content, into);
   const auto& file = opener_.files().path(record.unit);
   const auto [key, context] = tar_record_key_from(record.key);
+  opener_.check_record(record.unit, record.offset, context.restart, record.length,
+                       tar_unit_reader::max_span);
   auto bytes = into.scratch(record.length);
   opener_.read_again(record.unit, record.offset, context.restart, bytes);
   auto members = members_of(file, record, context.global, bytes);

@@ -29,6 +29,8 @@ public:
   std::string name() const override { return "tar_stream"; }
 
 private:
+  void check(std::uint64_t unit, const stream_place& from, restart_point restart) const;
+
   stream_opener opener_;
 };
 

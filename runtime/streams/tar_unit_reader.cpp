@@ -67,7 +67,7 @@ bool tar_unit_reader::next(stream_record& into) {
   auto content = std::make_shared<tar_record_content>();
   auto end = first.begin;
   while (ahead_ && ahead_->key == first.key && !content->has(ahead_->field)) {
-    take(*ahead_, *content);
+    take(*ahead_, first.begin, *content);
     end = ahead_->end;
     advance();
   }
@@ -105,12 +105,12 @@ void tar_unit_reader::advance() {
   }
 }
 
-void tar_unit_reader::take(const member& x, tar_record_content& to) {
+void tar_unit_reader::take(const member& x, std::uint64_t begin, tar_record_content& to) {
   const auto size = x.end - x.offset;
   to.fields.push_back({x.field, to.bytes.size(), static_cast<std::size_t>(size)});
   if (!window_)
     return;
-  if (size > max_content - to.bytes.size())
+  if (size > max_content - to.bytes.size() || x.end - begin > max_span)
     throw error(errc::invalid_argument,
                 {.stage = "tar_stream",
                  .sample = x.key,

@@ -39,6 +39,8 @@ class tar_unit_reader final : public unit_reader {
 public:
   /// Largest record of a file whose records carry their content.
   static constexpr std::uint64_t max_content = std::uint64_t{1} << 30;
+  /// From its first header to its end, with members between that are none of its fields.
+  static constexpr std::uint64_t max_span = 2 * max_content;
 
   /// `opener` must outlive it.
   tar_unit_reader(const stream_opener& opener, std::size_t file, const stream_place& from);
@@ -61,8 +63,8 @@ private:
   byte_reader reader_of(const stream_opener& opener);
   /// Finds the next member; nothing behind the last one.
   void advance();
-  /// Adds the field, and its bytes where content is read here.
-  void take(const member& x, tar_record_content& to);
+  /// Adds the field of a record that begins at `begin`, and its bytes where content is read here.
+  void take(const member& x, std::uint64_t begin, tar_record_content& to);
   void move_place(std::uint64_t end, const tar_context& context);
 
   std::size_t file_;
