@@ -54,8 +54,9 @@ trained_batch trained_of(const batch& x, const std::string& part) {
   append(steps, x);
   result.step = steps.front();
   result.parts = {part};
-  for (const auto& [lane, mark] : decode(part, "part").lanes)
-    result.lanes.push_back({lane, mark.when.era, pass_word(mark.when.pass), mark.consumed});
+  for (const auto& state : decode(part, "part").lanes)
+    result.lanes.push_back(
+        {state.lane, state.mark.when.era, pass_word(state.mark.when.pass), state.mark.consumed});
   return result;
 }
 
