@@ -6,16 +6,24 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
 
 namespace leat {
 
-/// What the exception in flight says. Call it inside of a catch block.
+/// What the exception in flight says. Call it inside of a catch block. Those of the standard
+/// library, whose own texts name its functions, say what they mean.
 inline std::string exception_text() {
   try {
     throw;
+  } catch (const std::bad_array_new_length&) {
+    return "more elements than memory can hold";
+  } catch (const std::bad_alloc&) {
+    return "not enough memory";
+  } catch (const std::length_error& problem) {
+    return std::string{"more elements than memory can hold ("} + problem.what() + ")";
   } catch (const std::exception& problem) {
     return problem.what();
   } catch (...) {

@@ -1,5 +1,7 @@
 #include "runtime/file_set.hpp"
 
+#include "runtime/file_kind.hpp"
+
 #include <leat/error.hpp>
 
 #include <glob.h>
@@ -134,6 +136,20 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds) {
   return is_glob(pattern) ? match_glob(pattern) : std::vector<std::string>{};
 }
 
+/// What is there is no file, or nothing is.
+[[noreturn]] void refuse_name(const std::string& name, const std::string& pattern,
+                              const std::string& stage) {
+  if (auto kind = kind_of_path(name); kind && !is_file(name))
+    throw error(errc::invalid_argument, {.stage = stage,
+                                         .file = name,
+                                         .got = kind.what + ", which is no file",
+                                         .needed = std::move(kind.instead)});
+  throw error(errc::not_found, {.stage = stage,
+                                .file = name,
+                                .got = "no file for \"" + pattern + '"',
+                                .needed = "at least one"});
+}
+
 std::string common_directory(const std::vector<std::string>& paths) {
   // Between the bytewise smallest and largest path lie all others.
   auto [low, high] = std::minmax_element(paths.begin(), paths.end());
@@ -172,10 +188,7 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
     for (const auto& name : expand_braces(pattern)) {
       auto matches = match(name, kinds);
       if (matches.empty())
-        throw error(errc::not_found, {.stage = stage,
-                                      .file = name,
-                                      .got = "no file for \"" + pattern + '"',
-                                      .needed = "at least one"});
+        refuse_name(name, pattern, stage);
       for (const auto& file : matches) {
         auto path = fs::absolute(file).lexically_normal().string();
         if (!seen.insert(path).second)

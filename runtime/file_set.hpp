@@ -31,7 +31,8 @@ enum class file_kinds : std::uint8_t {
 /// The files that patterns stand for: braces, then in each result "*", "?" and "[...]", whose
 /// matches are plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match.
 /// Throws `errc::not_found`, which names the pattern without a file, and `errc::invalid_argument`
-/// for no pattern at all or a file that is named twice. `stage` is who asks.
+/// for no pattern at all, a file that is named twice, and what is no file, saying what it is.
+/// `stage` is who asks.
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
                     file_kinds kinds = file_kinds::plain);
 

@@ -1,5 +1,6 @@
 #include "runtime/folder_files.hpp"
 
+#include "runtime/file_kind.hpp"
 #include "runtime/open_files.hpp"
 #include "runtime/xxh3.hpp"
 
@@ -77,6 +78,11 @@ folder_files list_folder(const std::string& directory) try {
                  .needed = "CLASS/*.jpg"});
   return x;
 } catch (const fs::filesystem_error& x) {
+  if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
+    throw error(errc::invalid_argument, {.stage = "image_folder",
+                                         .file = directory,
+                                         .got = kind.what + ", which is no folder",
+                                         .needed = std::move(kind.instead)});
   const bool absent =
       x.code() == std::errc::no_such_file_or_directory || x.code() == std::errc::not_a_directory;
   throw error(absent ? errc::not_found : errc::io, {.stage = "image_folder",

@@ -51,9 +51,9 @@ pipeline make_count(const stage& call, const inputs&) {
 }
 
 pipeline make_raw_records(const stage& call, const inputs&) {
-  return raw_records(call.get<std::string>("path"),
-                     parse_dtype(call.get<std::string>("type"), call.op),
-                     shape_of(call.get<number_list>("dims")));
+  return raw_records(
+      call.get<std::string>("path"), parse_dtype(call.get<std::string>("type"), call.op),
+      shape_of(call.get<number_list>("dims")), {.drop_last = call.get<bool>("drop_last")});
 }
 
 pipeline make_indexed(const stage& call, const inputs&) {
@@ -225,7 +225,7 @@ std::vector<pipeline_operator> make_operators() {
        make_count},
       {"raw_records",
        source,
-       {plain("path", text), {"type", text}, {"dims", numbers}},
+       {plain("path", text), {"type", text}, {"dims", numbers}, {"drop_last", flag, false}},
        make_raw_records},
       {"indexed", source, {plain("name", text)}, make_indexed},
       {"tar_stream", source, stream_source_options({patterns}), make_tar_stream},

@@ -81,7 +81,10 @@ public:
     std::string all = std::to_string(errors_.size()) + " errors";
     for (const auto& x : errors_)
       all += std::string{"\n  "} + x.what();
-    throw error(errors_.front().code(), {.stage = "pipeline", .got = std::move(all)});
+    const auto& first = errors_.front();
+    // Whoever asks whether it is about data or about the pipeline finds the file.
+    throw error(first.code(),
+                {.stage = "pipeline", .file = first.details().file, .got = std::move(all)});
   }
 
 private:

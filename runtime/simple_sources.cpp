@@ -79,16 +79,13 @@ private:
 
 class raw_source : public source {
 public:
-  raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes)
+  raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes,
+             const raw_options& options)
       : name_(std::filesystem::path{path}.filename().string()), type_(type), dims_(dims),
         record_bytes_(record_bytes), bytes_(stamp_of(file_descriptor::open(path), path).size),
         file_({path}) {
-    if (bytes_ % record_bytes_ != 0)
-      throw error(errc::torn_file, {.stage = "raw_records",
-                                    .file = path,
-                                    .offset = bytes_ - bytes_ % record_bytes_,
-                                    .got = std::to_string(bytes_ % record_bytes_) + " bytes",
-                                    .needed = std::to_string(record_bytes_) + " of a record"});
+    if (const auto rest = bytes_ % record_bytes_; rest != 0 && !options.drop_last)
+      refuse_rest(path, rest);
   }
 
   std::uint64_t size() const override { return bytes_ / record_bytes_; }
@@ -112,6 +109,18 @@ public:
   std::string name() const override { return "raw"; }
 
 private:
+  [[noreturn]] void refuse_rest(const std::string& path, std::uint64_t rest) const {
+    throw error(errc::invalid_argument,
+                {.stage = "raw_records",
+                 .file = path,
+                 .got = std::to_string(bytes_) + " bytes: " + std::to_string(size())
+                        + " records of " + std::string{to_string(type_)} + " " + to_string(dims_)
+                        + ", and " + std::to_string(rest) + " bytes more",
+                 .needed = "a multiple of " + std::to_string(record_bytes_)
+                           + " bytes, another type or dims, or drop_last=true, which leaves the "
+                             "rest out"});
+  }
+
   std::string name_;
   dtype type_;
   shape dims_;
@@ -164,14 +173,18 @@ pipeline from_function(std::string name, std::uint64_t records,
   return indexed(std::move(name), std::move(data));
 }
 
-pipeline raw_records(std::string path, dtype type, shape dims) {
+pipeline raw_records(std::string path, dtype type, shape dims, raw_options options) {
   const auto record_bytes = bytes_of(type, dims);
   std::vector<std::uint64_t> extents;
   for (std::size_t i = 0; i < dims.rank(); ++i)
     extents.push_back(dims[i]);
   return source_pipeline(
-      "raw_records", {{"path", path}, {"type", std::string{to_string(type)}}, {"dims", extents}},
-      [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes); });
+      "raw_records",
+      {{"path", path},
+       {"type", std::string{to_string(type)}},
+       {"dims", extents},
+       {"drop_last", options.drop_last}},
+      [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes, options); });
 }
 
 } // namespace leat

@@ -1,5 +1,7 @@
 #include "runtime/tar_reader.hpp"
 
+#include "runtime/file_kind.hpp"
+
 #include <leat/error.hpp>
 
 #include <algorithm>
@@ -159,6 +161,8 @@ std::optional<tar_member> tar_reader::next() {
   bool announced = false;
   while (announced || !at_end()) {
     auto header = peek(at_, block_size);
+    if (at_ == 0 && (header.size() < block_size || !checksum_holds(header)))
+      check_kind(header);
     if (header.size() < block_size)
       torn(std::to_string(header.size()) + " bytes",
            announced ? "512 bytes, the header behind an extended header" : "512 bytes of a header");
@@ -272,6 +276,15 @@ void tar_reader::skip(std::uint64_t size, std::string_view member) {
     torn(std::to_string(available) + " bytes",
          std::to_string(padded) + " of member " + quoted_member(member));
   at_ += padded;
+}
+
+void tar_reader::check_kind(std::span<const std::byte> header) const {
+  auto kind = kind_of_file(file_, header);
+  if (kind && kind.is != file_kind::form::tar)
+    throw error(errc::invalid_argument, {.stage = "tar",
+                                         .file = file_,
+                                         .got = kind.what + ", which is no tar archive",
+                                         .needed = std::move(kind.instead)});
 }
 
 void tar_reader::torn(std::string got, std::string needed) const {

@@ -61,7 +61,8 @@ public:
   /// The next member, or nothing behind the last one. Only the call after finds out whether its
   /// content and padding are all there, so that who cares knows which member a tear cuts.
   /// Throws `errc::torn_file` with offset, member, bytes available and needed;
-  /// `errc::invalid_argument` for sparse and multi-volume members.
+  /// `errc::invalid_argument` for sparse and multi-volume members, and for a file of another kind,
+  /// saying which.
   std::optional<tar_member> next();
 
   const std::string& file() const noexcept { return file_; }
@@ -82,6 +83,8 @@ private:
   /// Moves behind content and padding.
   void skip(std::uint64_t size, std::string_view member);
   [[noreturn]] void torn(std::string got, std::string needed) const;
+  /// Throws where the file, at its first header, is of another kind.
+  void check_kind(std::span<const std::byte> header) const;
   [[noreturn]] void unsupported(std::string_view what, std::string_view member) const;
 
   std::string file_;

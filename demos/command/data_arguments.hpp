@@ -19,9 +19,11 @@ struct data_arguments {
   std::string index_dir = {};
   /// Uses the complete samples before a tear in a shard.
   bool allow_torn = false;
+  /// Parts that each text file is cut into.
+  std::uint64_t ranges = 1;
 };
 
-/// Adds DATA..., --index-dir and --allow-torn.
+/// Adds DATA..., --index-dir, --allow-torn and --ranges.
 void add_data_arguments(CLI::App& app, data_arguments& to);
 
 enum class data_kind : std::uint8_t {
@@ -31,17 +33,26 @@ enum class data_kind : std::uint8_t {
   folder,
   /// "-": the lines of standard input.
   standard_input,
+  /// *.txt, also packed
+  lines,
+  /// *.jsonl, also packed
+  json_lines,
+  /// *.tar.gz and the like: packed tar archives.
+  tar_stream,
   /// Anything else: paths, braces and globs of tar shards.
   tar,
 };
 
-/// What one argument names. Looks at the file system to know directories.
+/// What one argument names: by its ending. Looks at the file system to know directories.
 data_kind kind_of(const std::string& argument);
 
 /// The data set as the first stage of a pipeline. Opens nothing.
 /// Throws `errc::invalid_argument`: kinds are mixed, several folders or counts, a count that is
-/// no number.
+/// no number, ranges of what has no lines.
 pipeline data_pipeline(const data_arguments& x);
+
+/// True for data that is read in sequence, in its stored order.
+bool is_sequential(const pipeline& x);
 
 /// True where the records are images: field "jpg" or "jpeg" in record 0. Opens the data.
 bool holds_images(const pipeline& x);

@@ -78,6 +78,9 @@ std::optional<row_index_facts> build_rows(const data_arguments& x) {
     return build_row_index(list_folder(x.data.front()), {.index_dir = x.index_dir}, show);
   case data_kind::count:
   case data_kind::standard_input:
+  case data_kind::lines:
+  case data_kind::json_lines:
+  case data_kind::tar_stream:
     break;
   }
   return std::nullopt;
@@ -110,10 +113,10 @@ void print_row_index(const row_index& x) {
                + with_commas(x.gain->images) + " images)");
 }
 
-void print_facts(const std::string& kind, const source_facts& x, double seconds) {
+void print_facts(const std::string& kind, bool is_counted, const source_facts& x, double seconds) {
   print_line("kind     " + kind);
   print_line("files    " + with_commas(x.files));
-  print_line("records  " + with_commas(x.records));
+  print_line("records  " + (is_counted ? with_commas(x.records) : "not known: read in sequence"));
   print_line("bytes    " + with_commas(x.bytes) + " (" + readable_bytes(x.bytes) + ")");
   print_line("digest   " + to_string(x.digest));
   print_line("opened in " + fixed(seconds, 3) + " s");
@@ -133,19 +136,19 @@ void index_data(const index_options& x) {
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
   const auto& source = data.root();
-  if (!source.data)
+  if (source.feed)
     bad_usage("DATA", "standard input", "data that can be indexed");
-  auto facts = source.data->facts();
+  auto facts = source.facts();
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   if (!x.json) {
-    print_facts(source.op, facts, seconds);
+    print_facts(source.op, source.data != nullptr, facts, seconds);
     if (rows && rows->facts.images > 0)
       print_row_index(*rows);
     return expect_stored(rows);
   }
   nlohmann::json result{{"kind", source.op},
                         {"files", facts.files},
-                        {"records", facts.records},
+                        {"records", source.data ? nlohmann::json(facts.records) : nlohmann::json()},
                         {"bytes", facts.bytes},
                         {"digest", to_string(facts.digest)},
                         {"seconds", seconds}};

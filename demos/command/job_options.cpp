@@ -2,6 +2,7 @@
 
 #include "demos/command/option_values.hpp"
 #include "demos/command/plain_image.hpp"
+#include "runtime/file_content.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/stage.hpp"
 
@@ -10,10 +11,6 @@
 #include <CLI/CLI.hpp>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <span>
 #include <utility>
@@ -23,6 +20,7 @@ namespace leat::command {
 namespace {
 
 constexpr std::size_t default_image_size = 224;
+constexpr std::uint64_t max_pipeline_bytes = std::uint64_t{64} << 20;
 constexpr auto image_field = "jpg;jpeg";
 
 /// Adds an option whose value is one of a few names; `standard` is the default's.
@@ -56,23 +54,30 @@ void add_pipeline_option(CLI::App& app, order_options& to) {
                               "The pipeline in text form, in place of DATA and its options")
                    ->type_name("FILE");
   for (const auto* name : {"DATA", "--index-dir", "--allow-torn", "--seed", "--global-batch",
-                           "--lanes", "--shuffle", "--window"})
+                           "--lanes", "--shuffle", "--window", "--ranges"})
     file->excludes(app.get_option(name));
 }
 
-std::string content_of(const std::string& file) {
-  std::ifstream stream{file, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{stream}, {}};
-  if (!stream)
-    throw error(errc::not_found,
-                {.stage = "--pipeline", .file = file, .got = std::strerror(errno)});
-  return text;
+/// Of data in the order that the options say.
+pipeline ordered(const pipeline& data, const order_options& x) {
+  if (!is_sequential(data))
+    return data.shuffle(
+        {.seed = x.seed, .kind = x.shuffle.value_or(shuffle_kind::full), .window = x.window});
+  if (x.shuffle.value_or(shuffle_kind::none) != shuffle_kind::none)
+    bad_usage("--shuffle", "data that is read in sequence",
+              "none; or a pipeline with shuffle_buffer (--pipeline)");
+  return data;
+}
+
+/// Files end; what comes once may be waited for.
+epoch_end usual_end(const pipeline& data) {
+  return data.root().stream ? epoch_end::drop : epoch_end::automatic;
 }
 
 pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
   if (chosen && *chosen != transform::none)
     bad_usage("--transform", "--pipeline", "maps in the pipeline's text");
-  return parse_pipeline(content_of(x.pipeline_file));
+  return parse_pipeline(content_of(x.pipeline_file, "--pipeline", max_pipeline_bytes));
 }
 
 /// The pipeline with another end rule.
@@ -126,7 +131,7 @@ void add_order_options(CLI::App& app, order_options& to) {
              std::map<std::string, shuffle_kind>{{"full", shuffle_kind::full},
                                                  {"windowed", shuffle_kind::windowed},
                                                  {"none", shuffle_kind::none}},
-             "full", "Order of the epoch");
+             "full; of data that is read in sequence none", "Order of the epoch");
   whole_number(app.add_option("--window", to.window, "Files shuffled with each other (windowed)"),
                1);
   add_choice(app, "--end", to.end,
@@ -134,7 +139,7 @@ void add_order_options(CLI::App& app, order_options& to) {
                                               {"cycle", epoch_end::cycle},
                                               {"drop", epoch_end::drop},
                                               {"mask", epoch_end::mask}},
-             "the pipeline's; of DATA auto: drop, for standard input mask",
+             "the pipeline's; of DATA drop, for standard input mask",
              "What becomes of an epoch's end; cycle: it has none, and needs --steps");
   app.option_defaults()->always_capture_default(false);
   app.add_option("--spool", to.spool,
@@ -166,11 +171,8 @@ pipeline described_pipeline(const order_options& x, std::optional<transform> cho
     return pipeline_of_file(x, chosen);
   const auto data = data_pipeline(x.data);
   const auto maps = choose_transform(chosen, data);
-  // What comes once comes in its own order.
-  auto result = data.root().feed
-                    ? data
-                    : data.shuffle({.seed = x.seed, .kind = x.shuffle, .window = x.window});
-  batch_options batching{.lanes = x.lanes};
+  auto result = ordered(data, x);
+  batch_options batching{.lanes = x.lanes, .end = usual_end(data)};
   if (maps != transform::none) {
     auto decode = maps == transform::train224 ? train_image : eval_image;
     result = result.map(decode(image_field, image_form(form))).map(int_label("cls"));

@@ -24,7 +24,8 @@ struct order_options {
   std::uint64_t global_batch = 64;
   /// L; 0: the library's default.
   std::uint64_t lanes = 0;
-  shuffle_kind shuffle = shuffle_kind::full;
+  /// Empty: full, and none of data that is read in sequence.
+  std::optional<shuffle_kind> shuffle = {};
   /// Files that are shuffled with each other (windowed).
   std::uint64_t window = 4;
   /// Empty: as the pipeline says.

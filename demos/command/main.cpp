@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 namespace {
@@ -33,6 +34,11 @@ std::string subcommand_of(const CLI::App& app, int argc, char** argv) {
     if (argc > 1 && x->get_name() == argv[1])
       return x->get_name();
   return "";
+}
+
+/// What was written on the command line or in a pipeline; errors that name a file are of data.
+bool is_usage(const leat::error& x) {
+  return x.code() == leat::errc::invalid_argument && x.details().file.empty();
 }
 
 int report(const std::string& subcommand, const std::string& text, int status) {
@@ -72,8 +78,10 @@ int main(int argc, char** argv) {
                   unknown ? "no subcommand \"" + std::string{argv[1]} + "\"" : problem.what(),
                   bad_usage_status);
   } catch (const leat::error& problem) {
-    bool usage = problem.code() == leat::errc::invalid_argument;
-    return report(subcommand, problem.what(), usage ? bad_usage_status : failed);
+    return report(subcommand, problem.what(), is_usage(problem) ? bad_usage_status : failed);
+  } catch (const std::filesystem::filesystem_error& problem) {
+    return report(subcommand,
+                  "file " + problem.path1().string() + ", got " + problem.code().message(), failed);
   } catch (...) {
     const auto problem = leat::error_in_flight(leat::errc::io, {});
     return report(subcommand, problem.what(), failed);

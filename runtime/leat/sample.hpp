@@ -13,6 +13,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -49,9 +51,13 @@ public:
   /// A tensor of rank 0. Throws `bad_sample` (missing_field, wrong_shape).
   template <class T>
   T get(std::string_view name) const {
-    T value;
-    std::memcpy(&value, tensor(name, dtype_of<T>(), 0), sizeof value);
-    return value;
+    if constexpr (std::is_same_v<T, bool>) {
+      return get<std::uint8_t>(name) != 0;
+    } else {
+      T value;
+      std::memcpy(&value, tensor(name, dtype_of<T>(), 0), sizeof value);
+      return value;
+    }
   }
   /// A tensor of rank N. Throws `bad_sample` (missing_field, wrong_shape).
   template <class T, std::size_t N>
@@ -64,11 +70,14 @@ public:
     return {data, extents};
   }
 
-  /// Sets a tensor of rank 0.
+  /// Sets a tensor of rank 0; true and false are u8, 1 and 0.
   template <class T>
   requires std::is_arithmetic_v<T>
   void set(std::string_view name, T value) {
-    std::memcpy(make_tensor(name, dtype_of<T>(), shape{}), &value, sizeof value);
+    if constexpr (std::is_same_v<T, bool>)
+      set(name, static_cast<std::uint8_t>(value));
+    else
+      std::memcpy(make_tensor(name, dtype_of<T>(), shape{}), &value, sizeof value);
   }
   /// Sets bytes; they are copied.
   void set(std::string_view name, std::string_view text);
@@ -78,6 +87,12 @@ public:
   void set(std::string_view name, std::span<const T> values, const shape& dims) {
     check_elements(name, values.size(), dims);
     std::copy(values.begin(), values.end(), make<T>(name, dims).begin());
+  }
+  /// The same of a std::vector, a std::array, or whatever else has its elements in one piece.
+  template <class Values>
+  requires requires(const Values& x) { std::span{x.data(), x.size()}; }
+  void set(std::string_view name, const Values& values, const shape& dims) {
+    set(name, std::span{std::as_const(values).data(), values.size()}, dims);
   }
 
   /// Makes a tensor and returns its elements to be written, all of them. Where the batch has

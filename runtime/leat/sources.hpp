@@ -51,9 +51,15 @@ LEAT_API pipeline indexed(std::string name, std::shared_ptr<const source> data);
 LEAT_API pipeline from_function(std::string name, std::uint64_t records,
                                 std::function<void(std::uint64_t, sample&)> read);
 
+struct raw_options {
+  /// Leaves out the rest of a file whose size is no multiple of a record's.
+  bool drop_last = false;
+};
+
 /// A file of records of `shape` and `type`, one behind the other, without headers. Field "value".
-/// On opening, throws `errc::torn_file` when the file's size is no multiple of a record's.
-LEAT_API pipeline raw_records(std::string path, dtype type, shape dims);
+/// On opening, throws `errc::invalid_argument` when the file's size is no multiple of a record's,
+/// unless the rest is to be left out.
+LEAT_API pipeline raw_records(std::string path, dtype type, shape dims, raw_options options = {});
 
 /// In-memory columns of one length: field "name" of record i is `values[i]` of shape `dims`.
 /// The values are moved in, and shared by all copies of the pipeline.

@@ -1,5 +1,6 @@
 #include "runtime/streams/line_reader.hpp"
 
+#include "runtime/file_kind.hpp"
 #include "runtime/streams/stream_codes.hpp"
 
 #include <leat/error.hpp>
@@ -68,8 +69,10 @@ stream_place line_reader::place() const {
 }
 
 std::uint64_t line_reader::first_line() {
-  if (part_.begin == 0)
+  if (part_.begin == 0) {
+    check_kind();
     return 0;
+  }
   // Behind the "\n" that is the part's last byte before it, or the next one.
   while (at_ < part_.end) {
     const auto held = window_.from(at_);
@@ -82,6 +85,15 @@ std::uint64_t line_reader::first_line() {
     window_.forget_before(at_);
   }
   return part_.end;
+}
+
+void line_reader::check_kind() {
+  auto kind = kind_of_file(path_, window_.from(0));
+  if (kind && kind.is != file_kind::form::text)
+    throw error(errc::invalid_argument, {.stage = "lines",
+                                         .file = path_,
+                                         .got = kind.what + ", which has no lines",
+                                         .needed = std::move(kind.instead)});
 }
 
 std::uint64_t line_reader::length_of_line() {

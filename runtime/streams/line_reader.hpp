@@ -38,6 +38,8 @@ public:
   stream_place place() const override;
 
 private:
+  /// Throws where the file is none of text.
+  void check_kind();
   /// Where the first line at or behind `begin` begins, or the end of the part.
   std::uint64_t first_line();
   /// Bytes up to the next "\n", or to the end of the file.

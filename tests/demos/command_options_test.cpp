@@ -68,6 +68,19 @@ TEST_CASE("data arguments: counts, folders and shards are told apart") {
   REQUIRE(kind_of(at.path()) == data_kind::folder);
   REQUIRE(kind_of("a-{000..003}.tar") == data_kind::tar);
   REQUIRE(kind_of(at / "*.tar") == data_kind::tar);
+  REQUIRE(kind_of("a.tar.gz") == data_kind::tar_stream);
+  REQUIRE(kind_of("a-{0..3}.jsonl.zst") == data_kind::json_lines);
+  REQUIRE(kind_of(at / "*.txt") == data_kind::lines);
+}
+
+TEST_CASE("data arguments: text files are cut into ranges, other data are not") {
+  auto x = data_pipeline({.data = {"a.jsonl", "b.jsonl"}, .ranges = 4});
+  REQUIRE(x.root().op == "json_lines");
+  REQUIRE(x.root().get<std::uint64_t>("ranges") == 4);
+  REQUIRE(data_pipeline({.data = {"a.txt.gz"}}).root().op == "lines");
+  REQUIRE(data_pipeline({.data = {"a.tgz"}}).root().op == "tar_stream");
+  REQUIRE(code_of([] { data_pipeline({.data = {"a.tar"}, .ranges = 4}); })
+          == errc::invalid_argument);
 }
 
 TEST_CASE("data arguments: shards keep the order in which they were given") {
@@ -110,7 +123,7 @@ TEST_CASE("run options: the defaults are those of the manual") {
   REQUIRE(x.order.epoch == 0);
   REQUIRE(x.order.global_batch == 64);
   REQUIRE(x.order.lanes == 0);
-  REQUIRE(x.order.shuffle == shuffle_kind::full);
+  REQUIRE(!x.order.shuffle);
   REQUIRE(x.order.window == 4);
   REQUIRE(!x.order.end);
   auto s = settings_of(x, 8);

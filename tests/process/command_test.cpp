@@ -1,5 +1,6 @@
 #include "tests/support/command.hpp"
 #include "tests/support/jpeg_writer.hpp"
+#include "tests/support/packing.hpp"
 #include "tests/support/tar_writer.hpp"
 
 #include <png.h>
@@ -100,6 +101,72 @@ TEST_CASE("command: failures exit with 1 and name the file") {
     CAPTURE(arguments, outcome.errors);
     REQUIRE(outcome.code == 1);
     REQUIRE(contains(outcome.errors, name));
+  }
+}
+
+TEST_CASE("command: files of lines and packed archives work as they are") {
+  command_bench x;
+  std::string json;
+  std::string text;
+  tar_writer tar;
+  for (int i = 0; i < 50; ++i) {
+    const auto number = std::to_string(i);
+    json += "{\"n\": " + number + "}\n";
+    text += "line " + number + "\n";
+    tar.file(number + ".txt", number);
+  }
+  tar.end();
+  const std::vector<std::pair<std::string, std::string>> files{{"x.jsonl", json},
+                                                               {"x.jsonl.gz", gzip(json)},
+                                                               {"x.jsonl.zst", zstd(json)},
+                                                               {"x.txt", text},
+                                                               {"x.txt.gz", gzip(text)},
+                                                               {"x.tar.gz", gzip(tar.bytes())},
+                                                               {"x.tzst", zstd(tar.bytes())}};
+  for (const auto& [name, content] : files) {
+    CAPTURE(name);
+    const auto file = x.at / name;
+    std::ofstream{file, std::ios::binary} << content;
+    // One pass, and the rest of it is dropped, as of other data.
+    REQUIRE(x.order({file, "--global-batch", "8"}, 1, x.at / "order").size() == 6);
+    REQUIRE(x.ask({"run", file, "--global-batch", "8", "--log", x.at / (name + ".log")})["samples"]
+            == 48);
+    const auto report = x.verify({x.at / "order", x.at / (name + ".log")});
+    REQUIRE(report["rows"] == 48);
+    x.succeed({"graph", file});
+    x.succeed({"replay", file, "--step", "3", "--global-batch", "8"});
+    REQUIRE(x.ask({"index", file})["records"].is_null());
+    // What is read in sequence has no such order.
+    REQUIRE(x.leat({"order", file, "--shuffle", "full"}).code == 2);
+  }
+  REQUIRE(x.ask({"run", x.at / "x.jsonl", "--ranges", "4", "--global-batch", "8", "--world-size",
+                 "2"})["samples"]
+          == 48);
+}
+
+TEST_CASE("command: data that cannot be read are a failure, not a wrong use") {
+  command_bench x;
+  std::ofstream{x.at / "x.parquet"} << "PAR1 and what is in it\x01";
+  std::ofstream{x.at / "digits"} << "12345";
+  std::ofstream{x.at / "cut"} << R"(raw_records(")" << (x.at / "digits")
+                              << R"(", type="u16", dims=[]).batch(1))";
+  std::ofstream{x.at / "both"} << R"(zip(raw_records(")" << (x.at / "digits")
+                               << R"(", type="u16", dims=[]), tar_shards(")" << (x.at / "none.tar")
+                               << R"(")).batch(1))";
+  const std::vector<std::pair<words, std::string>> failures{
+      {{"run", x.at / "x.parquet"}, "a Parquet file"},
+      {{"run", "s3://bucket/x.tar"}, "S3 storage"},
+      {{"run", x.at / "x.parquet", x.at / "x.parquet"}, "twice"},
+      {{"order", "--pipeline", x.at / "cut"}, "drop_last=true"},
+      {{"order", "--pipeline", x.at / "both"}, "none.tar"},
+      {{"order", "--pipeline", x.at.path()}, "Is a directory"},
+  };
+  for (const auto& [arguments, text] : failures) {
+    auto outcome = x.leat(arguments);
+    CAPTURE(arguments, outcome.errors);
+    REQUIRE(outcome.code == 1);
+    REQUIRE(contains(outcome.errors, text));
+    REQUIRE_FALSE(contains(outcome.errors, "--help"));
   }
 }
 

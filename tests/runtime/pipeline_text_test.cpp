@@ -139,10 +139,10 @@ TEST_CASE("every source stands in the text as in C++") {
              "count(18446744073709551615, bytes=3)\n");
   check_form(R"(raw_records("x.bin", "f32", [3, 32, 16,]))",
              raw_records("x.bin", dtype::f32, {3, 32, 16}),
-             R"(raw_records("x.bin", type="f32", dims=[3, 32, 16]))"
+             R"(raw_records("x.bin", type="f32", dims=[3, 32, 16], drop_last=false))"
              "\n");
   check_form(R"(raw_records("x.bin", "u8", []))", raw_records("x.bin", dtype::u8, {}),
-             R"(raw_records("x.bin", type="u8", dims=[]))"
+             R"(raw_records("x.bin", type="u8", dims=[], drop_last=false))"
              "\n");
 }
 

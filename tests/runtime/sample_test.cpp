@@ -4,7 +4,9 @@
 #include <leat/bad_sample.hpp>
 #include <leat/source.hpp>
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,37 @@ TEST_CASE("sample: fields of every kind read back as they were set") {
   CHECK(x.fields() == std::vector<std::string>{"scalar", "text", "empty", "matrix"});
   CHECK(x.has("text"));
   CHECK_FALSE(x.has("tex"));
+}
+
+TEST_CASE("sample: vectors, arrays, spans and truth values are set as they are written") {
+  sample x;
+  const std::vector<float> numbers{1, 2, 3, 4, 5, 6};
+  std::vector<std::int64_t> more{7, 8};
+  std::array<std::uint8_t, 3> bytes{9, 10, 11};
+  const std::size_t n = numbers.size();
+  x.set("vector", numbers, {n});
+  x.set("matrix", numbers, {2, 3});
+  x.set("own", more, {more.size()});
+  x.set("array", bytes, {3});
+  x.set("span", std::span<const float>{numbers}, {n});
+  x.set("writable", std::span{more}, {2});
+  x.set<double>("explicit", std::vector<double>{0.5}, {1});
+  x.set("yes", true);
+  x.set("no", false);
+  x.set("text", std::string{"text"});
+  CHECK(x.view<float, 1>("vector")(5) == 6);
+  CHECK(x.view<float, 2>("matrix")(1, 0) == 4);
+  CHECK(x.view<std::int64_t, 1>("own")(1) == 8);
+  CHECK(x.view<std::uint8_t, 1>("array")(2) == 11);
+  CHECK(x.view<float, 1>("span")(0) == 1);
+  CHECK(x.view<std::int64_t, 1>("writable")(0) == 7);
+  CHECK(x.view<double, 1>("explicit")(0) == 0.5);
+  CHECK(x.type_of("yes") == dtype::u8);
+  CHECK(x.get<std::uint8_t>("yes") == 1);
+  CHECK(x.get<bool>("yes"));
+  CHECK_FALSE(x.get<bool>("no"));
+  CHECK(x.is_bytes("text"));
+  CHECK_THROWS_AS(x.set("vector", numbers, {5}), bad_sample);
 }
 
 TEST_CASE("sample: a field that is set again has its new kind, and its old place") {

@@ -31,7 +31,7 @@ OPTIONS = {
     "tar_shards": {"patterns": None, "index_dir": "", "allow_torn": False},
     "image_folder": {"directory": None, "index_dir": ""},
     "count": {"records": None, "bytes": 8},
-    "raw_records": {"path": None, "type": None, "dims": None},
+    "raw_records": {"path": None, "type": None, "dims": None, "drop_last": False},
     "tar_stream": {"patterns": None, **FILE_ORDER},
     "lines": {"patterns": None, "ranges": 1, **FILE_ORDER},
     "json_lines": {"patterns": None, "ranges": 1, **FILE_ORDER},
