@@ -61,6 +61,19 @@ const std::byte* batch::dense(std::string_view field, dtype type, std::size_t ra
   return slot_->dense[i].data();
 }
 
+tensor_memory batch::memory(std::string_view field) const {
+  const auto i = find_field(*slot_->layout, field, "a tensor");
+  const auto& have = slot_->layout->fields()[i];
+  if (have.ragged)
+    throw error(errc::wrong_field, {.stage = "batch",
+                                    .got = "\"" + have.name + "\" a tensor",
+                                    .needed = "ragged(\"" + have.name + "\"), it is bytes"});
+  tensor_memory x{slot_->dense[i].data(), have.type, {slot_->capacity}};
+  for (std::size_t d = 0; d < have.dims.rank(); ++d)
+    x.extents.push_back(have.dims[d]);
+  return x;
+}
+
 ragged_view batch::ragged(std::string_view field) const {
   const auto i = find_field(*slot_->layout, field, "bytes");
   const auto& have = slot_->layout->fields()[i];
@@ -89,6 +102,14 @@ std::uint64_t batch::step() const noexcept {
 
 std::uint64_t batch::global_step() const noexcept {
   return global_step_;
+}
+
+std::uint64_t batch::rank() const noexcept {
+  return core_->rank();
+}
+
+std::uint64_t batch::world_size() const noexcept {
+  return core_->world_size();
 }
 
 bool batch::end_of_epoch() const noexcept {

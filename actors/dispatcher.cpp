@@ -159,6 +159,10 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
         self->state.order->begin_epoch(epoch);
         work(self);
       },
+      [self](rewind_atom, std::uint64_t run) {
+        self->state.order->rewind(run);
+        work(self);
+      },
       [self, config](lost_atom, std::uint32_t dead) {
         auto& workers = self->state.workers;
         // A worker that was retired has no place to fill: any other inherits.

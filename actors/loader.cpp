@@ -44,6 +44,10 @@ std::optional<std::uint64_t> loader::batches_per_epoch() const {
   return core_->batches_per_epoch();
 }
 
+void loader::rewind() {
+  core_->rewind();
+}
+
 void loader::abandon_epoch() {
   core_->abandon_epoch();
 }
@@ -111,6 +115,10 @@ void loader::resize_workers(std::size_t workers) {
 
 loader_stats loader::stats() const {
   return core_->stats();
+}
+
+hash128 loader::data_digest() const {
+  return core_->attempt().data_digest;
 }
 
 } // namespace leat

@@ -3,9 +3,11 @@
 #include "actors/runtime_system.hpp"
 #include "runtime/exception_text.hpp"
 #include "runtime/formula_order.hpp"
+#include "runtime/lane_limit.hpp"
 #include "runtime/once_feed.hpp"
 #include "runtime/pipeline_facts.hpp"
 #include "runtime/program_order.hpp"
+#include "runtime/rewindable_order.hpp"
 #include "runtime/row_id.hpp"
 #include "runtime/snapshot_store.hpp"
 
@@ -55,7 +57,8 @@ std::string divisors_of(std::uint64_t n) {
 }
 
 /// What a pipeline that is ordered by programs cannot do.
-void validate(const loader_options& x, const row_plan& plan) {
+void validate(const loader_options& x, const row_plan& plan,
+              const std::optional<std::string>& limit) {
   auto refuse = [](const char* field, const std::string& got, const std::string& needed) {
     throw error(errc::invalid_argument,
                 {.stage = std::string{"loader_options."} + field, .got = got, .needed = needed});
@@ -67,7 +70,7 @@ void validate(const loader_options& x, const row_plan& plan) {
     refuse("world_size",
            std::to_string(x.world_size)
                + ", and lanes with a state: " + std::to_string(shape.lanes),
-           divisors_of(shape.lanes));
+           divisors_of(shape.lanes) + (limit ? ": " + *limit : ""));
   if (x.bad_samples == bad_sample_policy::substitute)
     refuse("bad_samples", "substitute for samples that are found by reading", "fail or mask");
   if (x.world_size > 1 && !shape.is_endless() && !x.agree)
@@ -144,8 +147,13 @@ loader_core::loader_core(const pipeline& data, loader_options options)
   plan.hash_pixels = options_.hash_pixels;
   plan.throw_at = options_.fault.throw_at;
   plan_ = std::make_shared<const row_plan>(std::move(plan));
-  validate(options_, *plan_);
+  const auto limit = lane_limit(data.root());
+  validate(options_, *plan_, limit);
+  // Once in a job.
+  if (limit && options_.rank == 0)
+    notice("loader: " + *limit);
   facts_ = describe(data, plan_->shape.lanes);
+  data_digest_ = data_digest(data.root());
   encode_ = snapshot_encoder{facts_};
   records_ = std::make_shared<record_release>(plan_->samples->feeds, plan_->shape.lanes,
                                               options_.rank, options_.world_size);
@@ -192,8 +200,21 @@ void loader_core::learn_layout() {
   learn_lanes_ = {};
 }
 
+std::unique_ptr<batch_order> loader_core::make_rewindable_order() {
+  auto first = make_order();
+  auto anew = [samples = plan_->samples, shape = plan_->shape, rank = options_.rank,
+               world_size = options_.world_size,
+               epochs = options_.epochs]() -> std::unique_ptr<batch_order> {
+    if (shape.is_closed)
+      return std::make_unique<formula_order>(shape, rank, world_size, epochs, job_position{});
+    return std::make_unique<program_order>(samples, shape, rank, world_size, epochs,
+                                           program_start{});
+  };
+  return std::make_unique<rewindable_order>(std::move(first), run_, std::move(anew));
+}
+
 void loader_core::start() {
-  auto order = make_order();
+  auto order = make_rewindable_order();
   ahead_ = prefetch_depth();
   inline_mode() ? start_inline(std::move(order)) : start_actors(std::move(order));
 }
@@ -272,8 +293,13 @@ lease loader_core::next() {
     add_slot();
   while (global_step_ < options_.steps) {
     auto slot = next_slot();
+    if (is_stale(*slot)) {
+      recycle(std::move(slot));
+      continue;
+    }
     if (slot->what == batch_slot::kind::end) {
       ended_ = true;
+      recycle(std::move(slot)); // more may come: see rewind
       return {};
     }
     // Made ahead, of an epoch that is over or was abandoned.
@@ -363,6 +389,41 @@ void loader_core::abandon_epoch() {
   next_ = {next_.epoch + 1, 0};
   lanes_ = nullptr;
   tell_epoch(next_.epoch);
+}
+
+bool loader_core::is_stale(const batch_slot& slot) const noexcept {
+  // One that fails whatever is next has no run.
+  return slot.run != run_ && slot.epoch != UINT64_MAX;
+}
+
+void loader_core::rewind() {
+  if (failure_)
+    throw error(*failure_);
+  if (!plan_->samples->feeds.empty())
+    throw error(errc::invalid_argument, {.stage = "rewind",
+                                         .got = "records that exist once",
+                                         .needed = "data that can be read again"});
+  bad_log_.cut(0, 0);
+  ++run_;
+  next_ = {};
+  lanes_ = nullptr;
+  agreed_ = {};
+  global_step_ = 0;
+  began_ = 0;
+  sums_ = {};
+  ended_ = false;
+  is_resumed_ = false;
+  if (!has_started())
+    return;
+  if (inline_mode())
+    return order_->rewind(run_);
+  {
+    std::lock_guard lock{actors_mutex_};
+    caf::anon_send(actors_.dispatcher, rewind_atom_v, run_);
+  }
+  // What was made ahead gives its memory to the new run, which begins at once.
+  while (auto slot = ready_.try_pop())
+    recycle(std::move(*slot));
 }
 
 slot_ptr loader_core::run_inline() {
@@ -614,6 +675,7 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   else
     sums_ = options_.rank == 0 ? merged.sums : handed_over{};
   began_ = own ? parts[0].began : merged.global_step;
+  is_resumed_ = true;
   bad_log_.cut(next_.epoch, next_.step);
   return {next_.epoch, next_.step, global_step_, sums_.digest};
 }
@@ -749,6 +811,16 @@ void loader_core::pass_over(std::uint64_t n) {
 
 resume_point loader_core::position() const {
   return {next_.epoch, next_.step, global_step_, sums_.digest};
+}
+
+attempt_start loader_core::attempt() const {
+  attempt_start start{.world_size = options_.world_size,
+                      .rank = options_.rank,
+                      .records = plan_->shape.is_closed ? plan_->shape.items : 0,
+                      .data_digest = data_digest_};
+  if (is_resumed_)
+    start.resumed_at = {next_.epoch, next_.step};
+  return start;
 }
 
 bool loader_core::can_snapshot() const noexcept {

@@ -8,6 +8,7 @@
 #include "runtime/handoff.hpp"
 #include "runtime/inline_order.hpp"
 #include "runtime/lane_state.hpp"
+#include "runtime/log_lines.hpp"
 #include "runtime/record_release.hpp"
 #include "runtime/row_function.hpp"
 #include "runtime/row_plan.hpp"
@@ -61,6 +62,7 @@ public:
   lease next();
   std::optional<std::uint64_t> batches_per_epoch() const;
   void abandon_epoch();
+  void rewind();
   void leave_out(const step_range& steps);
   resume_point restore(const std::vector<snapshot>& parts, bool complete,
                        const restore_options& options);
@@ -79,6 +81,8 @@ public:
   std::string encoded_state() const;
   bool can_snapshot() const noexcept;
   resume_point position() const;
+  /// What begins a log here.
+  attempt_start attempt() const;
   /// Ends actors and threads; leases that are out stay readable.
   void shutdown() noexcept;
 
@@ -90,6 +94,8 @@ public:
   /// Of a row's sample, as delivered.
   std::string id_of(const batch_slot& slot, std::size_t row) const;
   bool hashes_pixels() const noexcept { return plan_->hash_pixels; }
+  std::uint64_t rank() const noexcept { return options_.rank; }
+  std::uint64_t world_size() const noexcept { return options_.world_size; }
 
 private:
   bool inline_mode() const noexcept { return options_.workers == 0; }
@@ -101,6 +107,10 @@ private:
   slot_ptr wait_for_slot();
   slot_ptr run_inline();
   std::unique_ptr<batch_order> make_order();
+  /// The same, to be begun anew at any time.
+  std::unique_ptr<batch_order> make_rewindable_order();
+  /// Of an earlier run.
+  bool is_stale(const batch_slot& slot) const noexcept;
   void start_inline(std::unique_ptr<batch_order> order);
   void start_actors(std::unique_ptr<batch_order> order);
   slot_ptr next_slot();
@@ -158,6 +168,11 @@ private:
   /// Of the epoch, as far as ranks have agreed.
   epoch_horizon agreed_;
   bool ended_ = false;
+  /// Behind a snapshot.
+  bool is_resumed_ = false;
+  hash128 data_digest_;
+  /// How often the job was begun anew.
+  std::uint64_t run_ = 0;
   std::optional<error> failure_;
   bad_sample_log bad_log_;
   std::uint64_t batches_ = 0;

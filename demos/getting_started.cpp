@@ -233,12 +233,20 @@ void other_world(const leat::pipeline& data) {
 
 void two_loaders(const leat::pipeline& training_data, const leat::pipeline& validation_data) {
   leat::loader training(training_data, {.workers = 3, .epochs = 2});
-  while (auto batch = training.next())
+  leat::loader validation(validation_data, {.workers = 1});
+  for (auto batch : training)
     if (batch->end_of_epoch()) {
-      leat::loader validation(validation_data, {.workers = 1});
-      while (auto checked = validation.next())
+      validation.rewind();
+      for (auto checked : validation)
         std::cout << "checked " << checked->valid_rows() << " rows\n";
     }
+}
+
+void logging(const leat::pipeline& data) {
+  leat::loader loader(data, {.workers = 2, .hash_pixels = true});
+  leat::run_log log("run.log", loader); // behind restore()
+  for (auto batch : loader)
+    log.append(*batch); // before the step, and before its snapshot
 }
 
 void resizing(leat::loader& loader) {
@@ -307,6 +315,7 @@ int main(int argc, char** argv) {
   own_place(small_photos());
   other_world(small_photos());
   two_loaders(small_photos(), small_photos());
+  logging(small_photos());
   leat::loader loader(small_photos(), {.workers = 1});
   resizing(loader);
   own_loader();

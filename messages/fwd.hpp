@@ -36,6 +36,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(leat, caf::first_custom_type_id)
   CAF_ADD_ATOM(leat, leat, probe_atom, "probe")
   CAF_ADD_ATOM(leat, leat, run_atom, "run")
   CAF_ADD_ATOM(leat, leat, epoch_atom, "epoch")
+  CAF_ADD_ATOM(leat, leat, rewind_atom, "rewind")
 
 CAF_END_TYPE_ID_BLOCK(leat)
 

@@ -44,6 +44,8 @@ using dispatcher_actor = caf::typed_actor<
     caf::reacts_to<run_atom>,
     // What is left of epochs before this one is not needed.
     caf::reacts_to<epoch_atom, std::uint64_t>,
+    // The job begins anew, as this run of it.
+    caf::reacts_to<rewind_atom, std::uint64_t>,
     // This worker is gone: replace it, unless it was retired, and name its heir to the batcher.
     caf::reacts_to<lost_atom, std::uint32_t>,
     // Spawns or retires workers until there are this many.

@@ -29,6 +29,9 @@ public:
   virtual bool open(batch_slot& slot) = 0;
   /// The next batch to be opened is the first of this epoch, unless it is in it already or behind.
   virtual void begin_epoch(std::uint64_t epoch) = 0;
+  /// The next batch to be opened is the first of the job, in a new run of it. What was opened
+  /// before is of no use any more. Only of orders that are made for it.
+  virtual void rewind(std::uint64_t /*run*/) {}
 
   // Where operators look at content.
   /// Opens the slot with items that workers shall look at. False: none wait.

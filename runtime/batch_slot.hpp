@@ -175,6 +175,8 @@ struct batch_slot : batch_plan {
 
   const std::shared_ptr<const batch_layout> layout;
   const std::size_t capacity;
+  /// Of the job, as loader::rewind counts them. Written before `open`.
+  std::uint64_t run = 0;
   /// [capacity, row] for each dense field; empty for ragged ones.
   std::vector<huge_buffer> dense;
   /// Bytes of each row for each ragged field.

@@ -5,6 +5,7 @@
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
+#include <leat/sources.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,13 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_jpeg(const std::string& path) {
+/// What decode_image takes.
+bool is_image(const std::string& path) {
   auto ends_with = [&](std::string_view ending) {
     return path.size() >= ending.size()
            && std::equal(ending.rbegin(), ending.rend(), path.rbegin(),
                          [](char want, char c) { return want == c || want == c - 'A' + 'a'; });
   };
-  return ends_with(".jpg") || ends_with(".jpeg");
+  return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".png");
 }
 
 std::vector<class_folder> find_classes(const std::string& directory) {
@@ -42,10 +44,24 @@ void find_images(const std::string& directory, const std::string& name, std::siz
                  std::vector<image_file>& images) {
   for (const auto& x : fs::recursive_directory_iterator{directory + "/" + name})
     if (auto path = x.path().string().substr(directory.size() + 1);
-        is_jpeg(path) && x.is_regular_file()) {
+        is_image(path) && x.is_regular_file()) {
       const auto stamp = stamp_of(x.path().string());
       images.push_back({std::move(path), stamp.size, label, stamp.mtime_ns});
     }
+}
+
+[[noreturn]] void refuse_folder(const std::string& directory, const fs::filesystem_error& x) {
+  if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
+    throw error(errc::invalid_argument, {.stage = "image_folder",
+                                         .file = directory,
+                                         .got = kind.what + ", which is no folder",
+                                         .needed = std::move(kind.instead)});
+  const bool absent =
+      x.code() == std::errc::no_such_file_or_directory || x.code() == std::errc::not_a_directory;
+  throw error(absent ? errc::not_found : errc::io, {.stage = "image_folder",
+                                                    .file = x.path1().string(),
+                                                    .got = x.code().message(),
+                                                    .needed = "a readable directory"});
 }
 
 folder_files find_in_folder(const std::string& directory) {
@@ -75,20 +91,19 @@ folder_files list_folder(const std::string& directory) try {
                 {.stage = "image_folder",
                  .file = directory,
                  .got = std::to_string(x.classes.size()) + " class folders, no image in them",
-                 .needed = "CLASS/*.jpg"});
+                 .needed = "CLASS/*.jpg, *.jpeg or *.png"});
   return x;
 } catch (const fs::filesystem_error& x) {
-  if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
-    throw error(errc::invalid_argument, {.stage = "image_folder",
-                                         .file = directory,
-                                         .got = kind.what + ", which is no folder",
-                                         .needed = std::move(kind.instead)});
-  const bool absent =
-      x.code() == std::errc::no_such_file_or_directory || x.code() == std::errc::not_a_directory;
-  throw error(absent ? errc::not_found : errc::io, {.stage = "image_folder",
-                                                    .file = x.path1().string(),
-                                                    .got = x.code().message(),
-                                                    .needed = "a readable directory"});
+  refuse_folder(directory, x);
+}
+
+std::vector<std::string> class_names(const std::string& directory) try {
+  std::vector<std::string> names;
+  for (auto& x : find_classes(folder_name(directory)))
+    names.push_back(std::move(x.name));
+  return names;
+} catch (const fs::filesystem_error& x) {
+  refuse_folder(directory, x);
 }
 
 hash128 digest_of(std::span<const image_file> images) {

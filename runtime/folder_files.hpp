@@ -20,7 +20,7 @@ struct image_file {
   std::int64_t mtime_ns = 0;
 };
 
-/// The images of one class: all files *.jpg and *.jpeg below its folder.
+/// The images of one class: all files *.jpg, *.jpeg and *.png below its folder.
 struct class_folder {
   std::string name;
   /// Where its images stand among those of all classes.

@@ -63,7 +63,7 @@ bool store(const std::string& path, std::span<const std::byte> bytes) {
     return false;
   // mkostemp's 0600 would hide the index of shared data from other users.
   const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
-                    && ::fsync(file.get()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
+                    && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done)
     ::unlink(temporary.c_str());
   return done;

@@ -53,7 +53,8 @@ std::optional<index_bytes> read_index(const std::string& path, std::size_t heade
                                       held_bytes held);
 
 /// Puts an index in the first of these places that takes it, at once, so that no reader ever sees
-/// half of it, not even behind a crash of the machine. False where none does.
+/// half of it. Not forced to the disk, which would take most of the time of a new shard: one that a
+/// crash of the machine damages fails its checksums, and is made again. False where none does.
 bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes);
 
 } // namespace leat

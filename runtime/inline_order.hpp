@@ -16,6 +16,7 @@ public:
   /// Opens the slot as the next batch; blocks for once sources.
   void open(batch_slot& slot);
   void begin_epoch(std::uint64_t epoch) { order_->begin_epoch(epoch); }
+  void rewind(std::uint64_t run) { order_->rewind(run); }
 
 private:
   bool look_at_items();

@@ -14,10 +14,24 @@ notice_handler& current() {
   return handler;
 }
 
+progress_handler& current_progress() {
+  static progress_handler handler;
+  return handler;
+}
+
 } // namespace
 
 void set_notice_handler(notice_handler handler) {
   current() = std::move(handler);
+}
+
+void set_progress_handler(progress_handler handler) {
+  current_progress() = std::move(handler);
+}
+
+void report(const progress& now) {
+  if (current_progress())
+    current_progress()(now);
 }
 
 void notice(const std::string& text) {

@@ -35,6 +35,7 @@ const char* needed_for(option_type type) {
 struct value_describer {
   std::string operator()(bool x) const { return x ? "true" : "false"; }
   std::string operator()(std::uint64_t x) const { return std::to_string(x); }
+  std::string operator()(std::int64_t x) const { return std::to_string(x); }
   std::string operator()(double x) const { return number_text(x); }
   std::string operator()(const std::string& x) const { return excerpt(x); }
   std::string operator()(const std::vector<syntax_value>&) const { return "this list"; }

@@ -110,7 +110,7 @@ token pipeline_lexer::next() {
   if (rest_.empty())
     return {.kind = token_kind::end, .at = at_, .raw = rest_};
   const char x = rest_.front();
-  if (is_digit(x))
+  if (is_digit(x) || (x == '-' && rest_.size() > 1 && is_digit(rest_[1])))
     return number();
   if (x == '"')
     return quoted_text();
@@ -120,7 +120,7 @@ token pipeline_lexer::next() {
   if (std::string_view{"()[],.="}.find(x) != std::string_view::npos)
     return {.kind = token_kind::symbol, .at = at, .raw = advance(1)};
   if (x == '-')
-    throw text_error(at, "\"-\"", "a number from 0 on");
+    throw text_error(at, "\"-\"", "a number behind it");
   const auto length = utf8_length(rest_);
   throw text_error(at, in_quotes(rest_.substr(0, length == 0 ? 1 : length)),
                    "a word, a number, a text in quotes or one of ( ) [ ] , . =");
@@ -152,17 +152,19 @@ std::string_view pipeline_lexer::advance(std::size_t bytes) {
 
 token pipeline_lexer::number() {
   const auto at = at_;
-  const auto digits = run_length(rest_, 0, is_digit);
+  const std::size_t sign = rest_.front() == '-' ? 1 : 0;
+  const auto digits = sign + run_length(rest_, sign, is_digit);
   auto length = digits + fraction_length(rest_, digits);
   length += exponent_length(rest_, length);
   if (const auto tail = run_length(rest_, length, is_word_char); tail > 0)
     throw text_error(at, excerpt(rest_.substr(0, length + tail)),
                      "a number: 12, 0.5 or 1e-3; or a word, which begins with no digit");
-  token x{.kind = length == digits ? token_kind::whole : token_kind::decimal,
-          .at = at,
-          .raw = advance(length)};
+  const auto whole = sign == 0 ? token_kind::whole : token_kind::negative;
+  token x{.kind = length == digits ? whole : token_kind::decimal, .at = at, .raw = advance(length)};
   if (x.kind == token_kind::whole && !parse_all(x.raw, x.whole))
     throw text_error(at, excerpt(x.raw), "a whole number below 2^64");
+  if (x.kind == token_kind::negative && !parse_all(x.raw, x.negative))
+    throw text_error(at, excerpt(x.raw), "a whole number from -2^63 on");
   if (x.kind == token_kind::decimal && !parse_all(x.raw, x.decimal))
     throw text_error(at, excerpt(x.raw), "a number in the range of double");
   return x;
@@ -216,10 +218,13 @@ std::string excerpt(std::string_view text) {
 }
 
 bool is_number(std::string_view text) {
-  if (text.empty() || !is_digit(text.front()))
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  if (text.size() == sign || !is_digit(text[sign]))
     return false;
   if (std::uint64_t whole = 0; parse_all(text, whole))
     return std::to_string(whole) == text;
+  if (std::int64_t negative = 0; parse_all(text, negative))
+    return std::to_string(negative) == text;
   double decimal = 0;
   return text.find_first_of(".e") != std::string_view::npos && parse_all(text, decimal)
          && number_text(decimal) == text;

@@ -20,7 +20,7 @@ std::string to_string(const text_position& x);
 /// `errc::invalid_argument` of stage "pipeline text", with the place behind `got`.
 error text_error(const text_position& at, const std::string& got, std::string needed);
 
-enum class token_kind : std::uint8_t { word, whole, decimal, text, symbol, end };
+enum class token_kind : std::uint8_t { word, whole, negative, decimal, text, symbol, end };
 
 struct token {
   token_kind kind = token_kind::end;
@@ -30,6 +30,8 @@ struct token {
   /// Content of a text, escapes replaced.
   std::string text = {};
   std::uint64_t whole = 0;
+  /// Of a whole number with a sign.
+  std::int64_t negative = 0;
   double decimal = 0;
 
   bool is_symbol(char x) const { return kind == token_kind::symbol && raw.front() == x; }
@@ -69,8 +71,8 @@ std::string in_quotes(std::string_view text);
 /// `in_quotes` for errors: cut to its first 40 bytes.
 std::string excerpt(std::string_view text);
 
-/// Whether the lexer reads this as a number whose text this is: "12", "0.5"; neither "012" nor
-/// "-1".
+/// Whether the lexer reads this as a number whose text this is: "12", "-0.5"; neither "012" nor
+/// "-0".
 bool is_number(std::string_view text);
 
 } // namespace leat

@@ -108,6 +108,8 @@ private:
     switch (now_.kind) {
     case token_kind::whole:
       return {at, take().whole};
+    case token_kind::negative:
+      return {at, take().negative};
     case token_kind::decimal:
       return {at, take().decimal};
     case token_kind::text:

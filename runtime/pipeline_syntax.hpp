@@ -17,7 +17,8 @@ inline constexpr std::size_t max_nesting = 200;
 
 struct syntax_value {
   text_position at;
-  std::variant<bool, std::uint64_t, double, std::string, std::vector<syntax_value>> data;
+  std::variant<bool, std::uint64_t, std::int64_t, double, std::string, std::vector<syntax_value>>
+      data;
 };
 
 struct syntax_expression;

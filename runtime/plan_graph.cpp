@@ -4,6 +4,8 @@
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_plan.hpp"
 
+#include <leat/sources.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -192,6 +194,9 @@ private:
   }
 
   static std::string note_of(const stage& x) {
+    if (x.op == "image_folder")
+      return counted(x.data->get()->size(), "record") + " in "
+             + std::to_string(class_names(x.get<std::string>("directory")).size()) + " classes";
     if (x.data)
       return counted(x.data->get()->size(), "record");
     if (x.stream)

@@ -115,7 +115,8 @@ private:
                  .file = path,
                  .got = std::to_string(bytes_) + " bytes: " + std::to_string(size())
                         + " records of " + std::string{to_string(type_)} + " " + to_string(dims_)
-                        + ", and " + std::to_string(rest) + " bytes more",
+                        + ", and " + std::to_string(rest)
+                        + (rest == 1 ? " byte more" : " bytes more"),
                  .needed = "a multiple of " + std::to_string(record_bytes_)
                            + " bytes, another type or dims, or drop_last=true, which leaves the "
                              "rest out"});

@@ -4,6 +4,7 @@
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,8 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <unordered_map>
@@ -42,6 +45,7 @@ namespace {
 
 constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '3'};
 constexpr std::size_t checked_from = 16;
+constexpr std::size_t threads_a_core = 4;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
 
@@ -335,19 +339,30 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
   std::vector<std::optional<tar_index>> found(shards.size());
   std::vector<std::exception_ptr> failed(shards.size());
   std::atomic<std::size_t> next = 0;
+  std::mutex telling;
+  std::uint64_t done = 0;
   auto work = [&] {
-    for (auto i = next++; i < shards.size(); i = next++)
+    for (auto i = next++; i < shards.size(); i = next++) {
       try {
         found[i] = open_tar_index(shards[i], options);
       } catch (...) {
         failed[i] = std::current_exception();
       }
+      std::lock_guard lock{telling};
+      report({"shards opened", ++done, shards.size()});
+    }
   };
   {
     std::vector<std::jthread> helpers;
-    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), shards.size());
-    for (std::size_t i = 1; i < threads; ++i)
-      helpers.emplace_back(work);
+    const auto cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    // Headers are small reads far from each other: threads wait for the store most of the time.
+    const auto threads = std::min<std::size_t>(cores * threads_a_core, shards.size());
+    try {
+      for (std::size_t i = 1; i < threads; ++i)
+        helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // There are no more threads: fewer do it, too.
+    }
     work();
   }
   std::vector<tar_index> result;

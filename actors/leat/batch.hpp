@@ -35,6 +35,15 @@ struct ragged_view {
   }
 };
 
+/// A tensor field as it lies in memory, for what takes a pointer, a type and extents
+/// (torch::from_blob, DLPack): row-major, rows outermost.
+struct tensor_memory {
+  const std::byte* data = nullptr;
+  dtype type = dtype::u8;
+  /// [size(), ...]
+  std::vector<std::size_t> extents = {};
+};
+
 /// This rank's part of one global batch: rows in the order of their positions. Everything it hands
 /// out is borrowed until its lease ends. Reading is safe from several threads. Lives in its lease
 /// alone: a copy would go on reading memory that another batch has by then.
@@ -65,6 +74,12 @@ public:
     auto* data = const_cast<std::byte*>(dense(field, dtype_of<T>(), N, extents.data()));
     return {reinterpret_cast<T*>(data), extents};
   }
+  /// A tensor field of any type and rank. Throws `errc::wrong_field` (name; or it is bytes).
+  tensor_memory memory(std::string_view field) const;
+  /// The same memory to write to, and for what takes no pointer to const.
+  std::byte* mutable_data(std::string_view field) {
+    return const_cast<std::byte*>(memory(field).data);
+  }
   /// A bytes field. Throws `errc::wrong_field`.
   ragged_view ragged(std::string_view field) const;
   /// Names of all fields, sorted.
@@ -77,6 +92,9 @@ public:
   std::uint64_t global_step() const noexcept;
   /// No further batch of this epoch follows.
   bool end_of_epoch() const noexcept;
+  /// Those of its loader.
+  std::uint64_t rank() const noexcept;
+  std::uint64_t world_size() const noexcept;
 
   /// Position of each valid row in the epoch, rising.
   std::vector<std::uint64_t> positions() const;
@@ -89,8 +107,10 @@ public:
   /// Rows whose sample was bad, under the policies substitute and mask.
   const std::vector<bad_row>& bad() const noexcept;
 
-  /// "Resume after this batch", for your own checkpoint file: this rank's part, at most a few KB.
-  /// Any thread, any time while the lease is held, any number of times.
+  /// "Resume after this batch", for your own checkpoint file: this rank's part. Some 300 bytes
+  /// where the order is a formula; else some tens of bytes a lane, and what buffers and packs hold:
+  /// a reference to each sample, or the sample where it comes from a source that exists once. Any
+  /// thread, any time while the lease is held, any number of times.
   std::string snapshot() const;
 
 private:

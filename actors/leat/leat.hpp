@@ -12,6 +12,7 @@
 #include <leat/loader.hpp>
 #include <leat/once.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/run_log.hpp>
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -140,6 +142,34 @@ public:
   /// batch on all ranks. Throws `errc::invalid_argument` under `cycle`.
   void abandon_epoch();
 
+  /// Begins the job anew: the next batch is the first of epoch 0, with sums of zero, as of a new
+  /// loader, and the same batches follow, also behind a restore. For a validation that runs again
+  /// and again: data stay open, workers alive, and batches are made ahead at once. At any time,
+  /// alike on all ranks. Steps that are left out stay so; leases that are out stay good.
+  /// Throws `errc::invalid_argument` where records exist once, and the error of a loader that has
+  /// failed.
+  void rewind();
+
+  /// `for (auto batch : loader)`: what next() gives, up to the empty lease. Every round of the loop
+  /// owns its lease, which ends with the round unless it is moved elsewhere.
+  class iterator {
+  public:
+    explicit iterator(loader& from) : from_(&from), next_(from.next()) {}
+    lease operator*() noexcept { return std::move(next_); }
+    iterator& operator++() {
+      next_ = from_->next();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const noexcept { return !next_; }
+
+  private:
+    loader* from_;
+    lease next_;
+  };
+  /// Takes the next batch.
+  iterator begin() { return iterator{*this}; }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
   /// Goes on behind the newest complete snapshot set in `directory`; without one, at the beginning
   /// (then empty). Before the first next().
   /// Throws `leat::error` (bad_snapshot; mismatch with all that differs).
@@ -207,7 +237,13 @@ public:
 
   loader_stats stats() const;
 
+  /// Of the data that the pipeline reads, as logs and `leat index` have it: other data have another
+  /// one, wherever they lie.
+  hash128 data_digest() const;
+
 private:
+  friend class run_log;
+
   std::shared_ptr<loader_core> core_;
 };
 

@@ -5,6 +5,7 @@
 #include "demos/command/job_options.hpp"
 #include "demos/command/output.hpp"
 #include "runtime/durable_file.hpp"
+#include "runtime/lane_limit.hpp"
 #include "runtime/row_plan.hpp"
 
 #include <CLI/CLI.hpp>
@@ -60,7 +61,10 @@ json to_json(const plan_graph& x) {
 }
 
 void draw(const graph_options& x) {
-  const auto graph = graph_of(job_pipeline(x.order, x.maps));
+  const auto job = job_pipeline(x.order, x.maps);
+  const auto graph = graph_of(job);
+  if (const auto limit = lane_limit(job.root()))
+    print_notice("graph", *limit);
   if (!x.svg.empty())
     write_durably(x.svg, to_svg(graph));
   auto text = x.json ? to_json(graph).dump() + '\n' : to_text(graph);

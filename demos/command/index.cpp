@@ -9,20 +9,24 @@
 #include "runtime/folder_files.hpp"
 #include "runtime/row_index.hpp"
 #include "runtime/stage.hpp"
+#include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
 #include <leat/source.hpp>
+#include <leat/sources.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace leat::command {
 
@@ -113,6 +117,20 @@ void print_row_index(const row_index& x) {
                + with_commas(x.gain->images) + " images)");
 }
 
+/// Of a class folder, by number; else none.
+std::vector<std::string> classes_of(const stage& source) {
+  return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
+                                     : std::vector<std::string>{};
+}
+
+void print_classes(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  std::string text = with_commas(names.size()) + ":";
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += " " + std::to_string(i) + " " + names[i] + (i + 1 < names.size() ? "," : "");
+  print_line("classes  " + text + (names.size() > most ? " ..." : ""));
+}
+
 void print_facts(const std::string& kind, bool is_counted, const source_facts& x, double seconds) {
   print_line("kind     " + kind);
   print_line("files    " + with_commas(x.files));
@@ -142,6 +160,8 @@ void index_data(const index_options& x) {
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   if (!x.json) {
     print_facts(source.op, source.data != nullptr, facts, seconds);
+    if (const auto classes = classes_of(source); !classes.empty())
+      print_classes(classes);
     if (rows && rows->facts.images > 0)
       print_row_index(*rows);
     return expect_stored(rows);
@@ -152,6 +172,12 @@ void index_data(const index_options& x) {
                         {"bytes", facts.bytes},
                         {"digest", to_string(facts.digest)},
                         {"seconds", seconds}};
+  if (const auto classes = classes_of(source); !classes.empty())
+    for (const auto& name : classes) {
+      std::string text;
+      append_utf8(name, text);
+      result["classes"].push_back(text);
+    }
   if (rows) {
     result["images"] = rows->facts.images;
     result["images_indexed"] = rows->facts.indexed;

@@ -1,82 +1,19 @@
 #pragma once
 
-#include <leat/bad_sample.hpp>
-#include <leat/hash128.hpp>
+#include "runtime/log_lines.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
-
-namespace leat {
-class batch;
-}
 
 namespace leat::command {
 
-/// Begins an attempt in a log: every start of `leat run` writes one. The only kind of line without
-/// "step".
-struct attempt_start {
-  /// The subcommand.
-  std::string program = "run";
-  std::uint64_t world_size = 1;
-  /// Empty where one process runs all ranks.
-  std::optional<std::uint64_t> rank = {};
-  /// First batch of this attempt, where it goes on behind a snapshot.
-  struct point {
-    std::uint64_t epoch = 0;
-    std::uint64_t step = 0;
-    friend bool operator==(const point&, const point&) = default;
-  };
-  std::optional<point> resumed_at = {};
-  /// What the job reads.
-  std::uint64_t records = 0;
-  hash128 data_digest = {};
-
-  friend bool operator==(const attempt_start&, const attempt_start&) = default;
-};
-
-/// A bad row as logs name it: `id` was due at `position`; `substitute` was delivered in its place,
-/// or nothing.
-struct logged_bad {
-  std::uint64_t position = 0;
-  std::string id;
-  std::string cause;
-  std::optional<std::string> substitute;
-
-  friend bool operator==(const logged_bad&, const logged_bad&) = default;
-};
-
-/// One batch as it was handed over: valid rows only, in the order of their positions.
-struct batch_line {
-  std::uint64_t epoch = 0;
-  /// Counted in the epoch.
-  std::uint64_t step = 0;
-  /// Empty for a whole global batch, as `leat order` writes it.
-  std::optional<std::uint64_t> rank = {};
-  std::uint64_t world_size = 1;
-  std::vector<std::uint64_t> positions = {};
-  /// Of what was delivered; as many as positions.
-  std::vector<std::string> ids = {};
-  /// Of the rows in this line.
-  hash128 digest = {};
-  /// One a row, or none at all.
-  std::vector<hash128> pixels = {};
-  std::vector<logged_bad> bad = {};
-
-  friend bool operator==(const batch_line&, const batch_line&) = default;
-};
+using leat::attempt_start;
+using leat::batch_line;
+using leat::logged_bad;
 
 using log_line = std::variant<attempt_start, batch_line>;
 
-/// The line of one rank's batch.
-batch_line line_of(const batch& x, std::uint64_t rank, std::uint64_t world_size);
-
-/// One JSON object without a newline. Ids that are not UTF-8 lose their odd bytes.
-std::string to_json(const attempt_start& x);
-std::string to_json(const batch_line& x);
+using leat::to_json;
 
 /// Reads what `to_json` wrote; members that it does not know are ignored.
 /// Throws `std::runtime_error` with what is wrong.

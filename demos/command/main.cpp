@@ -8,6 +8,7 @@
 #include "demos/command/make_data.hpp"
 #include "demos/command/order.hpp"
 #include "demos/command/output.hpp"
+#include "demos/command/progress.hpp"
 #include "demos/command/replay.hpp"
 #include "demos/command/run.hpp"
 #include "demos/command/verify.hpp"
@@ -66,6 +67,7 @@ int main(int argc, char** argv) {
   add_verify(app, status);
   add_bench(app);
   auto subcommand = subcommand_of(app, argc, argv);
+  opening_display openings;
   try {
     app.parse(argc, argv);
     flush_output();

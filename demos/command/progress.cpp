@@ -2,6 +2,8 @@
 
 #include "demos/command/output.hpp"
 
+#include <leat/notice.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +36,55 @@ std::string progress_text(const training_progress& x, std::string_view unit) {
 std::string progress_bar(double share, std::size_t width) {
   auto full = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(width));
   return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds moment{500};
+
+/// Draws what is reported, from the first report that comes late on.
+class opening_bar {
+public:
+  void show(const progress& x) {
+    const auto now = std::chrono::steady_clock::now();
+    if (x.done <= 1)
+      *this = {.begun = now, .shown = now};
+    const bool is_due = now - shown >= (terminal ? std::chrono::nanoseconds{redraw_interval}
+                                                 : std::chrono::nanoseconds{line_interval});
+    const bool is_last = drawn && x.done == x.all;
+    if (!is_last && (now - begun < moment || (drawn && !is_due)))
+      return;
+    shown = now;
+    draw(x);
+    drawn = true;
+  }
+
+  std::chrono::steady_clock::time_point begun = {};
+  std::chrono::steady_clock::time_point shown = {};
+  bool drawn = false;
+  bool terminal = ::isatty(STDERR_FILENO) == 1;
+
+private:
+  void draw(const progress& x) const {
+    const auto text = with_commas(x.done) + " of " + with_commas(x.all) + " " + std::string{x.what};
+    if (!terminal)
+      return print_notice("data", text);
+    const auto part = share(static_cast<double>(x.done), static_cast<double>(x.all));
+    const auto line =
+        "\r\x1b[K" + progress_bar(part, bar_width) + " " + text + (x.done == x.all ? "\n" : "");
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::fflush(stderr);
+  }
+};
+
+} // namespace
+
+opening_display::opening_display() {
+  set_progress_handler([bar = opening_bar{}](const progress& x) mutable { bar.show(x); });
+}
+
+opening_display::~opening_display() {
+  set_progress_handler({});
 }
 
 progress_display::progress_display(std::string_view unit)

@@ -37,4 +37,14 @@ private:
   std::chrono::nanoseconds shown_at_{0};
 };
 
+/// Shows on standard error how far something of the library's is that takes longer than a moment.
+/// Lives as long as the process may open data.
+class opening_display {
+public:
+  opening_display();
+  ~opening_display();
+  opening_display(const opening_display&) = delete;
+  opening_display& operator=(const opening_display&) = delete;
+};
+
 } // namespace leat::command

@@ -1,5 +1,7 @@
 #include "demos/command/replay.hpp"
 
+#include "actors/line_of.hpp"
+#include "demos/command/contact_sheet.hpp"
 #include "demos/command/job_options.hpp"
 #include "demos/command/log_line.hpp"
 #include "demos/command/option_values.hpp"
@@ -15,6 +17,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +32,7 @@ struct replay_options {
   std::optional<transform> maps;
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   std::string images;
+  std::string sheet;
   bool json = false;
 };
 
@@ -71,6 +75,17 @@ std::vector<std::string> write_images(const batch& x, const std::string& directo
   return files;
 }
 
+/// The same images in one.
+void write_sheet(const batch& x, const std::string& file) {
+  auto images = x.view<std::uint8_t, 4>("image");
+  std::vector<std::span<const std::uint8_t>> valid;
+  for (std::size_t row = 0; row < x.size(); ++row)
+    if (x.valid()[row] != 0)
+      valid.push_back(images[row].flat());
+  const contact_sheet sheet{images.extent(2), images.extent(1), valid};
+  write_png(file, sheet.width, sheet.height, sheet.pixels);
+}
+
 /// The step's rows as its trainer got them, and the files of their images.
 struct replayed {
   batch_line rows;
@@ -79,14 +94,18 @@ struct replayed {
 
 replayed replay_step(const replay_options& x) {
   auto line = line_at(x);
-  if (x.images.empty())
+  if (x.images.empty() && x.sheet.empty())
     return {std::move(line)};
   const auto job = job_pipeline(x.order, x.maps, pixel_form::viewable);
   if (!makes_images(job))
-    bad_usage("--images", "records without a transform",
+    bad_usage(x.images.empty() ? "--sheet" : "--images", "records without a transform",
               "images and --transform train224 or eval224");
   auto batch = deliver(x, job);
-  replayed result{line_of(*batch, 0, 1), write_images(*batch, x.images)};
+  replayed result{line_of(*batch)};
+  if (!x.images.empty())
+    result.images = write_images(*batch, x.images);
+  if (!x.sheet.empty())
+    write_sheet(*batch, x.sheet);
   result.rows.rank.reset();
   return result;
 }
@@ -107,6 +126,8 @@ void replay(const replay_options& x) {
     print_rows(found.rows);
     if (!x.images.empty())
       print_line(with_commas(found.images.size()) + " images in " + x.images);
+    if (!x.sheet.empty())
+      print_line("all of them in " + x.sheet);
     return;
   }
   auto line = nlohmann::json::parse(to_json(found.rows));
@@ -126,6 +147,8 @@ void add_replay(CLI::App& app) {
   sub->add_option("--images", x->images,
                   "Write DIR/POSITION.png: the images as the trainer got them, before normalize")
       ->type_name("DIR");
+  sub->add_option("--sheet", x->sheet, "Write the same images into one PNG, eight in a row")
+      ->type_name("FILE");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { replay(*x); });
 }

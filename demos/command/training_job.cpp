@@ -1,9 +1,7 @@
 #include "demos/command/training_job.hpp"
 
-#include "demos/command/log_line.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_plan.hpp"
-#include "runtime/sequence.hpp"
 #include "runtime/snapshot_store.hpp"
 
 #include <algorithm>
@@ -33,11 +31,6 @@ namespace {
   std::rethrow_exception(first);
 }
 
-/// Samples of an epoch; 0 where they are not known beforehand.
-std::uint64_t records_of(const pipeline& data) {
-  return is_closed(*data.root().inputs.front()) ? data.size() : 0;
-}
-
 } // namespace
 
 training_job::training_job(const pipeline& data, training_settings settings)
@@ -55,7 +48,7 @@ training_job::training_job(const pipeline& data, training_settings settings)
   must_meet_ = meeting_ && !is_closed(*data.root().inputs.front())
                && end_of(data.root()) != epoch_end::cycle;
   begin();
-  open_log(data);
+  open_log();
 }
 
 /// Moves all loaders to where the job goes on.
@@ -96,18 +89,11 @@ void training_job::restore() {
     resumed_at_ = x.restore_parts(parts, settings_.restore);
 }
 
-void training_job::open_log(const pipeline& data) {
-  if (settings_.log.empty())
-    return;
-  attempt_start start{.world_size = settings_.loader.world_size,
-                      .records = records_of(data),
-                      .data_digest = data_digest(data.root())};
-  if (settings_.ranks < settings_.loader.world_size)
-    start.rank = settings_.loader.rank;
-  if (resumed_at_)
-    start.resumed_at = {resumed_at_->epoch, resumed_at_->step};
-  log_.emplace(settings_.log);
-  log_->append(to_json(start));
+void training_job::open_log() {
+  if (!settings_.log.empty())
+    log_.emplace(settings_.log, loaders_.front(),
+                 run_log_options{.program = "run",
+                                 .all_ranks = settings_.ranks == settings_.loader.world_size});
 }
 
 void training_job::run(const std::function<void(const training_progress&)>& watch) {
@@ -169,10 +155,10 @@ bool training_job::hand_over() {
   note_position();
   if (!leases_.front())
     return false;
-  for (std::uint64_t i = 0; i < leases_.size(); ++i) {
-    const auto& part = *leases_[i];
+  for (const auto& x : leases_) {
+    const auto& part = *x;
     if (log_)
-      log_->append(to_json(line_of(part, settings_.loader.rank + i, settings_.loader.world_size)));
+      log_->append(part);
     progress_.samples += part.valid_rows();
   }
   if (!progress_.first_batch)

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "demos/command/rank_meeting.hpp"
-#include "demos/command/run_log.hpp"
 #include "runtime/snapshot.hpp"
 
 #include <leat/loader.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/run_log.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -89,7 +89,7 @@ private:
 
   void begin();
   void restore();
-  void open_log(const pipeline& data);
+  void open_log();
   std::optional<std::uint64_t> steps_of_job() const;
   bool finished() const noexcept {
     return progress_.total_steps && progress_.global_step >= *progress_.total_steps;
@@ -108,7 +108,7 @@ private:
   std::shared_ptr<rank_meeting> meeting_;
   bool must_meet_ = false;
   std::vector<loader> loaders_;
-  std::optional<log_writer> log_;
+  std::optional<run_log> log_;
   std::vector<lease> leases_;
   std::optional<resume_point> resumed_at_;
   std::vector<std::string> skipped_;

@@ -5,12 +5,10 @@
 // loader of its own. The weights depend on neither workers, ranks nor kills.
 
 #include "demos/command/option_values.hpp"
-#include "demos/command/run_log.hpp"
 #include "demos/train/checkpoint.hpp"
 #include "demos/train/global_batch.hpp"
 #include "demos/train/model.hpp"
 #include "demos/train/training_data.hpp"
-#include "runtime/sequence.hpp"
 
 #include <leat/leat.hpp>
 
@@ -119,23 +117,16 @@ private:
   }
 
   void open_log() {
-    if (options_.log.empty())
-      return;
-    log_.emplace(options_.log);
-    command::attempt_start start{.program = "leat-train",
-                                 .world_size = options_.world_size,
-                                 .records = data_.size(),
-                                 .data_digest = data_digest(data_.root())};
-    if (resumed_at_)
-      start.resumed_at = {resumed_at_->epoch, resumed_at_->step};
-    log_->append(to_json(start));
+    if (!options_.log.empty())
+      log_.emplace(options_.log, ranks_.front(),
+                   run_log_options{.program = "leat-train", .all_ranks = true});
   }
 
   /// Before the model learns: a log that lacks a batch the model has seen would prove nothing.
   void append_to_log(const rank_batches& batches) {
     if (log_)
-      for (std::uint64_t rank = 0; rank < batches.size(); ++rank)
-        log_->append(to_json(command::line_of(*batches[rank], rank, options_.world_size)));
+      for (const auto& rank : batches)
+        log_->append(*rank);
   }
 
   static void report(const batch& x, const step_result& result, const hash128& digest) {
@@ -148,7 +139,7 @@ private:
   pipeline data_;
   model model_;
   std::vector<loader> ranks_;
-  std::optional<command::log_writer> log_;
+  std::optional<run_log> log_;
   std::optional<resume_point> resumed_at_;
   /// Steps done since the job began, and the one to stop behind.
   std::uint64_t step_ = 0;

@@ -2,8 +2,10 @@
 
 #include <leat/export.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace leat {
 
@@ -17,5 +19,22 @@ LEAT_API void set_notice_handler(notice_handler handler);
 
 /// Sends a notice.
 LEAT_API void notice(const std::string& text);
+
+/// How far something is that may take long: opening thousands of shards for the first time.
+struct progress {
+  /// "shards opened"
+  std::string_view what;
+  std::uint64_t done = 0;
+  std::uint64_t all = 0;
+};
+using progress_handler = std::function<void(const progress& now)>;
+
+/// Sets who is told of progress in this process; by default nobody is. Any thread, but not while
+/// data are opened. The handler is called from any thread, one call at a time, with `done` rising
+/// up to `all`: when to show it is its own affair.
+LEAT_API void set_progress_handler(progress_handler handler);
+
+/// Tells of progress.
+LEAT_API void report(const progress& now);
 
 } // namespace leat

@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace leat {
@@ -92,7 +91,8 @@ public:
   template <class Values>
   requires requires(const Values& x) { std::span{x.data(), x.size()}; }
   void set(std::string_view name, const Values& values, const shape& dims) {
-    set(name, std::span{std::as_const(values).data(), values.size()}, dims);
+    using element = std::remove_pointer_t<decltype(values.data())>;
+    set(name, std::span<const element>{values.data(), values.size()}, dims);
   }
 
   /// Makes a tensor and returns its elements to be written, all of them. Where the batch has

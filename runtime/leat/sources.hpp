@@ -34,11 +34,15 @@ struct folder_options {
 LEAT_API pipeline tar_shards(std::string pattern, tar_options options = {});
 LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options options = {});
 
-/// A folder with one subfolder a class. Records are its files *.jpg and *.jpeg, sorted bytewise by
-/// relative path; fields "jpg" (the file), "cls" (the class's number in bytewise order, as ASCII)
-/// and "class" (the subfolder's name).
+/// A folder with one subfolder a class. Records are its files *.jpg, *.jpeg and *.png, sorted
+/// bytewise by relative path; fields "jpg" (the file, a PNG too, so that all samples have the same
+/// fields; what decodes images looks at their bytes), "cls" (the class's number in bytewise order,
+/// as ASCII) and "class" (the subfolder's name).
 /// On opening, throws `errc::not_found` (no folder, no class, no image), `errc::io`.
 LEAT_API pipeline image_folder(std::string directory, folder_options options = {});
+
+/// The classes of such a folder: the name of class i is the i-th. Throws as opening it does.
+LEAT_API std::vector<std::string> class_names(const std::string& directory);
 
 /// `records` virtual records. Field "value": uint8 [record_bytes], the record's number as 8 bytes
 /// little-endian, repeated and cut to length.

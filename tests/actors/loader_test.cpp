@@ -317,6 +317,16 @@ TEST_CASE("loader: tensors, ragged fields and wrong requests") {
   CHECK_THROWS_AS((batch->view<std::uint8_t, 2>("values")), error);
   CHECK_THROWS_AS((batch->view<std::uint8_t, 2>("text")), error);
   CHECK_THROWS_AS(batch->ragged("value"), error);
+  // Of any type, for what takes a pointer.
+  const auto& read_only = *batch;
+  const auto memory = read_only.memory("value");
+  CHECK(memory.data == reinterpret_cast<const std::byte*>(value.data()));
+  CHECK(memory.type == dtype::u8);
+  CHECK(memory.extents == std::vector<std::size_t>{4, 8});
+  CHECK(batch->mutable_data("noise")
+        == reinterpret_cast<std::byte*>(batch->mutable_view<float, 2>("noise").data()));
+  CHECK_THROWS_AS(read_only.memory("text"), error);
+  CHECK_THROWS_AS(read_only.memory("values"), error);
   batch = x.next();
   batch = x.next();
   REQUIRE(batch->end_of_epoch());

@@ -352,6 +352,16 @@ rgb_picture read_png(const std::string& file) {
   return result;
 }
 
+/// 224 x 224 pixels from there on.
+std::vector<std::uint8_t> part_of(const rgb_picture& x, std::size_t left, std::size_t top) {
+  std::vector<std::uint8_t> part;
+  for (std::size_t row = top; row < top + 224; ++row) {
+    const auto begin = x.pixels.begin() + static_cast<std::ptrdiff_t>(3 * (row * x.width + left));
+    part.insert(part.end(), begin, begin + std::ptrdiff_t{3} * 224);
+  }
+  return part;
+}
+
 /// The row's bytes as a trainer got them: uint8 [height, width, 3], then the int64 label.
 std::string trained_bytes(const rgb_picture& x, std::int64_t label) {
   return std::string{x.pixels.begin(), x.pixels.end()}
@@ -379,9 +389,13 @@ void check_replay(const command_bench& x, const words& job, const std::string& l
                   const label_function& label) {
   const auto rows = table_of(batches_of(log)).at(at);
   const auto directory = x.at / ("images-" + std::to_string(at.first));
-  auto replayed = x.ask(words{"replay"} + job
-                        + words{"--epoch", std::to_string(at.first), "--step",
-                                std::to_string(at.second), "--images", directory});
+  auto replayed =
+      x.ask(words{"replay"} + job
+            + words{"--epoch", std::to_string(at.first), "--step", std::to_string(at.second),
+                    "--images", directory, "--sheet", x.at / "sheet.png"});
+  const auto sheet = read_png(x.at / "sheet.png");
+  REQUIRE(sheet.width == 8 * 226 + 2);
+  REQUIRE(sheet.height == (rows.size() + 7) / 8 * 226 + 2);
   const logged_batch line{replayed};
   REQUIRE(line.rows.size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -391,6 +405,7 @@ void check_replay(const command_bench& x, const words& job, const std::string& l
     const auto picture = read_png(directory + "/" + std::to_string(rows[i].position) + ".png");
     REQUIRE(picture.width == 224);
     REQUIRE(picture.height == 224);
+    REQUIRE(part_of(sheet, i % 8 * 226 + 2, i / 8 * 226 + 2) == picture.pixels);
     REQUIRE(hash_sum{}
                 .add(little_endian(rows[i].position) + trained_bytes(picture, label(rows[i].id)))
                 .text()

@@ -255,9 +255,9 @@ TEST_CASE("leat's own functions are made from their parameters") {
   check_step(R"(.filter("field_hash@1", salt=2, keep=7, field="t"))",
              x.filter(field_hash("t", 7, 2)),
              R"(.filter("field_hash@1", field="t", keep=7, salt=2))");
-  check_step(R"(.filter("field_between@1", field="t", min="-1.5", max=3))",
+  check_step(R"(.filter("field_between@1", field="t", min=-1.5, max=3))",
              x.filter(field_between("t", -1.5, 3)),
-             R"(.filter("field_between@1", field="t", min="-1.5", max=3))");
+             R"(.filter("field_between@1", field="t", min=-1.5, max=3))");
   check_step(R"(.filter("field_between@1", field="t"))", x.filter(field_between("t", {}, {})),
              R"(.filter("field_between@1", field="t"))");
   check_step(R"(.filter("bytes_between@1", field="t", max=18446744073709551615))",
@@ -275,8 +275,8 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.scan("running_sum@1", field="t", into="n"))");
   check_step(R"(.map("pad@1", field="t", length=9))", x.map(pad("t", 9)),
              R"(.map("pad@1", field="t", length=9, value=0))");
-  check_step(R"(.map("pad@1", field="t", length=9, value="-100"))", x.map(pad("t", 9, -100)),
-             R"(.map("pad@1", field="t", length=9, value="-100"))");
+  check_step(R"(.map("pad@1", field="t", length=9, value=-100))", x.map(pad("t", 9, -100)),
+             R"(.map("pad@1", field="t", length=9, value=-100))");
 }
 
 TEST_CASE("functions of the program are found by kind and name") {
@@ -348,6 +348,14 @@ TEST_CASE("a map's parameters by name become its parameter text") {
   CHECK(parameters_of(R"(map("plain@1"))").empty());
   CHECK(parameters_of(R"(map("plain@1", name="n", b=true, i=007, d=0.50, e=1E22, x="-1"))")
         == "name=n b=true i=7 d=0.5 e=1e+22 x=-1");
+  CHECK(
+      parameters_of(R"(map("plain@1", a=-1, b=-100000, c=-0.5, d=-9223372036854775808, e=[-1, 2]))")
+      == "a=-1 b=-100000 c=-0.5 d=-9223372036854775808 e=-1,2");
+  // What would not come back as the same text stands in quotes.
+  check_step(R"(.map("plain@1", a="-0", b="-01", c=-1.5, d="--1", e="-"))",
+             count(1).map(plain_map("plain@1", "a=-0 b=-01 c=-1.5 d=--1 e=-")),
+             R"(.map("plain@1", a="-0", b="-01", c=-1.5, d="--1", e="-"))");
+  check_text_error("count(-1)", "-1 at line 1, column 7", "a whole number as records");
   CHECK(parameters_of(R"(map("plain@1", l=[1, "a", false, 2.5], one=["a"], none=[]))")
         == "l=1,a,false,2.5 one=a none=");
   CHECK(parameters_of(R"(map("plain@1", "any text, with = and  space"))")
@@ -364,7 +372,7 @@ TEST_CASE("parameter texts of any form are printed and read back") {
   check("", "");
   check("a=1 b=x", R"(a=1, b="x")");
   check("a=1.50 b=012 c=-1 d=1e5 e=18446744073709551616 f=inf",
-        R"(a="1.50", b="012", c="-1", d="1e5", e="18446744073709551616", f="inf")");
+        R"(a="1.50", b="012", c=-1, d="1e5", e="18446744073709551616", f="inf")");
   check("a=true,2,x b=, c=,1 d=", R"(a=[true, 2, "x"], b=",", c=",1", d="")");
   check("a=b=c true=1", R"(a="b=c", true=1)");
   check("a=1  b=2", R"("a=1  b=2")");
@@ -461,7 +469,9 @@ TEST_CASE("breaks of the grammar are refused with their place") {
 
 TEST_CASE("words, numbers and texts that are none are refused with their place") {
   const std::string number = "a number: 12, 0.5 or 1e-3; or a word, which begins with no digit";
-  check_text_error("count(-1)", "\"-\" at line 1, column 7", "a number from 0 on");
+  check_text_error("count(-a)", "\"-\" at line 1, column 7", "a number behind it");
+  check_text_error("count(-9223372036854775809)", "\"-9223372036854775809\" at line 1, column 7",
+                   "a whole number from -2^63 on");
   check_text_error("count(18446744073709551616)", "\"18446744073709551616\" at line 1, column 7",
                    "a whole number below 2^64");
   check_text_error("count(1e999)", "\"1e999\" at line 1, column 7",

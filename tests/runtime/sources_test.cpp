@@ -278,8 +278,8 @@ TEST_CASE("a tear that is allowed is said at each opening") {
 
 TEST_CASE("an image folder has a class a subfolder and records in bytewise order") {
   temporary_directory dir;
-  for (auto name : {"b/2.JPG", "b/10.jpeg", "b-x/1.jpg", "b/deep/er.Jpeg", "b/no.png", "c/readme",
-                    "1.jpg", ".git/x.jpg"}) {
+  for (auto name : {"b/2.JPG", "b/10.jpeg", "b-x/1.jpg", "b/deep/er.Jpeg", "b/one.PNG", "b/no.gif",
+                    "c/readme", "1.jpg", ".git/x.jpg"}) {
     fs::create_directories(fs::path{dir / name}.parent_path());
     tar_writer::write(dir / name, name);
   }
@@ -289,13 +289,15 @@ TEST_CASE("an image folder has a class a subfolder and records in bytewise order
   };
   CHECK(read_all(source_of(data))
         == std::vector{image("b-x/1.jpg", "1", "b-x"), image("b/10.jpeg", "0", "b"),
-                       image("b/2.JPG", "0", "b"), image("b/deep/er.Jpeg", "0", "b")});
+                       image("b/2.JPG", "0", "b"), image("b/deep/er.Jpeg", "0", "b"),
+                       image("b/one.PNG", "0", "b")});
+  CHECK(class_names(dir.path()) == std::vector<std::string>{"b", "b-x", "c"});
   CHECK(source_stage(data).get<std::string>("directory") == dir.path());
   CHECK(source_of(data).name() == "folder");
-  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>{4});
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>{5});
   const auto facts = source_of(data).facts();
   CHECK(facts.files == 1);
-  CHECK(facts.bytes == 9 + 9 + 7 + 14);
+  CHECK(facts.bytes == 9 + 9 + 7 + 14 + 9);
   tar_writer::write(dir / "b/2.JPG", "longer than before");
   CHECK(source_of(image_folder(dir.path())).facts().digest != facts.digest);
   sample s;
@@ -305,6 +307,7 @@ TEST_CASE("an image folder has a class a subfolder and records in bytewise order
 TEST_CASE("a folder without classes or images is refused") {
   temporary_directory dir;
   CHECK(code_of(image_folder(dir / "nowhere")) == errc::not_found);
+  CHECK_THROWS_AS(class_names(dir / "nowhere"), error);
   CHECK(code_of(image_folder(dir.path())) == errc::not_found);
   fs::create_directory(dir / "class");
   CHECK(code_of(image_folder(dir.path())) == errc::not_found);

@@ -5,6 +5,7 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -309,4 +311,24 @@ TEST_CASE("shards are indexed in order, and the first bad one is named") {
   } catch (const error& x) {
     CHECK(x.details().file == shards[5]);
   }
+}
+
+TEST_CASE("who asks is told of every shard that is opened, one after the other") {
+  temporary_directory dir;
+  texts shards;
+  for (int i = 0; i < 50; ++i) {
+    shards.push_back(dir / (std::to_string(i) + ".tar"));
+    tar_writer{}.file("k.jpg", "x").end().save(shards.back());
+  }
+  std::vector<std::uint64_t> told;
+  set_progress_handler([&](const progress& now) {
+    CHECK(now.all == 50);
+    CHECK(now.what == "shards opened");
+    told.push_back(now.done);
+  });
+  open_tar_indexes(shards, {.index_dir = dir / "i"});
+  set_progress_handler({});
+  std::vector<std::uint64_t> all(50);
+  std::iota(all.begin(), all.end(), 1);
+  CHECK(told == all);
 }

@@ -52,7 +52,7 @@ def open_image_folder(o):
     images = []
     for number, name in enumerate(classes):
         for folder, _, files in os.walk(os.path.join(top, name)):
-            paths = [os.path.join(folder, x) for x in files if x.lower().endswith((".jpg", ".jpeg"))]
+            paths = [os.path.join(folder, x) for x in files if x.lower().endswith((".jpg", ".jpeg", ".png"))]
             images += [(os.path.relpath(x, top), number, name) for x in paths]
     images.sort(key=lambda image: os.fsencode(image[0]))
     records, facts = [], b""

@@ -59,7 +59,7 @@ FUNCTION_CALLS = ("map", "filter", "flat_map", "scan")  # their parameters are o
 TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n]*)
       | (?P<text>"(?:[^"\\]|\\.)*")
-      | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+      | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
       | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<sign>[()\[\],.=])""",
     re.VERBOSE,
@@ -153,7 +153,7 @@ class Parser:
         if kind == "text":
             return unescape(text)
         if kind == "number":
-            return int(text) if text.isdigit() else float(text)
+            return int(text) if text.lstrip("-").isdigit() else float(text)
         if kind == "word":
             return {"true": True, "false": False}[text]
         if text != "[":

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "runtime/log_lines.hpp"
+
+#include <leat/batch.hpp>
+
+namespace leat {
+
+/// A rank's batch as logs have it.
+batch_line line_of(const batch& x);
+
+} // namespace leat

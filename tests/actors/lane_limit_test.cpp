@@ -1,0 +1,94 @@
+#include "runtime/lane_limit.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+#include <leat/notice.hpp>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+// A job of one lane runs on one rank, now and after every resume: who mixes in a corpus of one file
+// must hear of it before the job has run for a week.
+
+namespace leat {
+namespace {
+
+struct corpora {
+  test::temporary_directory at;
+
+  /// Files of ten lines each.
+  std::string write(const std::string& name, int files) const {
+    for (int i = 0; i < files; ++i) {
+      std::ofstream out{at / (name + std::to_string(i) + ".txt")};
+      for (int line = 0; line < 10; ++line)
+        out << name << line << "\n";
+    }
+    return at / (name + "*.txt");
+  }
+};
+
+std::vector<std::string> notices_of(const pipeline& data, const loader_options& options = {}) {
+  std::vector<std::string> heard;
+  set_notice_handler([&](const std::string& text) { heard.push_back(text); });
+  { loader x{data, options}; }
+  set_notice_handler({});
+  return heard;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE_METHOD(corpora,
+                 "lanes: a source of one file that leaves one lane is named, with a cure") {
+  const auto many = lines(write("many", 8));
+  const auto one = lines(write("one", 1));
+  const auto heard = notices_of(mix({many, one}).batch(8));
+  REQUIRE(heard.size() == 1);
+  CAPTURE(heard.front());
+  CHECK(contains(heard.front(), "one*.txt\") has 1 unit"));
+  CHECK(contains(heard.front(), "1 lane, and one rank only"));
+  CHECK(contains(heard.front(), "ranges=N"));
+  CHECK(contains(heard.front(), "lanes=N"));
+  CHECK(notices_of(one.batch(8)).size() == 1);
+  // Of one source alone, lanes without a unit would have nothing at all.
+  CHECK_FALSE(contains(notices_of(one.batch(8)).front(), "lanes=N"));
+}
+
+TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also above one") {
+  const auto many = lines(write("many", 8));
+  const auto two = json_lines(write("two", 2));
+  CHECK(contains(*lane_limit(mix({many, two}).batch(8).root()), "2 lanes, and a world size that"));
+  CHECK(contains(*lane_limit(mix({count(80), two}).batch(8).root()), "two*.txt\") has 2 units"));
+  CHECK(contains(*lane_limit(mix({many, sequential("own@1", 3, {})}).batch(8).root()),
+                 "units=N in it"));
+}
+
+TEST_CASE_METHOD(corpora, "lanes: as many as were meant are no news") {
+  const auto many = lines(write("many", 8));
+  const auto one = write("one", 1);
+  CHECK(notices_of(many.batch(8)).empty());
+  CHECK(notices_of(many.batch(16)).empty());
+  CHECK(notices_of(mix({many, lines(one, {.ranges = 8})}).batch(8)).empty());
+  CHECK(notices_of(lines(one).batch(8, {.lanes = 1})).empty());
+  CHECK(notices_of(lines(one).batch(1)).empty());
+  CHECK(notices_of(count(100).batch(8)).empty());
+  CHECK(notices_of(count(100).shuffle_buffer(16).batch(8)).empty());
+  // Other ranks of the job have nothing to add.
+  CHECK(notices_of(mix({many, lines(write("two", 2))}).batch(8), {.rank = 1, .world_size = 2})
+            .empty());
+}
+
+TEST_CASE_METHOD(corpora, "lanes: a world size that they do not allow is refused with the reason") {
+  const auto data = mix({lines(write("many", 8)), lines(write("one", 1))}).batch(8);
+  const auto problem = problem_of([&] { loader x{data, {.world_size = 2}}; });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(contains(problem->details().needed, "one*.txt\") has 1 unit"));
+}
+
+} // namespace
+} // namespace leat

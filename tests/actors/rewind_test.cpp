@@ -1,0 +1,170 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/job.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace leat {
+namespace {
+
+pipeline with_noise(const pipeline& x) {
+  return x.map("noise@1", [](sample& s, context& c) {
+    for (auto& v : s.make<float>("noise", {4}))
+      v = static_cast<float>(c.rng().uniform());
+  });
+}
+
+/// Its order is a formula.
+pipeline by_formula() {
+  return with_noise(count(100).shuffle({.seed = 3})).batch(12, {.end = epoch_end::mask});
+}
+
+/// Its order has a state, and workers look at samples for it.
+pipeline by_programs() {
+  const filter_stage most{.name = "most@1", .make = [] {
+                            return [](sample& s) { return s.bytes("value")[0] != std::byte{7}; };
+                          }};
+  return with_noise(count(100).filter(most).shuffle_buffer(10, 4))
+      .batch(12, {.lanes = 4, .end = epoch_end::mask});
+}
+
+/// The first `most` batches that follow.
+std::vector<job_step> next_steps(loader& from, std::size_t most = SIZE_MAX) {
+  std::vector<job_step> steps;
+  while (steps.size() < most) {
+    auto batch = from.next();
+    if (!batch)
+      break;
+    append(steps, *batch);
+  }
+  return steps;
+}
+
+TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
+  for (const auto& data : {by_formula(), by_programs()})
+    for (std::size_t workers : {0, 1, 3}) {
+      loader x{data, {.workers = workers, .epochs = 2, .hash_pixels = true}};
+      x.rewind(); // before the first batch, too
+      const auto all = next_steps(x);
+      REQUIRE(all.size() > 10);
+      const auto digest = x.position().digest;
+      for (std::size_t stop : {all.size(), std::size_t{1}, std::size_t{0}, all.size() / 2 + 2,
+                               all.size() - 1, all.size()}) {
+        CAPTURE(workers, stop);
+        x.rewind();
+        REQUIRE(x.position().global_step == 0);
+        REQUIRE(x.position().digest == hash128{});
+        REQUIRE(
+            next_steps(x, stop)
+            == std::vector<job_step>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(stop)));
+      }
+      REQUIRE_FALSE(x.next());
+      x.rewind();
+      REQUIRE(next_steps(x) == all);
+      REQUIRE(x.position().digest == digest);
+      // Nobody was replaced, nobody added.
+      REQUIRE(x.stats().workers.size() == std::max<std::size_t>(workers, 1));
+    }
+}
+
+TEST_CASE("rewind: every rank of a job, behind any batch of an epoch") {
+  const auto data = by_formula();
+  const loader_options options{.workers = 2, .epochs = 2, .hash_pixels = true};
+  const auto whole = run_job(data, options, 1);
+  std::vector<loader> ranks;
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    auto mine = options;
+    mine.rank = rank;
+    mine.world_size = 3;
+    ranks.emplace_back(data, mine);
+  }
+  for (std::size_t stop : {5, 1, 18}) {
+    std::vector<job_step> steps;
+    for (std::size_t i = 0; i < stop; ++i)
+      for (auto& x : ranks)
+        append(steps, *x.next());
+    CAPTURE(stop);
+    REQUIRE(
+        steps
+        == std::vector<job_step>(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(stop)));
+    for (auto& x : ranks)
+      x.rewind();
+  }
+}
+
+TEST_CASE("rewind: also behind a restore and a seek, and with leases out") {
+  const auto data = by_programs();
+  const loader_options options{.workers = 2, .epochs = 2, .leases = 3, .hash_pixels = true};
+  loader first{data, options};
+  const auto all = next_steps(first);
+  loader x{data, options};
+  first.rewind();
+  auto held = first.next();
+  const auto held_ids = held->ids();
+  x.restore_parts({held->snapshot()});
+  REQUIRE(next_steps(x, 1) == std::vector<job_step>{all[1]});
+  x.rewind();
+  first.rewind();
+  REQUIRE(next_steps(x) == all);
+  REQUIRE(next_steps(first) == all);
+  REQUIRE(held->ids() == held_ids);
+  loader sought{data, options};
+  sought.seek(1, 1);
+  sought.rewind();
+  REQUIRE(next_steps(sought) == all);
+}
+
+TEST_CASE("rewind: snapshots behind it are those of a new loader") {
+  const auto data = by_programs();
+  loader once{data, {.workers = 2, .hash_pixels = true}};
+  next_steps(once, 3);
+  const auto state = once.snapshot();
+  loader again{data, {.workers = 2, .hash_pixels = true}};
+  next_steps(again, 5);
+  again.rewind();
+  next_steps(again, 3);
+  REQUIRE(again.snapshot() == state);
+}
+
+TEST_CASE("rewind: what exists once cannot come again, and a failed loader stays failed") {
+  const auto numbers = leat::once("numbers@1", [n = 0](sample& s) mutable {
+    s.set("n", n);
+    return n++ < 40;
+  });
+  loader once{numbers.batch(4), {.workers = 1}};
+  CHECK(code_of([&] { once.rewind(); }) == errc::invalid_argument);
+  loader failing{by_formula(), {.workers = 1, .fault = {.throw_at = 0}}};
+  CHECK(code_of([&] { failing.next(); }) == errc::bad_sample);
+  CHECK(code_of([&] { failing.rewind(); }) == errc::bad_sample);
+}
+
+TEST_CASE("range-for: every round owns its lease") {
+  loader x{by_formula(), {.workers = 2, .leases = 1, .hash_pixels = true}};
+  const auto all = next_steps(x);
+  x.rewind();
+  std::vector<job_step> steps;
+  for (auto batch : x) // one lease at a time is enough
+    append(steps, *batch);
+  REQUIRE(steps == all);
+  for (auto batch : x)
+    FAIL("a batch behind the end");
+  // A round may keep its lease, and the loop may end early.
+  loader more{by_formula(), {.workers = 2, .leases = 2}};
+  lease kept;
+  for (auto batch : more) {
+    kept = std::move(batch);
+    break;
+  }
+  REQUIRE(kept->step() == 0);
+  REQUIRE(more.next()->step() == 1);
+  // A reference to what the loader would take back does not compile.
+  static_assert(!std::is_lvalue_reference_v<decltype(*more.begin())>);
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,110 @@
+#include "tests/support/command.hpp"
+
+#include <leat/leat.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+// A trainer's own loop writes the logs that the command judges.
+
+namespace leat::test {
+namespace {
+
+const words job{"count:100", "--seed", "7", "--global-batch", "10"};
+
+pipeline data() {
+  return count(100).shuffle({.seed = 7}).batch(10);
+}
+
+/// `name.0,name.1,...`
+std::string joined(const std::string& name, std::uint64_t ranks) {
+  std::string files;
+  for (std::uint64_t rank = 0; rank < ranks; ++rank)
+    files += (rank == 0 ? "" : ",") + name + "." + std::to_string(rank);
+  return files;
+}
+
+loader rank_of(std::uint64_t rank, std::uint64_t world_size) {
+  return {data(),
+          {.rank = rank, .world_size = world_size, .workers = 1, .epochs = 2, .hash_pixels = true}};
+}
+
+void check_good(const json& report, std::uint64_t rows) {
+  CAPTURE(report);
+  REQUIRE(report["rows"] == rows);
+  for (const auto* kind : {"lost", "repeated", "moved", "changed", "extra"})
+    REQUIRE(report[kind] == 0);
+}
+
+TEST_CASE("run log: leat verify judges what a program's own loop hands over, also resumed") {
+  command_bench x;
+  x.order(job, 2, x.at / "order");
+  std::vector<std::string> parts;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    auto from = rank_of(rank, 2);
+    run_log log{x.at / ("first." + std::to_string(rank)), from};
+    for (int i = 0; i < 4; ++i) {
+      const auto batch = from.next();
+      log.append(*batch);
+      if (i == 2)
+        parts.push_back(batch->snapshot());
+    }
+  }
+  for (std::uint64_t rank = 0; rank < 5; ++rank) {
+    auto from = rank_of(rank, 5);
+    from.restore_parts(parts);
+    run_log log{x.at / ("second." + std::to_string(rank)), from};
+    for (auto batch : from)
+      log.append(*batch);
+  }
+  const words logs{x.at / "order", joined(x.at / "first", 2), joined(x.at / "second", 5)};
+  check_good(x.verify(logs), 200);
+  // The log says where it began, and of what.
+  const auto header = attempts_of(x.at / "second.1").at(0).header;
+  REQUIRE(header["leat"] == "trainer");
+  REQUIRE(header["rank"] == 1);
+  REQUIRE(header["world_size"] == 5);
+  REQUIRE(header["records"] == 100);
+  REQUIRE(header["resumed_at"] == json{{"epoch", 0}, {"step", 3}});
+  REQUIRE(attempts_of(x.at / "first.0").at(0).header["resumed_at"].is_null());
+  REQUIRE(header["data_digest"] == x.ask({"index", "count:100"})["digest"]);
+  REQUIRE(header["data_digest"] == to_string(rank_of(0, 1).data_digest()));
+  // A batch that is missing is found.
+  std::filesystem::resize_file(x.at / "second.1", 300);
+  REQUIRE(x.verify(logs)["lost"] > 0);
+}
+
+TEST_CASE("run log: one process may log all ranks in one file, start after start") {
+  command_bench x;
+  x.order(job, 2, x.at / "order");
+  std::string state;
+  for (const std::size_t most : {std::size_t{3}, SIZE_MAX}) {
+    auto from = rank_of(0, 1);
+    if (!state.empty())
+      from.restore_parts({state});
+    run_log log{x.at / "log", from, {.program = "mine", .all_ranks = true}};
+    std::size_t steps = 0;
+    for (auto batch : from) {
+      log.append(*batch);
+      state = batch->snapshot();
+      if (++steps == most)
+        break;
+    }
+  }
+  const auto attempts = attempts_of(x.at / "log");
+  REQUIRE(attempts.size() == 2);
+  REQUIRE(attempts[0].header["leat"] == "mine");
+  REQUIRE(attempts[0].header["rank"].is_null());
+  check_good(x.verify({x.at / "order", x.at / "log"}), 200);
+}
+
+TEST_CASE("run log: a file that cannot be written is told before the job runs") {
+  command_bench x;
+  auto from = rank_of(0, 1);
+  REQUIRE_THROWS_AS((run_log{x.at / "none/log", from}), error);
+}
+
+} // namespace
+} // namespace leat::test
