@@ -1,26 +1,40 @@
 #include <leat/error.hpp>
 
+#include <string_view>
 #include <utility>
 
 namespace leat {
 
 namespace {
 
+/// Names may hold any bytes, and so may contents that a text quotes: what a terminal would obey is
+/// shown as \\xHH. `lists`: it may be a list, a line an entry.
+void append_shown(std::string& to, std::string_view text, bool lists) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  for (const char x : text)
+    if (const auto byte = static_cast<unsigned char>(x);
+        (byte >= ' ' && byte != 0x7F) || (x == '\n' && lists))
+      to += x;
+    else
+      to.append("\\x").append({digits[byte / 16], digits[byte % 16]});
+}
+
 std::string text_of(errc code, const error_details& x) {
   std::string text{to_string(code)};
   const char* gap = ": ";
-  auto add = [&](const char* name, const std::string& value) {
+  auto add = [&](const char* name, const std::string& value, bool lists = false) {
     if (value.empty())
       return;
-    text += std::exchange(gap, ", ") + std::string{name} + value;
+    text.append(std::exchange(gap, ", ")).append(name);
+    append_shown(text, value, lists);
   };
   add("", x.stage);
   add("sample ", x.sample);
   add("file ", x.file);
   if (x.offset)
     add("offset ", std::to_string(*x.offset));
-  add("got ", x.got);
-  add("needed ", x.needed);
+  add("got ", x.got, true);
+  add("needed ", x.needed, true);
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include <leat/image.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -118,13 +119,19 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// For errors, which are one line: not every field that is to be a number is a text.
+std::string quoted(std::string_view text) {
+  const bool is_text = std::all_of(text.begin(), text.end(), [](char x) { return x >= ' '; });
+  return is_text ? "\"" + std::string{text.substr(0, 40)} + "\""
+                 : "a field of " + std::to_string(text.size()) + " bytes that are no text";
+}
+
 std::int64_t parse_int(std::string_view text) {
   const auto digits = trimmed(text);
   std::int64_t value = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (failure != std::errc{} || end != digits.data() + digits.size())
-    throw bad_sample(cause::corrupt, "\"" + std::string{text.substr(0, 40)}
-                                         + "\" is no decimal integer of 64 bits");
+    throw bad_sample(cause::corrupt, quoted(text) + " is no decimal integer of 64 bits");
   return value;
 }
 

@@ -9,22 +9,25 @@ nothing with leat, and keeps no state: whatever is asked for, everything is made
 import argparse
 import json
 import sys
-from collections import Counter
+from collections import Counter, namedtuple
 
-from plain.hashes import hash128, number_bytes, raw_bytes, row_digest, share
+from plain.checks import check
+from plain.hashes import row_digest, share
+from plain.layouts import first_layout
 from plain.programs import ClosedPart, Lane, is_closed
-from plain.samples import Refused, field_bytes
+from plain.random_numbers import Rng, birth_of, map_stream
+from plain.samples import BadSample, Refused
 from plain.sources import INDEXED, StandardInput, Stream, read_file
 from plain.text_form import Node, parse
 
 
 class Pipeline:
-    """A parsed pipeline with its data open. `standard_input`: the bytes that a once source reads."""
+    """A parsed pipeline with its data open. `standard_input`: the bytes that a once source reads. `sources`: what is open
+    already, kept for others. `limit`: items to look at before TooLong is raised."""
 
-    def __init__(self, text, standard_input=b""):
-        self.root = parse(text)
-        if self.root.op != "batch":
-            raise SyntaxError("no batch at the end")
+    def __init__(self, text, standard_input=b"", sources=None, limit=None):
+        self.root, self.known_sources = parse(text), {} if sources is None else sources
+        check(self.root)
         self.input = copy_tree(self.root.inputs[0])
         self.sources = self.input.sources()
         self.open_sources(standard_input)
@@ -32,17 +35,20 @@ class Pipeline:
         self.rows = self.root.options["rows"]
         self.lanes = self.root.options["lanes"] or self.default_lanes()
         self.check_lanes()
-        self.closed = ClosedPart(self.lanes)
+        self.closed = ClosedPart(self.lanes, limit)
 
     def open_sources(self, standard_input):
         readers = [x for x in self.input.in_data_order() if not x.inputs or x.op == "read_files"]
         for ordinal, node in enumerate(readers):
             node.ordinal = ordinal
         for node in self.sources:
-            if node.op in INDEXED:
-                node.source = INDEXED[node.op](node.options)
-            else:
-                node.source = StandardInput(standard_input) if node.op == "standard_input" else Stream(node)
+            node.source = StandardInput(standard_input) if node.op == "standard_input" else self.opened(node)
+
+    def opened(self, node):
+        key = json.dumps((node.op, node.options))
+        if key not in self.known_sources:
+            self.known_sources[key] = INDEXED[node.op](node.options) if node.op in INDEXED else Stream(node)
+        return self.known_sources[key]
 
     def count_operators(self):
         """Operators of one name have ordinals in data order."""
@@ -107,12 +113,11 @@ class Pipeline:
             yield rows
             step += 1
 
-    def lines(self, epoch, pixels=False, steps=None, mask=False):
-        """The epoch's global batches, as `leat order` prints them; with `pixels` also each row's hash."""
-        if self.end == "cycle" and (steps is None or epoch):
-            raise Refused("end=cycle is one endless epoch 0: it needs a number of steps")
-        for step, rows in enumerate(self.batches(epoch, steps, mask)):
-            line = {
+    def order(self, epoch, steps=None):
+        """The epoch's global batches, as `leat order` prints them."""
+        self.check_epoch(epoch, steps)
+        for step, rows in enumerate(self.batches(epoch, steps)):
+            yield {
                 "epoch": epoch,
                 "step": step,
                 "world_size": 1,
@@ -120,17 +125,68 @@ class Pipeline:
                 "ids": [x.id for _, x in rows],
                 "digest": "%032x" % (sum(row_digest(epoch, p, x.id) for p, x in rows) % 2**128),
             }
-            if pixels:
-                line["pixels"] = [self.row_pixels(p, x) for p, x in rows]
-            yield line
 
-    def row_pixels(self, position, sample):
-        """None for a bad sample."""
-        if sample.bad:
-            return None
-        names = sorted(self.root.options["fields"] or sample.fields, key=raw_bytes)
-        content = b"".join(field_bytes(sample.field(name)) for name in names)
-        return "%032x" % hash128(number_bytes(position) + content)
+    def handed_over(self, epoch, steps=None, policy="fail", throw_at=None):
+        """The epoch's global batches, as a job hands them over: lists of rows. At position `throw_at` a map throws."""
+        self.check_epoch(epoch, steps)
+        layout = self.layout()
+        for rows in self.batches(epoch, steps, policy == "mask"):
+            yield [self.row(layout, epoch, p, x, policy, throw_at) for p, x in rows]
+
+    def check_epoch(self, epoch, steps):
+        if self.end == "cycle" and (steps is None or epoch):
+            raise Refused("end=cycle is one endless epoch 0: it needs a number of steps")
+
+    def layout(self):
+        """Of epoch 0, wherever a job begins: of what the lanes hold, one lane behind the other. Bad samples pass. What exists once is
+        looked at in the order of positions (docs/snapshot.md)."""
+        if is_closed(self.input):
+            samples = self.closed.samples(self.input, 0, 0)
+        elif any(x.op == "standard_input" for x in self.sources):
+            samples = (x for rows in self.batches(0, mask=True) for _, x in rows)
+        else:
+            lanes = (Lane(number, self.lanes, 0, self.closed, True).items(self.input) for number in range(self.lanes))
+            samples = (x for lane in lanes for x in lane)
+        return first_layout(samples, self.root.options["fields"])
+
+    def row(self, layout, epoch, position, sample, policy, throw_at):
+        try:
+            if sample.bad or position == throw_at:
+                raise BadSample(sample.id)
+            return Row(position, sample.id, layout.row_hash(position, sample))
+        except BadSample:
+            if policy == "fail":
+                raise
+            other = self.substitute(layout, epoch, position) if policy == "substitute" else None
+            return Row(position, sample.id, layout.row_hash(position, other) if other else None, other and other.id, True)
+
+    def substitute(self, layout, epoch, position):
+        """docs/order.md: an item of the same lane, drawn until one is good."""
+        lane, shuffles = position % self.lanes, [x for x in self.input.in_data_order() if x.op == "shuffle"]
+        stream = map_stream(shuffles[0].options["seed"] if shuffles else 0, "substitute", 0)
+        rng = Rng(stream, birth_of(0, epoch, 0, position))
+        items = self.closed.samples(self.input, epoch, 0)[lane :: self.lanes]
+        era, own = divmod(position // self.lanes, len(items))
+        if self.end == "cycle":
+            items = self.closed.samples(self.input, era, 0)[lane :: self.lanes]
+        for _ in range(64):
+            number = rng.below(len(items))
+            other = items[number]
+            try:
+                if not other.bad and number != own:
+                    layout.row_hash(position, other)
+                    return other
+            except BadSample:
+                pass
+        raise BadSample(f"no substitute for position {position}")
+
+
+class Row(namedtuple("Row", "position id pixels substitute bad", defaults=(None, False))):
+    """Of a batch: `id` is what was due; `pixels` are None in a masked row."""
+
+    @property
+    def delivered(self):
+        return self.substitute or self.id
 
 
 def next_items(lane, count):
@@ -158,20 +214,23 @@ def to_text(line):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Prints what `leat order --pipeline FILE` must print.")
+    parser = argparse.ArgumentParser(description="Prints what `leat order --pipeline FILE` must print, or what a job hands over.")
     parser.add_argument("file", help="a pipeline in the text form")
     parser.add_argument("--epoch", type=int, default=0)
     parser.add_argument("--steps", type=int, help="the first ones only; end=cycle needs it")
-    parser.add_argument("--pixels", action="store_true", help="also the hash of each row's fields, as `leat run` logs it")
-    parser.add_argument("--mask", action="store_true", help="bad samples pass, as with --bad-sample mask")
+    parser.add_argument("--bad-sample", choices=("fail", "mask", "substitute"), help="the rows of a job under this policy")
     parser.add_argument("--stdin", help="a file to read in place of standard input")
     options = parser.parse_args()
     text = read_file(options.file).decode("utf-8", "surrogateescape")
     step = None
     try:
         pipeline = Pipeline(text, read_file(options.stdin) if options.stdin else b"")
-        for step in pipeline.lines(options.epoch, options.pixels, options.steps, options.mask):
-            print(to_text(step))
+        if options.bad_sample:
+            for step in pipeline.handed_over(options.epoch, options.steps, options.bad_sample):
+                print(json.dumps([x._asdict() for x in step]))
+        else:
+            for step in pipeline.order(options.epoch, options.steps):
+                print(to_text(step))
     except Refused as why:
         sys.exit(f"reference: {why}")
     if step is None:

@@ -20,16 +20,18 @@ except ImportError as missing:
     print(f"skipped: {missing}; it is in the package python3-xxhash")
     sys.exit(SKIPPED)
 
-from cases.judge import fault_of
+from cases.jobs import fault_of
 from plain import programs
 from plain.hashes import keyed, mulhi, permutation, row_digest
+from plain.layouts import Layout
+from plain.random_numbers import Rng, birth_of, map_stream, philox
 from plain.samples import BadSample, Refused, Sample, Tensor, vector
 from reference import Pipeline, to_text
 
 
 def ids(text, epoch=0, steps=None, **options):
     """The ids of every batch."""
-    return [line["ids"] for line in Pipeline(text, **options).lines(epoch, steps=steps)]
+    return [line["ids"] for line in Pipeline(text, **options).order(epoch, steps)]
 
 
 def row(text, **options):
@@ -99,7 +101,7 @@ class LanesAndEnds(unittest.TestCase):
         mask = [["count/2", "count/1"], ["count/6", "count/3"], ["count/8", "count/5"], ["count/7"]]
         self.assertEqual(ids(text.replace("END", "mask")), mask)
         self.assertEqual(ids(text.replace("END", "drop")), mask[:3])
-        positions = [x["positions"] for x in Pipeline(text.replace("END", "mask")).lines(0)]
+        positions = [x["positions"] for x in Pipeline(text.replace("END", "mask")).order(0)]
         self.assertEqual(positions, [[0, 1], [2, 3], [4, 5], [7]])
 
     def test_cycle_begins_a_lane_again_by_itself(self):
@@ -171,7 +173,7 @@ class ShuffleBuffer(unittest.TestCase):
         for k in range(4):
             draw = keyed("shuffle_buffer", 5, 0, 2, 0, 1, k)
             expected.append(f"count/{held.pop(draw * len(held) >> 64) * 2 + 1}")
-        lines = Pipeline('count(8).shuffle_buffer(8, seed=5).batch(2, end="mask")').lines(2)
+        lines = Pipeline('count(8).shuffle_buffer(8, seed=5).batch(2, end="mask")').order(2)
         self.assertEqual([x["ids"][1] for x in lines], expected)
 
     def test_less_than_two_in_any_lane_is_refused(self):
@@ -423,9 +425,54 @@ class Streams(InDirectory):
         self.assertEqual(ids(text, epoch=1, **options), [])
 
 
+class Jobs(InDirectory):
+    """What is handed over, beside the order."""
+
+    def handed_over(self, text, **options):
+        """(id, whether it is good) of every row."""
+        return [(x.delivered, x.pixels is not None) for rows in Pipeline(text).handed_over(0, **options) for x in rows]
+
+    def test_a_row_is_hashed_with_its_position_and_its_fields_in_the_order_of_their_names(self):
+        layout = Layout(Sample("x", {"txt": b"", "n": vector("i32", [0]), "a": vector("u8", [0, 0])}), [])
+        row = Sample("y", {"n": vector("i32", [-3]), "txt": b"hey", "a": vector("u8", [1, 2])})
+        self.assertEqual(layout.row_hash(5, row), "3bb49767a08c4e508c24e2a475710758")  # docs/digest.md
+
+    def test_the_first_good_sample_says_what_fields_a_batch_has(self):
+        self.write("x", b'[]\n{"a": 1}\n{"a": 2, "b": 3}\n{"a": 0.5}\n{"b": 1}\n')
+        text = 'json_lines("x").batch(1, end="mask")'
+        rows = [("x/0", False), ("x/1", True), ("x/2", True), ("x/3", False), ("x/4", False)]
+        self.assertEqual(self.handed_over(text, policy="mask"), rows)
+        with self.assertRaises(BadSample):
+            self.handed_over(text)
+        chosen = [("x/0", False), ("x/1", False), ("x/2", True), ("x/3", False), ("x/4", True)]
+        self.assertEqual(self.handed_over(text.replace("end=", 'fields=["b"], end='), policy="mask"), chosen)
+
+    def test_the_layout_is_searched_lane_by_lane(self):
+        self.write("1", b'[]\n{"a": 1}\n')
+        self.write("2", b'{"b": 1}\n{"a": 1}\n')
+        rows = [("1/0", False), ("2/0", False), ("1/1", True), ("2/1", True)]
+        self.assertEqual(self.handed_over('json_lines("?").batch(2, end="mask")', policy="mask"), rows)
+
+    def test_random_numbers_are_those_of_philox(self):
+        words = philox((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0))
+        self.assertEqual(words, [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])
+        rng = Rng(1, 2)
+        self.assertEqual(rng.bits64(), 0x8CEDC5D3E73404CF)
+        rng = Rng(1, 2)
+        self.assertEqual([rng.below(6) for _ in range(8)], [1, 2, 3, 5, 3, 4, 2, 2])
+        self.assertEqual(map_stream(7, "noise@1", 1), 0xE045E3539D7EA710)
+        self.assertEqual(birth_of(0, 3, 0, 1000), 0x8739BECB317E7492)
+
+    def test_a_substitute_is_drawn_from_the_lane(self):
+        got = self.handed_over("count(9).batch(3)", policy="substitute", throw_at=4)
+        rng = Rng(map_stream(0, "substitute", 0), birth_of(0, 0, 0, 4))
+        drawn = next(x for x in iter(lambda: 1 + 3 * rng.below(3), None) if x != 4)
+        self.assertEqual(got, [(f"count/{drawn if i == 4 else i}", True) for i in range(9)])
+
+
 class Command(unittest.TestCase):
     def test_a_batch_prints_as_leat_order_prints_it(self):
-        (line,) = Pipeline("count(3).batch(3)").lines(0)
+        (line,) = Pipeline("count(3).batch(3)").order(0)
         self.assertEqual(to_text(line), '{"epoch": 0, "step": 0, "world_size": 1, "positions": [0,1,2], '
                          '"ids": ["count/0","count/1","count/2"], "digest": "25d58fa08092dcccaed911110cd565d6"}')  # fmt: skip
 
@@ -434,22 +481,22 @@ class Logs(unittest.TestCase):
     """What random_pipelines.py finds wrong with the log of a job of four steps of two rows."""
 
     def setUp(self):
-        self.due = list(Pipeline("count(8).batch(2)").lines(0, pixels=True))
+        self.due = {(0, n): rows for n, rows in enumerate(Pipeline("count(8).batch(2)").handed_over(0))}
 
     def attempt(self, world, begin, end):
         """The lines of an attempt that hands over the steps from `begin` to `end`."""
         at = {"epoch": 0, "step": begin} if begin else None
         lines = [{"world_size": world, "resumed_at": at}]
-        for line in self.due[begin:end]:
+        for (epoch, step), rows in list(self.due.items())[begin:end]:
             for rank in range(world):
-                own = [i for i, p in enumerate(line["positions"]) if p % world == rank]
-                part = {name: [line[name][i] for i in own] for name in ("positions", "ids", "pixels")}
-                digest = sum(row_digest(0, p, id) for p, id in zip(part["positions"], part["ids"])) % 2**128
-                lines.append({"epoch": 0, "step": line["step"], "rank": rank, **part, "digest": "%032x" % digest})
+                own = [x for x in rows if x.position % world == rank]
+                digest = sum(row_digest(epoch, x.position, x.id) for x in own) % 2**128
+                lines.append({"epoch": epoch, "step": step, "rank": rank, "positions": [x.position for x in own],
+                              "ids": [x.id for x in own], "pixels": [x.pixels for x in own], "digest": "%032x" % digest})  # fmt: skip
         return lines
 
     def fault(self, *attempts):
-        return fault_of([line for lines in attempts for line in lines], self.due)
+        return fault_of([line for lines in attempts for line in lines], self.due, complete=True)
 
     def test_steps_may_be_handed_over_again_by_the_next_attempt(self):
         self.assertIsNone(self.fault(self.attempt(1, 0, 3), self.attempt(2, 1, 4)))

@@ -30,6 +30,13 @@ TEST_CASE("error: what is not known is left out of its text") {
   CHECK(std::string{error(errc::stuck, {}).what()} == "stuck");
 }
 
+TEST_CASE("error: its text holds no control characters but those between the lines of a list") {
+  const error x{errc::bad_sample,
+                {.sample = "a\nb", .got = std::string{"\0\x1B\x7F ü", 6}, .needed = "x\n  y"}};
+  CHECK(std::string{x.what()}
+        == "bad sample: sample a\\x0Ab, got \\x00\\x1B\\x7F ü, needed x\n  y");
+}
+
 TEST_CASE("error: every code has a name of its own") {
   std::set<std::string_view> names;
   for (auto code = static_cast<int>(errc::invalid_argument);

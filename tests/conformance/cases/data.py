@@ -15,6 +15,7 @@ import tarfile
 
 MAX_LENGTH = 16
 STANDARD_INPUT = b"".join(b"%d %s\n" % (i, b"in" * (i % 4)) for i in range(61)) + b"no newline"
+STANDARD_INPUTS = {"lines": "stdin/lines", "names": "stdin/names"}  # names: of files of JSON lines in mixed/
 ANY_UNITS = 10**6
 MAX_RECORDS = 30  # of a file
 
@@ -65,6 +66,8 @@ def members_of(name, records):
 def make_data():
     """Writes the data sets into the working directory; they are the same for every seed."""
     once = KnownSource(("standard_input", {}), {"text": "bytes"}, len(STANDARD_INPUT.split(b"\n")), ANY_UNITS)
+    write_file(STANDARD_INPUTS["lines"], STANDARD_INPUT)
+    mixed_data()
     return [*indexed_data(), *stream_data(), *line_data(), *list_data(), once]
 
 
@@ -149,6 +152,25 @@ def list_data():
         fields = {"text": f"names:{format}"}
         result += [known("lines", [f"lists/{format}.txt"], fields, len(names), 1, ranges) for ranges in (1, 4, 12)]
     return result
+
+
+def mixed_data():
+    """Lines whose members come and go, and are now of one type, now of another; lists of these files."""
+    numbers = [3, -2, 0.5, "7", True, None, 1, 5, 10**30, -1]
+    rows = [[1, 2], [], [5], [1, 0.5], 4, "ab", [7, 8, 9]]
+    texts = ["ab", "", "a,b", 3, "text\nt", None, "ü"]
+    for file, (begin, lines) in enumerate(((0, 7), (3, 9), (8, 1), (0, 0), (11, 6))):
+        text = ""
+        for n in range(begin, begin + lines):
+            members = {"i": numbers[n % 10] if n % 3 else n, "x": n / 4, "a": rows[n % 7] if n % 2 else [n] * (n % 5),
+                       "s": texts[n % 7], "u": n}  # fmt: skip
+            gone = "ixasu"[n * 7 % 5] if n % 4 == file % 4 else ""
+            text += "[1]\n" if n % 11 == 6 else json.dumps({k: x for k, x in members.items() if k != gone}) + "\n"
+        write_file(f"mixed/{file}.jsonl", text.encode())
+    names = ["0.jsonl", "2.jsonl", "3.jsonl", "1.jsonl", "0.jsonl", "4.jsonl", "2.jsonl"]
+    write_file("lists/wild.txt", "".join(x + "\n" for x in names).encode())
+    write_file(STANDARD_INPUTS["names"], "".join(x + "\n" for x in names * 2).encode())
+    write_file("raw/few.bin", bytes(range(250, 256)) + bytes(range(30)))
 
 
 def known(op, patterns, fields, size, files, ranges, wrong=""):

@@ -1,36 +1,40 @@
-"""Holds the command against the reference: the order of a case, and the log of its job."""
+"""Holds the command against the reference: the order of a case, and what a job of it hands over."""
 
-import contextlib
 import itertools
 import json
 import os
-import signal
-import subprocess
-import tempfile
-import time
 
 import reference
-from cases.data import STANDARD_INPUT, write_file
-from cases.kinds import reads_standard_input
+from cases.command import Late
+from cases.data import write_file
+from cases.jobs import Chain, fault_of
 from cases.writing import pipeline_text
-from plain.hashes import row_digest
-from plain.samples import Refused
+from plain.programs import TooLong
+from plain.samples import Refused, Undocumented
 
-SECONDS = 60  # longest a command may take
+LIMIT = 5000  # items that the reference looks at, for one question
 
 
 class Case:
-    """A pipeline, how it is written, the epochs to compare, how many steps of each (None: all), and the job to run; `job` is
-    None for the order alone."""
+    """A pipeline and what to do with it.
 
-    def __init__(self, tree, style, epochs, steps, job):
-        self.tree, self.style, self.epochs, self.steps, self.job = tree, style, epochs, steps, job
+    `style`: how it is written. `stdin`: the file to read as standard input, None: none. `epochs`, `steps`: whose order to compare,
+    and how many steps of each (None: all). `jobs`: what to run, one after the other (cases/jobs.py). `raw`: a text in place of the
+    tree's, which may be none of a pipeline."""
+
+    def __init__(self, tree, style=None, stdin=None, epochs=(), steps=None, jobs=(), raw=None):
+        self.tree, self.style, self.stdin, self.raw = tree, style, stdin, raw
+        self.epochs, self.steps, self.jobs = list(epochs), steps, list(jobs)
 
     def text(self):
-        return pipeline_text(self.tree, self.style)
+        return pipeline_text(self.tree, self.style) if self.raw is None else self.raw
 
     def but(self, **changes):
         return Case(**{**vars(self), **changes})
+
+    def __str__(self):
+        facts = {name: x for name, x in vars(self).items() if name not in ("tree", "style") and x not in (None, [])}
+        return self.text().encode("utf-8", "backslashreplace").decode() + "\n" + "".join(f"{name}: {x}\n" for name, x in facts.items())
 
 
 class Failure:
@@ -40,180 +44,116 @@ class Failure:
         self.kind, self.text = kind, text
 
 
-class Expected:
-    """What the reference says of an epoch: the lines before the first error, and that error. `mask`: bad samples pass, and a
-    line's `pixels` has None for them."""
+class NoCase(Exception):
+    """The reference cannot say what is right."""
 
-    def __init__(self, case, epoch, pixels=False, mask=False):
-        self.lines, self.error = [], None
+
+class Expected:
+    """What the reference says of a case."""
+
+    def __init__(self, case, sources):
+        self.case, self.sources, self.refused, self.known = case, sources, None, {}
+        stdin = reference.read_file(case.stdin) if case.stdin else b""
         try:
-            pipeline = reference.Pipeline(case.text(), STANDARD_INPUT)
-            for line in pipeline.lines(epoch, pixels, case.steps, mask):
-                self.lines.append(line)
-        except Refused as why:
-            self.error = str(why)
+            self.pipeline = reference.Pipeline(case.text(), stdin, sources, LIMIT)
+        except (Refused, SyntaxError) as why:
+            self.refused = str(why)
+        except (Undocumented, RecursionError) as why:
+            raise NoCase(str(why)) from None
+
+    def order(self, epoch):
+        """(lines, error): those before the first error."""
+        return self.asked(("order", epoch), lambda: self.pipeline.order(epoch, self.case.steps))
+
+    def handed_over(self, epochs, steps, policy, throw_at):
+        """({(epoch, step): rows}, error) of a job of so many epochs, None: of an endless one, and steps."""
+        due, error = {}, None
+        for epoch in range(epochs or 1):
+            batches, error = self.asked(
+                (epoch, steps, policy, throw_at),
+                lambda epoch=epoch: self.pipeline.handed_over(epoch, steps, policy, throw_at),
+            )
+            for step, rows in enumerate(batches):
+                if steps is None or len(due) < steps:
+                    due[epoch, step] = rows
+            if error or steps is not None and len(due) >= steps:
+                break
+        return due, error
+
+    def asked(self, key, ask):
+        if self.refused:
+            return [], self.refused
+        if key not in self.known:
+            self.pipeline.closed.left = LIMIT
+            self.known[key] = listed(ask())
+        return self.known[key]
+
+
+def listed(iterator):
+    """(items, error): those before it, and the first error."""
+    items = []
+    try:
+        for x in iterator:
+            items.append(x)
+    except Refused as why:
+        return items, str(why)
+    except (TooLong, Undocumented, RecursionError) as why:
+        raise NoCase(str(why)) from None
+    return items, None if items else "an epoch without a batch"
 
 
 class Judge:
-    """Runs the command on cases."""
+    """Runs commands on cases."""
 
-    def __init__(self, command):
-        self.command = command
-
-    def leat(self, *arguments, stdin=None):
-        """Reads standard input from the beginning, or from where others have left a pipe."""
-        command = [self.command, *map(str, arguments)]
-        given = {"input": STANDARD_INPUT} if stdin is None else {"stdin": stdin}
-        return subprocess.run(command, capture_output=True, timeout=SECONDS, **given)
+    def __init__(self, commands, sources=None):
+        self.commands, self.sources = commands, {} if sources is None else sources
 
     def failure_of(self, case):
-        """None where all is well."""
-        write_file("./case.leat", case.text().encode())
+        """None where all is well. Raises NoCase."""
+        write_file("./case.leat", case.text().encode("utf-8", "surrogateescape"))
+        if case.raw is not None:
+            return self.failure_of_text(case)
+        expected = Expected(case, self.sources)
         try:
             for epoch in case.epochs:
-                failure = self.compare_order(case, epoch)
+                failure = self.compare_order(case, expected, epoch)
                 if failure:
                     return failure
-            return self.run_job(case) if case.job else None
-        except subprocess.TimeoutExpired as late:
-            return Failure("hang", f"{' '.join(late.cmd)} took more than {SECONDS} s")
+            for job in case.jobs:
+                fault = Chain(self.commands, case, expected, job).fault()
+                if fault:
+                    return Failure(*fault)
+        except Late as late:
+            return Failure("hang", str(late))
+        return None
 
-    def compare_order(self, case, epoch):
+    def failure_of_text(self, case):
+        """Of any text: it is refused with a clear error, or its order is right. Where the reference knows no answer, any clear one will do."""
+        try:
+            lines, error = Expected(case, self.sources).order(0)
+        except (NoCase, ArithmeticError, LookupError, OSError, TypeError, ValueError, MemoryError):
+            lines, error = None, None
+        try:
+            done = self.commands.run("order", "--pipeline", "case.leat", "--steps", case.steps, stdin=case.stdin or "/dev/null")
+        except Late as late:
+            return Failure("hang", str(late))
+        if done.code != 0:
+            if not done.is_clear_error() or "std::" in done.stderr:
+                return Failure(f"text: exit code {done.code}", str(done))
+            return Failure("text: refused", f"{done}reference: {len(lines)} batches") if lines and not error else None
+        got = done.stdout.splitlines()
+        if lines is not None and (error or got != [reference.to_text(x) for x in lines]):
+            return Failure("text: order", f"reference: {error or lines}\nleat: {done.stdout}")
+        return None
+
+    def compare_order(self, case, expected, epoch):
+        due, error = expected.order(epoch)
         steps = [] if case.steps is None else ["--steps", case.steps]
-        done = self.leat("order", "--pipeline", "case.leat", "--epoch", epoch, *steps)
-        expected = Expected(case, epoch)
-        lines, got = [reference.to_text(x) for x in expected.lines], done.stdout.decode().splitlines()
-        fine = lines and not expected.error
-        if done.returncode not in ([0] if fine else [1, 2]):
-            why = f"epoch {epoch}, reference: {expected.error}\n{done.stderr.decode()}"
-            return Failure(f"order: exit code {done.returncode}", why)
-        if not fine and not (done.stderr.startswith(b"leat order: ") and done.stderr.count(b"\n") == 1):
-            return Failure("order: not one line of error", done.stderr.decode())
-        if expected.error:  # how many batches come before it is the command's own affair
-            lines = lines[: len(got)]
-        return difference(f"order of epoch {epoch}", lines, got)
-
-    # ---------------------------------------------------------------------------------------------------- jobs
-
-    def run_job(self, case):
-        job = case.job
-        mask = job["bad"] == "mask"
-        epochs = [Expected(case, epoch, pixels=True, mask=mask) for epoch in range(job["epochs"] or 1)]
-        steps = sum(len(x.lines) for x in epochs)
-        good = any(row for x in epochs for line in x.lines for row in line["pixels"])
-        if not good or any(x.error for x in epochs):
-            return None  # nothing to hand over, or no sample to learn the batch's fields from
-        for attempt in ("job.log", "job.log.bad"):
-            if os.path.exists(attempt):
-                os.remove(attempt)
-        once = reads_standard_input(case.tree)
-        with tempfile.TemporaryDirectory(dir=".") as folder, standard_input_once() as stdin:
-            where = ["--snapshot-dir", f"{folder}/snapshots", *(["--spool", f"{folder}/spool"] if once else [])]
-            for i, part in enumerate(job["parts"]):
-                failure = self.run_part(job, part, steps, where + (["--resume"] if i > 0 else []), stdin)
-                if failure:
-                    return failure
-        return self.check_log([line for x in epochs for line in x.lines])
-
-    def run_part(self, job, part, steps, where, stdin):
-        """Up to a step, or killed at one."""
-        stop = 1 + int(part["stop"] * (steps - 1))
-        arguments = [
-            "run", "--pipeline", "case.leat", "--world-size", part["world"], "--workers", part["workers"],
-            "--dispatch", part["dispatch"], "--log", "job.log", "--bad-sample", job["bad"],
-            "--steps", steps if part["kill"] else stop,
-            "--snapshot-every", job["every"], *where, *(["--epochs", job["epochs"]] if job["epochs"] else []),
-        ]  # fmt: skip
-        if part["kill"]:
-            self.kill_at(part, [*arguments, "--step-time", 1], stdin)
-            return None
-        done = self.leat(*arguments, stdin=stdin)
-        if done.returncode == 0:
-            return None
-        return Failure(f"run: exit code {done.returncode}", f"{part} {arguments}: {done.stderr.decode()}")
-
-    def kill_at(self, part, arguments, stdin):
-        """SIGKILL once the log has so many more bytes."""
-        begin, ended = log_size(), time.monotonic() + SECONDS
-        with subprocess.Popen([self.command, *map(str, arguments)], stdin=stdin,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # fmt: skip
-            while process.poll() is None and log_size() - begin <= part["bytes"] and time.monotonic() < ended:
-                time.sleep(0.001)
-            process.send_signal(signal.SIGKILL)
-
-    def check_log(self, lines):
-        """The attempts of the log, and what `leat verify` says of them."""
-        if not os.path.exists("job.log"):
-            return Failure("no log", "the job wrote no log")
-        with open("job.log", encoding="utf-8") as log:
-            fault = fault_of([json.loads(line) for line in log], lines)
-        if fault:
-            return Failure("log", fault)
-        order = "".join(reference.to_text(without_pixels(x)) + "\n" for x in lines)
-        write_file("./order.json", order.encode())
-        done = self.leat("verify", "order.json", "job.log")
-        return None if done.returncode == 0 else Failure("verify", done.stdout.decode() + done.stderr.decode())
-
-
-@contextlib.contextmanager
-def standard_input_once():
-    """A pipe that gives standard input once, to all who read from it together."""
-    read, write = os.pipe()
-    os.write(write, STANDARD_INPUT)  # less than a pipe holds
-    os.close(write)
-    try:
-        yield read
-    finally:
-        os.close(read)
-
-
-def log_size():
-    return os.path.getsize("job.log") if os.path.exists("job.log") else 0
-
-
-def fault_of(log, lines):
-    """What is wrong with a log: each attempt hands over the due rows, in order, from where the one before had come or earlier;
-    all together hand over every row."""
-    due = {(x["epoch"], x["step"]): dict(zip(x["positions"], zip(x["ids"], x["pixels"]))) for x in lines}
-    order = {key: i for i, key in enumerate(due)}
-    missing = {key: set(rows) for key, rows in due.items()}
-    world = next_steps = None
-    for line in log:
-        if "step" not in line:
-            world = line["world_size"]
-            at = line["resumed_at"]
-            begin = order.get((at["epoch"], at["step"]), len(due)) if at else 0
-            next_steps = [begin] * world
-            continue
-        key, rank = (line["epoch"], line["step"]), line["rank"]
-        if key not in due:
-            return f"extra: {key}"
-        if order[key] != next_steps[rank]:
-            return f"rank {rank} of {world} hands over {key}, step {order[key]} of the job, in place of step {next_steps[rank]}"
-        next_steps[rank] += 1
-        rows = dict(zip(line["positions"], zip(line["ids"], line["pixels"])))
-        mine = {p: x for p, x in due[key].items() if p % world == rank}
-        bad = {p: id for p, id, _, _ in line.get("bad", [])}
-        if bad != {p: id for p, (id, pixels) in mine.items() if pixels is None}:
-            return f"rank {rank} of {world}, {key}: bad {bad}, reference: {mine}"
-        wanted = {p: x for p, x in mine.items() if p not in bad}
-        if rows != wanted or len(rows) != len(line["positions"]):
-            return f"rank {rank} of {world}, {key}:\n  reference: {wanted}\n  leat:      {rows}"
-        digest = "%032x" % (sum(row_digest(key[0], p, id) for p, (id, _) in rows.items()) % 2**128)
-        if line["digest"] != digest:
-            return f"rank {rank} of {world}, {key}: digest {line['digest']}, not {digest}"
-        missing[key] -= {*rows, *bad}
-    lost = [key for key, rows in missing.items() if rows]
-    return f"lost: {lost}" if lost else None
-
-
-def without_pixels(line):
-    return {name: x for name, x in line.items() if name != "pixels"}
-
-
-def difference(what, expected, got):
-    """The first line that differs."""
-    for i, (want, have) in enumerate(itertools.zip_longest(expected, got)):
-        if want != have:
-            return Failure(what.split()[0], f"{what}, line {i}:\n  reference: {want}\n  leat:      {have}")
-    return None
+        done = self.commands.run("order", "--pipeline", "case.leat", "--epoch", epoch, *steps, stdin=case.stdin or "/dev/null")
+        lines, got = [reference.to_text(x) for x in due], done.stdout.splitlines()
+        if done.code != 0 if not error else not done.is_clear_error():
+            return Failure(f"order: exit code {done.code}", f"epoch {epoch}, reference: {error}\n{done}")
+        for i, (want, have) in enumerate(itertools.zip_longest(lines, got)):
+            if want != have:
+                return Failure("order", f"order of epoch {epoch}, line {i}:\n  reference: {want}\n  leat:      {have}")
+        return None

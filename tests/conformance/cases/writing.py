@@ -16,7 +16,8 @@ def value_text(x):
 def argument_texts(node, rng):
     """A call's arguments; with `rng` in one of the many ways to write them."""
     options = dict(node.options)
-    first = [value_text(x) for x in options.pop("patterns", [])]
+    patterns = options.pop("patterns", [])
+    first = [value_text(x) for x in (patterns if isinstance(patterns, list) else [patterns])]
     only_names = bool(first) or node.op in (*FUNCTION_CALLS, *JOINS)
     if node.op in FUNCTION_CALLS:
         first.append(value_text(options.pop("name")))

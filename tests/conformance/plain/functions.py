@@ -64,10 +64,8 @@ def copies(sample, n):
 
 
 def split(sample, field, at=10):
-    x = sample.field(field)
-    if isinstance(x, Tensor):
-        raise BadSample(f"{field} of {sample.id} is no bytes")
-    return [{**sample.fields, field: part} for part in x.split(bytes([at]))]
+    parts = field_bytes(sample.field(field)).split(bytes([at]))
+    return [{**sample.fields, field: part} for part in parts]
 
 
 def windows(sample, field, length):
@@ -96,7 +94,7 @@ def running_sum(total, sample, field, into):
     x = sample.field(field)
     if not isinstance(x, Tensor) or x.dims or x.type.startswith("f"):
         raise BadSample(f"{field} of {sample.id} is no integer")
-    total += x.numbers()[0]
+    total = (total + x.numbers()[0] + 2**63) % 2**64 - 2**63
     return total, sample.but(**{into: scalar("i64", total)})
 
 
@@ -112,12 +110,17 @@ def select(sample, fields):
 def rename(sample, to, **options):
     old = options["from"]
     sample.field(old)
+    if to in sample.fields:
+        raise BadSample(f"{sample.id} has {to} already")
     return Sample(sample.id, {to if name == old else name: x for name, x in sample.fields.items()})
 
 
 def int_label(sample, field):
+    x = sample.field(field)
+    if isinstance(x, Tensor) or not re.fullmatch(rb"\s*-?\d+\s*", x) or not -(2**63) <= int(x) < 2**63:
+        raise BadSample(f"{field} of {sample.id} is no integer")
     rest = {name: x for name, x in sample.fields.items() if name != field}
-    return Sample(sample.id, {"label": scalar("i64", int(sample.field(field))), **rest})
+    return Sample(sample.id, {**rest, "label": scalar("i64", int(x))})
 
 
 def pad(sample, field, length, value=0):
@@ -131,7 +134,10 @@ def pad(sample, field, length, value=0):
 
 def elements(type, value):
     """One element's bytes."""
-    return struct.pack("<" + CODES[type], value)
+    try:
+        return struct.pack("<" + CODES[type], value)
+    except (struct.error, OverflowError):
+        raise BadSample(f"{value} is no {type}") from None
 
 
 MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad}

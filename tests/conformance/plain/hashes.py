@@ -1,5 +1,6 @@
 """Hashes, random draws, permutations and orders: docs/order.md, docs/digest.md, and docs/programs.md, "Draws"."""
 
+import functools
 import re
 import struct
 
@@ -65,6 +66,7 @@ def mix(x):
     return x ^ (x >> 31)
 
 
+@functools.lru_cache(4096)
 def permutation(n, key):
     """The bijection of 0 .. n-1 under a key, as a list."""
     rows = 2

@@ -8,29 +8,41 @@ import os
 
 from plain import functions
 from plain.hashes import hash128, keyed, mulhi, number_bytes, pass_word, permutation, share, windowed_order
-from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
+from plain.samples import BadSample, Refused, Sample, Tensor, Undocumented, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS, records_of_file
 
 CLOSED = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
 
 
 def is_closed(node):
-    return all(x.op in CLOSED for x in node.below())
+    if node.closed is None:
+        node.closed = node.op in CLOSED and all(map(is_closed, node.inputs))
+    return node.closed
+
+
+class TooLong(Exception):
+    """More items than are to be looked at."""
 
 
 # -------------------------------------------------------------------------------------------------- closed parts
 
 
 class ClosedPart:
-    """All samples that a closed operator gives in an epoch, for a number of lanes."""
+    """All samples that a closed operator gives in an epoch, for a number of lanes. `left`: items that may be looked at still."""
 
-    def __init__(self, lanes):
-        self.lanes, self.known = lanes, {}
+    def __init__(self, lanes, limit=None):
+        self.lanes, self.known, self.left = lanes, {}, float("inf") if limit is None else limit
+
+    def spend(self, items):
+        self.left -= items
+        if self.left < 0:
+            raise TooLong
 
     def samples(self, node, epoch, repeat_pass):
         key = (id(node), epoch, repeat_pass)
         if key not in self.known:
             self.known[key] = self.made(node, epoch, repeat_pass)
+            self.spend(len(self.known[key]))
         return self.known[key]
 
     def made(self, node, epoch, repeat_pass):
@@ -38,6 +50,7 @@ class ClosedPart:
             return node.source.records
         if node.op == "repeat":
             n = node.options["n"]
+            self.spend(n)
             passes = [self.samples(node.inputs[0], epoch, repeat_pass * n + r) for r in range(n)]
             return [x for samples in passes for x in samples]
         inputs = [self.samples(x, epoch, repeat_pass) for x in node.inputs]
@@ -94,7 +107,7 @@ def zipped(together):
         return Sample(id, None)
     for x in together:
         if set(fields) & set(x.fields):
-            raise Refused(f"two inputs of zip with a field of one name: {set(fields) & set(x.fields)}")
+            raise Undocumented("two fields of one name")
         fields.update(x.fields)
     return Sample(id, fields)
 
@@ -128,11 +141,17 @@ class Lane:
         self.number, self.lanes, self.era, self.closed, self.mask = number, lanes, era, closed, mask
 
     def items(self, node, repeat_pass=0):
+        self.closed.spend(1)
         if is_closed(node):
-            return iter(self.closed.samples(node, self.era, repeat_pass)[self.number :: self.lanes])
+            return self.counted(self.closed.samples(node, self.era, repeat_pass)[self.number :: self.lanes])
         if node.op in STREAMS:
-            return iter(node.source.lane(node.ordinal, self.era, repeat_pass, self.number, self.lanes))
+            return self.counted(node.source.lane(node, self.era, repeat_pass, self.number, self.lanes))
         return getattr(self, node.op)(node, repeat_pass)
+
+    def counted(self, samples):
+        for x in samples:
+            self.closed.spend(1)
+            yield x
 
     def inputs(self, node, repeat_pass):
         return [self.items(x, repeat_pass) for x in node.inputs]
@@ -338,9 +357,13 @@ class Packer:
         self.field, self.length, self.pad = options["field"], options["length"], options["pad"]
         self.most, self.delimiter = options["bins"], options["delimiter"]
         self.bins = []  # open ones: lists of documents
+        self.type = None
 
     def document(self, sample):
         type, raw = sample.row(self.field)
+        if self.type not in (None, type):
+            raise Undocumented("documents of several types")
+        self.type = type
         raw += b"".join(functions.elements(type, x) for x in self.delimiter)
         size = size_of(type)
         return Document(sample, type, [raw[i : i + size] for i in range(0, len(raw), size)])

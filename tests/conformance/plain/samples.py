@@ -12,6 +12,10 @@ class BadSample(Refused):
     """A sample whose content an operator or a function cannot use."""
 
 
+class Undocumented(Exception):
+    """What docs/ do not say. Such a case is no case."""
+
+
 class Tensor(namedtuple("Tensor", "type dims raw")):
     """`raw`: the elements, row-major, little-endian."""
 
@@ -19,7 +23,7 @@ class Tensor(namedtuple("Tensor", "type dims raw")):
         return list(struct.unpack(f"<{len(self.raw) // size_of(self.type)}{CODES[self.type]}", self.raw))
 
 
-CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
+CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f", "f64": "d"}
 
 
 def size_of(type):

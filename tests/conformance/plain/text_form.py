@@ -11,6 +11,7 @@ class Node:
 
     def __init__(self, op, options, inputs):
         self.op, self.options, self.inputs = op, options, inputs
+        self.closed = None  # whether its order is a formula; not known yet
 
     def below(self):
         """This node and all that it works on, from the root to the leaves, from left to right."""
@@ -72,7 +73,7 @@ def tokens(text):
     result, at = [], 0
     while at < len(text):
         match = TOKEN.match(text, at)
-        if not match:
+        if not match or match.lastgroup == "text" and "\n" in match.group():
             raise SyntaxError(f"what is this: {text[at:at + 20]!r}")
         if match.lastgroup != "space":
             result.append((match.lastgroup, match.group()))
@@ -110,10 +111,17 @@ class Parser:
         self.at += 1
         return text
 
+    def word(self):
+        if self.kind() != "word":
+            raise SyntaxError(f"got {self.tokens[self.at][1]!r}, needed a word")
+        return self.take()
+
     def pipeline(self):
         while self.next_is("=", ahead=1):
-            name = self.take()
+            name = self.word()
             self.take("=")
+            if name in self.named or name in ("true", "false"):
+                raise SyntaxError(f"the name {name}")
             self.named[name] = self.expression()
         root = self.expression()
         if self.kind() != "end":
@@ -124,21 +132,28 @@ class Parser:
         if self.next_is("(", ahead=1):
             node = self.call([])
         else:
-            node = self.named[self.take()]
+            name = self.word()
+            if name not in self.named:
+                raise SyntaxError(f"no name {name}")
+            node = self.named[name]
         while self.next_is("."):
             self.take(".")
             node = self.call([node])
         return node
 
     def call(self, inputs):
-        op = self.take()
+        op = self.word()
         values, by_name, more_inputs = [], {}, []
         self.take("(")
         while not self.next_is(")"):
             if self.next_is("=", ahead=1):
-                name = self.take()
+                name = self.word()
                 self.take("=")
+                if name in by_name:
+                    raise SyntaxError(f"{name} twice")
                 by_name[name] = self.value()
+            elif by_name:
+                raise SyntaxError("a value behind one that is given by name")
             elif self.kind() == "word" and self.tokens[self.at][1] not in ("true", "false"):
                 more_inputs.append(self.expression())
             else:
@@ -154,9 +169,9 @@ class Parser:
             return unescape(text)
         if kind == "number":
             return int(text) if text.lstrip("-").isdigit() else float(text)
-        if kind == "word":
-            return {"true": True, "false": False}[text]
-        if text != "[":
+        if kind == "word" and text in ("true", "false"):
+            return text == "true"
+        if text != "[" or kind != "sign":
             raise SyntaxError(f"got {text!r}, needed a value")
         items = []
         while not self.next_is("]"):
@@ -168,11 +183,15 @@ class Parser:
 
 
 def make_node(op, values, by_name, inputs):
+    if op not in OPTIONS:
+        raise SyntaxError(f"no call {op}")
     if "patterns" in OPTIONS[op]:
         values = [values]
     defaults = OPTIONS[op]
-    options = {**defaults, **dict(zip(defaults, values)), **by_name}
-    return Node(op, options, inputs)
+    named = dict(zip(defaults, values))
+    if len(values) > len(defaults) or set(named) & set(by_name) or op in JOINS and values:
+        raise SyntaxError(f"too many values for {op}")
+    return Node(op, {**defaults, **named, **by_name}, inputs)
 
 
 def parse(text):

@@ -1,0 +1,127 @@
+"""Runs the command: each time a process of its own, or as children of a server (command_server.cpp), in an eighth of the time."""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import time
+
+SECONDS = 60  # longest a command may take
+NOTHING = "/dev/null"
+MEMORY = 4 << 30
+
+
+class Done:
+    """How a command ended: `code` is -N where signal N ended it."""
+
+    def __init__(self, arguments, code, stdout, stderr):
+        self.arguments, self.code, self.stdout, self.stderr = arguments, code, stdout, stderr
+
+    def __str__(self):
+        return f"leat {' '.join(self.arguments)}\nexit code {self.code}\n{self.stderr}"
+
+    def is_clear_error(self):
+        """Lines that say which command they are of; a list follows a colon, and behind bad usage comes one more, where to look."""
+        about, lines = f"leat {self.arguments[0]}: ", self.stderr.splitlines()
+        if self.code == 2 and lines[-1:] == [f'Try "leat {self.arguments[0]} --help".']:
+            lines.pop()
+        return self.code in (1, 2) and bool(lines) and all(
+            x.startswith((about, "  ") if i else about) for i, x in enumerate(lines)
+        )
+
+
+class Late(Exception):
+    """A command that does not end."""
+
+
+class Commands:
+    """Where commands run. `scratch`: a folder for what they print."""
+
+    def __init__(self, scratch):
+        self.stdout, self.stderr = os.path.join(scratch, "stdout"), os.path.join(scratch, "stderr")
+
+    def run(self, *arguments, stdin=NOTHING, watch=None):
+        """`watch` is called now and then with a function that kills the command, until it says False."""
+        arguments = [str(x) for x in arguments]
+        pid = self.start(arguments, stdin)
+        end = time.monotonic() + SECONDS
+        while not self.has_ended(0.001 if watch else 1):
+            if watch and not watch(lambda: kill(pid)):
+                watch = None
+            if time.monotonic() > end:
+                kill(pid)
+                self.has_ended(SECONDS)
+                raise Late(f"leat {' '.join(arguments)} takes more than {SECONDS} s")
+        return Done(arguments, self.code, text_of(self.stdout), text_of(self.stderr))
+
+
+    def stop(self):
+        pass
+
+
+class Processes(Commands):
+    def __init__(self, command, scratch):
+        super().__init__(scratch)
+        self.command = command
+
+    def start(self, arguments, stdin):
+        with open(stdin, "rb") as read, open(self.stdout, "wb") as out, open(self.stderr, "wb") as err:
+            self.process = subprocess.Popen([self.command, *arguments], stdin=read, stdout=out, stderr=err, preexec_fn=limit_memory)
+        return self.process.pid
+
+    def has_ended(self, seconds):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.code = self.process.wait(seconds)
+            return True
+        return False
+
+
+class Server(Commands):
+    def __init__(self, program, scratch):
+        super().__init__(scratch)
+        self.process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, preexec_fn=limit_memory
+        )
+        self.come = b""
+
+    def start(self, arguments, stdin):
+        request = {"arguments": arguments, "stdin": stdin, "stdout": self.stdout, "stderr": self.stderr}
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        return self.answer(SECONDS)["pid"]
+
+    def has_ended(self, seconds):
+        answer = self.answer(seconds)
+        self.code = answer and answer["status"]
+        return answer is not None
+
+    def answer(self, seconds):
+        """None where it does not come in time."""
+        while b"\n" not in self.come:
+            if not select.select([self.process.stdout], [], [], seconds)[0]:
+                return None
+            self.come += self.process.stdout.read(4096)
+        line, _, self.come = self.come.partition(b"\n")
+        return json.loads(line)
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(SECONDS)
+
+
+def limit_memory():
+    """So that a pipeline of 2^32 rows harms nobody else. Sanitizers need all addresses."""
+    if "ASAN_OPTIONS" not in os.environ:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def kill(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()

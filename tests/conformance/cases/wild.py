@@ -1,0 +1,286 @@
+"""Random trees whose samples may be anything: fields that some lack, or that differ; operators that cannot judge what they get.
+
+Small on purpose: few lanes, few samples, but many operators in one another, so that ends, repetitions and bad samples meet."""
+
+from plain.programs import CLOSED
+from plain.text_form import Node
+
+FIELDS = ("value", "text", "txt", "cls", "i", "x", "a", "s", "d", "u")
+KINDS_OF_NUMBERS = ("i", "x", "d", "cls", "n")
+
+
+class WildGrower:
+    """`closed`: only sources with an index, and operators that keep the order a closed formula."""
+
+    def __init__(self, rng, stdin):
+        self.rng, self.once, self.fresh = rng, stdin, 0
+        self.closed = not stdin and rng.random() < 0.12
+
+    def pipeline(self):
+        rng = self.rng
+        rows = rng.choice((1, 1, 2, 2, 3, 4, 4, 6, 8))
+        lanes = rng.choice([x for x in range(1, rows + 1) if rows % x == 0])
+        ends = ("drop", "mask", "cycle", "auto") if not self.once else ("drop", "mask", "mask", "auto")
+        self.lanes = lanes
+        tree, fields = self.tree(rng.randrange(1, 10))
+        chosen = rng.sample(fields, rng.randint(1, min(2, len(fields)))) if fields and rng.random() < 0.6 else []
+        o = {"rows": rows, "lanes": lanes, "end": rng.choice(ends), "fields": chosen}
+        return Node("batch", o, [tree])
+
+    def seed(self):
+        return self.rng.choice((0, 1, 7, self.rng.getrandbits(64)))
+
+    def number(self):
+        return self.rng.choice((0, 1, 2, 3, self.rng.randint(0, 9), self.rng.randint(0, 30)))
+
+    def some(self, fields):
+        """Mostly one that is there."""
+        return self.rng.choice(fields) if fields and self.rng.random() < 0.9 else self.rng.choice(FIELDS)
+
+    def new_name(self):
+        self.fresh += 1
+        return f"f{self.fresh}"
+
+    # Each of the following returns a node, and the names of fields that its samples are likely to have.
+
+    def tree(self, budget, below_repeat=False):
+        if budget <= 0:
+            return self.leaf(below_repeat)
+        ops = ["take", "skip", "concat", "zip", "enumerate", "map", "map"] + ([] if self.must_read_once(below_repeat) else ["repeat"] * 3)
+        if self.closed:
+            ops += ["shuffle"] * 3
+        else:
+            ops += ["filter"] * 6 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
+            ops += ["read_files"] if self.rng.random() < 0.3 else []
+            ops += ["ends_early"] * 2 + ([] if self.must_read_once(below_repeat) else ["cycles"] * 2)
+        return getattr(self, self.rng.choice(ops))(budget - 1, below_repeat)
+
+    def must_read_once(self, below_repeat):
+        """Standard input is to be read still, here or nowhere."""
+        return self.once and not below_repeat
+
+    def over(self, op, options, input):
+        return Node(op, options, [input])
+
+    def take(self, budget, below):
+        node, fields = self.tree(budget, below)
+        return self.over("take", {"n": self.number()}, node), fields
+
+    def skip(self, budget, below):
+        node, fields = self.tree(budget, below)
+        return self.over("skip", {"n": self.rng.choice((0, 1, 2, self.number()))}, node), fields
+
+    def repeat(self, budget, below):
+        node, fields = self.tree(budget, True)
+        return self.over("repeat", {"n": self.rng.choice((1, 2, 2, 3))}, node), fields
+
+    def enumerate(self, budget, below):
+        node, fields = self.tree(budget, below)
+        name = self.new_name()
+        return self.over("enumerate", {"field": name}, node), [*fields, name]
+
+    def shuffle(self, budget, below):
+        node, fields = self.tree(budget, below)
+        return self.over("shuffle", {"seed": self.seed(), "kind": "full", "window": 4}, node), fields
+
+    def map(self, budget, below):
+        node, fields = self.tree(budget, below)
+        field, kind = self.some(fields), self.rng.randrange(4)
+        if kind == 0:
+            return self.over("map", {"name": "select@1", "fields": [field]}, node), [field]
+        if kind == 1:
+            name = self.new_name()
+            renamed = [name if x == field else x for x in fields]
+            return self.over("map", {"name": "rename@1", "from": field, "to": name}, node), renamed
+        if kind == 2 and "label" not in fields:
+            o = {"name": "int_label@1", "field": self.rng.choice([x for x in fields if x in ("d", "cls")] or [field])}
+            return self.over("map", o, node), [*(x for x in fields if x != o["field"]), "label"]
+        o = {"name": "pad@1", "field": field, "length": self.rng.randint(0, 16), "value": self.rng.choice((0, 9, 255, 300))}
+        return self.over("map", o, node), fields
+
+    def inputs(self, budget, below):
+        count = self.rng.choice((1, 2, 2, 2, 3))
+        cuts = sorted(self.rng.randint(0, budget) for _ in range(count - 1))
+        budgets = [b - a for a, b in zip([0] + cuts, cuts + [budget])]
+        reads = self.rng.randrange(count)
+        result = []
+        for i, b in enumerate(budgets):
+            result.append(self.tree(b, below or i != reads))
+        return result
+
+    def concat(self, budget, below):
+        inputs = self.inputs(budget, below)
+        return Node("concat", {}, [x for x, _ in inputs]), inputs[0][1]
+
+    def zip(self, budget, below):
+        """Fields with names of their own, mostly."""
+        nodes, all_fields = [], []
+        for node, fields in self.inputs(budget, below):
+            both = [x for x in fields if x in all_fields]
+            if both:
+                field, name = self.some(fields), self.new_name()
+                node = self.over("map", {"name": "select@1", "fields": [field]}, node)
+                node = self.over("map", {"name": "rename@1", "from": field, "to": name}, node)
+                fields = [name]
+            nodes.append(node)
+            all_fields += fields
+        return Node("zip", {}, nodes), all_fields
+
+    def ends_early(self, budget, below):
+        """A round that looks at content, under a join that ends before it."""
+        node, fields = self.tree(budget, below)
+        for _ in range(self.rng.randint(1, 3)):
+            node, fields = self.content(node, fields)
+        name = self.new_name()
+        short = Node("count", {"records": self.lanes * self.rng.randint(0, 5), "bytes": 8}, [])
+        if "value" in fields or self.rng.random() < 0.3:
+            short = self.over("map", {"name": "rename@1", "from": "value", "to": name}, short)
+        else:
+            name = "value"
+        if self.rng.random() < 0.5:
+            short = self.over("filter", {"name": "bytes_between@1", "field": name}, short)
+        kind = self.rng.randrange(4)
+        if kind == 0:
+            node, fields = self.over("take", {"n": self.lanes * self.rng.randint(0, 5)}, node), fields
+        elif kind == 1:
+            o = {"weights": [], "rule": "random", "stop": "first", "seed": self.seed(), "cost": ""}
+            node, fields = Node("mix", o, [node, short]), [*fields, name]
+        else:
+            pair = [node, short] if kind == 2 else [short, node]
+            node, fields = Node("zip", {}, pair), [*fields, name]
+        return node, fields
+
+    def content(self, node, fields):
+        """One more operator that looks at content, perhaps of a map."""
+        if fields and self.rng.random() < 0.5:
+            node = self.over("map", {"name": "select@1", "fields": fields[:2]}, node)
+            fields = fields[:2]
+        if self.rng.random() < 0.5:
+            into = self.new_name()
+            node = self.over("scan", {"name": "running_count@1", "into": into}, node)
+            return self.over("map", {"name": "select@1", "fields": [into]}, node), [into]
+        return self.over("filter", {"name": "bytes_between@1", "field": self.some(fields)}, node), fields
+
+    def cycles(self, budget, below):
+        """Repetitions in repetitions, over a round that looks at content."""
+        node, fields = self.filter(budget // 2, True)
+        for _ in range(self.rng.randint(2, 4)):
+            if self.rng.random() < 0.3:
+                node = self.over("repeat", {"n": self.rng.randint(1, 3)}, node)
+                continue
+            inputs = [node] + [self.tree(0, True)[0] for _ in range(self.rng.randrange(2))]
+            self.rng.shuffle(inputs)
+            o = {"weights": [], "rule": self.rng.choice(("deficit", "random")), "stop": "cycle", "seed": self.seed(), "cost": ""}
+            node = Node("mix", o, inputs)
+            if self.rng.random() < 0.3:
+                node, fields = self.content(node, fields)
+        return node, fields
+
+    def mix(self, budget, below):
+        cycle = not self.must_read_once(below) and self.rng.random() < 0.5
+        inputs = self.inputs(budget, below or cycle)
+        rule = self.rng.choice(("deficit", "random"))
+        o = {"weights": [self.rng.choice((1, 1, 2, 3)) for _ in inputs] if self.rng.random() < 0.6 else [], "rule": rule,
+             "stop": "cycle" if cycle else self.rng.choice(("all", "all", "first")), "seed": self.seed(),
+             "cost": self.some(inputs[0][1]) if rule == "deficit" and self.rng.random() < 0.3 else ""}  # fmt: skip
+        return Node("mix", o, [x for x, _ in inputs]), inputs[0][1]
+
+    def filter(self, budget, below):
+        node, fields = self.tree(budget, below)
+        keep = {"keep": self.rng.choice((20, 50, 80, 95)), "salt": self.rng.choice((0, 1, 2, 3))}
+        numbers = [x for x in fields if x in KINDS_OF_NUMBERS]
+        choices = [
+            {"name": "bytes_between@1", "field": self.some(fields), **self.bounds(0, 8)},
+            {"name": "bytes_between@1", "field": self.some(fields)},
+            {"name": "field_hash@1", "field": self.some(fields), **keep},
+            {"name": "field_between@1", "field": self.some(numbers or fields), **self.bounds(-3, 5)},
+            {"name": "key_hash@1", **keep},
+        ]
+        return self.over("filter", self.rng.choice(choices), node), fields
+
+    def bounds(self, least, most):
+        low = self.rng.randint(least, most)
+        bounds = {"min": str(low) if low < 0 else low, "max": max(0, low) + self.rng.choice((0, 3, 10))}
+        return {name: x for name, x in bounds.items() if self.rng.random() < 0.6}
+
+    def flat_map(self, budget, below):
+        node, fields = self.tree(budget, below)
+        choices = [
+            {"name": "copies@1", "n": self.rng.choice((0, 1, 2, 2, 3))},
+            {"name": "windows@1", "field": self.some(fields), "length": self.rng.randint(1, 6)},
+            {"name": "split@1", "field": self.some(fields), "at": self.rng.choice((10, 44, 116))},
+        ]
+        return self.over("flat_map", self.rng.choice(choices), node), fields
+
+    def scan(self, budget, below):
+        node, fields = self.tree(budget, below)
+        into = self.new_name()
+        o = {"name": "running_count@1", "into": into}
+        if self.rng.random() < 0.4:
+            o = {"name": "running_sum@1", "field": self.some(fields), "into": into}
+        return self.over("scan", o, node), [*fields, into]
+
+    def pack(self, budget, below):
+        node, fields = self.tree(budget, below)
+        field = self.some([x for x in fields if x not in ("segment", "offset")])
+        o = {"field": field, "length": self.rng.randint(1, 16), "bins": self.rng.choice((1, 2, 3, 8)),
+             "split": self.rng.random() < 0.4, "delimiter": [self.rng.randint(0, 99)] if self.rng.random() < 0.4 else [],
+             "pad": self.rng.randint(0, 9)}  # fmt: skip
+        return self.over("pack", o, node), [field, "segment", "offset"]
+
+    def shuffle_buffer(self, budget, below):
+        node, fields = self.tree(budget, below)
+        n = self.lanes * 2 + self.rng.choice((0, 1, 2, self.rng.randint(0, 20)))
+        return self.over("shuffle_buffer", {"n": n, "seed": self.seed()}, node), fields
+
+    def read_files(self, budget, below):
+        """Of a list of names; of standard input, if that is one."""
+        if self.must_read_once(below) and self.once == "names":
+            self.once = None
+            names = Node("standard_input", {}, [])
+        else:
+            names = self.lines("lines", ["lists/wild.txt"])
+        if self.rng.random() < 0.5:
+            names = self.over(*self.rng.choice((("take", {"n": self.number()}), ("repeat", {"n": 2}) if not self.once else ("skip", {"n": 1}),
+                                                ("filter", {"name": "key_hash@1", "keep": 60, "salt": 0}))), names)  # fmt: skip
+            if names.op == "repeat" and names.inputs[0].op == "standard_input":
+                names = names.inputs[0]
+        return Node("read_files", {"format": "json_lines", "field": "text", "folder": "mixed"}, [names]), ["i", "x", "a", "s"]
+
+    def lines(self, op, patterns, ranges=None):
+        shuffled = self.rng.random() < 0.4
+        o = {"patterns": patterns, "ranges": self.rng.choice((self.lanes, self.lanes + 1, 2 * self.lanes)),
+             "file_order": "shuffled" if shuffled else "stored", "seed": self.seed() if shuffled else 0}  # fmt: skip
+        return Node(op, o, [])
+
+    def leaf(self, below):
+        rng = self.rng
+        if self.must_read_once(below):
+            if self.once == "names":
+                return self.read_files(0, below)
+            self.once = None
+            return Node("standard_input", {}, []), ["text"]
+        sources = [self.count] * 5 + [self.odd_shards, self.records]
+        if not self.closed:
+            sources += [self.mixed] * 4 + [self.plain_lines, self.good_json]
+        return rng.choice(sources)()
+
+    def count(self):
+        return Node("count", {"records": self.number(), "bytes": self.rng.choice((1, 4, 8, 8))}, []), ["value"]
+
+    def odd_shards(self):
+        patterns, fields = self.rng.choice(((["tar/odd-{0..2}.tar"], ["txt"]), (["tar/even-{0..4}.tar"], ["txt", "cls"])))
+        return Node("tar_shards", {"patterns": patterns, "index_dir": "", "allow_torn": False}, []), fields
+
+    def records(self):
+        o = self.rng.choice(({"type": "f32", "dims": [3]}, {"type": "i16", "dims": [6]}, {"type": "u8", "dims": []}, {"type": "i32", "dims": []}))
+        return Node("raw_records", {"path": "raw/few.bin", **o}, []), ["value"]
+
+    def mixed(self):
+        return self.lines("json_lines", ["mixed/*.jsonl"]), ["i", "x", "a", "s", "u"]
+
+    def good_json(self):
+        return self.lines("json_lines", [self.rng.choice(("json/{0,1,5}.jsonl", "json/*.bad"))]), ["i", "x", "a", "s", "d"]
+
+    def plain_lines(self):
+        return self.lines("lines", ["lines/{0,1,5}.txt"]), ["text"]

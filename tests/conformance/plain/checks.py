@@ -1,0 +1,150 @@
+"""What is refused before anything is read: docs/pipelines.md, docs/programs.md, and "refused" of docs/operators/."""
+
+from plain.samples import Undocumented
+from plain.text_form import FUNCTION_CALLS, JOINS, OPTIONS
+
+MOST = 2**64 - 1
+LARGE = 100_000  # of what the reference makes lists
+WORDS = {
+    ("shuffle", "kind"): ("full", "windowed", "none"), ("batch", "end"): ("drop", "mask", "cycle", "auto"),
+    ("mix", "rule"): ("deficit", "random"), ("mix", "stop"): ("all", "first", "cycle"),
+    ("read_files", "format"): ("tar", "lines", "json_lines"),
+    ("raw_records", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "f16", "bf16"),
+}  # fmt: skip
+TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost")
+LISTS = {"patterns": str, "dims": int, "weights": int, "delimiter": int, "fields": str}
+LEAST = {
+    ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
+    ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
+}  # fmt: skip
+# Of functions: parameters with their kinds, and how many of them must be given.
+FUNCTIONS = {
+    "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
+            "pad@1": ({"field": str, "length": int, "value": float}, 2)},
+    "filter": {"key_hash@1": ({"keep": int, "salt": int}, 1), "key_matches@1": ({"pattern": str}, 1),
+               "field_hash@1": ({"field": str, "keep": int, "salt": int}, 2),
+               "field_between@1": ({"field": str, "min": float, "max": float}, 1),
+               "bytes_between@1": ({"field": str, "min": int, "max": int}, 1)},
+    "flat_map": {"copies@1": ({"n": int}, 1), "split@1": ({"field": str, "at": int}, 1),
+                 "windows@1": ({"field": str, "length": int}, 2)},
+    "scan": {"running_count@1": ({"into": str}, 1), "running_sum@1": ({"field": str, "into": str}, 2)},
+}  # fmt: skip
+IMAGES = ("decode_image@1", "train_image@1", "eval_image@1")
+
+
+class Wrong(SyntaxError):
+    """A pipeline that is none."""
+
+
+def check(root):
+    """Raises Wrong, and Undocumented for what the reference has no room for."""
+    if root.op != "batch":
+        raise Wrong("no batch at the end")
+    for node in root.below():
+        if node.op not in OPTIONS:
+            raise Wrong(f"no call {node.op}")
+        if node.op == "batch" and node is not root or bool(node.inputs) == (node.op in SOURCES):
+            raise Wrong(f"{node.op} out of its place")
+        if node.op not in JOINS and len(node.inputs) > 1:
+            raise Wrong(f"{node.op} of several")
+        check_options(node)
+    check_passes(root, 1)
+
+
+def check_passes(node, passes):
+    """`passes`: how many the operator may have."""
+    if passes > 2**128:
+        raise Wrong("more than 2^128 passes")
+    if node.op == "repeat":
+        passes *= node.options["n"]
+    if node.op == "mix" and node.options["stop"] == "cycle":
+        passes *= 2**32
+    for x in node.inputs:
+        check_passes(x, passes)
+
+
+SOURCES = ("tar_shards", "image_folder", "count", "raw_records", "tar_stream", "lines", "json_lines", "standard_input")
+
+
+def check_options(node):
+    known, options = dict(OPTIONS[node.op]), dict(node.options)
+    if node.op in FUNCTION_CALLS:
+        check_function(node)
+        options = {name: x for name, x in options.items() if name in known}
+    for name, x in options.items():
+        if name not in known:
+            raise Wrong(f"no option {name} of {node.op}")
+        if x is None:
+            raise Wrong(f"{node.op} needs {name}")
+        check_value(node, name, x)
+    check_rules(node)
+
+
+def check_value(node, name, x):
+    if name in LISTS:
+        fine = isinstance(x, list) and all(is_of(y, LISTS[name]) for y in x)
+    elif name in TEXTS:
+        fine = isinstance(x, str) and x in WORDS.get((node.op, name), (x,))
+        fine = fine and (name != "file_order" or x in ("stored", "shuffled"))
+    elif name in ("allow_torn", "split", "drop_last"):
+        fine = isinstance(x, bool)
+    else:
+        fine = is_of(x, int) and x >= LEAST.get((node.op, name), 0)
+    if not fine:
+        raise Wrong(f"{node.op}: {name}={x!r}")
+    if name in ("records", "ranges", "rows", "length") and x > LARGE or name == "bytes" and x > 1000 or name == "bins" and x > LARGE:
+        raise Undocumented(f"{name}={x} is too large for the reference")
+
+
+def is_of(x, kind):
+    if kind is float:
+        return isinstance(x, (int, float)) and not isinstance(x, bool) or isinstance(x, str) and is_number(x)
+    return isinstance(x, kind) and not isinstance(x, bool) and (kind is not int or 0 <= x <= MOST)
+
+
+def is_number(text):
+    try:
+        return " " not in text and "_" not in text and float(text) == float(text)
+    except ValueError:
+        return False
+
+
+def check_function(node):
+    name = node.options["name"]
+    if not isinstance(name, str) or name in IMAGES:
+        raise Undocumented("a function that the reference does not have")
+    if name not in FUNCTIONS[node.op]:
+        raise Wrong(f"no function {name}")
+    known, needed = FUNCTIONS[node.op][name]
+    given = {key: x for key, x in node.options.items() if key != "name"}
+    if set(given) - set(known) or set(list(known)[:needed]) - set(given):
+        raise Wrong(f"{name}: {list(given)}")
+    for key, x in given.items():
+        if known[key] is str and not isinstance(x, (str, list)):
+            raise Undocumented("a parameter that is to be a text, and is none")
+        if not is_of(x, known[key]) and not (known[key] is int and is_of(x, str) and x.isdigit() and is_of(int(x), int)):
+            raise Wrong(f"{name}: {key}={x!r}")
+        if isinstance(x, str) and (x == "" or " " in x) or known[key] is list and not all(is_word(y) for y in x):
+            raise Wrong(f"{name}: {key}={x!r}")
+    o = {key: float(x) if key in ("min", "max") else int(x) if known[key] is int else x for key, x in given.items()}
+    if o.get("keep", 0) > 100 or o.get("at", 0) > 255 or o.get("min", -float("inf")) > o.get("max", float("inf")):
+        raise Wrong(f"{name}: {given}")
+    if name == "windows@1" and o["length"] == 0:
+        raise Wrong("windows of nothing")
+    if max([o.get("n", 0), o.get("length", 0)]) > LARGE:
+        raise Undocumented("too large for the reference")
+
+
+def is_word(x):
+    return isinstance(x, str) and x != "" and " " not in x and "," not in x
+
+
+def check_rules(node):
+    o = node.options
+    if node.op == "mix" and o["weights"]:
+        if len(o["weights"]) != len(node.inputs) or 0 in o["weights"] or sum(o["weights"]) >= 2**32:
+            raise Wrong(f"weights {o['weights']}")
+    if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", "segment", "offset")):
+        raise Wrong("pack")
+    if node.op == "enumerate" and not o["field"]:
+        raise Wrong("a field without a name")
