@@ -417,13 +417,17 @@ void loader_core::rewind() {
     return;
   if (inline_mode())
     return order_->rewind(run_);
+  // Before the dispatcher hears of it: what comes later may be of the new run already.
+  std::vector<slot_ptr> made_ahead;
+  while (auto slot = ready_.try_pop())
+    made_ahead.push_back(std::move(*slot));
   {
     std::lock_guard lock{actors_mutex_};
     caf::anon_send(actors_.dispatcher, rewind_atom_v, run_);
   }
-  // What was made ahead gives its memory to the new run, which begins at once.
-  while (auto slot = ready_.try_pop())
-    recycle(std::move(*slot));
+  // Its memory is for the new run, which begins at once.
+  for (auto& slot : made_ahead)
+    recycle(std::move(slot));
 }
 
 slot_ptr loader_core::run_inline() {

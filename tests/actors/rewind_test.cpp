@@ -4,6 +4,7 @@
 
 #include <leat/leat.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -70,6 +71,22 @@ TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
       // Nobody was replaced, nobody added.
       REQUIRE(x.stats().workers.size() == std::max<std::size_t>(workers, 1));
     }
+}
+
+TEST_CASE("rewind: hundreds of times, nothing of one run gets into the next") {
+  for (const auto& data : {by_formula(), by_programs()}) {
+    loader x{data, {.workers = 2, .hash_pixels = true}};
+    const auto all = next_steps(x);
+    for (std::size_t i = 0; i < 300; ++i) {
+      x.rewind();
+      const auto most = i % (all.size() + 2);
+      CAPTURE(i, most);
+      REQUIRE(
+          next_steps(x, most)
+          == std::vector<job_step>(
+              all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()))));
+    }
+  }
 }
 
 TEST_CASE("rewind: every rank of a job, behind any batch of an epoch") {
