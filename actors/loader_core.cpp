@@ -41,6 +41,9 @@ void validate(const loader_options& x) {
     refuse("keep", "0", "at least 1");
   if (x.stuck_after.count() < 0)
     refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "0 or more");
+  constexpr std::chrono::hours longest{100 * 365 * 24}; // else it is no number of nanoseconds
+  if (x.stuck_after > longest)
+    refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "at most 100 years, or 0");
   if (x.workers > 4096)
     refuse("workers", std::to_string(x.workers), "at most 4096");
   if (x.workers == 0 && x.fault.dying_worker)

@@ -3,7 +3,6 @@
 #include "runtime/open_files.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/stage.hpp"
-#include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
 #include <leat/sources.hpp>
@@ -53,7 +52,7 @@ public:
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
-    append_utf8(files_.images[record].path, to);
+    to += files_.images[record].path;
   }
 
   source_facts facts() const override {

@@ -1,5 +1,6 @@
 #include "runtime/map_parameters.hpp"
 
+#include "runtime/number_as.hpp"
 #include "runtime/pipeline_lexer.hpp"
 
 #include <leat/error.hpp>
@@ -71,6 +72,17 @@ std::optional<std::string> parameter_reader::optional(const std::string& name) {
   auto value = std::move(found->value);
   left_.erase(found);
   return value;
+}
+
+bool parameter_reader::is_whole_text(std::string_view text, double read) {
+  const bool is_negative = text.starts_with('-');
+  text.remove_prefix(is_negative ? 1 : 0);
+  std::uint64_t whole = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, whole);
+  if (failure != std::errc{} || stop != end)
+    return true; // a fraction, an exponent, or more digits
+  return number_as<std::uint64_t>(is_negative ? -read : read) == whole;
 }
 
 void parameter_reader::refuse(const std::string& got, std::string needed) const {

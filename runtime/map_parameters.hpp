@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace leat {
@@ -77,8 +78,14 @@ private:
     const auto [stop, failure] = std::from_chars(text.data(), end, x);
     if (failure != std::errc{} || stop != end)
       refuse(name + "=" + text, std::is_integral_v<T> ? "a whole number" : "a number");
+    if (std::is_floating_point_v<T> && !is_whole_text(text, static_cast<double>(x)))
+      refuse(name + "=" + text, "a whole number that a float of " + std::to_string(8 * sizeof(T))
+                                    + " bits has, or one with a fraction");
     return x;
   }
+
+  /// False where a text of digits alone, of up to 64 bits, is another number than was read of it.
+  static bool is_whole_text(std::string_view text, double read);
 
   std::string function_;
   std::vector<map_parameter> left_;

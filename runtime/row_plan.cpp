@@ -4,6 +4,7 @@
 #include "runtime/program_order.hpp"
 #include "runtime/row_function.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/sure_fields.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <algorithm>
@@ -187,6 +188,7 @@ std::string_view name_of(epoch_end x) {
 
 epoch_plan plan_epochs(const pipeline& x) {
   const auto& batch = batch_of(x);
+  sure_fields(batch); // refuses what is wrong in every sample
   epoch_plan plan;
   plan.shape.lanes = lanes_to_plan(batch);
   plan.shape.batch_rows = batch.get<std::uint64_t>("rows");

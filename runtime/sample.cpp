@@ -267,9 +267,8 @@ void sample_access::lend(const sample& from, sample& into) {
   for (std::size_t i = 0; i < from.state_->used; ++i) {
     const auto& x = from.state_->fields[i];
     if (into.state_->find(x.name) != nullptr)
-      throw error(errc::invalid_argument, {.stage = "zip",
-                                           .got = "field \"" + x.name + "\" in two inputs",
-                                           .needed = "different names: see rename"});
+      throw bad_sample(cause::wrong_shape,
+                       "field \"" + x.name + "\" is in two inputs of a zip: see rename@1");
     auto& lent = into.state_->put(x.name);
     lent.ragged = x.ragged;
     lent.type = x.type;

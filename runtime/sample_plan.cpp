@@ -375,6 +375,9 @@ private:
   item_stage_ptr build_buffer(const stage& x, item_stage_ptr input) {
     const auto n = x.get<std::uint64_t>("n");
     const auto seed = x.get<std::uint64_t>("seed");
+    if ((n - 1) / lanes_ >= UINT32_MAX)
+      errors_.add(x.op, std::to_string(n) + " samples over " + std::to_string(lanes_) + " lanes",
+                  "at most 2^32 - 1 a lane");
     if (n / 2 < lanes_)
       errors_.add(x.op, std::to_string(n) + " samples over " + std::to_string(lanes_) + " lanes",
                   "at least 2 a lane: " + std::to_string(2 * lanes_));

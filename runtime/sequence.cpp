@@ -4,6 +4,7 @@
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/sample_plan.hpp"
+#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -26,7 +27,7 @@ public:
   std::uint64_t size() const noexcept override { return size_; }
 
   void append_id(const place& at, order_cache&, std::string& to) const override {
-    data_->append_id(at.item, to);
+    append_as_utf8(to, [&](std::string& id) { data_->append_id(at.item, id); });
   }
 
   std::uint64_t make(const place& at, sample& into, row_maker& with) const override {

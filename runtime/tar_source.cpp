@@ -3,7 +3,6 @@
 #include "runtime/sample_access.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/tar_index.hpp"
-#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/notice.hpp>
@@ -82,9 +81,9 @@ public:
 
   void append_id(std::uint64_t record, std::string& to) const override {
     const auto [shard, index] = place_of(record);
-    append_utf8(names_[shard], to);
+    to += names_[shard];
     to += '/';
-    append_utf8(indexes_[shard].key(index), to);
+    to += indexes_[shard].key(index);
   }
 
   std::vector<std::uint64_t> records_per_file() const override {

@@ -15,6 +15,11 @@ void append_escaped(unsigned char byte, std::string& to) {
   to += digits[byte & 15];
 }
 
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c >= ' ' && c < 0x80 && c != '\\'; });
+}
+
 } // namespace
 
 std::size_t utf8_length(std::string_view text) {
@@ -39,9 +44,7 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 void append_utf8(std::string_view name, std::string& to) {
-  const bool plain = std::all_of(name.begin(), name.end(),
-                                 [](unsigned char c) { return c >= ' ' && c < 0x80 && c != '\\'; });
-  if (plain) {
+  if (is_plain(name)) {
     to += name;
     return;
   }
@@ -53,6 +56,14 @@ void append_utf8(std::string_view name, std::string& to) {
       to += name.substr(0, bytes);
     name.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
+}
+
+void make_utf8(std::string& text, std::size_t begin) {
+  if (is_plain(std::string_view{text}.substr(begin)))
+    return;
+  const auto raw = text.substr(begin);
+  text.resize(begin);
+  append_utf8(raw, text);
 }
 
 } // namespace leat

@@ -13,4 +13,16 @@ std::size_t utf8_length(std::string_view text);
 /// upper-case digits). Different names stay different; valid ones without a `\x` stay as they are.
 void append_utf8(std::string_view name, std::string& to);
 
+/// The same in place, of what stands from `begin` on.
+void make_utf8(std::string& text, std::size_t begin);
+
+/// The same of what `append` appends. For the ids of all sources, which are made of names of files,
+/// of keys, and of what a program's own sources say.
+template <class Append>
+void append_as_utf8(std::string& to, Append append) {
+  const auto begin = to.size();
+  append(to);
+  make_utf8(to, begin);
+}
+
 } // namespace leat

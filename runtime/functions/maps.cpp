@@ -1,36 +1,19 @@
 #include "runtime/functions/field_values.hpp"
 #include "runtime/functions/function_text.hpp"
-#include "runtime/number_text.hpp"
+#include "runtime/number_as.hpp"
 #include "runtime/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/functions.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 namespace leat {
 
 namespace {
-
-/// The number as an element of this type; anything for floating-point types, which round.
-template <class T>
-T element_of(double value, std::string_view field) {
-  if constexpr (std::is_integral_v<T>) {
-    // Behind the largest value: a power of two, so exact.
-    const auto end = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    if (!(value >= static_cast<double>(std::numeric_limits<T>::min()) && value < end)
-        || value != static_cast<double>(static_cast<T>(value)))
-      throw bad_sample(cause::wrong_shape, "field \"" + std::string{field} + "\" is "
-                                               + std::string{to_string(dtype_of<T>())}
-                                               + ", which has no " + number_text(value));
-  }
-  return static_cast<T>(value);
-}
 
 /// Sets all elements in `to`, of type T, to the value.
 template <class T>

@@ -37,7 +37,7 @@ public:
   /// Throws `bad_sample` for bad content, `leat::error` (io, torn_file) for a failing store.
   virtual void read(std::uint64_t record, sample& into) const = 0;
 
-  /// Appends the record's id: unique in the source, UTF-8, the same on every machine.
+  /// Appends the record's id: unique in the source, the same on every machine; leat makes it UTF-8.
   /// By default "name()/record".
   virtual void append_id(std::uint64_t record, std::string& to) const;
 

@@ -1,7 +1,7 @@
 #include "runtime/pixels/image_chain.hpp"
 
 #include "runtime/map_parameters.hpp"
-#include "runtime/number_text.hpp"
+#include "runtime/number_as.hpp"
 #include "runtime/parse_dtype.hpp"
 #include "runtime/refuse_argument.hpp"
 
@@ -196,10 +196,24 @@ public:
       refuse_argument(stage_, "normalize and to_dtype u8", "a float type");
     if (chain_.form.type == dtype::u8 && chain_.erasing && chain_.erasing->noise)
       refuse_argument(stage_, "random_erasing noise and u8", "a float type");
+    if (chain_.erasing && !chain_.erasing->noise)
+      for (const auto x : chain_.erasing->values)
+        check_element(x);
     return std::move(chain_);
   }
 
 private:
+  /// Of what stands in an erased rectangle.
+  void check_element(float x) const {
+    constexpr float largest_f16 = 65504;
+    if (type_ == dtype::u8 && !number_as<std::uint8_t>(x))
+      refuse_argument(stage_, "random_erasing " + number_text(x) + " and u8",
+                      "whole numbers from 0 to 255");
+    if (type_ == dtype::f16 && std::abs(x) > largest_f16)
+      refuse_argument(stage_, "random_erasing " + number_text(x) + " and f16",
+                      "at most " + number_text(largest_f16));
+  }
+
   using read_step = image_step (*)(argument_reader&);
   static const std::map<std::string, read_step>& pixel_steps() {
     static const std::map<std::string, read_step> steps{

@@ -2,6 +2,7 @@
 #include "runtime/row_maker.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/utf8.hpp"
 
 #include <utility>
 
@@ -77,7 +78,7 @@ public:
   }
   void append_id(item_reader& from, const item_place& at, order_cache&,
                  std::string& to) const override {
-    data_->append_id(number_at(from, at), to);
+    append_as_utf8(to, [&](std::string& id) { data_->append_id(number_at(from, at), id); });
   }
 
 private:

@@ -1,3 +1,5 @@
+#include "runtime/functions/field_values.hpp"
+#include "runtime/number_as.hpp"
 #include "runtime/programs/edge.hpp"
 #include "runtime/programs/over_input.hpp"
 #include "runtime/programs/stages.hpp"
@@ -12,6 +14,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -19,6 +22,9 @@
 namespace leat {
 
 namespace {
+
+/// Elements have numbers of type int32.
+constexpr std::uint64_t longest = std::numeric_limits<std::int32_t>::max();
 
 /// Elements `from` to `to` of a document; the whole of it where `to` is not set.
 struct part {
@@ -204,23 +210,14 @@ private:
   std::deque<bin> closed_;
 };
 
-/// Bytes of an element that stands in the plan as an integer.
-std::array<std::byte, 8> element_bytes(std::uint64_t x, dtype type) {
+/// Bytes of an element that stands in the plan as an integer. Throws `bad_sample` where documents
+/// are of a type that has no such element.
+std::array<std::byte, 8> element_bytes(std::uint64_t x, dtype type, std::string_view field) {
   std::array<std::byte, 8> bytes{};
-  auto put = [&](auto value) { std::memcpy(bytes.data(), &value, sizeof(value)); };
-  switch (type) {
-  case dtype::f32:
-    put(static_cast<float>(x));
-    break;
-  case dtype::f64:
-    put(static_cast<double>(x));
-    break;
-  case dtype::f16:
-  case dtype::bf16:
-    throw bad_sample(cause::wrong_shape, "pack: floats of 16 bits are no tokens");
-  default:
-    put(x); // little-endian: the low bytes come first
-  }
+  visit_type(type, [&](auto zero) {
+    const auto element = element_of<decltype(zero)>(x, field);
+    std::memcpy(bytes.data(), &element, sizeof element);
+  });
   return bytes;
 }
 
@@ -249,16 +246,16 @@ public:
     if (copied > 0)
       std::memcpy(data_ + filled_ * width_, bytes.data() + first * width_, copied * width_);
     if (end > elements && !plan_.delimiter.empty())
-      put(filled_ + copied, plan_.delimiter.front());
+      put(filled_ + copied, delimiter_);
     for (auto i = first; i < end; ++i, ++filled_) {
       segments_[filled_] = segment_;
-      offsets_[filled_] = static_cast<std::int32_t>(i);
+      offsets_[filled_] = static_cast<std::int32_t>(i); // below `longest`
     }
   }
 
   void finish() {
     for (; filled_ < plan_.length; ++filled_) {
-      put(filled_, plan_.pad);
+      put(filled_, pad_);
       segments_[filled_] = 0;
       offsets_[filled_] = 0;
     }
@@ -269,19 +266,25 @@ private:
     const shape dims{plan_.length};
     type_ = type;
     width_ = size_of(type);
+    // Whether or not this pack needs them: so all of its kind are good, or none.
+    pad_ = element_bytes(plan_.pad, type, plan_.field);
+    if (!plan_.delimiter.empty())
+      delimiter_ = element_bytes(plan_.delimiter.front(), type, plan_.field);
     data_ = into_.make_tensor(plan_.field, type, dims);
     segments_ = into_.make<std::int32_t>("segment", dims).data();
     offsets_ = into_.make<std::int32_t>("offset", dims).data();
   }
 
-  void put(std::uint64_t at, std::uint64_t element) {
-    std::memcpy(data_ + at * width_, element_bytes(element, type_).data(), width_);
+  void put(std::uint64_t at, const std::array<std::byte, 8>& element) {
+    std::memcpy(data_ + at * width_, element.data(), width_);
   }
 
   const pack_plan& plan_;
   sample& into_;
   dtype type_ = dtype::u8;
   std::size_t width_ = 1;
+  std::array<std::byte, 8> pad_{};
+  std::array<std::byte, 8> delimiter_{};
   std::byte* data_ = nullptr;
   std::int32_t* segments_ = nullptr;
   std::int32_t* offsets_ = nullptr;
@@ -350,6 +353,10 @@ looked look_at_document(const pack_plan& plan, const sample& x) {
                      "got " + to_string(layout) + ", a pack needs rank 1 or bytes");
   const auto elements = layout.ragged ? x.bytes(plan.field).size() : layout.dims.elements();
   const auto size = elements + plan.delimiter.size();
+  if (size > longest)
+    throw bad_sample(cause::too_large, "a document of " + std::to_string(size)
+                                           + " elements; they are numbered up to "
+                                           + std::to_string(longest));
   if (!plan.split && size > plan.length)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(size)
                                            + " elements; a pack has "

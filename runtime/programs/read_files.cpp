@@ -4,6 +4,7 @@
 #include "runtime/row_maker.hpp"
 #include "runtime/sample_access.hpp"
 #include "runtime/streams/named_files.hpp"
+#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <array>
@@ -148,7 +149,9 @@ public:
     if (from.number() == 0)
       return over_input::append_id(from, at, orders, to);
     const auto name = from.text();
-    files_->get(std::string{name})->append_id(read_record(from), to);
+    append_as_utf8(to, [&](std::string& id) {
+      files_->get(std::string{name})->append_id(read_record(from), id);
+    });
   }
 
 private:

@@ -1,6 +1,7 @@
 #include "runtime/programs/stages.hpp"
 #include "runtime/row_maker.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <array>
@@ -108,7 +109,7 @@ public:
 
   void append_id(item_reader& from, const item_place&, order_cache&,
                  std::string& to) const override {
-    data_->append_id(read_record(from), to);
+    append_as_utf8(to, [&](std::string& id) { data_->append_id(read_record(from), id); });
   }
 
 private:

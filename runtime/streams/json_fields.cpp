@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -53,6 +56,62 @@ bool is_number(const json& x) {
   return x.is_number();
 }
 
+/// The shortest digits that read back as the same number, as to_chars finds them; written out for
+/// exponents from -4 to 14, always with a point or an exponent.
+std::string text_of(double x) {
+  std::array<char, 32> buffer;
+  const auto [end, failure] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::scientific);
+  std::string_view text{buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+  std::string result;
+  if (text.starts_with('-')) {
+    result = '-';
+    text.remove_prefix(1);
+  }
+  const auto mark = text.find('e');
+  const auto exponent = text.substr(mark + 1);
+  std::string digits{text.substr(0, mark)};
+  if (digits.size() > 1)
+    digits.erase(1, 1); // the point
+  const int power = std::stoi(std::string{exponent});
+  const auto size = static_cast<int>(digits.size());
+  if (power < -4 || power > 14) {
+    if (size > 1)
+      digits.insert(1, ".");
+    return result + digits + 'e' + std::string{exponent};
+  }
+  if (power < 0)
+    return result + "0." + std::string(static_cast<std::size_t>(-power - 1), '0') + digits;
+  if (power + 1 >= size)
+    return result + digits + std::string(static_cast<std::size_t>(power + 1 - size), '0') + ".0";
+  return result + digits.insert(static_cast<std::size_t>(power + 1), ".");
+}
+
+/// Without spaces, members in bytewise order. nlohmann's own digits of numbers are not always the
+/// shortest: nobody else could print the same.
+void append_text(const json& x, std::string& to) {
+  if (x.is_number_float()) {
+    to += text_of(x.get<double>());
+  } else if (x.is_array()) {
+    char before = '[';
+    for (const auto& value : x) {
+      to += std::exchange(before, ',');
+      append_text(value, to);
+    }
+    to += x.empty() ? "[]" : "]";
+  } else if (x.is_object()) {
+    char before = '{';
+    for (const auto& [name, value] : x.items()) {
+      to += std::exchange(before, ',');
+      to += json(name).dump() + ':';
+      append_text(value, to);
+    }
+    to += x.empty() ? "{}" : "}";
+  } else {
+    to += x.dump();
+  }
+}
+
 template <class T>
 void set_array(const std::string& name, const json& values, sample& into) {
   auto elements = into.make<T>(name, shape{values.size()});
@@ -73,8 +132,11 @@ void set_field(const std::string& name, const json& x, sample& into) {
     set_array<std::int64_t>(name, x, into);
   else if (x.is_array() && std::all_of(x.begin(), x.end(), is_number))
     set_array<double>(name, x, into);
-  else
-    into.set(name, std::string_view{x.dump()});
+  else {
+    std::string text;
+    append_text(x, text);
+    into.set(name, std::string_view{text});
+  }
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 
 #include "runtime/streams/reread_notice.hpp"
 #include "runtime/streams/stream_codes.hpp"
-#include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
 
@@ -83,7 +82,7 @@ void line_source::read(const stream_record& record, sample& into) const {
 }
 
 void line_source::append_id(const stream_record& record, std::string& to) const {
-  append_utf8(opener_.files().name(static_cast<std::size_t>(record.unit / ranges_)), to);
+  to += opener_.files().name(static_cast<std::size_t>(record.unit / ranges_));
   to += ranges_ == 1 ? "/" + std::to_string(record.number) : "/@" + std::to_string(record.offset);
 }
 

@@ -2,7 +2,6 @@
 
 #include "runtime/exception_text.hpp"
 #include "runtime/sample_access.hpp"
-#include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -194,7 +193,7 @@ void sequential_source::keep(replayed x) const {
 }
 
 void sequential_source::append_id(const stream_record& record, std::string& to) const {
-  append_utf8(name_, to);
+  to += name_;
   to += "/" + std::to_string(record.unit) + "/" + std::to_string(record.number);
 }
 

@@ -4,7 +4,6 @@
 #include "runtime/streams/stream_codes.hpp"
 #include "runtime/streams/tar_unit_reader.hpp"
 #include "runtime/tar_member_name.hpp"
-#include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
 
@@ -100,9 +99,9 @@ void tar_stream_source::read(const stream_record& record, sample& into) const {
 }
 
 void tar_stream_source::append_id(const stream_record& record, std::string& to) const {
-  append_utf8(opener_.files().name(record.unit), to);
+  to += opener_.files().name(record.unit);
   to += '/';
-  append_utf8(tar_record_key_from(record.key).key, to);
+  to += tar_record_key_from(record.key).key;
 }
 
 } // namespace leat

@@ -1,0 +1,73 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+
+#include <cstdint>
+#include <string>
+
+// Two inputs of a zip with a field of one name: refused where that is sure, else a bad sample.
+
+namespace leat {
+namespace {
+
+std::string refusal_of(const std::string& text) {
+  const auto problem = problem_of([&] { loader{parse_pipeline(text), {}}; });
+  return problem ? problem->what() : "nothing";
+}
+
+TEST_CASE(
+    "zip: two inputs that surely have a field of one name are refused when a job is planned") {
+  for (const auto* text :
+       {"zip(count(4), count(4)).batch(1)",
+        "zip(count(4).take(2).shuffle(), count(4).repeat(2)).batch(1)",
+        "zip(count(4).map(\"rename@1\", from=\"value\", to=\"index\"), "
+        "count(4).map(\"select@1\", fields=[\"value\"]).enumerate()).batch(1)",
+        "zip(count(4).filter(\"key_hash@1\", keep=50), concat(count(1), count(2))).batch(1)",
+        "zip(count(4).pack(\"value\", 8), count(8).map(\"rename@1\", from=\"value\", "
+        "to=\"segment\")).batch(1)"}) {
+    CAPTURE(text, refusal_of(text));
+    REQUIRE(refusal_of(text).find("in two inputs") != std::string::npos);
+  }
+  for (const auto* text :
+       {"zip(count(4), count(4).map(\"rename@1\", from=\"value\", to=\"v\")).batch(1)",
+        "zip(count(4), count(4).enumerate().map(\"select@1\", fields=[\"index\"])).batch(1)"}) {
+    CAPTURE(text);
+    REQUIRE(refusal_of(text) == "nothing");
+  }
+}
+
+/// Of four samples the first alone has no name on both sides.
+pipeline half_named() {
+  const auto named = [](const char* name, std::uint64_t odd) {
+    return from_function(name, 4,
+                         [odd](std::uint64_t i, sample& s) { s.set(i == odd ? "other" : "n", i); });
+  };
+  return zip({named("a@1", 9), named("b@1", 0)});
+}
+
+TEST_CASE("zip: a conflict of names that shows in the samples alone makes these bad") {
+  const auto closed = half_named();
+  const auto streamed = half_named().filter({.name = "all@1", .of_id = [](auto) { return true; }});
+  for (const auto& data : {closed.batch(1), streamed.batch(1, {.end = epoch_end::mask}),
+                           closed.shuffle_buffer(4).batch(1, {.end = epoch_end::mask})}) {
+    CAPTURE(to_string(data));
+    loader masking{data, {.bad_samples = bad_sample_policy::mask}};
+    std::size_t valid = 0;
+    while (const auto batch = masking.next())
+      valid += batch->valid_rows();
+    REQUIRE(valid == 1);
+    REQUIRE(masking.stats().bad[static_cast<std::size_t>(cause::wrong_shape)] == 3);
+    loader failing{data, {}};
+    const auto problem = problem_of([&] {
+      while (failing.next()) {
+      }
+    });
+    REQUIRE(problem);
+    REQUIRE(problem->code() == errc::bad_sample);
+    REQUIRE(std::string{problem->what()}.find("two inputs of a zip") != std::string::npos);
+  }
+}
+
+} // namespace
+} // namespace leat
