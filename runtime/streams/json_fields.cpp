@@ -58,7 +58,7 @@ bool is_number(const json& x) {
 
 /// The shortest digits that read back as the same number, as to_chars finds them; written out for
 /// exponents from -4 to 14, always with a point or an exponent.
-std::string text_of(double x) {
+std::string digits_of(double x) {
   std::array<char, 32> buffer;
   const auto [end, failure] =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::scientific);
@@ -89,14 +89,14 @@ std::string text_of(double x) {
 
 /// Without spaces, members in bytewise order. nlohmann's own digits of numbers are not always the
 /// shortest: nobody else could print the same.
-void append_text(const json& x, std::string& to) {
+void append_json(const json& x, std::string& to) {
   if (x.is_number_float()) {
-    to += text_of(x.get<double>());
+    to += digits_of(x.get<double>());
   } else if (x.is_array()) {
     char before = '[';
     for (const auto& value : x) {
       to += std::exchange(before, ',');
-      append_text(value, to);
+      append_json(value, to);
     }
     to += x.empty() ? "[]" : "]";
   } else if (x.is_object()) {
@@ -104,7 +104,7 @@ void append_text(const json& x, std::string& to) {
     for (const auto& [name, value] : x.items()) {
       to += std::exchange(before, ',');
       to += json(name).dump() + ':';
-      append_text(value, to);
+      append_json(value, to);
     }
     to += x.empty() ? "{}" : "}";
   } else {
@@ -134,7 +134,7 @@ void set_field(const std::string& name, const json& x, sample& into) {
     set_array<double>(name, x, into);
   else {
     std::string text;
-    append_text(x, text);
+    append_json(x, text);
     into.set(name, std::string_view{text});
   }
 }

@@ -73,6 +73,18 @@ TEST_CASE("arrays of numbers become tensors of rank 1") {
   CHECK(elements<double>(s, "big") == std::vector<double>{1, 9223372036854775808.0});
 }
 
+TEST_CASE("numbers in JSON text have the fewest digits") {
+  sample s;
+  set_from(R"({"a": [0.1, 1.50, -0.0, -0, 3.0, 0.0001, 0.00001, 1e14, 1e15, 123456789012345.6,
+               1234567890123456.5, 2.5e-5, 5e-324, 1.7976931348623157e308, 9007199254740993.0,
+               18446744073709551615, 18446744073709551616, 9.5367431640625e-7, {}, [], null]})",
+           s);
+  CHECK(s.text("a")
+        == "[0.1,1.5,-0.0,0,3.0,0.0001,1e-05,100000000000000.0,1e+15,123456789012345.6,"
+           "1.2345678901234565e+15,2.5e-05,5e-324,1.7976931348623157e+308,9.007199254740992e+15,"
+           "18446744073709551615,1.8446744073709552e+19,9.5367431640625e-07,{},[],null]");
+}
+
 TEST_CASE("everything else becomes its JSON text") {
   sample s;
   set_from(R"({"null": null, "object": { "b": [1, "x"], "a": "ü" }, "mixed": [1, true],
