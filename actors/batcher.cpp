@@ -1,8 +1,42 @@
 #include "actors/batcher.hpp"
 
+#include "runtime/exception_text.hpp"
+
 #include <utility>
 
 namespace leat {
+
+namespace {
+
+using batcher_ptr = batcher_actor::stateful_pointer<batcher_state>;
+
+/// The trainer must hear of it at its next batch, whatever was under way. In a slot of its own:
+/// workers may still write into those of the batches.
+void fail_all(batcher_ptr self, const batch_sink& sink) {
+  while (self->state.batches.take_oldest()) {
+    auto failed = std::make_shared<batch_slot>(std::make_shared<const batch_layout>(), 0);
+    failed->fail(*self->state.failure);
+    sink(std::move(failed));
+  }
+}
+
+void fail(batcher_ptr self, const batch_sink& sink, const error& problem) {
+  if (!self->state.failure)
+    self->state.failure = problem;
+  fail_all(self, sink);
+}
+
+/// Runs a handler. What it throws is the loader's error; an actor that dies of it loses its text.
+template <class Handler>
+void guarded(batcher_ptr self, const batch_sink& sink, Handler handler) {
+  try {
+    handler();
+  } catch (...) {
+    fail(self, sink, error_in_flight(errc::io, {.stage = "batcher"}));
+  }
+}
+
+} // namespace
 
 batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_state> self,
                                      const dispatcher_actor& dispatcher, const batch_sink& sink,
@@ -10,19 +44,11 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
   self->state.dispatcher = dispatcher;
   self->state.alive = std::move(alive);
   self->monitor(dispatcher);
-  // The trainer must hear of it at its next batch, whatever was under way.
-  auto fail = [self, sink] {
-    while (auto slot = self->state.batches.take_oldest()) {
-      (*slot)->fail(*self->state.failure);
-      sink(std::move(*slot));
-    }
-  };
-  self->set_down_handler([self, fail](const caf::down_msg& x) {
-    if (x.source == self->state.dispatcher.address()) {
-      self->state.failure =
-          error(errc::worker_lost, {.stage = "dispatcher", .got = self->system().render(x.reason)});
-      return fail();
-    }
+  self->set_down_handler([self, sink](const caf::down_msg& x) {
+    if (x.source == self->state.dispatcher.address())
+      return fail(self, sink,
+                  error(errc::worker_lost,
+                        {.stage = "dispatcher", .got = self->system().render(x.reason)}));
     auto found = self->state.workers.find(x.source);
     if (found == self->state.workers.end())
       return;
@@ -42,29 +68,40 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
     }
   };
   return {
-      [self, fail](free_atom, slot_ptr& slot) {
-        slot->reserve();
-        self->state.batches.begin(slot);
-        if (self->state.failure)
-          return fail();
-        self->send(self->state.dispatcher, deal_atom_v, std::move(slot));
+      [self, sink](free_atom, slot_ptr& slot) {
+        guarded(self, sink, [&] {
+          slot->reserve();
+          self->state.batches.begin(slot);
+          if (self->state.failure)
+            return fail_all(self, sink);
+          self->send(self->state.dispatcher, deal_atom_v, std::move(slot));
+        });
       },
-      [close_complete, return_probes](complete_atom, const slot_ptr&) {
-        return_probes();
-        close_complete();
+      [self, sink, close_complete, return_probes](complete_atom, const slot_ptr&) {
+        guarded(self, sink, [&] {
+          return_probes();
+          close_complete();
+        });
       },
-      [self](probe_atom, slot_ptr& slot) { self->state.batches.begin_probe(std::move(slot)); },
-      [self](watch_atom, std::uint32_t id, const worker_actor& worker) {
-        self->state.workers.emplace(worker.address(), id);
-        self->monitor(worker);
+      [self, sink](probe_atom, slot_ptr& slot) {
+        guarded(self, sink, [&] { self->state.batches.begin_probe(std::move(slot)); });
       },
-      [self, close_complete, return_probes](inherit_atom, std::uint32_t dead, std::uint32_t heir,
-                                            const worker_actor& worker) {
-        for (auto& work : self->state.batches.lost(dead, heir))
-          self->send(worker, std::move(work));
-        return_probes();
-        close_complete();
+      [self, sink](watch_atom, std::uint32_t id, const worker_actor& worker) {
+        guarded(self, sink, [&] {
+          self->state.workers.emplace(worker.address(), id);
+          self->monitor(worker);
+        });
       },
+      [self, sink, close_complete, return_probes](inherit_atom, std::uint32_t dead,
+                                                  std::uint32_t heir, const worker_actor& worker) {
+        guarded(self, sink, [&] {
+          for (auto& work : self->state.batches.lost(dead, heir))
+            self->send(worker, std::move(work));
+          return_probes();
+          close_complete();
+        });
+      },
+      [self, sink](fail_atom, const error_ptr& problem) { fail(self, sink, *problem); },
   };
 }
 

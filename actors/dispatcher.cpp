@@ -1,10 +1,13 @@
 #include "actors/dispatcher.hpp"
 
+#include "actors/own_thread.hpp"
+#include "runtime/exception_text.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/send.hpp>
-#include <caf/spawn_options.hpp>
 
-#include <exception>
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -18,9 +21,10 @@ dispatcher_state::member spawn_worker(dispatcher_ptr self, const dispatcher_conf
                                       std::size_t number, bool replaces) {
   auto needs = config.make_worker(number, replaces);
   const auto id = needs.record->id;
-  auto handle = config.detached_workers
-                    ? self->spawn<caf::detached>(worker, std::move(needs), self->state.batcher)
-                    : self->spawn(worker, std::move(needs), self->state.batcher);
+  const worker_actor handle =
+      config.detached_workers ? spawn_in_thread(self->system(), "worker " + std::to_string(number),
+                                                worker, std::move(needs), self->state.batcher)
+                              : self->spawn(worker, std::move(needs), self->state.batcher);
   self->send(self->state.batcher, watch_atom_v, id, handle);
   return {id, handle};
 }
@@ -50,12 +54,8 @@ bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
   try {
     if (!state.order->open(*slot))
       return false;
-  } catch (const std::exception& problem) {
-    const auto* known = dynamic_cast<const error*>(&problem);
-    slot->open(failed_batch(known
-                                ? *known
-                                : error(errc::io, {.stage = "dispatcher", .got = problem.what()})),
-               0);
+  } catch (...) {
+    slot->open(failed_batch(error_in_flight(errc::io, {.stage = "dispatcher"})), 0);
   }
   if (slot->num_rows == 0)
     self->send(state.batcher, complete_atom_v, slot);
@@ -92,6 +92,17 @@ void work(dispatcher_ptr self) {
     self->send(self, run_atom_v);
 }
 
+/// Fills the place of a worker that is gone, and names its heir.
+void replace(dispatcher_ptr self, const dispatcher_config& config, std::uint32_t dead) {
+  auto& workers = self->state.workers;
+  // A worker that was retired has no place to fill: any other inherits.
+  const auto at = self->state.find(dead);
+  if (at)
+    workers[*at] = spawn_worker(self, config, *at, true);
+  const auto& heir = workers[at.value_or(0)];
+  self->send(self->state.batcher, inherit_atom_v, dead, heir.id, heir.handle);
+}
+
 void listen_to_feeds(dispatcher_ptr self, const dispatcher_config& config) {
   auto& state = self->state;
   const auto handle = caf::actor_cast<dispatcher_actor>(self);
@@ -100,6 +111,21 @@ void listen_to_feeds(dispatcher_ptr self, const dispatcher_config& config) {
       if (!is_called->exchange(true))
         caf::anon_send(handle, run_atom_v);
     }));
+}
+
+/// Runs a handler. What it throws is the loader's error; an actor that dies of it loses its text.
+template <class Handler>
+void guarded(dispatcher_ptr self, Handler handler) {
+  auto& state = self->state;
+  if (state.has_failed)
+    return;
+  try {
+    handler();
+  } catch (...) {
+    state.has_failed = true;
+    self->send(state.batcher, fail_atom_v,
+               std::make_shared<const error>(error_in_flight(errc::io, {.stage = "dispatcher"})));
+  }
 }
 
 } // namespace
@@ -139,40 +165,44 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   return {
       [self, config](start_atom, const batcher_actor& batcher) {
         self->state.batcher = batcher;
-        resize(self, config, config.workers);
-        listen_to_feeds(self, config);
+        guarded(self, [&] {
+          resize(self, config, config.workers);
+          listen_to_feeds(self, config);
+        });
       },
       [self](deal_atom, const slot_ptr& slot) {
-        self->state.waiting.push_back(slot);
-        work(self);
+        guarded(self, [&] {
+          self->state.waiting.push_back(slot);
+          work(self);
+        });
       },
       [self](probe_atom, const slot_ptr& slot) {
-        self->state.order->close_probe(*slot);
-        self->state.free_probes.push_back(slot);
-        work(self);
+        guarded(self, [&] {
+          self->state.order->close_probe(*slot);
+          self->state.free_probes.push_back(slot);
+          work(self);
+        });
       },
       [self](run_atom) {
         self->state.is_called->store(false);
-        work(self);
+        guarded(self, [&] { work(self); });
       },
       [self](epoch_atom, std::uint64_t epoch) {
-        self->state.order->begin_epoch(epoch);
-        work(self);
+        guarded(self, [&] {
+          self->state.order->begin_epoch(epoch);
+          work(self);
+        });
       },
       [self](rewind_atom, std::uint64_t run) {
         self->state.order->rewind(run);
         work(self);
       },
       [self, config](lost_atom, std::uint32_t dead) {
-        auto& workers = self->state.workers;
-        // A worker that was retired has no place to fill: any other inherits.
-        const auto at = self->state.find(dead);
-        if (at)
-          workers[*at] = spawn_worker(self, config, *at, true);
-        const auto& heir = workers[at.value_or(0)];
-        self->send(self->state.batcher, inherit_atom_v, dead, heir.id, heir.handle);
+        guarded(self, [&] { replace(self, config, dead); });
       },
-      [self, config](resize_atom, std::uint64_t n) { resize(self, config, n); },
+      [self, config](resize_atom, std::uint64_t n) {
+        guarded(self, [&] { resize(self, config, n); });
+      },
   };
 }
 

@@ -49,6 +49,8 @@ struct dispatcher_state {
   std::size_t rows_a_probe = 1;
   /// One message is enough for any number of records that come.
   std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
+  /// A handler threw: nothing is dealt any more.
+  bool has_failed = false;
   /// End the feeds' calls.
   std::vector<std::function<void()>> hang_up;
   /// By worker number.

@@ -32,29 +32,36 @@ loader& loader::operator=(loader&& other) noexcept {
 }
 
 loader::~loader() {
-  if (core_)
+  if (core_ && core_->is_here())
     core_->shutdown();
+  else if (core_)
+    loader_core::leave_to_parent(std::move(core_));
+}
+
+loader_core& loader::core() const {
+  core_->check_here();
+  return *core_;
 }
 
 lease loader::next() {
-  return guarded([&] { return core_->next(); });
+  return guarded([&] { return core().next(); });
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {
-  return core_->batches_per_epoch();
+  return core().batches_per_epoch();
 }
 
 void loader::rewind() {
-  core_->rewind();
+  core().rewind();
 }
 
 void loader::abandon_epoch() {
-  core_->abandon_epoch();
+  core().abandon_epoch();
 }
 
 std::optional<resume_point> loader::restore(const std::string& directory,
                                             const restore_options& options) {
-  return core_->restore(directory, options);
+  return core().restore(directory, options);
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
@@ -62,63 +69,63 @@ resume_point loader::restore_parts(const std::vector<std::string>& parts,
   std::vector<leat::snapshot> decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)
     decoded.push_back(decode(parts[i], "part " + std::to_string(i)));
-  return core_->restore(decoded, false, options);
+  return core().restore(decoded, false, options);
 }
 
 void loader::keep(const std::vector<std::string>& parts) {
   std::vector<leat::snapshot> decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)
     decoded.push_back(decode(parts[i], "part " + std::to_string(i)));
-  core_->keep(decoded);
+  core().keep(decoded);
 }
 
 void loader::let_go(const std::vector<std::string>& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i)
-    core_->let_go(decode(parts[i], "part " + std::to_string(i)));
+    core().let_go(decode(parts[i], "part " + std::to_string(i)));
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
-  core_->seek({epoch, step});
+  core().seek({epoch, step});
 }
 
 void loader::skip_first_batches(std::uint64_t n) {
-  core_->skip_first_batches(n);
+  core().skip_first_batches(n);
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  core_->save(directory, core_->state_after(after));
+  core().save(directory, core().state_after(after));
 }
 
 void loader::save(const std::string& directory) {
-  core_->save(directory, core_->state());
+  core().save(directory, core().state());
 }
 
 void loader::wait_saved() {
-  core_->wait_saved();
+  core().wait_saved();
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  core_->leave_out({first, last});
+  core().leave_out({first, last});
 }
 
 resume_point loader::position() const {
-  return core_->position();
+  return core().position();
 }
 
 std::string loader::snapshot() const {
-  return core_->encoded_state();
+  return core().encoded_state();
 }
 
 void loader::resize_workers(std::size_t workers) {
-  core_->resize_workers(workers);
+  core().resize_workers(workers);
 }
 
 loader_stats loader::stats() const {
-  return core_->stats();
+  return core().stats();
 }
 
 hash128 loader::data_digest() const {
-  return core_->attempt().data_digest;
+  return core().attempt().data_digest;
 }
 
 } // namespace leat

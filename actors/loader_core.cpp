@@ -1,5 +1,6 @@
 #include "actors/loader_core.hpp"
 
+#include "actors/own_thread.hpp"
 #include "actors/runtime_system.hpp"
 #include "runtime/exception_text.hpp"
 #include "runtime/formula_order.hpp"
@@ -10,6 +11,7 @@
 #include "runtime/rewindable_order.hpp"
 #include "runtime/row_id.hpp"
 #include "runtime/snapshot_store.hpp"
+#include "runtime/stuck_report.hpp"
 
 #include <leat/notice.hpp>
 
@@ -17,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace leat {
@@ -102,6 +105,22 @@ void check_position(const snapshot& x, const epoch_shape& shape, bool same) {
     refuse("a step below the epoch's " + std::to_string(shape.batches()));
 }
 
+[[noreturn]] void refuse_child() {
+  throw error(errc::invalid_argument,
+              {.stage = "loader",
+               .got = "a call in the child of a fork, where its parent's threads are not",
+               .needed = "loaders made behind the fork in a process whose parent had none, or a "
+                         "program of its own (exec)"});
+}
+
+/// The child of a process that has had loaders cannot have any: what its parent's threads held at
+/// the fork stays locked there.
+void check_process() {
+  static const process_mark first;
+  if (!first.is_here())
+    refuse_child();
+}
+
 /// Bytes of one row as memory is planned; a ragged field counts as a small record.
 std::size_t planned_row_bytes(const batch_layout& layout) {
   constexpr std::size_t ragged_guess = 64 << 10;
@@ -143,9 +162,12 @@ void save_tracker::check() {
 }
 
 loader_core::loader_core(const pipeline& data, loader_options options)
-    : options_(std::move(options)), bad_log_(options_.bad_sample_log) {
+    : options_(std::move(options)), caller_(options_.stuck_after, options_.on_stuck),
+      bad_log_(options_.bad_sample_log) {
+  check_process();
   validate(options_);
-  auto plan = plan_rows(data);
+  learn_first_layout(plan_without_layout(data));
+  auto plan = *plan_;
   plan.bad_samples = options_.bad_samples;
   plan.hash_pixels = options_.hash_pixels;
   plan.throw_at = options_.fault.throw_at;
@@ -167,6 +189,24 @@ loader_core::~loader_core() {
   shutdown();
 }
 
+void loader_core::leave_to_parent(std::shared_ptr<loader_core> core) noexcept {
+  [[maybe_unused]] const auto* left = new (std::nothrow) std::shared_ptr{std::move(core)};
+}
+
+void loader_core::check_here() const {
+  if (!is_here())
+    refuse_child();
+}
+
+/// While it runs, plan_ is the plan without a layout.
+void loader_core::learn_first_layout(row_plan plan) {
+  const doing told{std::make_shared<worker_record>(), calls_};
+  plan_ = std::make_shared<const row_plan>(plan);
+  caller_.look_at(plan_, told);
+  plan.layout = leat::learn_layout(plan, told);
+  plan_ = std::make_shared<const row_plan>(std::move(plan));
+}
+
 std::size_t loader_core::prefetch_depth() const noexcept {
   if (inline_mode())
     return 1;
@@ -183,7 +223,7 @@ std::unique_ptr<batch_order> loader_core::make_order() {
   if (shape.is_closed)
     return std::make_unique<formula_order>(shape, options_.rank, options_.world_size,
                                            options_.epochs, next_);
-  const program_start begin{next_, lanes_ ? *lanes_ : lane_states{}};
+  const program_start begin{next_, lanes_ ? *lanes_ : lane_states{}, calls_};
   if (!plan_->layout)
     learn_layout();
   return std::make_unique<program_order>(plan_->samples, shape, options_.rank, options_.world_size,
@@ -193,12 +233,15 @@ std::unique_ptr<batch_order> loader_core::make_order() {
 /// Alike on all ranks: from where the job began, or was restored.
 void loader_core::learn_layout() {
   auto plan = *plan_;
-  if (!known_fields_.empty())
+  if (!known_fields_.empty()) {
     plan.layout = std::make_shared<const batch_layout>(known_fields_);
-  else if (next_.epoch < options_.epochs)
-    plan.layout = layout_behind(plan, {learn_at_, learn_lanes_});
-  else // the job is over
+  } else if (next_.epoch < options_.epochs) {
+    const doing told{std::make_shared<worker_record>(), calls_};
+    caller_.look_at(plan_, told);
+    plan.layout = layout_behind(plan, {learn_at_, learn_lanes_}, told);
+  } else { // the job is over
     plan.layout = std::make_shared<const batch_layout>();
+  }
   plan_ = std::make_shared<const row_plan>(std::move(plan));
   learn_lanes_ = {};
 }
@@ -217,9 +260,13 @@ std::unique_ptr<batch_order> loader_core::make_rewindable_order() {
 }
 
 void loader_core::start() {
-  auto order = make_rewindable_order();
-  ahead_ = prefetch_depth();
-  inline_mode() ? start_inline(std::move(order)) : start_actors(std::move(order));
+  try {
+    auto order = make_rewindable_order();
+    ahead_ = prefetch_depth();
+    inline_mode() ? start_inline(std::move(order)) : start_actors(std::move(order));
+  } catch (...) {
+    fail(error_in_flight(errc::io, {.stage = "loader"}));
+  }
 }
 
 void loader_core::start_inline(std::unique_ptr<batch_order> order) {
@@ -230,6 +277,7 @@ void loader_core::start_inline(std::unique_ptr<batch_order> order) {
   self_worker_->drill = config.drill;
   self_worker_->function.emplace(plan_, config.record);
   order_.emplace(std::move(order), *self_worker_->function);
+  caller_.look_at(plan_, {config.record, calls_});
 }
 
 void loader_core::start_actors(std::unique_ptr<batch_order> order) {
@@ -249,6 +297,7 @@ void loader_core::start_actors(std::unique_ptr<batch_order> order) {
                             bool replaces) { return make_worker(number, replaces); },
       .detached = !shape.is_closed,
       .alive = lives_};
+  caller_.look_away();
   {
     std::lock_guard lock{actors_mutex_};
     system_ = &shared_system();
@@ -406,7 +455,7 @@ void loader_core::rewind() {
     throw error(errc::invalid_argument, {.stage = "rewind",
                                          .got = "records that exist once",
                                          .needed = "data that can be read again"});
-  bad_log_.cut(0, 0);
+  bad_log_.cut(0, 0, options_.rank, options_.world_size);
   ++run_;
   next_ = {};
   lanes_ = nullptr;
@@ -442,13 +491,13 @@ slot_ptr loader_core::run_inline() {
   }
   try {
     order_->open(*slot);
+    if (slot->what == batch_slot::kind::batch)
+      self_worker_->run(*slot, 0, slot->num_rows);
+    self_worker_->rest();
+    slot->close();
   } catch (...) {
     fail(error_in_flight(errc::io, {.stage = "programs"}));
   }
-  if (slot->what == batch_slot::kind::batch)
-    self_worker_->run(*slot, 0, slot->num_rows);
-  self_worker_->rest();
-  slot->close();
   return slot;
 }
 
@@ -457,20 +506,32 @@ slot_ptr loader_core::wait_for_slot() {
     return std::move(*slot);
   const auto begin = steady_clock::now();
   const auto limit = options_.stuck_after;
+  // Workers and programs may be idle and the batch still on its way: then there is nobody to name.
+  const auto patience = limit.count() > 0 ? limit : std::chrono::hours{24};
+  call_watch programs;
+  (void)programs.look(*calls_, steady_ns(), 0); // which call runs, if any
   for (;;) {
-    // Workers may be idle and the batch still on its way: then there is nobody to name.
-    const auto patience = limit.count() > 0 ? limit : std::chrono::hours{24};
-    const auto oldest =
-        steady_clock::time_point{std::chrono::nanoseconds{board_.oldest_start_ns()}};
-    auto slot = ready_.pop_until(oldest + patience);
+    const auto oldest = std::min(board_.oldest_start_ns(), programs.since_ns());
+    auto slot =
+        ready_.pop_until(steady_clock::time_point{std::chrono::nanoseconds{oldest}} + patience);
     if (slot) {
       waited_ += steady_clock::now() - begin;
       return std::move(*slot);
     }
-    const auto before = steady_ns() - std::chrono::nanoseconds{limit}.count();
-    if (auto record = limit.count() > 0 ? board_.busy_since_before(before) : nullptr)
-      fail(stuck_error(*record));
+    if (limit.count() > 0)
+      check_not_stuck(programs);
+    else
+      (void)programs.look(*calls_, steady_ns(), 0);
   }
+}
+
+void loader_core::check_not_stuck(call_watch& programs) {
+  const auto now = steady_ns();
+  const auto limit = std::chrono::nanoseconds{options_.stuck_after}.count();
+  if (const auto record = board_.busy_since_before(now - limit))
+    fail(stuck_error(*record));
+  if (const auto call = programs.look(*calls_, now, limit))
+    fail(stuck_call(*call, "in the programs' thread", options_.stuck_after));
 }
 
 namespace {
@@ -544,22 +605,8 @@ void loader_core::fail(const error& problem) {
 }
 
 error loader_core::stuck_error(const worker_record& record) const {
-  const auto stage = record.stage.load();
-  const auto position = record.item.load();
-  std::string sample;
-  if (plan_->shape.is_closed) {
-    const auto x = plan_->shape.item_at(record.epoch.load(), position);
-    order_cache orders{plan_->samples->num_shuffles};
-    plan_->samples->items->append_id({.item = x.item, .epoch = x.era}, orders, sample);
-  } else {
-    sample = "at position " + std::to_string(position);
-  }
-  return {
-      errc::stuck,
-      {.stage = stage < plan_->samples->num_sources ? "read" : plan_->samples->stage_names[stage],
-       .sample = sample,
-       .got = "no return on worker " + std::to_string(record.number),
-       .needed = "one within " + std::to_string(options_.stuck_after.count()) + " ms"}};
+  return stuck_row(*plan_, record, "on worker " + std::to_string(record.number),
+                   options_.stuck_after);
 }
 
 std::string loader_core::id_of(const batch_slot& slot, std::size_t row) const {
@@ -581,6 +628,8 @@ void loader_core::recycle(slot_ptr slot) {
 }
 
 void loader_core::give_back(slot_ptr slot) noexcept {
+  if (!is_here())
+    return leave_to_parent(shared_from_this());
   recycle(std::move(slot));
   // Last: once the lease counts as ended, next() relies on its slot.
   leases_out_.fetch_sub(1);
@@ -683,7 +732,7 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
     sums_ = options_.rank == 0 ? merged.sums : handed_over{};
   began_ = own ? parts[0].began : merged.global_step;
   is_resumed_ = true;
-  bad_log_.cut(next_.epoch, next_.step);
+  bad_log_.cut(next_.epoch, next_.step, options_.rank, options_.world_size);
   return {next_.epoch, next_.step, global_step_, sums_.digest};
 }
 
@@ -691,7 +740,7 @@ std::optional<resume_point> loader_core::restore(const std::string& directory,
                                                  const restore_options& options) {
   auto found = snapshot_store{directory}.newest(options.allow_older);
   if (!found) {
-    bad_log_.cut(0, 0); // begins again
+    bad_log_.cut(0, 0, options_.rank, options_.world_size); // begins again
     return std::nullopt;
   }
   for (const auto& text : found->skipped)
@@ -761,7 +810,7 @@ void loader_core::seek(const job_position& to) {
   }
   began_ = global_step_;
   sums_ = {};
-  bad_log_.cut(next_.epoch, next_.step);
+  bad_log_.cut(next_.epoch, next_.step, options_.rank, options_.world_size);
 }
 
 void loader_core::skip_first_batches(std::uint64_t n) {
@@ -801,7 +850,9 @@ void loader_core::pass_over(std::uint64_t n) {
   if (n == 0)
     return;
   auto order = make_order();
-  row_function looks{plan_, std::make_shared<worker_record>()};
+  const auto record = std::make_shared<worker_record>();
+  caller_.look_at(plan_, {record, calls_});
+  row_function looks{plan_, record};
   inline_order batches{std::move(order), looks};
   batch_slot slot{plan_->layout, rows_per_batch_};
   for (; n > 0; --n) {
@@ -890,23 +941,36 @@ std::string loader_core::encode(const snapshot& x,
   return encode_(x, lanes ? *lanes : lane_states{});
 }
 
-void loader_core::save(const std::string& directory, snapshot part) {
-  saves_->check();
-  saves_->begin();
-  records_->saving(directory, {part.epoch, part.step}, part.lanes);
-  save_request request{
-      directory, std::make_shared<const snapshot>(std::move(part)), options_.keep, records_,
-      [saves = saves_](std::optional<error> problem) { saves->end(std::move(problem)); }};
-  if (inline_mode()) {
-    store(request);
-    return saves_->check();
-  }
+/// Not behind begin(): it may fail.
+void loader_core::start_checkpoint() {
   std::lock_guard lock{actors_mutex_};
   if (!system_)
     system_ = &shared_system();
   if (!checkpoint_)
-    checkpoint_ = system_->spawn<caf::detached>(checkpoint, life_token{lives_});
-  caf::anon_send(checkpoint_, std::move(request));
+    checkpoint_ = spawn_in_thread(*system_, "save", checkpoint, life_token{lives_});
+}
+
+void loader_core::save(const std::string& directory, snapshot part) {
+  saves_->check();
+  if (!inline_mode())
+    start_checkpoint();
+  saves_->begin();
+  try {
+    records_->saving(directory, {part.epoch, part.step}, part.lanes);
+    save_request request{
+        directory, std::make_shared<const snapshot>(std::move(part)), options_.keep, records_,
+        [saves = saves_](std::optional<error> problem) { saves->end(std::move(problem)); }};
+    if (inline_mode()) {
+      store(request);
+    } else {
+      std::lock_guard lock{actors_mutex_};
+      caf::anon_send(checkpoint_, std::move(request));
+    }
+  } catch (...) {
+    saves_->end(error_in_flight(errc::io, {.stage = "save"}));
+  }
+  if (inline_mode())
+    saves_->check();
 }
 
 void loader_core::wait_saved() {
@@ -927,10 +991,10 @@ void loader_core::resize_workers(std::size_t workers) {
 
 loader_stats loader_core::stats() const {
   loader_stats result;
-  for (const auto& x : board_.all()) {
-    result.workers.push_back({x->number, x->rows_dealt.load(), x->rows_done.load(),
-                              std::chrono::nanoseconds{x->busy_ns.load()}, x->bytes_read.load()});
-    result.bytes_read += x->bytes_read.load();
+  for (const auto& x : board_.sums()) {
+    result.workers.push_back(
+        {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
+    result.bytes_read += x.bytes_read;
   }
   result.workers_replaced = replaced_.load();
   result.batches = batches_;
@@ -957,9 +1021,12 @@ void loader_core::shutdown() noexcept {
   const auto patience =
       options_.stuck_after.count() > 0 ? options_.stuck_after : std::chrono::hours{24};
   while (!lives_->wait_for_none(patience)) {
-    auto record = board_.busy_since_before(steady_ns());
+    const auto record = board_.busy_since_before(steady_ns());
+    const auto call = calls_->running();
     notice(std::string{"loader: still waiting for its end: "}
-           + (record ? stuck_error(*record).what() : "an actor that has not stopped"));
+           + (record ? stuck_error(*record).what()
+              : call ? stuck_call(*call, "in the programs' thread", options_.stuck_after).what()
+                     : "an actor that has not stopped"));
   }
   while (ready_.try_pop()) // slots of batches that nobody will fetch
     ;

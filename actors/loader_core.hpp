@@ -1,10 +1,13 @@
 #pragma once
 
+#include "actors/caller_watch.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/pipeline.hpp"
 #include "runtime/bad_sample_log.hpp"
 #include "runtime/batch_slot.hpp"
+#include "runtime/call_record.hpp"
 #include "runtime/dealer.hpp"
+#include "runtime/fork_check.hpp"
 #include "runtime/handoff.hpp"
 #include "runtime/inline_order.hpp"
 #include "runtime/lane_state.hpp"
@@ -96,11 +99,19 @@ public:
   bool hashes_pixels() const noexcept { return plan_->hash_pixels; }
   std::uint64_t rank() const noexcept { return options_.rank; }
   std::uint64_t world_size() const noexcept { return options_.world_size; }
+  /// False in the child of a fork, which may only read the batches that it has.
+  bool is_here() const noexcept { return home_.is_here(); }
+  /// Keeps what a child has of a core for ever: it cannot end what it did not begin.
+  static void leave_to_parent(std::shared_ptr<loader_core> core) noexcept;
+  /// Throws `errc::invalid_argument` there.
+  void check_here() const;
 
 private:
   bool inline_mode() const noexcept { return options_.workers == 0; }
   std::size_t prefetch_depth() const noexcept;
   void start();
+  void start_checkpoint();
+  void learn_first_layout(row_plan plan);
   worker_config make_worker(std::size_t number, bool replaces);
   void add_slot();
   /// The next finished slot. Throws `errc::stuck`.
@@ -136,6 +147,8 @@ private:
   /// Throws where the loader can no longer be moved.
   void check_not_begun(const char* stage) const;
   error stuck_error(const worker_record& record) const;
+  /// Throws `errc::stuck` where a worker or the programs have not returned in time.
+  void check_not_stuck(call_watch& programs);
   /// Of a snapshot without facts and lanes.
   std::string encode(const snapshot& x, const std::shared_ptr<const lane_states>& lanes) const;
   snapshot make_snapshot(pipeline_facts facts, const job_position& next, std::uint64_t global_step,
@@ -143,7 +156,11 @@ private:
                          const std::shared_ptr<const lane_states>& lanes) const;
   bool has_started() const noexcept { return order_.has_value() || actors_.batcher != nullptr; }
 
+  process_mark home_;
   loader_options options_;
+  /// Of the programs, in whichever thread they run.
+  std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();
+  caller_watch caller_;
   std::shared_ptr<const row_plan> plan_;
   pipeline_facts facts_;
   snapshot_encoder encode_{{}};

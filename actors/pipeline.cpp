@@ -1,5 +1,7 @@
 #include "actors/pipeline.hpp"
 
+#include "actors/own_thread.hpp"
+
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
@@ -11,7 +13,7 @@ pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_confi
                                batch_sink sink) {
   pipeline_actors actors;
   // Programs that read files block.
-  actors.dispatcher = config.detached ? system.spawn<caf::detached>(dispatcher, config)
+  actors.dispatcher = config.detached ? spawn_in_thread(system, "programs", dispatcher, config)
                                       : system.spawn(dispatcher, config);
   actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.alive);
   caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);

@@ -1,9 +1,9 @@
 #include "actors/runtime_system.hpp"
 
+#include "actors/control_threads.hpp"
 #include "messages/fwd.hpp"
 
 #include <caf/actor_system_config.hpp>
-#include <caf/atom.hpp>
 
 #include <cstddef>
 
@@ -11,19 +11,23 @@ namespace leat {
 
 namespace {
 
+/// Only dispatchers and batchers are scheduled: short handlers.
+constexpr std::size_t num_control_threads = 2;
+constexpr std::size_t messages_at_a_time = 32;
+
 struct system_config : caf::actor_system_config {
-  system_config() {
+  explicit system_config(control_threads& threads) {
     add_message_types<caf::id_block::leat>();
-    // Only dispatchers and batchers are scheduled: short handlers. Stealing wakes them in 40 us and
-    // with a tail of milliseconds, sharing in 5 us.
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", std::size_t{2});
-    set("scheduler.max-throughput", std::size_t{32});
+    set("scheduler.max-throughput", messages_at_a_time);
+    module_factories.emplace_back(
+        [&threads](caf::actor_system& system) { return scheduler_over(threads, system); });
   }
 };
 
 struct configured_system {
-  system_config config;
+  /// First: all that can fail.
+  control_threads threads{num_control_threads, messages_at_a_time};
+  system_config config{threads};
   caf::actor_system system{config};
 };
 
@@ -31,7 +35,7 @@ struct configured_system {
 
 caf::actor_system& shared_system() {
   // Never destroyed: CAF 0.17 can wait forever there for a detached thread that is ending (issues
-  // 1196 and 1266). Loaders wait for their own actors; two idle scheduler threads stay behind.
+  // 1196 and 1266). Loaders wait for their own actors; two idle threads stay behind.
   static auto* const running = new configured_system;
   return running->system;
 }

@@ -15,9 +15,11 @@
 namespace leat {
 
 struct batch_slot;
+class error;
 struct save_request;
 
 using slot_ptr = std::shared_ptr<batch_slot>;
+using error_ptr = std::shared_ptr<const error>;
 
 } // namespace leat
 
@@ -37,9 +39,11 @@ CAF_BEGIN_TYPE_ID_BLOCK(leat, caf::first_custom_type_id)
   CAF_ADD_ATOM(leat, leat, run_atom, "run")
   CAF_ADD_ATOM(leat, leat, epoch_atom, "epoch")
   CAF_ADD_ATOM(leat, leat, rewind_atom, "rewind")
+  CAF_ADD_ATOM(leat, leat, fail_atom, "fail")
 
 CAF_END_TYPE_ID_BLOCK(leat)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::chunk)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::slot_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::error_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::save_request)

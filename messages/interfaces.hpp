@@ -30,7 +30,9 @@ using batcher_actor = caf::typed_actor<
     // The dispatcher will deal to this worker: look after it.
     caf::reacts_to<watch_atom, std::uint32_t, worker_actor>,
     // Nothing is dealt to the first worker any more. Its unfinished rows are for the second.
-    caf::reacts_to<inherit_atom, std::uint32_t, std::uint32_t, worker_actor>>;
+    caf::reacts_to<inherit_atom, std::uint32_t, std::uint32_t, worker_actor>,
+    // The dispatcher cannot go on: so cannot any batch.
+    caf::reacts_to<fail_atom, error_ptr>>;
 
 /// Runs the programs of all rounds, numbers the batches and deals their rows. Owns the workers.
 using dispatcher_actor = caf::typed_actor<

@@ -1,5 +1,6 @@
 #include "runtime/bad_sample_log.hpp"
 
+#include "runtime/open_files.hpp"
 #include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -25,6 +27,13 @@ std::uint64_t number_behind(std::string_view line, std::string_view name) {
   auto at = line.find(name);
   return at == std::string_view::npos ? 0
                                       : std::strtoull(line.data() + at + name.size(), nullptr, 10);
+}
+
+/// Logs are few and small: one right for all of the process. A cut replaces its file, and what
+/// another rank appends meanwhile would be lost with the old one.
+std::mutex& right_to_write() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 [[noreturn]] void fail(const std::string& path) {
@@ -54,7 +63,9 @@ std::string json_escaped(std::string_view text) {
   return result;
 }
 
-void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step) {
+void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
+                         std::uint64_t world_size) {
+  std::lock_guard lock{right_to_write()};
   std::ifstream in{path_, std::ios::binary};
   if (path_.empty() || !in)
     return;
@@ -62,7 +73,8 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step) {
   std::string line;
   while (std::getline(in, line) && !in.eof()) { // a line without its newline is torn
     const auto e = number_behind(line, "\"epoch\":");
-    if (e < epoch || (e == epoch && number_behind(line, "\"step\":") < step))
+    const bool is_behind = e > epoch || (e == epoch && number_behind(line, "\"step\":") >= step);
+    if (!is_behind || number_behind(line, "\"rank\":") % world_size != rank)
       kept += line + "\n";
   }
   const auto fresh = path_ + ".new";
@@ -88,12 +100,13 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
     lines << "}\n";
   }
   const auto text = lines.str();
-  const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0)
+  std::lock_guard lock{right_to_write()};
+  const file_descriptor file{
+      ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
+  if (!file)
     fail(path_);
   // One write: ranks of one process may share the file.
-  const auto written = ::write(file, text.data(), text.size());
-  ::close(file);
+  const auto written = ::write(file.get(), text.data(), text.size());
   if (written != static_cast<ssize_t>(text.size()))
     fail(path_);
 }

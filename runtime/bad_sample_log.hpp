@@ -9,15 +9,17 @@
 namespace leat {
 
 /// The side log of bad samples: one JSON line each, {"epoch", "step", "rank", "position", "id",
-/// "cause", "text", "substitute" (id or null)}, appended when its batch is handed over.
+/// "cause", "text", "substitute" (id or null)}, appended when its batch is handed over. Ranks of
+/// one process may share the file, in threads of their own; processes may not.
 class bad_sample_log {
 public:
   /// Empty path: nothing is written.
   explicit bad_sample_log(std::string path) : path_(std::move(path)) {}
 
   /// Removes what a later run of the same job will write again: lines at or behind (epoch, step),
-  /// and a torn last line. Throws `errc::io`.
-  void cut(std::uint64_t epoch, std::uint64_t step);
+  /// and a torn last line. Of these, rank r of `world_size` sees to those of ranks r, r +
+  /// world_size, ...: others may have gone on already. Throws `errc::io`.
+  void cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank, std::uint64_t world_size);
 
   /// Throws `errc::io`.
   void append(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,

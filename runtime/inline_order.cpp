@@ -9,6 +9,8 @@ namespace leat {
 namespace {
 
 constexpr std::size_t items_a_probe = 64;
+/// A look at the clock costs as much as a small item.
+constexpr std::size_t items_a_clock = 8;
 
 } // namespace
 
@@ -27,12 +29,20 @@ void inline_order::open(batch_slot& slot) {
 bool inline_order::look_at_items() {
   bool any = false;
   while (order_->open_probe(*probe_)) {
-    for (std::size_t i = 0; i < probe_->num_rows; ++i)
-      function_.run(*probe_, i);
+    look();
     order_->close_probe(*probe_);
     any = true;
   }
   return any;
+}
+
+void inline_order::look() {
+  busy_scope busy{function_.record()};
+  for (std::size_t i = 0; i < probe_->num_rows; ++i) {
+    if (i % items_a_clock == 0)
+      busy.begin_next();
+    function_.run(*probe_, i);
+  }
 }
 
 } // namespace leat

@@ -20,6 +20,7 @@ public:
 
 private:
   bool look_at_items();
+  void look();
 
   std::unique_ptr<batch_order> order_;
   row_function& function_;

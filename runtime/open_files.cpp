@@ -34,6 +34,15 @@ void throw_errno(std::string stage, std::string file, std::string needed) {
                .needed = std::move(needed)});
 }
 
+file_descriptor::file_descriptor(int fd) noexcept : fd_(fd) {
+  if (fd < STDIN_FILENO || fd > STDERR_FILENO)
+    return;
+  fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int problem = errno;
+  ::close(fd);
+  errno = problem;
+}
+
 file_descriptor file_descriptor::open(const std::string& path) {
   int fd = -1;
   do

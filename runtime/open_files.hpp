@@ -20,11 +20,13 @@ namespace leat {
 /// `errc::io`, with the system's words for `errno`.
 [[noreturn]] void throw_errno(std::string stage, std::string file, std::string needed);
 
-/// Owns a file descriptor.
+/// Owns a file descriptor. Never 0 to 2, whatever the system gave: where a program has one of these
+/// closed, what it prints would go into a file of ours, and what it reads would come from there.
 class file_descriptor {
 public:
   file_descriptor() = default;
-  explicit file_descriptor(int fd) noexcept : fd_(fd) {}
+  /// Takes over what a system call gave. Below 0: it failed; `errno` stays as it is.
+  explicit file_descriptor(int fd) noexcept;
   /// Opens a file for reading. Throws as `throw_errno`.
   static file_descriptor open(const std::string& path);
   ~file_descriptor();

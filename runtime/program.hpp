@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/call_record.hpp"
 #include "runtime/item.hpp"
 #include "runtime/pass_number.hpp"
 #include "runtime/sequence.hpp"
@@ -83,6 +84,15 @@ struct program_run {
   /// A record that a program needs and that has not come yet.
   once_feed* feed = nullptr;
   std::uint64_t record = 0;
+
+  /// What the thread that runs them is calling.
+  std::shared_ptr<call_record> calls = std::make_shared<call_record>();
+
+  /// A call of a function that may not return, while the result lives. `stage` lives as long as the
+  /// pipeline's plan.
+  call_record::scope call(const std::string& stage, std::uint64_t lane) const noexcept {
+    return {*calls, stage, lane};
+  }
 
   /// False when it is time to let others run.
   bool may_go_on() noexcept { return --budget > 0; }

@@ -54,6 +54,8 @@ program_order::program_order(std::shared_ptr<const sample_plan> plan, const epoc
                             .is_endless = shape.is_endless(),
                             .run = &run_,
                             .requests = &requests_};
+  if (start.calls)
+    run_.calls = start.calls;
   // While states are loaded, too.
   run_.budget = items_in_one_go;
   for (auto lane = rank; lane < shape.lanes; lane += world_size) {

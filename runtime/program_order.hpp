@@ -18,6 +18,8 @@ struct program_start {
   job_position at;
   /// Behind the batch before; empty: the epoch's beginning.
   lane_states lanes = {};
+  /// Told what the programs call; empty: nobody looks.
+  std::shared_ptr<call_record> calls = {};
 };
 
 /// Batches of a pipeline that is ordered by programs: runs those of the rank's lanes ahead, and

@@ -26,6 +26,8 @@ public:
   /// The caller owns the row, and marks it finished afterwards.
   void run(batch_slot& slot, std::size_t row);
 
+  worker_record& record() noexcept { return *record_; }
+
 private:
   error with_sample(const error& problem, const batch_slot& slot, std::size_t row);
   void run_or_treat(batch_slot& slot, std::size_t row);

@@ -15,6 +15,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 namespace leat {
@@ -192,8 +193,12 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
     std::vector<std::jthread> helpers;
     const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), pieces);
     helpers.reserve(threads);
-    for (std::size_t i = 1; i < threads; ++i)
-      helpers.emplace_back(work);
+    try {
+      for (std::size_t i = 1; i < threads; ++i)
+        helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // Those that could be made do it, and this one.
+    }
     work();
   }
   for (const auto& x : failed)

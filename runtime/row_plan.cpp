@@ -75,26 +75,37 @@ private:
   std::string problem_;
 };
 
+std::shared_ptr<worker_record> record_of(const doing& told) {
+  return told.rows ? told.rows : std::make_shared<worker_record>();
+}
+
 /// Of epoch 0, wherever a job begins or resumes: the layout must not depend on it.
-std::shared_ptr<const batch_layout> find_layout(const row_plan& plan,
-                                                const std::vector<std::string>& names) {
-  auto maker = maker_of(plan, std::make_shared<worker_record>());
+std::shared_ptr<const batch_layout> find_layout(const row_plan& plan, const doing& told) {
+  const auto& names = plan.fields;
+  const auto record = record_of(told);
+  auto maker = maker_of(plan, record);
   layout_search search{names};
   for (std::uint64_t item = 0; search.goes_on() && item < plan.shape.items; ++item)
-    search.look([&](sample& x) { maker.make({.item = item}, item, x); },
-                [&] {
-                  std::string id;
-                  plan.samples->items->append_id({.item = item}, maker.orders(), id);
-                  return id;
-                });
+    search.look(
+        [&](sample& x) {
+          record->item.store(item, std::memory_order_relaxed);
+          const busy_scope busy{*record};
+          maker.make({.item = item}, item, x);
+        },
+        [&] {
+          std::string id;
+          plan.samples->items->append_id({.item = item}, maker.orders(), id);
+          return id;
+        });
   return search.result();
 }
 
 /// Of the first samples that a rank's programs give.
 void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_shape& shape,
-                      std::uint64_t rank, std::uint64_t world_size, const program_start& start,
-                      layout_search& search) {
-  const auto record = std::make_shared<worker_record>();
+                      std::uint64_t rank, std::uint64_t world_size, program_start start,
+                      const doing& told, layout_search& search) {
+  const auto record = record_of(told);
+  start.calls = told.programs;
   row_function probes{plan, record};
   inline_order order{std::make_unique<program_order>(plan->samples, shape, rank, world_size,
                                                      start.at.epoch + 1, start),
@@ -107,7 +118,11 @@ void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_s
       const auto& row = slot.items[i];
       const item_place at{position % shape.lanes, shape.lanes, row.when};
       search.look(
-          [&](sample& x) { maker.make(*plan->samples->program, row.what, at, position, x); },
+          [&](sample& x) {
+            record->item.store(position, std::memory_order_relaxed);
+            const busy_scope busy{*record};
+            maker.make(*plan->samples->program, row.what, at, position, x);
+          },
           [&] {
             std::string id;
             item_reader reader{row.what};
@@ -120,8 +135,8 @@ void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_s
 }
 
 /// Lane by lane, so that no more is read than it takes.
-std::shared_ptr<const batch_layout> find_program_layout(row_plan plan,
-                                                        const std::vector<std::string>& names) {
+std::shared_ptr<const batch_layout> find_program_layout(row_plan plan, const doing& told) {
+  const auto names = plan.fields;
   plan.layout = std::make_shared<batch_layout>();
   plan.bad_samples = bad_sample_policy::mask;
   auto shape = plan.shape;
@@ -130,7 +145,7 @@ std::shared_ptr<const batch_layout> find_program_layout(row_plan plan,
   const auto shared = std::make_shared<const row_plan>(std::move(plan));
   layout_search search{names};
   for (std::uint64_t lane = 0; search.goes_on() && lane < shape.lanes; ++lane)
-    look_at_programs(shared, shape, lane, shape.lanes, {}, search);
+    look_at_programs(shared, shape, lane, shape.lanes, {}, told, search);
   auto found = search.result();
   if (!found)
     throw error(errc::empty_epoch, {.stage = "batch",
@@ -224,20 +239,29 @@ void check_not_empty(const epoch_shape& x) {
 }
 
 row_plan plan_rows(const pipeline& x) {
+  auto plan = plan_without_layout(x);
+  plan.layout = learn_layout(plan);
+  return plan;
+}
+
+row_plan plan_without_layout(const pipeline& x) {
   auto [shape, samples] = plan_epochs(x);
   check_not_empty(shape);
   row_plan plan;
   plan.shape = shape;
   plan.samples = std::move(samples);
   plan.fields = x.root().get<std::vector<std::string>>("fields");
-  if (plan.samples->is_closed())
-    plan.layout = find_layout(plan, plan.fields);
-  else if (plan.samples->feeds.empty())
-    plan.layout = find_program_layout(plan, plan.fields);
   return plan;
 }
 
-std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_start start) {
+std::shared_ptr<const batch_layout> learn_layout(const row_plan& plan, const doing& told) {
+  if (plan.samples->is_closed())
+    return find_layout(plan, told);
+  return plan.samples->feeds.empty() ? find_program_layout(plan, told) : nullptr;
+}
+
+std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_start start,
+                                                  const doing& told) {
   auto without = std::make_shared<row_plan>(plan);
   without->layout = std::make_shared<batch_layout>();
   without->bad_samples = bad_sample_policy::mask;
@@ -248,7 +272,7 @@ std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_
   if (!shape.is_endless())
     shape.end = epoch_end::mask;
   layout_search search{plan.fields};
-  look_at_programs(without, shape, 0, 1, start, search);
+  look_at_programs(without, shape, 0, 1, std::move(start), told, search);
   auto found = search.result();
   return found ? found : std::make_shared<const batch_layout>();
 }

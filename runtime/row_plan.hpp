@@ -17,6 +17,7 @@
 
 namespace leat {
 
+class call_record;
 struct program_start;
 
 /// Everything that the rows of a job have in common: what to read, what to do with it, and how its
@@ -58,11 +59,23 @@ void check_not_empty(const epoch_shape& x);
 /// the next good one. Throws `leat::error`.
 row_plan plan_rows(const pipeline& x);
 
+/// What one thread is doing, for others to see; empty: nobody looks.
+struct doing {
+  std::shared_ptr<worker_record> rows = {};
+  std::shared_ptr<call_record> programs = {};
+};
+
+/// The two steps of `plan_rows`: a plan without a layout, and the layout; null where there is a
+/// once source.
+row_plan plan_without_layout(const pipeline& x);
+std::shared_ptr<const batch_layout> learn_layout(const row_plan& plan, const doing& told = {});
+
 /// The layout of a pipeline with a once source: of the first good sample of all lanes behind
 /// `start`, in the order of positions, so that every rank finds the same one. A job learns it at
 /// its beginning and keeps it in its snapshots: those samples may be gone later. Empty where none
 /// follows. Blocks for the source, no longer than the job's first batch would.
-std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_start start);
+std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_start start,
+                                                  const doing& told = {});
 
 /// What one thread needs to make the plan's samples.
 row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record);

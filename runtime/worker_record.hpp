@@ -34,4 +34,18 @@ inline std::int64_t steady_ns() noexcept {
       .count();
 }
 
+/// Notes in a record that its thread works on an item, while this lives.
+class busy_scope {
+public:
+  explicit busy_scope(worker_record& record) noexcept : record_(record) { begin_next(); }
+  ~busy_scope() { record_.since_ns.store(0, std::memory_order_relaxed); }
+  busy_scope(const busy_scope&) = delete;
+  busy_scope& operator=(const busy_scope&) = delete;
+
+  void begin_next() noexcept { record_.since_ns.store(steady_ns(), std::memory_order_relaxed); }
+
+private:
+  worker_record& record_;
+};
+
 } // namespace leat

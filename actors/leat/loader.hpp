@@ -59,8 +59,15 @@ struct loader_options {
   /// Side log with a JSON line for each bad sample handed over; empty: none. A restore removes
   /// lines behind its position. Ranks in different processes need files of their own.
   std::string bad_sample_log = {};
-  /// A function that runs longer is an error at next() that names stage and sample. 0: never.
+  /// A function of the pipeline that runs longer, of whatever kind, is an error at next() that
+  /// names stage and sample. 0: never. Functions that run in the caller's own thread (those of the
+  /// first sample, by which the loader learns the batch's fields; all with 0 workers) can only be
+  /// named: see `on_stuck`.
   std::chrono::milliseconds stuck_after{std::chrono::minutes{5}};
+  /// Called with the error by another thread when such a function hangs, and again each time that
+  /// the limit passes; must not call the loader. Empty: a notice. To end the process:
+  /// `[](const leat::error& x) { std::cerr << x.what() << '\n'; std::_Exit(1); }`.
+  std::function<void(const error&)> on_stuck = {};
   /// Complete snapshot sets kept by save().
   std::uint64_t keep = 3;
   /// Computes batch::pixels(); costs about 1 ms per 10 MB in the workers.
@@ -101,7 +108,8 @@ struct worker_stats {
 };
 
 struct loader_stats {
-  /// By worker number; those that died or were removed included.
+  /// One for each worker number: what all did that ever had it, also those that died or were
+  /// removed.
   std::vector<worker_stats> workers;
   /// Batches and valid rows handed over by this loader object.
   std::uint64_t batches = 0;
@@ -119,8 +127,11 @@ struct loader_stats {
 /// Feeds one rank of a training job: the door between a pipeline's actors and a trainer's thread.
 ///
 /// Every member is for one thread, the trainer's; leases and batches are for any. Several loaders
-/// in one process share one runtime. Destroying a loader is allowed at any moment, also with leases
-/// out: it asks running functions to stop, waits for them and for a save() in progress.
+/// in one process share one runtime. In the child of a fork every call throws
+/// `errc::invalid_argument`, and what it destroys of its parent's is left as it is; a child may
+/// have loaders of its own where its parent had none. Destroying a loader is allowed at any moment,
+/// also with leases out: it asks running functions to stop, waits for them and for a save() in
+/// progress.
 class LEAT_API loader {
 public:
   /// Opens the data and checks the pipeline. Throws `leat::error` (invalid_argument, empty_epoch,
@@ -243,6 +254,9 @@ public:
 
 private:
   friend class run_log;
+
+  /// Throws in the child of a fork.
+  loader_core& core() const;
 
   std::shared_ptr<loader_core> core_;
 };

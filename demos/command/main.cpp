@@ -11,6 +11,7 @@
 #include "demos/command/progress.hpp"
 #include "demos/command/replay.hpp"
 #include "demos/command/run.hpp"
+#include "demos/command/standard_descriptors.hpp"
 #include "demos/command/verify.hpp"
 #include "runtime/exception_text.hpp"
 
@@ -53,6 +54,7 @@ int report(const std::string& subcommand, const std::string& text, int status) {
 } // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
   int status = 0;
   app.set_version_flag("--version", LEAT_VERSION);

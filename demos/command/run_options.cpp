@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 
 namespace leat::command {
 
@@ -47,6 +49,9 @@ void add_job(CLI::App& app, run_options& to) {
       ->default_str("");
   add_dispatch_option(app, to.dispatch);
   add_transform_option(app, to.maps);
+  whole_number(app.add_option("--stuck-after", to.stuck_after_ms,
+                              "End the job when one function or read takes longer [ms]; 0: never"),
+               0, max_ms);
 }
 
 void add_snapshots(CLI::App& app, run_options& to) {
@@ -106,6 +111,12 @@ std::string bad_log_of(const run_options& x) {
   return x.log + ".bad";
 }
 
+/// From a thread beside the one that hangs: nothing of the job can be ended in order.
+[[noreturn]] void end_stuck(const error& problem) {
+  std::fprintf(stderr, "leat run: %s\n", problem.what());
+  std::_Exit(EXIT_FAILURE);
+}
+
 loader_options loader_of(const run_options& x, std::size_t cores) {
   loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
   result.workers = workers_of(x, cores);
@@ -114,6 +125,8 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.dispatch = x.dispatch;
   result.bad_samples = x.bad_samples;
   result.bad_sample_log = bad_log_of(x);
+  result.stuck_after = std::chrono::milliseconds{x.stuck_after_ms};
+  result.on_stuck = end_stuck;
   result.keep = x.keep;
   result.hash_pixels = !x.log.empty();
   for (const auto& text : x.faults)

@@ -40,6 +40,7 @@ struct run_options {
   std::vector<std::string> left_out = {};
   std::string log = {};
   std::string stats = {};
+  std::uint64_t stuck_after_ms = 300'000;
   std::uint64_t step_time_ms = 0;
   std::vector<std::string> faults = {};
   bool json = false;

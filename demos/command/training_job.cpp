@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -181,9 +182,15 @@ void training_job::next_of_all_ranks() {
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; must_meet_ && i < loaders_.size(); ++i)
-      others.emplace_back(next, i);
-    for (std::size_t i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)
+    std::size_t i = 1;
+    try {
+      for (; must_meet_ && i < loaders_.size(); ++i)
+        others.emplace_back(next, i);
+    } catch (const std::system_error& problem) {
+      problems[i] = std::make_exception_ptr(no_thread("ranks", problem));
+      meeting_->break_up(); // those that have begun wait for all
+    }
+    for (i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)
       next(i);
   }
   // The rank that failed by itself says why; the others only miss it.

@@ -1,5 +1,6 @@
 #include "runtime/once/reading_feed.hpp"
 
+#include "runtime/begin_thread.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -32,19 +33,23 @@ reading_feed::reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<re
       next_(records_->next()), ahead_(limits, next_) {}
 
 reading_feed::~reading_feed() {
-  if (thread_.joinable())
+  if (!home_.is_here())
+      // Of the parent of this process: its thread is not here, and would be waited for for ever.
+      [[maybe_unused]]
+    const auto* left = helper_.release();
+  else if (helper_->thread.joinable())
     stop();
 }
 
 void reading_feed::stop() {
   std::unique_lock lock{mutex_};
   stopping_ = true;
-  wanted_.notify_one();
+  helper_->wanted.notify_one();
   reader_->interrupt();
-  if (!came_.wait_for(lock, std::chrono::seconds{1}, [&] { return has_run_; }))
+  if (!helper_->came.wait_for(lock, std::chrono::seconds{1}, [&] { return has_run_; }))
     notice("once source \"" + name() + "\": waiting for its function to return");
   lock.unlock();
-  thread_.join();
+  helper_->thread.join();
 }
 
 // -- what others see
@@ -58,7 +63,7 @@ once_feed::state reading_feed::look(std::uint64_t number) {
 void reading_feed::wait(std::uint64_t number) {
   std::unique_lock lock{mutex_};
   want(number);
-  came_.wait(lock, [&] { return number < next_ || ended_ || failure_; });
+  helper_->came.wait(lock, [&] { return number < next_ || ended_ || failure_; });
 }
 
 void reading_feed::want(std::uint64_t number) {
@@ -67,10 +72,10 @@ void reading_feed::want(std::uint64_t number) {
   ahead_.want(number);
   if (!reader_) {
     auto reader = input_->begin();
-    thread_ = std::thread{[this] { run(); }};
+    helper_->thread = begin_thread("once source \"" + name() + '"', [this] { run(); });
     reader_ = std::move(reader);
   }
-  wanted_.notify_one();
+  helper_->wanted.notify_one();
 }
 
 once_feed::state reading_feed::state_of(std::uint64_t number) const {
@@ -145,12 +150,12 @@ void reading_feed::run() {
   }
   std::lock_guard lock{mutex_};
   has_run_ = true;
-  came_.notify_all();
+  helper_->came.notify_all();
 }
 
 bool reading_feed::wait_until_wanted() {
   std::unique_lock lock{mutex_};
-  wanted_.wait(lock, [&] { return stopping_ || ahead_.wants_more(); });
+  helper_->wanted.wait(lock, [&] { return stopping_ || ahead_.wants_more(); });
   return !stopping_;
 }
 
@@ -170,7 +175,7 @@ void reading_feed::publish(const record_reader::result& got, std::exception_ptr 
     ended_ = got.now == record_reader::state::ended;
     failure_ = std::move(failure);
     awaited = before < ahead_.wanted() && (next_ > before || ended_ || failure_);
-    came_.notify_all();
+    helper_->came.notify_all();
   }
   if (awaited)
     listeners_.call();

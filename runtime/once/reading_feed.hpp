@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/fork_check.hpp"
 #include "runtime/once/change_listeners.hpp"
 #include "runtime/once/once_input.hpp"
 #include "runtime/once/read_ahead.hpp"
@@ -51,11 +52,18 @@ private:
   const std::unique_ptr<record_store> records_;
   change_listeners listeners_;
 
+  /// The thread, and what it waits with.
+  struct helper {
+    /// Something is wanted, or the feed is destroyed.
+    std::condition_variable wanted;
+    /// Records came, or will not come, or the thread has ended.
+    std::condition_variable came;
+    std::thread thread;
+  };
+
+  process_mark home_;
   mutable std::mutex mutex_;
-  /// Something is wanted, or the feed is destroyed.
-  std::condition_variable wanted_;
-  /// Records came, or will not come, or the thread has ended.
-  std::condition_variable came_;
+  std::unique_ptr<helper> helper_ = std::make_unique<helper>();
   // Guarded by `mutex_`:
   /// Records below it are released, those from `next_` on are still to come.
   std::uint64_t first_;
@@ -69,8 +77,6 @@ private:
   bool has_run_ = false;
   /// Set when the thread begins.
   std::unique_ptr<record_reader> reader_;
-
-  std::thread thread_;
 };
 
 } // namespace leat

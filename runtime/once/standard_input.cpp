@@ -3,6 +3,7 @@
 #include "runtime/once/sole_right.hpp"
 #include "runtime/open_files.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -18,6 +19,11 @@ namespace {
 class line_reader : public record_reader {
 public:
   explicit line_reader(std::atomic<bool>& taken) : right_(taken, "standard_input") {
+    const int mode = ::fcntl(STDIN_FILENO, F_GETFL);
+    if (mode < 0 || (mode & O_ACCMODE) == O_WRONLY)
+      throw error(errc::io, {.stage = "standard_input",
+                             .got = "standard input that is closed, or not for reading",
+                             .needed = "a pipe, a file or a terminal as standard input"});
     if (!interruption_)
       throw_errno("standard_input", "", "an event descriptor");
   }

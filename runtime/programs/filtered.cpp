@@ -10,9 +10,9 @@ namespace {
 class id_filter_program final : public program_over {
 public:
   id_filter_program(std::unique_ptr<program> input, const item_stage& items,
-                    const filter_stage& filter, std::size_t shuffles, const lane_context& lane,
-                    const generation& g)
-      : program_over(std::move(input)), items_(items), filter_(filter),
+                    const filter_stage& filter, const std::string& name, std::size_t shuffles,
+                    const lane_context& lane, const generation& g)
+      : program_over(std::move(input)), items_(items), filter_(filter), name_(name),
         lane_(lane), at_{lane.lane, lane.lanes, g}, orders_(shuffles) {}
 
   pulled pull(item& into) override {
@@ -31,12 +31,14 @@ private:
   bool keeps(const item& x, std::size_t begin) {
     id_.clear();
     item_reader reader{std::string_view{x.bytes()}.substr(begin)};
+    const auto call = lane_.run->call(name_, lane_.lane);
     items_.append_id(reader, at_, orders_, id_);
     return filter_.of_id(id_);
   }
 
   const item_stage& items_;
   const filter_stage& filter_;
+  const std::string& name_;
   lane_context lane_;
   item_place at_;
   order_cache orders_;
@@ -47,15 +49,17 @@ class id_filter_stage final : public over_items {
 public:
   id_filter_stage(item_stage_ptr input, std::shared_ptr<const filter_stage> filter,
                   std::size_t shuffles)
-      : over_items(std::move(input)), filter_(std::move(filter)), shuffles_(shuffles) {}
+      : over_items(std::move(input)), filter_(std::move(filter)), name_("filter " + filter_->name),
+        shuffles_(shuffles) {}
 
   std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<id_filter_program>(input().begin(lane, g), input(), *filter_, shuffles_,
-                                               lane, g);
+    return std::make_unique<id_filter_program>(input().begin(lane, g), input(), *filter_, name_,
+                                               shuffles_, lane, g);
   }
 
 private:
   std::shared_ptr<const filter_stage> filter_;
+  std::string name_;
   std::size_t shuffles_;
 };
 

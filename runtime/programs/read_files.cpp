@@ -80,6 +80,8 @@ public:
 
 private:
   bool read_record() {
+    static const std::string name = "read_files";
+    const auto call = lane_.run->call(name, lane_.lane);
     auto x = files_.take(id_, name_, place_);
     if (!x.reader->next(record_))
       return false;

@@ -11,8 +11,9 @@ namespace {
 
 class scan_program final : public program {
 public:
-  scan_program(edge_program input, const scan_stage& scan)
-      : input_(input), scan_(scan), state_(scan.initial) {}
+  scan_program(edge_program input, const scan_stage& scan, const std::string& name,
+               const lane_context& lane)
+      : input_(input), scan_(scan), name_(name), lane_(lane), state_(scan.initial) {}
 
   pulled pull(item& into) override {
     looked found;
@@ -20,7 +21,12 @@ public:
     if (result != pulled::item)
       return result;
     // Behind the item: it is known only when the item is.
-    into.add(found.bad ? std::string{} : scan_.step(state_, found.text));
+    if (found.bad) {
+      into.add(std::string{});
+      return result;
+    }
+    const auto call = lane_.run->call(name_, lane_.lane);
+    into.add(scan_.step(state_, found.text));
     return result;
   }
   void save(item& to) const override {
@@ -35,16 +41,19 @@ public:
 private:
   edge_program input_;
   const scan_stage& scan_;
+  const std::string& name_;
+  lane_context lane_;
   std::string state_;
 };
 
 class scanned_stage final : public over_input<edge_stage> {
 public:
   scanned_stage(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number)
-      : over_input(std::move(input)), scan_(std::move(scan)), number_(number) {}
+      : over_input(std::move(input)), scan_(std::move(scan)), name_("scan " + scan_->name),
+        number_(number) {}
 
   std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<scan_program>(input().begin(lane, g), *scan_);
+    return std::make_unique<scan_program>(input().begin(lane, g), *scan_, name_, lane);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      row_maker& with) const override {
@@ -60,6 +69,7 @@ public:
 
 private:
   std::shared_ptr<const scan_stage> scan_;
+  std::string name_;
   std::size_t number_;
 };
 

@@ -16,22 +16,19 @@ namespace {
 /// Reads the lane's units, one after the other.
 class stream_program final : public program {
 public:
-  stream_program(const stream_source& data, const unit_order& order, const lane_context& lane,
-                 const generation& g)
-      : data_(data), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
+  stream_program(const stream_source& data, const std::string& name, const unit_order& order,
+                 const lane_context& lane, const generation& g)
+      : data_(data), name_(name), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
     if (order.order)
       order_ = order.order->get(g.era, pass_word(g.pass));
   }
 
   pulled pull(item& into) override {
     while (unit_ < units_) {
-      if (!reader_)
-        reader_ = data_.open(unit(), place_);
-      if (reader_->next(record_)) {
+      if (read()) {
         append(into);
         return pulled::item;
       }
-      reader_.reset();
       place_ = {};
       ++unit_;
     }
@@ -56,6 +53,17 @@ public:
   }
 
 private:
+  /// False at the end of the unit.
+  bool read() {
+    const auto call = lane_.run->call(name_, lane_.lane);
+    if (!reader_)
+      reader_ = data_.open(unit(), place_);
+    if (reader_->next(record_))
+      return true;
+    reader_.reset();
+    return false;
+  }
+
   std::uint64_t unit() const {
     const auto j = lane_.lane + unit_ * lane_.lanes;
     return order_ ? order_->record(j) : j;
@@ -74,6 +82,7 @@ private:
   }
 
   const stream_source& data_;
+  const std::string& name_;
   lane_context lane_;
   std::shared_ptr<const epoch_order> order_;
   /// Of the lane.
@@ -88,10 +97,11 @@ private:
 class stream_stage final : public item_stage {
 public:
   stream_stage(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source)
-      : data_(std::move(data)), order_(std::move(order)), source_(source) {}
+      : data_(std::move(data)), name_("read " + data_->name()), order_(std::move(order)),
+        source_(source) {}
 
   std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<stream_program>(*data_, order_, lane, g);
+    return std::make_unique<stream_program>(*data_, name_, order_, lane, g);
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
@@ -125,6 +135,7 @@ private:
   }
 
   std::shared_ptr<const stream_source> data_;
+  std::string name_;
   unit_order order_;
   std::size_t source_;
 };

@@ -7,6 +7,9 @@
 #include <caf/send.hpp>
 
 #include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace leat {
@@ -26,6 +29,7 @@ struct told {
   std::vector<worker_actor> workers;
   std::vector<slot_ptr> complete;
   std::vector<inheritance> inherit;
+  std::vector<error> failures;
 };
 
 batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_ptr<told> seen) {
@@ -40,10 +44,38 @@ batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_p
       [seen](inherit_atom, std::uint32_t dead, std::uint32_t heir, const worker_actor& worker) {
         seen->inherit.push_back({dead, heir, worker});
       },
+      [seen](fail_atom, const error_ptr& problem) { seen->failures.push_back(*problem); },
   };
 }
 
 using ids = std::vector<std::uint32_t>;
+
+/// Throws from the member that is broken.
+class fragile_order final : public batch_order {
+public:
+  fragile_order(std::unique_ptr<batch_order> real, const std::string& broken)
+      : real_(std::move(real)), broken_(broken) {}
+
+  bool open(batch_slot& slot) override { return real_->open(slot); }
+  void begin_epoch(std::uint64_t epoch) override {
+    check("begin_epoch");
+    real_->begin_epoch(epoch);
+  }
+  bool open_probe(batch_slot&) override {
+    check("open_probe");
+    return false;
+  }
+  void close_probe(batch_slot&) override { check("close_probe"); }
+
+private:
+  void check(const std::string& where) const {
+    if (broken_ == where)
+      throw std::runtime_error(where + " broke");
+  }
+
+  std::unique_ptr<batch_order> real_;
+  const std::string& broken_;
+};
 
 struct fixture {
   deterministic_system actors;
@@ -51,16 +83,20 @@ struct fixture {
   worker_board board;
   std::vector<std::pair<std::size_t, bool>> made;
   std::shared_ptr<told> seen = std::make_shared<told>();
+  std::string broken;
   std::shared_ptr<row_plan> plan = noisy_plan(8, 4);
   batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
   dispatcher_actor uut;
 
   fixture() {
-    dispatcher_config config{.order = order_of_rank(*plan, 1),
+    dispatcher_config config{.order =
+                                 std::make_shared<fragile_order>(order_of_rank(*plan, 1), broken),
                              .policy = {plan->shape.lanes, 1, dispatch_policy::round_robin},
                              .workers = 2,
                              .make_worker =
                                  [this](std::size_t number, bool replaces) {
+                                   if (broken == "make_worker")
+                                     throw std::runtime_error("make_worker broke");
                                    made.emplace_back(number, replaces);
                                    return worker_config{plan, board.add(number), {}, lives};
                                  },
@@ -157,6 +193,29 @@ TEST_CASE_METHOD(fixture, "dispatcher: more workers come with numbers of their o
   tell(resize_atom_v, std::uint64_t{2});
   CHECK(seen->watch == ids{0, 1, 2, 3, 4}); // ids are not used twice
   CHECK(made.back() == std::pair<std::size_t, bool>{1, false});
+}
+
+TEST_CASE_METHOD(fixture, "dispatcher: what a handler throws reaches the batcher with its text") {
+  const auto slot = std::make_shared<batch_slot>(plan->layout, 4);
+  const std::vector<std::pair<std::string, std::function<void()>>> handlers{
+      {"begin_epoch", [&] { tell(epoch_atom_v, std::uint64_t{1}); }},
+      {"open_probe", [&] { tell(run_atom_v); }},
+      {"open_probe", [&] { tell(deal_atom_v, slot); }},
+      {"close_probe", [&] { tell(probe_atom_v, slot); }},
+      {"make_worker", [&] { tell(resize_atom_v, std::uint64_t{3}); }},
+      {"make_worker", [&] { tell(lost_atom_v, std::uint32_t{0}); }},
+  };
+  const auto which = GENERATE(range(0, 6));
+  const auto& [where, call] = handlers[static_cast<std::size_t>(which)];
+  CAPTURE(where, which);
+  broken = where;
+  call();
+  REQUIRE(seen->failures.size() == 1);
+  CHECK(seen->failures[0].details().got == where + " broke");
+  broken.clear();
+  deal(); // nothing is dealt any more, and one failure is enough
+  CHECK(seen->failures.size() == 1);
+  CHECK(seen->complete.size() == (where == "open_probe" && which == 2 ? 1U : 0U));
 }
 
 TEST_CASE_METHOD(fixture, "dispatcher: its end takes the workers along") {

@@ -23,6 +23,7 @@ batcher_actor::behavior_type probe(batcher_actor::pointer, std::shared_ptr<probe
       [](probe_atom, const slot_ptr&) {},
       [](watch_atom, std::uint32_t, const worker_actor&) {},
       [](inherit_atom, std::uint32_t, std::uint32_t, const worker_actor&) {},
+      [](fail_atom, const error_ptr&) {},
   };
 }
 

@@ -4,9 +4,15 @@
 
 #include <leat/error.hpp>
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace leat {
 namespace {
@@ -53,12 +59,12 @@ TEST_CASE_METHOD(fixture, "bad_sample_log: a cut removes what the run will write
       all += line(epoch, step, 8);
     }
   REQUIRE(content() == all);
-  log.cut(5, 0);
+  log.cut(5, 0, 0, 1);
   CHECK(content() == all);
-  log.cut(1, 2);
+  log.cut(1, 2, 0, 1);
   CHECK(content() == line(0, 0, 8) + line(0, 1, 8) + line(0, 2, 8) + line(1, 0, 8) + line(1, 1, 8));
   log.append(1, 2, 0, {masked(8)});
-  log.cut(0, 0);
+  log.cut(0, 0, 0, 1);
   CHECK(content().empty());
 }
 
@@ -66,14 +72,14 @@ TEST_CASE_METHOD(fixture, "bad_sample_log: a cut removes a torn last line, where
   const auto whole = line(0, 1, 2);
   for (std::size_t n = 0; n < whole.size(); ++n) {
     write(whole + whole.substr(0, n));
-    log.cut(9, 0);
+    log.cut(9, 0, 0, 1);
     REQUIRE(content() == whole);
   }
 }
 
 TEST_CASE_METHOD(fixture, "bad_sample_log: numbers inside of an id are not taken for the line's") {
   log.append(1, 1, 0, {masked(0, "\"epoch\":0,\"step\":0")});
-  log.cut(1, 1);
+  log.cut(1, 1, 0, 1);
   CHECK(content().empty());
 }
 
@@ -90,10 +96,58 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
+TEST_CASE_METHOD(fixture, "bad_sample_log: a rank's cut leaves what others have written since") {
+  for (std::uint64_t rank = 0; rank < 5; ++rank) // of an earlier world
+    log.append(1, 0, rank, {masked(rank)});
+  const auto lines_of = [&](std::uint64_t rank) {
+    const auto text = content();
+    const auto mark = "\"rank\":" + std::to_string(rank) + ",";
+    std::size_t n = 0;
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
+      ++n;
+    return n;
+  };
+  log.cut(1, 0, 0, 2);
+  CHECK(lines_of(0) + lines_of(2) + lines_of(4) == 0);
+  CHECK(lines_of(1) + lines_of(3) == 2);
+  log.append(1, 0, 0, {masked(0)}); // is faster
+  log.cut(1, 0, 1, 2);
+  CHECK(lines_of(0) == 1);
+  CHECK(lines_of(1) + lines_of(3) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "bad_sample_log: ranks in threads restore and write one file at once") {
+  constexpr std::uint64_t ranks = 8;
+  constexpr std::uint64_t lines = 20;
+  for (std::uint64_t rank = 0; rank < ranks; ++rank)
+    for (std::uint64_t step = 0; step < lines; ++step)
+      log.append(0, step, rank, {masked(step)});
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        bad_sample_log own{path};
+        own.cut(0, lines / 2, rank, ranks);
+        for (std::uint64_t step = lines / 2; step < lines; ++step)
+          own.append(0, step, rank, {masked(step)});
+      });
+  }
+  std::multiset<std::string> got;
+  std::istringstream all{content()};
+  for (std::string line; std::getline(all, line);)
+    got.insert(line);
+  CHECK(got.size() == ranks * lines);
+  CHECK(std::set<std::string>{got.begin(), got.end()}.size() == ranks * lines);
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& x : std::filesystem::directory_iterator{directory.path()})
+    ++files;
+  CHECK(files == 1);
+}
+
 TEST_CASE("bad_sample_log: without a path nothing is written") {
   bad_sample_log log{""};
   log.append(0, 0, 0, {masked(1)});
-  log.cut(0, 0);
+  log.cut(0, 0, 0, 1);
 }
 
 TEST_CASE("bad_sample_log: text that is no UTF-8 is replaced byte by byte") {

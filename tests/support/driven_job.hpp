@@ -82,7 +82,7 @@ public:
   }
   const std::vector<finished_batch>& results() const { return results_; }
   const std::vector<std::optional<error>>& failures() const { return failures_; }
-  std::size_t workers_made() const { return board_.all().size(); }
+  std::size_t workers_made() const { return board_.num_workers(); }
   bool nobody_lives() { return lives_->wait_for_none(std::chrono::seconds{0}); }
   bool slots_are_free() const {
     return std::all_of(slots_.begin(), slots_.end(), [](const auto& x) { return x.expired(); });

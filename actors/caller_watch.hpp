@@ -1,0 +1,47 @@
+#pragma once
+
+#include "runtime/call_record.hpp"
+#include "runtime/row_plan.hpp"
+#include "runtime/watch_thread.hpp"
+#include "runtime/worker_record.hpp"
+
+#include <leat/error.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace leat {
+
+/// Looks after functions that run in the caller's own thread, which no error can reach while they
+/// do: those of the first sample, and all of a loader without workers. Tells of one that does not
+/// return, from another thread.
+class caller_watch {
+public:
+  /// `limit` 0: never. `tell` is called again each time that the limit passes; empty: a notice.
+  caller_watch(std::chrono::milliseconds limit, std::function<void(const error&)> tell);
+  caller_watch(const caller_watch&) = delete;
+  caller_watch& operator=(const caller_watch&) = delete;
+
+  /// From now on the caller's thread makes rows of this plan, as the two records say.
+  void look_at(std::shared_ptr<const row_plan> plan, const doing& records);
+  /// It makes none any more.
+  void look_away();
+  /// For the child of a fork.
+  void abandon() noexcept { registration_.abandon(); }
+
+private:
+  void look();
+
+  const std::chrono::milliseconds limit_;
+  const std::function<void(const error&)> tell_;
+  std::mutex mutex_;
+  std::shared_ptr<const row_plan> plan_;
+  doing records_;
+  call_watch calls_;
+  /// Last: it calls look().
+  watch_thread::registration registration_;
+};
+
+} // namespace leat

@@ -1,0 +1,97 @@
+#include "actors/control_threads.hpp"
+
+#include "runtime/begin_thread.hpp"
+
+#include <caf/detail/test_actor_clock.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/scoped_execution_unit.hpp>
+
+namespace leat {
+
+control_threads::control_threads(std::size_t threads, std::size_t messages_at_a_time)
+    : messages_at_a_time_(messages_at_a_time) {
+  threads_.reserve(threads);
+  try {
+    while (threads_.size() < threads)
+      threads_.push_back(begin_thread("loader", [this] { run(); }));
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+control_threads::~control_threads() {
+  stop();
+}
+
+void control_threads::stop() {
+  {
+    std::lock_guard lock{mutex_};
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  for (auto& x : threads_)
+    x.join();
+  threads_.clear();
+}
+
+void control_threads::set_system(caf::actor_system& system) {
+  std::lock_guard lock{mutex_};
+  system_ = &system;
+}
+
+void control_threads::push(caf::resumable* x) {
+  {
+    std::lock_guard lock{mutex_};
+    ready_.push_back(x);
+  }
+  changed_.notify_one();
+}
+
+void control_threads::run() {
+  std::unique_lock lock{mutex_};
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || !ready_.empty(); });
+    if (stopping_)
+      return;
+    auto* const x = ready_.front();
+    ready_.pop_front();
+    lock.unlock();
+    caf::scoped_execution_unit unit{system_};
+    const auto result = x->resume(&unit, messages_at_a_time_);
+    if (result == caf::resumable::resume_later)
+      push(x);
+    else
+      caf::intrusive_ptr_release(x); // that of whoever said that it is ready
+    lock.lock();
+  }
+}
+
+namespace {
+
+class scheduler final : public caf::scheduler::abstract_coordinator {
+public:
+  scheduler(control_threads& threads, caf::actor_system& system)
+      : abstract_coordinator(system), threads_(threads) {
+    threads_.set_system(system);
+  }
+
+  /// Without CAF's printer, which would be one more thread.
+  void start() override {}
+  void stop() override {}
+  void enqueue(caf::resumable* x) override { threads_.push(x); }
+  /// Stands still: no actor of ours waits for a time.
+  caf::actor_clock& clock() noexcept override { return clock_; }
+
+private:
+  control_threads& threads_;
+  caf::detail::test_actor_clock clock_;
+};
+
+} // namespace
+
+caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_system& system) {
+  return new scheduler{threads, system};
+}
+
+} // namespace leat

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <caf/actor_system.hpp>
+#include <caf/resumable.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace leat {
+
+/// The threads that short handlers run in, all of one queue. CAF's own scheduler ends the process
+/// where one of its threads cannot be made; these are there before it.
+class control_threads {
+public:
+  /// Throws `errc::no_resources`.
+  control_threads(std::size_t threads, std::size_t messages_at_a_time);
+  /// Waits for what is running; what is queued is dropped.
+  ~control_threads();
+  control_threads(const control_threads&) = delete;
+  control_threads& operator=(const control_threads&) = delete;
+
+  /// Before the first push.
+  void set_system(caf::actor_system& system);
+  void push(caf::resumable* x);
+
+private:
+  void run();
+  void stop();
+
+  const std::size_t messages_at_a_time_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  caf::actor_system* system_ = nullptr;
+  std::deque<caf::resumable*> ready_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// For caf::actor_system_config::module_factories. The threads outlive the system.
+caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_system& system);
+
+} // namespace leat

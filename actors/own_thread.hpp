@@ -1,0 +1,81 @@
+#pragma once
+
+#include <caf/actor_config.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/detail/init_fun_factory.hpp>
+#include <caf/execution_unit.hpp>
+#include <caf/infer_handle.hpp>
+#include <caf/mailbox_element.hpp>
+#include <caf/resumable.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+/// A thread that runs one actor. CAF's own way, `spawn<detached>`, leaves an actor behind that
+/// never begins and never ends where its thread cannot be made; here the thread comes first.
+class own_thread final : public caf::execution_unit {
+public:
+  /// Throws `errc::no_resources`.
+  static std::shared_ptr<own_thread> begin(caf::actor_system& system, const std::string& stage);
+
+  explicit own_thread(caf::actor_system* system) : caf::execution_unit(system) {}
+
+  /// The first one that comes is the actor of this thread; others, which it sends messages to, go
+  /// to the scheduler.
+  void exec_later(caf::resumable* x) override;
+  /// The actor is gone, or there is none: the thread ends.
+  void close();
+
+private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  caf::resumable* actor_ = nullptr;
+  bool is_ready_ = false;
+  bool closed_ = false;
+};
+
+/// An actor that runs in its own thread, whoever sends to it.
+template <class Actor>
+class actor_with_thread final : public Actor {
+public:
+  actor_with_thread(caf::actor_config& config, std::shared_ptr<own_thread> thread)
+      : Actor(config), thread_(std::move(thread)) {}
+  ~actor_with_thread() override { thread_->close(); }
+  actor_with_thread(const actor_with_thread&) = delete;
+  actor_with_thread& operator=(const actor_with_thread&) = delete;
+
+  using Actor::enqueue;
+  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override {
+    Actor::enqueue(std::move(what), thread_.get());
+  }
+
+private:
+  std::shared_ptr<own_thread> thread_;
+};
+
+/// Spawns a stateful actor that blocks, as `system.spawn<caf::detached>(function, arguments...)`
+/// would. Throws `errc::no_resources`; then nothing was begun.
+template <class Function, class... Arguments>
+auto spawn_in_thread(caf::actor_system& system, const std::string& stage, Function function,
+                     Arguments&&... arguments) {
+  using actor = caf::infer_impl_from_fun_t<Function>;
+  auto thread = own_thread::begin(system, stage);
+  caf::actor_config config{thread.get()};
+  caf::detail::init_fun_factory<actor, Function> factory;
+  try {
+    config.init_fun = factory(std::move(function), std::forward<Arguments>(arguments)...);
+    return system.spawn_class<actor_with_thread<actor>, caf::no_spawn_options>(config, thread);
+  } catch (...) {
+    thread->close();
+    throw;
+  }
+}
+
+} // namespace leat

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace leat::command {
+
+/// Fills those of the descriptors 0 to 2 that are closed, so that no file of the program's own can
+/// become one of them: what is printed would go into it. As the C library does for programs with
+/// the rights of others: reading from what was closed, and writing to it, still fails.
+void fill_standard_descriptors();
+
+} // namespace leat::command

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace leat {
+
+/// Rises in the child of each fork. Threads do not come along into a child, and what they held
+/// stays locked there: it may neither use what its parent made here nor clean it up.
+std::uint32_t fork_generation() noexcept;
+
+/// The process that an object was made in.
+class process_mark {
+public:
+  bool is_here() const noexcept { return generation_ == fork_generation(); }
+
+private:
+  std::uint32_t generation_ = fork_generation();
+};
+
+} // namespace leat

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace leat {
+
+/// Calls functions from time to time, in a thread that all of the process share and that is there
+/// while anyone needs it.
+class watch_thread {
+public:
+  /// A function that is called while this lives.
+  class registration {
+  public:
+    registration() noexcept;
+    registration(registration&& other) noexcept;
+    registration& operator=(registration&& other) noexcept;
+    registration(const registration&) = delete;
+    registration& operator=(const registration&) = delete;
+    /// Waits for a call in progress; afterwards there is none.
+    ~registration();
+
+    explicit operator bool() const noexcept { return state_ != nullptr; }
+
+    /// Lets go of everything without a call or a wait: for the child of a fork, which has no such
+    /// thread.
+    void abandon() noexcept;
+
+  private:
+    friend class watch_thread;
+    struct state;
+    std::unique_ptr<state> state_;
+  };
+
+  /// Calls `look` every `interval`. Throws `errc::no_resources`.
+  static registration add(std::chrono::milliseconds interval, std::function<void()> look);
+
+private:
+  struct entry;
+  class shared;
+};
+
+} // namespace leat

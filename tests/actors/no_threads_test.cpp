@@ -1,0 +1,178 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/job.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+#include <leat/notice.hpp>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// A machine that gives no more threads: from the n-th on, or the n-th alone. Whatever it was for,
+// there is an error or the same batches, never a hang, and afterwards all is as before.
+
+namespace {
+
+/// Threads that may still be made; then `failures` fail.
+std::atomic<std::int64_t> threads_left{std::numeric_limits<std::int64_t>::max()};
+std::atomic<std::int64_t> failures{0};
+
+} // namespace
+
+/// In place of the C library's, for all of the process.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*run)(void*), void* argument) {
+  static const auto real =
+      reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (threads_left.fetch_sub(1) <= 0 && failures.fetch_sub(1) > 0)
+    return EAGAIN;
+  return real(thread, attributes, run, argument);
+}
+
+namespace leat {
+namespace {
+
+/// As long as it lives, threads behind the first `n` fail, so many of them.
+class few_threads {
+public:
+  few_threads(std::int64_t n, std::int64_t fail) {
+    failures = fail;
+    threads_left = n;
+  }
+  ~few_threads() { threads_left = std::numeric_limits<std::int64_t>::max(); }
+  few_threads(const few_threads&) = delete;
+  few_threads& operator=(const few_threads&) = delete;
+
+  bool was_enough() const { return threads_left >= 0; }
+};
+
+struct job {
+  std::string name;
+  /// Made anew for each run: once sources.
+  std::function<pipeline()> data;
+};
+
+pipeline numbers() {
+  return from_function("numbers@1", 200, [](std::uint64_t i, sample& s) { s.set("n", i); });
+}
+
+std::vector<job> jobs() {
+  const filter_stage keep{.name = "keep@1", .make = [] {
+                            return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; };
+                          }};
+  return {{"formula", [] { return numbers().shuffle({.seed = 2}).batch(10); }},
+          {"program",
+           [keep] {
+             return numbers().filter(keep).shuffle_buffer(30, 4).batch(
+                 12, {.lanes = 4, .end = epoch_end::mask});
+           }},
+          {"once", [] {
+             auto n = std::make_shared<std::uint64_t>(0);
+             return once("queue@1",
+                         [n](sample& s) {
+                           s.set("n", (*n)++);
+                           return *n <= 60;
+                         })
+                 .batch(5);
+           }}};
+}
+
+/// A whole run, workers that come, go and die included.
+std::vector<job_step> run(const job& of, std::size_t workers, const std::string& save_to) {
+  loader_options options{.workers = workers, .hash_pixels = true};
+  if (workers > 1) {
+    options.fault.dying_worker = 1;
+    options.fault.die_at = 30;
+  }
+  loader x{of.data(), options};
+  std::vector<job_step> steps;
+  while (const auto batch = x.next()) {
+    append(steps, *batch);
+    if (steps.size() == 3 && workers > 0)
+      x.resize_workers(workers + 1);
+    if (steps.size() == 5 && of.name != "once")
+      x.save(save_to, *batch);
+  }
+  x.wait_saved();
+  return steps;
+}
+
+TEST_CASE("no threads: an error that says so, or the same batches; then all is as before") {
+  set_notice_handler([](const std::string&) {}); // a watch that could not be made
+  for (const auto& of : jobs())
+    for (const std::size_t workers : {0, 1, 2}) {
+      std::vector<job_step> expected;
+      for (const std::int64_t fail : {std::int64_t{1}, std::numeric_limits<std::int64_t>::max()})
+        for (std::int64_t n = 0; n < 40; ++n) {
+          CAPTURE(of.name, workers, fail, n);
+          test::temporary_directory at;
+          std::vector<job_step> got;
+          bool was_enough = false;
+          const auto problem = problem_of([&] {
+            const few_threads limit{n, fail};
+            got = run(of, workers, at.path());
+            was_enough = limit.was_enough();
+          });
+          if (problem) {
+            CHECK(problem->code() == errc::no_resources);
+            CHECK(problem->details().got.starts_with("no thread: "));
+          }
+          const auto again = run(of, workers, at / "again");
+          if (expected.empty())
+            expected = again;
+          REQUIRE(again == expected);
+          if (!problem)
+            REQUIRE(got == expected);
+          if (was_enough) {
+            REQUIRE(n > 0);
+            break;
+          }
+          REQUIRE(n < 39);
+        }
+    }
+  set_notice_handler({});
+}
+
+TEST_CASE("no threads: a job that they end goes on from its last snapshot") {
+  const auto data = jobs()[1].data();
+  std::vector<job_step> expected;
+  loader whole{data, {.workers = 0, .hash_pixels = true}};
+  while (const auto batch = whole.next())
+    append(expected, *batch);
+  std::vector<job_step> got;
+  std::string state;
+  const auto code = code_of([&] {
+    loader x{data, {.workers = 1, .hash_pixels = true}};
+    while (const auto batch = x.next()) {
+      append(got, *batch);
+      state = batch->snapshot();
+      if (got.size() == 4)
+        x.resize_workers(2);
+      threads_left = 0;
+      failures = 1;
+    }
+  });
+  threads_left = std::numeric_limits<std::int64_t>::max();
+  REQUIRE(code == errc::no_resources);
+  REQUIRE_FALSE(state.empty());
+  loader rest{data, {.workers = 2, .hash_pixels = true}};
+  rest.restore_parts({state});
+  while (const auto batch = rest.next())
+    append(got, *batch);
+  CHECK(got == expected);
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,271 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+// Every function that a pipeline calls may hang. With workers next() says which one; in the
+// caller's own thread somebody else does.
+
+namespace leat {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A function that hangs while the gate is closed.
+class gate {
+public:
+  void pass() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return open_; });
+  }
+  void close() {
+    std::lock_guard lock{mutex_};
+    open_ = false;
+  }
+  void open() {
+    std::lock_guard lock{mutex_};
+    open_ = true;
+    changed_.notify_all();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+};
+
+/// What on_stuck was told.
+class report {
+public:
+  void tell(const error& x) {
+    std::lock_guard lock{mutex_};
+    if (!got_)
+      got_ = x;
+    changed_.notify_all();
+  }
+  error wait() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return got_.has_value(); });
+    return *got_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<error> got_;
+};
+
+class gated_reader final : public sequential_reader {
+public:
+  explicit gated_reader(gate& at) : at_(at) {}
+
+  bool next(sample& into) override {
+    if (n_ == 40)
+      return false;
+    at_.pass();
+    into.set("n", n_++);
+    return true;
+  }
+  std::optional<std::string> save() const override { return std::to_string(n_); }
+  void load(const std::string& state) override {
+    at_.pass();
+    n_ = std::stoull(state);
+  }
+
+private:
+  gate& at_;
+  std::uint64_t n_ = 0;
+};
+
+struct hanging {
+  std::string stage;
+  pipeline data;
+};
+
+pipeline numbers() {
+  return from_function("numbers@1", 80, [](std::uint64_t i, sample& s) { s.set("n", i); });
+}
+
+batch_options whole() {
+  return {.end = epoch_end::mask};
+}
+
+/// Functions that run in the thread of the programs.
+std::vector<hanging> of_programs(gate& at) {
+  const filter_stage by_id{.name = "by_id@1", .of_id = [&at](std::string_view) {
+                             at.pass();
+                             return true;
+                           }};
+  const scan_stage sum{.name = "sum@1",
+                       .make =
+                           [] {
+                             return scan_function{
+                                 .look = [](sample&) { return std::string{"x"}; },
+                                 .apply = [](sample& s, std::string_view) { s.set("b", "y"); }};
+                           },
+                       .step =
+                           [&at](std::string&, std::string_view) {
+                             at.pass();
+                             return std::string{};
+                           }};
+  return {
+      {"read gated",
+       sequential("gated@1", 2, [&at](std::uint64_t) { return std::make_unique<gated_reader>(at); })
+           .batch(4, whole())},
+      {"read open", sequential("open@1", 2,
+                               [&at](std::uint64_t) {
+                                 static gate always;
+                                 at.pass();
+                                 return std::make_unique<gated_reader>(always);
+                               })
+                        .batch(4, whole())},
+      {"filter by_id@1", numbers().filter(by_id).shuffle_buffer(8).batch(4, whole())},
+      {"scan sum@1", numbers().scan(sum).batch(4, whole())}};
+}
+
+/// Functions that make samples.
+std::vector<hanging> of_samples(gate& at) {
+  const filter_stage keep{.name = "keep@1", .make = [&at] {
+                            return [&at](sample&) {
+                              at.pass();
+                              return true;
+                            };
+                          }};
+  return {{"read", from_function("numbers@1", 80,
+                                 [&at](std::uint64_t i, sample& s) {
+                                   at.pass();
+                                   s.set("n", i);
+                                 })
+                       .batch(4)},
+          {"map@1", numbers().map("map@1", [&at](sample&, context&) { at.pass(); }).batch(4)},
+          {"map@1", numbers()
+                        .shuffle_buffer(8)
+                        .map("map@1", [&at](sample&, context&) { at.pass(); })
+                        .batch(4, whole())},
+          {"filter keep@1", numbers().filter(keep).batch(4, whole())}};
+}
+
+std::vector<hanging> all(gate& at) {
+  auto result = of_programs(at);
+  for (auto& x : of_samples(at))
+    result.push_back(std::move(x));
+  return result;
+}
+
+TEST_CASE("stuck: with workers next() names what hangs, in programs as in samples") {
+  gate at;
+  for (const auto& [stage, data] : all(at)) {
+    CAPTURE(stage, to_string(data));
+    at.open();
+    loader x{data, {.workers = 2, .stuck_after = 50ms}};
+    at.close();
+    const auto problem = problem_of([&] {
+      while (x.next())
+        ;
+    });
+    at.open();
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::stuck);
+    CHECK(problem->details().stage == stage);
+    CHECK_FALSE(problem->details().sample.empty());
+    CHECK(code_of([&] { x.next(); }) == errc::stuck);
+  }
+}
+
+/// Runs it in a thread, closes the gate before, and answers what on_stuck is told.
+error told(gate& at, report& to, const std::function<void()>& run) {
+  at.close();
+  std::thread caller{run};
+  const auto got = to.wait();
+  at.open();
+  caller.join();
+  return got;
+}
+
+TEST_CASE("stuck: a function that hangs on the very first sample is named") {
+  gate at;
+  for (const auto& [stage, data] : all(at))
+    for (const std::size_t workers : {0, 1}) {
+      CAPTURE(stage, to_string(data), workers);
+      report to;
+      const auto got = told(at, to, [&, of = &data] {
+        loader x{*of,
+                 {.workers = workers, .stuck_after = 30ms, .on_stuck = [&](const error& problem) {
+                    to.tell(problem);
+                  }}};
+      });
+      CHECK(got.code() == errc::stuck);
+      CHECK(got.details().stage == stage);
+      CHECK(got.details().got == "no return in the caller's thread");
+    }
+}
+
+TEST_CASE("stuck: without workers a function that hangs in next() or in a seek is named") {
+  gate at;
+  for (const auto& [stage, data] : all(at)) {
+    CAPTURE(stage, to_string(data));
+    report of_next;
+    report of_seek;
+    report* to = &of_next;
+    const loader_options options{
+        .workers = 0, .stuck_after = 30ms, .on_stuck = [&](auto& problem) { to->tell(problem); }};
+    loader x{data, options};
+    CHECK(told(at, *to,
+               [&] {
+                 while (x.next())
+                   ;
+               })
+              .details()
+              .stage
+          == stage);
+    to = &of_seek;
+    loader y{data, options};
+    if (!y.batches_per_epoch() && stage != "map@1") // else nothing is called for what is left out
+      CHECK(told(at, *to, [&] { y.skip_first_batches(5); }).details().stage == stage);
+  }
+}
+
+TEST_CASE("stuck: a reader that hangs where a job goes on is named") {
+  gate at;
+  const auto data = of_programs(at).front().data;
+  std::string state;
+  {
+    loader x{data, {.workers = 0}};
+    (void)x.next();
+    state = x.next()->snapshot();
+  }
+  report to;
+  loader x{data, {.workers = 0, .stuck_after = 30ms, .on_stuck = [&](auto& e) { to.tell(e); }}};
+  x.restore_parts({state});
+  CHECK(told(at, to, [&] { (void)x.next(); }).details().stage == "read gated");
+}
+
+TEST_CASE("stuck: a limit of 0 waits, and work that goes on is not stuck") {
+  gate at;
+  for (const auto& [stage, data] : all(at))
+    for (const std::size_t workers : {0, 2}) {
+      CAPTURE(stage, to_string(data), workers);
+      for (const auto limit : {0ms, 10'000ms}) {
+        loader x{data, {.workers = workers, .stuck_after = limit, .on_stuck = [](auto&) {
+                          FAIL("told of something that went on");
+                        }}};
+        std::size_t n = 0;
+        while (x.next())
+          ++n;
+        CHECK(n == 20);
+      }
+    }
+}
+
+} // namespace
+} // namespace leat

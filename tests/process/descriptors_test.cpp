@@ -1,0 +1,50 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <fstream>
+#include <string>
+
+// The command as a supervisor may start it: with standard input, output or error closed.
+
+namespace leat::test {
+namespace {
+
+/// In a shell and in `at`; `$LEAT` is the command.
+finished_process shell(const temporary_directory& at, const std::string& script) {
+  const auto text = "cd '" + at.path() + "' && LEAT='" + LEAT_COMMAND + "' && " + script;
+  return run_process({"/bin/sh", "-c", text}, at / "output");
+}
+
+TEST_CASE("descriptors: a job whose standard input is closed says so instead of waiting for it") {
+  temporary_directory at;
+  const auto got = shell(at, "timeout 30 \"$LEAT\" run - --global-batch 2 <&- 2>&1");
+  CAPTURE(got.output);
+  CHECK(got.code == 1);
+  CHECK(got.output.find("standard input that is closed") != std::string::npos);
+}
+
+TEST_CASE("descriptors: with all three closed a job runs, and what it prints is in no file") {
+  temporary_directory at;
+  const std::string job = "timeout 60 \"$LEAT\" run count:200 --global-batch 10 --snapshot-dir ";
+  const auto plain = shell(at, job + "a --snapshot-every 3 --log a.log >/dev/null");
+  REQUIRE(plain.code == 0);
+  shell(at, job + "b --snapshot-every 3 --log b.log <&- >&- 2>&-");
+  CHECK(read_file(at / "a.log") == read_file(at / "b.log"));
+  CHECK(shell(at, "timeout 30 \"$LEAT\" verify a.log b.log >/dev/null && diff -r a b").code == 0);
+}
+
+TEST_CASE("descriptors: a read that never returns ends the job, and is named") {
+  temporary_directory at;
+  std::ofstream{at / "names.txt"} << "pipe\n";
+  std::ofstream{at / "job.leat"} << "lines(\"names.txt\").read_files(\"lines\").batch(2)\n";
+  const auto got =
+      shell(at, "mkfifo pipe && timeout 30 \"$LEAT\" run --pipeline job.leat --steps 3 "
+                "--stuck-after 100 2>&1");
+  CAPTURE(got.output);
+  CHECK(got.code == 1);
+  CHECK(got.output.find("stuck: read_files") != std::string::npos);
+}
+
+} // namespace
+} // namespace leat::test
