@@ -16,7 +16,7 @@ namespace leat {
 
 /// Looks after functions that run in the caller's own thread, which no error can reach while they
 /// do: those of the first sample, and all of a loader without workers. Tells of one that does not
-/// return, from another thread.
+/// return, from another thread; of nothing where the machine gives no thread for it.
 class caller_watch {
 public:
   /// `limit` 0: never. `tell` is called again each time that the limit passes; empty: a notice.

@@ -194,8 +194,10 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
         });
       },
       [self](rewind_atom, std::uint64_t run) {
-        self->state.order->rewind(run);
-        work(self);
+        guarded(self, [&] {
+          self->state.order->rewind(run);
+          work(self);
+        });
       },
       [self, config](lost_atom, std::uint32_t dead) {
         guarded(self, [&] { replace(self, config, dead); });

@@ -506,22 +506,22 @@ slot_ptr loader_core::wait_for_slot() {
     return std::move(*slot);
   const auto begin = steady_clock::now();
   const auto limit = options_.stuck_after;
-  // Workers and programs may be idle and the batch still on its way: then there is nobody to name.
-  const auto patience = limit.count() > 0 ? limit : std::chrono::hours{24};
   call_watch programs;
   (void)programs.look(*calls_, steady_ns(), 0); // which call runs, if any
   for (;;) {
+    // Workers and programs may be idle and the batch still on its way: then there is nobody to
+    // name.
     const auto oldest = std::min(board_.oldest_start_ns(), programs.since_ns());
     auto slot =
-        ready_.pop_until(steady_clock::time_point{std::chrono::nanoseconds{oldest}} + patience);
+        limit.count() > 0
+            ? ready_.pop_until(steady_clock::time_point{std::chrono::nanoseconds{oldest}} + limit)
+            : ready_.pop_until(steady_clock::now() + std::chrono::hours{24});
     if (slot) {
       waited_ += steady_clock::now() - begin;
       return std::move(*slot);
     }
     if (limit.count() > 0)
       check_not_stuck(programs);
-    else
-      (void)programs.look(*calls_, steady_ns(), 0);
   }
 }
 

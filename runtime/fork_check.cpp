@@ -8,17 +8,17 @@ namespace leat {
 
 namespace {
 
-std::atomic<std::uint32_t> generation{0};
+std::atomic<std::uint32_t> forks{0};
 
 void count_fork() {
-  generation.fetch_add(1, std::memory_order_relaxed);
+  forks.fetch_add(1, std::memory_order_relaxed);
 }
 
 } // namespace
 
 std::uint32_t fork_generation() noexcept {
   [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, count_fork);
-  return generation.load(std::memory_order_relaxed);
+  return forks.load(std::memory_order_relaxed);
 }
 
 } // namespace leat

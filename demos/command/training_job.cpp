@@ -1,5 +1,6 @@
 #include "demos/command/training_job.hpp"
 
+#include "runtime/begin_thread.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/snapshot_store.hpp"

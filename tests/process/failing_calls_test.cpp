@@ -31,6 +31,7 @@ const std::vector<kind_of_call>& kinds() {
                                              {"rename", {"ENOSPC", "EACCES"}},
                                              {"mmap", {"ENOMEM"}},
                                              {"poll", {"EINTR", "ENOMEM"}},
+                                             {"pthread_create", {"EAGAIN"}},
                                              {"malloc", {"ENOMEM"}}};
   return all;
 }
