@@ -179,9 +179,6 @@ bool lane_round::step() {
 void lane_round::keep(pulled result) {
   const bool is_end = result == pulled::end;
   const auto number = given_++;
-  if (is_end && when_ == skip_when_ && given_ < skip_below_)
-    refuse_state("a state behind item " + std::to_string(skip_below_) + " of a lane",
-                 "at most " + std::to_string(given_) + ", its end");
   ++work_;
   limits_.run->may_go_on();
   if (!before(when_, number, skip_when_, skip_below_)) {
