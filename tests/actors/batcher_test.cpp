@@ -28,6 +28,7 @@ dispatcher_actor::behavior_type dispatcher_probe(dispatcher_actor::pointer,
       [](probe_atom, const slot_ptr&) {},
       [](run_atom) {},
       [](epoch_atom, std::uint64_t) {},
+      [](rewind_atom, std::uint64_t) {},
       [seen](lost_atom, std::uint32_t id) { seen->lost.push_back(id); },
       [](resize_atom, std::uint64_t) {},
   };
