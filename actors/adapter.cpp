@@ -119,11 +119,11 @@ void adapter_snapshots::save(const std::string& directory, const adapter_place& 
 
 std::optional<adapter_place> adapter_snapshots::newest(const std::string& directory) const {
   const auto found = snapshot_store{directory}.newest();
+  for (const auto& text : found.skipped)
+    notice("snapshot: " + directory + ": skipped " + text);
   if (!found)
     return std::nullopt;
-  for (const auto& text : found->skipped)
-    notice("snapshot: " + directory + ": skipped " + text);
-  return merged_place(found->parts, name_, options_);
+  return merged_place(found.parts, name_, options_);
 }
 
 } // namespace leat

@@ -5,6 +5,7 @@
 #include "runtime/exception_text.hpp"
 #include "runtime/formula_order.hpp"
 #include "runtime/lane_limit.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/once_feed.hpp"
 #include "runtime/pipeline_facts.hpp"
 #include "runtime/program_order.hpp"
@@ -49,8 +50,11 @@ void validate(const loader_options& x) {
     refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "at most 100 years, or 0");
   if (x.workers > 4096)
     refuse("workers", std::to_string(x.workers), "at most 4096");
-  if (x.workers == 0 && x.fault.dying_worker)
-    refuse("fault.dying_worker", "0 workers", "a worker that can die");
+  check_range("loader_options.world_size", x.world_size, 1, max_world_size);
+  check_range("loader_options.prefetch", x.prefetch, 0, max_batches_ahead);
+  check_range("loader_options.leases", x.leases, 1, max_leases);
+  if (x.workers == 0 && !x.fault.deaths.empty())
+    refuse("fault.deaths", "0 workers", "workers that can die");
 }
 
 /// "1, 2, 3, 4, 6, 8, 12 or 24"
@@ -311,12 +315,15 @@ void loader_core::start_actors(std::unique_ptr<batch_order> order) {
 worker_config loader_core::make_worker(std::size_t number, bool replaces) {
   worker_config config{plan_, board_.add(number), {}, lives_};
   const auto& fault = options_.fault;
-  if (fault.slow_worker == number)
-    config.drill.slow_by = fault.slow_by;
+  for (const auto& x : fault.slow)
+    if (x.worker == number)
+      config.drill.slow_by = x.by;
   if (replaces)
     replaced_.fetch_add(1);
-  else if (fault.dying_worker == number && fault.die_at % options_.world_size == options_.rank)
-    config.drill.die_at = fault.die_at;
+  auto earlier = lives_begun_[number]++;
+  for (const auto& x : fault.deaths)
+    if (x.worker == number && x.position % options_.world_size == options_.rank && earlier-- == 0)
+      config.drill.die_at = x.position;
   return config;
 }
 
@@ -739,13 +746,13 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
 std::optional<resume_point> loader_core::restore(const std::string& directory,
                                                  const restore_options& options) {
   auto found = snapshot_store{directory}.newest(options.allow_older);
+  for (const auto& text : found.skipped)
+    notice("snapshot: " + directory + ": skipped " + text);
   if (!found) {
     bad_log_.cut(0, 0, options_.rank, options_.world_size); // begins again
     return std::nullopt;
   }
-  for (const auto& text : found->skipped)
-    notice("snapshot: " + directory + ": skipped " + text);
-  const auto at = restore(found->parts, true, options);
+  const auto at = restore(found.parts, true, options);
   if (records_->has_feeds())
     records_->found_saved(next_, lanes_ ? *lanes_ : lane_states{});
   return at;

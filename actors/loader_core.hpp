@@ -27,6 +27,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -213,6 +214,8 @@ private:
   std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();
   worker_board board_;
   std::atomic<std::uint64_t> replaced_{0};
+  /// Workers of each number that there have been; for the dispatcher, who makes them.
+  std::map<std::size_t, std::size_t> lives_begun_;
   std::shared_ptr<save_tracker> saves_ = std::make_shared<save_tracker>();
 
   // Without workers.

@@ -1,10 +1,13 @@
 #include "demos/png_writer.hpp"
 
+#include "runtime/durable_file.hpp"
+
 #include <leat/error.hpp>
 
 #include <png.h>
 
 #include <string>
+#include <string_view>
 
 namespace leat {
 
@@ -21,8 +24,11 @@ void write_png(const std::filesystem::path& path, std::size_t width, std::size_t
   image.width = static_cast<png_uint_32>(width);
   image.height = static_cast<png_uint_32>(height);
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), 0, rgb.data(), 0, nullptr) == 0)
+  std::string bytes(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
+  png_alloc_size_t size = bytes.size();
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, rgb.data(), 0, nullptr) == 0)
     throw error(errc::io, {.stage = "write_png", .file = path.string(), .got = image.message});
+  write_output(path, std::string_view{bytes}.substr(0, size), "write_png");
 }
 
 void write_png(const std::filesystem::path& path, const rgb_image& image) {

@@ -1,6 +1,8 @@
 #include "runtime/bad_sample_log.hpp"
 
-#include "runtime/open_files.hpp"
+#include "runtime/durable_file.hpp"
+#include "runtime/output_place.hpp"
+#include "runtime/uninterrupted.hpp"
 #include "runtime/utf8.hpp"
 
 #include <leat/error.hpp>
@@ -36,9 +38,7 @@ std::mutex& right_to_write() {
   return mutex;
 }
 
-[[noreturn]] void fail(const std::string& path) {
-  throw error(errc::io, {.stage = "bad sample log", .file = path, .got = std::strerror(errno)});
-}
+constexpr auto log_name = "bad sample log";
 
 } // namespace
 
@@ -65,9 +65,14 @@ std::string json_escaped(std::string_view text) {
 
 void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
                          std::uint64_t world_size) {
+  if (path_.empty())
+    return;
   std::lock_guard lock{right_to_write()};
-  std::ifstream in{path_, std::ios::binary};
-  if (path_.empty() || !in)
+  const auto place = place_of_output(path_, log_name);
+  std::ifstream in;
+  if (place.is_file) // what went to anything else cannot be taken back
+    in.open(place.file, std::ios::binary);
+  if (!in.is_open())
     return;
   std::string kept;
   std::string line;
@@ -77,10 +82,8 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
     if (!is_behind || number_behind(line, "\"rank\":") % world_size != rank)
       kept += line + "\n";
   }
-  const auto fresh = path_ + ".new";
-  std::ofstream out{fresh, std::ios::binary | std::ios::trunc};
-  if (!(out << kept) || !out.flush() || std::rename(fresh.c_str(), path_.c_str()) != 0)
-    fail(path_);
+  in.close();
+  write_output(place.file, kept, log_name);
 }
 
 void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
@@ -101,14 +104,12 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
   }
   const auto text = lines.str();
   std::lock_guard lock{right_to_write()};
-  const file_descriptor file{
-      ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
-  if (!file)
-    fail(path_);
+  const auto file =
+      open_output(place_of_output(path_, log_name), O_WRONLY | O_APPEND | O_CREAT, log_name);
   // One write: ranks of one process may share the file.
-  const auto written = ::write(file.get(), text.data(), text.size());
+  const auto written = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
   if (written != static_cast<ssize_t>(text.size()))
-    fail(path_);
+    throw_errno(log_name, path_, std::to_string(text.size()) + " bytes more");
 }
 
 } // namespace leat

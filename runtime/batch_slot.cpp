@@ -1,14 +1,43 @@
 #include "runtime/batch_slot.hpp"
 
+#include <leat/error.hpp>
+
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace leat {
 
-batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t rows_)
-    : layout(std::move(layout_)), capacity(rows_), rows(std::make_unique<slot_row[]>(rows_)),
-      valid(rows_) {
+namespace {
+
+/// Of a batch; the largest number where it cannot be counted.
+std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
+  std::size_t row = sizeof(slot_row);
+  std::size_t all = 0;
+  bool fits = true;
+  for (const auto& x : layout.fields())
+    fits = !__builtin_add_overflow(row, x.row_bytes(), &row) && fits;
+  return fits && !__builtin_mul_overflow(row, rows, &all) ? all : SIZE_MAX;
+}
+
+[[noreturn]] void throw_too_large(const batch_layout& layout, std::size_t rows) {
+  const auto bytes = bytes_of(layout, rows);
+  throw error(
+      errc::no_resources,
+      {.stage = "batch",
+       .got = "no memory for a batch of " + std::to_string(rows) + " rows, "
+              + (bytes == SIZE_MAX ? "more than 2^64" : std::to_string(bytes)) + " bytes",
+       .needed = "fewer rows of a rank, smaller samples, a smaller prefetch or more memory"});
+}
+
+} // namespace
+
+batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t rows_) try
+    : layout(layout_), capacity(rows_), rows(std::make_unique<slot_row[]>(rows_)), valid(rows_) {
+  if (bytes_of(*layout, capacity) == SIZE_MAX)
+    throw std::bad_alloc{};
   const auto& fields = layout->fields();
   ragged.resize(fields.size());
   gathered_.resize(fields.size());
@@ -17,6 +46,8 @@ batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t 
     if (fields[i].ragged)
       ragged[i].resize(capacity);
   }
+} catch (const std::bad_alloc&) {
+  throw_too_large(*layout_, rows_);
 }
 
 batch_plan failed_batch(const error& problem) {

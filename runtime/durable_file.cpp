@@ -1,6 +1,8 @@
 #include "runtime/durable_file.hpp"
 
 #include "runtime/open_files.hpp"
+#include "runtime/output_place.hpp"
+#include "runtime/uninterrupted.hpp"
 
 #include <leat/error.hpp>
 
@@ -8,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -24,8 +28,9 @@ namespace fs = std::filesystem;
       {.stage = action, .file = file.string(), .got = std::generic_category().message(code)});
 }
 
-file_descriptor open_file(const fs::path& file, int flags) {
-  file_descriptor descriptor{::open(file.c_str(), flags | O_CLOEXEC, 0644)};
+file_descriptor open_file(const fs::path& file, int flags, mode_t mode = 0644) {
+  file_descriptor descriptor{
+      uninterrupted([&] { return ::open(file.c_str(), flags | O_CLOEXEC, mode); })};
   if (!descriptor)
     throw_io(file, "open");
   return descriptor;
@@ -42,7 +47,7 @@ void write_all(const file_descriptor& to, const fs::path& file, std::string_view
 }
 
 void sync(const file_descriptor& descriptor, const fs::path& file) {
-  if (::fsync(descriptor.get()) != 0)
+  if (uninterrupted([&] { return ::fsync(descriptor.get()); }) != 0)
     throw_io(file, "fsync");
 }
 
@@ -59,6 +64,13 @@ class temporary_file {
 public:
   explicit temporary_file(fs::path path)
       : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
+  /// One that no other writer of `file` has; with its mode where it is there.
+  static temporary_file beside(const fs::path& file) {
+    static std::atomic<std::uint64_t> number{0};
+    return temporary_file{file, file.string() + '.' + std::to_string(::getpid()) + '.'
+                                    + std::to_string(number.fetch_add(1))
+                                    + std::string{temporary_suffix}};
+  }
   temporary_file(const temporary_file&) = delete;
   temporary_file& operator=(const temporary_file&) = delete;
   ~temporary_file() {
@@ -78,6 +90,15 @@ public:
   }
 
 private:
+  temporary_file(const fs::path& file, fs::path path)
+      : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666)) {
+    struct stat old {};
+    if (::stat(file.c_str(), &old) == 0)
+        // Of another owner's file not all of it can be kept.
+        [[maybe_unused]]
+      const int ignored = ::fchmod(descriptor_.get(), old.st_mode & 07777);
+  }
+
   fs::path path_;
   file_descriptor descriptor_;
   bool renamed_ = false;
@@ -90,6 +111,16 @@ void write_durably(const fs::path& file, std::string_view bytes) {
   temporary.fill(bytes);
   temporary.rename_to(file);
   sync_directory(directory_of(file));
+}
+
+void write_output(const fs::path& file, std::string_view bytes, const std::string& option) {
+  const auto place = place_of_output(file, option);
+  if (!place.is_file)
+    return write_all(open_output(place, O_WRONLY, option), file, bytes);
+  auto temporary = temporary_file::beside(place.file);
+  temporary.fill(bytes);
+  temporary.rename_to(place.file);
+  sync_directory(directory_of(place.file));
 }
 
 void make_directory_durably(const fs::path& directory) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace leat {
@@ -13,6 +14,12 @@ inline constexpr std::string_view temporary_suffix = ".tmp";
 /// Throws `errc::io` with the file and the system's words; the temporary file is removed then.
 /// One writer for each file at a time.
 void write_durably(const std::filesystem::path& file, std::string_view bytes);
+
+/// Writes an output that a user names. A plain file is replaced as a whole, through symbolic links,
+/// or made, with its mode kept; anything else is written to. `option` stands in errors. Throws
+/// as `write_durably` and `place_of_output`.
+void write_output(const std::filesystem::path& file, std::string_view bytes,
+                  const std::string& option);
 
 /// Makes a directory with its parents, each entered durably. It may exist, or be made by another
 /// process meanwhile. Throws `errc::io`.

@@ -1,6 +1,7 @@
 #include "runtime/file_set.hpp"
 
 #include "runtime/file_kind.hpp"
+#include "runtime/limits.hpp"
 
 #include <leat/error.hpp>
 
@@ -20,13 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t max_texts = 10'000'000;
-
 void check_count(std::uint64_t count, std::string_view pattern) {
-  if (count > max_texts)
-    throw error(errc::invalid_argument, {.stage = "braces",
-                                         .got = '"' + std::string{pattern} + '"',
-                                         .needed = "at most 10000000 names"});
+  if (count > max_files)
+    throw error(errc::invalid_argument,
+                {.stage = "braces",
+                 .got = '"' + std::string{pattern} + '"',
+                 .needed = "at most " + std::to_string(max_files) + " names"});
 }
 
 /// Where the brace that opens at `open` closes, or npos.

@@ -5,6 +5,7 @@
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 #include <leat/sources.hpp>
 
 #include <algorithm>
@@ -29,10 +30,38 @@ bool is_image(const std::string& path) {
   return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".png");
 }
 
-std::vector<class_folder> find_classes(const std::string& directory) {
+/// Links that lead nowhere, or in a circle.
+struct lost_links {
+  std::uint64_t count = 0;
+  std::string first = {};
+
+  /// What the entry is, through links.
+  fs::file_type type_of(const fs::directory_entry& x) {
+    std::error_code problem;
+    const auto type = x.status(problem).type();
+    const bool is_lost = x.is_symlink()
+                         && (type == fs::file_type::not_found
+                             || problem == std::errc::too_many_symbolic_link_levels);
+    if (is_lost && (count++ == 0 || x.path().native() < first))
+      first = x.path().string();
+    if (problem && !is_lost && type != fs::file_type::not_found)
+      throw fs::filesystem_error{"status", x.path(), problem};
+    return type;
+  }
+
+  void tell(const std::string& directory) const {
+    if (count > 0)
+      notice("image_folder: " + directory + ": left out " + std::to_string(count)
+             + (count == 1 ? " link that leads" : " links that lead") + " nowhere: " + first
+             + (count == 1 ? "" : ", ..."));
+  }
+};
+
+std::vector<class_folder> find_classes(const std::string& directory, lost_links& links) {
   std::vector<class_folder> classes;
   for (const auto& x : fs::directory_iterator{directory})
-    if (auto name = x.path().filename().string(); x.is_directory() && !name.starts_with('.'))
+    if (auto name = x.path().filename().string();
+        !name.starts_with('.') && links.type_of(x) == fs::file_type::directory)
       classes.push_back({.name = std::move(name)});
   std::sort(classes.begin(), classes.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -41,10 +70,10 @@ std::vector<class_folder> find_classes(const std::string& directory) {
 
 /// Adds those of one class.
 void find_images(const std::string& directory, const std::string& name, std::size_t label,
-                 std::vector<image_file>& images) {
+                 std::vector<image_file>& images, lost_links& links) {
   for (const auto& x : fs::recursive_directory_iterator{directory + "/" + name})
     if (auto path = x.path().string().substr(directory.size() + 1);
-        is_image(path) && x.is_regular_file()) {
+        is_image(path) && links.type_of(x) == fs::file_type::regular) {
       const auto stamp = stamp_of(x.path().string());
       images.push_back({std::move(path), stamp.size, label, stamp.mtime_ns});
     }
@@ -65,9 +94,11 @@ void find_images(const std::string& directory, const std::string& name, std::siz
 }
 
 folder_files find_in_folder(const std::string& directory) {
-  folder_files x{directory, find_classes(directory), {}};
+  lost_links links;
+  folder_files x{directory, find_classes(directory, links), {}};
   for (std::size_t i = 0; i < x.classes.size(); ++i)
-    find_images(directory, x.classes[i].name, i, x.images);
+    find_images(directory, x.classes[i].name, i, x.images, links);
+  links.tell(directory);
   std::sort(x.images.begin(), x.images.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   for (std::size_t i = 0; i < x.images.size(); ++i)

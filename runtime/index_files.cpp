@@ -1,6 +1,7 @@
 #include "runtime/index_files.hpp"
 
 #include "runtime/open_files.hpp"
+#include "runtime/uninterrupted.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -58,7 +59,10 @@ bool store(const std::string& path, std::span<const std::byte> bytes) {
   std::error_code ignored;
   fs::create_directories(dir, ignored);
   auto temporary = (dir / ".leat-index-XXXXXX").string();
-  file_descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  file_descriptor file{uninterrupted([&] {
+    std::fill_n(temporary.end() - 6, 6, 'X');
+    return ::mkostemp(temporary.data(), O_CLOEXEC);
+  })};
   if (!file)
     return false;
   // mkostemp's 0600 would hide the index of shared data from other users.

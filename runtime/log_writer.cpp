@@ -1,5 +1,8 @@
 #include "runtime/log_writer.hpp"
 
+#include "runtime/output_place.hpp"
+#include "runtime/uninterrupted.hpp"
+
 #include <leat/error.hpp>
 
 #include <fcntl.h>
@@ -14,23 +17,19 @@
 
 namespace leat {
 
-log_writer::log_writer(std::filesystem::path file)
-    : file_(std::move(file)),
-      descriptor_(::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0)
-    fail("open");
-  remove_torn_line();
-}
-
-log_writer::~log_writer() {
-  ::close(descriptor_);
+log_writer::log_writer(std::filesystem::path file) : file_(std::move(file)) {
+  const auto place = place_of_output(file_, "log");
+  // What is no file may be for writing alone.
+  descriptor_ = open_output(place, (place.is_file ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND, "log");
+  if (place.is_file)
+    remove_torn_line();
 }
 
 void log_writer::append(std::string line) {
   line += '\n';
   std::string_view rest = line;
   while (!rest.empty()) {
-    auto written = ::write(descriptor_, rest.data(), rest.size());
+    auto written = ::write(descriptor_.get(), rest.data(), rest.size());
     if (written < 0 && errno != EINTR)
       fail("write");
     rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
@@ -38,11 +37,13 @@ void log_writer::append(std::string line) {
 }
 
 void log_writer::remove_torn_line() {
-  auto end = ::lseek(descriptor_, 0, SEEK_END);
+  auto end = ::lseek(descriptor_.get(), 0, SEEK_END);
   std::array<char, 4096> block;
   while (end > 0) {
     auto begin = std::max<off_t>(0, end - static_cast<off_t>(block.size()));
-    auto got = ::pread(descriptor_, block.data(), static_cast<std::size_t>(end - begin), begin);
+    auto got = uninterrupted([&] {
+      return ::pread(descriptor_.get(), block.data(), static_cast<std::size_t>(end - begin), begin);
+    });
     if (got != end - begin)
       fail("read");
     auto newline = std::string_view{block.data(), static_cast<std::size_t>(got)}.rfind('\n');
@@ -52,8 +53,7 @@ void log_writer::remove_torn_line() {
     }
     end = begin;
   }
-  // Devices and pipes have no length to cut.
-  if (end >= 0 && ::ftruncate(descriptor_, end) != 0 && errno != EINVAL)
+  if (uninterrupted([&] { return ::ftruncate(descriptor_.get(), end); }) != 0)
     fail("truncate");
 }
 

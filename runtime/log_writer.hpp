@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/open_files.hpp"
+
 #include <filesystem>
 #include <string>
 
@@ -8,12 +10,10 @@ namespace leat {
 /// Appends lines to a log, each with one write(2), so that SIGKILL tears the last one at most.
 class log_writer {
 public:
-  /// Opens or makes the file and removes a torn last line: one without a newline.
+  /// Opens or makes the file and removes a torn last line: one without a newline. What is no file
+  /// (/dev/stdout, a FIFO) is written to as it is.
   /// One writer at a time. Throws `errc::io`.
   explicit log_writer(std::filesystem::path file);
-  ~log_writer();
-  log_writer(const log_writer&) = delete;
-  log_writer& operator=(const log_writer&) = delete;
 
   /// Adds a newline. When it returns, the line is the kernel's: it outlives this process.
   /// Throws `errc::io`.
@@ -24,7 +24,7 @@ private:
   [[noreturn]] void fail(const std::string& doing) const;
 
   std::filesystem::path file_;
-  int descriptor_;
+  file_descriptor descriptor_;
 };
 
 } // namespace leat

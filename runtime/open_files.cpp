@@ -1,5 +1,7 @@
 #include "runtime/open_files.hpp"
 
+#include "runtime/uninterrupted.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,10 +46,7 @@ file_descriptor::file_descriptor(int fd) noexcept : fd_(fd) {
 }
 
 file_descriptor file_descriptor::open(const std::string& path) {
-  int fd = -1;
-  do
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  while (fd < 0 && errno == EINTR);
+  const int fd = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (fd < 0)
     throw_errno("open", path, "a readable file");
   return file_descriptor{fd};

@@ -1,3 +1,4 @@
+#include "runtime/limits.hpp"
 #include "runtime/option_words.hpp"
 #include "runtime/refuse_argument.hpp"
 #include "runtime/row_plan.hpp"
@@ -85,6 +86,7 @@ pipeline pipeline::repeat(std::uint64_t n) const {
 pipeline pipeline::shuffle_buffer(std::uint64_t n, std::uint64_t seed) const {
   if (n < 2)
     refuse_argument("shuffle_buffer", std::to_string(n) + " samples", "at least 2 a lane");
+  check_range("shuffle_buffer", n, 2, max_buffered);
   return then({.op = "shuffle_buffer", .options = {{"n", n}, {"seed", seed}}});
 }
 
@@ -101,8 +103,7 @@ pipeline pipeline::pack(std::string field, std::uint64_t length, pack_options op
   check_field("pack", field);
   if (length == 0 || length > longest)
     refuse_argument("pack.length", std::to_string(length), "1 to " + std::to_string(longest));
-  if (options.bins == 0)
-    refuse_argument("pack.bins", "0", "at least 1");
+  check_range("pack.bins", options.bins, 1, max_bins);
   return then({.op = "pack",
                .options = {{"field", std::move(field)},
                            {"length", length},
@@ -120,6 +121,7 @@ pipeline pipeline::enumerate(std::string field) const {
 pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
   if (rows == 0)
     refuse_argument("batch", "0 rows", "at least 1");
+  check_range("batch.rows", rows, 1, max_batch_rows);
   if (options.lanes != 0 && rows % options.lanes != 0)
     refuse_argument("batch.lanes", std::to_string(options.lanes),
                     "a divisor of the global batch of " + std::to_string(rows) + " rows");

@@ -117,7 +117,8 @@ void row_function::produce(batch_slot& slot, std::size_t row, const epoch_item& 
   // The fault is the sample's, so that a substitute can take its row.
   auto& x = slot.rows[row];
   const bool is_own = !plan_->shape.is_closed || what == own_item(slot, row);
-  if (plan_->throw_at == x.position && is_own)
+  if (const auto& at = plan_->throw_at;
+      is_own && std::find(at.begin(), at.end(), x.position) != at.end())
     throw bad_sample(cause::function_error, "a fault on purpose");
   if (plan_->shape.is_closed)
     maker_->make({.item = what.item, .epoch = what.era}, x.position, sample_);

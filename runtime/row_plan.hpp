@@ -32,7 +32,7 @@ struct row_plan {
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   bool hash_pixels = false;
   /// A drill: the function throws at this position.
-  std::optional<std::uint64_t> throw_at;
+  std::vector<std::uint64_t> throw_at;
   /// Set when the loader is being destroyed.
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
 };

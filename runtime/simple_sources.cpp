@@ -1,3 +1,4 @@
+#include "runtime/limits.hpp"
 #include "runtime/open_files.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/xxh3.hpp"
@@ -136,10 +137,10 @@ std::uint64_t bytes_of(dtype type, const shape& dims) {
   bool fits = true;
   for (std::size_t i = 0; i < dims.rank(); ++i)
     fits = !__builtin_mul_overflow(bytes, std::uint64_t{dims[i]}, &bytes) && fits;
-  if (!fits || bytes == 0)
+  if (!fits || bytes == 0 || bytes > max_record_bytes)
     throw error(errc::invalid_argument, {.stage = "raw_records",
                                          .got = "shape " + to_string(dims),
-                                         .needed = "1 to 2^64 - 1 bytes a record"});
+                                         .needed = "1 to 2^31 bytes a record"});
   return bytes;
 }
 
@@ -156,6 +157,7 @@ pipeline count(std::uint64_t records, std::size_t record_bytes) {
   if (record_bytes == 0)
     throw error(errc::invalid_argument,
                 {.stage = "count", .got = "0 bytes a record", .needed = "at least 1"});
+  check_range("count.bytes", record_bytes, 1, max_record_bytes);
   return source_pipeline(
       "count", {{"records", records}, {"bytes", std::uint64_t{record_bytes}}},
       [=] { return std::make_shared<const count_source>(records, record_bytes); });

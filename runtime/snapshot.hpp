@@ -103,6 +103,9 @@ void check(const snapshot& taken, const pipeline_facts& now,
 /// Throws `errc::mismatch` where no step of `now` begins at that row.
 std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 
+/// "no parts of ranks 1, 4": the first few that a set does not have; there may be any number.
+std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
+
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
 /// not belong together (position, world size, `began`, pipeline), twice the same rank, or none.
 /// `require_all`: also for missing ranks, naming them; otherwise missing ones make the sums

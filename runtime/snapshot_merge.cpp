@@ -37,9 +37,11 @@ void check_rank(const snapshot& part, std::set<std::uint64_t>& seen) {
     refuse_parts("rank " + std::to_string(part.rank) + " twice", "each rank once");
 }
 
-/// The first few ranks that are not in `seen`; there may be any number.
-std::string missing_ranks(const std::set<std::uint64_t>& seen, std::uint64_t world_size) {
+} // namespace
+
+std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size) {
   constexpr std::uint64_t most = 16;
+  const std::set<std::uint64_t> seen{present.begin(), present.end()};
   const auto missing = world_size - seen.size();
   std::string text = missing == 1 ? "no part of rank" : "no parts of ranks";
   std::uint64_t named = 0;
@@ -48,8 +50,6 @@ std::string missing_ranks(const std::set<std::uint64_t>& seen, std::uint64_t wor
       text += (named++ == 0 ? " " : ", ") + std::to_string(rank);
   return missing > named ? text + " and " + std::to_string(missing - named) + " more" : text;
 }
-
-} // namespace
 
 snapshot merge(const std::vector<snapshot>& parts, bool require_all) {
   if (parts.empty())
@@ -70,7 +70,7 @@ snapshot merge(const std::vector<snapshot>& parts, bool require_all) {
             [](const lane_state& a, const lane_state& b) { return a.lane < b.lane; });
   if (seen.size() < sum.world_size) {
     if (require_all)
-      refuse_parts(missing_ranks(seen, sum.world_size),
+      refuse_parts(missing_ranks({seen.begin(), seen.end()}, sum.world_size),
                    "all " + std::to_string(sum.world_size) + " parts");
     sum.sums.partial = true;
   }

@@ -208,7 +208,7 @@ std::string read_or_explain(const fs::path& directory, const set_list::value_typ
                             bool allow_torn, std::vector<snapshot>& parts) {
   if (!is_complete(set))
     return std::to_string(set.second.size()) + " of " + std::to_string(set.first.world_size)
-           + " parts";
+           + " parts, " + missing_ranks(set.second, set.first.world_size);
   try {
     parts = read_set(directory, set);
   } catch (const error& x) {
@@ -219,15 +219,16 @@ std::string read_or_explain(const fs::path& directory, const set_list::value_typ
   return conflict_of(parts);
 }
 
-std::optional<snapshot_store::found> find_newest(const fs::path& directory, bool allow_torn) {
+snapshot_store::found find_newest(const fs::path& directory, bool allow_torn) {
   snapshot_store::found result;
   for (const auto& set : list(directory).sets) {
     auto why_not = read_or_explain(directory, set, allow_torn, result.parts);
     if (why_not.empty())
       return result;
+    result.parts.clear();
     result.skipped.push_back(describe(set.first, why_not));
   }
-  return std::nullopt;
+  return result;
 }
 
 } // namespace
@@ -241,7 +242,7 @@ std::optional<job_position> snapshot_store::save(const snapshot& part, std::uint
   return prune(directory_, name, keep);
 }
 
-std::optional<snapshot_store::found> snapshot_store::newest(bool allow_older) const {
+snapshot_store::found snapshot_store::newest(bool allow_older) const {
   for (;;)
     try {
       return find_newest(directory_, allow_older);

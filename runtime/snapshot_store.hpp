@@ -29,18 +29,20 @@ public:
   std::optional<job_position> save(const snapshot& part, std::uint64_t keep) const;
 
   struct found {
-    /// In the order of their ranks.
-    std::vector<snapshot> parts;
-    /// Newer sets that were passed over, as "epoch 0 step 7: 1 of 2 parts".
-    std::vector<std::string> skipped;
+    /// In the order of their ranks; empty where there is no complete set.
+    std::vector<snapshot> parts = {};
+    /// Newer sets that were passed over, as "epoch 0 step 7: 1 of 2 parts, no part of rank 1".
+    std::vector<std::string> skipped = {};
+
+    explicit operator bool() const noexcept { return !parts.empty(); }
   };
 
-  /// The newest complete set; empty when there is none or no directory. Of two sets at one
+  /// The newest complete set; without parts when there is none or no directory. Of two sets at one
   /// (epoch, step) that of the larger world. A set whose parts do not belong together (two runs
   /// wrote it, each a part) is skipped like an incomplete one.
   /// A torn file, or one with another name than its content, throws `errc::bad_snapshot` with the
   /// file; with `allow_older` its set is skipped. Throws `errc::io`.
-  std::optional<found> newest(bool allow_older = false) const;
+  found newest(bool allow_older = false) const;
 
   /// True when the directory exists and has any entry.
   bool has_entries() const;

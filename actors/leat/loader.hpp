@@ -18,15 +18,21 @@ namespace leat {
 
 /// Failures on purpose, for demonstrations and drills.
 struct fault_drill {
-  /// This worker takes so much longer for each row.
-  std::optional<std::size_t> slow_worker = {};
-  std::chrono::milliseconds slow_by{0};
-  /// A function throws at this position of every epoch.
-  std::optional<std::uint64_t> throw_at = {};
-  /// This worker dies, once, at the first row that it gets at or behind the position, in the rank
-  /// that owns the position.
-  std::optional<std::size_t> dying_worker = {};
-  std::uint64_t die_at = 0;
+  /// A worker takes so much longer for each row.
+  struct delay {
+    std::size_t worker = 0;
+    std::chrono::milliseconds by{0};
+  };
+  /// A worker dies, once, at the first row that it gets at or behind the position, in the rank that
+  /// owns the position. Of several for one worker the next is for the one that takes its place.
+  struct death {
+    std::size_t worker = 0;
+    std::uint64_t position = 0;
+  };
+  std::vector<delay> slow = {};
+  /// A function throws at these positions of every epoch.
+  std::vector<std::uint64_t> throw_at = {};
+  std::vector<death> deaths = {};
 };
 
 /// What ranks tell each other about the end of an epoch whose length nobody knows beforehand.

@@ -66,7 +66,7 @@ void draw(const graph_options& x) {
   if (const auto limit = lane_limit(job.root()))
     print_notice("graph", *limit);
   if (!x.svg.empty())
-    write_durably(x.svg, to_svg(graph));
+    write_output(x.svg, to_svg(graph), "--svg");
   auto text = x.json ? to_json(graph).dump() + '\n' : to_text(graph);
   text.pop_back(); // print_line ends it again
   print_line(text);

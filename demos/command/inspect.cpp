@@ -5,6 +5,7 @@
 #include "runtime/snapshot.hpp"
 #include "runtime/snapshot_store.hpp"
 #include "runtime/utf8.hpp"
+#include "runtime/whole_file.hpp"
 
 #include <leat/error.hpp>
 
@@ -46,11 +47,8 @@ struct state {
 };
 
 state read_file(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  if (!file)
-    throw error(errc::not_found, {.stage = "snapshot", .file = path, .got = std::strerror(errno)});
-  std::string bytes{std::istreambuf_iterator<char>{file}, {}};
-  const std::vector<snapshot> part{decode(bytes, path)};
+  const std::vector<snapshot> part{
+      decode(read_whole_file(path, max_snapshot_bytes, "snapshot"), path)};
   state result{merge(part, false)};
   result.sum.world_size = part.front().world_size;
   return result;
@@ -58,11 +56,17 @@ state read_file(const std::string& path) {
 
 state read_directory(const std::string& path, bool allow_older) {
   auto found = snapshot_store{path}.newest(allow_older);
-  if (!found)
-    throw error(errc::not_found,
-                {.stage = "snapshot", .file = path, .needed = "a complete snapshot set"});
-  auto world_size = found->parts.front().world_size;
-  state result{merge(found->parts, true), found->parts.size(), found->skipped};
+  if (!found) {
+    std::string sets;
+    for (const auto& set : found.skipped)
+      sets += (sets.empty() ? "" : "; ") + set;
+    throw error(errc::not_found, {.stage = "snapshot",
+                                  .file = path,
+                                  .got = sets.empty() ? "none" : "no complete set, but " + sets,
+                                  .needed = "a complete snapshot set"});
+  }
+  auto world_size = found.parts.front().world_size;
+  state result{merge(found.parts, true), found.parts.size(), found.skipped};
   result.sum.world_size = world_size;
   return result;
 }

@@ -120,7 +120,7 @@ void add_order_options(CLI::App& app, order_options& to) {
   add_data_arguments(app, to.data);
   app.option_defaults()->always_capture_default();
   whole_number(app.add_option("--seed", to.seed, "Seed of order and augmentation"), 0);
-  whole_number(app.add_option("--epoch", to.epoch, "Epoch to begin with"), 0);
+  whole_number(app.add_option("--epoch", to.epoch, "Epoch to begin with"), 0, max_epochs);
   whole_number(
       app.add_option("--global-batch", to.global_batch, "Rows of a batch over all ranks (G)"), 1);
   whole_number(app.add_option("--lanes", to.lanes,

@@ -6,6 +6,7 @@
 #include "demos/command/index.hpp"
 #include "demos/command/inspect.hpp"
 #include "demos/command/make_data.hpp"
+#include "demos/command/option_values.hpp"
 #include "demos/command/order.hpp"
 #include "demos/command/output.hpp"
 #include "demos/command/progress.hpp"
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
   add_inspect(app);
   add_verify(app, status);
   add_bench(app);
+  refuse_empty_texts(app);
   auto subcommand = subcommand_of(app, argc, argv);
   opening_display openings;
   try {

@@ -47,4 +47,19 @@ CLI::Option* whole_number(CLI::Option* option, std::uint64_t minimum, std::uint6
       "", "number"));
 }
 
+void refuse_empty_texts(CLI::App& app) {
+  const CLI::Validator not_empty{[](std::string& text) {
+                                   return text.empty()
+                                              ? std::string{"got an empty text, needed one "
+                                                            "that is not, or no option"}
+                                              : std::string{};
+                                 },
+                                 "", "text"};
+  for (auto* option : app.get_options())
+    if (option->get_items_expected_max() > 0)
+      option->check(not_empty);
+  for (auto* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    refuse_empty_texts(*sub);
+}
+
 } // namespace leat::command

@@ -7,10 +7,14 @@
 #include <vector>
 
 namespace CLI {
+class App;
 class Option;
-}
+} // namespace CLI
 
 namespace leat::command {
+
+/// Epochs beyond are slips of the finger, and numbers that nothing can count to.
+inline constexpr std::uint64_t max_epochs = 1'000'000'000;
 
 /// Refuses what the user wrote: throws `errc::invalid_argument`, which ends `leat` with exit
 /// code 2.
@@ -26,5 +30,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// 2^64 - 1.
 CLI::Option* whole_number(CLI::Option* option, std::uint64_t minimum,
                           std::uint64_t maximum = UINT64_MAX);
+
+/// Lets no option of the app and its subcommands be given an empty text: that is a script's
+/// variable which is not set, and not what an option left away means. Call it when all options are
+/// there.
+void refuse_empty_texts(CLI::App& app);
 
 } // namespace leat::command

@@ -5,6 +5,8 @@
 #include "demos/command/progress.hpp"
 #include "demos/command/run_options.hpp"
 #include "demos/command/training_job.hpp"
+#include "runtime/durable_file.hpp"
+#include "runtime/output_place.hpp"
 
 #include <leat/error.hpp>
 
@@ -12,14 +14,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace leat::command {
 
@@ -31,6 +33,8 @@ using nlohmann::json;
 struct summary {
   training_progress progress;
   hash128 digest;
+  std::optional<resume_point> resumed_at = {};
+  std::vector<std::string> skipped = {};
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t workers_replaced = 0;
@@ -70,7 +74,10 @@ std::uint64_t resident_bytes() {
 }
 
 summary sum_up(const training_job& job) {
-  summary result{.progress = job.progress(), .digest = job.digest()};
+  summary result{.progress = job.progress(),
+                 .digest = job.digest(),
+                 .resumed_at = job.resumed_at(),
+                 .skipped = job.skipped()};
   for (const auto& x : job.stats()) {
     result.snapshot_bytes = std::max(result.snapshot_bytes, x.snapshot_bytes);
     result.bytes_read += x.bytes_read;
@@ -97,6 +104,10 @@ json to_json(const summary& x) {
           {"resident_bytes", resident_bytes()},
           {"bytes_read", x.bytes_read},
           {"bad", bad_to_json(x.bad)},
+          {"resumed_at", x.resumed_at
+                             ? json{{"epoch", x.resumed_at->epoch}, {"step", x.resumed_at->step}}
+                             : json()},
+          {"skipped_snapshots", x.skipped},
           {"workers_replaced", x.workers_replaced},
           {"epoch", done.epoch},
           {"step", done.step},
@@ -118,24 +129,14 @@ void print_summary(const summary& x, const char* unit) {
   print_line("memory, peak      " + readable_bytes(resident_bytes()));
   print_line("snapshot          " + readable_bytes(x.snapshot_bytes));
   print_line("bad samples       " + bad_to_json(x.bad).dump());
+  for (const auto& set : x.skipped)
+    print_line("skipped snapshot  " + set);
   print_line("next batch        epoch " + std::to_string(done.epoch) + " step "
              + std::to_string(done.step));
   print_line("digest            " + to_string(x.digest));
 }
 
-/// Opened before the job runs: hours of training should not end with "no such directory".
-std::ofstream open_stats(const std::string& file) {
-  std::ofstream result;
-  if (file.empty())
-    return result;
-  result.open(file);
-  if (!result)
-    throw error(errc::io, {.stage = "--stats", .file = file, .got = std::strerror(errno)});
-  return result;
-}
-
-void write_stats(std::ofstream& to, const std::string& file, const training_job& job,
-                 std::uint64_t first_rank) {
+void write_stats(const std::string& file, const training_job& job, std::uint64_t first_rank) {
   auto workers = json::array();
   for (auto rank = first_rank; const auto& stats : job.stats()) {
     for (const auto& x : stats.workers)
@@ -147,15 +148,15 @@ void write_stats(std::ofstream& to, const std::string& file, const training_job&
                          {"bytes_read", x.bytes_read}});
     ++rank;
   }
-  to << json{{"workers", workers}}.dump(2) << std::endl;
-  if (!to)
-    throw error(errc::io, {.stage = "--stats", .file = file, .got = std::strerror(errno)});
+  write_output(file, json{{"workers", workers}}.dump(2) + "\n", "--stats");
 }
 
 void run(const run_options& x) {
   auto settings = settings_of(x, std::max(1U, std::thread::hardware_concurrency()));
   check_snapshot_dir(x);
-  auto stats = open_stats(x.stats);
+  // Before the job runs: hours of training should not end with "no such directory".
+  if (!x.stats.empty())
+    check_output(x.stats, "--stats");
   const auto data = job_pipeline(x.order, x.maps);
   check_length(x, data);
   const auto* unit = makes_images(data) ? "images" : "samples";
@@ -166,7 +167,7 @@ void run(const run_options& x) {
     job.run([&](const training_progress& now) { display.update(now); });
   }
   if (!x.stats.empty())
-    write_stats(stats, x.stats, job, settings.loader.rank);
+    write_stats(x.stats, job, settings.loader.rank);
   if (x.json)
     print_line(to_json(sum_up(job)).dump());
   else

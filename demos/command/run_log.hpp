@@ -17,13 +17,16 @@ using leat::log_writer;
 /// Reads a log line by line, in constant memory. A torn last line is as if it were not there.
 class log_reader {
 public:
-  /// Throws `errc::not_found`.
+  /// Throws `errc::not_found`, and `errc::invalid_argument` for a directory.
   explicit log_reader(std::filesystem::path file);
 
   /// The next line, or nothing at the end. Throws `errc::torn_file` with the line's number.
   std::optional<log_line> next();
 
 private:
+  bool read_line();
+  [[noreturn]] void fail(const std::string& why) const;
+
   std::filesystem::path file_;
   std::ifstream stream_;
   std::string text_;

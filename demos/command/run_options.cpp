@@ -1,6 +1,7 @@
 #include "demos/command/run_options.hpp"
 
 #include "demos/command/option_values.hpp"
+#include "runtime/output_place.hpp"
 #include "runtime/row_plan.hpp"
 
 #include <CLI/CLI.hpp>
@@ -17,8 +18,9 @@ namespace {
 /// Times and counts that are larger are slips of the finger.
 constexpr std::uint64_t max_ms = 86'400'000;
 constexpr std::uint64_t max_ranks = 1'000'000;
+/// Each has its actors and threads.
+constexpr std::uint64_t max_ranks_here = 1024;
 constexpr std::uint64_t max_workers = 4096;
-constexpr std::uint64_t max_epochs = 1'000'000'000;
 
 void add_job(CLI::App& app, run_options& to) {
   whole_number(app.add_option("--epochs", to.epochs,
@@ -95,6 +97,10 @@ void check(const run_options& x) {
               "below the world size of " + std::to_string(x.world_size));
   if (x.resume && x.snapshot_dir.empty())
     bad_usage("--resume", "no --snapshot-dir", "the directory to resume from");
+  if (!x.rank && x.world_size > max_ranks_here)
+    bad_usage("--world-size", std::to_string(x.world_size) + " ranks in one process",
+              "at most " + std::to_string(max_ranks_here)
+                  + " there; --rank R runs one of them alone");
   if (x.workers == 0 && !x.resizes.empty())
     bad_usage("--resize", "--workers 0", "at least one worker");
 }
@@ -105,8 +111,9 @@ std::size_t workers_of(const run_options& x, std::size_t cores) {
   return std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
 }
 
+/// Beside the log, where that is a file.
 std::string bad_log_of(const run_options& x) {
-  if (!x.bad_log.empty() || x.log.empty())
+  if (!x.bad_log.empty() || x.log.empty() || !place_of_output(x.log, "--log").is_file)
     return x.bad_log;
   return x.log + ".bad";
 }
@@ -115,6 +122,23 @@ std::string bad_log_of(const run_options& x) {
 [[noreturn]] void end_stuck(const error& problem) {
   std::fprintf(stderr, "leat run: %s\n", problem.what());
   std::_Exit(EXIT_FAILURE);
+}
+
+/// A failure of a worker that there never is would be none.
+void check_fault_workers(const training_settings& x) {
+  auto workers = x.loader.workers;
+  for (const auto& resize : x.resizes)
+    workers = std::max(workers, resize.workers);
+  const auto check = [&](std::size_t worker) {
+    if (worker >= workers && !(worker == 0 && x.loader.workers == 0))
+      bad_usage("--fault", "worker " + std::to_string(worker),
+                workers == 0 ? "worker 0, the trainer's thread"
+                             : "0 .. " + std::to_string(workers - 1) + ", the workers of a rank");
+  };
+  for (const auto& slow : x.loader.fault.slow)
+    check(slow.worker);
+  for (const auto& death : x.loader.fault.deaths)
+    check(death.worker);
 }
 
 loader_options loader_of(const run_options& x, std::size_t cores) {
@@ -178,14 +202,12 @@ void parse_fault(const std::string& text, fault_drill& to) {
     else
       refuse();
   if (kind == "throw" && numbers.size() == 1)
-    to.throw_at = numbers[0];
-  else if (kind == "slow" && numbers.size() == 2 && numbers[1] <= max_ms) {
-    to.slow_worker = numbers[0];
-    to.slow_by = std::chrono::milliseconds{numbers[1]};
-  } else if (kind == "die" && numbers.size() == 2) {
-    to.dying_worker = numbers[0];
-    to.die_at = numbers[1];
-  } else
+    to.throw_at.push_back(numbers[0]);
+  else if (kind == "slow" && numbers.size() == 2 && numbers[1] <= max_ms)
+    to.slow.push_back({numbers[0], std::chrono::milliseconds{numbers[1]}});
+  else if (kind == "die" && numbers.size() == 2)
+    to.deaths.push_back({numbers[0], numbers[1]});
+  else
     refuse();
 }
 
@@ -207,6 +229,7 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
   std::stable_sort(result.resizes.begin(), result.resizes.end(),
                    [](const auto& a, const auto& b) { return a.step < b.step; });
   result.step_time = std::chrono::milliseconds{x.step_time_ms};
+  check_fault_workers(result);
   return result;
 }
 

@@ -59,7 +59,7 @@ step_range parse_steps(const std::string& text);
 void parse_fault(const std::string& text, fault_drill& to);
 
 /// What the job shall do, on a machine of so many cores. Throws `errc::invalid_argument` where
-/// options do not fit each other. Reads no file.
+/// options do not fit each other. Looks where the log is, and reads no file.
 training_settings settings_of(const run_options& x, std::size_t cores);
 
 /// Refuses a job without end, and epochs where there is one endless one. Throws

@@ -78,14 +78,14 @@ void training_job::note_position() {
 /// Reads the set once, for all loaders.
 void training_job::restore() {
   auto found = snapshot_store{settings_.snapshot_dir}.newest(settings_.restore.allow_older);
+  skipped_ = found.skipped;
   if (!found) {
     for (auto& x : loaders_)
-      x.restore(settings_.snapshot_dir, settings_.restore);
+      x.seek(0, 0); // as a restore would: what the bad-sample log has comes again
     return;
   }
-  skipped_ = found->skipped;
   std::vector<std::string> parts;
-  for (const auto& x : found->parts)
+  for (const auto& x : found.parts)
     parts.push_back(encode(x));
   for (auto& x : loaders_)
     resumed_at_ = x.restore_parts(parts, settings_.restore);

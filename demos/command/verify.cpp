@@ -30,9 +30,14 @@ struct verify_options {
 
 void read_order(const std::string& file, audit& to) {
   log_reader reader{file};
+  bool is_empty = true;
   while (auto line = reader.next())
-    if (auto* batch = std::get_if<batch_line>(&*line))
+    if (auto* batch = std::get_if<batch_line>(&*line)) {
       to.expect(*batch);
+      is_empty = false;
+    }
+  if (is_empty) // what failed to print an order must not make a job good
+    bad_usage("ORDER", "\"" + file + "\", without a batch", "the output of `leat order`");
 }
 
 void read_log(const std::string& file, audit& to) {
@@ -63,7 +68,10 @@ audit_report judge(const verify_options& x) {
   for (const auto& files : x.logs) {
     audit.begin_logs();
     for (const auto& file : split(files, ','))
-      read_log(file, audit);
+      if (file.empty())
+        bad_usage("LOG", "\"" + files + "\"", "a file before and behind each comma");
+      else
+        read_log(file, audit);
   }
   return audit.report();
 }

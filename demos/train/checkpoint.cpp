@@ -1,11 +1,9 @@
 #include "demos/train/checkpoint.hpp"
 
+#include "runtime/durable_file.hpp"
+
 #include <leat/error.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -59,39 +57,6 @@ private:
   std::string_view rest_;
 };
 
-/// A file descriptor that throws on what fails.
-class descriptor {
-public:
-  descriptor(const path& file, int flags)
-      : file_(file), number_(::open(file.c_str(), flags | O_CLOEXEC, 0666)) {
-    check(number_ >= 0, "open");
-  }
-  ~descriptor() { ::close(number_); }
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-
-  void write(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      auto written = ::write(number_, bytes.data(), bytes.size());
-      check(written >= 0 || errno == EINTR, "write");
-      bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-    }
-  }
-
-  void sync() const { check(::fsync(number_) == 0, "fsync"); }
-
-private:
-  void check(bool holds, const char* doing) const {
-    if (!holds)
-      throw error(errc::io, {.stage = "checkpoint",
-                             .file = file_.string(),
-                             .got = std::string(doing) + ": " + std::strerror(errno)});
-  }
-
-  path file_;
-  int number_;
-};
-
 } // namespace
 
 void write_checkpoint(const path& file, const checkpoint& x) {
@@ -101,13 +66,7 @@ void write_checkpoint(const path& file, const checkpoint& x) {
   for (const auto& part : x.data)
     append_block(bytes, part);
 
-  auto fresh = file;
-  fresh += ".new";
-  const descriptor out(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  out.write(bytes);
-  out.sync(); // before the rename: else a power cut could leave the new name without the bytes
-  std::filesystem::rename(fresh, file);
-  descriptor(std::filesystem::absolute(file).parent_path(), O_RDONLY | O_DIRECTORY).sync();
+  write_output(file, bytes, "checkpoint");
 }
 
 checkpoint read_checkpoint(const path& file) {

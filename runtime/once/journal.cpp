@@ -2,6 +2,7 @@
 
 #include "runtime/durable_file.hpp"
 #include "runtime/once/frame.hpp"
+#include "runtime/uninterrupted.hpp"
 
 #include <leat/error.hpp>
 
@@ -36,10 +37,11 @@ std::string_view other_suffix(record_format format) {
 
 file_descriptor lock_directory(const fs::path& directory) {
   const auto path = (directory / "lock").string();
-  file_descriptor lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)};
+  file_descriptor lock{
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); })};
   if (!lock)
     throw_errno("journal", path, "a file to lock");
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+  if (uninterrupted([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0)
     throw error(errc::io, {.stage = "journal",
                            .file = directory.string(),
                            .got = "a journal that is in use",

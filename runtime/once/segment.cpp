@@ -2,6 +2,7 @@
 
 #include "runtime/once/frame.hpp"
 #include "runtime/once/ready_bytes.hpp"
+#include "runtime/uninterrupted.hpp"
 
 #include <leat/error.hpp>
 
@@ -28,7 +29,7 @@ constexpr std::size_t chunk_bytes = 1 << 16;
 constexpr std::size_t take_bytes = 1 << 20;
 
 file_descriptor open_to_write(const std::string& path) {
-  file_descriptor file{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
+  file_descriptor file{uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); })};
   if (!file)
     throw_errno("journal", path, "a file that can be written");
   return file;
@@ -76,7 +77,7 @@ std::string segment::tail() const {
 }
 
 void segment::cut_tail() {
-  if (::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0)
+  if (uninterrupted([&] { return ::ftruncate(file_.get(), static_cast<off_t>(end_)); }) != 0)
     throw_errno("journal", path_, "to be cut to " + std::to_string(end_) + " bytes");
   size_ = end_;
 }
@@ -123,7 +124,7 @@ std::optional<std::size_t> segment::take(int from, bool sync) {
 }
 
 void segment::synchronize() const {
-  if (::fdatasync(file_.get()) != 0)
+  if (uninterrupted([&] { return ::fdatasync(file_.get()); }) != 0)
     throw_errno("journal", path_, "fdatasync");
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/streams/line_source.hpp"
 
+#include "runtime/limits.hpp"
 #include "runtime/streams/reread_notice.hpp"
 #include "runtime/streams/stream_codes.hpp"
 
@@ -34,6 +35,11 @@ line_source::line_source(std::string name, file_set files, std::uint64_t ranges,
                          std::size_t pool_bytes)
     : name_(std::move(name)), ranges_(ranges), parse_(parse),
       opener_(std::move(files), pool_bytes) {
+  if (ranges > max_units / opener_.files().size())
+    refuse_argument(name_ + ".ranges",
+                    std::to_string(ranges) + " of each of " + std::to_string(opener_.files().size())
+                        + " files",
+                    "at most " + std::to_string(max_units) + " ranges together");
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
     if (ranges > 1 && !opener_.seekable(i))
       throw error(errc::invalid_argument, {.stage = name_,

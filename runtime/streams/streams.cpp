@@ -1,3 +1,4 @@
+#include "runtime/limits.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/streams/json_fields.hpp"
 #include "runtime/streams/line_source.hpp"
@@ -27,6 +28,7 @@ void check_at_least_one(const std::string& stage, const std::string& option, std
 pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
                         const line_options& options, line_parser parse) {
   check_at_least_one(op, "ranges", options.ranges);
+  check_range(op + ".ranges", options.ranges, 1, max_ranges);
   return stream_pipeline(op,
                          {{"patterns", patterns},
                           {"ranges", options.ranges},

@@ -66,8 +66,8 @@ public:
     x.bad_samples = job.bad;
     x.hash_pixels = true;
     if (x.workers > 0 && below(3) == 0) {
-      x.fault.dying_worker = below(x.workers);
-      x.fault.die_at = below(job.records);
+      // One: of several two may die over one row, which is an error.
+      x.fault.deaths = {{below(x.workers), below(job.records)}};
     }
     return x;
   }

@@ -122,8 +122,7 @@ TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again")
       for (std::size_t workers : {1, 2, 3}) {
         auto options = quick(workers, 2);
         options.dispatch = policy;
-        options.fault.dying_worker = workers - 1;
-        options.fault.die_at = at;
+        options.fault.deaths = {{workers - 1, at}};
         CAPTURE(at, workers, static_cast<int>(policy));
         loader x{data, options};
         std::vector<job_step> steps;
@@ -133,6 +132,22 @@ TEST_CASE("loader: a worker that dies is replaced and its rows are dealt again")
         if (policy != dispatch_policy::on_demand || workers == 1)
           REQUIRE(x.stats().workers_replaced == 1);
       }
+}
+
+TEST_CASE("loader: all workers die, and those that take their places") {
+  const auto data = noisy(600, 60);
+  const auto reference = run_job(data, quick(0, 2), 1);
+  for (auto policy : {dispatch_policy::round_robin, dispatch_policy::by_lane}) {
+    auto options = quick(3, 2);
+    options.dispatch = policy;
+    options.fault.deaths = {{0, 10}, {1, 70}, {2, 130}, {0, 190}, {1, 250}, {0, 400}};
+    loader x{data, options};
+    std::vector<job_step> steps;
+    while (auto batch = x.next())
+      append(steps, *batch);
+    REQUIRE(steps == reference);
+    REQUIRE(x.stats().workers_replaced == 6);
+  }
 }
 
 TEST_CASE("loader: restored at every step it gives the same state and the same later batches") {

@@ -155,7 +155,7 @@ TEST_CASE("rewind: what exists once cannot come again, and a failed loader stays
   });
   loader once{numbers.batch(4), {.workers = 1}};
   CHECK(code_of([&] { once.rewind(); }) == errc::invalid_argument);
-  loader failing{by_formula(), {.workers = 1, .fault = {.throw_at = 0}}};
+  loader failing{by_formula(), {.workers = 1, .fault = {.throw_at = {0}}}};
   CHECK(code_of([&] { failing.next(); }) == errc::bad_sample);
   CHECK(code_of([&] { failing.rewind(); }) == errc::bad_sample);
 }

@@ -167,36 +167,68 @@ TEST_CASE("run options: a log has pixel hashes, and a log of bad samples beside 
 }
 
 TEST_CASE("run options: options that may be repeated take one value each") {
-  auto s = settings({"--resize", "9:2", "--resize", "4:3", "--fault", "slow:1,50", "--fault",
-                     "throw:7", "--fault", "die:2,8", "--resume", "--snapshot-dir", "d", "--allow",
-                     "names", "count:5"});
+  auto s = settings({"--resize", "9:2",      "--resize", "4:3",     "--fault",  "slow:1,50",
+                     "--fault",  "throw:7",  "--fault",  "die:2,8", "--fault",  "die:0,9",
+                     "--fault",  "slow:0,3", "--fault",  "throw:6", "--resume", "--snapshot-dir",
+                     "d",        "--allow",  "names",    "count:5"});
   REQUIRE(s.resizes.size() == 2);
   REQUIRE(s.resizes[0].step == 4);
   REQUIRE(s.resizes[0].workers == 3);
   REQUIRE(s.resizes[1].step == 9);
-  REQUIRE(s.loader.fault.slow_worker == 1);
-  REQUIRE(s.loader.fault.slow_by == std::chrono::milliseconds{50});
-  REQUIRE(s.loader.fault.throw_at == 7);
-  REQUIRE(s.loader.fault.dying_worker == 2);
-  REQUIRE(s.loader.fault.die_at == 8);
+  const auto& fault = s.loader.fault;
+  REQUIRE(fault.slow.size() == 2);
+  REQUIRE(fault.slow[0].worker == 1);
+  REQUIRE(fault.slow[0].by == std::chrono::milliseconds{50});
+  REQUIRE(fault.slow[1].worker == 0);
+  REQUIRE(fault.throw_at == std::vector<std::uint64_t>{7, 6});
+  REQUIRE(fault.deaths.size() == 2);
+  REQUIRE(fault.deaths[0].worker == 2);
+  REQUIRE(fault.deaths[0].position == 8);
+  REQUIRE(fault.deaths[1].worker == 0);
   REQUIRE(s.restore.allow == std::vector<std::string>{"names"});
 }
 
+TEST_CASE("run options: a failure of a worker that there is not is refused") {
+  const auto refused = [](std::vector<std::string> line) {
+    line.insert(line.begin(), "count:5");
+    return code_of([&] { settings(line); }) == errc::invalid_argument;
+  };
+  CHECK(refused({"--workers", "2", "--fault", "die:2,5"}));
+  CHECK(refused({"--workers", "2", "--fault", "slow:99,5"}));
+  CHECK(refused({"--workers", "2", "--resize", "4:3", "--fault", "die:3,5"}));
+  CHECK_FALSE(refused({"--workers", "2", "--resize", "4:3", "--fault", "die:2,5"}));
+  CHECK_FALSE(refused({"--workers", "0", "--fault", "slow:0,1"}));
+}
+
+TEST_CASE("run options: so many ranks are not for one process") {
+  CHECK(code_of([] { settings({"count:5", "--world-size", "1025"}); }) == errc::invalid_argument);
+  CHECK(settings({"count:5", "--world-size", "1024"}).ranks == 1024);
+  CHECK(settings({"count:5", "--world-size", "100000", "--rank", "7"}).ranks == 1);
+}
+
+TEST_CASE("run options: bad samples are listed beside a log that is a file, else nowhere") {
+  CHECK(settings({"count:5", "--log", "/dev/null"}).loader.bad_sample_log.empty());
+  CHECK(settings({"count:5", "--log", "/dev/stdout"}).loader.bad_sample_log.empty());
+}
+
 TEST_CASE("run options: names and numbers that make no sense are refused") {
-  for (const auto& option : std::vector<std::vector<std::string>>{{"--seed", "-1"},
-                                                                  {"--seed", "1.5"},
-                                                                  {"--global-batch", "0"},
-                                                                  {"--epochs", "0"},
-                                                                  {"--window", "0"},
-                                                                  {"--snapshot-every", "0"},
-                                                                  {"--world-size", "0"},
-                                                                  {"--steps", "0"},
-                                                                  {"--shuffle", "half"},
-                                                                  {"--end", "never"},
-                                                                  {"--dispatch", "random"},
-                                                                  {"--transform", "x"},
-                                                                  {"--bad-sample", "ignore"},
-                                                                  {"--no-such-option"}}) {
+  for (const auto& option :
+       std::vector<std::vector<std::string>>{{"--seed", "-1"},
+                                             {"--seed", "1.5"},
+                                             {"--global-batch", "0"},
+                                             {"--epochs", "0"},
+                                             {"--window", "0"},
+                                             {"--snapshot-every", "0"},
+                                             {"--world-size", "0"},
+                                             {"--steps", "0"},
+                                             {"--epoch", "1000000001"},
+                                             {"--epoch", "18446744073709551615"},
+                                             {"--shuffle", "half"},
+                                             {"--end", "never"},
+                                             {"--dispatch", "random"},
+                                             {"--transform", "x"},
+                                             {"--bad-sample", "ignore"},
+                                             {"--no-such-option"}}) {
     CAPTURE(option.front());
     std::vector<std::string> line{"count:5"};
     line.insert(line.end(), option.begin(), option.end());

@@ -153,7 +153,7 @@ TEST_CASE(
         REQUIRE(all.last_attempt.empty());
       const auto newest = snapshot_store{x.settings.snapshot_dir}.newest();
       REQUIRE(newest);
-      REQUIRE(newest->parts.front().global_step == x.end);
+      REQUIRE(newest.parts.front().global_step == x.end);
     }
   }
 }
@@ -168,7 +168,7 @@ TEST_CASE("training job: where steps are left out, snapshots are not") {
   x.start(3);
   const auto newest = snapshot_store{x.settings.snapshot_dir}.newest();
   REQUIRE(newest);
-  REQUIRE(newest->parts.front().global_step == 5);
+  REQUIRE(newest.parts.front().global_step == 5);
 }
 
 } // namespace

@@ -88,6 +88,8 @@ public:
       const auto broken = bench.leat(command(x), environment(call));
       CAPTURE(broken.code, broken.errors);
       check_end(broken);
+      // Who is interrupted asks again.
+      REQUIRE((call.code != "EINTR" || broken.code == 0));
       const auto resumed = bench.leat(command(x) + words{"--resume"});
       CAPTURE(resumed.code, resumed.errors);
       REQUIRE(resumed.code == 0);

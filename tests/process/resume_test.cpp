@@ -281,6 +281,34 @@ TEST_CASE("resume: a newer incomplete set is skipped with one notice") {
   }
 }
 
+TEST_CASE("resume: where all sets are incomplete each is named with what it lacks, everywhere") {
+  resume_bench x;
+  x.succeed(x.run(1, 4, {"--steps", "6", "--snapshot-every", "5"}));
+  std::filesystem::remove(x.directory + "/epoch-0-step-6.rank-1-of-4");
+  std::filesystem::remove(x.directory + "/epoch-0-step-5.rank-0-of-4");
+  std::filesystem::remove(x.directory + "/epoch-0-step-5.rank-3-of-4");
+  const std::vector<std::string> sets{"epoch 0 step 6: 3 of 4 parts, no part of rank 1",
+                                      "epoch 0 step 5: 2 of 4 parts, no parts of ranks 0, 3"};
+  const auto inspected = x.leat({"inspect", x.directory});
+  REQUIRE(inspected.code == 1);
+  for (const auto& set : sets)
+    REQUIRE(contains(inspected.errors, set));
+  const auto resumed =
+      x.leat(x.run(1, 1, {"--resume", "--snapshot-every", "100", "--steps", "3", "--json"}));
+  REQUIRE(resumed.code == 0);
+  REQUIRE(contains(resumed.errors, "from the beginning"));
+  for (const auto& set : sets)
+    REQUIRE(count_of(resumed.errors, set) == 1);
+  const auto summary = json_lines(resumed.output).at(0);
+  REQUIRE(summary["skipped_snapshots"] == json(sets));
+  REQUIRE(summary["resumed_at"].is_null());
+  const auto text = x.leat(x.run(1, 1, {"--resume", "--steps", "4"}));
+  for (const auto& set : sets)
+    REQUIRE(contains(text.output, set));
+  REQUIRE(x.ask(x.run(1, 1, {"--resume", "--steps", "5"}))["resumed_at"]
+          == json{{"epoch", 0}, {"step", 4}});
+}
+
 TEST_CASE("resume: another job is refused with all that differs, what is safe can be allowed") {
   resume_bench x;
   x.succeed(x.run(1, 2, {"--steps", "6"}));

@@ -54,10 +54,10 @@ TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one"
       continue; // died before the first
     REQUIRE(found);
     // The one in progress may have made it, too.
-    REQUIRE(found->parts.size() == 1);
-    REQUIRE((found->parts[0].step == finished || found->parts[0].step == finished + 1));
-    REQUIRE(found->parts[0].sums.samples == found->parts[0].step);
-    finished = found->parts[0].step;
+    REQUIRE(found.parts.size() == 1);
+    REQUIRE((found.parts[0].step == finished || found.parts[0].step == finished + 1));
+    REQUIRE(found.parts[0].sums.samples == found.parts[0].step);
+    finished = found.parts[0].step;
   }
   REQUIRE(finished > 0);
   // Leftovers of the dead are gone after the next save.

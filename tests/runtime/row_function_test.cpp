@@ -292,7 +292,7 @@ TEST_CASE("row_function: a fault on purpose is treated as the policy says") {
   for (auto policy :
        {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute}) {
     epoch_run x{batched(numbers()), policy};
-    x.plan->throw_at = position;
+    x.plan->throw_at = {position};
     for (std::size_t i = 0; i < records; ++i)
       REQUIRE(x.run(i).bad.has_value() == (i == position));
     const auto& row = x.slot->rows[position];

@@ -1,0 +1,141 @@
+#include "runtime/pipeline_operators.hpp"
+#include "tests/support/command.hpp"
+#include "tests/support/sanitized.hpp"
+
+#include <filesystem>
+#include <map>
+
+// Sizes and counts that nobody means: every number that a pipeline or a job takes, in every
+// operator, ends with a batch or with a sentence, in little time and memory.
+
+namespace leat::test {
+namespace {
+
+/// A pipeline for each number of each operator; # stands for it. Lists of numbers have it once.
+const std::map<std::string, std::string>& examples() {
+  static const std::map<std::string, std::string> all{
+      {"count records", "count(#).batch(2)"},
+      {"count bytes", "count(4, bytes=#).batch(2)"},
+      {"raw_records dims", R"(raw_records("DIR/raw", type="u8", dims=[#]).batch(2))"},
+      {"tar_stream seed", R"(tar_stream("DIR/a.tar", file_order="shuffled", seed=#).batch(2))"},
+      {"lines ranges", R"(lines("DIR/lines", ranges=#).batch(2, lanes=2))"},
+      {"lines seed", R"(lines("DIR/lines", file_order="shuffled", seed=#).batch(2))"},
+      {"json_lines ranges", R"(json_lines("DIR/json", ranges=#).batch(2, lanes=2))"},
+      {"json_lines seed", R"(json_lines("DIR/json", file_order="shuffled", seed=#).batch(2))"},
+      {"shuffle seed", "count(4).shuffle(seed=#).batch(2)"},
+      {"shuffle window", R"(tar_shards("DIR/a.tar").shuffle(kind="windowed", window=#).batch(2))"},
+      {"take n", "count(4).take(#).batch(2)"},
+      {"skip n", "count(4).skip(#).batch(2)"},
+      {"repeat n", "count(4).repeat(#).batch(2)"},
+      {"shuffle_buffer n", "count(4).shuffle_buffer(#).batch(2)"},
+      {"shuffle_buffer seed", "count(4).shuffle_buffer(4, seed=#).batch(2)"},
+      {"pack length", R"(count(4).pack("value", #).batch(2))"},
+      {"pack bins", R"(count(4).pack("value", 16, bins=#).batch(2))"},
+      {"pack delimiter", R"(count(4).pack("value", 16, delimiter=[#]).batch(2))"},
+      {"pack pad", R"(count(4).pack("value", 16, pad=#).batch(2))"},
+      {"mix weights", "mix(count(4), count(4), weights=[1, #]).batch(2)"},
+      {"mix seed", R"(mix(count(4), count(4), rule="random", seed=#).batch(2))"},
+      {"batch rows", "count(4).batch(#)"},
+      {"batch lanes", "count(4).batch(4, lanes=#)"}};
+  return all;
+}
+
+/// A source that only a program can register.
+bool is_for_programs(const std::string& op) {
+  return op == "sequential";
+}
+
+const words& extremes() {
+  static const words all{"0",
+                         "1",
+                         "65537",
+                         "16777216",
+                         "1000000000",
+                         "2147483647",
+                         "4294967296",
+                         "1099511627776",
+                         "4611686018427387905",
+                         "9223372036854775807",
+                         "18446744073709551615"};
+  return all;
+}
+
+class limits_bench : public command_bench {
+public:
+  limits_bench() {
+    std::ofstream{at / "lines"} << "a\nb\nc\nd\n";
+    std::ofstream{at / "json"} << "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n";
+    std::ofstream{at / "raw"} << std::string(64, 'x');
+    make_photos(at / "shards", 4, 1);
+    std::filesystem::rename(at / "shards/train-000000.tar", at / "a.tar");
+  }
+
+  /// Ends soon and in little memory: with success, or with a sentence that says what was needed.
+  void check(const words& line) const {
+    CAPTURE(line);
+    // Sanitizers take more addresses than there is memory.
+    const auto x = leat(line, sanitized ? "" : "ulimit -v 3000000; ulimit -t 10;");
+    CAPTURE(x.code, x.errors);
+    REQUIRE((x.code == 0 || x.code == 1 || x.code == 2));
+    if (x.code == 0)
+      return;
+    for (const auto* bare : {"std::", "vector::", "basic_"})
+      REQUIRE_FALSE(contains(x.errors, bare));
+    REQUIRE(contains(x.errors, "needed"));
+  }
+
+  void check_pipeline(std::string text) const {
+    for (auto dir = text.find("DIR"); dir != std::string::npos; dir = text.find("DIR"))
+      text.replace(dir, 3, at.path());
+    std::ofstream{at / "job.leat"} << text;
+    CAPTURE(text);
+    check({"run", "--pipeline", at / "job.leat", "--steps", "1", "--workers", "1"});
+  }
+};
+
+TEST_CASE("limits: every number of every operator") {
+  limits_bench x;
+  for (const auto& op : pipeline_operators())
+    for (const auto& option : op.options) {
+      if (option.type != option_type::number && option.type != option_type::numbers)
+        continue;
+      const auto name = std::string{op.word} + " " + std::string{option.name};
+      CAPTURE(name);
+      if (is_for_programs(std::string{op.word}))
+        continue;
+      REQUIRE(examples().contains(name));
+      for (const auto& number : extremes()) {
+        auto text = examples().at(name);
+        x.check_pipeline(text.replace(text.find('#'), 1, number));
+      }
+    }
+}
+
+TEST_CASE("limits: every number of a job") {
+  limits_bench x;
+  for (const auto* option :
+       {"--seed", "--epoch", "--global-batch", "--lanes", "--window", "--epochs", "--steps",
+        "--world-size", "--workers", "--snapshot-every", "--keep"})
+    for (const auto& number : extremes()) {
+      std::map<std::string, std::string> options{
+          {"--global-batch", "4"}, {"--steps", "1"}, {"--workers", "1"}};
+      options[option] = number;
+      words line{"run", "count:4"};
+      for (const auto& [name, value] : options)
+        line = line + words{name, value};
+      x.check(line);
+    }
+  for (const auto& number : extremes()) {
+    x.check({"run", "count:" + number, "--steps", "1"});
+    x.check({"run", "count:5:" + number, "--steps", "1"});
+    x.check({"order", "count:5", "--steps", number});
+    x.check({"replay", "count:500", "--step", number});
+    x.check({"order", x.at / ("{0.." + number + "}.tar")});
+    x.check({"run", "count:50", "--leave-out", "0.." + number});
+    x.check({"run", "count:50", "--resize", number + ":2", "--workers", "1"});
+  }
+  x.check({"order", "{0..9999}{0..9999}{0..9999}.tar"});
+}
+
+} // namespace
+} // namespace leat::test

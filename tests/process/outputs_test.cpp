@@ -1,0 +1,156 @@
+#include "tests/support/command.hpp"
+#include "tests/support/sanitized.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+// What the command writes where a user says: files are replaced, all else is written to and stays
+// what it is. What the command is given to read or write is looked at before it is believed.
+
+namespace leat::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A command that writes one output, to be named behind it.
+struct output_case {
+  words command;
+  /// Adds to a file that is there.
+  bool appends = false;
+};
+
+std::vector<output_case> all_outputs() {
+  return {{{"graph", "count:100", "--svg"}},
+          {{"run", "count:100", "--stats"}},
+          {{"run", "count:100", "--log"}, true},
+          {{"run", "count:100", "--bad-sample", "mask", "--fault", "throw:7", "--bad-log"}, true}};
+}
+
+TEST_CASE("outputs: a link stays, what it leads to is written") {
+  for (const auto& [command, appends] : all_outputs()) {
+    CAPTURE(command);
+    command_bench x;
+    fs::create_directory(x.at / "far");
+    fs::create_symlink("far/file", x.at / "link");
+    x.succeed(command + words{x.at / "link"});
+    REQUIRE(fs::is_symlink(x.at / "link"));
+    const auto first = fs::file_size(x.at / "far/file");
+    REQUIRE(first > 0);
+    x.succeed(command + words{x.at / "link"});
+    REQUIRE(fs::is_symlink(x.at / "link"));
+    REQUIRE((fs::file_size(x.at / "far/file") > first) == appends);
+    REQUIRE(std::distance(fs::directory_iterator{x.at / "far"}, fs::directory_iterator{})
+            <= (appends ? 2 : 1)); // a log has a log of bad samples beside it, or none
+  }
+}
+
+TEST_CASE("outputs: a FIFO, /dev/stdout and /dev/full stay what they are") {
+  for (const auto& [command, appends] : all_outputs()) {
+    CAPTURE(command);
+    command_bench x;
+    const auto fifo = x.at / "fifo";
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    const int reader = ::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    REQUIRE(reader >= 0);
+    x.succeed(command + words{fifo});
+    REQUIRE(fs::is_fifo(fifo));
+    std::array<char, 16> bytes{};
+    REQUIRE(::read(reader, bytes.data(), bytes.size()) > 0);
+    ::close(reader);
+
+    const auto to_file = x.at / "file";
+    x.succeed(command + words{to_file});
+    const auto both = x.succeed(command + words{"/dev/stdout"});
+    const auto alone = read_file(to_file);
+    REQUIRE(contains(both, alone.substr(0, 20))); // of times and speeds the rest may differ
+    REQUIRE(both.size() > 2 * 20);
+
+    fs::create_symlink("/dev/full", x.at / "full");
+    const auto refused = x.leat(command + words{x.at / "full"});
+    CAPTURE(refused.errors);
+    REQUIRE(refused.code == 1);
+    REQUIRE(contains(refused.errors, "No space left"));
+    REQUIRE(fs::is_character_file("/dev/full"));
+    REQUIRE(fs::is_symlink(x.at / "full"));
+  }
+}
+
+TEST_CASE("outputs: an empty text for any option is refused") {
+  command_bench x;
+  const words run{"run", "count:100"};
+  std::vector<words> lines{
+      {"make-data"}, {"index"},  {"order"}, {"graph"},      {"run"}, {"replay", "--step", "0"},
+      {"inspect"},   {"verify"}, {"bench"}, {"verify", "a"}};
+  for (const auto* option :
+       {"--index-dir", "--snapshot-dir", "--log", "--bad-log", "--stats", "--spool", "--resize",
+        "--leave-out", "--fault", "--allow", "--pipeline", "--seed", "--shuffle", "--rank"})
+    lines.push_back(run + words{option});
+  lines.push_back({"graph", "count:100", "--svg"});
+  lines.push_back({"replay", "count:100", "--step", "0", "--images"});
+  lines.push_back({"order", "count:100", "--spool"});
+  for (const auto& line : lines) {
+    CAPTURE(line);
+    const auto refused = x.leat(line + words{""});
+    CAPTURE(refused.output, refused.errors);
+    REQUIRE(refused.code == 2);
+    REQUIRE(refused.output.empty());
+    REQUIRE(contains(refused.errors, "got "));
+    REQUIRE(contains(refused.errors, "needed "));
+  }
+}
+
+TEST_CASE("inputs: what is no log, snapshot or pipeline is refused, also where it has no end") {
+  command_bench x;
+  x.order({"count:100"}, 1, x.at / "order");
+  std::ofstream{x.at / "empty"};
+  x.succeed({"run", "count:100", "--log", x.at / "log"});
+  const auto refused = [&](const words& line, int code) {
+    CAPTURE(line);
+    const auto outcome = x.leat(line, sanitized ? "" : "ulimit -v 4000000;");
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.code == code);
+    REQUIRE(outcome.output.empty());
+    REQUIRE(count_of(outcome.errors, "\n") == (code == 2 ? 2 : 1));
+  };
+  for (const auto& order : {std::string{x.at / "empty"}, x.at.path()})
+    refused({"verify", order, x.at / "log"}, 2);
+  refused({"verify", x.at / "order", x.at.path()}, 2);
+  refused({"verify", x.at / "order", x.at / "log,"}, 2);
+  refused({"verify", "/dev/zero", x.at / "log"}, 1);
+  refused({"verify", x.at / "order", "/dev/zero"}, 1);
+  refused({"inspect", "/dev/zero"}, 2);
+  refused({"run", "--pipeline", "/dev/zero"}, 2);
+  refused({"run", "--pipeline", x.at.path()}, 2);
+  const auto empty_log = x.leat({"verify", x.at / "order", x.at / "empty", x.at / "log", "--json"});
+  REQUIRE(empty_log.code == 0);
+  REQUIRE(contains(empty_log.errors, "is empty"));
+  const auto alone = x.leat({"verify", x.at / "order", x.at / "empty", "--json"});
+  REQUIRE(alone.code == 1);
+  REQUIRE(json_lines(alone.output).at(0)["lost"] == 64);
+}
+
+TEST_CASE("inputs: links in a class folder that lead nowhere are left out, with a notice") {
+  command_bench x;
+  x.make_photos(x.at / "shards", 8, 1);
+  fs::create_directories(x.at / "photos/a");
+  x.succeed({"replay", x.at / "shards/*.tar", "--step", "0", "--global-batch", "4", "--images",
+             x.at / "png"});
+  const auto jpeg = x.at / "photos/a/1.jpg";
+  std::ofstream{jpeg} << "no image, but a file";
+  fs::create_symlink("circle.jpg", x.at / "photos/a/circle.jpg");
+  fs::create_symlink("nowhere", x.at / "photos/a/gone.jpg");
+  fs::create_symlink("1.jpg", x.at / "photos/a/2.jpg");
+  fs::create_symlink("round", x.at / "photos/round");
+  const auto indexed =
+      x.leat({"order", x.at / "photos", "--global-batch", "1", "--index-dir", x.at / "index"});
+  CAPTURE(indexed.errors);
+  REQUIRE(indexed.code == 0);
+  REQUIRE(json_lines(indexed.output).size() == 2);
+  REQUIRE(contains(indexed.errors, "left out 3 links that lead nowhere"));
+}
+
+} // namespace
+} // namespace leat::test
