@@ -130,7 +130,8 @@ folder_files list_folder(const std::string& directory) try {
 
 std::vector<std::string> class_names(const std::string& directory) try {
   std::vector<std::string> names;
-  for (auto& x : find_classes(folder_name(directory)))
+  lost_links links;
+  for (auto& x : find_classes(folder_name(directory), links))
     names.push_back(std::move(x.name));
   return names;
 } catch (const fs::filesystem_error& x) {

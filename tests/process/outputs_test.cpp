@@ -41,7 +41,7 @@ TEST_CASE("outputs: a link stays, what it leads to is written") {
     REQUIRE(first > 0);
     x.succeed(command + words{x.at / "link"});
     REQUIRE(fs::is_symlink(x.at / "link"));
-    REQUIRE((fs::file_size(x.at / "far/file") > first) == appends);
+    REQUIRE((fs::file_size(x.at / "far/file") > first + first / 2) == appends); // times differ
     REQUIRE(std::distance(fs::directory_iterator{x.at / "far"}, fs::directory_iterator{})
             <= (appends ? 2 : 1)); // a log has a log of bad samples beside it, or none
   }
@@ -115,15 +115,15 @@ TEST_CASE("inputs: what is no log, snapshot or pipeline is refused, also where i
     REQUIRE(outcome.output.empty());
     REQUIRE(count_of(outcome.errors, "\n") == (code == 2 ? 2 : 1));
   };
-  for (const auto& order : {std::string{x.at / "empty"}, x.at.path()})
-    refused({"verify", order, x.at / "log"}, 2);
-  refused({"verify", x.at / "order", x.at.path()}, 2);
   refused({"verify", x.at / "order", x.at / "log,"}, 2);
+  refused({"verify", x.at / "empty", x.at / "log"}, 2);
+  refused({"verify", x.at.path(), x.at / "log"}, 1);
+  refused({"verify", x.at / "order", x.at.path()}, 1);
   refused({"verify", "/dev/zero", x.at / "log"}, 1);
   refused({"verify", x.at / "order", "/dev/zero"}, 1);
-  refused({"inspect", "/dev/zero"}, 2);
-  refused({"run", "--pipeline", "/dev/zero"}, 2);
-  refused({"run", "--pipeline", x.at.path()}, 2);
+  refused({"inspect", "/dev/zero"}, 1);
+  refused({"run", "--pipeline", "/dev/zero"}, 1);
+  refused({"run", "--pipeline", x.at.path()}, 1);
   const auto empty_log = x.leat({"verify", x.at / "order", x.at / "empty", x.at / "log", "--json"});
   REQUIRE(empty_log.code == 0);
   REQUIRE(contains(empty_log.errors, "is empty"));
