@@ -92,8 +92,7 @@ std::vector<job> jobs() {
 std::vector<job_step> run(const job& of, std::size_t workers, const std::string& save_to) {
   loader_options options{.workers = workers, .hash_pixels = true};
   if (workers > 1) {
-    options.fault.dying_worker = 1;
-    options.fault.die_at = 30;
+    options.fault.deaths = {{1, 30}};
   }
   loader x{of.data(), options};
   std::vector<job_step> steps;
