@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace leat {
 
@@ -117,10 +118,17 @@ void write_output(const fs::path& file, std::string_view bytes, const std::strin
   const auto place = place_of_output(file, option);
   if (!place.is_file)
     return write_all(open_output(place, O_WRONLY, option), file, bytes);
-  auto temporary = temporary_file::beside(place.file);
-  temporary.fill(bytes);
-  temporary.rename_to(place.file);
-  sync_directory(directory_of(place.file));
+  try {
+    auto temporary = temporary_file::beside(place.file);
+    temporary.fill(bytes);
+    temporary.rename_to(place.file);
+    sync_directory(directory_of(place.file));
+  } catch (const error& problem) {
+    // The user knows the output, not the file beside it.
+    auto details = problem.details();
+    details.file = file.string();
+    throw error(problem.code(), std::move(details));
+  }
 }
 
 void make_directory_durably(const fs::path& directory) {

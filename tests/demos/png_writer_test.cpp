@@ -52,7 +52,7 @@ TEST_CASE("pixels that do not fit width and height are refused before a file is 
   CHECK_FALSE(fs::exists(path));
 }
 
-TEST_CASE("a PNG in a directory that does not exist is an io error with libpng's text") {
+TEST_CASE("a PNG in a directory that does not exist is an io error with the system's text") {
   try {
     leat::write_png("/does/not/exist.png", leat::rgb_image(1, 1));
     FAIL("written");
