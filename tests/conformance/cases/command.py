@@ -24,13 +24,14 @@ class Done:
         return f"leat {' '.join(self.arguments)}\nexit code {self.code}\n{self.stderr}"
 
     def is_clear_error(self):
-        """Lines that say which command they are of; a list follows a colon, and behind bad usage comes one more, where to look."""
+        """Notices, then the error: a line, or a list, that says which command it is of; behind bad usage comes where to look."""
         about, lines = f"leat {self.arguments[0]}: ", self.stderr.splitlines()
         if self.code == 2 and lines[-1:] == [f'Try "leat {self.arguments[0]} --help".']:
             lines.pop()
-        return self.code in (1, 2) and bool(lines) and all(
-            x.startswith((about, "  ") if i else about) for i, x in enumerate(lines)
-        )
+        while lines and lines[-1].startswith("  "):
+            lines.pop()
+        notices = all(x.startswith((about, "leat: ")) for x in lines)
+        return self.code in (1, 2) and notices and bool(lines) and lines[-1].startswith(about)
 
 
 class Late(Exception):
