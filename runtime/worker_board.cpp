@@ -1,7 +1,6 @@
 #include "runtime/worker_board.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace leat {
 
@@ -32,9 +31,13 @@ std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
 void worker_board::add_up_gone() {
   const auto first_gone =
       std::stable_partition(records_.begin(), records_.end(), [](const auto& x) {
-        return x.use_count() > 1; // nobody can get at one that only this board has
+        // Nobody can get at one that only this board has. Copied, since counting is what comes
+        // behind all that the worker wrote; use_count() alone says nothing of an order.
+        auto ours = x;
+        const bool is_there = ours.use_count() > 2;
+        ours.reset();
+        return is_there;
       });
-  std::atomic_thread_fence(std::memory_order_acquire); // behind what the worker wrote last
   std::for_each(first_gone, records_.end(), [&](const auto& x) { add_to(gone_, *x); });
   records_.erase(first_gone, records_.end());
 }

@@ -91,6 +91,19 @@ TEST_CASE("fork: a child gets an error for each call of its parent's loaders, an
     }
 }
 
+TEST_CASE("fork: a child may destroy a source whose thread runs in its parent") {
+  auto data = std::make_optional(endless().batch(8));
+  {
+    loader x{*data, {.workers = 0}};
+    REQUIRE(x.next());
+  }
+  CHECK(in_child([&] {
+          data.reset();
+          return 0;
+        })
+        == 0);
+}
+
 TEST_CASE("fork: a child of a process that has had no loader may have loaders") {
   // A fresh program: this one has had some, in whichever order the tests run.
   CHECK(in_child([] {
