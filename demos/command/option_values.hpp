@@ -13,8 +13,8 @@ class Option;
 
 namespace leat::command {
 
-/// Epochs beyond are slips of the finger, and numbers that nothing can count to.
-inline constexpr std::uint64_t max_epochs = 1'000'000'000;
+/// The last epoch that has one after it, which jobs count to.
+inline constexpr std::uint64_t max_epochs = UINT64_MAX - 1;
 
 /// Refuses what the user wrote: throws `errc::invalid_argument`, which ends `leat` with exit
 /// code 2.

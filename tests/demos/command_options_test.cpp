@@ -221,7 +221,7 @@ TEST_CASE("run options: names and numbers that make no sense are refused") {
                                              {"--snapshot-every", "0"},
                                              {"--world-size", "0"},
                                              {"--steps", "0"},
-                                             {"--epoch", "1000000001"},
+                                             {"--epoch", "18446744073709551615"},
                                              {"--epoch", "18446744073709551615"},
                                              {"--shuffle", "half"},
                                              {"--end", "never"},

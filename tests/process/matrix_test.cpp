@@ -107,7 +107,7 @@ TEST_CASE("matrix: resizing at several steps and a death change no row and no pi
   const std::vector<words> drills{
       {"--resize", "3:5", "--resize", "20:1", "--resize", "41:64", "--resize", "60:2"},
       {"--fault", "slow:0,1", "--fault", "die:1,777"}, // on demand, a quick worker may get all rows
-      {"--fault", "die:0,0", "--resize", "50:4"},
+      {"--fault", "slow:1,1", "--fault", "die:0,0", "--resize", "50:4"},
       {"--fault", "slow:1,1", "--fault", "die:0,3900"}};
   for (const auto* policy : {"on_demand", "round_robin", "by_lane"})
     for (std::size_t i = 0; i < drills.size(); ++i) {

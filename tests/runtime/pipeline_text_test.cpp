@@ -652,7 +652,7 @@ TEST_CASE("values that a function refuses get the place of its call") {
   check_error("count(1).pack(\"a\", 2147483648)", "pack.length", "2147483648 at line 1, column 10",
               "1 to 2147483647");
   check_error("count(1).pack(\"a\", 1, bins=0)", "pack.bins", "0 at line 1, column 10",
-              "at least 1");
+              "1 to 65536");
   check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
               "delimiter with 2 numbers at line 1, column 10", "one, or none");
   check_error("raw_records(\"x\", \"f17\", [1])", "raw_records", "type \"f17\" at line 1, column 1",
@@ -860,7 +860,7 @@ private:
     case 8:
       return x.scan(plain_scan(parameters()));
     case 9:
-      return x.shuffle_buffer(2 + number() / 2, number());
+      return x.shuffle_buffer(2 + number() % 4'294'967'295, number());
     case 10:
       return pack(x);
     case 0:
