@@ -12,7 +12,7 @@ struct job_position {
   std::uint64_t step = 0;
 
   friend bool operator==(const job_position&, const job_position&) = default;
-  friend auto operator<=>(const job_position&, const job_position&) = default;
+  friend auto operator<=>(const job_position&, const job_position&) = default; // NOLINT: no pointer
 };
 
 /// Says what the rows of one rank's batches are, one batch after the other. A plain value of one

@@ -34,20 +34,24 @@ std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
 
 } // namespace
 
-batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t rows_) try
-    : layout(layout_), capacity(rows_), rows(std::make_unique<slot_row[]>(rows_)), valid(rows_) {
+batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t rows_)
+    : layout(std::move(layout_)), capacity(rows_) {
   if (bytes_of(*layout, capacity) == SIZE_MAX)
-    throw std::bad_alloc{};
-  const auto& fields = layout->fields();
-  ragged.resize(fields.size());
-  gathered_.resize(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    dense.emplace_back(fields[i].row_bytes() * capacity);
-    if (fields[i].ragged)
-      ragged[i].resize(capacity);
+    throw_too_large(*layout, capacity);
+  try {
+    rows = std::make_unique<slot_row[]>(capacity);
+    valid.resize(capacity);
+    const auto& fields = layout->fields();
+    ragged.resize(fields.size());
+    gathered_.resize(fields.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      dense.emplace_back(fields[i].row_bytes() * capacity);
+      if (fields[i].ragged)
+        ragged[i].resize(capacity);
+    }
+  } catch (const std::bad_alloc&) {
+    throw_too_large(*layout, capacity);
   }
-} catch (const std::bad_alloc&) {
-  throw_too_large(*layout_, rows_);
 }
 
 batch_plan failed_batch(const error& problem) {
