@@ -2,6 +2,8 @@
 
 #include <leat/error.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -22,6 +24,14 @@ std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
   return fits && !__builtin_mul_overflow(row, rows, &all) ? all : SIZE_MAX;
 }
 
+/// What the machine has: to ask for more of it fails late, by the system's choice of a victim.
+std::size_t memory_of_machine() noexcept {
+  const auto pages = sysconf(_SC_PHYS_PAGES);
+  const auto page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                               : SIZE_MAX - 1;
+}
+
 [[noreturn]] void throw_too_large(const batch_layout& layout, std::size_t rows) {
   const auto bytes = bytes_of(layout, rows);
   throw error(
@@ -36,7 +46,7 @@ std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
 
 batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t rows_)
     : layout(std::move(layout_)), capacity(rows_) {
-  if (bytes_of(*layout, capacity) == SIZE_MAX)
+  if (bytes_of(*layout, capacity) > memory_of_machine())
     throw_too_large(*layout, capacity);
   try {
     rows = std::make_unique<slot_row[]>(capacity);

@@ -1,5 +1,7 @@
 #include "runtime/snapshot_message.hpp"
 
+#include "runtime/limits.hpp"
+
 #include <wire/snapshot.pb.h>
 
 #include <algorithm>
@@ -312,9 +314,6 @@ void append(std::string& to, const lane_states& lanes, std::size_t size) {
 
 // -- messages to values
 
-/// Guards against a foreign file, as `max_snapshot_bytes` does.
-constexpr std::uint64_t most_bytes_of_row = std::uint64_t{1} << 40;
-
 /// Reads one message into a value; names the snapshot where it refuses.
 class reader {
 public:
@@ -507,9 +506,9 @@ private:
     field_layout x{.name = message.name(), .type = *type};
     std::uint64_t bytes = size_of(x.type);
     for (auto i = message.dims_size(); i-- > 0;) {
-      need(!__builtin_mul_overflow(bytes, message.dims(i), &bytes) && bytes <= most_bytes_of_row,
+      need(!__builtin_mul_overflow(bytes, message.dims(i), &bytes) && bytes <= max_record_bytes,
            "too many elements of field \"" + message.name() + '"',
-           "at most " + std::to_string(most_bytes_of_row) + " bytes a row");
+           "at most " + std::to_string(max_record_bytes) + " bytes a row");
       x.dims = x.dims.behind(message.dims(i));
     }
     return x;

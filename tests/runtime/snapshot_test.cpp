@@ -194,7 +194,7 @@ public:
       if (!x.ragged)
         x.type = static_cast<dtype>(random_() % (static_cast<int>(last_dtype) + 1));
       for (auto rank = x.ragged ? 0 : random_() % (shape::max_rank + 1); rank > 0; --rank)
-        x.dims = x.dims.behind(random_() % 70);
+        x.dims = x.dims.behind(random_() % 20);
       if (random_() % 2 == 0)
         all.push_back(x);
     }
