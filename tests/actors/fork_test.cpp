@@ -114,7 +114,8 @@ TEST_CASE("fork: a child of a process that has had no loader may have loaders") 
         == 0);
 }
 
-TEST_CASE("fork: made behind the fork", "[.]") {
+// Hidden: the test above runs it, in a program of its own.
+TEST_CASE("fork: made behind the fork", "[.hidden]") {
   CHECK(in_child([] {
           loader x{numbers().batch(8), {.workers = 2}};
           int n = 0;

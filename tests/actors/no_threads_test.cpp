@@ -107,7 +107,7 @@ std::vector<job_step> run(const job& of, std::size_t workers, const std::string&
   return steps;
 }
 
-TEST_CASE("no threads: an error that says so, or the same batches; then all is as before") {
+TEST_CASE("no threads: an error that says so, or the same batches, and then all is as before") {
   for (const auto& of : jobs())
     for (const std::size_t workers : {0, 1, 2}) {
       std::vector<job_step> expected;

@@ -15,8 +15,8 @@ TEST_CASE("worker_board: every worker has an id of its own, also one that takes 
   CHECK(x.num_workers() == 3);
 }
 
-TEST_CASE("worker_board: sums hold what all did, however many came and went; records do not pile "
-          "up") {
+TEST_CASE("worker_board: sums hold what all did, however many came and went, and records do not "
+          "pile up") {
   worker_board x;
   auto stays = x.add(1);
   stays->rows_done = 7;
