@@ -42,10 +42,14 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
-# leat_unity(<target>): compiles eight neighbours of its list of sources as one, if LEAT_UNITY is on: no two of them may then
-# give one name to different things in unnamed namespaces.
+# leat_unity(<target> [BATCH <n>]): compiles n (8) neighbours of its list of sources as one, if LEAT_UNITY is on: no two of
+# them may then give one name to different things in unnamed namespaces.
 function(leat_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LEAT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BATCH" "")
+  if(NOT arg_BATCH)
+    set(arg_BATCH 8)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LEAT_UNITY} UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
   if(LEAT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # it takes included sources for headers
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()

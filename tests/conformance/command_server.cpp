@@ -7,6 +7,8 @@
 // that who asked may kill the child, and `{"status": S}` at its end, -N where signal N ended it.
 // Without threads of its own, so that a fork is a copy of all there is.
 
+#include "demos/command/command_line.hpp"
+
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -17,9 +19,6 @@
 #include <iostream>
 #include <string>
 #include <vector>
-
-/// The command's main.cpp, compiled under this name (tests/CMakeLists.txt).
-int leat_command_main(int argc, char** argv);
 
 namespace {
 
@@ -48,7 +47,7 @@ void redirect(int descriptor, const std::string& file, int flags) {
   for (auto& x : words)
     arguments.push_back(x.data());
   arguments.push_back(nullptr);
-  std::exit(leat_command_main(static_cast<int>(words.size()), arguments.data()));
+  std::exit(leat::command::run_command_line(static_cast<int>(words.size()), arguments.data()));
 }
 
 void answer(const json& x) {
