@@ -1,5 +1,10 @@
+#include "runtime/limits.hpp"
 #include "runtime/programs/over_input.hpp"
 #include "runtime/programs/stages.hpp"
+
+#include <leat/error.hpp>
+
+#include <string>
 
 namespace leat {
 
@@ -22,13 +27,17 @@ public:
     for (;;) {
       into.add(repetition_);
       const auto result = now_->pull(into);
-      if (result == pulled::item)
+      if (result == pulled::item) {
+        empty_ = 0;
+        gave_ = true;
         return result;
+      }
       into.cut(before);
       if (result == pulled::blocked || repetition_ + 1 >= times_)
         return result;
       if (!lane_.run->may_go_on())
         return pulled::blocked;
+      count_if_empty();
       ++repetition_;
       begin();
     }
@@ -44,6 +53,17 @@ public:
   }
 
 private:
+  /// Throws where there are too many of them: it would be searched as good as for ever.
+  void count_if_empty() {
+    if (!gave_ && ++empty_ == max_empty_passes)
+      throw error(errc::empty_epoch, {.stage = "repeat",
+                                      .got = "nothing in " + std::to_string(empty_)
+                                             + " repetitions, one behind the other, in lane "
+                                             + std::to_string(lane_.lane),
+                                      .needed = "an item now and then, or fewer repetitions"});
+    gave_ = false;
+  }
+
   void begin() { now_ = input_.begin(lane_, pass_of(when_, times_, repetition_)); }
 
   const item_stage& input_;
@@ -51,6 +71,9 @@ private:
   lane_context lane_;
   generation when_;
   std::uint64_t repetition_ = 0;
+  bool gave_ = false; // in this repetition
+  std::uint64_t empty_ =
+      0; // repetitions that have come without an item since; no part of the state
   std::unique_ptr<program> now_;
 };
 

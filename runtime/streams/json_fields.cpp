@@ -38,11 +38,18 @@ void check_depth(std::string_view text) {
   }
 }
 
+/// Without the name that the library gives its error.
+std::string text_of(const json::exception& error) {
+  const std::string text = error.what();
+  const auto name_end = text.find("] ");
+  return name_end == std::string::npos ? text : text.substr(name_end + 2);
+}
+
 json parse(std::string_view text) {
   try {
     return json::parse(text);
   } catch (const json::exception& x) {
-    throw bad_sample(cause::corrupt, x.what());
+    throw bad_sample(cause::corrupt, text_of(x));
   }
 }
 
@@ -84,7 +91,7 @@ std::string digits_of(double x) {
     return result + "0." + std::string(static_cast<std::size_t>(-power - 1), '0') + digits;
   if (power + 1 >= size)
     return result + digits + std::string(static_cast<std::size_t>(power + 1 - size), '0') + ".0";
-  return result + digits.insert(static_cast<std::size_t>(power + 1), ".");
+  return result + digits.insert(static_cast<std::size_t>(power) + 1, ".");
 }
 
 /// Without spaces, members in bytewise order. nlohmann's own digits of numbers are not always the

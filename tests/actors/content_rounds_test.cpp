@@ -177,5 +177,20 @@ TEST_CASE("content rounds: an input of a cycling mix that gives nothing is an er
     }
 }
 
+TEST_CASE(
+    "content rounds: repetitions without an item end, or are an error where they are endless") {
+  const auto nothing =
+      count(2).filter({.name = "none@1", .make = [] { return [](sample&) { return false; }; }});
+  const auto batches_of = [&](std::uint64_t times) {
+    return concat({nothing.repeat(times), leaf(1, 2, false).data})
+        .batch(1, {.end = epoch_end::mask});
+  };
+  CHECK(rows_of(batches_of(1000), {.workers = 0}, 20).size() == 1);
+  const auto failed = problem_of([&] { rows_of(batches_of(UINT64_MAX), {.workers = 0}, 20); });
+  REQUIRE(failed);
+  CHECK(failed->code() == errc::empty_epoch);
+  CHECK(failed->details().stage == "repeat");
+}
+
 } // namespace
 } // namespace leat::test

@@ -48,7 +48,9 @@ def judge_all(options, first, cases):
     counts = Counter()
     with tempfile.TemporaryDirectory(dir=options.scratch) as directory:
         os.chdir(directory)
-        commands = Server(options.server, directory) if options.server else Processes(options.command, directory)
+        os.mkdir("printed")  # not where a pattern finds it
+        printed = os.path.join(directory, "printed")
+        commands = Server(options.server, printed) if options.server else Processes(options.command, printed)
         chooser = Chooser(make_data(), options)
         judge, texts = Judge(commands), lines_of(options.texts)
         for seed in range(first, first + cases):

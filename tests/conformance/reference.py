@@ -73,8 +73,8 @@ class Pipeline:
         if any(len(x.units) < self.lanes for x in self.streams()):
             raise Refused("more lanes than a stream has units")
         buffers = [x.options["n"] for x in self.input.below() if x.op == "shuffle_buffer"]
-        if any(share(n, self.lanes - 1, self.lanes) < 2 for n in buffers):
-            raise Refused("a shuffle_buffer of less than 2 in a lane")
+        if any(share(n, self.lanes - 1, self.lanes) < 2 or share(n, 0, self.lanes) >= 2**32 for n in buffers):
+            raise Refused("a shuffle_buffer of less than 2 in a lane, or of 2^32")
 
     @property
     def end(self):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -12,6 +13,10 @@ import time
 SECONDS = 60  # longest a command may take
 NOTHING = "/dev/null"
 MEMORY = 4 << 30
+# What the C++ library and its like say of themselves: nobody can tell from it what happened, where, and what was needed.
+BARE = re.compile(r"\b(std|vector|basic_\w+|deque|list|map|set|bitset|array|optional|variant|any|caf|nlohmann)::|\b_\w*::|_M_\w+|bad_alloc"
+                  r"|\bbad[ _](array|optional|variant|function|any|weak)|\bsto(i|l|ll|ul|ull|f|d|ld)\b|json\.exception|regex_error"
+                  r"|filesystem error|iostream error|unknown (error|exception)|what\(\)", re.IGNORECASE)  # fmt: skip
 
 
 class Done:
@@ -24,14 +29,16 @@ class Done:
         return f"leat {' '.join(self.arguments)}\nexit code {self.code}\n{self.stderr}"
 
     def is_clear_error(self):
-        """Notices, then the error: a line, or a list, that says which command it is of; behind bad usage comes where to look."""
+        """Notices, then the error: a line, or a list, that says which command it is of, and what was got, in words of its own;
+        behind bad usage comes where to look."""
         about, lines = f"leat {self.arguments[0]}: ", self.stderr.splitlines()
         if self.code == 2 and lines[-1:] == [f'Try "leat {self.arguments[0]} --help".']:
             lines.pop()
         while lines and lines[-1].startswith("  "):
             lines.pop()
         notices = all(x.startswith((about, "leat: ")) for x in lines)
-        return self.code in (1, 2) and notices and bool(lines) and lines[-1].startswith(about)
+        says = ", got " in self.stderr and not BARE.search(self.stderr)
+        return self.code in (1, 2) and notices and bool(lines) and lines[-1].startswith(about) and says
 
 
 class Late(Exception):
@@ -57,7 +64,6 @@ class Commands:
                 self.has_ended(SECONDS)
                 raise Late(f"leat {' '.join(arguments)} takes more than {SECONDS} s")
         return Done(arguments, self.code, text_of(self.stdout), text_of(self.stderr))
-
 
     def stop(self):
         pass

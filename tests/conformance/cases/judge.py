@@ -138,7 +138,9 @@ class Judge:
         except Late as late:
             return Failure("hang", str(late))
         if done.code != 0:
-            return None if done.is_clear_error() else Failure(f"text: exit code {done.code}", str(done))
+            if not done.is_clear_error():
+                return Failure(f"text: exit code {done.code}", str(done))
+            return Failure("text: refused", f"{done}reference: {len(lines)} batches") if lines and not error else None
         got = done.stdout.splitlines()
         if lines is not None and (error or got != [reference.to_text(x) for x in lines]):
             return Failure("text: order", f"reference: {error or lines}\nleat: {done.stdout}")

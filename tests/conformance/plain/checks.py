@@ -1,5 +1,7 @@
 """What is refused before anything is read: docs/pipelines.md, docs/programs.md, and "refused" of docs/operators/."""
 
+import re
+
 from plain.samples import Undocumented
 from plain.text_form import FUNCTION_CALLS, JOINS, OPTIONS
 
@@ -49,6 +51,7 @@ def check(root):
             raise Wrong(f"{node.op} of several")
         check_options(node)
     check_passes(root, 1)
+    sure_fields(root)
 
 
 def check_passes(node, passes):
@@ -61,6 +64,40 @@ def check_passes(node, passes):
         passes *= 2**32
     for x in node.inputs:
         check_passes(x, passes)
+
+
+def sure_fields(node):
+    """docs/pipelines.md: "Fields that are sure"."""
+    o, inputs = node.options, [sure_fields(x) for x in node.inputs]
+    if node.op == "zip":
+        if sum(map(len, inputs)) > len(set().union(*inputs)):
+            raise Wrong("surely two fields of one name")
+        return set().union(*inputs)
+    if node.op in JOINS:
+        return set.intersection(*inputs)
+    if not node.inputs:
+        return {OWN_FIELDS[node.op]} if node.op in OWN_FIELDS else set()
+    if node.op == "map":
+        return fields_behind_map(o, inputs[0])
+    if node.op == "read_files":
+        return {"text"} if o["format"] == "lines" else set()
+    if node.op == "pack":
+        return {o["field"], "segment", "offset"}
+    added = {"enumerate": "field", "scan": "into"}.get(node.op)
+    return inputs[0] | {o[added]} if added else inputs[0]
+
+
+OWN_FIELDS = {"count": "value", "raw_records": "value", "lines": "text", "standard_input": "text"}
+
+
+def fields_behind_map(o, fields):
+    if o["name"] == "select@1":
+        return set(o["fields"])
+    if o["name"] == "rename@1":
+        return fields - {o["from"]} | {o["to"]}
+    if o["name"] == "int_label@1":
+        return fields - set(o["field"].split(";")) | {"label"}
+    return fields
 
 
 SOURCES = ("tar_shards", "image_folder", "count", "raw_records", "tar_stream", "lines", "json_lines", "standard_input")
@@ -98,15 +135,20 @@ def check_value(node, name, x):
 
 def is_of(x, kind):
     if kind is float:
-        return isinstance(x, (int, float)) and not isinstance(x, bool) or isinstance(x, str) and is_number(x)
+        return isinstance(x, (int, float, str)) and not isinstance(x, bool) and is_float(x)
     return isinstance(x, kind) and not isinstance(x, bool) and (kind is not int or 0 <= x <= MOST)
 
 
-def is_number(text):
-    try:
-        return " " not in text and "_" not in text and float(text) == float(text)
-    except ValueError:
-        return False
+def is_float(x):
+    """A number; a whole one only where a float has it."""
+    if isinstance(x, str):
+        try:
+            if " " in x or "_" in x or float(x) != float(x):
+                return False
+            x = int(x) if re.fullmatch(r"-?\d+", x) else float(x)
+        except ValueError:
+            return False
+    return isinstance(x, float) or int(float(x)) == x
 
 
 def check_function(node):
@@ -120,7 +162,7 @@ def check_function(node):
     if set(given) - set(known) or set(list(known)[:needed]) - set(given):
         raise Wrong(f"{name}: {list(given)}")
     for key, x in given.items():
-        if known[key] is str and not isinstance(x, (str, list)):
+        if known[key] is str and not isinstance(x, (str, list)) or known[key] is list and isinstance(x, list) and not all(map(is_text, x)):
             raise Undocumented("a parameter that is to be a text, and is none")
         if not is_of(x, known[key]) and not (known[key] is int and is_of(x, str) and x.isdigit() and is_of(int(x), int)):
             raise Wrong(f"{name}: {key}={x!r}")
@@ -129,14 +171,20 @@ def check_function(node):
     o = {key: float(x) if key in ("min", "max") else int(x) if known[key] is int else x for key, x in given.items()}
     if o.get("keep", 0) > 100 or o.get("at", 0) > 255 or o.get("min", -float("inf")) > o.get("max", float("inf")):
         raise Wrong(f"{name}: {given}")
+    if o.get("fields") == []:
+        raise Wrong("no fields to keep")
     if name == "windows@1" and o["length"] == 0:
         raise Wrong("windows of nothing")
     if max([o.get("n", 0), o.get("length", 0)]) > LARGE:
         raise Undocumented("too large for the reference")
 
 
+def is_text(x):
+    return isinstance(x, str)
+
+
 def is_word(x):
-    return isinstance(x, str) and x != "" and " " not in x and "," not in x
+    return is_text(x) and x != "" and " " not in x and "," not in x
 
 
 def check_rules(node):
@@ -146,5 +194,7 @@ def check_rules(node):
             raise Wrong(f"weights {o['weights']}")
     if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", "segment", "offset")):
         raise Wrong("pack")
+    if node.op == "shuffle_buffer" and o["n"] > 2**32:
+        raise Wrong("a shuffle_buffer beyond its limit")
     if node.op == "enumerate" and not o["field"]:
         raise Wrong("a field without a name")

@@ -226,9 +226,11 @@ def named_files(patterns):
             found = [name]
             if not os.path.isfile(name):
                 found = [x for x in glob.glob(name) if os.path.isfile(x) and not x.endswith(".leat-index")]
+            if not found:
+                raise Refused(f"no file {name}")
             paths += [os.path.abspath(x) for x in sorted(found, key=os.fsencode)]
-    if not paths:
-        raise Refused("no file")
+    if not paths or len(set(paths)) < len(paths):
+        raise Refused("no file, or one twice")
     directory = os.path.commonpath([os.path.dirname(path) for path in paths])
     return [(path, os.path.relpath(path, directory)) for path in paths]
 

@@ -114,6 +114,17 @@ TEST_CASE("lines that are no JSON object are bad samples") {
   CHECK(!cause_of(" {} \r"));
 }
 
+TEST_CASE("what is wrong with a line is said without the library's name for it") {
+  sample s;
+  try {
+    set_from("{", s);
+    FAIL("not refused");
+  } catch (const bad_sample& x) {
+    CHECK(std::string{x.what()}.find("[json") == std::string::npos);
+    CHECK(std::string{x.what()}.find("parse error at line 1, column 2") != std::string::npos);
+  }
+}
+
 TEST_CASE("nesting is limited") {
   auto nested = [](std::size_t depth) {
     return "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
