@@ -310,6 +310,16 @@ class Pack(InDirectory):
         with self.assertRaises(BadSample):
             packed(["abc"], "2")
 
+    def test_documents_of_several_types_make_a_sample_bad_as_a_whole(self):
+        self.write("x", b'{"a": [1, 2]}\n{"a": "z"}\n{"a": [0.5]}\n{"a": [3]}\n')
+        rows = samples('json_lines("x").pack("a", 3)')
+        self.assertEqual([(x.id, x.bad) for x in rows], [("(x/0+x/1)", True), ("(x/2+x/3)", True)])
+
+    def test_numbers_that_the_type_does_not_have_make_every_sample_bad(self):
+        self.write("x", b'{"a": "xyz"}\n{"a": [1, 2]}\n')
+        rows = samples('json_lines("x").pack("a", 3, bins=1, pad=300)')
+        self.assertEqual([(x.id, x.bad) for x in rows], [("(x/0)", True), ("(x/1)", False)])
+
     def test_splitting_fills_one_bin_after_the_other(self):
         got = packed(["ab", "", "cdefghi", "j"], "4, split=true, pad=46")
         self.assertEqual(got, [
@@ -374,6 +384,17 @@ class Streams(InDirectory):
                 '.flat_map("windows@1", field="i", length=1).batch(1, end="mask")')  # fmt: skip
         with self.assertRaises(BadSample):
             ids(text)
+
+    def test_a_field_that_both_sides_of_a_zip_have_makes_a_bad_sample(self):
+        self.write("x", b'{"value": 1}\n{"a": 1}\n')
+        rows = samples('zip(json_lines("x"), count(5))')
+        self.assertEqual([(x.id, x.bad) for x in rows], [("(x/0+count/0)", True), ("(x/1+count/1)", False)])
+
+    def test_a_zip_with_a_field_that_is_surely_in_both_is_refused(self):
+        for right in ('count(5).map("rename@1", from="value", to="text")', 'standard_input()', 'count(5).pack("value", 3).enumerate("text")',
+                      'concat(json_lines("y").map("select@1", fields=["text"]), lines("y"))'):  # fmt: skip
+            with self.assertRaises(SyntaxError):
+                Pipeline(f'zip(lines("x"), {right}).batch(1)')
 
     def test_operators_that_need_no_content_do_not_care_for_bad_samples(self):
         self.write("x", b"[]\n[]\n")

@@ -52,6 +52,7 @@ class WildGrower:
         else:
             ops += ["filter"] * 6 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
             ops += ["read_files"] if self.rng.random() < 0.3 else []
+            ops += ["zips_clash", "packs_mixed"] if self.rng.random() < 0.5 else []
             ops += ["ends_early"] * 2 + ([] if self.must_read_once(below_repeat) else ["cycles"] * 2)
         return getattr(self, self.rng.choice(ops))(budget - 1, below_repeat)
 
@@ -117,7 +118,7 @@ class WildGrower:
         nodes, all_fields = [], []
         for node, fields in self.inputs(budget, below):
             both = [x for x in fields if x in all_fields]
-            if both:
+            if both and self.rng.random() < 0.9:
                 field, name = self.some(fields), self.new_name()
                 node = self.over("map", {"name": "select@1", "fields": [field]}, node)
                 node = self.over("map", {"name": "rename@1", "from": field, "to": name}, node)
@@ -125,6 +126,35 @@ class WildGrower:
             nodes.append(node)
             all_fields += fields
         return Node("zip", {}, nodes), all_fields
+
+    def zips_clash(self, budget, below):
+        """One side has a field that samples of the other may have, too."""
+        node, fields = self.tree(budget, below)
+        other, others = self.leaf(True)
+        name, old = self.some(fields), self.rng.choice(others)
+        if old != name:
+            other = self.over("map", {"name": "rename@1", "from": old, "to": name}, other)
+        if self.rng.random() < 0.5:
+            other = self.over("map", {"name": "select@1", "fields": [name]}, other)
+        pair = [node, other] if self.rng.random() < 0.5 else [other, node]
+        return Node("zip", {}, pair), [*fields, name]
+
+    def packs_mixed(self, budget, below):
+        """Documents of several types, and numbers that some types do not have."""
+        rng, sources = self.rng, [self.records, self.mixed, self.good_json, self.plain_lines, self.count]
+        inputs = []
+        for source in rng.sample(sources, rng.choice((2, 2, 3))):
+            node, fields = source()
+            old = "a" if "a" in fields else fields[0]
+            if old != "a":
+                node = self.over("map", {"name": "rename@1", "from": old, "to": "a"}, node)
+            inputs.append(node)
+        o = {"weights": [], "rule": rng.choice(("deficit", "random")), "stop": "all", "seed": self.seed(), "cost": ""}
+        node = Node("mix", o, inputs) if rng.random() < 0.7 else Node("concat", {}, inputs)
+        o = {"field": "a", "length": rng.randint(4, 40), "bins": rng.choice((1, 2, 3, 8)), "split": rng.random() < 0.4,
+             "delimiter": [rng.choice((0, 99, 127, 255, 300))] if rng.random() < 0.4 else [],
+             "pad": rng.choice((0, 0, 9, 200, 300, 70000, 2**24 + 1, 2**63))}  # fmt: skip
+        return self.over("pack", o, node), ["a", "segment", "offset"]
 
     def ends_early(self, budget, below):
         """A round that looks at content, under a join that ends before it."""

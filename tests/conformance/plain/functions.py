@@ -133,11 +133,14 @@ def pad(sample, field, length, value=0):
 
 
 def elements(type, value):
-    """One element's bytes."""
+    """One element's bytes. Raises BadSample for what is no number of this type; fractions are rounded."""
     try:
-        return struct.pack("<" + CODES[type], value)
+        raw = struct.pack("<" + CODES[type], value)
     except (struct.error, OverflowError):
         raise BadSample(f"{value} is no {type}") from None
+    if isinstance(value, int) and struct.unpack("<" + CODES[type], raw)[0] != value:
+        raise BadSample(f"{value} is no {type}")
+    return raw
 
 
 MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad}

@@ -8,7 +8,7 @@ import os
 
 from plain import functions
 from plain.hashes import hash128, keyed, mulhi, number_bytes, pass_word, permutation, share, windowed_order
-from plain.samples import BadSample, Refused, Sample, Tensor, Undocumented, field_bytes, scalar, size_of, vector
+from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS, records_of_file
 
 CLOSED = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
@@ -340,7 +340,7 @@ def input_at(u, weights, live):
 
 
 class Document:
-    """The elements of an item's field with its delimiter, or a part of them."""
+    """The elements of an item's field, bytes, with its delimiter, a number; or a part of them."""
 
     def __init__(self, sample, type, elements, id=None, begin=0):
         self.sample, self.type, self.elements = sample, type, elements
@@ -357,32 +357,36 @@ class Packer:
         self.field, self.length, self.pad = options["field"], options["length"], options["pad"]
         self.most, self.delimiter = options["bins"], options["delimiter"]
         self.bins = []  # open ones: lists of documents
-        self.type = None
 
     def document(self, sample):
         type, raw = sample.row(self.field)
-        if self.type not in (None, type):
-            raise Undocumented("documents of several types")
-        self.type = type
-        raw += b"".join(functions.elements(type, x) for x in self.delimiter)
         size = size_of(type)
-        return Document(sample, type, [raw[i : i + size] for i in range(0, len(raw), size)])
+        return Document(sample, type, [raw[i : i + size] for i in range(0, len(raw), size)] + self.delimiter)
 
     def room(self, bin):
         return self.length - sum(len(x.elements) for x in bin)
 
     def closed(self, bin):
         self.bins = [x for x in self.bins if x is not bin]
+        try:
+            return Sample(joined_ids(bin), self.contents(bin))
+        except BadSample:
+            return Sample(joined_ids(bin), None)
+
+    def contents(self, bin):
+        """Fields. Raises BadSample where documents have several types, or theirs lacks a number that is to stand in it."""
         type, room = bin[0].type, self.room(bin)
-        raw = b"".join(x for document in bin for x in document.elements)
+        if any(x.type != type for x in bin):
+            raise BadSample("documents of several types")
+        own = {x: functions.elements(type, x) for x in [self.pad, *self.delimiter]}
+        raw = b"".join(own[x] if isinstance(x, int) else x for document in bin for x in document.elements)
         segment = [i + 1 for i, x in enumerate(bin) for _ in x.elements]
         offset = [x.begin + i for x in bin for i in range(len(x.elements))]
-        fields = {
-            self.field: Tensor(type, [self.length], raw + functions.elements(type, self.pad) * room),
+        return {
+            self.field: Tensor(type, [self.length], raw + own[self.pad] * room),
             "segment": vector("i32", segment + [0] * room),
             "offset": vector("i32", offset + [0] * room),
         }
-        return Sample(joined_ids(bin), fields)
 
     def rest(self):
         """At the end of the input."""
