@@ -180,23 +180,22 @@ program_order::outlook program_order::look_ahead() const {
 /// A batch needs all lanes; so does the one behind it.
 program_order::outlook program_order::look_ahead_drop() const {
   std::size_t batches = 2;
-  bool is_short = false;
-  for (const auto& x : lanes_) {
-    const auto lane = supply_of(*x);
-    const auto full = std::min<std::size_t>(2, lane.items / items_per_lane_);
-    if (full < batches || (full == batches && lane.is_dry)) {
-      batches = full;
-      is_short = lane.is_dry;
-    }
-  }
+  for (const auto& x : lanes_)
+    batches = std::min<std::size_t>(batches, supply_of(*x).items / items_per_lane_);
   if (batches == 2)
     return {.is_known = true, .exists = true};
-  // Of the lanes that have least, one will have no more.
-  if (is_short)
+  const auto needed = (batches + 1) * items_per_lane_;
+  bool is_over = false;
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    is_over = is_over || (lane.items < needed && lane.is_dry);
+  }
+  // A lane without more ends the epoch, whatever others have met in place of their items.
+  if (is_over)
     return {.is_known = true, .exists = batches == 1, .is_last = true};
-  if (const auto* failure = first_failure((batches + 1) * items_per_lane_))
-    return batches == 1 ? outlook{.is_known = true, .exists = true} : outlook{.failure = failure};
-  return {};
+  const auto* failure = may_come(needed) ? nullptr : first_failure(needed);
+  return failure && batches == 1 ? outlook{.is_known = true, .exists = true}
+                                 : outlook{.failure = failure};
 }
 
 /// A batch needs one lane; all others must be dry, or have theirs.
@@ -207,7 +206,7 @@ program_order::outlook program_order::look_ahead_mask() const {
   for (const auto& x : lanes_) {
     const auto lane = supply_of(*x);
     if (lane.items < items_per_lane_ && !lane.is_dry)
-      return {.failure = first_failure(items_per_lane_)};
+      return {.failure = certain_failure()};
     any = any || lane.items > 0;
     more = more || lane.items > items_per_lane_ || lane.has_failed;
     all_dry = all_dry && lane.is_dry;
@@ -220,18 +219,36 @@ program_order::outlook program_order::look_ahead_mask() const {
 program_order::outlook program_order::look_ahead_cycle() const {
   for (const auto& x : lanes_)
     if (supply_of(*x).items < items_per_lane_)
-      return {.failure = first_failure(items_per_lane_)};
+      return {.failure = certain_failure()};
   return {.is_known = true, .exists = true};
 }
 
-/// Of a lane that has fewer items than are needed, and will not have more.
+/// Some lane has fewer items than are needed, and may have more later.
+bool program_order::may_come(std::size_t needed) const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& x) {
+    const auto lane = supply_of(*x);
+    return lane.items < needed && !lane.is_dry && !lane.has_failed;
+  });
+}
+
+/// Where each lane that fails makes the next batch fail. Which of several is told does not depend
+/// on which came first; but nobody waits for a feed to hear of an error.
+const error* program_order::certain_failure() const {
+  return may_come(items_per_lane_) && !run_.feed ? nullptr : first_failure(items_per_lane_);
+}
+
+/// Of the lanes that have fewer items than are needed, and will not have more: at the first
+/// position.
 const error* program_order::first_failure(std::size_t needed) const {
+  const error* first = nullptr;
   for (const auto& x : lanes_) {
     const auto lane = supply_of(*x);
-    if (lane.has_failed && lane.items < needed)
-      return &*x->failure();
+    if (lane.has_failed && lane.items < needed) {
+      needed = lane.items;
+      first = &*x->failure();
+    }
   }
-  return nullptr;
+  return first;
 }
 
 std::size_t program_order::fill(batch_slot& slot) {

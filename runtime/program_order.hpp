@@ -64,6 +64,8 @@ private:
   outlook look_ahead_drop() const;
   outlook look_ahead_mask() const;
   outlook look_ahead_cycle() const;
+  bool may_come(std::size_t needed) const;
+  const error* certain_failure() const;
   const error* first_failure(std::size_t needed) const;
   /// Writes the rows of the next batch into the slot, and returns how many.
   std::size_t fill(batch_slot& slot);
