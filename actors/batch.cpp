@@ -152,6 +152,7 @@ void batch::swap(batch& other) noexcept {
   slot_.swap(other.slot_);
   sums_.swap(other.sums_);
   std::swap(global_step_, other.global_step_);
+  std::swap(began_, other.began_);
 }
 
 lease::lease(lease&& other) noexcept {

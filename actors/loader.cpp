@@ -19,6 +19,13 @@ auto guarded(Call call) {
   }
 }
 
+std::vector<snapshot> decoded(const std::vector<std::string>& parts) {
+  std::vector<snapshot> all;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    all.push_back(decode(parts[i], "part " + std::to_string(i)));
+  return all;
+}
+
 } // namespace
 
 loader::loader(const pipeline& data, loader_options options)
@@ -48,84 +55,80 @@ lease loader::next() {
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {
-  return core().batches_per_epoch();
+  return guarded([&] { return core().batches_per_epoch(); });
 }
 
 void loader::rewind() {
-  core().rewind();
+  guarded([&] { core().rewind(); });
 }
 
 void loader::abandon_epoch() {
-  core().abandon_epoch();
+  guarded([&] { core().abandon_epoch(); });
 }
 
 std::optional<resume_point> loader::restore(const std::string& directory,
                                             const restore_options& options) {
-  return core().restore(directory, options);
+  return guarded([&] { return core().restore(directory, options); });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
                                    const restore_options& options) {
-  std::vector<leat::snapshot> decoded;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    decoded.push_back(decode(parts[i], "part " + std::to_string(i)));
-  return core().restore(decoded, false, options);
+  return guarded([&] { return core().restore(decoded(parts), false, options); });
 }
 
 void loader::keep(const std::vector<std::string>& parts) {
-  std::vector<leat::snapshot> decoded;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    decoded.push_back(decode(parts[i], "part " + std::to_string(i)));
-  core().keep(decoded);
+  guarded([&] { core().keep(decoded(parts)); });
 }
 
 void loader::let_go(const std::vector<std::string>& parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    core().let_go(decode(parts[i], "part " + std::to_string(i)));
+  guarded([&] {
+    for (const auto& x : decoded(parts))
+      core().let_go(x);
+  });
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
-  core().seek({epoch, step});
+  guarded([&] { core().seek({epoch, step}); });
 }
 
 void loader::skip_first_batches(std::uint64_t n) {
-  core().skip_first_batches(n);
+  guarded([&] { core().skip_first_batches(n); });
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  core().save(directory, core().state_after(after));
+  guarded([&] { core().save(directory, core().state_after(after)); });
 }
 
 void loader::save(const std::string& directory) {
-  core().save(directory, core().state());
+  guarded([&] { core().save(directory, core().state()); });
 }
 
 void loader::wait_saved() {
-  core().wait_saved();
+  guarded([&] { core().wait_saved(); });
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  core().leave_out({first, last});
+  guarded([&] { core().leave_out({first, last}); });
 }
 
 resume_point loader::position() const {
-  return core().position();
+  return guarded([&] { return core().position(); });
 }
 
 std::string loader::snapshot() const {
-  return core().encoded_state();
+  return guarded([&] { return core().encoded_state(); });
 }
 
 void loader::resize_workers(std::size_t workers) {
-  core().resize_workers(workers);
+  guarded([&] { core().resize_workers(workers); });
 }
 
 loader_stats loader::stats() const {
-  return core().stats();
+  return guarded([&] { return core().stats(); });
 }
 
 hash128 loader::data_digest() const {
-  return core().attempt().data_digest;
+  return guarded([&] { return core().attempt().data_digest; });
 }
 
 } // namespace leat

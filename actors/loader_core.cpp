@@ -237,28 +237,28 @@ std::unique_ptr<batch_order> loader_core::make_order() {
 /// Alike on all ranks: from where the job began, or was restored.
 void loader_core::learn_layout() {
   auto plan = *plan_;
-  if (!known_fields_.empty()) {
-    plan.layout = std::make_shared<const batch_layout>(known_fields_);
+  if (!fields_.known.empty()) {
+    plan.layout = std::make_shared<const batch_layout>(fields_.known);
   } else if (next_.epoch < options_.epochs) {
     const doing told{std::make_shared<worker_record>(), calls_};
     caller_.look_at(plan_, told);
-    plan.layout = layout_behind(plan, {learn_at_, learn_lanes_}, told);
+    plan.layout = layout_behind(plan, {fields_.learn_at, fields_.learn_lanes}, told);
   } else { // the job is over
     plan.layout = std::make_shared<const batch_layout>();
   }
   plan_ = std::make_shared<const row_plan>(std::move(plan));
-  learn_lanes_ = {};
+  fields_.learn_lanes = {};
 }
 
 std::unique_ptr<batch_order> loader_core::make_rewindable_order() {
   auto first = make_order();
   auto anew = [samples = plan_->samples, shape = plan_->shape, rank = options_.rank,
-               world_size = options_.world_size,
-               epochs = options_.epochs]() -> std::unique_ptr<batch_order> {
+               world_size = options_.world_size, epochs = options_.epochs,
+               calls = calls_]() -> std::unique_ptr<batch_order> {
     if (shape.is_closed)
       return std::make_unique<formula_order>(shape, rank, world_size, epochs, job_position{});
     return std::make_unique<program_order>(samples, shape, rank, world_size, epochs,
-                                           program_start{});
+                                           program_start{.at = {}, .lanes = {}, .calls = calls});
   };
   return std::make_unique<rewindable_order>(std::move(first), run_, std::move(anew));
 }
@@ -350,6 +350,14 @@ lease loader_core::next() {
   // Held leases must not eat into the batches that are made ahead.
   while (slots_ < ahead_ + leases_out_.load())
     add_slot();
+  try {
+    return next_batch();
+  } catch (...) { // no batch may be missing before one that is handed over
+    fail(error_in_flight(errc::io, {.stage = "next"}));
+  }
+}
+
+lease loader_core::next_batch() {
   while (global_step_ < options_.steps) {
     auto slot = next_slot();
     if (is_stale(*slot)) {
@@ -384,7 +392,7 @@ void loader_core::settle(batch_slot& slot) {
   if (shape.is_closed || shape.is_endless() || options_.world_size == 1)
     return;
   const bool has_failed = slot.what == batch_slot::kind::failed;
-  if (!agreed_.is_final && slot.step + 1 >= agreed_.batches)
+  if (has_failed ? is_asked_again() : !agreed_.is_final && slot.step + 1 >= agreed_.batches)
     agree({static_cast<std::int64_t>(slot.horizon.batches), slot.horizon.is_final ? 1 : 0,
            has_failed ? 1 : 0});
   slot.end_of_epoch = agreed_.is_final && slot.step + 1 == agreed_.batches;
@@ -393,6 +401,15 @@ void loader_core::settle(batch_slot& slot) {
                                    .got = "no batch in epoch " + std::to_string(slot.epoch)
                                           + " that all ranks could fill",
                                    .needed = "at least one"}));
+}
+
+/// Whether the other ranks will want to hear of this one again: they ask with the last batch that
+/// they have agreed on, or, where it ends the epoch, with the first one of the next.
+bool loader_core::is_asked_again() const noexcept {
+  const auto known = agreed_.batches - std::min(agreed_.batches, next_.step);
+  const auto until = agreed_.is_final ? known : known - std::min<std::uint64_t>(known, 1);
+  return global_step_ + until < options_.steps
+         && (!agreed_.is_final || next_.epoch + 1 < options_.epochs);
 }
 
 void loader_core::agree(const epoch_agreement& mine) {
@@ -583,12 +600,8 @@ void loader_core::go_behind(const batch_slot& slot) {
 }
 
 lease loader_core::hand_over(slot_ptr slot) {
-  // First: a batch that cannot be logged is not handed over, nor is any after it.
-  try {
-    bad_log_.append(slot->epoch, slot->step, options_.rank, slot->bad);
-  } catch (const error& problem) {
-    fail(problem);
-  }
+  // First: a batch that cannot be logged is not handed over.
+  bad_log_.append(slot->epoch, slot->step, options_.rank, slot->bad);
   go_behind(*slot);
   sums_.digest += slot->digest;
   sums_.epoch_digest += slot->digest;
@@ -597,12 +610,13 @@ lease loader_core::hand_over(slot_ptr slot) {
     ++sums_.bad[static_cast<std::size_t>(x.why)];
   ++batches_;
   samples_ += slot->num_valid;
-  leases_out_.fetch_add(1);
   lease result;
+  result.batch_.sums_ = std::make_shared<const handed_over>(sums_);
+  result.batch_.began_ = began_;
+  result.batch_.global_step_ = global_step_ - 1;
+  leases_out_.fetch_add(1);
   result.batch_.core_ = shared_from_this();
   result.batch_.slot_ = std::move(slot);
-  result.batch_.sums_ = std::make_shared<const handed_over>(sums_);
-  result.batch_.global_step_ = global_step_ - 1;
   return result;
 }
 
@@ -681,36 +695,30 @@ lane_states loader_core::own_lanes(const char* stage, const snapshot& merged,
   return lanes_of_parts(stage, merged, parts, options_.rank, options_.world_size);
 }
 
-/// A rank takes over its lanes.
-void loader_core::restore_lanes(const snapshot& merged, std::size_t parts) {
-  lanes_ = nullptr;
+/// The lanes that a rank takes over; null where they begin.
+std::shared_ptr<const lane_states> loader_core::restored_lanes(const snapshot& merged,
+                                                               std::size_t parts,
+                                                               const job_position& next) const {
   if (plan_->shape.is_closed)
-    return;
+    return nullptr;
   auto mine = std::make_shared<lane_states>(own_lanes("restore", merged, parts));
-  records_->restored(next_, *mine);
-  if (!mine->empty())
-    lanes_ = std::move(mine);
+  records_->restored(next, *mine);
+  return mine->empty() ? nullptr : std::move(mine);
 }
 
 /// Of records that exist once. Where a difference that was allowed may change the fields, they are
 /// learned anew, which takes the states of all lanes.
-void loader_core::restore_fields(const snapshot& merged, std::size_t parts) {
+loader_core::once_fields loader_core::restored_fields(const snapshot& merged, std::size_t parts,
+                                                      const job_position& next) const {
   if (!records_->has_feeds())
-    return;
-  auto plan = *plan_;
-  plan.layout = nullptr;
-  plan_ = std::make_shared<const row_plan>(std::move(plan));
-  known_fields_.clear();
+    return {};
   const auto differs = compare(merged, facts_);
   const bool may_change = std::any_of(differs.begin(), differs.end(), [](const difference& x) {
     return x.name == "maps" || x.name == "fields" || x.name == "enumerate";
   });
-  if (!may_change && !merged.fields.empty()) {
-    known_fields_ = merged.fields;
-    return;
-  }
-  learn_at_ = next_;
-  learn_lanes_ = lanes_of_parts("restore", merged, parts, 0, 1);
+  if (!may_change && !merged.fields.empty())
+    return {merged.fields, {}, {}};
+  return {{}, next, lanes_of_parts("restore", merged, parts, 0, 1)};
 }
 
 resume_point loader_core::restore(const std::vector<snapshot>& parts, bool complete,
@@ -722,11 +730,21 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
   step_set left_out{merged.left_out};
   for (const auto& steps : asked_to_leave_out_)
     add_left_out(left_out, steps, merged.global_step);
-  next_ = {merged.epoch, step_for(merged, facts_)};
-  if (plan_->shape.has_length() && next_.step >= plan_->shape.batches())
-    next_ = {next_.epoch + 1, 0}; // under an allowed other batch size
-  restore_lanes(merged, parts.size());
-  restore_fields(merged, parts.size());
+  job_position next{merged.epoch, step_for(merged, facts_)};
+  if (plan_->shape.has_length() && next.step >= plan_->shape.batches())
+    next = {next.epoch + 1, 0}; // under an allowed other batch size
+  auto lanes = restored_lanes(merged, parts.size(), next);
+  auto fields = restored_fields(merged, parts.size(), next);
+  auto plan = *plan_;
+  if (records_->has_feeds())
+    plan.layout = nullptr;
+  auto shared = std::make_shared<const row_plan>(std::move(plan));
+  bad_log_.cut(next.epoch, next.step, options_.rank, options_.world_size);
+  // From here on nothing throws: a restore that fails leaves the loader where it stood.
+  plan_ = std::move(shared);
+  next_ = next;
+  lanes_ = std::move(lanes);
+  fields_ = std::move(fields);
   agreed_ = {};
   left_out_ = std::move(left_out);
   global_step_ = merged.global_step;
@@ -739,7 +757,6 @@ resume_point loader_core::restore(const std::vector<snapshot>& parts, bool compl
     sums_ = options_.rank == 0 ? merged.sums : handed_over{};
   began_ = own ? parts[0].began : merged.global_step;
   is_resumed_ = true;
-  bad_log_.cut(next_.epoch, next_.step, options_.rank, options_.world_size);
   return {next_.epoch, next_.step, global_step_, sums_.digest};
 }
 
@@ -883,7 +900,7 @@ attempt_start loader_core::attempt() const {
                       .rank = options_.rank,
                       .records = plan_->shape.is_closed ? plan_->shape.items : 0,
                       .data_digest = data_digest_};
-  if (is_resumed_)
+  if (is_resumed_ || next_ != job_position{}) // sought out, too
     start.resumed_at = {next_.epoch, next_.step};
   return start;
 }
@@ -895,6 +912,7 @@ bool loader_core::can_snapshot() const noexcept {
 
 snapshot loader_core::make_snapshot(pipeline_facts facts, const job_position& next,
                                     std::uint64_t global_step, const handed_over& sums,
+                                    std::uint64_t began,
                                     const std::shared_ptr<const lane_states>& lanes) const {
   if (!can_snapshot())
     throw error(errc::invalid_argument, {.stage = "snapshot",
@@ -907,18 +925,18 @@ snapshot loader_core::make_snapshot(pipeline_facts facts, const job_position& ne
           options_.rank,
           options_.world_size,
           sums,
-          began_,
+          began,
           lanes ? *lanes : lane_states{},
           left_out_.ranges(),
-          records_->has_feeds() && plan_->layout ? plan_->layout->fields() : known_fields_};
+          records_->has_feeds() && plan_->layout ? plan_->layout->fields() : fields_.known};
 }
 
 snapshot loader_core::state() const {
-  return make_snapshot(facts_, next_, global_step_, sums_, lanes_);
+  return make_snapshot(facts_, next_, global_step_, sums_, began_, lanes_);
 }
 
 std::string loader_core::encoded_state() const {
-  return encode(make_snapshot({}, next_, global_step_, sums_, nullptr), lanes_);
+  return encode(make_snapshot({}, next_, global_step_, sums_, began_, nullptr), lanes_);
 }
 
 namespace {
@@ -934,13 +952,14 @@ std::shared_ptr<const lane_states> lanes_behind(const batch_slot& x) {
 } // namespace
 
 snapshot loader_core::state_after(const batch& x) const {
-  return make_snapshot(facts_, position_behind(*x.slot_), x.global_step_ + 1, *x.sums_,
+  return make_snapshot(facts_, position_behind(*x.slot_), x.global_step_ + 1, *x.sums_, x.began_,
                        lanes_behind(*x.slot_));
 }
 
 std::string loader_core::encoded_state_after(const batch& x) const {
-  return encode(make_snapshot({}, position_behind(*x.slot_), x.global_step_ + 1, *x.sums_, nullptr),
-                lanes_behind(*x.slot_));
+  return encode(
+      make_snapshot({}, position_behind(*x.slot_), x.global_step_ + 1, *x.sums_, x.began_, nullptr),
+      lanes_behind(*x.slot_));
 }
 
 std::string loader_core::encode(const snapshot& x,

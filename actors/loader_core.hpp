@@ -125,9 +125,12 @@ private:
   bool is_stale(const batch_slot& slot) const noexcept;
   void start_inline(std::unique_ptr<batch_order> order);
   void start_actors(std::unique_ptr<batch_order> order);
+  /// `next` of a loader that has begun and may hand over.
+  lease next_batch();
   slot_ptr next_slot();
   /// Finds out whether the batch is its epoch's last.
   void settle(batch_slot& slot);
+  bool is_asked_again() const noexcept;
   void agree(const epoch_agreement& mine);
   /// What is made ahead goes on with this epoch.
   void tell_epoch(std::uint64_t epoch);
@@ -136,8 +139,17 @@ private:
   lane_states lanes_of_parts(const char* stage, const snapshot& merged, std::size_t parts,
                              std::uint64_t first, std::uint64_t step) const;
   lane_states own_lanes(const char* stage, const snapshot& merged, std::size_t parts) const;
-  void restore_lanes(const snapshot& merged, std::size_t parts);
-  void restore_fields(const snapshot& merged, std::size_t parts);
+  /// Fields of a batch of a pipeline with a once source, which are learned once and kept.
+  struct once_fields {
+    /// Of a snapshot; empty: to be learned at `learn_at`.
+    std::vector<field_layout> known = {};
+    job_position learn_at = {};
+    lane_states learn_lanes = {};
+  };
+  std::shared_ptr<const lane_states> restored_lanes(const snapshot& merged, std::size_t parts,
+                                                    const job_position& next) const;
+  once_fields restored_fields(const snapshot& merged, std::size_t parts,
+                              const job_position& next) const;
   std::uint64_t batches_left() const noexcept;
   /// The loader stands behind the slot's batch, handed over or left out.
   void go_behind(const batch_slot& slot);
@@ -153,7 +165,7 @@ private:
   /// Of a snapshot without facts and lanes.
   std::string encode(const snapshot& x, const std::shared_ptr<const lane_states>& lanes) const;
   snapshot make_snapshot(pipeline_facts facts, const job_position& next, std::uint64_t global_step,
-                         const handed_over& sums,
+                         const handed_over& sums, std::uint64_t began,
                          const std::shared_ptr<const lane_states>& lanes) const;
   bool has_started() const noexcept { return order_.has_value() || actors_.batcher != nullptr; }
 
@@ -166,11 +178,7 @@ private:
   pipeline_facts facts_;
   snapshot_encoder encode_{{}};
   std::shared_ptr<record_release> records_;
-  // Of a pipeline with a once source, whose batch's fields are learned once and kept:
-  /// Of a snapshot; empty: to be learned at `learn_at_`.
-  std::vector<field_layout> known_fields_;
-  job_position learn_at_;
-  lane_states learn_lanes_;
+  once_fields fields_;
 
   // Where the job stands: behind the last batch handed over.
   job_position next_;

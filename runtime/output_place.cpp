@@ -64,7 +64,10 @@ output_place place_of_output(const fs::path& file, const std::string& option) {
           {.stage = option, .file = file.string(), .got = "a directory", .needed = "a file"});
     if (!S_ISLNK(x.st_mode))
       return {std::move(at), S_ISREG(x.st_mode)};
-    const auto target = fs::read_symlink(at);
+    std::error_code problem;
+    const auto target = fs::read_symlink(at, problem);
+    if (problem) // it has been replaced since
+      throw_unwritable(option, at);
     at = target.is_absolute() ? target : parent_of(at) / target;
   }
   errno = ELOOP;

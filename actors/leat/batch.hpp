@@ -128,6 +128,8 @@ private:
   std::shared_ptr<batch_slot> slot_;
   std::shared_ptr<const handed_over> sums_;
   std::uint64_t global_step_ = 0;
+  /// The step that the sums count from: see snapshot::began.
+  std::uint64_t began_ = 0;
 };
 
 /// The right to use a batch. Move-only; any thread may drop it, also after the loader is gone.

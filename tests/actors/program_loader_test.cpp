@@ -175,6 +175,29 @@ TEST_CASE("programs: by_lane keeps a stream's lane on one worker, in every round
   CHECK(wrong_lanes == 0);
 }
 
+TEST_CASE("programs: wherever a rank fails, the others hear of it or end") {
+  constexpr std::uint64_t rows = 12;
+  for (const auto end : {epoch_end::drop, epoch_end::mask})
+    for (const std::uint64_t world_size : {2, 3})
+      for (const std::uint64_t steps : {std::uint64_t{7}, UINT64_MAX})
+        for (std::uint64_t position = 0; position < 5 * rows; position += 5) {
+          CAPTURE(end, world_size, steps, position);
+          const auto data =
+              count(5 * rows).shuffle_buffer(24, 5).batch(rows, {.lanes = rows, .end = end});
+          loader_options options{.epochs = 2, .steps = steps, .fault = {.throw_at = {position}}};
+          options.workers = position % 2;
+          options.hash_pixels = true;
+          // Every rank returns: an all-gather that one of them misses would wait for ever.
+          const auto runs = run_ranks(data, options, world_size);
+          const auto owner = position % world_size;
+          REQUIRE(runs[owner].failure);
+          CHECK(runs[owner].failure->code() == errc::bad_sample);
+          CHECK(runs[owner].steps.size() == position / rows);
+          for (const auto& x : runs)
+            CHECK((!x.failure || &x == &runs[owner] || x.failure->code() == errc::worker_lost));
+        }
+}
+
 TEST_CASE("programs: ranks agree at most once a batch, and under cycle never") {
   const auto agreements = [](const pipeline& data, std::size_t most) {
     const auto runs = run_ranks(

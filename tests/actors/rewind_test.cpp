@@ -148,6 +148,21 @@ TEST_CASE("rewind: snapshots behind it are those of a new loader") {
   REQUIRE(again.snapshot() == state);
 }
 
+TEST_CASE("rewind: snapshots of batches from before it are what they were") {
+  for (const auto& data : {by_formula(), by_programs()}) {
+    const loader_options options{.workers = 2, .epochs = 2, .leases = 3, .hash_pixels = true};
+    loader first{data, options};
+    next_steps(first, 2);
+    loader x{data, options};
+    x.restore_parts({first.snapshot()});
+    const auto held = x.next();
+    const auto before = held->snapshot();
+    x.rewind();
+    next_steps(x, 1);
+    REQUIRE(held->snapshot() == before);
+  }
+}
+
 TEST_CASE("rewind: what exists once cannot come again, and a failed loader stays failed") {
   const auto numbers = leat::once("numbers@1", [n = 0](sample& s) mutable {
     s.set("n", n);

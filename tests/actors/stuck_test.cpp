@@ -236,6 +236,38 @@ TEST_CASE("stuck: without workers a function that hangs in next() or in a seek i
   }
 }
 
+TEST_CASE("stuck: what hangs after a rewind is named") {
+  constexpr int tries = 20; // on a busy machine others may seem to hang, too
+  gate at;
+  for (const auto& [stage, data] : of_programs(at)) {
+    CAPTURE(stage, to_string(data));
+    std::optional<error> problem;
+    for (int i = 0; i < tries && (!problem || problem->details().stage != stage); ++i) {
+      at.open();
+      loader x{data, {.workers = 2, .stuck_after = 50ms}};
+      problem = problem_of([&] {
+        (void)x.next();
+        x.rewind();
+        at.close();
+        while (x.next())
+          ;
+      });
+      at.open();
+      REQUIRE(problem);
+    }
+    CHECK(problem->details().stage == stage);
+    report to;
+    loader y{data, {.workers = 0, .stuck_after = 30ms, .on_stuck = [&](auto& e) { to.tell(e); }}};
+    (void)y.next();
+    y.rewind();
+    to.forget();
+    told(at, to, stage, [&] {
+      while (y.next())
+        ;
+    });
+  }
+}
+
 TEST_CASE("stuck: a reader that hangs where a job goes on is named") {
   gate at;
   const auto data = of_programs(at).front().data;
