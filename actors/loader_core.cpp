@@ -787,8 +787,8 @@ void loader_core::keep(const std::vector<snapshot>& parts) {
                                    .needed = "a snapshot that this pipeline can go on from"});
   const job_position at{merged.epoch, merged.step};
   const auto mine = own_lanes("keep", merged, parts.size());
-  records_->restored(at, mine);
-  records_->keep(at, mine);
+  // let_go is called for each part.
+  records_->keep(at, mine, parts.size());
 }
 
 void loader_core::let_go(const snapshot& part) {

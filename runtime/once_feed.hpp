@@ -45,6 +45,9 @@ public:
   /// Of the records n with n mod `lanes` = `lane`, none below `number` will be asked for again,
   /// here or after a restore. What all lanes have released is forgotten.
   virtual void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
+  /// Of these records those from `number` on may be asked for after all: they are kept, as far as
+  /// they are there.
+  virtual void hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
   /// A job goes on that has used the records up to before `behind`, and will ask for those from
   /// `lowest` on. Throws `errc::mismatch` where they are not there.
   virtual void check_holds(std::uint64_t lowest, std::uint64_t behind) const = 0;

@@ -83,10 +83,10 @@ void record_release::lower(needs& to, const needs& by) {
       to[lane].lowest[feed] = std::min(to[lane].lowest[feed], by[lane].lowest[feed]);
 }
 
-void record_release::restored(const job_position& at, const lane_states& lanes) const {
-  for (const auto& x : lanes)
-    check_uses(x, feeds_.size());
-  const auto needed = needs_of(at, lanes);
+void record_release::hold(const needs& needed, const lane_states& lanes) const {
+  for (const auto& x : needed)
+    for (std::size_t feed = 0; feed < feeds_.size(); ++feed)
+      feeds_[feed]->hold_from(x.lowest[feed], x.lane, lanes_);
   for (std::uint32_t feed = 0; feed < feeds_.size(); ++feed) {
     std::uint64_t lowest = UINT64_MAX;
     for (const auto& x : needed)
@@ -96,6 +96,12 @@ void record_release::restored(const job_position& at, const lane_states& lanes) 
       behind = std::max({behind, highest_behind(x.mark, feed), behind_of(x.used, feed)});
     feeds_[feed]->check_holds(lowest, behind);
   }
+}
+
+void record_release::restored(const job_position& at, const lane_states& lanes) const {
+  for (const auto& x : lanes)
+    check_uses(x, feeds_.size());
+  hold(needs_of(at, lanes), lanes);
 }
 
 void record_release::passed(const lane_states& lanes) const {
@@ -120,7 +126,7 @@ void record_release::release_unneeded(needs needed) const {
   if (found_)
     lower(needed, *found_);
   for (const auto& [at, x] : kept_)
-    lower(needed, x);
+    lower(needed, x.lanes);
   release(needed, true);
 }
 
@@ -153,19 +159,23 @@ void record_release::kept_from(const std::string& directory, const job_position&
   release_unneeded(sets.front().lanes);
 }
 
-void record_release::keep(const job_position& at, const lane_states& lanes) {
-  auto needed = needs_of(at, lanes);
+void record_release::keep(const job_position& at, const lane_states& lanes, std::uint64_t times) {
+  for (const auto& x : lanes)
+    check_uses(x, feeds_.size());
+  const auto needed = needs_of(at, lanes);
   std::lock_guard lock{mutex_};
-  const auto [kept, is_new] = kept_.try_emplace(at, needed);
-  if (!is_new)
-    lower(kept->second, needed);
+  hold(needed, lanes);
+  auto& x = kept_.try_emplace(at, kept{0, needed}).first->second;
+  lower(x.lanes, needed);
+  x.times += times;
 }
 
 void record_release::let_go(const job_position& at, const job_position& now,
                             const lane_states& lanes) {
   auto needed = needs_of(now, lanes);
   std::lock_guard lock{mutex_};
-  kept_.erase(at);
+  if (const auto x = kept_.find(at); x != kept_.end() && --x->second.times == 0)
+    kept_.erase(x);
   if (!kept_.empty())
     release_unneeded(std::move(needed));
 }

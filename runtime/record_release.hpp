@@ -43,10 +43,12 @@ public:
   /// process is there.
   void found_saved(const job_position& at, const lane_states& lanes);
 
-  /// The program has a snapshot that goes on there.
-  void keep(const job_position& at, const lane_states& lanes);
-  /// It has it no longer. Releases what neither the job needs, which stands at `now`, nor any
-  /// snapshot that is left. If the program keeps no other, nothing: it may be ending.
+  /// The program has a snapshot that goes on there, or so many. What it needs is checked and held
+  /// at once: nobody releases it in between. Throws as `restored`, and then keeps nothing.
+  void keep(const job_position& at, const lane_states& lanes, std::uint64_t times = 1);
+  /// It has one of them no longer. Releases what neither the job, which stands at `now`, nor any
+  /// snapshot that is left needs. If the program keeps none then, releases nothing: that one was
+  /// the last, and the program may be ending.
   void let_go(const job_position& at, const job_position& now, const lane_states& lanes);
 
 private:
@@ -68,8 +70,15 @@ private:
     bool are_all = false;
   };
 
+  struct kept {
+    std::uint64_t times = 0;
+    needs lanes;
+  };
+
   needs needs_of(const job_position& at, const lane_states& lanes) const;
   static void lower(needs& to, const needs& by);
+  /// Keeps the feeds from releasing it, then checks that it is there.
+  void hold(const needs& needed, const lane_states& lanes) const;
   void release_unneeded(needs needed) const;
   void release(const needs& lanes, bool journals) const;
 
@@ -81,7 +90,7 @@ private:
   // Guarded by `mutex_`:
   std::map<std::string, saved_sets> saved_;
   std::optional<needs> found_;
-  std::map<job_position, needs> kept_;
+  std::map<job_position, kept> kept_;
 };
 
 } // namespace leat

@@ -238,14 +238,16 @@ public:
   /// exist once and have a spool: their journals hold what this one needs until it is let go, in
   /// whatever order, however often save() drops older ones. Call it before the checkpoint is
   /// written. `parts`: the snapshot of this rank; behind a restart in another world, those of all
-  /// ranks. A new process keeps again what its checkpoints still have, before it saves or lets go.
+  /// ranks. What is kept twice, as the last and as the best one, is to be let go twice. A new
+  /// process keeps again what its checkpoints still have, before it saves or lets go.
   /// Other pipelines need no such thing: then nothing happens.
   /// Throws `leat::error` (bad_snapshot; mismatch: of another pipeline or journal, or what it needs
   /// is already gone).
   void keep(const std::vector<std::string>& parts);
-  /// The checkpoint is gone: journals forget what neither this job nor any snapshot that is still
-  /// kept, or saved, needs. A loader's end lets nothing go, and neither does letting go of the only
-  /// one that is kept: keep the new one first. Snapshots that are not kept are none of its concern.
+  /// The checkpoint is gone; `parts`: all that keep() was given for it. Journals forget what
+  /// neither this job nor any snapshot that is still kept, or saved, needs. A loader's end lets
+  /// nothing go, and neither does letting go of the only one that is kept: keep the new one first.
+  /// Snapshots that are not kept are none of its concern.
   void let_go(const std::vector<std::string>& parts);
 
   /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1; not for a

@@ -33,12 +33,12 @@ reading_feed::reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<re
       next_(records_->next()), ahead_(limits, next_) {}
 
 reading_feed::~reading_feed() {
-  if (!home_.is_here())
-      // Of the parent of this process: its thread is not here, and would be waited for for ever.
-      [[maybe_unused]]
-    const auto* left = helper_.release();
-  else if (helper_->thread.joinable())
+  if (!home_.is_here()) {
+    // Of the parent of this process: its thread is not here, and would be waited for for ever.
+    [[maybe_unused]] const auto* left = helper_.release();
+  } else if (helper_->thread.joinable()) {
     stop();
+  }
 }
 
 void reading_feed::stop() {
@@ -113,6 +113,12 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
     first_ = lowest;
   }
   records_->release_below(lowest);
+}
+
+void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
+  std::lock_guard lock{mutex_};
+  if (released_.size() == lanes) // else another job's, which has released nothing for this one
+    released_[lane] = std::min(released_[lane], number);
 }
 
 void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {

@@ -31,6 +31,7 @@ public:
   void read(std::uint64_t number, sample& into) const override;
   void append_id(std::uint64_t number, std::string& to) const override;
   void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) override;
+  void hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) override;
   void check_holds(std::uint64_t lowest, std::uint64_t behind) const override;
   bool has_journal() const noexcept override { return records_->is_journal(); }
   source_facts facts() const override;

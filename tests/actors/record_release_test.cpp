@@ -237,10 +237,12 @@ TEST_CASE("record_release: letting go trims a journal to the oldest snapshot tha
     x.keep({second});
     x.let_go({beginning});
     REQUIRE(code_of([&] { feed_of(data)->look(0); }) == errc::not_found);
-    x.keep({first}); // it is there still
+    x.keep({first}); // it is there still, and now kept twice
+    x.let_go({first});
+    x.keep({first});
+    x.let_go({first});
     x.let_go({first});
     REQUIRE(code_of([&] { x.keep({first}); }) == errc::mismatch);
-    x.keep({second});
     // The last one stays good: the program may be ending.
     x.let_go({second});
     x.keep({second});
@@ -249,6 +251,58 @@ TEST_CASE("record_release: letting go trims a journal to the oldest snapshot tha
   REQUIRE(code_of([&] { x.restore_parts({first}); }) == errc::mismatch);
   REQUIRE(x.restore_parts({second}).step == 80);
   REQUIRE(x.next());
+}
+
+/// Of one of two ranks: what it has behind steps 20 and 60. It keeps only the second one.
+struct two_snapshots {
+  std::string early;
+  std::string late;
+};
+
+two_snapshots take_two(loader& x) {
+  two_snapshots taken;
+  for (int i = 1; i <= 120; ++i) {
+    const auto batch = x.next();
+    if (i == 20)
+      x.keep({taken.early = batch->snapshot()});
+    if (i == 60)
+      x.keep({taken.late = batch->snapshot()});
+  }
+  x.let_go({taken.early});
+  return taken;
+}
+
+TEST_CASE("record_release: what a rank keeps stays, also what only another rank held till then") {
+  test::temporary_directory at;
+  const auto next = std::make_shared<std::uint64_t>(0);
+  const auto open = [&] { return job_of(records(next)).spool(at / "spool", {.file_bytes = 2000}); };
+  const auto alone = [](const epoch_agreement& mine) { return std::vector{mine, mine}; };
+  two_snapshots of_first;
+  two_snapshots of_second;
+  {
+    const auto data = open();
+    loader first{data, {.rank = 0, .world_size = 2, .agree = alone}};
+    loader second{data, {.rank = 1, .world_size = 2, .agree = alone}};
+    of_first = take_two(first);
+    first.keep({of_first.early}); // the second one has not begun
+    of_second = take_two(second);
+    first.keep({of_first.early});
+    second.keep({of_second.early});
+  }
+  // In one rank: all parts are one snapshot.
+  loader x{open(), {}};
+  const std::vector early{of_first.early, of_second.early};
+  const std::vector late{of_first.late, of_second.late};
+  x.restore_parts(late);
+  x.keep(late);
+  x.keep(early);
+  x.keep(early);
+  x.let_go(early);
+  x.keep(early);
+  x.let_go(early);
+  x.let_go(early);
+  REQUIRE(code_of([&] { x.keep(early); }) == errc::mismatch);
+  x.keep(late);
 }
 
 TEST_CASE("record_release: letting go forgets nothing that the job, or a set on disk, needs") {
