@@ -97,7 +97,8 @@ class Chooser:
         bad = rng.choice(("fail", "mask", "mask") + (("substitute",) * 2 if closed else ()))
         steps = rng.randint(1, 30) if endless else None
         job = {"epochs": None if endless else 1 if once else rng.choice((1, 1, 2, 3)), "steps": steps, "bad": bad,
-               "every": rng.randint(1, 4), "throw": rng.randint(0, 12) if rng.random() < 0.08 else None, "leave_out": []}  # fmt: skip
+               "every": rng.randint(1, 4), "throw": rng.randint(0, 12) if rng.random() < 0.08 else None, "leave_out": [],
+               "own_logs": rng.random() < 0.3}  # fmt: skip
         due, error = expected.handed_over(job["epochs"], steps, bad, job["throw"])
         count = rng.randint(2, 5) if not error and len(due) > 1 and (self.options.chains or rng.random() < 0.12) else 1
         if self.options.chains and count == 1:
@@ -105,7 +106,8 @@ class Chooser:
         if not error and rng.random() < 0.1 * count:
             first = rng.randrange(len(due))
             job["leave_out"] = [(first, rng.choice((first, first + rng.randint(0, 3))))]
-        job["attempts"] = [self.attempt(rng, worlds, case.tree.options["rows"] * len(due)) for _ in range(count)]
+        may_part = not error and (closed or endless)  # else ranks have to agree on ends of epochs
+        job["attempts"] = [self.attempt(rng, worlds, case.tree.options["rows"] * len(due), may_part) for _ in range(count)]
         if error:
             job["attempts"][0]["world"] = 1 if rng.random() < 0.5 else job["attempts"][0]["world"]
         for x, stop in zip(job["attempts"], sorted(rng.random() for _ in job["attempts"])):
@@ -114,14 +116,19 @@ class Chooser:
         case.jobs = [job]
         return True
 
-    def attempt(self, rng, worlds, positions):
+    def attempt(self, rng, worlds, positions, may_part):
         workers = rng.randint(0, 4)
-        dies = workers and rng.random() < 0.1
+        deaths = rng.choice((1, 1, 2, 3, 5)) if workers and rng.random() < 0.15 else 0
+        places = [rng.choice((0, rng.randrange(positions + 1), rng.randrange(positions + 1))) for _ in range(deaths)]
+        places = sorted(places) if rng.random() < 0.7 else places
         return {
             "kill": int(rng.expovariate(1 / 3000)) if rng.random() < 0.3 else None,
             "world": rng.choice(worlds), "workers": workers, "dispatch": rng.choice(("on_demand", "round_robin", "by_lane")),
             "resizes": [(rng.random(), rng.randint(1, 4))] if workers and rng.random() < 0.1 else [],
-            "die": [(rng.randrange(workers), rng.randrange(positions + 1))] if dies else [],
+            "die": [(rng.randrange(workers), x) for x in places],
+            "apart": may_part and rng.random() < 0.15,
+            "kills": [int(rng.expovariate(1 / 3000)) if rng.random() < 0.8 else None for _ in range(WORLDS[-1])],
+            "late": (rng.choice((-1, rng.random(), rng.random())), rng.choice((0, 0, 1, 3))) if rng.random() < 0.2 else None,
             "tell_again": rng.random() < 0.5,
             "damage": rng.choice((None, None, None, None, "missing", "torn")),
         }  # fmt: skip

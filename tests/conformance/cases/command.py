@@ -48,35 +48,59 @@ class Late(Exception):
 class Commands:
     """Where commands run. `scratch`: a folder for what they print."""
 
-    def __init__(self, scratch):
+    def __init__(self, program, scratch):
+        self.program, self.scratch, self.others = program, scratch, []
         self.stdout, self.stderr = os.path.join(scratch, "stdout"), os.path.join(scratch, "stderr")
 
     def run(self, *arguments, stdin=NOTHING, watch=None):
         """`watch` is called now and then with a function that kills the command, until it says False."""
-        arguments = [str(x) for x in arguments]
-        pid = self.start(arguments, stdin)
+        return self.run_together([(arguments, watch)], stdin)[0]
+
+    def run_together(self, starts, stdin=NOTHING):
+        """Commands at the same time: (arguments, watch) of each."""
+        while len(self.others) + 1 < len(starts):
+            scratch = os.path.join(self.scratch, str(len(self.others)))
+            os.mkdir(scratch)
+            self.others.append(type(self)(self.program, scratch))
+        running = [Running(x, *start, stdin) for x, start in zip([self, *self.others], starts)]
         end = time.monotonic() + SECONDS
-        while not self.has_ended(0.001 if watch else 1):
-            if watch and not watch(lambda: kill(pid)):
-                watch = None
+        seconds = 0.001 / len(running) if len(running) > 1 or running[0].watch else 1
+        while not all([x.has_ended(seconds) for x in running]):
             if time.monotonic() > end:
-                kill(pid)
-                self.has_ended(SECONDS)
-                raise Late(f"leat {' '.join(arguments)} takes more than {SECONDS} s")
-        return Done(arguments, self.code, text_of(self.stdout), text_of(self.stderr))
+                late = [x.stop() for x in running if x.done is None]
+                raise Late(f"leat {' '.join(late[0])} takes more than {SECONDS} s")
+        return [x.done for x in running]
 
     def stop(self):
-        pass
+        for x in self.others:
+            x.stop()
+
+
+class Running:
+    """A command under way."""
+
+    def __init__(self, commands, arguments, watch, stdin):
+        self.commands, self.arguments, self.watch = commands, [str(x) for x in arguments], watch
+        self.pid, self.done = commands.start(self.arguments, stdin), None
+
+    def has_ended(self, seconds):
+        """Waits so long at most."""
+        if self.done is None and self.commands.has_ended(seconds):
+            self.done = Done(self.arguments, self.commands.code, text_of(self.commands.stdout), text_of(self.commands.stderr))
+        elif self.done is None and self.watch and not self.watch(lambda: kill(self.pid)):
+            self.watch = None
+        return self.done is not None
+
+    def stop(self):
+        kill(self.pid)
+        self.commands.has_ended(SECONDS)
+        return self.arguments
 
 
 class Processes(Commands):
-    def __init__(self, command, scratch):
-        super().__init__(scratch)
-        self.command = command
-
     def start(self, arguments, stdin):
         with open(stdin, "rb") as read, open(self.stdout, "wb") as out, open(self.stderr, "wb") as err:
-            self.process = subprocess.Popen([self.command, *arguments], stdin=read, stdout=out, stderr=err, preexec_fn=limit_memory)
+            self.process = subprocess.Popen([self.program, *arguments], stdin=read, stdout=out, stderr=err, preexec_fn=limit_memory)
         return self.process.pid
 
     def has_ended(self, seconds):
@@ -88,7 +112,7 @@ class Processes(Commands):
 
 class Server(Commands):
     def __init__(self, program, scratch):
-        super().__init__(scratch)
+        super().__init__(program, scratch)
         self.process = subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, preexec_fn=limit_memory
         )
@@ -114,6 +138,7 @@ class Server(Commands):
         return json.loads(line)
 
     def stop(self):
+        super().stop()
         self.process.stdin.close()
         self.process.wait(SECONDS)
 

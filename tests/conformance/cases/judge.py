@@ -7,7 +7,7 @@ import os
 import reference
 from cases.command import Late
 from cases.data import write_file
-from cases.jobs import Chain, fault_of
+from cases.jobs import Chain
 from cases.writing import pipeline_text
 from plain.programs import TooLong
 from plain.samples import Refused, Undocumented

@@ -6,7 +6,7 @@ from cases.judge import NoCase
 from plain.text_form import JOINS, Node
 
 PLAIN_ATTEMPT = {"kill": None, "world": 1, "workers": 0, "dispatch": "on_demand", "resizes": [], "die": [], "tell_again": True,
-                 "damage": None}  # fmt: skip
+                 "damage": None, "apart": False, "late": None}  # fmt: skip
 TRIES = 250  # to make a failing case smaller
 LEAST = {"records": 0, "n": 0, "bytes": 1, "rows": 1, "lanes": 0, "window": 1, "seed": 0, "bins": 1, "ranges": 1, "salt": 0}
 SIMPLE = {"kind": "full", "end": "drop", "fields": [], "file_order": "stored", "weights": [], "rule": "deficit",
@@ -51,12 +51,14 @@ def smaller_jobs(job):
         for name, plain in PLAIN_ATTEMPT.items():
             if x[name] != plain:
                 yield {**job, "attempts": attempts[:i] + [{**x, name: plain}] + attempts[i + 1 :]}
+        for n in range(len(x["die"])):
+            yield {**job, "attempts": attempts[:i] + [{**x, "die": x["die"][:n] + x["die"][n + 1 :]}] + attempts[i + 1 :]}
     if job["epochs"] and job["epochs"] > 1:
         yield {**job, "epochs": 1}
     if job["steps"] and job["steps"] > 1:
         yield {**job, "steps": job["steps"] // 2}
         yield {**job, "steps": job["steps"] - 1}
-    for name, plain in (("throw", None), ("leave_out", []), ("bad", "fail")):
+    for name, plain in (("throw", None), ("leave_out", []), ("bad", "fail"), ("own_logs", True)):
         if job[name] != plain:
             yield {**job, name: plain}
 
