@@ -6,6 +6,7 @@ nothing with leat, and keeps no state: whatever is asked for, everything is made
 `leat order --pipeline FILE`.
 """
 
+import itertools
 import argparse
 import json
 import sys
@@ -142,11 +143,12 @@ class Pipeline:
         looked at in the order of positions (docs/snapshot.md)."""
         if is_closed(self.input):
             samples = self.closed.samples(self.input, 0, 0)
-        elif any(x.op == "standard_input" for x in self.sources):
-            samples = (x for rows in self.batches(0, mask=True) for _, x in rows)
         else:
             lanes = (Lane(number, self.lanes, 0, self.closed, True).items(self.input) for number in range(self.lanes))
-            samples = (x for lane in lanes for x in lane)
+            if any(x.op == "standard_input" for x in self.sources):
+                samples = (x for items in itertools.zip_longest(*lanes) for x in items if x is not None)
+            else:
+                samples = (x for lane in lanes for x in lane)
         return first_layout(samples, self.root.options["fields"])
 
     def row(self, layout, epoch, position, sample, policy, throw_at):
