@@ -107,26 +107,32 @@ class Chooser:
             first = rng.randrange(len(due))
             job["leave_out"] = [(first, rng.choice((first, first + rng.randint(0, 3))))]
         may_part = not error and (closed or endless)  # else ranks have to agree on ends of epochs
-        job["attempts"] = [self.attempt(rng, worlds, case.tree.options["rows"] * len(due), may_part) for _ in range(count)]
+        part = 0 if not may_part else 0.25 if count > 1 else 0.06
+        job["attempts"] = [self.attempt(rng, worlds, case.tree.options["rows"] * len(due), part) for _ in range(count)]
         if error:
             job["attempts"][0]["world"] = 1 if rng.random() < 0.5 else job["attempts"][0]["world"]
+            del job["attempts"][0]["die"][1:]  # two over one sample were another error
         for x, stop in zip(job["attempts"], sorted(rng.random() for _ in job["attempts"])):
             x["stop"] = stop
         job["attempts"][-1].update(stop=1, kill=None)
         case.jobs = [job]
         return True
 
-    def attempt(self, rng, worlds, positions, may_part):
+    def attempt(self, rng, worlds, positions, part):
+        """`part`: how likely each rank is a process of its own."""
+        apart = rng.random() < part
+        if apart and rng.random() < 0.8:
+            worlds = [x for x in worlds if x > 1] or worlds
         workers = rng.randint(0, 4)
         deaths = rng.choice((1, 1, 2, 3, 5)) if workers and rng.random() < 0.15 else 0
         places = [rng.choice((0, rng.randrange(positions + 1), rng.randrange(positions + 1))) for _ in range(deaths)]
         places = sorted(places) if rng.random() < 0.7 else places
         return {
-            "kill": int(rng.expovariate(1 / 3000)) if rng.random() < 0.3 else None,
+            "kill": int(rng.expovariate(1 / 3000)) if rng.random() < (0.5 if apart else 0.3) else None,
             "world": rng.choice(worlds), "workers": workers, "dispatch": rng.choice(("on_demand", "round_robin", "by_lane")),
             "resizes": [(rng.random(), rng.randint(1, 4))] if workers and rng.random() < 0.1 else [],
             "die": [(rng.randrange(workers), x) for x in places],
-            "apart": may_part and rng.random() < 0.15,
+            "apart": apart,
             "kills": [int(rng.expovariate(1 / 3000)) if rng.random() < 0.8 else None for _ in range(WORLDS[-1])],
             "late": (rng.choice((-1, rng.random(), rng.random())), rng.choice((0, 0, 1, 3))) if rng.random() < 0.2 else None,
             "tell_again": rng.random() < 0.5,
