@@ -111,7 +111,8 @@ class Chooser:
         job["attempts"] = [self.attempt(rng, worlds, case.tree.options["rows"] * len(due), part) for _ in range(count)]
         if error:
             job["attempts"][0]["world"] = 1 if rng.random() < 0.5 else job["attempts"][0]["world"]
-            del job["attempts"][0]["die"][1:]  # two over one sample were another error
+        if error or once and count == 1:
+            del job["attempts"][0]["die"][1:]  # two over one sample were another error, and the input would be gone
         for x, stop in zip(job["attempts"], sorted(rng.random() for _ in job["attempts"])):
             x["stop"] = stop
         job["attempts"][-1].update(stop=1, kill=None)
