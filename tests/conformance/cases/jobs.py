@@ -21,7 +21,7 @@ import os
 import tempfile
 
 from cases.command import NOTHING
-from cases.logs import Handed, Log, digest_of, given_once, place, write_order
+from cases.logs import Handed, Log, digest_of, given_once, place, positions_of, write_order
 from cases.snapshots import TORN, Run, Snapshots
 
 
@@ -120,15 +120,20 @@ class Chain:
                 return f"run: exit code {done.code}", f"{done}\nreference: {self.error}"
         return None
 
-    def fault_of_deaths(self, done, lines):
-        """Each is told to one worker of the process; the only worker of one rank comes to all places that the rank has."""
-        die, ranks = self.attempt["die"], self.attempt["world"] // self.processes
-        died = summary_of(done)["workers_replaced"] if done.code == 0 else 0
-        least, places = 0, [position for _, position in die]
-        if done.code == 0 and ranks == self.attempt["workers"] == 1 and not self.attempt["resizes"] and places == sorted(set(places)):
-            last = max((y for x in lines[1:] for y in (*x["positions"], *(z[0] for z in x.get("bad", [])))), default=-1)
-            least = sum(place <= last for place in places)
-        return None if least <= died <= len(die) else ("summary", f"{died} workers died, not {least} to {len(die)}\n{done}")
+    def fault_of_deaths(self, done, rank, lines):
+        """Each is told to a worker of the rank that owns its place; the only worker of a rank comes to all places that the rank has."""
+        attempt, world = self.attempt, self.attempt["world"]
+        if done.code != 0:
+            return None
+        least = most = 0
+        for x in [rank] if attempt["apart"] else range(world):
+            places = [y for _, y in attempt["die"] if y % world == x]
+            last = max((y for line in lines[1:] if line["rank"] == x for y in positions_of(line)), default=-1)
+            most += len(places)
+            if attempt["workers"] == 1 and not attempt["resizes"] and places == sorted(set(places)):
+                least += sum(y <= last for y in places)
+        died = summary_of(done)["workers_replaced"]
+        return None if least <= died <= most else ("summary", f"{died} workers died, not {least} to {most}\n{done}")
 
     def arguments(self, told, rank):
         """`told`: ranges of steps to leave out."""
@@ -207,7 +212,7 @@ class Chain:
             fault = self.handed.fault_of(lines, self.but(self.left_out))
             if fault:
                 return "log", fault
-            fault = self.fault_of_deaths(self.done[rank], lines)
+            fault = self.fault_of_deaths(self.done[rank], rank, lines)
             if fault:
                 return fault
         self.snapshots.note(runs)

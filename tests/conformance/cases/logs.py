@@ -54,13 +54,18 @@ class Handed:
             fault = fault_of_line(line, [x for x in due[key] if x.position % world == rank])
             if fault:
                 return f"rank {rank} of {world}, {key}: {fault}"
-            self.positions[key] |= {*line["positions"], *(x[0] for x in line.get("bad", []))}
+            self.positions[key] |= positions_of(line)
         return None
 
 
 def place(at):
     """A header's `resumed_at`."""
     return at and (at["epoch"], at["step"])
+
+
+def positions_of(line):
+    """Of the rows that a rank has handed over, bad ones too."""
+    return {*line["positions"], *(x[0] for x in line.get("bad", []))}
 
 
 def row_hash(row, epoch):
