@@ -162,6 +162,10 @@ def check_function(node):
     if set(given) - set(known) or set(list(known)[:needed]) - set(given):
         raise Wrong(f"{name}: {list(given)}")
     for key, x in given.items():
+        if known[key] is list and isinstance(x, str) and x and " " not in x:  # a function gets lists as texts, joined by commas
+            x = given[key] = node.options[key] = x.split(",")
+        if known[key] is list and not isinstance(x, list):
+            raise Undocumented("a parameter that is to be a list, and is none")
         if known[key] is str and not isinstance(x, (str, list)) or known[key] is list and isinstance(x, list) and not all(map(is_text, x)):
             raise Undocumented("a parameter that is to be a text, and is none")
         if not is_of(x, known[key]) and not (known[key] is int and is_of(x, str) and x.isdigit() and is_of(int(x), int)):
