@@ -37,8 +37,8 @@ private:
     return logs_[log].rbegin()[static_cast<std::ptrdiff_t>(numbers_[log].size())];
   }
 
-  /// What speaks for a head: few other logs that have it before their heads, a late start, and that
-  /// all ranks have it.
+  /// What speaks for a head: few other logs that have it before their heads, that all ranks have
+  /// it, and a late start. The start comes last, as a job may go back to an older set.
   struct claim {
     std::size_t logs_before = 0;
     std::size_t ranks = 0;
@@ -55,8 +55,8 @@ private:
           ++claim.logs_before;
     const auto worth = [](const auto& x) {
       const auto& [key, claim] = x;
-      return std::tuple{-static_cast<std::int64_t>(claim.logs_before), key.start,
-                        key.is_alone || claim.ranks == key.world_size};
+      return std::tuple{-static_cast<std::int64_t>(claim.logs_before),
+                        key.is_alone || claim.ranks == key.world_size, key.start};
     };
     const auto found = std::max_element(heads.begin(), heads.end(),
                                         [&](auto& a, auto& b) { return worth(a) < worth(b); });

@@ -68,9 +68,11 @@ void audit::begin_attempt(const attempt_start& header) {
   if (logs_.empty() || logs_.back().empty())
     begin_log();
   const auto start = header.resumed_at.value_or(attempt_start::point{});
-  logs_.back().back().push_back(
-      {{.world_size = header.world_size, .rank = header.rank, .start = {start.epoch, start.step}},
-       true});
+  logs_.back().back().push_back({{.world_size = header.world_size,
+                                  .rank = header.rank,
+                                  .is_alone = !header.rank || header.world_size == 1,
+                                  .start = {start.epoch, start.step}},
+                                 true});
 }
 
 /// The one that the line belongs to.
@@ -80,7 +82,7 @@ process_attempt& audit::attempt_of(const batch_line& line) {
   auto& log = logs_.back().back();
   const step_key at{line.epoch, line.step};
   if (log.empty())
-    log.push_back({{.world_size = line.world_size, .start = at}});
+    log.push_back({{.world_size = line.world_size, .is_alone = line.world_size == 1, .start = at}});
   auto& [what, has_header] = log.back();
   if (!has_header)
     what.start = std::min(what.start, at);
@@ -107,7 +109,8 @@ void audit::deliver(const batch_line& line) {
 std::vector<process_attempt> audit::ordered_attempts() {
   std::vector<process_attempt> result;
   std::size_t before = 0;
-  for (auto& group : logs_) {
+  for (std::size_t g = 0; g < logs_.size(); ++g) {
+    auto& group = logs_[g];
     std::vector<std::vector<attempt_key>> keys(group.size());
     for (std::size_t i = 0; i < group.size(); ++i)
       for (const auto& x : group[i])
@@ -118,6 +121,8 @@ std::vector<process_attempt> audit::ordered_attempts() {
       for (std::size_t k = 0; k < group[i].size(); ++k) {
         auto& x = result.emplace_back(std::move(group[i][k].what));
         x.when = before + numbers[i][k];
+        x.group = g;
+        x.log = i;
         behind = std::max(behind, x.when + 1);
       }
     before = behind;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <tuple>
 
 namespace leat::command {
@@ -24,7 +23,7 @@ public:
                   const std::map<std::uint64_t, std::uint64_t>& steps_of_epoch)
       : attempts_(attempts), steps_of_epoch_(steps_of_epoch) {
     for (const auto& x : attempts)
-      runs_.emplace(x.world_size, x.start);
+      runs_[{x.world_size, x.start}].push_back(&x);
   }
 
   job_history build() {
@@ -35,7 +34,7 @@ public:
       const auto start = start_of(ranks);
       add(ranks, start, end);
       end = start;
-      ranks = ranks_before(end, time_of(ranks));
+      ranks = ranks_before(end, ranks);
     }
     std::sort(result_.steps.begin(), result_.steps.end(),
               [](const auto& a, const auto& b) { return a.at < b.at; });
@@ -63,6 +62,23 @@ private:
     return result;
   }
 
+  static bool is_of(const process_attempt& x, const run_key& run) {
+    return x.world_size == run.first && x.start == run.second;
+  }
+
+  /// Certainly: between logs of one time the order is a guess.
+  static bool is_before(const process_attempt& a, const process_attempt& b) {
+    return a.when < b.when && (a.group != b.group || a.log == b.log);
+  }
+
+  static std::size_t newest_of(const cast& ranks) {
+    std::size_t result = 0;
+    for (const auto* x : ranks)
+      if (x)
+        result = std::max(result, x->when);
+    return result;
+  }
+
   /// The step behind the last one that the rank got there.
   step_key reach_of(const process_attempt& x, std::uint64_t rank) const {
     const auto parts = x.parts.find(rank);
@@ -74,61 +90,94 @@ private:
                                                                        : step_key{epoch, step + 1};
   }
 
-  /// The job's end: since the world last had its size. A rank that began at the same step several
-  /// times stands where it got farthest.
+  /// The job's end: since the world last had its size. A rank in a process of its own that began at
+  /// the same step several times stands where it got farthest, if another rank did so at last.
   cast last_ranks() const {
-    const auto world = attempts_.back().world_size;
+    const auto& last = attempts_.back();
     const auto other = std::find_if(attempts_.rbegin(), attempts_.rend(),
-                                    [&](const auto& x) { return x.world_size != world; });
-    cast result(world);
-    for (std::uint64_t rank = 0; rank < world; ++rank)
+                                    [&](const auto& x) { return x.world_size != last.world_size; });
+    cast result(last.world_size);
+    for (std::uint64_t rank = 0; rank < result.size(); ++rank)
       for (auto x = other.base(); x != attempts_.end(); ++x)
         if (x->runs(rank)
             && (!result[rank] || x->start != result[rank]->start
                 || reach_of(*x, rank) >= reach_of(*result[rank], rank)))
           result[rank] = &*x;
+    // One process leaves nothing of what was before it; nor do ranks that all ended earlier.
+    if (last.is_alone || newest_of(result) < last.when)
+      for (auto x = other.base(); x != attempts_.end(); ++x)
+        for (std::uint64_t rank = 0; rank < result.size(); ++rank)
+          if (x->when == last.when && x->runs(rank))
+            result[rank] = &*x;
     return result;
   }
 
-  /// Who made the snapshots of a step, for an attempt of that time.
-  cast ranks_before(const step_key& end, std::size_t time) const {
+  /// Who made the snapshots of step `end`, for those that went on with it.
+  cast ranks_before(const step_key& end, const cast& next) const {
     cast best;
-    std::tuple<step_key, std::size_t> score;
-    for (const auto& run : runs_) {
+    std::tuple<bool, step_key, std::size_t> score;
+    for (const auto& [run, attempts] : runs_) {
       if (run.second >= end)
         continue;
-      auto ranks = ranks_of(run, end, time);
+      auto ranks = ranks_of(run, end, next);
       auto reached = end;
-      std::size_t newest = 0;
-      for (std::uint64_t rank = 0; rank < ranks.size(); ++rank) {
+      for (std::uint64_t rank = 0; rank < ranks.size(); ++rank)
         reached = std::min(reached, ranks[rank] ? reach_of(*ranks[rank], rank) : step_key{});
-        newest = std::max(newest, ranks[rank] ? ranks[rank]->when : 0);
-      }
-      if (best.empty() || std::tuple{reached, newest} > score) {
+      // It would have gone on with a set of `end` that had been there before it.
+      const auto* alone = alone_behind(
+          run, next, [&](const process_attempt& x) { return x.start < end && !is_of(x, run); });
+      const std::tuple now{!alone, reached, newest_of(ranks)};
+      if (best.empty() || now > score) {
         best = std::move(ranks);
-        score = {reached, newest};
+        score = now;
       }
     }
     return best;
   }
 
-  /// Of each rank the last attempt that got to `end`, or else farthest.
-  cast ranks_of(const run_key& run, const step_key& end, std::size_t time) const {
+  /// Of each rank the last attempt that got to `end`, or else farthest, unless one process with all
+  /// ranks began behind them as they did.
+  cast ranks_of(const run_key& run, const step_key& end, const cast& next) const {
+    const auto time = time_of(next);
     cast result(run.first);
     for (std::uint64_t rank = 0; rank < result.size(); ++rank) {
       const process_attempt* best = nullptr;
-      for (const auto& x : attempts_)
-        if (x.world_size == run.first && x.start == run.second && x.runs(rank)) {
+      for (const auto* x : runs_.at(run))
+        if (x->runs(rank)) {
           // Logs that are given in another order than that of time still have the attempt.
           const auto worth = [&](const process_attempt& y) {
             return std::tuple{y.when < time, std::min(end, reach_of(y, rank)), y.when};
           };
-          if (!best || worth(x) >= worth(*best))
-            best = &x;
+          if (!best || worth(*x) >= worth(*best))
+            best = x;
         }
       result[rank] = best;
     }
-    return result;
+    const auto* alone =
+        alone_behind(run, next, [&](const process_attempt& x) { return is_of(x, run); });
+    return alone ? cast(run.first, alone) : result;
+  }
+
+  /// A process with all ranks that fits, certainly behind all others of the run, and before those.
+  /// It threw away what the others did behind its start.
+  template <class Fits>
+  const process_attempt* alone_behind(const run_key& run, const cast& next, Fits fits) const {
+    const auto precedes = [&](const process_attempt& x) {
+      return std::any_of(next.begin(), next.end(),
+                         [&](const auto* y) { return y && is_before(x, *y); });
+    };
+    const auto follows = [&](const process_attempt& x) {
+      const auto& others = runs_.at(run);
+      return std::all_of(others.begin(), others.end(), [&](const auto* y) {
+        return y == &x || is_before(*y, x)
+               || std::any_of(next.begin(), next.end(),
+                              [&](const auto* z) { return z && is_before(*z, *y); });
+      });
+    };
+    const auto found = std::find_if(attempts_.rbegin(), attempts_.rend(), [&](const auto& x) {
+      return x.is_alone && fits(x) && precedes(x) && follows(x);
+    });
+    return found == attempts_.rend() ? nullptr : &*found;
   }
 
   /// What these ranks did from `start` to `end`.
@@ -170,7 +219,7 @@ private:
 
   const std::vector<process_attempt>& attempts_;
   const std::map<std::uint64_t, std::uint64_t>& steps_of_epoch_;
-  std::set<run_key> runs_;
+  std::map<run_key, std::vector<const process_attempt*>> runs_;
   job_history result_;
 };
 

@@ -38,9 +38,15 @@ struct delivered_part {
 struct process_attempt {
   /// Number of the job's attempt that it belongs to, rising in time.
   std::size_t when = 0;
+  /// What logs of several processes of one time have in common, and the log. Between these, `when`
+  /// is a guess.
+  std::size_t group = 0;
+  std::size_t log = 0;
   std::uint64_t world_size = 1;
-  /// Empty: the process runs all ranks.
+  /// Empty: the process runs all ranks, or those that its lines have where it has no header.
   std::optional<std::uint64_t> rank = {};
+  /// It is the whole attempt: no other process can have done a part of it.
+  bool is_alone = false;
   /// Where it goes on.
   step_key start = {};
   /// By rank.
@@ -64,9 +70,11 @@ struct job_history {
 
 /// Follows a job back from its last attempt: an attempt that goes on with step s throws away what
 /// was handed over from s on, and rests on a set of snapshots of s: of one world size, and of
-/// attempts that went on with one step. Ranks may have made their parts of it in different
-/// attempts: processes that do not wait for each other leave such sets. Of several sets, and
-/// attempts, that got there the latest counts; where none did, the one that got farthest.
+/// attempts that went on with one step. Of several sets, and attempts, that got there the latest
+/// counts; where none did, the one that got farthest. Ranks in processes of their own may have made
+/// their parts of a set in different attempts, and one that died early may have left its part in an
+/// earlier one: processes that do not wait for each other leave such sets. What a process did that
+/// ran all ranks, and got less far than others before it, is all that is left of these steps.
 ///
 /// `attempts` in rising order of `when`; the result points into them. `steps_of_epoch`: where
 /// known.

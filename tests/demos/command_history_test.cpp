@@ -61,12 +61,16 @@ struct line_name {
 /// A job on machines that fail: a directory of snapshots, and a log for each rank.
 class simulated_job {
 public:
-  explicit simulated_job(std::uint32_t seed) : random(seed), waits(random() % 2 == 0) {}
+  explicit simulated_job(std::uint32_t seed)
+      : random(seed), waits(random() % 2 == 0), alone(random() % 4 == 0) {}
 
   /// To the end, over random failures.
   void run() {
-    for (auto failures = random() % 6; failures > 0; --failures)
+    for (auto failures = random() % 6; failures > 0; --failures) {
       attempt(true);
+      if (random() % 4 == 0)
+        roll_back();
+    }
     attempt(false);
     if (random() % 3 == 0)
       attempt(false); // there is nothing left to do
@@ -74,15 +78,15 @@ public:
 
   batch_line& line(const line_name& x) { return logs[x.log][x.start].lines[x.line]; }
 
-  /// What the weights at the end have seen, and no log has but there; in the last attempt also what
-  /// others have.
+  /// What the weights at the end have seen, and no log has but there; in the last attempt, and
+  /// where each is one process, also what others have.
   std::vector<line_name> certain_lines() {
     std::map<std::uint64_t, std::set<std::size_t>> attempts_of_step;
     for (const auto& [number, log] : all_)
       attempts_of_step[number].insert(log);
     std::vector<line_name> result;
     for (const auto& x : seen_)
-      if (attempts_of_step[number_of(x)].size() == 1 || of_last_attempt(x))
+      if (alone || attempts_of_step[number_of(x)].size() == 1 || of_last_attempt(x))
         result.push_back(x);
     return result;
   }
@@ -110,6 +114,10 @@ public:
   }
 
   std::mt19937 random;
+  /// Ranks wait for each other at every step.
+  bool waits;
+  /// All ranks of an attempt run in one process.
+  bool alone;
   std::vector<std::vector<start>> logs;
 
 private:
@@ -121,6 +129,9 @@ private:
     std::uint64_t at = 0;
     std::vector<line_name> seen;
   };
+  /// Step and world size.
+  using set_name = std::pair<std::uint64_t, std::uint64_t>;
+  using set_parts = std::map<std::uint64_t, saved_part>;
 
   std::uint64_t number_of(const line_name& x) { return line(x).epoch * steps + line(x).step; }
 
@@ -128,17 +139,38 @@ private:
   saved_set newest() const {
     for (auto set = parts_.rbegin(); set != parts_.rend(); ++set) {
       const auto& [name, ranks] = *set;
-      const auto began = ranks.begin()->second.began;
-      if (ranks.size() != name.second
-          || std::any_of(ranks.begin(), ranks.end(),
-                         [&](const auto& x) { return x.second.began != began; }))
+      if (!is_complete(*set))
         continue;
-      saved_set result{name.first, before_.at({began, name.second})};
+      saved_set result{name.first, before_.at({ranks.begin()->second.began, name.second})};
       for (const auto& [rank, part] : ranks)
         result.seen.insert(result.seen.end(), part.seen.begin(), part.seen.end());
       return result;
     }
     return {};
+  }
+
+  static bool is_complete(const std::pair<const set_name, set_parts>& x) {
+    const auto& [name, ranks] = x;
+    return ranks.size() == name.second
+           && std::all_of(ranks.begin(), ranks.end(), [&](const auto& part) {
+                return part.second.began == ranks.begin()->second.began;
+              });
+  }
+
+  /// The newest sets are taken away, or torn, and the job goes on with an older one, or anew.
+  void roll_back() {
+    auto how_many = random() % 3;
+    const bool torn = random() % 2 == 0;
+    for (auto set = parts_.end(); set != parts_.begin() && how_many > 0;) {
+      --set;
+      if (!is_complete(*set))
+        continue;
+      --how_many;
+      if (torn)
+        set->second.erase(random() % set->first.second);
+      if (!torn || set->second.empty())
+        set = parts_.erase(set);
+    }
   }
 
   void attempt(bool fails) {
@@ -149,8 +181,10 @@ private:
     // Sets of one beginning all rest on the same steps, whoever made them.
     before_.insert_or_assign({from.at, world}, from.seen);
     seen_ = from.seen;
-    const bool one_process = world == 1 || random() % 4 == 0;
+    const bool one_process = alone || world == 1 || random() % 4 == 0;
     const auto death = from.at + random() % (job_steps + 1 - from.at);
+    // One process saves what all its ranks have, if it still gets to that.
+    const auto saved = one_process && fails ? death - std::min(death, random() % 2) : job_steps;
     for (std::uint64_t rank = 0; rank < world; ++rank) {
       // Ranks that wait for each other die within a step.
       auto end = waits || one_process ? std::min(job_steps, death + random() % 2)
@@ -159,12 +193,13 @@ private:
         end = job_steps;
       if (fails && !one_process && random() % 6 == 0)
         continue; // died before it wrote anything
-      run_rank(rank, world, one_process, from.at, end, fails);
+      run_rank(rank, world, one_process, from.at, end,
+               one_process ? saved : last_saved(end, fails));
     }
   }
 
   void run_rank(std::uint64_t rank, std::uint64_t world, bool one_process, std::uint64_t from,
-                std::uint64_t end, bool fails) {
+                std::uint64_t end, std::uint64_t saved) {
     const auto file = one_process ? 0 : rank;
     if (logs.size() <= file)
       logs.resize(file + 1);
@@ -184,17 +219,18 @@ private:
       all_.emplace_back(n, attempts_);
       state.seen.push_back(name);
       seen_.push_back(name);
-      // The last save may not be done when the process dies.
-      if ((n + 1) % 3 == 0 || n + 1 == job_steps)
-        if (!fails || n + 1 < end || random() % 2 == 0)
-          parts_[{n + 1, world}][rank] = state;
+      if (((n + 1) % 3 == 0 || n + 1 == job_steps) && n < saved)
+        parts_[{n + 1, world}][rank] = state;
     }
   }
 
-  /// Ranks wait for each other at every step.
-  bool waits;
+  /// The last save may not be done when the process dies.
+  std::uint64_t last_saved(std::uint64_t end, bool fails) {
+    return fails && end > 0 && random() % 2 == 0 ? end - 1 : end;
+  }
+
   std::size_t attempts_ = 0;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::map<std::uint64_t, saved_part>> parts_;
+  std::map<set_name, set_parts> parts_;
   /// By beginning and world size: what was seen before.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<line_name>> before_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> starts_;
@@ -280,6 +316,71 @@ TEST_CASE("history: a job of any attempts over any world sizes is good") {
   REQUIRE(attempts > 9000);
 }
 
+namespace {
+
+/// A process that hands over steps `from` to `to` of the job, all ranks or one.
+start run_of(std::uint64_t world, std::optional<std::uint64_t> rank, std::uint64_t from,
+             std::uint64_t to) {
+  start result{{.world_size = world, .rank = rank}, {}};
+  if (from > 0)
+    result.header.resumed_at = attempt_start::point{from / steps, from % steps};
+  for (auto n = from; n < to; ++n)
+    for (std::uint64_t r = 0; r < world; ++r)
+      if (!rank || *rank == r)
+        result.lines.push_back(part(n, r, world));
+  return result;
+}
+
+std::uint64_t lost_of(std::vector<std::vector<start>> logs) {
+  simulated_job job{0};
+  job.logs = std::move(logs);
+  const auto report = judge(job, job.random);
+  for (std::size_t i = 1; i < num_fault_kinds; ++i)
+    CHECK(report.counts[i] == 0);
+  return report.counts[0];
+}
+
+} // namespace
+
+TEST_CASE("history: a job that began anew and ended early has lost what it had before") {
+  for (std::uint64_t world : {1, 2}) {
+    CHECK(lost_of({{run_of(world, {}, 0, job_steps), run_of(world, {}, 0, 5)}})
+          == (job_steps - 5) * batch_rows);
+    CHECK(lost_of({{run_of(world, {}, 0, job_steps), run_of(world, {}, 0, 0)}})
+          == job_steps * batch_rows);
+    // Its last steps were left out.
+    CHECK(lost_of({{run_of(world, {}, 0, job_steps), run_of(world, {}, 0, job_steps - 2)}})
+          == 2 * batch_rows);
+    CHECK(lost_of({{run_of(world, {}, 0, 5), run_of(world, {}, 0, job_steps)}}) == 0);
+    // It left steps 3 and 4 out, and died when it had saved; then it went on.
+    CHECK(lost_of(
+              {{run_of(world, {}, 0, 7), run_of(world, {}, 0, 3), run_of(world, {}, 5, job_steps)}})
+          == 2 * batch_rows);
+    CHECK(lost_of({{run_of(world + 1, {}, 0, 7), run_of(world, {}, 0, 3),
+                    run_of(world, {}, 5, job_steps)}})
+          == 2 * batch_rows);
+  }
+  CHECK(lost_of({{run_of(1, 0, 0, job_steps), run_of(1, 0, 0, 5)}})
+        == (job_steps - 5) * batch_rows);
+  CHECK(lost_of({{run_of(2, 0, 0, job_steps), run_of(2, 0, 0, 5)},
+                 {run_of(2, 1, 0, job_steps), run_of(2, 1, 0, 4)}})
+        == (job_steps - 4) * batch_rows);
+}
+
+TEST_CASE("history: a rank in a process of its own stands where it got farthest") {
+  // What it saved at the end belongs to what the other one saves there later.
+  CHECK(lost_of({{run_of(2, 0, 0, job_steps), run_of(2, 0, 0, 3)},
+                 {run_of(2, 1, 0, 2), run_of(2, 1, 0, job_steps)}})
+        == 0);
+}
+
+TEST_CASE("history: a job whose newest set was torn goes on with an older one, and fewer ranks") {
+  CHECK(lost_of({{run_of(3, 0, 0, 8), run_of(2, 0, 4, job_steps)},
+                 {run_of(3, 1, 0, 8), run_of(2, 1, 4, job_steps)},
+                 {run_of(3, 2, 0, 8), run_of(3, 2, 6, 6)}})
+        == 0);
+}
+
 TEST_CASE("history: a row that is not there is lost") {
   every_time([](auto& job, const auto& at) {
     auto& x = job.line(at);
@@ -292,8 +393,9 @@ TEST_CASE(
     "history: a line that is not there is its step lost, also where an earlier attempt had it") {
   every_time([](auto& job, const auto& at) -> std::optional<counts> {
     auto& lines = job.logs[at.log][at.start].lines;
-    // Then the process has not got there, and another that began with the same step stands for it.
-    if (at.line + 1 == lines.size())
+    // Then the process has not got there, and where ranks have processes of their own another that
+    // began with the same step stands for it.
+    if (at.line + 1 == lines.size() && !job.alone)
       return std::nullopt;
     lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(at.line));
     return counts{batch_rows, 0, 0, 0, 0};
@@ -386,8 +488,13 @@ TEST_CASE("history: attempts are put together by what they begin with, missing o
   CHECK(order_of_attempts({{a, a, b}, {a, b}}) == numbers{{0, 1, 2}, {1, 2}});
   CHECK(order_of_attempts({{a, b}, {b, a}}).size() == 2);
   const attempt_key all{2, {0, 0}, true};
-  CHECK(order_of_attempts({{a, all}, {a, b}, {b}}) == numbers{{0, 1}, {0, 2}, {2}});
+  CHECK(order_of_attempts({{a, all}, {a, b}, {b}}) == numbers{{0, 2}, {0, 1}, {1}});
   CHECK(order_of_attempts({{a, all}, {a, a}, {a}}) == numbers{{1, 2}, {0, 1}, {1}});
+  // A job went back from step 5 to step 3: what all ranks have came last, and not the later start.
+  const attempt_key three{3, {0, 0}};
+  const attempt_key back{2, {0, 3}};
+  CHECK(order_of_attempts({{three, back}, {three, back}, {three, b}})
+        == numbers{{0, 2}, {0, 2}, {0, 1}});
   CHECK(order_of_attempts({{}, {a}}) == numbers{{}, {0}});
   CHECK(order_of_attempts({}).empty());
 }
