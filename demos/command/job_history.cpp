@@ -116,7 +116,8 @@ private:
   cast ranks_before(const step_key& end, const cast& next) const {
     cast best;
     std::tuple<bool, step_key, std::size_t> score;
-    for (const auto& [run, attempts] : runs_) {
+    for (const auto& entry : runs_) {
+      const auto& run = entry.first;
       if (run.second >= end)
         continue;
       auto ranks = ranks_of(run, end, next);
