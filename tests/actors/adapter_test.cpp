@@ -3,6 +3,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/notice.hpp>
 
 #include <memory>
 #include <optional>
@@ -143,7 +144,12 @@ TEST_CASE("adapter: directories with a part of each rank") {
   }
   first.save(at.path());
   auto again = adapter(true, {.rank = 1, .world_size = 2, .epochs = 2});
+  std::vector<std::string> heard;
+  set_notice_handler([&](const std::string& text) { heard.push_back(text); });
   REQUIRE_FALSE(again.restore(at.path())); // rank 1's is missing
+  set_notice_handler({});
+  REQUIRE(heard.size() == 1);
+  REQUIRE(heard.front().ends_with("1 of 2 parts, no part of rank 1"));
   second.save(at.path());
   REQUIRE(again.restore(at.path())->global_step == 6);
   REQUIRE(again.next()->content == 102);

@@ -6,6 +6,7 @@
 #include <leat/leat.hpp>
 #include <leat/notice.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -65,6 +66,11 @@ TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also 
   CHECK(contains(*lane_limit(mix({count(80), two}).batch(8).root()), "two*.txt\") has 2 units"));
   CHECK(contains(*lane_limit(mix({many, sequential("own@1", 3, {})}).batch(8).root()),
                  "units=N in it"));
+  // Packed files cannot be cut.
+  const auto packed = at / "packed.txt.gz";
+  std::filesystem::copy_file(at / "many0.txt", packed);
+  CHECK(contains(*lane_limit(mix({many, lines(packed)}).batch(8).root()),
+                 "more files in it, or ranges=N of the unpacked ones"));
 }
 
 TEST_CASE_METHOD(corpora, "lanes: as many as were meant are no news") {

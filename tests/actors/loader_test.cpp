@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -346,6 +347,7 @@ TEST_CASE("loader: tensors, ragged fields and wrong requests") {
   batch = x.next();
   REQUIRE(batch->end_of_epoch());
   CHECK(batch->valid_rows() == 2);
+  CHECK(batch->memory("value").extents == std::vector<std::size_t>{4, 8}); // as size() says
   CHECK(std::vector<std::uint8_t>(batch->valid().begin(), batch->valid().end())
         == std::vector<std::uint8_t>{1, 1, 0, 0});
   CHECK(batch->view<std::uint8_t, 2>("value")(2, 0) == 0);
@@ -521,6 +523,14 @@ TEST_CASE("loader: options out of range are refused") {
   CHECK_THROWS_AS(loader(data, {.rank = 2, .world_size = 2}), error);
   CHECK_THROWS_AS(loader(data, {.world_size = 0}), error);
   CHECK_THROWS_AS(loader(data, {.leases = 0}), error);
+  const auto refused = [&](const loader_options& options, const std::string& most) {
+    const auto problem = problem_of([&] { loader{data, options}; });
+    return problem && problem->code() == errc::invalid_argument
+           && problem->details().needed.ends_with("to " + most);
+  };
+  CHECK(refused({.world_size = 1'000'001}, "1000000"));
+  CHECK(refused({.prefetch = 4097}, "4096"));
+  CHECK(refused({.leases = 65537}, "65536"));
   CHECK_THROWS_AS(loader(noisy(9, 10), {}), error);
   CHECK_THROWS_AS(loader(count(100, 8), {}), error);
   loader x{data, quick(0)};

@@ -86,18 +86,22 @@ TEST_CASE("no resources: where operators look at content, too") {
 
 TEST_CASE("no resources: a size that no machine has is a bad sample, and so is all else") {
   const std::vector<lack> others{
-      {"too long", [] { throw std::length_error{"vector"}; }},
-      {"no such array", [] { throw std::bad_array_new_length{}; }},
-      {"an absent file",
+      {"more elements than memory can hold (vector)", [] { throw std::length_error{"vector"}; }},
+      {"more elements than memory can hold", [] { throw std::bad_array_new_length{}; }},
+      {"No such file",
        [] { throw std::system_error{std::make_error_code(std::errc::no_such_file_or_directory)}; }},
       {"any", [] { throw std::runtime_error{"any"}; }},
-      {"an error of leat", [] { throw error(errc::io, {.got = "any"}); }}};
+      {"input/output: got any", [] { throw error(errc::io, {.got = "any"}); }}};
   for (const auto& x : others) {
     CAPTURE(x.name);
     REQUIRE_FALSE(problem_under(failing_at(x.fail), bad_sample_policy::mask, 1));
     const auto problem = problem_under(failing_at(x.fail), bad_sample_policy::fail, 1);
     REQUIRE(problem);
     REQUIRE(problem->code() == errc::bad_sample);
+    // Told in words, not by names of the standard library.
+    CAPTURE(problem->what());
+    REQUIRE(std::string{problem->what()}.find(x.name) != std::string::npos);
+    REQUIRE(std::string{problem->what()}.find("std::") == std::string::npos);
   }
 }
 

@@ -83,6 +83,18 @@ std::vector<job_step> unbroken(const job_maker& job, std::uint64_t salt, std::ui
   return global_steps(run_ranks(data, masked(workers), world));
 }
 
+TEST_CASE("once: ids are UTF-8, whatever a program calls its source") {
+  auto next = 0;
+  loader x{once("caf\xE9",
+                [next](sample& s) mutable {
+                  s.set("n", next);
+                  return next++ < 4;
+                })
+               .batch(2),
+           {.workers = 0}};
+  REQUIRE(x.next()->ids() == std::vector<std::string>{"caf\\xE9/0", "caf\\xE9/1"});
+}
+
 TEST_CASE("once: the batch's fields are the same for every world size") {
   for (std::uint64_t salt = 0; salt < 2; ++salt)
     for (const auto& job : all_jobs()) {

@@ -1,11 +1,16 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -114,6 +119,51 @@ TEST_CASE("rewind: every rank of a job, behind any batch of an epoch") {
   }
 }
 
+TEST_CASE("rewind: ranks that agree on ends agree anew") {
+  // Of each epoch's 60 samples some are below 40: epochs differ in length.
+  const filter_stage below{.name = "below@1", .make = [] {
+                             return [](sample& s) { return s.bytes("value")[0] < std::byte{40}; };
+                           }};
+  const auto data = with_noise(count(100).shuffle({.seed = 3}).take(60).filter(below))
+                        .batch(2, {.lanes = 2, .end = epoch_end::mask});
+  const loader_options options{.workers = 0, .epochs = 2, .hash_pixels = true};
+  const auto whole = global_steps(run_ranks(data, options, 2));
+  const auto first =
+      std::count_if(whole.begin(), whole.end(), [](auto& x) { return x.epoch == 0; });
+  REQUIRE(static_cast<std::size_t>(first) * 2 != whole.size());
+  // From the second epoch: what was agreed of it says nothing of the first.
+  for (auto stop = static_cast<std::size_t>(first); stop <= whole.size(); ++stop) {
+    CAPTURE(stop);
+    const auto again = run_ranks(data, options, 2, [&](loader& x) {
+      for (std::size_t i = 0; i < stop; ++i)
+        x.next();
+      x.rewind();
+    });
+    REQUIRE(global_steps(again) == whole);
+  }
+}
+
+TEST_CASE("rewind: the log of bad samples has each of them once") {
+  const test::temporary_directory at;
+  const auto lines = [&] {
+    std::ifstream in{at / "bad"};
+    return std::string{std::istreambuf_iterator<char>{in}, {}};
+  };
+  loader x{by_formula(),
+           {.workers = 1,
+            .bad_samples = bad_sample_policy::mask,
+            .bad_sample_log = at / "bad",
+            .hash_pixels = true,
+            .fault = {.throw_at = {5, 17}}}};
+  next_steps(x);
+  const auto whole = lines();
+  REQUIRE(std::count(whole.begin(), whole.end(), '\n') == 2);
+  x.rewind();
+  REQUIRE(lines().empty());
+  next_steps(x);
+  REQUIRE(lines() == whole);
+}
+
 TEST_CASE("rewind: also behind a restore and a seek, and with leases out") {
   const auto data = by_programs();
   const loader_options options{.workers = 2, .epochs = 2, .leases = 3, .hash_pixels = true};
@@ -146,6 +196,12 @@ TEST_CASE("rewind: snapshots behind it are those of a new loader") {
   again.rewind();
   next_steps(again, 3);
   REQUIRE(again.snapshot() == state);
+  loader sought{data, {.workers = 2, .hash_pixels = true}};
+  sought.seek(0, 5);
+  next_steps(sought, 2);
+  sought.rewind();
+  next_steps(sought, 3);
+  REQUIRE(sought.snapshot() == state);
 }
 
 TEST_CASE("rewind: snapshots of batches from before it are what they were") {

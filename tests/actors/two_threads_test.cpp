@@ -145,6 +145,42 @@ TEST_CASE("two threads on one loader: one calls next(), the other reads and drop
     }
 }
 
+TEST_CASE("two threads on one loader: it grows in one while the other drops leases") {
+  constexpr std::size_t leases = 150;
+  // Memory that takes a while to make: what is dropped comes back amid that.
+  const auto data = count(4 * leases * 8, 4096).batch(8);
+  for (const auto workers : worker_counts())
+    for (int round = 0; round < (test::sanitized ? 2 : 5); ++round) {
+      CAPTURE(workers, round);
+      loader x{data, options_of(workers, leases)};
+      lease_line line{leases};
+      std::vector<std::uint64_t> got;
+      std::vector<lease> kept;
+      std::thread reader{[&] {
+        while (auto batch = line.pop()) {
+          got.push_back(batch->step());
+          if (got.size() % 2 == 0) { // half of them, so that the loader needs ever more
+            kept.push_back(std::move(batch));
+          } else {
+            batch.reset();
+            line.dropped();
+          }
+        }
+      }};
+      std::vector<std::uint64_t> expected;
+      for (std::uint64_t step = 0; step < 2 * (leases - 1); ++step) {
+        line.make_room();
+        line.push(x.next());
+        expected.push_back(step);
+      }
+      line.push({});
+      reader.join();
+      REQUIRE(got == expected);
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        REQUIRE(kept[i]->step() == 2 * i + 1);
+    }
+}
+
 TEST_CASE("two threads on one loader: one destroys it while the other reads and drops leases") {
   constexpr std::size_t leases = 4;
   for (const auto& data : pipelines())

@@ -100,6 +100,21 @@ TEST_CASE("run log: one process may log all ranks in one file, start after start
   check_good(x.verify({x.at / "order", x.at / "log"}), 200);
 }
 
+TEST_CASE("run log: an attempt behind a rewind begins at the job's beginning") {
+  command_bench x;
+  x.order(job, 2, x.at / "order");
+  auto first = rank_of(0, 1);
+  const auto state = first.next()->snapshot();
+  auto from = rank_of(0, 1);
+  from.restore_parts({state});
+  from.rewind();
+  run_log log{x.at / "log", from};
+  for (auto batch : from)
+    log.append(*batch);
+  REQUIRE(attempts_of(x.at / "log").at(0).header["resumed_at"].is_null());
+  check_good(x.verify({x.at / "order", x.at / "log"}), 200);
+}
+
 TEST_CASE("run log: a file that cannot be written is told before the job runs") {
   command_bench x;
   auto from = rank_of(0, 1);

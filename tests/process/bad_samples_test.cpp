@@ -203,6 +203,13 @@ void check_policy(const std::string& policy) {
     REQUIRE(side_log(x.at / "side") == side);
     REQUIRE(x.ask({"inspect", x.at / "snapshots"})["bad"] == expected_counts(6));
     REQUIRE(x.verify(words{x.at / "order"} + logs + words{x.at / "again"})["bad"] == 48);
+
+    // And where no set is complete: all of it comes again.
+    std::filesystem::remove_all(x.at / "snapshots");
+    x.succeed(run
+              + words{"--snapshot-dir", x.at / "snapshots", "--resume", "--bad-log", x.at / "side",
+                      "--workers", "2"});
+    REQUIRE(side_log(x.at / "side") == side);
   }
 }
 

@@ -479,6 +479,8 @@ TEST_CASE("command: a folder of images, with classes in bytewise order") {
   const std::set<std::string> unique{ids.begin(), ids.end()};
   REQUIRE(unique.size() == 15);
   REQUIRE(unique.contains("Zebra/0.jpg"));
+  REQUIRE(x.ask({"index", x.at / "folder"})["classes"] == json(classes));
+  REQUIRE(contains(x.succeed({"index", x.at / "folder"}), "classes  3: 0 Zebra, 1 ant, 2 bee\n"));
   x.succeed(words{"run"} + job + words{"--world-size", "2", "--log", x.at / "log"});
   REQUIRE(check_sequence(batches_of(x.at / "log"), due, {0, 0}, 2) == due.end());
   x.succeed({"run", "--pipeline", unnormalized(x, job), "--end", "mask", "--log", x.at / "pixels"});

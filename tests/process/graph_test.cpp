@@ -91,6 +91,26 @@ TEST_CASE("graph: world sizes are those with which a job runs") {
   }
 }
 
+TEST_CASE("graph: a source of one file that leaves one lane is named, and by a run, too") {
+  graph_bench x;
+  const auto one = "lines(\"" + (x.at / "a-10") + "\")";
+  for (const words& verb : {words{"graph"}, words{"run", "--steps", "2"}}) {
+    CAPTURE(verb);
+    const auto limited = x.leat(
+        verb + words{"--pipeline", x.pipeline("mix(" + x.lines("b") + ", " + one + ").batch(8)")});
+    CAPTURE(limited.errors);
+    CHECK(limited.code == 0);
+    CHECK(contains(limited.errors, "a-10\") has 1 unit"));
+    CHECK(contains(limited.errors, "one rank only"));
+    CHECK(contains(limited.errors, "ranges=N"));
+    const auto many = x.leat(verb
+                             + words{"--pipeline", x.pipeline("mix(" + x.lines("a") + ", "
+                                                              + x.lines("b") + ").batch(8)")});
+    CHECK(many.code == 0);
+    CHECK_FALSE(contains(many.errors, "unit"));
+  }
+}
+
 TEST_CASE("graph: states are about as large as in a snapshot") {
   graph_bench x;
   const std::vector<std::string> pipelines{

@@ -2,6 +2,7 @@
 #include "runtime/output_place.hpp"
 #include "runtime/whole_file.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/file_size_limit.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -41,6 +43,21 @@ TEST_CASE("output: a file is made, or replaced as a whole with its mode") {
   std::string bytes(5, ' ');
   REQUIRE(::read(old.get(), bytes.data(), 5) == 5);
   REQUIRE(bytes == "first");
+  REQUIRE(entries(at.path()) == 1);
+}
+
+TEST_CASE("output: what cannot be written whole leaves the old file, and no other") {
+  const test::temporary_directory at;
+  const auto file = at / "out";
+  write_output(file, "old", "--x");
+  {
+    const test::file_size_limit full{10};
+    const auto problem = problem_of([&] { write_output(file, std::string(100, 'x'), "--x"); });
+    REQUIRE(problem);
+    REQUIRE(problem->code() == errc::io);
+    REQUIRE(problem->details().file == file);
+  }
+  REQUIRE(content(file) == "old");
   REQUIRE(entries(at.path()) == 1);
 }
 
@@ -91,6 +108,20 @@ TEST_CASE("output: descriptors of this process are shared") {
   REQUIRE(::write(mine.get(), "d", 1) == 1);
   REQUIRE(content(file) == "abcd");
   REQUIRE(place_of_output("/dev/stdout", "--x").descriptor == 1);
+  // What was printed before stands before.
+  const auto printed = at / "printed";
+  std::fflush(stdout);
+  const file_descriptor before{::dup(STDOUT_FILENO)};
+  {
+    const file_descriptor instead{::open(printed.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+    ::dup2(instead.get(), STDOUT_FILENO);
+    std::fputs("a", stdout);
+    write_output("/dev/stdout", "b", "--x");
+    std::fputs("c", stdout);
+    std::fflush(stdout);
+    ::dup2(before.get(), STDOUT_FILENO);
+  }
+  REQUIRE(content(printed) == "abc");
 }
 
 TEST_CASE("output: what cannot be written is known beforehand") {

@@ -653,6 +653,17 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "1 to 2147483647");
   check_error("count(1).pack(\"a\", 1, bins=0)", "pack.bins", "0 at line 1, column 10",
               "1 to 65536");
+  check_error("count(1).pack(\"a\", 1, bins=65537)", "pack.bins", "65537 at line 1, column 10",
+              "1 to 65536");
+  check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
+              "1 to 16777216");
+  check_error("count(1, bytes=2147483649)", "count.bytes", "2147483649 at line 1, column 1",
+              "1 to 2147483648");
+  check_error("raw_records(\"x\", \"u8\", [2147483649])", "raw_records",
+              "shape [2147483649] at line 1, column 1", "1 to 2^31 bytes a record");
+  for (const std::string source : {"lines", "json_lines"})
+    check_error(source + "(\"x\", ranges=65537)", source + ".ranges", "65537 at line 1, column 1",
+                "1 to 65536");
   check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
               "delimiter with 2 numbers at line 1, column 10", "one, or none");
   check_error("raw_records(\"x\", \"f17\", [1])", "raw_records", "type \"f17\" at line 1, column 1",

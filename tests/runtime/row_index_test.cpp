@@ -477,6 +477,37 @@ TEST_CASE("a folder's index with any byte changed or cut is refused, or gives ri
   }
 }
 
+TEST_CASE("a folder's index files that are cut, written over or removed in use change no pixel") {
+  photo_folder x;
+  x.build();
+  const auto data = x.data();
+  std::vector<std::pair<bool, std::vector<std::byte>>> expected;
+  for (std::uint64_t i = 0; i < data->size(); ++i)
+    expected.push_back(pixels_of(*data, i));
+  // Returns the bytes of all places that still come with images.
+  const auto check = [&] {
+    std::size_t places = 0;
+    for (std::uint64_t i = 0; i < data->size(); ++i) {
+      CHECK(pixels_of(*data, i) == expected[i]);
+      places += places_of(*data, i, "jpg");
+    }
+    return places;
+  };
+  CHECK(check() > 0);
+  std::vector<std::string> indexes;
+  for (const auto* name : {"a", "a-b"})
+    indexes.push_back(index_paths(x.path + "/" + name, x.options.index_dir).front());
+  for (const auto& file : indexes)
+    std::ofstream{file} << std::string(100'000, 'x');
+  check();
+  for (const auto& file : indexes)
+    std::filesystem::resize_file(file, 60);
+  CHECK(check() == 0);
+  for (const auto& file : indexes)
+    std::filesystem::remove(file);
+  CHECK(check() == 0);
+}
+
 TEST_CASE("where no directory takes a folder's index, that is said") {
   photo_folder x;
   std::ofstream{x.dir / "file"} << "in the way";

@@ -166,6 +166,11 @@ TEST_CASE_METHOD(store_fixture, "a set of parts from two runs is passed over wit
   REQUIRE(found.skipped.size() == 1);
   CHECK(has(found.skipped[0], "epoch 0 step 7: bad snapshot: "));
   CHECK(has(found.skipped[0], "began at step 4"));
+  for (const int rank : {0, 1}) // where there is no other, there is none
+    fs::remove(path / ("epoch-0-step-4.rank-" + std::to_string(rank) + "-of-2"));
+  const auto none = store.newest();
+  CHECK_FALSE(none);
+  CHECK(none.skipped == found.skipped);
 }
 
 TEST_CASE_METHOD(store_fixture, "of two worlds at one step the larger complete one is taken") {

@@ -922,6 +922,11 @@ TEST_CASE("fields of a batch that cannot be are refused") {
             "7 dimensions"));
   const auto huge = std::string(8, '\xff') + '\x7f';
   CHECK(has(decode_refusal(with_field(named("f32") + field(3, huge))).what(), "too many elements"));
+  // 2^29 floats have as many bytes as a field may have; one more does not.
+  CHECK(decode(with_field(named("f32") + field(3, "\x80\x80\x80\x80\x02")), "a-file").fields.size()
+        == 1);
+  CHECK(has(decode_refusal(with_field(named("f32") + field(3, "\x81\x80\x80\x80\x02"))).what(),
+            "too many elements"));
 }
 
 TEST_CASE("parts whose batches have other fields do not belong together") {

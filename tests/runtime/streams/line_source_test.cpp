@@ -169,6 +169,25 @@ TEST_CASE("ranges of files that cannot be cut are refused") {
   CHECK_THROWS_AS(lines(dir / "x.gz", {.ranges = 0}), error);
 }
 
+TEST_CASE("more ranges of all files than can have a state are refused") {
+  temporary_directory dir;
+  texts paths;
+  for (int i = 0; i < 153; ++i) { // of 65536 ranges each: above 10,000,000
+    paths.push_back(dir / (std::to_string(i) + ".txt"));
+    save(paths.back(), "a\n");
+  }
+  try {
+    lines_of(paths, 65536);
+    FAIL("not refused");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::invalid_argument);
+    CHECK(x.details().stage == "lines.ranges");
+    CHECK(x.details().needed == "at most 10000000 ranges together");
+  }
+  paths.pop_back();
+  CHECK(lines_of(paths, 65536).units() == 152 * 65536);
+}
+
 TEST_CASE("lines without an end are refused before they fill the memory") {
   temporary_directory dir;
   const std::string part(std::size_t{1} << 26, 'x');
