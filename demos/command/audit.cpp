@@ -23,6 +23,25 @@ std::string name_of(std::uint64_t epoch, std::uint64_t step) {
   return "epoch " + std::to_string(epoch) + " step " + std::to_string(step);
 }
 
+/// "rank 1 of 2", "ranks 1, 2, ... of 64"
+std::string name_of_ranks(const job_history::gap& x) {
+  constexpr std::size_t most_named = 4;
+  std::string text = x.ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(x.ranks.size(), most_named); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(x.ranks[i]);
+  return text + (x.ranks.size() > most_named ? ", ..." : "") + " of "
+         + std::to_string(x.world_size);
+}
+
+/// Why a row of that step was never delivered.
+std::string why_lost(const job_history& history, const step_key& at) {
+  for (const auto& x : history.gaps)
+    if (x.begin <= at && at < x.end)
+      return "no log of " + name_of_ranks(x) + " in the attempt that began with "
+             + name_of(x.begin.first, x.begin.second);
+  return "never delivered";
+}
+
 /// Positions that may be missing in a row: fewer than lanes.
 constexpr std::uint64_t most_missing = 1 << 24;
 
@@ -116,7 +135,8 @@ std::vector<process_attempt> audit::ordered_attempts() {
       for (const auto& x : group[i])
         keys[i].push_back({x.what.world_size, x.what.start, !x.what.rank});
     const auto numbers = order_of_attempts(keys);
-    auto behind = before;
+    // Without an attempt in any of them, one died before it wrote anything.
+    auto behind = before + (group.empty() ? 0 : 1);
     for (std::size_t i = 0; i < group.size(); ++i)
       for (std::size_t k = 0; k < group[i].size(); ++k) {
         auto& x = result.emplace_back(std::move(group[i][k].what));
@@ -208,13 +228,14 @@ struct audit::epoch_judge {
         those_placed ? judge_placed(at, x) : judge_misplaced(at, x);
   }
 
-  void judge_missing(std::uint64_t epoch) {
+  void judge_missing(std::uint64_t epoch, const job_history& history) {
     for (std::uint64_t p = 0; p < expected.size(); ++p) {
       const auto id = expected[p].id;
       if (id == no_id || placed[p] || came_often_enough(id))
         continue;
       ++seen[id]; // of an id that is due several times each absence counts once
-      to.add(fault_kind::lost, {epoch, expected[p].step}, p, to.id_of(id), "never delivered");
+      const step_key at{epoch, expected[p].step};
+      to.add(fault_kind::lost, at, p, to.id_of(id), why_lost(history, at));
     }
   }
 };
@@ -239,7 +260,7 @@ void audit::judge(const job_history& history) {
       for (bool placed : {true, false})
         if (at.first == epoch)
           judge.judge_part(at, *part, placed);
-    judge.judge_missing(epoch);
+    judge.judge_missing(epoch, history);
   }
 }
 

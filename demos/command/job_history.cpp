@@ -33,6 +33,7 @@ public:
     for (auto end = endless; !all_missing(ranks);) {
       const auto start = start_of(ranks);
       add(ranks, start, end);
+      note_gap(ranks, start, end);
       end = start;
       ranks = ranks_before(end, ranks);
     }
@@ -205,6 +206,15 @@ private:
     for (auto& [at, parts] : steps)
       if (std::all_of(parts.begin(), parts.end(), [](const auto* x) { return x != nullptr; }))
         result_.steps.push_back({at, std::move(parts)});
+  }
+
+  void note_gap(const cast& ranks, const step_key& start, const step_key& end) {
+    job_history::gap found{start, end, {}, ranks.size()};
+    for (std::uint64_t rank = 0; rank < ranks.size(); ++rank)
+      if (!ranks[rank])
+        found.ranks.push_back(rank);
+    if (!found.ranks.empty())
+      result_.gaps.push_back(std::move(found));
   }
 
   template <class Do>

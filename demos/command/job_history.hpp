@@ -64,6 +64,14 @@ struct job_history {
   };
   /// Steps for which all ranks have a part.
   std::vector<trained_step> steps;
+  /// Steps for which ranks have no attempt at all: no log of theirs was given, or they never began.
+  struct gap {
+    step_key begin;
+    step_key end;
+    std::vector<std::uint64_t> ranks;
+    std::uint64_t world_size = 1;
+  };
+  std::vector<gap> gaps;
   /// What a process handed over of steps before the one that it says it goes on with.
   std::vector<std::pair<step_key, const delivered_part*>> strays;
 };

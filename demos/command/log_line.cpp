@@ -36,7 +36,11 @@ void check_rank(const std::optional<std::uint64_t>& rank, std::uint64_t world_si
 
 attempt_start parse_start(const json& x) {
   attempt_start result;
-  result.program = x.value("leat", "");
+  const auto program = x.find("leat");
+  if (program == x.end() || !program->is_string())
+    throw std::runtime_error(
+        "neither a batch, which has \"step\", nor a start, which has \"leat\"");
+  program->get_to(result.program);
   result.world_size = x.value("world_size", std::uint64_t{1});
   result.rank = optional_number(x, "rank");
   if (auto at = x.find("resumed_at"); at != x.end() && !at->is_null())

@@ -340,6 +340,12 @@ std::uint64_t lost_of(std::vector<std::vector<start>> logs) {
   return report.counts[0];
 }
 
+std::uint64_t attempts_of(std::vector<std::vector<start>> logs) {
+  simulated_job job{0};
+  job.logs = std::move(logs);
+  return judge(job, job.random).attempts;
+}
+
 } // namespace
 
 TEST_CASE("history: a job that began anew and ended early has lost what it had before") {
@@ -379,6 +385,22 @@ TEST_CASE("history: a job whose newest set was torn goes on with an older one, a
                  {run_of(3, 1, 0, 8), run_of(2, 1, 4, job_steps)},
                  {run_of(3, 2, 0, 8), run_of(3, 2, 6, 6)}})
         == 0);
+}
+
+TEST_CASE("history: where a log was left out the report says whose, and from which attempt on") {
+  simulated_job job{0};
+  job.logs = {{run_of(2, 0, 0, 6), run_of(3, 0, 4, job_steps)},
+              {run_of(2, 1, 0, 6), run_of(3, 1, 4, job_steps)}};
+  const auto report = judge(job, job.random);
+  REQUIRE(report.count(fault_kind::lost) == (job_steps - 4) * batch_rows);
+  for (const auto& x : report.findings)
+    CHECK(x.text == "no log of rank 2 of 3 in the attempt that began with epoch 0 step 4");
+}
+
+TEST_CASE("history: a log without a line is an attempt of its own, beside others it is none") {
+  CHECK(attempts_of({{}}) == 1);
+  CHECK(attempts_of({{}, {}}) == 1);
+  CHECK(attempts_of({{}, {run_of(1, {}, 0, 3)}}) == 1);
 }
 
 TEST_CASE("history: a row that is not there is lost") {

@@ -86,7 +86,8 @@ TEST_CASE("log line: an empty batch is valid JSON") {
   REQUIRE(std::get<batch_line>(parse_log_line(to_json(line))) == line);
 }
 
-TEST_CASE("log line: lists of different lengths, a foreign rank and bad hashes are refused") {
+TEST_CASE("log line: other objects, lists of different lengths, a foreign rank and bad hashes are "
+          "refused") {
   auto shorter = some_batch(0);
   shorter.ids.pop_back();
   REQUIRE_THROWS_AS(parse_log_line(to_json(shorter)), std::runtime_error);
@@ -96,6 +97,8 @@ TEST_CASE("log line: lists of different lengths, a foreign rank and bad hashes a
   auto foreign = some_batch(0);
   foreign.rank = 2;
   REQUIRE_THROWS_AS(parse_log_line(to_json(foreign)), std::runtime_error);
+  for (const char* text : {"{}", R"({"text": "a line of some corpus"})", R"({"leat": 7})"})
+    REQUIRE_THROWS_AS(parse_log_line(text), std::runtime_error);
   auto x = nlohmann::json::parse(to_json(some_batch(0)));
   x["digest"] = "12";
   REQUIRE_THROWS_AS(parse_log_line(x.dump()), std::runtime_error);

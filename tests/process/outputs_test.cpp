@@ -144,6 +144,10 @@ TEST_CASE("inputs: what is no log, snapshot or pipeline is refused, also where i
   const auto alone = x.leat({"verify", x.at / "order", x.at / "empty", "--json"});
   REQUIRE(alone.code == 1);
   REQUIRE(json_lines(alone.output).at(0)["lost"] == 64);
+  REQUIRE(json_lines(alone.output).at(0)["attempts"] == 1);
+  std::ofstream{x.at / "corpus.jsonl"} << R"({"text": "no log at all"})" << '\n';
+  refused({"verify", x.at / "order", x.at / "corpus.jsonl"}, 1);
+  refused({"verify", x.at / "corpus.jsonl", x.at / "log"}, 1);
 }
 
 TEST_CASE("inputs: links in a class folder that lead nowhere are left out, with a notice") {
