@@ -26,7 +26,7 @@ namespace {
     try {
       std::rethrow_exception(x);
     } catch (const error& problem) {
-      if (problem.code() != errc::worker_lost)
+      if (problem.code() != errc::worker_lost || problem.details().stage != "agree")
         throw;
     }
   }

@@ -171,5 +171,21 @@ TEST_CASE("training job: where steps are left out, snapshots are not") {
   REQUIRE(newest.parts.front().global_step == 5);
 }
 
+TEST_CASE("training job: where ranks agree, the error is that of the rank that failed by itself") {
+  training_settings settings;
+  settings.ranks = settings.loader.world_size = 2;
+  settings.loader.workers = 1;
+  settings.loader.fault.deaths = {{0, 7}, {0, 7}}; // of rank 1
+  training_job job{both_kinds().back(), settings};
+  try {
+    job.run([](const training_progress&) {});
+    FAIL("went on");
+  } catch (const error& problem) {
+    CHECK(problem.code() == errc::worker_lost);
+    CHECK(problem.details().stage == "worker");
+    CHECK(problem.details().got == "2 workers that died over it");
+  }
+}
+
 } // namespace
 } // namespace leat::command

@@ -52,7 +52,7 @@ class WildGrower:
         else:
             ops += ["filter"] * 6 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
             ops += ["read_files"] if self.rng.random() < 0.3 else []
-            ops += ["zips_clash", "packs_mixed"] if self.rng.random() < 0.5 else []
+            ops += ["zips_clash", "packs_mixed"]
             ops += ["ends_early"] * 2 + ([] if self.must_read_once(below_repeat) else ["cycles"] * 2)
         return getattr(self, self.rng.choice(ops))(budget - 1, below_repeat)
 
