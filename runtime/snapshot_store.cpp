@@ -190,8 +190,11 @@ std::optional<job_position> prune(const fs::path& directory, const part_name& sa
     for (auto rank : set->second)
       remove_file(directory / to_string({set->first, rank}));
   for (const auto& part : all.temporaries)
-    // A rank that is still writing cannot be behind a complete set.
-    if (part.rank == saved.rank || (old != all.sets.end() && part.set <= old->first))
+    // Another rank of this world may be writing it: begun anew, it can be behind a set that is
+    // complete with the part of its former life.
+    if (part.rank == saved.rank
+        || (part.set.world_size != saved.set.world_size && old != all.sets.end()
+            && part.set <= old->first))
       remove_file(directory / (to_string(part) + std::string{temporary_suffix}));
   if (old == all.sets.end())
     return std::nullopt;

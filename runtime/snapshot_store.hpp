@@ -21,11 +21,12 @@ public:
   explicit snapshot_store(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   /// Writes a part: temporary file, fsync, rename, fsync of the directory; makes the directory.
-  /// Then removes what is older than the newest `keep` (at least 1) complete sets, and this rank's
-  /// leftover temporary files. Only sets that can be restored count as complete, and only those
-  /// not newer than the part: a job that went back to an older set does not lose it.
-  /// Returns where the oldest set stands that is kept, if older ones were removed.
-  /// Throws `errc::io` (full, read-only) with the file; older sets are untouched then.
+  /// Then removes what is older than the newest `keep` (at least 1) complete sets, and temporary
+  /// files that are left over: this rank's, and those of other worlds behind these sets. Only sets
+  /// that can be restored count as complete, and only those not newer than the part: a job that
+  /// went back to an older set does not lose it. Returns where the oldest set stands that is kept,
+  /// if older ones were removed. Throws `errc::io` (full, read-only) with the file; older sets are
+  /// untouched then.
   std::optional<job_position> save(const snapshot& part, std::uint64_t keep) const;
 
   struct found {

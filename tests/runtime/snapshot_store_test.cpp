@@ -258,6 +258,19 @@ TEST_CASE_METHOD(store_fixture,
   CHECK(files() == names{"epoch-0-step-5.rank-0-of-2", "epoch-0-step-5.rank-1-of-2"});
 }
 
+TEST_CASE_METHOD(
+    store_fixture,
+    "a rank that began anew may write behind a set that is complete with its former parts") {
+  for (std::uint64_t step = 1; step <= 3; ++step)
+    store.save(part_of(0, step, 0, 2), 100); // of rank 0's former life
+  write("epoch-0-step-1.rank-0-of-2.tmp", "being written");
+  for (std::uint64_t step = 1; step <= 3; ++step)
+    store.save(part_of(0, step, 1, 2), 1);
+  CHECK(files()
+        == names{"epoch-0-step-1.rank-0-of-2.tmp", "epoch-0-step-3.rank-0-of-2",
+                 "epoch-0-step-3.rank-1-of-2"});
+}
+
 TEST_CASE_METHOD(store_fixture, "a set that cannot be restored does not push out one that can") {
   save_set(0, 1, 2);
   save_set(0, 2, 2);

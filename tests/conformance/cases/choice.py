@@ -108,6 +108,8 @@ class Chooser:
             job["leave_out"] = [(first, rng.choice((first, first + rng.randint(0, 3))))]
         may_part = not error and (closed or endless)  # else ranks have to agree on ends of epochs
         part = 0 if not may_part else 0.25 if count > 1 else 0.06
+        if part and count > 1 and max(worlds) > 1 and rng.random() < 0.15:
+            part, worlds = 1, [rng.choice([x for x in worlds if x > 1])]  # ranks that stay apart, and are killed in different places
         job["attempts"] = [self.attempt(rng, worlds, case.tree.options["rows"] * len(due), part) for _ in range(count)]
         if error:
             job["attempts"][0]["world"] = 1 if rng.random() < 0.5 else job["attempts"][0]["world"]
@@ -129,7 +131,7 @@ class Chooser:
         places = [rng.choice((0, rng.randrange(positions + 1), rng.randrange(positions + 1))) for _ in range(deaths)]
         places = sorted(places) if rng.random() < 0.7 else places
         return {
-            "kill": int(rng.expovariate(1 / 3000)) if rng.random() < (0.5 if apart else 0.3) else None,
+            "kill": int(rng.expovariate(1 / 3000)) if rng.random() < (0.3 + 0.4 * part if apart else 0.3) else None,
             "world": rng.choice(worlds), "workers": workers, "dispatch": rng.choice(("on_demand", "round_robin", "by_lane")),
             "resizes": [(rng.random(), rng.randint(1, 4))] if workers and rng.random() < 0.1 else [],
             "die": [(rng.randrange(workers), x) for x in places],
