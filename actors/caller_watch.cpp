@@ -1,10 +1,12 @@
 #include "actors/caller_watch.hpp"
 
+#include "runtime/exception_text.hpp"
 #include "runtime/stuck_report.hpp"
 
 #include <leat/notice.hpp>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -43,19 +45,37 @@ void caller_watch::look_away() {
 }
 
 void caller_watch::look() {
-  std::optional<error> found;
+  // The text is made of copies: the program's own function, which gives ids, may take its time.
+  std::shared_ptr<const row_plan> plan;
+  doing records;
+  bool is_row_stuck = false;
+  std::optional<call_record::call> stuck;
   {
     std::lock_guard lock{mutex_};
+    plan = plan_;
+    records = records_;
     const auto limit_ns = std::chrono::nanoseconds{limit_}.count();
     const auto now = steady_ns();
-    const auto since = records_.rows->since_ns.load(std::memory_order_relaxed);
-    if (since != 0 && now - since >= limit_ns)
-      found = stuck_row(*plan_, *records_.rows, in_callers_thread, limit_);
-    else if (const auto call = calls_.look(*records_.programs, now, limit_ns))
-      found = stuck_call(*call, in_callers_thread, limit_);
+    const auto since = records.rows->since_ns.load(std::memory_order_relaxed);
+    is_row_stuck = since != 0 && now - since >= limit_ns;
+    if (!is_row_stuck)
+      stuck = calls_.look(*records.programs, now, limit_ns);
   }
-  if (found)
-    tell_ ? tell_(*found) : notice(std::string{"loader: "} + found->what());
+  if (is_row_stuck)
+    say(stuck_row(*plan, *records.rows, in_callers_thread, limit_));
+  else if (stuck)
+    say(stuck_call(*stuck, in_callers_thread, limit_));
+}
+
+void caller_watch::say(const error& problem) const {
+  const std::string text = std::string{"loader: "} + problem.what();
+  if (!tell_)
+    return notice(text);
+  try {
+    tell_(problem);
+  } catch (...) {
+    notice(text + "; on_stuck threw: " + exception_text());
+  }
 }
 
 } // namespace leat

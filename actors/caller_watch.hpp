@@ -19,7 +19,8 @@ namespace leat {
 /// return, from another thread; of nothing where the machine gives no thread for it.
 class caller_watch {
 public:
-  /// `limit` 0: never. `tell` is called again each time that the limit passes; empty: a notice.
+  /// `limit` 0: never. `tell` is called again each time that the limit passes; empty: a notice, as
+  /// where it throws.
   caller_watch(std::chrono::milliseconds limit, std::function<void(const error&)> tell);
   caller_watch(const caller_watch&) = delete;
   caller_watch& operator=(const caller_watch&) = delete;
@@ -28,11 +29,10 @@ public:
   void look_at(std::shared_ptr<const row_plan> plan, const doing& records);
   /// It makes none any more.
   void look_away();
-  /// For the child of a fork.
-  void abandon() noexcept { registration_.abandon(); }
 
 private:
   void look();
+  void say(const error& problem) const;
 
   const std::chrono::milliseconds limit_;
   const std::function<void(const error&)> tell_;

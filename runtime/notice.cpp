@@ -7,10 +7,12 @@ namespace leat {
 
 namespace {
 
+void print(const std::string& text) {
+  std::fprintf(stderr, "leat: %s\n", text.c_str());
+}
+
 notice_handler& current() {
-  static notice_handler handler = [](const std::string& text) {
-    std::fprintf(stderr, "leat: %s\n", text.c_str());
-  };
+  static notice_handler handler = print;
   return handler;
 }
 
@@ -35,8 +37,12 @@ void report(const progress& now) {
 }
 
 void notice(const std::string& text) {
-  if (current())
-    current()(text);
+  try {
+    if (current())
+      current()(text);
+  } catch (...) { // it is sent where nobody catches: by threads of ours, at the end of loaders
+    print(text);
+  }
 }
 
 } // namespace leat

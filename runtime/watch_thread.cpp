@@ -18,8 +18,11 @@ struct watch_thread::entry {
 
   void call() {
     std::lock_guard lock{mutex};
-    if (look)
-      look();
+    try {
+      if (look)
+        look();
+    } catch (...) { // it has told whom it could
+    }
   }
   void end() {
     std::lock_guard lock{mutex};
@@ -122,17 +125,13 @@ watch_thread::registration::~registration() {
   state_->what->end();
 }
 
-void watch_thread::registration::abandon() noexcept {
-  [[maybe_unused]] const auto* left = state_.release();
-}
-
 watch_thread::registration watch_thread::add(std::chrono::milliseconds interval,
                                              std::function<void()> look) {
-  auto thread = shared::get();
-  auto what = std::make_shared<entry>(interval, std::move(look));
-  thread->add(what);
   registration x;
-  x.state_.reset(new registration::state{std::move(thread), std::move(what)});
+  x.state_.reset(
+      new registration::state{shared::get(), std::make_shared<entry>(interval, std::move(look))});
+  // Last: whatever fails before leaves nothing that is called.
+  x.state_->thread->add(x.state_->what);
   return x;
 }
 

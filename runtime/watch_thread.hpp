@@ -23,17 +23,14 @@ public:
 
     explicit operator bool() const noexcept { return state_ != nullptr; }
 
-    /// Lets go of everything without a call or a wait: for the child of a fork, which has no such
-    /// thread.
-    void abandon() noexcept;
-
   private:
     friend class watch_thread;
     struct state;
     std::unique_ptr<state> state_;
   };
 
-  /// Calls `look` every `interval`. Throws `errc::no_resources`.
+  /// Calls `look` every `interval`. What it throws reaches nobody, and it is called again. Throws
+  /// `errc::no_resources`; then nothing is called.
   static registration add(std::chrono::milliseconds interval, std::function<void()> look);
 
 private:

@@ -2,13 +2,16 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/notice.hpp>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -215,6 +218,99 @@ TEST_CASE("stuck: a function that hangs on the very first sample is named") {
       CHECK(got.code() == errc::stuck);
       CHECK(got.details().got == "no return in the caller's thread");
     }
+}
+
+/// Has no ids to tell of.
+class nameless final : public source {
+public:
+  explicit nameless(gate& at) : at_(at) {}
+
+  std::uint64_t size() const override { return 80; }
+  void read(std::uint64_t i, sample& into) const override {
+    at_.pass();
+    into.set("n", i);
+  }
+  void append_id(std::uint64_t, std::string& to) const override {
+    to += "half an id";
+    throw std::runtime_error("no id");
+  }
+  std::string name() const override { return "nameless"; }
+
+private:
+  gate& at_;
+};
+
+TEST_CASE("stuck: a sample whose id cannot be told is named by its position") {
+  gate at;
+  const auto data = indexed("nameless@1", std::make_shared<nameless>(at)).batch(4);
+  report to;
+  const auto got = told(at, to, "read", [&] {
+    loader x{data, {.workers = 0, .stuck_after = 30ms, .on_stuck = [&](const error& problem) {
+                      to.tell(problem);
+                    }}};
+  });
+  CHECK(got.details().sample == "at position 0");
+  loader x{data, {.workers = 2, .stuck_after = 30ms}};
+  at.close();
+  const auto problem = problem_of([&] {
+    while (x.next())
+      ;
+  });
+  at.open();
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::stuck);
+  CHECK(problem->details().sample.substr(0, 12) == "at position ");
+}
+
+/// Hears notices while it lives, and throws if told to.
+class notices {
+public:
+  explicit notices(bool throws) {
+    set_notice_handler([this, throws](const std::string& text) {
+      {
+        std::lock_guard lock{mutex_};
+        texts_ += text;
+        changed_.notify_all();
+      }
+      if (throws)
+        throw std::runtime_error("no notices");
+    });
+  }
+  ~notices() { set_notice_handler({}); }
+  notices(const notices&) = delete;
+  notices& operator=(const notices&) = delete;
+
+  /// For one with this in it.
+  void wait(const std::string& part) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return texts_.find(part) != std::string::npos; });
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string texts_;
+};
+
+TEST_CASE("stuck: handlers that throw end nothing") {
+  gate at;
+  const auto data = of_samples(at).front().data;
+  const auto hang = [&](const std::function<void(const error&)>& on_stuck, notices& heard,
+                        const std::string& part) {
+    at.close();
+    std::thread caller{[&] {
+      loader x{data, {.workers = 0, .stuck_after = 30ms, .on_stuck = on_stuck}};
+    }};
+    heard.wait(part);
+    at.open();
+    caller.join();
+  };
+  for (const bool throws : {false, true}) {
+    CAPTURE(throws);
+    notices heard{throws};
+    hang([](const error&) { throw std::runtime_error("mine"); }, heard, "on_stuck threw: mine");
+    hang({}, heard, "no return in the caller's thread");
+  }
 }
 
 TEST_CASE("stuck: without workers a function that hangs in next() or in a seek is named") {

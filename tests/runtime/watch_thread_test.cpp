@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <semaphore>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -55,6 +56,16 @@ TEST_CASE("watch_thread: a function that hangs holds up its own registration's e
   hanging.reset();
   CHECK(has_returned);
   releaser.join();
+}
+
+TEST_CASE("watch_thread: what a function throws ends nothing, and it is called again") {
+  std::counting_semaphore<1000> calls{0};
+  const auto x = watch_thread::add(1ms, [&] {
+    calls.release();
+    throw std::runtime_error("mine");
+  });
+  for (int i = 0; i < 3; ++i)
+    calls.acquire();
 }
 
 TEST_CASE("watch_thread: many come and go at once") {
