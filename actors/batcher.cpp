@@ -10,19 +10,18 @@ namespace {
 
 using batcher_ptr = batcher_actor::stateful_pointer<batcher_state>;
 
-/// The trainer must hear of it at its next batch, whatever was under way. In a slot of its own:
-/// workers may still write into those of the batches.
+/// The trainer must hear of it at its next batch, whatever was under way.
 void fail_all(batcher_ptr self, const batch_sink& sink) {
-  while (self->state.batches.take_oldest()) {
-    auto failed = std::make_shared<batch_slot>(std::make_shared<const batch_layout>(), 0);
-    failed->fail(*self->state.failure);
-    sink(std::move(failed));
-  }
+  while (self->state.batches.take_oldest())
+    sink(self->state.failed);
 }
 
-void fail(batcher_ptr self, const batch_sink& sink, const error& problem) {
-  if (!self->state.failure)
-    self->state.failure = problem;
+void fail(batcher_ptr self, const batch_sink& sink, error problem) {
+  if (!self->state.has_failed()) {
+    self->state.failed->fail(std::move(problem));
+    if (self->state.batches.size() == 0) // the one that could not begin
+      sink(self->state.failed);
+  }
   fail_all(self, sink);
 }
 
@@ -45,17 +44,18 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
   self->state.alive = std::move(alive);
   self->monitor(dispatcher);
   self->set_down_handler([self, sink](const caf::down_msg& x) {
-    if (x.source == self->state.dispatcher.address())
-      return fail(self, sink,
-                  error(errc::worker_lost,
-                        {.stage = "dispatcher", .got = self->system().render(x.reason)}));
-    auto found = self->state.workers.find(x.source);
-    if (found == self->state.workers.end())
-      return;
-    const auto worker = found->second;
-    self->state.workers.erase(found);
-    // Also one that retired: it may have been made the heir of a dead one behind its back.
-    self->send(self->state.dispatcher, lost_atom_v, worker);
+    guarded(self, sink, [&] {
+      if (x.source == self->state.dispatcher.address())
+        throw error(errc::worker_lost,
+                    {.stage = "dispatcher", .got = self->system().render(x.reason)});
+      auto found = self->state.workers.find(x.source);
+      if (found == self->state.workers.end())
+        return;
+      const auto worker = found->second;
+      self->state.workers.erase(found);
+      // Also one that retired: it may have been made the heir of a dead one behind its back.
+      self->send(self->state.dispatcher, lost_atom_v, worker);
+    });
   });
   auto return_probes = [self] {
     for (auto& slot : self->state.batches.take_probes())
@@ -72,7 +72,7 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
         guarded(self, sink, [&] {
           slot->reserve();
           self->state.batches.begin(slot);
-          if (self->state.failure)
+          if (self->state.has_failed())
             return fail_all(self, sink);
           self->send(self->state.dispatcher, deal_atom_v, std::move(slot));
         });
@@ -101,7 +101,9 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
           close_complete();
         });
       },
-      [self, sink](fail_atom, const error_ptr& problem) { fail(self, sink, *problem); },
+      [self, sink](fail_atom, const error_ptr& problem) {
+        guarded(self, sink, [&] { fail(self, sink, *problem); });
+      },
   };
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
+#include "runtime/batch_layout.hpp"
+#include "runtime/batch_slot.hpp"
 #include "runtime/ledger.hpp"
 #include "runtime/life_count.hpp"
-
-#include <leat/error.hpp>
 
 #include <caf/actor_addr.hpp>
 #include <caf/stateful_actor.hpp>
@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 
 namespace leat {
 
@@ -29,8 +28,11 @@ struct batcher_state {
   /// Batches under way, in order.
   ledger batches;
   dispatcher_actor dispatcher;
-  /// Set when the dispatcher died: no batch can be finished any more.
-  std::optional<error> failure;
+  /// In place of every batch once there is a failure: none can be finished any more. Made
+  /// beforehand, so that telling of it takes no memory; not the slot of any batch, as workers may
+  /// still write into those.
+  slot_ptr failed = std::make_shared<batch_slot>(std::make_shared<const batch_layout>(), 0);
+  bool has_failed() const noexcept { return failed->what == batch_slot::kind::failed; }
   /// Every living worker, by id.
   std::map<caf::actor_addr, std::uint32_t> workers;
 };

@@ -7,14 +7,24 @@
 
 namespace leat {
 
+namespace {
+
+void write(const save_request& request) try {
+  const auto oldest = snapshot_store{request.directory}.save(*request.part, request.keep);
+  if (oldest && request.records)
+    request.records->kept_from(request.directory, *oldest);
+} catch (...) {
+  throw error_in_flight(errc::io, {.stage = "snapshot", .file = request.directory});
+}
+
+} // namespace
+
 void store(const save_request& request) {
   std::optional<error> problem;
   try {
-    const auto oldest = snapshot_store{request.directory}.save(*request.part, request.keep);
-    if (oldest && request.records)
-      request.records->kept_from(request.directory, *oldest);
-  } catch (...) {
-    problem = error_in_flight(errc::io, {.stage = "snapshot", .file = request.directory});
+    write(request);
+  } catch (...) { // also of too little memory to say where
+    problem = error_in_flight(errc::io, {.stage = "snapshot"});
   }
   request.done(std::move(problem));
 }

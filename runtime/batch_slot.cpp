@@ -64,11 +64,11 @@ batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout_, std::size_t 
   }
 }
 
-batch_plan failed_batch(const error& problem) {
+batch_plan failed_batch(error problem) noexcept {
   return {.what = batch_plan::kind::failed,
           .epoch = UINT64_MAX,
           .step = UINT64_MAX,
-          .failure = problem};
+          .failure = std::move(problem)};
 }
 
 void batch_slot::open(batch_plan next, std::size_t n) noexcept {

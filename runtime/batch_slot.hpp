@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -101,7 +102,7 @@ struct batch_plan {
 };
 
 /// In place of whatever batch is next, of any epoch.
-batch_plan failed_batch(const error& problem);
+batch_plan failed_batch(error problem) noexcept;
 
 /// Memory for one batch of one rank, reused for many: rows, their tensors, and the shared part of
 /// the ledger (claims, owners, rows that remain).
@@ -123,7 +124,7 @@ struct batch_slot : batch_plan {
   void open(batch_plan plan, std::size_t n) noexcept;
 
   /// Fails whatever batch is next, of any epoch.
-  void fail(const error& problem) { plan() = failed_batch(problem); }
+  void fail(error problem) noexcept { plan() = failed_batch(std::move(problem)); }
 
   /// Rows that were claimed together: from `first` to before `end`.
   struct claimed {

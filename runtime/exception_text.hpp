@@ -68,9 +68,14 @@ inline std::optional<std::string> lack_of_resources() {
   }
 }
 
+/// For who must tell of a failure, and has no memory to say which. Made when the program begins,
+/// with texts so short that a copy takes none.
+inline const error no_memory_to_tell{errc::no_resources, {.got = "no more memory"}};
+
 /// The exception in flight as an error: itself if it is one; `errc::no_resources` for what the
-/// machine lacks; else `otherwise`, with its text. Call it inside of a catch block.
-inline error error_in_flight(errc otherwise, error_details where) {
+/// machine lacks; else `otherwise`, with its text. Without memory for that: `no_memory_to_tell`.
+/// Call it inside of a catch block.
+inline error error_in_flight(errc otherwise, error_details where) try {
   try {
     throw;
   } catch (const error& problem) {
@@ -82,6 +87,8 @@ inline error error_in_flight(errc otherwise, error_details where) {
       where.needed = "a machine, or limits of the process, that have more";
     return error(lack ? errc::no_resources : otherwise, std::move(where));
   }
+} catch (const std::bad_alloc&) {
+  return no_memory_to_tell;
 }
 
 } // namespace leat

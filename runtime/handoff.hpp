@@ -2,7 +2,8 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <cstddef>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -10,15 +11,21 @@
 namespace leat {
 
 /// Passes finished values from actors to the one thread that waits for them. Bounded by its users:
-/// it never holds more than there are batch slots.
+/// it never holds more than there are batch slots. Takes memory only where more wait than ever
+/// before, and more than `places`: who has to tell that there is no more memory can.
 template <class T>
 class handoff {
 public:
+  static constexpr std::size_t places = 64;
+
   /// Any thread.
   void push(T x) {
     {
       std::lock_guard lock{mutex_};
-      ready_.push_back(std::move(x));
+      if (free_.empty())
+        free_.emplace_back();
+      free_.front() = std::move(x);
+      ready_.splice(ready_.end(), free_, free_.begin());
     }
     some_.notify_one();
   }
@@ -41,13 +48,15 @@ public:
 private:
   std::optional<T> take() {
     std::optional<T> x{std::move(ready_.front())};
-    ready_.pop_front();
+    free_.splice(free_.begin(), ready_, ready_.begin());
     return x;
   }
 
   std::mutex mutex_;
   std::condition_variable some_;
-  std::deque<T> ready_;
+  std::list<T> ready_;
+  /// Places of values that have left, and some for the first ones.
+  std::list<T> free_{places};
 };
 
 } // namespace leat
