@@ -8,12 +8,11 @@ namespace leat {
 namespace {
 
 /// Names may hold any bytes, and so may contents that a text quotes: what a terminal would obey is
-/// shown as \\xHH. `lists`: it may be a list, a line an entry.
-void append_shown(std::string& to, std::string_view text, bool lists) {
+/// shown as a backslash, x and two digits.
+void append_shown(std::string& to, std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char x : text)
-    if (const auto byte = static_cast<unsigned char>(x);
-        (byte >= ' ' && byte != 0x7F) || (x == '\n' && lists))
+    if (const auto byte = static_cast<unsigned char>(x); byte >= ' ' && byte != 0x7F)
       to += x;
     else
       to.append("\\x").append({digits[byte / 16], digits[byte % 16]});
@@ -22,19 +21,21 @@ void append_shown(std::string& to, std::string_view text, bool lists) {
 std::string text_of(errc code, const error_details& x) {
   std::string text{to_string(code)};
   const char* gap = ": ";
-  auto add = [&](const char* name, const std::string& value, bool lists = false) {
+  auto add = [&](const char* name, const std::string& value) {
     if (value.empty())
       return;
     text.append(std::exchange(gap, ", ")).append(name);
-    append_shown(text, value, lists);
+    append_shown(text, value);
   };
   add("", x.stage);
   add("sample ", x.sample);
   add("file ", x.file);
   if (x.offset)
     add("offset ", std::to_string(*x.offset));
-  add("got ", x.got, true);
-  add("needed ", x.needed, true);
+  add("got ", x.got);
+  add("needed ", x.needed);
+  for (const auto& entry : x.list)
+    append_shown(text.append("\n  "), entry);
   return text;
 }
 

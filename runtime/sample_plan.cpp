@@ -78,13 +78,15 @@ public:
       return;
     if (errors_.size() == 1)
       throw error(errors_.front());
-    std::string all = std::to_string(errors_.size()) + " errors";
+    std::vector<std::string> list;
     for (const auto& x : errors_)
-      all += std::string{"\n  "} + x.what();
+      list.emplace_back(x.what());
     const auto& first = errors_.front();
     // Whoever asks whether it is about data or about the pipeline finds the file.
-    throw error(first.code(),
-                {.stage = "pipeline", .file = first.details().file, .got = std::move(all)});
+    throw error(first.code(), {.stage = "pipeline",
+                               .file = first.details().file,
+                               .got = std::to_string(errors_.size()) + " errors",
+                               .list = std::move(list)});
   }
 
 private:

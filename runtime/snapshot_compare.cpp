@@ -302,10 +302,11 @@ private:
   std::vector<difference> found_;
 };
 
-[[noreturn]] void throw_mismatch(const std::string& differences) {
+[[noreturn]] void throw_mismatch(std::vector<std::string> differences) {
   throw error(errc::mismatch, {.stage = "snapshot",
                                .got = "a snapshot of another pipeline",
-                               .needed = "no difference in" + differences});
+                               .needed = "no difference in",
+                               .list = std::move(differences)});
 }
 
 } // namespace
@@ -316,24 +317,24 @@ std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now
 
 void check(const snapshot& taken, const pipeline_facts& now,
            const std::vector<std::string>& allowed) {
-  std::string refused;
+  std::vector<std::string> refused;
   for (const auto& x : compare(taken, now)) {
     const bool is_allowed = std::find(allowed.begin(), allowed.end(), x.name) != allowed.end();
     if (!x.can_allow || !is_allowed)
-      refused +=
-          "\n  " + x.text
-          + (x.can_allow ? " (can be allowed as \"" + x.name + "\")" : " (cannot be allowed)");
+      refused.push_back(
+          x.text
+          + (x.can_allow ? " (can be allowed as \"" + x.name + "\")" : " (cannot be allowed)"));
   }
   if (!refused.empty())
-    throw_mismatch(refused);
+    throw_mismatch(std::move(refused));
 }
 
 std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now) {
   const auto step = step_of_rows(taken, now.batch_rows());
   if (!step)
-    throw_mismatch("\n  rows: snapshot " + std::to_string(taken.step) + " batches of "
-                   + std::to_string(taken.pipeline.batch_rows()) + ", pipeline "
-                   + std::to_string(now.batch_rows()) + " a batch (cannot be allowed)");
+    throw_mismatch({"rows: snapshot " + std::to_string(taken.step) + " batches of "
+                    + std::to_string(taken.pipeline.batch_rows()) + ", pipeline "
+                    + std::to_string(now.batch_rows()) + " a batch (cannot be allowed)"});
   return *step;
 }
 

@@ -31,12 +31,14 @@ void text_errors::check() const {
     return;
   if (count_ == 1)
     throw first_.front();
-  auto list = std::to_string(count_) + " errors:";
+  std::vector<std::string> list;
   for (const auto& x : first_)
-    list += std::string{"\n  "} + x.what();
+    list.emplace_back(x.what());
   if (count_ > first_.size())
-    list += "\n  and " + std::to_string(count_ - first_.size()) + " more";
-  throw error(first_.front().code(), {.stage = stage_, .got = std::move(list)});
+    list.push_back("and " + std::to_string(count_ - first_.size()) + " more");
+  throw error(
+      first_.front().code(),
+      {.stage = stage_, .got = std::to_string(count_) + " errors:", .list = std::move(list)});
 }
 
 } // namespace leat

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leat {
 
@@ -42,7 +43,8 @@ enum class errc : std::uint8_t {
 
 LEAT_API std::string_view to_string(errc code) noexcept;
 
-/// What is known of a failure. Empty fields are left out of the text.
+/// What is known of a failure. Empty fields are left out of the text, which is one line, whatever
+/// stands in them: control characters become `\xHH`.
 struct error_details {
   /// Pipeline stage or part of leat: "train_image@1", "tar_shards", "snapshot".
   std::string stage = {};
@@ -53,6 +55,8 @@ struct error_details {
   std::optional<std::uint64_t> offset = {};
   std::string got = {};
   std::string needed = {};
+  /// Of several causes or differences: all of them. Each has a line of its own behind the others.
+  std::vector<std::string> list = {};
 };
 
 /// The one exception type that leat throws.

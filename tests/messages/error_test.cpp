@@ -30,11 +30,16 @@ TEST_CASE("error: what is not known is left out of its text") {
   CHECK(std::string{error(errc::stuck, {}).what()} == "stuck");
 }
 
-TEST_CASE("error: its text holds no control characters but those between the lines of a list") {
+TEST_CASE("error: its text is one line without control characters, whatever was thrown") {
   const error x{errc::bad_sample,
                 {.sample = "a\nb", .got = std::string{"\0\x1B\x7F ü", 6}, .needed = "x\n  y"}};
   CHECK(std::string{x.what()}
-        == "bad sample: sample a\\x0Ab, got \\x00\\x1B\\x7F ü, needed x\n  y");
+        == "bad sample: sample a\\x0Ab, got \\x00\\x1B\\x7F ü, needed x\\x0A  y");
+}
+
+TEST_CASE("error: each entry of a list has a line of its own") {
+  const error x{errc::mismatch, {.stage = "snapshot", .got = "2 errors", .list = {"a", "b\nc"}}};
+  CHECK(std::string{x.what()} == "mismatch: snapshot, got 2 errors\n  a\n  b\\x0Ac");
 }
 
 TEST_CASE("error: every code has a name of its own") {
