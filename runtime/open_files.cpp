@@ -3,6 +3,7 @@
 #include "runtime/uninterrupted.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,11 @@ file_descriptor file_descriptor::open(const std::string& path) {
   if (fd < 0)
     throw_errno("open", path, "a readable file");
   return file_descriptor{fd};
+}
+
+std::uint64_t descriptor_limit() noexcept {
+  rlimit x{};
+  return ::getrlimit(RLIMIT_NOFILE, &x) == 0 ? x.rlim_cur : 0;
 }
 
 file_descriptor::~file_descriptor() {

@@ -43,6 +43,9 @@ private:
   int fd_ = -1;
 };
 
+/// How many descriptors this process may have now.
+std::uint64_t descriptor_limit() noexcept;
+
 /// What tells one version of a file from another.
 struct file_stamp {
   std::uint64_t size = 0;

@@ -46,6 +46,9 @@ namespace {
 constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '3'};
 constexpr std::size_t checked_from = 16;
 constexpr std::size_t threads_a_core = 4;
+constexpr std::size_t most_threads = 64;
+/// A thread holds a shard and its index file; most descriptors are left to others.
+constexpr std::size_t descriptors_a_thread = 8;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
 
@@ -334,6 +337,13 @@ tar_index open_tar_index(const std::string& shard, const tar_options& options) {
   return tar_index::adopt({{held, held->data()}, held->size()}, stamp).value();
 }
 
+std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors) {
+  // Headers are small reads far from each other: threads wait for the store most of the time.
+  const auto most = std::min({shards, cores * threads_a_core, most_threads});
+  return std::clamp<std::uint64_t>(descriptors / descriptors_a_thread, 1,
+                                   std::max<std::size_t>(most, 1));
+}
+
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
                                         const tar_options& options) {
   std::vector<std::optional<tar_index>> found(shards.size());
@@ -345,18 +355,17 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
     for (auto i = next++; i < shards.size(); i = next++) {
       try {
         found[i] = open_tar_index(shards[i], options);
-      } catch (...) {
+        std::lock_guard lock{telling};
+        report({"shards opened", ++done, shards.size()});
+      } catch (...) { // from who is told of progress, too
         failed[i] = std::current_exception();
       }
-      std::lock_guard lock{telling};
-      report({"shards opened", ++done, shards.size()});
     }
   };
   {
     std::vector<std::jthread> helpers;
-    const auto cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
-    // Headers are small reads far from each other: threads wait for the store most of the time.
-    const auto threads = std::min<std::size_t>(cores * threads_a_core, shards.size());
+    const auto threads =
+        opening_threads(shards.size(), std::thread::hardware_concurrency(), descriptor_limit());
     try {
       for (std::size_t i = 1; i < threads; ++i)
         helpers.emplace_back(work);

@@ -140,4 +140,7 @@ tar_index open_tar_index(const std::string& shard, const tar_options& options);
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
                                         const tar_options& options);
 
+/// How many threads do that, at least 1, of a process that may have so many descriptors.
+std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors);
+
 } // namespace leat

@@ -18,6 +18,7 @@
 #include <iterator>
 #include <numeric>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 
 using namespace leat;
@@ -311,6 +312,29 @@ TEST_CASE("shards are indexed in order, and the first bad one is named") {
   } catch (const error& x) {
     CHECK(x.details().file == shards[5]);
   }
+}
+
+TEST_CASE("as many threads open shards as wait for the store, within the limit of descriptors") {
+  CHECK(opening_threads(1000, 2, 1024) == 8);
+  CHECK(opening_threads(3, 2, 1024) == 3);
+  CHECK(opening_threads(1000, 256, 1u << 20) == 64);
+  CHECK(opening_threads(1000, 256, 256) == 32);
+  CHECK(opening_threads(1000, 256, 5) == 1);
+  CHECK(opening_threads(1000, 0, 1024) == 1);
+  CHECK(opening_threads(0, 8, 1024) == 1);
+  CHECK(descriptor_limit() > 0);
+}
+
+TEST_CASE("what the handler of progress throws comes out of the opening") {
+  temporary_directory dir;
+  texts shards;
+  for (int i = 0; i < 20; ++i) {
+    shards.push_back(dir / (std::to_string(i) + ".tar"));
+    tar_writer{}.file("k.jpg", "x").end().save(shards.back());
+  }
+  set_progress_handler([](const progress&) { throw std::runtime_error("enough"); });
+  CHECK_THROWS_WITH(open_tar_indexes(shards, {.index_dir = dir / "i"}), "enough");
+  set_progress_handler({});
 }
 
 TEST_CASE("who asks is told of every shard that is opened, one after the other") {
