@@ -3,6 +3,7 @@
 #include "runtime/number_text.hpp"
 #include "runtime/pixels/image_chain.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/utf8.hpp"
 
 #include <leat/image.hpp>
 
@@ -119,11 +120,19 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// For errors, which are one line: not every field that is to be a number is a text.
+/// For errors, which are one line: not every field that is to be a number is a text. Of a long one
+/// the beginning, up to a whole character.
 std::string quoted(std::string_view text) {
-  const bool is_text = std::all_of(text.begin(), text.end(), [](char x) { return x >= ' '; });
-  return is_text ? "\"" + std::string{text.substr(0, 40)} + "\""
-                 : "a field of " + std::to_string(text.size()) + " bytes that are no text";
+  const bool is_text =
+      std::all_of(text.begin(), text.end(), [](unsigned char x) { return x >= ' '; });
+  if (!is_text)
+    return "a field of " + std::to_string(text.size()) + " bytes that are no text";
+  auto end = std::min<std::size_t>(text.size(), 40);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
+  std::string result = "\"";
+  append_utf8(text.substr(0, end), result);
+  return result + '"';
 }
 
 std::int64_t parse_int(std::string_view text) {

@@ -227,3 +227,21 @@ TEST_CASE("a label is a decimal integer, with blanks around it or not") {
   }
   CHECK(cause_of(stage, "label", "1") == cause::missing_field);
 }
+
+TEST_CASE("a label that is no number is quoted as a text, up to a whole character") {
+  const auto stage = int_label("cls");
+  const auto text_of = [&](const std::string& text) -> std::string {
+    try {
+      sample s;
+      apply(stage, s, "cls", std::as_bytes(std::span{text}));
+    } catch (const bad_sample& x) {
+      return x.what();
+    }
+    return "no error";
+  };
+  const std::string is_none = " is no decimal integer of 64 bits";
+  CHECK(text_of("Käse 象") == "\"Käse 象\"" + is_none);
+  CHECK(text_of("K\xE4se") == "\"K\\xE4se\"" + is_none);
+  CHECK(text_of("a\x01") == "a field of 2 bytes that are no text" + is_none);
+  CHECK(text_of(std::string(39, 'x') + "éé") == '"' + std::string(39, 'x') + '"' + is_none);
+}
