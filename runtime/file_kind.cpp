@@ -114,6 +114,17 @@ bool holds_text(std::string_view bytes) {
   });
 }
 
+/// Whether these are first bytes of that kind. A text may begin with the same letters: what files
+/// of such kinds have behind them is no text, but for those of bzip2, which may be short.
+bool is_of(const kind_mark& kind, std::string_view bytes) {
+  constexpr auto bzip2_block = "1AY&SY"sv;
+  const bool is_letters = std::all_of(kind.bytes.begin(), kind.bytes.end(),
+                                      [](unsigned char c) { return c >= ' ' && c < 0x7f; });
+  return bytes.starts_with(kind.bytes)
+         && (!is_letters || !holds_text(bytes)
+             || bytes.substr(std::min<std::size_t>(bytes.size(), 4)).starts_with(bzip2_block));
+}
+
 file_kind kind_of_packed(const std::string& path, std::string_view packer,
                          std::string_view ending) {
   file_kind kind{file_kind::form::other, "a file packed by " + std::string{packer}};
@@ -180,8 +191,7 @@ file_kind kind_of_file(const std::string& path, std::span<const std::byte> first
   if (bytes.starts_with("\x28\xb5\x2f\xfd"))
     return kind_of_packed(path, "zstd", ".zst");
   for (const auto& x : first_bytes_of_kinds)
-    if (bytes.starts_with(x.bytes)
-        && !(holds_text(x.bytes) && bytes.size() > 64 && holds_text(bytes)))
+    if (is_of(x, bytes))
       return filled_in(x, path);
   if (holds_text(bytes))
     return kind_of_text(path, bytes);

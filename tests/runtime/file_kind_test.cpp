@@ -1,6 +1,6 @@
-#include "runtime/file_content.hpp"
 #include "runtime/file_kind.hpp"
 #include "runtime/row_plan.hpp"
+#include "runtime/whole_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/tar_writer.hpp"
@@ -51,6 +51,7 @@ std::vector<stored> strangers() {
       {"x.txt.zst", test::zstd(json), "packed by zstd", "lines(\"x.txt.zst\")"},
       {"packed", test::gzip(json), "packed by gzip", "*.jsonl.gz for json_lines"},
       {"x.parquet", "PAR1\x15\x04PAR1", "a Parquet file", "JSON lines"},
+      {"x.bz2", "BZh91AY&SY~~~~", "a bzip2 file", "gzip or zstd"},
       {"x.arrow", "ARROW1\0\0"s, "an Arrow file", "JSON lines"},
       {"x.h5", "\x89HDF\r\n\x1a\n", "an HDF5 file", "a source of your own"},
       {"x.npy", "\x93NUMPY\x01\0"s, "a NumPy array", "raw_records"},
@@ -99,12 +100,17 @@ TEST_CASE("kinds: files without lines are no lines") {
 
 TEST_CASE("kinds: texts are texts, whatever words they begin with") {
   temporary_directory at;
-  for (const std::string begin : {"PAR1", "BZh", "ORC", "leatsnap", "ARROW1"}) {
-    const auto text = begin + " and some more words, which make a line of a usual length, of 80\n";
-    tar_writer::write(at / "x.pt", text);
-    CAPTURE(begin);
-    CHECK_NOTHROW(plan_rows(lines(at / "x.pt").batch(1)));
-  }
+  for (const std::string begin : {"PAR1", "BZh", "ORC", "ARROW1", "leatsnap", "leattar", "leatdir"})
+    for (const std::string rest :
+         {"", "\n", "\nHUMAN\n",
+          " and some more words, which make a line of a usual length, of 80\n"})
+      for (const auto* name : {"x.pt", "races.txt"}) {
+        const auto text = begin + rest;
+        CAPTURE(text, name);
+        tar_writer::write(at / name, text);
+        CHECK_NOTHROW(plan_rows(lines(at / name).batch(1)));
+        CHECK(kind_of_path(at / name).is == file_kind::form::text);
+      }
 }
 
 TEST_CASE("kinds: addresses, directories and pipes are told as what they are") {
@@ -162,13 +168,14 @@ TEST_CASE("kinds: names say how files are read") {
 TEST_CASE("kinds: what is read at once has a limit, and a directory is told as one") {
   temporary_directory at;
   tar_writer::write(at / "text", "twelve bytes");
-  CHECK(content_of(at / "text", "test", 12) == "twelve bytes");
-  CHECK(code_of([&] { content_of(at / "text", "test", 11); }) == errc::invalid_argument);
-  CHECK(code_of([&] { content_of("/dev/zero", "test", 1 << 20); }) == errc::invalid_argument);
-  CHECK(code_of([&] { content_of(at / "none", "test", 11); }) == errc::not_found);
-  const auto problem = problem_of([&] { content_of(at.path(), "test", 11); });
+  CHECK(read_whole_file(at / "text", 12, "test") == "twelve bytes");
+  CHECK(code_of([&] { read_whole_file(at / "text", 11, "test"); }) == errc::invalid_argument);
+  CHECK(code_of([&] { read_whole_file("/dev/zero", 1 << 20, "test"); }) == errc::invalid_argument);
+  CHECK(code_of([&] { read_whole_file(at / "none", 11, "test"); }) == errc::not_found);
+  const auto problem = problem_of([&] { read_whole_file(at.path(), 11, "test"); });
   REQUIRE(problem);
-  CHECK(problem->code() == errc::io);
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(contains(problem->details().got, "a directory"));
   CHECK(problem->details().file == at.path());
 }
 
