@@ -2,9 +2,9 @@
 
 #include "demos/command/option_values.hpp"
 #include "demos/command/plain_image.hpp"
-#include "runtime/file_content.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/stage.hpp"
+#include "runtime/whole_file.hpp"
 
 #include <leat/image.hpp>
 
@@ -77,7 +77,7 @@ epoch_end usual_end(const pipeline& data) {
 pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
   if (chosen && *chosen != transform::none)
     bad_usage("--transform", "--pipeline", "maps in the pipeline's text");
-  return parse_pipeline(content_of(x.pipeline_file, "--pipeline", max_pipeline_bytes));
+  return parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline"));
 }
 
 /// The pipeline with another end rule.

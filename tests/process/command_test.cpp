@@ -159,7 +159,7 @@ TEST_CASE("command: data that cannot be read are a failure, not a wrong use") {
       {{"run", x.at / "x.parquet", x.at / "x.parquet"}, "twice"},
       {{"order", "--pipeline", x.at / "cut"}, "drop_last=true"},
       {{"order", "--pipeline", x.at / "both"}, "none.tar"},
-      {{"order", "--pipeline", x.at.path()}, "Is a directory"},
+      {{"order", "--pipeline", x.at.path()}, "got a directory"},
   };
   for (const auto& [arguments, text] : failures) {
     auto outcome = x.leat(arguments);
