@@ -20,8 +20,9 @@ std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
 /// A base every so many items, and of larger states about as often as all of a buffer has changed.
 constexpr std::uint64_t least_work_for_base = 64;
 
-/// How far a base may lie behind: where there is none, one of an older generation said when the
-/// next one is due, and that is not known.
+/// The most items that are consumed of a generation before it has a base. When that one is due said
+/// the base before it (see `work_behind`), of an older generation, which no snapshot has. But no
+/// state is as large as to say so many.
 constexpr std::uint64_t most_without_base = std::uint64_t{1} << 24;
 
 std::uint64_t work_behind(const lane_base& x) {

@@ -24,7 +24,8 @@ inline constexpr std::uint64_t max_buffered = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t max_bins = 1 << 16;
 /// Repetitions of a `repeat` one behind the other in which a lane finds nothing.
 inline constexpr std::uint64_t max_empty_passes = 1 << 16;
-/// Of a record's tensor, of a virtual record, and of a row's field as a snapshot says.
+/// Bytes of one record of `raw_records` or `count`, and of one row of a field that a snapshot
+/// names.
 inline constexpr std::uint64_t max_record_bytes = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t max_world_size = 1'000'000;
 inline constexpr std::uint64_t max_batches_ahead = 4096;

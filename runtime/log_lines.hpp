@@ -62,7 +62,8 @@ struct batch_line {
   friend bool operator==(const batch_line&, const batch_line&) = default;
 };
 
-/// One JSON object without a newline. Ids that are not UTF-8 lose their odd bytes.
+/// One JSON object without a newline, in UTF-8, as the ids of all sources are. In any other id
+/// bytes that are no UTF-8 become U+FFFD.
 std::string to_json(const attempt_start& x);
 std::string to_json(const batch_line& x);
 

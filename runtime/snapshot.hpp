@@ -54,7 +54,8 @@ struct snapshot {
   std::vector<field_layout> fields = {};
 };
 
-/// Far above what any pipeline needs; guards against reading a foreign file into memory.
+/// Of an encoded snapshot. Buffers and packs that hold very many items come near to it: `encode`
+/// refuses more. No more is read of a file, whatever it is.
 inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
 
 /// Encodes snapshots of one pipeline, whose facts stay the same.
