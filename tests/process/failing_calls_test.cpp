@@ -4,6 +4,7 @@
 #include "tests/support/pipe.hpp"
 #include "tests/support/tar_writer.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -80,6 +81,26 @@ public:
         fail(x);
       }
     }
+  }
+
+  /// Who is interrupted asks again, at every call: each is every third one of one run.
+  void interrupt_everywhere() {
+    for (const auto& kind : kinds())
+      if (std::find(kind.codes.begin(), kind.codes.end(), "EINTR") != kind.codes.end())
+        for (std::uint64_t first = 0; first < 3; ++first)
+          interrupt({kind.name, "EINTR", first});
+  }
+
+  void interrupt(const failing_call& every_third) {
+    CAPTURE(every_third);
+    with_input([&](const place& x) {
+      const auto ended =
+          bench.leat(command(x), "export LEAT_FAIL_EVERY=3;" + environment(every_third));
+      CAPTURE(ended.code, ended.errors);
+      REQUIRE(ended.code == 0);
+      REQUIRE(json_lines(ended.output).back().at("digest") == digest_);
+      check_log(x);
+    });
   }
 
   void fail(const failing_call& call) {
@@ -179,6 +200,7 @@ private:
 void check(breakable_job& x) {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
+  x.interrupt_everywhere();
   x.fail_everywhere(seed);
 }
 

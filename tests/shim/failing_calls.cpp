@@ -5,6 +5,9 @@
 //                    pwrite, splice), fsync (with fdatasync), rename, mmap, pthread_create, poll,
 //                    malloc (with all that gives memory)
 //   LEAT_FAIL_AT     the first call that fails, from 1; none: calls are counted only
+//   LEAT_FAIL_EVERY  instead: every so many-th call fails, with LEAT_FAIL_AT among them; of open
+//   those
+//                    of open and mkostemp alone
 //   LEAT_FAIL_TIMES  how many calls fail from there on (1); 0: all
 //   LEAT_FAIL_ERRNO  name of the error (EIO)
 //   LEAT_FAIL_SIZE   malloc: calls for fewer bytes neither count nor fail (1 MiB)
@@ -72,6 +75,7 @@ struct settings {
   call what = call::none;
   std::uint64_t at = 0;
   std::uint64_t times = 1;
+  std::uint64_t every = 0;
   std::uint64_t size = 1 << 20;
   int code = EIO;
   const char* path = nullptr;
@@ -102,6 +106,7 @@ __attribute__((constructor)) void read_settings() {
       x.code = known.code;
   x.at = number_of("LEAT_FAIL_AT", 0);
   x.times = number_of("LEAT_FAIL_TIMES", 1);
+  x.every = number_of("LEAT_FAIL_EVERY", 0);
   x.size = number_of("LEAT_FAIL_SIZE", x.size);
   x.path = std::getenv("LEAT_FAIL_PATH");
   x.count = std::getenv("LEAT_FAIL_COUNT");
@@ -121,12 +126,18 @@ __attribute__((destructor)) void write_count() {
   ::syscall(SYS_close, file);
 }
 
+bool is_spared(std::uint64_t n) {
+  if (asked.every != 0)
+    return n % asked.every != asked.at % asked.every;
+  return asked.at == 0 || n < asked.at || (asked.times != 0 && n - asked.at >= asked.times);
+}
+
 /// True where this call shall fail. Sets errno then.
 bool fails(call what, const char* path = nullptr) {
   if (asked.what != what || (path && asked.path && !std::strstr(path, asked.path)))
     return false;
   const auto n = counted.fetch_add(1) + 1;
-  if (asked.at == 0 || n < asked.at || (asked.times != 0 && n - asked.at >= asked.times))
+  if (is_spared(n))
     return false;
   failed.fetch_add(1);
   errno = asked.code;
@@ -188,7 +199,8 @@ int openat(int directory, const char* path, int flags, ...) {
   const int mode = mode_in(flags, more);
   va_end(more);
   LEAT_REAL(openat);
-  return fails(call::open, path) ? -1 : real_openat(directory, path, flags, mode);
+  return asked.every == 0 && fails(call::open, path) ? -1
+                                                     : real_openat(directory, path, flags, mode);
 }
 
 int openat64(int directory, const char* path, int flags, ...) {
@@ -197,17 +209,18 @@ int openat64(int directory, const char* path, int flags, ...) {
   const int mode = mode_in(flags, more);
   va_end(more);
   LEAT_REAL(openat64);
-  return fails(call::open, path) ? -1 : real_openat64(directory, path, flags, mode);
+  return asked.every == 0 && fails(call::open, path) ? -1
+                                                     : real_openat64(directory, path, flags, mode);
 }
 
 FILE* fopen(const char* path, const char* mode) {
   LEAT_REAL(fopen);
-  return fails(call::open, path) ? nullptr : real_fopen(path, mode);
+  return asked.every == 0 && fails(call::open, path) ? nullptr : real_fopen(path, mode);
 }
 
 FILE* fopen64(const char* path, const char* mode) {
   LEAT_REAL(fopen64);
-  return fails(call::open, path) ? nullptr : real_fopen64(path, mode);
+  return asked.every == 0 && fails(call::open, path) ? nullptr : real_fopen64(path, mode);
 }
 
 int mkostemp(char* path, int flags) {
@@ -217,7 +230,7 @@ int mkostemp(char* path, int flags) {
 
 DIR* opendir(const char* path) {
   LEAT_REAL(opendir);
-  return fails(call::open, path) ? nullptr : real_opendir(path);
+  return asked.every == 0 && fails(call::open, path) ? nullptr : real_opendir(path);
 }
 
 ssize_t read(int file, void* into, std::size_t bytes) {
