@@ -3,6 +3,7 @@
 #include "runtime/file_kind.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/sequence.hpp"
+#include "runtime/streams/stream_files.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -41,14 +42,15 @@ std::string call_text(const stage& source) {
 /// What gives the source more units.
 std::string remedy_of(const stage& source) {
   if (source.op == "sequential")
-    return "units=N in it";
+    return "give it more units (units=N)";
   if (source.op != "lines" && source.op != "json_lines")
-    return "more files in it";
+    return "spread its data over more files";
   const auto& patterns = source.get<std::vector<std::string>>("patterns");
-  const bool is_packed = std::any_of(patterns.begin(), patterns.end(), [](const auto& x) {
-    return x.ends_with(".gz") || x.ends_with(".zst");
-  });
-  return is_packed ? "more files in it, or ranges=N of the unpacked ones" : "ranges=N in it";
+  const std::string ranges = "ranges=N (`leat run DATA`: --ranges N)";
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [](const auto& x) { return packing_of(x) != packing::none; })
+             ? "spread its lines over more files, or unpack it and write " + ranges
+             : "write " + ranges;
 }
 
 std::string units_text(std::uint64_t n, const std::string& one) {
@@ -73,10 +75,7 @@ std::optional<std::string> lane_limit(const stage& batch) {
   return call_text(*least->source) + " has " + units_text(least->units, "unit")
          + ", so the job has " + units_text(lanes, "lane")
          + (lanes == 1 ? ", and one rank only" : ", and a world size that divides them")
-         + ". For more write " + remedy_of(*least->source)
-         + (supplies.size() > 1
-                ? "; or lanes=N in batch, where lanes without a unit have nothing of this source"
-                : "");
+         + ". For more " + remedy_of(*least->source);
 }
 
 } // namespace leat

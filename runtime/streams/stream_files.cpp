@@ -11,6 +11,26 @@
 
 namespace leat {
 
+namespace {
+
+/// `ending` in lower case; the name's letters may be of either.
+bool has_ending(std::string_view name, std::string_view ending) {
+  const auto is_same = [](char lower, char x) {
+    return lower == (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x);
+  };
+  return name.size() >= ending.size()
+         && std::equal(ending.begin(), ending.end(),
+                       name.substr(name.size() - ending.size()).begin(), is_same);
+}
+
+} // namespace
+
+packing packing_of(std::string_view name) noexcept {
+  if (has_ending(name, ".gz") || has_ending(name, ".tgz"))
+    return packing::gzip;
+  return has_ending(name, ".zst") || has_ending(name, ".tzst") ? packing::zstd : packing::none;
+}
+
 stream_files::stream_files(file_set files)
     : names_(std::move(files.names)), files_(files.paths),
       taken_(std::make_unique<std::atomic<bool>[]>(files.paths.size())) {
@@ -28,10 +48,7 @@ stream_files::file_facts stream_files::look_at(const std::string& path) {
 }
 
 packing stream_files::packed(std::size_t file) const {
-  const auto& name = path(file);
-  if (name.ends_with(".gz") || name.ends_with(".tgz"))
-    return packing::gzip;
-  return name.ends_with(".zst") || name.ends_with(".tzst") ? packing::zstd : packing::none;
+  return packing_of(path(file));
 }
 
 std::size_t stream_files::read(std::size_t file, std::uint64_t offset,

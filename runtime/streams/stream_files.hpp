@@ -11,11 +11,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leat {
 
 enum class packing : std::uint8_t { none, gzip, zstd };
+
+/// By the ending of a name, or of a pattern; its letters may be of either case.
+packing packing_of(std::string_view name) noexcept;
 
 /// Files that are read in sequence: plain ones through few shared descriptors, pipes once.
 /// Any thread.

@@ -1,5 +1,7 @@
 #include "runtime/lane_limit.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -52,11 +54,41 @@ TEST_CASE_METHOD(corpora,
   CAPTURE(heard.front());
   CHECK(contains(heard.front(), "one*.txt\") has 1 unit"));
   CHECK(contains(heard.front(), "1 lane, and one rank only"));
-  CHECK(contains(heard.front(), "ranges=N"));
-  CHECK(contains(heard.front(), "lanes=N"));
+  CHECK(contains(heard.front(), "For more write ranges=N"));
+  CHECK_FALSE(contains(heard.front(), "lanes=N"));
   CHECK(notices_of(one.batch(8)).size() == 1);
-  // Of one source alone, lanes without a unit would have nothing at all.
-  CHECK_FALSE(contains(notices_of(one.batch(8)).front(), "lanes=N"));
+  const auto cured = mix({many, lines(at / "one*.txt", {.ranges = 8})}).batch(8);
+  CHECK(notices_of(cured).empty());
+  CHECK_NOTHROW(loader(cured, {.world_size = 8}));
+}
+
+TEST_CASE_METHOD(corpora, "lanes: each cure that is named cures") {
+  const auto many = lines(write("many", 8));
+  const auto limit = [&](const pipeline& few) {
+    const auto data = mix({many, few}).batch(8);
+    loader_options four{.world_size = 4};
+    const bool is_told = lane_limit(data.root()).has_value();
+    CHECK(is_told == problem_of([&] { loader x{data, four}; }).has_value());
+    return lane_limit(data.root()).value_or("");
+  };
+  const auto units = [](std::uint64_t n) {
+    return sequential("own@1", n, [](std::uint64_t) { return nullptr; });
+  };
+  CHECK(contains(limit(units(1)), "For more give it more units (units=N)"));
+  CHECK(limit(units(8)).empty());
+  const auto archives = [&](const std::string& name, int files) {
+    for (int i = 0; i < files; ++i)
+      test::tar_writer::write(at / (name + std::to_string(i) + ".tar.gz"),
+                              test::gzip(test::tar_writer{}.file("1.text", "a").end().bytes()));
+    return tar_stream(at / (name + "*.tar.gz"));
+  };
+  CHECK(contains(limit(archives("a", 1)), "For more spread its data over more files"));
+  CHECK(limit(archives("b", 8)).empty());
+  test::tar_writer::write(at / "packed.TXT.GZ", test::gzip("a\nb\n"));
+  CHECK(contains(limit(lines(at / "packed.TXT.GZ")),
+                 "For more spread its lines over more files, or unpack it and write ranges=N"));
+  test::tar_writer::write(at / "unpacked.txt", "a\nb\n");
+  CHECK(limit(lines(at / "unpacked.txt", {.ranges = 8})).empty());
 }
 
 TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also above one") {
@@ -64,13 +96,12 @@ TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also 
   const auto two = json_lines(write("two", 2));
   CHECK(contains(*lane_limit(mix({many, two}).batch(8).root()), "2 lanes, and a world size that"));
   CHECK(contains(*lane_limit(mix({count(80), two}).batch(8).root()), "two*.txt\") has 2 units"));
-  CHECK(contains(*lane_limit(mix({many, sequential("own@1", 3, {})}).batch(8).root()),
-                 "units=N in it"));
+  CHECK(contains(*lane_limit(mix({many, sequential("own@1", 3, {})}).batch(8).root()), "units=N"));
   // Packed files cannot be cut.
   const auto packed = at / "packed.txt.gz";
   std::filesystem::copy_file(at / "many0.txt", packed);
   CHECK(contains(*lane_limit(mix({many, lines(packed)}).batch(8).root()),
-                 "more files in it, or ranges=N of the unpacked ones"));
+                 "more files, or unpack it and write ranges=N"));
 }
 
 TEST_CASE_METHOD(corpora, "lanes: as many as were meant are no news") {
