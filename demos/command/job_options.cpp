@@ -58,15 +58,35 @@ void add_pipeline_option(CLI::App& app, order_options& to) {
     file->excludes(app.get_option(name));
 }
 
+/// What is read in sequence in its stored order, with the seed that its maps draw with.
+pipeline in_sequence(const pipeline& data, const order_options& x, transform maps) {
+  if (x.seed == 0)
+    return data;
+  // One input is all of the order; where nothing draws, the same command lines are good as well.
+  if (maps == transform::train224)
+    return mix({data}, {.rule = mix_rule::random, .seed = x.seed});
+  if (!holds_images(data))
+    bad_usage("--seed",
+              std::to_string(x.seed) + ", and data that is read in sequence, without images",
+              "none, as nothing is drawn; or a pipeline with shuffle_buffer (--pipeline)");
+  return data;
+}
+
 /// Of data in the order that the options say.
-pipeline ordered(const pipeline& data, const order_options& x) {
-  if (!is_sequential(data))
-    return data.shuffle(
-        {.seed = x.seed, .kind = x.shuffle.value_or(shuffle_kind::full), .window = x.window});
-  if (x.shuffle.value_or(shuffle_kind::none) != shuffle_kind::none)
+pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
+  const bool in_order = is_sequential(data);
+  const auto kind = x.shuffle.value_or(in_order ? shuffle_kind::none : shuffle_kind::full);
+  if (in_order && kind != shuffle_kind::none)
     bad_usage("--shuffle", "data that is read in sequence",
               "none; or a pipeline with shuffle_buffer (--pipeline)");
-  return data;
+  if (x.window && kind != shuffle_kind::windowed)
+    bad_usage("--window", std::to_string(*x.window) + ", and another order",
+              in_order ? "none: data that is read in sequence keeps its order"
+                       : "--shuffle windowed");
+  return in_order ? in_sequence(data, x, maps)
+                  : data.shuffle({.seed = x.seed,
+                                  .kind = kind,
+                                  .window = x.window.value_or(shuffle_options{}.window)});
 }
 
 /// Files end; what comes once may be waited for.
@@ -133,7 +153,8 @@ void add_order_options(CLI::App& app, order_options& to) {
                                                  {"none", shuffle_kind::none}},
              "full; of data that is read in sequence none", "Order of the epoch");
   whole_number(app.add_option("--window", to.window, "Files shuffled with each other (windowed)"),
-               1);
+               1)
+      ->default_str("4");
   add_choice(app, "--end", to.end,
              std::map<std::string, epoch_end>{{"auto", epoch_end::automatic},
                                               {"cycle", epoch_end::cycle},
@@ -171,7 +192,7 @@ pipeline described_pipeline(const order_options& x, std::optional<transform> cho
     return pipeline_of_file(x, chosen);
   const auto data = data_pipeline(x.data);
   const auto maps = choose_transform(chosen, data);
-  auto result = ordered(data, x);
+  auto result = ordered(data, x, maps);
   batch_options batching{.lanes = x.lanes, .end = usual_end(data)};
   if (maps != transform::none) {
     auto decode = maps == transform::train224 ? train_image : eval_image;

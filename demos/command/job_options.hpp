@@ -26,8 +26,8 @@ struct order_options {
   std::uint64_t lanes = 0;
   /// Empty: full, and none of data that is read in sequence.
   std::optional<shuffle_kind> shuffle = {};
-  /// Files that are shuffled with each other (windowed).
-  std::uint64_t window = 4;
+  /// Files that are shuffled with each other; only for windowed. Empty: 4.
+  std::optional<std::uint64_t> window = {};
   /// Empty: as the pipeline says.
   std::optional<epoch_end> end = {};
   /// Journal of sources that exist once; empty: none.

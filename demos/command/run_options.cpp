@@ -21,6 +21,8 @@ constexpr std::uint64_t max_ranks = 1'000'000;
 /// Each has its actors and threads.
 constexpr std::uint64_t max_ranks_here = 1024;
 constexpr std::uint64_t max_workers = 4096;
+constexpr std::uint64_t default_snapshot_every = 100;
+constexpr std::uint64_t default_keep = 3;
 
 void add_job(CLI::App& app, run_options& to) {
   whole_number(app.add_option("--epochs", to.epochs,
@@ -60,8 +62,10 @@ void add_snapshots(CLI::App& app, run_options& to) {
   app.add_option("--snapshot-dir", to.snapshot_dir, "Save snapshots here")->type_name("DIR");
   whole_number(
       app.add_option("--snapshot-every", to.snapshot_every, "Save behind every K steps of the job"),
-      1);
-  whole_number(app.add_option("--keep", to.keep, "Complete snapshot sets to keep"), 1);
+      1)
+      ->default_str("100");
+  whole_number(app.add_option("--keep", to.keep, "Complete snapshot sets to keep"), 1)
+      ->default_str("3");
   app.add_flag("--resume", to.resume, "Go on behind the newest complete snapshot set");
   app.add_option("--allow", to.allow,
                  "Resume although this differs, by the name that the refusal lists")
@@ -91,12 +95,26 @@ void add_drills(CLI::App& app, run_options& to) {
       ->default_str("");
 }
 
+/// What would do nothing is a slip: it must not be found out when the job is to go on.
+void check_snapshots(const run_options& x) {
+  const bool saves = !x.snapshot_dir.empty();
+  if (x.resume && !saves)
+    bad_usage("--resume", "no --snapshot-dir", "the directory to resume from");
+  if (x.snapshot_every && !saves)
+    bad_usage("--snapshot-every", "no --snapshot-dir", "the directory to save in");
+  if (x.keep && !saves)
+    bad_usage("--keep", "no --snapshot-dir", "the directory to keep them in");
+  if (!x.allow.empty() && !x.resume)
+    bad_usage("--allow", "no --resume", "it: only what goes on can differ");
+  if (x.allow_older && !x.resume)
+    bad_usage("--allow-older", "no --resume", "it: only what goes on takes a set");
+}
+
 void check(const run_options& x) {
   if (x.rank && *x.rank >= x.world_size)
     bad_usage("--rank", std::to_string(*x.rank),
               "below the world size of " + std::to_string(x.world_size));
-  if (x.resume && x.snapshot_dir.empty())
-    bad_usage("--resume", "no --snapshot-dir", "the directory to resume from");
+  check_snapshots(x);
   if (!x.rank && x.world_size > max_ranks_here)
     bad_usage("--world-size", std::to_string(x.world_size) + " ranks in one process",
               "at most " + std::to_string(max_ranks_here)
@@ -151,7 +169,7 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.bad_sample_log = bad_log_of(x);
   result.stuck_after = std::chrono::milliseconds{x.stuck_after_ms};
   result.on_stuck = end_stuck;
-  result.keep = x.keep;
+  result.keep = x.keep.value_or(default_keep);
   result.hash_pixels = !x.log.empty();
   for (const auto& text : x.faults)
     parse_fault(text, result.fault);
@@ -218,7 +236,7 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
   result.ranks = x.rank ? 1 : x.world_size;
   result.first_epoch = x.order.epoch;
   result.snapshot_dir = x.snapshot_dir;
-  result.snapshot_every = x.snapshot_every;
+  result.snapshot_every = x.snapshot_every.value_or(default_snapshot_every);
   result.resume = x.resume;
   result.restore = {x.allow, x.allow_older};
   result.log = x.log;
@@ -241,6 +259,25 @@ void check_length(const run_options& x, const pipeline& job) {
               "--steps");
   if (x.steps == UINT64_MAX)
     bad_usage("--steps", "none, and a pipeline of one endless epoch", "where the job ends");
+}
+
+void check_drills(const fault_drill& x, const pipeline& job) {
+  if (x.throw_at.empty() && x.deaths.empty())
+    return;
+  const auto shape = shape_of(job);
+  if (!shape.has_length())
+    return;
+  const auto check = [&](const std::string& fault, std::uint64_t position) {
+    if (position >= shape.positions())
+      bad_usage("--fault", fault,
+                "a position below " + std::to_string(shape.positions())
+                    + ", of which an epoch has no more");
+  };
+  for (const auto position : x.throw_at)
+    check("throw:" + std::to_string(position), position);
+  for (const auto& death : x.deaths)
+    check("die:" + std::to_string(death.worker) + "," + std::to_string(death.position),
+          death.position);
 }
 
 bool belongs_to_other_rank(std::string_view entry, const run_options& x) {

@@ -31,8 +31,9 @@ struct run_options {
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   std::string bad_log = {};
   std::string snapshot_dir = {};
-  std::uint64_t snapshot_every = 100;
-  std::uint64_t keep = 3;
+  /// Empty: 100 steps, and 3 sets.
+  std::optional<std::uint64_t> snapshot_every = {};
+  std::optional<std::uint64_t> keep = {};
   bool resume = false;
   std::vector<std::string> allow = {};
   bool allow_older = false;
@@ -65,6 +66,10 @@ training_settings settings_of(const run_options& x, std::size_t cores);
 /// Refuses a job without end, and epochs where there is one endless one. Throws
 /// `errc::invalid_argument`.
 void check_length(const run_options& x, const pipeline& job);
+
+/// Refuses a drill at a position that no epoch has, where its length is known. Throws
+/// `errc::invalid_argument`; opens the data.
+void check_drills(const fault_drill& x, const pipeline& job);
 
 /// True where a snapshot directory's entry is none of a rank that starts afresh: a part of another
 /// rank of its own job, which may have begun earlier. With all ranks in one process there is none.

@@ -124,7 +124,7 @@ TEST_CASE("run options: the defaults are those of the manual") {
   REQUIRE(x.order.global_batch == 64);
   REQUIRE(x.order.lanes == 0);
   REQUIRE(!x.order.shuffle);
-  REQUIRE(x.order.window == 4);
+  REQUIRE(!x.order.window);
   REQUIRE(!x.order.end);
   auto s = settings_of(x, 8);
   REQUIRE(s.loader.world_size == 1);
@@ -288,6 +288,11 @@ TEST_CASE("run options: leading zeros do not make a number octal") {
 TEST_CASE("run options: options that do not fit each other are bad usage") {
   for (const auto& line :
        std::vector<std::vector<std::string>>{{"count:5", "--resume"},
+                                             {"count:5", "--snapshot-every", "3"},
+                                             {"count:5", "--keep", "2"},
+                                             {"count:5", "--allow", "seed"},
+                                             {"count:5", "--allow-older"},
+                                             {"count:5", "--snapshot-dir", "d", "--allow-older"},
                                              {"count:5", "--rank", "1"},
                                              {"count:5", "--world-size", "2", "--rank", "2"},
                                              {"count:5", "--workers", "0", "--resize", "3:1"},
@@ -302,6 +307,47 @@ TEST_CASE("run options: options that do not fit each other are bad usage") {
     CAPTURE(line);
     REQUIRE(code_of([&] { settings(line); }) == errc::invalid_argument);
   }
+}
+
+/// How the pipeline of `leat run` with these options is judged.
+errc pipeline_refusal(const std::vector<std::string>& line) {
+  const auto x = parsed(line);
+  return code_of([&] { job_pipeline(x.order, x.maps); });
+}
+
+TEST_CASE("run options: what changes nothing of this data is bad usage") {
+  test::temporary_directory at;
+  const auto text = at / "x.txt";
+  std::ofstream{text} << "a line\n";
+  for (const auto& option : std::vector<std::vector<std::string>>{
+           {"--seed", "3"}, {"--window", "4"}, {"--allow-torn"}, {"--index-dir", "d"}}) {
+    CAPTURE(option);
+    auto line = option;
+    line.push_back(text);
+    REQUIRE(pipeline_refusal(line) == errc::invalid_argument);
+    line.insert(line.begin(), {"--shuffle", "none"});
+    REQUIRE(pipeline_refusal(line) == errc::invalid_argument);
+  }
+  REQUIRE(pipeline_refusal({text, "--seed", "0"}) == errc{});
+  REQUIRE(pipeline_refusal({"count:5", "--window", "4"}) == errc::invalid_argument);
+  REQUIRE(pipeline_refusal({"count:5", "--window", "4", "--shuffle", "windowed"}) == errc{});
+  REQUIRE(pipeline_refusal({"count:5", "--allow-torn"}) == errc::invalid_argument);
+}
+
+TEST_CASE("run options: a failure at a position that no epoch has is bad usage") {
+  const auto refusal_of = [](const std::string& fault, const std::string& end) {
+    const auto x = parsed({"count:10", "--global-batch", "4", "--workers", "2", "--fault", fault,
+                           "--end", end, "--steps", "2"});
+    return code_of(
+        [&] { check_drills(settings_of(x, 2).loader.fault, job_pipeline(x.order, x.maps)); });
+  };
+  REQUIRE(refusal_of("throw:7", "drop") == errc{});
+  REQUIRE(refusal_of("throw:8", "drop") == errc::invalid_argument);
+  REQUIRE(refusal_of("die:1,8", "drop") == errc::invalid_argument);
+  REQUIRE(refusal_of("die:1,7", "drop") == errc{});
+  REQUIRE(refusal_of("throw:9", "mask") == errc{});
+  REQUIRE(refusal_of("throw:10", "mask") == errc::invalid_argument);
+  REQUIRE(refusal_of("throw:1000", "cycle") == errc{});
 }
 
 TEST_CASE("run options: only parts of other ranks of the same job may be in a new directory") {

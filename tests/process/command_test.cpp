@@ -116,13 +116,10 @@ TEST_CASE("command: files of lines and packed archives work as they are") {
     tar.file(number + ".txt", number);
   }
   tar.end();
-  const std::vector<std::pair<std::string, std::string>> files{{"x.jsonl", json},
-                                                               {"x.jsonl.gz", gzip(json)},
-                                                               {"x.jsonl.zst", zstd(json)},
-                                                               {"x.txt", text},
-                                                               {"x.txt.gz", gzip(text)},
-                                                               {"x.tar.gz", gzip(tar.bytes())},
-                                                               {"x.tzst", zstd(tar.bytes())}};
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"x.jsonl", json},          {"x.jsonl.gz", gzip(json)},      {"x.jsonl.zst", zstd(json)},
+      {"y.JSONL.GZ", gzip(json)}, {"y.txt.Zst", zstd(text)},       {"x.txt", text},
+      {"x.txt.gz", gzip(text)},   {"x.tar.gz", gzip(tar.bytes())}, {"x.tzst", zstd(tar.bytes())}};
   for (const auto& [name, content] : files) {
     CAPTURE(name);
     const auto file = x.at / name;
@@ -139,9 +136,41 @@ TEST_CASE("command: files of lines and packed archives work as they are") {
     // What is read in sequence has no such order.
     REQUIRE(x.leat({"order", file, "--shuffle", "full"}).code == 2);
   }
-  REQUIRE(x.ask({"run", x.at / "x.jsonl", "--ranges", "4", "--global-batch", "8", "--world-size",
-                 "2"})["samples"]
-          == 48);
+  // One lane is told, and its cure is one.
+  const words job{"run", x.at / "x.jsonl", "--global-batch", "8"};
+  REQUIRE(contains(x.leat(job).errors, "--ranges N"));
+  REQUIRE(x.leat(job + words{"--world-size", "2"}).code == 2);
+  const auto cut = x.leat(job + words{"--ranges", "4", "--world-size", "2", "--json"});
+  REQUIRE_FALSE(contains(cut.errors, "lane"));
+  REQUIRE(json_lines(cut.output).back()["samples"] == 48);
+}
+
+TEST_CASE("command: a seed reaches the augmentation of packed archives, and changes no order") {
+  command_bench x;
+  x.make_photos(x.at / "data", 12, 1);
+  const auto packed = x.at / "x.tar.gz";
+  std::ofstream{packed, std::ios::binary} << gzip(read_file(x.at / "data/train-000000.tar"));
+  const auto pixels_of = [&](const words& options) {
+    const auto log = x.at / "log";
+    std::filesystem::remove(log);
+    x.order(words{packed, "--global-batch", "4"} + options, 1, x.at / "order");
+    x.succeed(words{"run", packed, "--global-batch", "4", "--log", log} + options);
+    REQUIRE(x.verify({x.at / "order", log})["rows"] == 12);
+    std::vector<json> pixels;
+    for (const auto& line : json_lines(read_file(log)))
+      if (line.contains("pixels"))
+        pixels.push_back({line["ids"], line["pixels"]});
+    return pixels;
+  };
+  const auto plain = pixels_of({});
+  REQUIRE(plain == pixels_of({"--seed", "0"}));
+  const auto other = pixels_of({"--seed", "5"});
+  REQUIRE(other == pixels_of({"--seed", "5"}));
+  REQUIRE(other.size() == 3);
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    REQUIRE(other[i][0] == plain[i][0]);
+    REQUIRE(other[i][1] != plain[i][1]);
+  }
 }
 
 TEST_CASE("command: data that cannot be read are a failure, not a wrong use") {

@@ -120,6 +120,12 @@ TEST_CASE("limits: every number of a job") {
       std::map<std::string, std::string> options{
           {"--global-batch", "4"}, {"--steps", "1"}, {"--workers", "1"}};
       options[option] = number;
+      if (option == std::string{"--window"})
+        options["--shuffle"] = "windowed";
+      if (option == std::string{"--snapshot-every"} || option == std::string{"--keep"}) {
+        options["--snapshot-dir"] = x.at / "snapshots";
+        std::filesystem::remove_all(x.at / "snapshots");
+      }
       words line{"run", "count:4"};
       for (const auto& [name, value] : options)
         line = line + words{name, value};
