@@ -6,6 +6,7 @@
 
 #include <leat/pipeline.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -30,6 +31,12 @@ stage counted(std::string op, std::uint64_t n) {
 void check_field(const char* stage, const std::string& field) {
   if (field.empty())
     refuse_argument(stage, "no name", "a field's name");
+}
+
+void check_once_each(const std::string& option, const std::vector<std::string>& names) {
+  for (auto x = names.begin(); x != names.end(); ++x)
+    if (std::find(names.begin(), x, *x) != x)
+      refuse_argument(option, "\"" + *x + "\" twice", "each name once");
 }
 
 std::vector<std::uint64_t> list_of(const std::optional<std::uint64_t>& x) {
@@ -125,6 +132,7 @@ pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
   if (options.lanes != 0 && rows % options.lanes != 0)
     refuse_argument("batch.lanes", std::to_string(options.lanes),
                     "a divisor of the global batch of " + std::to_string(rows) + " rows");
+  check_once_each("batch.fields", options.fields);
   return then({.op = "batch",
                .options = {{"rows", rows},
                            {"lanes", options.lanes},

@@ -622,6 +622,8 @@ TEST_CASE("parameters of a map that do not fit are refused with their place") {
 
 TEST_CASE("values that a function refuses get the place of its call") {
   check_error("count(1)\n  .batch(0)", "batch", "0 rows at line 2, column 4", "at least 1");
+  check_error("count(1).batch(1, fields=[\"a\", \"b\", \"a\"])", "batch.fields",
+              "\"a\" twice at line 1, column 10", "each name once");
   check_error("count(1).repeat(0)", "repeat", "0 times at line 1, column 10", "at least 1");
   check_error("zip()", "zip", "no inputs at line 1, column 1", "at least one");
   check_error("count(1).shuffle(kind=\"half\")", "shuffle", "kind=\"half\" at line 1, column 10",
@@ -754,9 +756,12 @@ public:
 
   pipeline root() {
     constexpr std::uint64_t rows[] = {1, 6, 24};
+    auto fields = some_texts(0);
+    std::sort(fields.begin(), fields.end());
+    fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
     return tree(6).batch(
         rows[below(3)] * 6,
-        {.lanes = below(2) * 6, .end = static_cast<epoch_end>(below(4)), .fields = some_texts(0)});
+        {.lanes = below(2) * 6, .end = static_cast<epoch_end>(below(4)), .fields = fields});
   }
 
   /// The same text with other space and comments.

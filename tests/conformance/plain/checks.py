@@ -196,6 +196,8 @@ def check_rules(node):
     if node.op == "mix" and o["weights"]:
         if len(o["weights"]) != len(node.inputs) or 0 in o["weights"] or sum(o["weights"]) >= 2**32:
             raise Wrong(f"weights {o['weights']}")
+    if node.op == "batch" and len(set(o["fields"])) != len(o["fields"]):
+        raise Wrong(f"fields {o['fields']}")
     if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", "segment", "offset")):
         raise Wrong("pack")
     if node.op == "shuffle_buffer" and o["n"] > 2**32:
