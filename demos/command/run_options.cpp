@@ -265,13 +265,13 @@ void check_drills(const fault_drill& x, const pipeline& job) {
   if (x.throw_at.empty() && x.deaths.empty())
     return;
   const auto shape = shape_of(job);
-  if (!shape.has_length())
+  if (!shape.has_length() || shape.positions() == 0) // an epoch without a batch is refused anyway
     return;
   const auto check = [&](const std::string& fault, std::uint64_t position) {
     if (position >= shape.positions())
       bad_usage("--fault", fault,
                 "a position below " + std::to_string(shape.positions())
-                    + ", of which an epoch has no more");
+                    + ", as an epoch has no others");
   };
   for (const auto position : x.throw_at)
     check("throw:" + std::to_string(position), position);
