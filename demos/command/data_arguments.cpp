@@ -119,11 +119,6 @@ pipeline data_pipeline(const data_arguments& x) {
   if (x.ranges != 1 && !has_lines)
     bad_usage("--ranges", std::to_string(x.ranges) + ", and " + std::string{to_string(kind)},
               "files of lines: *.txt or *.jsonl");
-  if (!x.index_dir.empty() && kind != data_kind::tar && kind != data_kind::folder)
-    bad_usage("--index-dir", "\"" + x.index_dir + "\", and " + std::string{to_string(kind)},
-              "tar shards or a folder: others have no index");
-  if (x.allow_torn && kind != data_kind::tar)
-    bad_usage("--allow-torn", std::string{to_string(kind)}, "tar shards, not packed");
   switch (kind) {
   case data_kind::count:
     return parse_count(x.data.front());

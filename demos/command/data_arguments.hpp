@@ -48,7 +48,7 @@ data_kind kind_of(const std::string& argument);
 
 /// The data set as the first stage of a pipeline. Opens nothing.
 /// Throws `errc::invalid_argument`: kinds are mixed, several folders or counts, a count that is
-/// no number, ranges of what has no lines, an index or a tear of what has none.
+/// no number, ranges of what has no lines.
 pipeline data_pipeline(const data_arguments& x);
 
 /// True for data that is read in sequence, in its stored order.

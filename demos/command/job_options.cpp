@@ -65,10 +65,6 @@ pipeline in_sequence(const pipeline& data, const order_options& x, transform map
   // One input is all of the order; where nothing draws, the same command lines are good as well.
   if (maps == transform::train224)
     return mix({data}, {.rule = mix_rule::random, .seed = x.seed});
-  if (!holds_images(data))
-    bad_usage("--seed",
-              std::to_string(x.seed) + ", and data that is read in sequence, without images",
-              "none, as nothing is drawn; or a pipeline with shuffle_buffer (--pipeline)");
   return data;
 }
 
@@ -79,10 +75,6 @@ pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
   if (in_order && kind != shuffle_kind::none)
     bad_usage("--shuffle", "data that is read in sequence",
               "none; or a pipeline with shuffle_buffer (--pipeline)");
-  if (x.window && kind != shuffle_kind::windowed)
-    bad_usage("--window", std::to_string(*x.window) + ", and another order",
-              in_order ? "none: data that is read in sequence keeps its order"
-                       : "--shuffle windowed");
   return in_order ? in_sequence(data, x, maps)
                   : data.shuffle({.seed = x.seed,
                                   .kind = kind,

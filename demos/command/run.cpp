@@ -159,7 +159,6 @@ void run(const run_options& x) {
     check_output(x.stats, "--stats");
   const auto data = job_pipeline(x.order, x.maps);
   check_length(x, data);
-  check_drills(settings.loader.fault, data);
   const auto* unit = makes_images(data) ? "images" : "samples";
   training_job job{data, settings};
   tell_of_resume(x, job);

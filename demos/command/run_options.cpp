@@ -261,25 +261,6 @@ void check_length(const run_options& x, const pipeline& job) {
     bad_usage("--steps", "none, and a pipeline of one endless epoch", "where the job ends");
 }
 
-void check_drills(const fault_drill& x, const pipeline& job) {
-  if (x.throw_at.empty() && x.deaths.empty())
-    return;
-  const auto shape = shape_of(job);
-  if (!shape.has_length() || shape.positions() == 0) // an epoch without a batch is refused anyway
-    return;
-  const auto check = [&](const std::string& fault, std::uint64_t position) {
-    if (position >= shape.positions())
-      bad_usage("--fault", fault,
-                "a position below " + std::to_string(shape.positions())
-                    + ", as an epoch has no others");
-  };
-  for (const auto position : x.throw_at)
-    check("throw:" + std::to_string(position), position);
-  for (const auto& death : x.deaths)
-    check("die:" + std::to_string(death.worker) + "," + std::to_string(death.position),
-          death.position);
-}
-
 bool belongs_to_other_rank(std::string_view entry, const run_options& x) {
   auto suffix = ".rank-" + std::to_string(x.rank.value_or(0)) + "-of-";
   auto world = "-of-" + std::to_string(x.world_size);

@@ -67,10 +67,6 @@ training_settings settings_of(const run_options& x, std::size_t cores);
 /// `errc::invalid_argument`.
 void check_length(const run_options& x, const pipeline& job);
 
-/// Refuses a drill at a position that no epoch has, where its length is known. Throws
-/// `errc::invalid_argument`; opens the data.
-void check_drills(const fault_drill& x, const pipeline& job);
-
 /// True where a snapshot directory's entry is none of a rank that starts afresh: a part of another
 /// rank of its own job, which may have begun earlier. With all ranks in one process there is none.
 bool belongs_to_other_rank(std::string_view entry, const run_options& x);

@@ -309,47 +309,6 @@ TEST_CASE("run options: options that do not fit each other are bad usage") {
   }
 }
 
-/// How the pipeline of `leat run` with these options is judged.
-errc pipeline_refusal(const std::vector<std::string>& line) {
-  const auto x = parsed(line);
-  return code_of([&] { job_pipeline(x.order, x.maps); });
-}
-
-TEST_CASE("run options: what changes nothing of this data is bad usage") {
-  test::temporary_directory at;
-  const auto text = at / "x.txt";
-  std::ofstream{text} << "a line\n";
-  for (const auto& option : std::vector<std::vector<std::string>>{
-           {"--seed", "3"}, {"--window", "4"}, {"--allow-torn"}, {"--index-dir", "d"}}) {
-    CAPTURE(option);
-    auto line = option;
-    line.push_back(text);
-    REQUIRE(pipeline_refusal(line) == errc::invalid_argument);
-    line.insert(line.begin(), {"--shuffle", "none"});
-    REQUIRE(pipeline_refusal(line) == errc::invalid_argument);
-  }
-  REQUIRE(pipeline_refusal({text, "--seed", "0"}) == errc{});
-  REQUIRE(pipeline_refusal({"count:5", "--window", "4"}) == errc::invalid_argument);
-  REQUIRE(pipeline_refusal({"count:5", "--window", "4", "--shuffle", "windowed"}) == errc{});
-  REQUIRE(pipeline_refusal({"count:5", "--allow-torn"}) == errc::invalid_argument);
-}
-
-TEST_CASE("run options: a failure at a position that no epoch has is bad usage") {
-  const auto refusal_of = [](const std::string& fault, const std::string& end) {
-    const auto x = parsed({"count:10", "--global-batch", "4", "--workers", "2", "--fault", fault,
-                           "--end", end, "--steps", "2"});
-    return code_of(
-        [&] { check_drills(settings_of(x, 2).loader.fault, job_pipeline(x.order, x.maps)); });
-  };
-  REQUIRE(refusal_of("throw:7", "drop") == errc{});
-  REQUIRE(refusal_of("throw:8", "drop") == errc::invalid_argument);
-  REQUIRE(refusal_of("die:1,8", "drop") == errc::invalid_argument);
-  REQUIRE(refusal_of("die:1,7", "drop") == errc{});
-  REQUIRE(refusal_of("throw:9", "mask") == errc{});
-  REQUIRE(refusal_of("throw:10", "mask") == errc::invalid_argument);
-  REQUIRE(refusal_of("throw:1000", "cycle") == errc{});
-}
-
 TEST_CASE("run options: only parts of other ranks of the same job may be in a new directory") {
   auto rank = parsed({"count:5", "--world-size", "3", "--rank", "1"});
   REQUIRE(belongs_to_other_rank("epoch-0-step-4.rank-0-of-3", rank));
