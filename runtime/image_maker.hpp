@@ -6,8 +6,9 @@
 #include "runtime/pixels/image_chain.hpp"
 #include "runtime/pixels/image_view.hpp"
 
-#include <leat/image.hpp>
+#include <leat/decode_options.hpp>
 #include <leat/rng.hpp>
+#include <leat/transforms.hpp>
 
 #include <cstddef>
 #include <functional>

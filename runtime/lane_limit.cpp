@@ -1,6 +1,7 @@
 #include "runtime/lane_limit.hpp"
 
 #include "runtime/file_kind.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/sequence.hpp"
 #include "runtime/streams/stream_files.hpp"

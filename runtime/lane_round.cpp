@@ -1,7 +1,7 @@
 #include "runtime/lane_round.hpp"
 
 #include "runtime/exception_text.hpp"
-#include "runtime/snapshot_message.hpp"
+#include "runtime/lane_message.hpp"
 
 #include <algorithm>
 #include <utility>

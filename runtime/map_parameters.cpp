@@ -1,7 +1,7 @@
 #include "runtime/map_parameters.hpp"
 
 #include "runtime/number_as.hpp"
-#include "runtime/pipeline_lexer.hpp"
+#include "runtime/text.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/pipeline_lexer.hpp"
 #include "runtime/refuse_argument.hpp"
+#include "runtime/text.hpp"
 
 #include <map>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "runtime/parse_dtype.hpp"
 
-#include "runtime/pipeline_lexer.hpp"
+#include "runtime/text.hpp"
 
 #include <leat/error.hpp>
 

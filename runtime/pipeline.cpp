@@ -1,7 +1,6 @@
 #include "runtime/limits.hpp"
 #include "runtime/option_words.hpp"
 #include "runtime/refuse_argument.hpp"
-#include "runtime/row_plan.hpp"
 #include "runtime/stage.hpp"
 
 #include <leat/pipeline.hpp>
@@ -138,15 +137,6 @@ pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
                            {"lanes", options.lanes},
                            {"end", word_of(options.end, epoch_ends)},
                            {"fields", std::move(options.fields)}}});
-}
-
-std::uint64_t pipeline::size() const {
-  return size_of(root_->op == "batch" ? *root_->inputs.front() : *root_);
-}
-
-std::optional<std::uint64_t> pipeline::batches_per_epoch() const {
-  const auto shape = shape_of(*this);
-  return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
 }
 
 bool operator==(const pipeline& a, const pipeline& b) {

@@ -1,6 +1,7 @@
 #include "runtime/pipeline_arguments.hpp"
 
 #include "runtime/number_text.hpp"
+#include "runtime/text.hpp"
 
 #include <algorithm>
 #include <set>

@@ -3,6 +3,7 @@
 #include "runtime/pipeline_arguments.hpp"
 #include "runtime/pipeline_operators.hpp"
 #include "runtime/stage.hpp"
+#include "runtime/text.hpp"
 #include "runtime/text_errors.hpp"
 
 #include <leat/sources.hpp>

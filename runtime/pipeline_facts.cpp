@@ -1,7 +1,6 @@
 #include "runtime/pipeline_facts.hpp"
 
-#include "runtime/row_plan.hpp"
-#include "runtime/sample_plan.hpp"
+#include "runtime/op_traits.hpp"
 
 namespace leat {
 

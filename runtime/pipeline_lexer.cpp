@@ -1,6 +1,7 @@
 #include "runtime/pipeline_lexer.hpp"
 
 #include "runtime/number_text.hpp"
+#include "runtime/text.hpp"
 #include "runtime/utf8.hpp"
 
 #include <charconv>
@@ -60,31 +61,6 @@ int hex_value(char x) {
   if (x >= 'a' && x <= 'f')
     return x - 'a' + 10;
   return x >= 'A' && x <= 'F' ? x - 'A' + 10 : -1;
-}
-
-void append_byte_escape(char byte, std::string& to) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  const auto value = static_cast<unsigned char>(byte);
-  to += "\\x";
-  to += digits[value >> 4];
-  to += digits[value & 15];
-}
-
-/// Appends one character, or one byte that belongs to none. Returns its bytes.
-std::size_t append_quoted(std::string_view text, std::string& to) {
-  const char x = text.front();
-  if (x == '"' || x == '\\')
-    (to += '\\') += x;
-  else if (x == '\n')
-    to += "\\n";
-  else if (x == '\t')
-    to += "\\t";
-  else if (const auto n = utf8_length(text);
-           n == 0 || static_cast<unsigned char>(x) < ' ' || x == 0x7f)
-    append_byte_escape(x, to);
-  else
-    return to += text.substr(0, n), n;
-  return 1;
 }
 
 } // namespace
@@ -198,23 +174,6 @@ char pipeline_lexer::escaped(const text_position& begin) {
     throw text_error(begin, "another escape", R"(\", \\, \n, \t or \xHH)");
   advance(3);
   return static_cast<char>(high * 16 + low);
-}
-
-bool is_word(std::string_view text) {
-  return !text.empty() && !is_digit(text.front())
-         && run_length(text, 0, is_word_char) == text.size();
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  while (!text.empty())
-    text.remove_prefix(append_quoted(text, result));
-  return result + '"';
-}
-
-std::string excerpt(std::string_view text) {
-  constexpr std::size_t most = 40;
-  return text.size() <= most ? in_quotes(text) : in_quotes(text.substr(0, most)) + "...";
 }
 
 bool is_number(std::string_view text) {

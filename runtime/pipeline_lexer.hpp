@@ -62,15 +62,6 @@ private:
   text_position at_;
 };
 
-/// Letters, digits and `_`, not beginning with a digit.
-bool is_word(std::string_view text);
-
-/// The text in quotes, with escapes where needed: what the lexer reads as this text. Always UTF-8.
-std::string in_quotes(std::string_view text);
-
-/// `in_quotes` for errors: cut to its first 40 bytes.
-std::string excerpt(std::string_view text);
-
 /// Whether the lexer reads this as a number whose text this is: "12", "-0.5"; neither "012" nor
 /// "-0".
 bool is_number(std::string_view text);

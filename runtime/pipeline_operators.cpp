@@ -5,6 +5,7 @@
 #include "runtime/pipeline_lexer.hpp"
 #include "runtime/pipeline_registry.hpp"
 #include "runtime/refuse_argument.hpp"
+#include "runtime/text.hpp"
 
 #include <leat/once.hpp>
 #include <leat/sources.hpp>

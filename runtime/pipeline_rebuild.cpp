@@ -2,6 +2,7 @@
 
 #include "runtime/pipeline_operators.hpp"
 #include "runtime/refuse_argument.hpp"
+#include "runtime/text.hpp"
 #include "runtime/text_errors.hpp"
 
 #include <leat/sources.hpp>

@@ -3,6 +3,7 @@
 #include "runtime/exception_text.hpp"
 #include "runtime/functions/built_in.hpp"
 #include "runtime/name_table.hpp"
+#include "runtime/text.hpp"
 
 #include <leat/once.hpp>
 #include <leat/streams.hpp>

@@ -7,6 +7,7 @@
 #include "runtime/pipeline_operators.hpp"
 #include "runtime/pipeline_syntax.hpp"
 #include "runtime/stage.hpp"
+#include "runtime/text.hpp"
 
 #include <leat/pipeline.hpp>
 

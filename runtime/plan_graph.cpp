@@ -1,5 +1,6 @@
 #include "runtime/plan_graph.hpp"
 
+#include "runtime/op_traits.hpp"
 #include "runtime/pipeline_text.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_plan.hpp"

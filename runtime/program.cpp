@@ -1,11 +1,20 @@
 #include "runtime/program.hpp"
 
+#include "runtime/sample_access.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <cstring>
 #include <span>
 
 namespace leat {
+
+void identify(sample& x, const item_stage& from, const item_reader& what, const item_place& at,
+              order_cache& orders) {
+  sample_access::identify(x, id_writer{[&from, what, at, &orders](std::string& to) {
+                            auto reader = what;
+                            from.append_id(reader, at, orders, to);
+                          }});
+}
 
 draws::draws(std::string_view tag, std::uint64_t seed, std::uint64_t ordinal, const generation& g,
              std::uint64_t lane) {

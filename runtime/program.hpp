@@ -153,6 +153,10 @@ public:
 
 using item_stage_ptr = std::shared_ptr<const item_stage>;
 
+/// Says in the sample which item it is; `from`, the item and `orders` must outlive its row.
+void identify(sample& x, const item_stage& from, const item_reader& what, const item_place& at,
+              order_cache& orders);
+
 /// An operator's draws: draw k is a function of all these (docs/programs.md).
 class draws {
 public:

@@ -4,6 +4,7 @@
 #include "runtime/exception_text.hpp"
 #include "runtime/programs/edge.hpp"
 #include "runtime/row_id.hpp"
+#include "runtime/sample_key.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <utility>

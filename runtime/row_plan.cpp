@@ -1,6 +1,7 @@
 #include "runtime/row_plan.hpp"
 
 #include "runtime/inline_order.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/program_order.hpp"
 #include "runtime/row_function.hpp"
 #include "runtime/sample_access.hpp"
@@ -174,33 +175,6 @@ std::uint64_t lanes_to_plan(const stage& batch) {
 
 } // namespace
 
-epoch_end end_of(const stage& batch) {
-  const auto& word = batch.get<std::string>("end");
-  if (word == "drop")
-    return epoch_end::drop;
-  if (word == "mask")
-    return epoch_end::mask;
-  if (word == "cycle")
-    return epoch_end::cycle;
-  if (is_once(batch))
-    return epoch_end::mask;
-  return is_closed(*batch.inputs.front()) ? epoch_end::drop : epoch_end::cycle;
-}
-
-std::string_view name_of(epoch_end x) {
-  switch (x) {
-  case epoch_end::drop:
-    return "drop";
-  case epoch_end::mask:
-    return "mask";
-  case epoch_end::cycle:
-    return "cycle";
-  case epoch_end::automatic:
-    break;
-  }
-  return "auto";
-}
-
 epoch_plan plan_epochs(const pipeline& x) {
   const auto& batch = batch_of(x);
   sure_fields(batch); // refuses what is wrong in every sample
@@ -279,21 +253,6 @@ std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_
 
 row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record) {
   return {plan.samples, std::move(record), plan.shape.lanes, plan.cancelled.get()};
-}
-
-std::uint64_t map_stream(std::uint64_t seed, std::string_view name, std::uint64_t ordinal) {
-  hash_stream hash;
-  hash.add("map");
-  hash.add(seed);
-  hash.add(name);
-  hash.add(ordinal);
-  return hash.digest64();
-}
-
-std::uint64_t birth_of(std::uint64_t source, std::uint64_t epoch, std::uint64_t pass,
-                       std::uint64_t record) noexcept {
-  const std::array<std::uint64_t, 4> words{source, epoch, pass, record};
-  return xxh3_128(std::as_bytes(std::span{words})).low;
 }
 
 } // namespace leat

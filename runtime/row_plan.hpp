@@ -43,11 +43,6 @@ struct epoch_plan {
   std::shared_ptr<const sample_plan> samples;
 };
 
-/// The end rule of a batch; where it is automatic, the one that fits what is below.
-epoch_end end_of(const stage& batch);
-/// "drop", "mask", "cycle", "auto".
-std::string_view name_of(epoch_end x);
-
 /// Opens the data. Throws `errc::invalid_argument` where the pipeline has no batch.
 epoch_plan plan_epochs(const pipeline& x);
 epoch_shape shape_of(const pipeline& x);
@@ -79,15 +74,5 @@ std::shared_ptr<const batch_layout> layout_behind(const row_plan& plan, program_
 
 /// What one thread needs to make the plan's samples.
 row_maker maker_of(const row_plan& plan, std::shared_ptr<worker_record> record);
-
-/// The key of a map's random numbers: the low half of XXH3-128 (see hash_stream) of "map", seed,
-/// the map's name@version, and its ordinal among the maps of that name. Parameters and other stages
-/// have no part in it.
-std::uint64_t map_stream(std::uint64_t seed, std::string_view name, std::uint64_t ordinal);
-
-/// Who a record is, for its random numbers: the low half of XXH3-128 of (source ordinal, epoch,
-/// repeat pass, record), each 8 bytes little-endian.
-std::uint64_t birth_of(std::uint64_t source, std::uint64_t epoch, std::uint64_t pass,
-                       std::uint64_t record) noexcept;
 
 } // namespace leat

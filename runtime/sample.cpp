@@ -41,13 +41,7 @@ struct sample::state {
   std::vector<std::byte> scratch;
   /// Bytes of the field that was replaced last.
   std::vector<std::byte> replaced;
-  /// Who the sample is: one of a closed part, or an item.
-  const sequence* from = nullptr;
-  place at;
-  const item_stage* stage = nullptr;
-  std::optional<item_reader> what = {};
-  item_place item_at;
-  order_cache* orders = nullptr;
+  id_writer id;
   const row_target* target = nullptr;
   std::uint64_t bytes_read = 0;
 
@@ -231,36 +225,16 @@ void sample::count_read(std::uint64_t bytes) noexcept {
 void sample_access::reset(sample& x, const row_target* target) {
   auto& s = *x.state_;
   s.used = 0;
-  s.from = nullptr;
-  s.stage = nullptr;
+  s.id = {};
   s.target = target;
 }
 
-void sample_access::identify(sample& x, const sequence& from, const place& at,
-                             order_cache& orders) {
-  auto& s = *x.state_;
-  s.from = &from;
-  s.at = at;
-  s.orders = &orders;
-}
-
-void sample_access::identify(sample& x, const item_stage& from, const item_reader& what,
-                             const item_place& at, order_cache& orders) {
-  auto& s = *x.state_;
-  s.stage = &from;
-  s.what = what;
-  s.item_at = at;
-  s.orders = &orders;
+void sample_access::identify(sample& x, const id_writer& id) noexcept {
+  x.state_->id = id;
 }
 
 void sample_access::append_id(const sample& x, std::string& to) {
-  const auto& s = *x.state_;
-  if (s.stage) {
-    auto reader = *s.what;
-    s.stage->append_id(reader, s.item_at, *s.orders, to);
-  } else if (s.from) {
-    s.from->append_id(s.at, *s.orders, to);
-  }
+  x.state_->id(to);
 }
 
 void sample_access::lend(const sample& from, sample& into) {

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "runtime/batch_layout.hpp"
-#include "runtime/program.hpp"
-#include "runtime/sequence.hpp"
+#include "runtime/id_writer.hpp"
 
 #include <leat/sample.hpp>
 
@@ -31,12 +30,8 @@ public:
   /// Empties the sample for the next row. Without a target all fields live in the sample.
   static void reset(sample& x, const row_target* target);
 
-  /// Says which item the sample is; `from` and `orders` must outlive its row.
-  static void identify(sample& x, const sequence& from, const place& at, order_cache& orders);
-
-  /// The same of an item that a program gave.
-  static void identify(sample& x, const item_stage& from, const item_reader& what,
-                       const item_place& at, order_cache& orders);
+  /// Says how to write the id of the item that the sample is.
+  static void identify(sample& x, const id_writer& id) noexcept;
 
   /// Appends the id of the item that the sample is; nothing before it was identified.
   static void append_id(const sample& x, std::string& to);

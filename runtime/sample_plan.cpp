@@ -1,5 +1,6 @@
 #include "runtime/sample_plan.hpp"
 
+#include "runtime/op_traits.hpp"
 #include "runtime/option_words.hpp"
 #include "runtime/programs/edge.hpp"
 #include "runtime/programs/stages.hpp"
@@ -21,16 +22,6 @@
 namespace leat {
 
 namespace {
-
-constexpr std::array<std::string_view, 8> closed_operators{
-    "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat"};
-
-template <class Predicate>
-bool any_source(const stage& root, Predicate is_meant) {
-  bool found = false;
-  for_each_stage(root, [&](const stage& x) { found = found || (x.is_source() && is_meant(x)); });
-  return found;
-}
 
 /// Making a sample of it anew costs more than keeping it.
 bool is_dear(const stage& root) {
@@ -431,35 +422,6 @@ sample_plan plan_samples(const stage& root, std::uint64_t lanes) {
   errors.collect([&] { planner.plan(root); });
   errors.check();
   return plan;
-}
-
-bool is_closed(const stage& x) {
-  if (x.is_source())
-    return x.data != nullptr;
-  return std::find(closed_operators.begin(), closed_operators.end(), x.op) != closed_operators.end()
-         && std::all_of(x.inputs.begin(), x.inputs.end(),
-                        [](const auto& input) { return is_closed(*input); });
-}
-
-bool looks_at_content(const stage& x) {
-  if (x.op == "filter")
-    return !x.filter->of_id;
-  if (x.op == "flat_map")
-    return !x.flat_map->children;
-  if (x.op == "mix")
-    return !x.get<std::string>("cost").empty() && x.get<std::string>("rule") != "random";
-  return x.op == "scan" || x.op == "pack" || x.op == "read_files";
-}
-
-std::string name_of(const stage& x) {
-  for (const auto& option : x.options)
-    if (option.name == "name")
-      return x.op + ' ' + std::get<std::string>(option.value);
-  return x.op;
-}
-
-bool is_once(const stage& root) {
-  return any_source(root, [](const stage& x) { return x.feed != nullptr; });
 }
 
 } // namespace leat

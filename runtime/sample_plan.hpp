@@ -76,13 +76,4 @@ inline constexpr std::size_t max_rounds = 24;
 /// (`errc::invalid_argument`). The code is that of the first.
 sample_plan plan_samples(const stage& root, std::uint64_t lanes);
 
-/// True where the order of the pipeline is a formula: indexed sources, and operators without state.
-bool is_closed(const stage& root);
-/// True for operators that look at the content of their inputs: a round ends behind each input.
-bool looks_at_content(const stage& x);
-/// The operator, with its function: "filter field_hash@1", "pack".
-std::string name_of(const stage& x);
-/// True where records of the pipeline exist once.
-bool is_once(const stage& root);
-
 } // namespace leat

@@ -1,8 +1,9 @@
 #include "runtime/sequence.hpp"
 
+#include "runtime/op_traits.hpp"
 #include "runtime/row_maker.hpp"
-#include "runtime/row_plan.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/sample_key.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/utf8.hpp"
 #include "runtime/xxh3.hpp"
@@ -31,7 +32,7 @@ public:
   }
 
   std::uint64_t make(const place& at, sample& into, row_maker& with) const override {
-    sample_access::identify(into, *this, at, with.orders());
+    identify(into, *this, at, with.orders());
     with.read(ordinal_, *data_, at.item, into);
     return with.needs_births() ? birth_of(ordinal_, at.epoch, pass_word(at.pass), at.item) : 0;
   }
@@ -210,7 +211,7 @@ public:
       births.add(inputs_[i]->make(at, side, with));
       sample_access::lend(side, into);
     }
-    sample_access::identify(into, *this, at, with.orders());
+    identify(into, *this, at, with.orders());
     return with.needs_births() ? births.digest64() : 0;
   }
 
@@ -343,6 +344,11 @@ void sequence_planner::finish() {
   }
 }
 
+void identify(sample& x, const sequence& from, const place& at, order_cache& orders) {
+  sample_access::identify(
+      x, id_writer{[&from, at, &orders](std::string& to) { from.append_id(at, orders, to); }});
+}
+
 std::uint64_t size_of(const stage& root) {
   if (!is_closed(root))
     throw error(errc::invalid_argument, {.stage = "size",
@@ -350,13 +356,6 @@ std::uint64_t size_of(const stage& root) {
                                          .needed = "indexed data, and operators without state"});
   sample_plan plan;
   return sequence_planner{plan, 1}.build(root)->size();
-}
-
-shuffle_kind kind_of(const stage& shuffle) {
-  const auto& kind = shuffle.get<std::string>("kind");
-  return kind == "full"       ? shuffle_kind::full
-         : kind == "windowed" ? shuffle_kind::windowed
-                              : shuffle_kind::none;
 }
 
 hash128 data_digest(const stage& root) {

@@ -44,6 +44,10 @@ public:
 };
 
 using sequence_ptr = std::shared_ptr<const sequence>;
+
+/// Says in the sample which item it is; `from` and `orders` must outlive its row.
+void identify(sample& x, const sequence& from, const place& at, order_cache& orders);
+
 struct sample_plan;
 
 /// Makes sequences of closed parts of a pipeline, in data order, and counts what all parts have in
@@ -81,9 +85,6 @@ private:
 
 /// Items of an epoch. Opens the data.
 std::uint64_t size_of(const stage& root);
-
-/// Of a shuffle stage.
-shuffle_kind kind_of(const stage& shuffle);
 
 /// Digest of the sources' data: that of one source, or over those of several in data order.
 hash128 data_digest(const stage& root);

@@ -12,8 +12,6 @@ namespace leat {
 
 /// Throws `errc::invalid_argument` for a pipeline above the limits of a tree.
 std::string message_of(const pipeline_facts& x);
-/// Of a base as a lane's mark has it. Made once.
-const std::string& message_of(const lane_base& x);
 /// All but the pipeline, with these lanes in place of its own.
 void append_state(const snapshot& x, const lane_states& lanes, std::string& to);
 

@@ -6,6 +6,7 @@
 #include "demos/command/output.hpp"
 #include "runtime/durable_file.hpp"
 #include "runtime/lane_limit.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/row_plan.hpp"
 
 #include <CLI/CLI.hpp>

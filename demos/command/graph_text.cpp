@@ -1,6 +1,7 @@
 #include "demos/command/graph_text.hpp"
 
 #include "demos/command/output.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/row_plan.hpp"
 
 #include <algorithm>

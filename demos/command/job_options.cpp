@@ -2,6 +2,7 @@
 
 #include "demos/command/option_values.hpp"
 #include "demos/command/plain_image.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/whole_file.hpp"

@@ -1,6 +1,7 @@
 #include "demos/command/run_options.hpp"
 
 #include "demos/command/option_values.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/output_place.hpp"
 #include "runtime/row_plan.hpp"
 

@@ -1,6 +1,7 @@
 #include "demos/command/training_job.hpp"
 
 #include "runtime/begin_thread.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/snapshot_store.hpp"

@@ -1,6 +1,7 @@
 #include "runtime/functions/field_values.hpp"
 
 #include "runtime/pipeline_lexer.hpp"
+#include "runtime/text.hpp"
 
 #include <leat/bad_sample.hpp>
 

@@ -3,6 +3,7 @@
 #include "runtime/number_text.hpp"
 #include "runtime/pipeline_lexer.hpp"
 #include "runtime/refuse_argument.hpp"
+#include "runtime/text.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,7 @@
 #include "runtime/functions/field_values.hpp"
 #include "runtime/functions/function_text.hpp"
 #include "runtime/functions/name_pattern.hpp"
+#include "runtime/text.hpp"
 #include "runtime/xxh3.hpp"
 
 #include <leat/functions.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <leat/decode_options.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/tensor.hpp>
 #include <leat/transforms.hpp>
@@ -10,15 +11,6 @@
 #include <vector>
 
 namespace leat {
-
-/// How a file becomes pixels.
-struct decode_options {
-  /// Full decode, smooth upsampling and resize in double precision, rounded once: slower, and 0.2
-  /// of 255 different on average from the usual way (docs/performance.md).
-  bool exact = false;
-  /// A larger image is a bad sample (too_large).
-  std::size_t max_pixels = std::size_t{1} << 27;
-};
 
 /// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists) and sets field
 /// "image", which the transforms make of it, in their order; `field` is removed. As in torchvision,

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <leat/export.hpp>
-#include <leat/hash128.hpp>
 #include <leat/sample.hpp>
+#include <leat/source_facts.hpp>
 
 #include <cstdint>
 #include <string>
@@ -10,19 +10,6 @@
 #include <vector>
 
 namespace leat {
-
-/// What a snapshot keeps of a source, to refuse other data.
-struct source_facts {
-  /// Number of stored files.
-  std::uint64_t files = 0;
-  std::uint64_t records = 0;
-  /// Stored bytes of all files.
-  std::uint64_t bytes = 0;
-  /// Over relative names, sizes and record counts of the files; no times, no directories.
-  hash128 digest;
-
-  friend bool operator==(const source_facts&, const source_facts&) = default;
-};
 
 /// Records that are numbered 0 .. size()-1 and can be read in any order.
 /// All members are const and called by many threads at once.

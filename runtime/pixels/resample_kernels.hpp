@@ -2,8 +2,8 @@
 
 #include "runtime/aligned_vector.hpp"
 
-#include <leat/image.hpp>
 #include <leat/tensor.hpp>
+#include <leat/transforms.hpp>
 
 #include <array>
 #include <cstddef>

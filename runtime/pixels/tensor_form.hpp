@@ -1,7 +1,7 @@
 #pragma once
 
-#include <leat/image.hpp>
 #include <leat/tensor.hpp>
+#include <leat/transforms.hpp>
 
 #include <array>
 

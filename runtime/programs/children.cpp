@@ -114,7 +114,7 @@ public:
     const auto child = from.number();
     const auto birth = over_input<Input>::make(from, at, into, with);
     with.pick(number_, child, into);
-    sample_access::identify(into, *this, start, at, with.orders());
+    identify(into, *this, start, at, with.orders());
     const std::array<std::uint64_t, 3> words{birth, child, 1};
     return with.needs_births() ? xxh3_128(std::as_bytes(std::span{words})).low : 0;
   }

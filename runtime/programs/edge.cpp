@@ -56,7 +56,7 @@ std::uint64_t edge_stage::make_input(item_reader& from, const item_place& at, sa
     return input_->make(from, at, into, with);
   const auto& made = static_cast<const made_sample&>(*kept);
   sample_access::lend(made.content, into);
-  sample_access::identify(into, *input_, start, at, with.orders());
+  identify(into, *input_, start, at, with.orders());
   return made.birth;
 }
 

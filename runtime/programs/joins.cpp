@@ -80,7 +80,7 @@ public:
       births.add(inputs_[i]->make(from, at, side, with));
       sample_access::lend(side, into);
     }
-    sample_access::identify(into, *this, start, at, with.orders());
+    identify(into, *this, start, at, with.orders());
     return with.needs_births() ? births.digest64() : 0;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,

@@ -1,7 +1,7 @@
 #include "runtime/programs/stages.hpp"
 #include "runtime/row_maker.hpp"
-#include "runtime/row_plan.hpp"
 #include "runtime/sample_access.hpp"
+#include "runtime/sample_key.hpp"
 #include "runtime/utf8.hpp"
 
 #include <utility>
@@ -72,7 +72,7 @@ public:
                      row_maker& with) const override {
     const auto start = from;
     const auto number = number_at(from, at);
-    sample_access::identify(into, *this, start, at, with.orders());
+    identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { data_->read(number, into); });
     return with.needs_births() ? birth_of(source_, 0, 0, number) : 0;
   }

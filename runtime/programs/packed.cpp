@@ -303,7 +303,7 @@ public:
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      row_maker& with) const override {
     const auto start = from;
-    sample_access::identify(into, *this, start, at, with.orders());
+    identify(into, *this, start, at, with.orders());
     assembly pack{plan_, into};
     hash_stream births;
     for (auto left = from.number(); left > 0; --left) {

@@ -130,13 +130,13 @@ public:
     const auto number = from.number();
     if (number == 0) {
       const auto birth = over_input::make(from, at, into, with);
-      sample_access::identify(into, *this, start, at, with.orders());
+      identify(into, *this, start, at, with.orders());
       return birth;
     }
     const auto name = from.text();
     auto record = read_record(from);
     record.content = content;
-    sample_access::identify(into, *this, start, at, with.orders());
+    identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { files_->get(std::string{name})->read(record, into); });
     if (!with.needs_births())
       return 0;

@@ -108,7 +108,7 @@ public:
                      row_maker& with) const override {
     const auto start = from;
     const auto record = read_record(from);
-    sample_access::identify(into, *this, start, at, with.orders());
+    identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { data_->read(record, into); });
     if (!with.needs_births())
       return 0;

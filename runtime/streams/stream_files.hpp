@@ -3,7 +3,7 @@
 #include "runtime/file_set.hpp"
 #include "runtime/open_files.hpp"
 
-#include <leat/source.hpp>
+#include <leat/source_facts.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,3 +1,4 @@
+#include "runtime/op_traits.hpp"
 #include "runtime/pipeline_facts.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/snapshot.hpp"

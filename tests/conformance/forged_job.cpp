@@ -1,5 +1,6 @@
 #include "tests/conformance/forged_job.hpp"
 
+#include "runtime/op_traits.hpp"
 #include "runtime/row_plan.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/stage.hpp"

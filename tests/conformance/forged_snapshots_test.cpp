@@ -1,3 +1,4 @@
+#include "runtime/op_traits.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/snapshot.hpp"
 #include "tests/conformance/forged_job.hpp"

@@ -1,6 +1,7 @@
 #include "tests/conformance/interrupted_job.hpp"
 
 #include "demos/command/rank_meeting.hpp"
+#include "runtime/op_traits.hpp"
 #include "runtime/sample_plan.hpp"
 #include "runtime/snapshot.hpp"
 

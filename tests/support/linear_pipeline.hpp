@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/op_traits.hpp"
 #include "runtime/order.hpp"
 #include "runtime/sequence.hpp"
 #include "runtime/stage.hpp"
