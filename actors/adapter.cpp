@@ -1,7 +1,7 @@
-#include "runtime/refuse_argument.hpp"
-#include "runtime/snapshot.hpp"
-#include "runtime/snapshot_store.hpp"
-#include "runtime/xxh3.hpp"
+#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
 
 #include <leat/adapter.hpp>
 #include <leat/notice.hpp>

@@ -1,6 +1,6 @@
 #include "actors/batcher.hpp"
 
-#include "runtime/exception_text.hpp"
+#include "runtime/base/exception_text.hpp"
 
 #include <utility>
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/batch_layout.hpp"
-#include "runtime/batch_slot.hpp"
-#include "runtime/ledger.hpp"
-#include "runtime/life_count.hpp"
+#include "runtime/base/life_count.hpp"
+#include "runtime/rows/batch_slot.hpp"
+#include "runtime/rows/ledger.hpp"
+#include "runtime/sample/batch_layout.hpp"
 
 #include <caf/actor_addr.hpp>
 #include <caf/stateful_actor.hpp>

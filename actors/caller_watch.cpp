@@ -1,7 +1,7 @@
 #include "actors/caller_watch.hpp"
 
-#include "runtime/exception_text.hpp"
-#include "runtime/stuck_report.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/rows/stuck_report.hpp"
 
 #include <leat/notice.hpp>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "runtime/call_record.hpp"
-#include "runtime/row_plan.hpp"
-#include "runtime/watch_thread.hpp"
-#include "runtime/worker_record.hpp"
+#include "runtime/base/call_record.hpp"
+#include "runtime/base/watch_thread.hpp"
+#include "runtime/base/worker_record.hpp"
+#include "runtime/rows/row_plan.hpp"
 
 #include <leat/error.hpp>
 

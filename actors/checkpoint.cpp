@@ -1,7 +1,7 @@
 #include "actors/checkpoint.hpp"
 
-#include "runtime/exception_text.hpp"
-#include "runtime/snapshot_store.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
 
 #include <utility>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/life_count.hpp"
-#include "runtime/record_release.hpp"
-#include "runtime/snapshot.hpp"
+#include "runtime/base/life_count.hpp"
+#include "runtime/job/record_release.hpp"
+#include "runtime/snapshot/snapshot.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,6 +1,6 @@
 #include "actors/control_threads.hpp"
 
-#include "runtime/begin_thread.hpp"
+#include "runtime/base/begin_thread.hpp"
 
 #include <caf/detail/test_actor_clock.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>

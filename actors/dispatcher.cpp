@@ -1,7 +1,7 @@
 #include "actors/dispatcher.hpp"
 
 #include "actors/own_thread.hpp"
-#include "runtime/exception_text.hpp"
+#include "runtime/base/exception_text.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/send.hpp>

@@ -2,9 +2,9 @@
 
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
-#include "runtime/batch_order.hpp"
-#include "runtime/dealer.hpp"
-#include "runtime/life_count.hpp"
+#include "runtime/base/life_count.hpp"
+#include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/dealer.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

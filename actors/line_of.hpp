@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/log_lines.hpp"
+#include "runtime/base/log_lines.hpp"
 
 #include <leat/batch.hpp>
 

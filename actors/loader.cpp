@@ -1,5 +1,5 @@
 #include "actors/loader_core.hpp"
-#include "runtime/exception_text.hpp"
+#include "runtime/base/exception_text.hpp"
 
 #include <leat/loader.hpp>
 

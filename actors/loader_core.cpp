@@ -2,17 +2,17 @@
 
 #include "actors/own_thread.hpp"
 #include "actors/runtime_system.hpp"
-#include "runtime/exception_text.hpp"
-#include "runtime/formula_order.hpp"
-#include "runtime/lane_limit.hpp"
-#include "runtime/limits.hpp"
-#include "runtime/once_feed.hpp"
-#include "runtime/pipeline_facts.hpp"
-#include "runtime/program_order.hpp"
-#include "runtime/rewindable_order.hpp"
-#include "runtime/row_id.hpp"
-#include "runtime/snapshot_store.hpp"
-#include "runtime/stuck_report.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/order/lane_limit.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
+#include "runtime/rows/formula_order.hpp"
+#include "runtime/rows/program_order.hpp"
+#include "runtime/rows/rewindable_order.hpp"
+#include "runtime/rows/row_id.hpp"
+#include "runtime/rows/stuck_report.hpp"
+#include "runtime/sample/once_feed.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
 
 #include <leat/notice.hpp>
 

@@ -1,6 +1,6 @@
 #include "actors/own_thread.hpp"
 
-#include "runtime/begin_thread.hpp"
+#include "runtime/base/begin_thread.hpp"
 
 #include <caf/scheduler/abstract_coordinator.hpp>
 

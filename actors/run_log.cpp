@@ -1,6 +1,6 @@
 #include "actors/line_of.hpp"
 #include "actors/loader_core.hpp"
-#include "runtime/log_writer.hpp"
+#include "runtime/storage/log_writer.hpp"
 
 #include <leat/loader.hpp>
 #include <leat/run_log.hpp>

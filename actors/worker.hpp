@@ -1,8 +1,8 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/life_count.hpp"
-#include "runtime/row_function.hpp"
+#include "runtime/base/life_count.hpp"
+#include "runtime/rows/row_function.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

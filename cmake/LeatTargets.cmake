@@ -59,8 +59,8 @@ endfunction()
 #   One static library per top-level folder; its headers are the folder's own *.hpp and those in leat/.
 function(leat_library folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS;PRIVATE_LINKS")
-  file(GLOB headers CONFIGURE_DEPENDS "*.hpp" "functions/*.hpp" "once/*.hpp" "streams/*.hpp"
-    "jpeg/*.hpp" "png/*.hpp" "pixels/*.hpp" "programs/*.hpp")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.hpp")
+  list(FILTER headers EXCLUDE REGEX "/leat/[^/]+$")
   file(GLOB public_headers CONFIGURE_DEPENDS "leat/*.hpp")
   add_library(leat_${folder} STATIC ${arg_SOURCES})
   add_library(leat::${folder} ALIAS leat_${folder})

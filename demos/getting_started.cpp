@@ -1,9 +1,9 @@
 // The code of docs/getting-started.md, compiled and run so that it stays true.
 //   getting_started DIRECTORY        makes its data in there
 
-#include "demos/synthetic_photos.hpp"
-
 #include <leat/leat.hpp>
+
+#include "tools/made_data/synthetic_photos.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "demos/train/checkpoint.hpp"
 
-#include "runtime/durable_file.hpp"
+#include "runtime/storage/durable_file.hpp"
 
 #include <leat/error.hpp>
 

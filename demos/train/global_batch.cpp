@@ -1,9 +1,10 @@
 #include "demos/train/global_batch.hpp"
 
-#include "demos/png_writer.hpp"
 #include "demos/train/training_data.hpp"
 
 #include <leat/image.hpp>
+
+#include "tools/made_data/png_writer.hpp"
 
 #include <algorithm>
 #include <cmath>

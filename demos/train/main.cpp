@@ -4,7 +4,6 @@
 // All ranks run in this one process in lock step, as data-parallel training would, each with a
 // loader of its own. The weights depend on neither workers, ranks nor kills.
 
-#include "demos/command/option_values.hpp"
 #include "demos/train/checkpoint.hpp"
 #include "demos/train/global_batch.hpp"
 #include "demos/train/model.hpp"
@@ -12,6 +11,7 @@
 
 #include <leat/leat.hpp>
 
+#include "tools/leat/option_values.hpp"
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "runtime/lane_limit.hpp"
+#include "runtime/order/lane_limit.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/tar_writer.hpp"

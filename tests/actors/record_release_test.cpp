@@ -1,4 +1,4 @@
-#include "runtime/stage.hpp"
+#include "runtime/pipeline/stage.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -5,17 +5,17 @@
 // train|eval]
 //      [--type f32|u8|f16|bf16] [--images N]
 
-#include "demos/command/data_arguments.hpp"
-#include "demos/command/decode/decode_timing.hpp"
-#include "demos/command/option_values.hpp"
-#include "demos/command/output.hpp"
-#include "runtime/parse_dtype.hpp"
-#include "runtime/stage.hpp"
+#include "runtime/base/parse_dtype.hpp"
+#include "runtime/pipeline/stage.hpp"
 #include "tests/bench/heap_count.hpp"
 
 #include <leat/error.hpp>
 #include <leat/image.hpp>
 
+#include "tools/leat/bench/decode_timing.hpp"
+#include "tools/leat/data_arguments.hpp"
+#include "tools/leat/option_values.hpp"
+#include "tools/leat/output.hpp"
 #include <CLI/CLI.hpp>
 #include <sys/resource.h>
 
@@ -27,7 +27,7 @@
 #include <vector>
 
 // Which targets there are, as the decoder's own files know them.
-#include "runtime/simd_targets.hpp"
+#include "runtime/image/simd_targets.hpp"
 
 #include <hwy/highway.h>
 

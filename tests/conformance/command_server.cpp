@@ -7,8 +7,7 @@
 // that who asked may kill the child, and `{"status": S}` at its end, -N where signal N ended it.
 // Without threads of its own, so that a fork is a copy of all there is.
 
-#include "demos/command/command_line.hpp"
-
+#include "tools/leat/command_line.hpp"
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>

@@ -1,10 +1,10 @@
 #include "tests/conformance/forged_job.hpp"
 
-#include "runtime/op_traits.hpp"
-#include "runtime/row_plan.hpp"
-#include "runtime/sample_plan.hpp"
-#include "runtime/stage.hpp"
-#include "runtime/xxh3.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/order/sample_plan.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/rows/row_plan.hpp"
 
 #include <leat/leat.hpp>
 

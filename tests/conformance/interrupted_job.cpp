@@ -1,11 +1,12 @@
 #include "tests/conformance/interrupted_job.hpp"
 
-#include "demos/command/rank_meeting.hpp"
-#include "runtime/op_traits.hpp"
-#include "runtime/sample_plan.hpp"
-#include "runtime/snapshot.hpp"
+#include "runtime/order/sample_plan.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/leat.hpp>
+
+#include "tools/leat/rank_meeting.hpp"
 
 #include <algorithm>
 #include <future>

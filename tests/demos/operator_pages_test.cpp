@@ -1,7 +1,7 @@
 // The pages of docs/operators: their pipelines parse, are those of their C++, and give what the
 // pages show.
 
-#include "runtime/pipeline_operators.hpp"
+#include "runtime/pipeline/pipeline_operators.hpp"
 #include "tests/demos/operator_examples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"

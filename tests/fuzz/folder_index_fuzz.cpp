@@ -1,5 +1,5 @@
-#include "runtime/folder_index.hpp"
-#include "runtime/xxh3.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/sources/folder/folder_index.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-#include "runtime/once/frame.hpp"
-#include "runtime/once/journal.hpp"
-#include "runtime/once/sample_bytes.hpp"
+#include "runtime/sources/journal/frame.hpp"
+#include "runtime/sources/journal/journal.hpp"
+#include "runtime/sources/live/sample_bytes.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/bad_sample.hpp>

@@ -1,6 +1,6 @@
 // Decodes arbitrary bytes, whole and in parts: every failure must be a bad sample.
 
-#include "runtime/jpeg/jpeg_decoder.hpp"
+#include "runtime/image/jpeg/jpeg_decoder.hpp"
 
 #include <leat/bad_sample.hpp>
 

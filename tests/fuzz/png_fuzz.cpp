@@ -1,7 +1,7 @@
 // Decodes arbitrary bytes, as they are and with right checksums, behind which libpng looks at more:
 // every failure must be a bad sample.
 
-#include "runtime/png/png_decoder.hpp"
+#include "runtime/image/png/png_decoder.hpp"
 #include "tests/support/png_writer.hpp"
 
 #include <leat/bad_sample.hpp>

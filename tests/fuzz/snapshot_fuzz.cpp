@@ -1,7 +1,7 @@
 // Any bytes decode to a snapshot that encodes and decodes to itself, or are refused as a bad one.
 // Every input is tried as a file and, since no fuzzer finds a checksum, as a message in a frame.
-#include "runtime/snapshot.hpp"
-#include "runtime/xxh3.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/snapshot/snapshot.hpp"
 #include "tests/support/stage_facts.hpp"
 
 #include <leat/error.hpp>

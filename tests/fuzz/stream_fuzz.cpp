@@ -1,8 +1,8 @@
 // Any bytes, read as a stream: a tar file gives the same samples plain and packed, and at every
 // place; lines are those of the text in any ranges; a line is a sample or a bad one.
-#include "runtime/streams/json_fields.hpp"
-#include "runtime/streams/line_source.hpp"
-#include "runtime/streams/tar_stream_source.hpp"
+#include "runtime/sources/lines/json_fields.hpp"
+#include "runtime/sources/lines/line_source.hpp"
+#include "runtime/sources/tar/tar_stream_source.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"

@@ -1,5 +1,5 @@
-#include "runtime/tar_index.hpp"
-#include "runtime/xxh3.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/sources/tar/tar_index.hpp"
 
 #include <leat/error.hpp>
 

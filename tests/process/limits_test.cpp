@@ -1,4 +1,4 @@
-#include "runtime/pipeline_operators.hpp"
+#include "runtime/pipeline/pipeline_operators.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/sanitized.hpp"
 

@@ -1,5 +1,5 @@
-#include "runtime/once/journal.hpp"
-#include "runtime/stage.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/sources/journal/journal.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/temporary_directory.hpp"

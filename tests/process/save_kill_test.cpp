@@ -1,4 +1,4 @@
-#include "runtime/snapshot_store.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/stage_facts.hpp"
 #include "tests/support/temporary_directory.hpp"

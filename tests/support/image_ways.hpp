@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/image_reader.hpp"
+#include "runtime/image/image_reader.hpp"
 #include "tests/support/simd_variants.hpp"
 
 #include <leat/bad_sample.hpp>

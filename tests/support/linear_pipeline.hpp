@@ -1,9 +1,9 @@
 #pragma once
 
-#include "runtime/op_traits.hpp"
-#include "runtime/order.hpp"
-#include "runtime/sequence.hpp"
-#include "runtime/stage.hpp"
+#include "runtime/order/order.hpp"
+#include "runtime/order/sequence.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/stage.hpp"
 
 #include <leat/pipeline.hpp>
 #include <leat/source.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/formula_order.hpp"
+#include "runtime/rows/formula_order.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/jpeg/jpeg_session.hpp"
-#include "runtime/jpeg/scan_decoder.hpp"
+#include "runtime/image/jpeg/jpeg_session.hpp"
+#include "runtime/image/jpeg/scan_decoder.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "runtime/jpeg/inverse_dct.hpp"
-#include "runtime/pixels/resample_kernels.hpp"
-#include "runtime/simd_targets.hpp"
+#include "runtime/image/jpeg/inverse_dct.hpp"
+#include "runtime/image/pixels/resample_kernels.hpp"
+#include "runtime/image/simd_targets.hpp"
 
 #include <hwy/targets.h>
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "runtime/batch_slot.hpp"
-#include "runtime/formula_order.hpp"
-#include "runtime/inline_order.hpp"
-#include "runtime/program_order.hpp"
-#include "runtime/row_function.hpp"
-#include "runtime/row_plan.hpp"
-#include "runtime/worker_board.hpp"
+#include "runtime/rows/batch_slot.hpp"
+#include "runtime/rows/formula_order.hpp"
+#include "runtime/rows/inline_order.hpp"
+#include "runtime/rows/program_order.hpp"
+#include "runtime/rows/row_function.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/worker_board.hpp"
 
 #include <leat/dispatch_policy.hpp>
 #include <leat/pipeline.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/xxh3.hpp"
+#include "runtime/base/xxh3.hpp"
 
 #include <cstddef>
 #include <cstdint>

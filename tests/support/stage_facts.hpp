@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline_facts.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
 
 #include <stdexcept>
 #include <string>

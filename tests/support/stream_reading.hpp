@@ -1,8 +1,8 @@
 #pragma once
 
-#include "runtime/sample_access.hpp"
-#include "runtime/stage.hpp"
-#include "runtime/stream_source.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/sample/stream_source.hpp"
 
 #include <leat/notice.hpp>
 #include <leat/pipeline.hpp>

@@ -1,0 +1,36 @@
+#include "runtime/base/huge_buffer.hpp"
+
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+namespace leat {
+
+huge_buffer::huge_buffer(std::size_t bytes) : size_(bytes) {
+  if (bytes == 0)
+    return;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw std::bad_alloc{};
+  constexpr std::size_t worth_it = std::size_t{4} << 20;
+  if (bytes >= worth_it)
+    ::madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: nothing is lost where it is refused
+  data_ = static_cast<std::byte*>(memory);
+}
+
+huge_buffer::huge_buffer(huge_buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+huge_buffer& huge_buffer::operator=(huge_buffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+huge_buffer::~huge_buffer() {
+  if (data_)
+    ::munmap(data_, size_);
+}
+
+} // namespace leat

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "runtime/base/number_text.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/tensor.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace leat {
+
+/// A number that somebody wrote, as a value of type T: integers exactly, and as floats where these
+/// have them; fractions rounded to the nearest float. Nothing where T has no such number: it is
+/// never cut, wrapped around, or made infinite.
+template <class T, class Number>
+std::optional<T> number_as(Number x) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<Number>) {
+    return std::in_range<T>(x) ? std::optional{static_cast<T>(x)} : std::nullopt;
+  } else if constexpr (std::is_integral_v<T>) {
+    // Behind the largest value: a power of two, so exact.
+    const auto end = std::ldexp(Number{1}, std::numeric_limits<T>::digits);
+    const bool fits = x >= static_cast<Number>(std::numeric_limits<T>::min()) && x < end;
+    return fits && x == std::trunc(x) ? std::optional{static_cast<T>(x)} : std::nullopt;
+  } else if constexpr (std::is_integral_v<Number>) {
+    const auto rounded = static_cast<T>(x);
+    return number_as<Number>(rounded) == x ? std::optional{rounded} : std::nullopt;
+  } else {
+    if (std::isfinite(x) && std::abs(x) > static_cast<Number>(std::numeric_limits<T>::max()))
+      return std::nullopt;
+    return static_cast<T>(x);
+  }
+}
+
+/// As an element of a field; throws `bad_sample` (wrong_shape) where its type has no such number.
+template <class T, class Number>
+T element_of(Number x, std::string_view field) {
+  if (const auto element = number_as<T>(x))
+    return *element;
+  throw bad_sample(cause::wrong_shape, "field \"" + std::string{field} + "\" is "
+                                           + std::string{to_string(dtype_of<T>())}
+                                           + ", which has no " + number_text(x));
+}
+
+} // namespace leat

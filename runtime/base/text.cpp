@@ -1,0 +1,64 @@
+#include "runtime/base/text.hpp"
+
+#include "runtime/base/utf8.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace leat {
+
+namespace {
+
+void append_byte_escape(char byte, std::string& to) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  const auto value = static_cast<unsigned char>(byte);
+  to += "\\x";
+  to += digits[value >> 4];
+  to += digits[value & 15];
+}
+
+/// Appends one character, or one byte that belongs to none. Returns its bytes.
+std::size_t append_quoted(std::string_view text, std::string& to) {
+  const char x = text.front();
+  if (x == '"' || x == '\\')
+    (to += '\\') += x;
+  else if (x == '\n')
+    to += "\\n";
+  else if (x == '\t')
+    to += "\\t";
+  else if (const auto n = utf8_length(text);
+           n == 0 || static_cast<unsigned char>(x) < ' ' || x == 0x7f)
+    append_byte_escape(x, to);
+  else
+    return to += text.substr(0, n), n;
+  return 1;
+}
+
+bool is_digit(char x) {
+  return x >= '0' && x <= '9';
+}
+
+bool is_word_char(char x) {
+  return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_' || is_digit(x);
+}
+
+} // namespace
+
+bool is_word(std::string_view text) {
+  return !text.empty() && !is_digit(text.front())
+         && std::all_of(text.begin(), text.end(), is_word_char);
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string result = "\"";
+  while (!text.empty())
+    text.remove_prefix(append_quoted(text, result));
+  return result + '"';
+}
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t most = 40;
+  return text.size() <= most ? in_quotes(text) : in_quotes(text.substr(0, most)) + "...";
+}
+
+} // namespace leat

@@ -1,0 +1,160 @@
+#include "runtime/image/image_maker.hpp"
+
+#include "runtime/image/pixels/element.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Floats from 0 to 1, in planes: what steps work on.
+constexpr tensor_form float_planes{};
+
+std::size_t element_at(const tensor_form& form, const image_size& size, std::size_t x,
+                       std::size_t y, std::size_t c) {
+  return form.layout == image_layout::nchw ? (c * size.height + y) * size.width + x
+                                           : (y * size.width + x) * 3 + c;
+}
+
+std::string text_of(const image_size& x) {
+  return std::to_string(x.width) + " x " + std::to_string(x.height) + " pixels";
+}
+
+} // namespace
+
+void image_maker::make(std::span<const std::byte> file, std::span<const scan_place> places,
+                       rng& random, const make_tensor& tensor) {
+  view_ = image_view{reader_.open(file, options_.max_pixels, places)};
+  is_read_ = false;
+  for (const auto& step : chain_.steps)
+    std::visit([&](const auto& x) { apply(x, random); }, step);
+  check_size();
+  const auto [width, height] = view_.size();
+  auto* to = tensor(chain_.form.layout == image_layout::nchw ? shape{3, height, width}
+                                                             : shape{height, width, 3});
+  if (is_read_)
+    write(to);
+  else
+    read(chain_.form, to);
+  erase(to, random);
+}
+
+// -- steps
+
+void image_maker::apply(const random_resized_crop_step& x, rng& random) {
+  make_resizable();
+  view_.crop(random_crop(view_.size(), x.ranges, random));
+  view_.resize(x.size);
+}
+
+void image_maker::apply(const resize_step& x, rng&) {
+  make_resizable();
+  view_.resize(x.shorter == 0 ? x.size : resized_to_shorter(view_.size(), x.shorter));
+}
+
+void image_maker::apply(const center_crop_step& x, rng& random) {
+  const auto have = view_.size();
+  if (have.width < x.size.width || have.height < x.size.height)
+    apply(padding_to(have, x.size), random);
+  view_.crop(central_part(view_.size(), x.size));
+}
+
+void image_maker::apply(const flip_step& x, rng& random) {
+  if (random.coin(x.probability))
+    view_.mirror();
+}
+
+void image_maker::apply(const padding& x, rng&) {
+  realize();
+  if (!can_pad(size_, x))
+    throw bad_sample(cause::wrong_shape, "pad: " + text_of(size_) + " cannot be mirrored so far");
+  replace(padded_size(size_, x), [&](const float_image& to) { pad_image(floats(), x, to); });
+}
+
+void image_maker::apply(const color_jitter_ranges& x, rng& random) {
+  const auto factors = draw_color_jitter(x, random);
+  realize();
+  adjust_color(floats(), factors);
+}
+
+// -- pixels in between
+
+float_image image_maker::floats() noexcept {
+  return {pixels_.data(), size_.width, size_.height};
+}
+
+void image_maker::read(const tensor_form& form, std::byte* to) {
+  if (options_.exact)
+    reader_.make_exact(view_.plan(), form, to);
+  else
+    reader_.make(view_.plan(), form, to);
+}
+
+void image_maker::replace(const image_size& size,
+                          const std::function<void(const float_image&)>& fill) {
+  next_pixels_.resize(size.width * size.height * 3);
+  fill({next_pixels_.data(), size.width, size.height});
+  std::swap(pixels_, next_pixels_);
+  size_ = size;
+  is_read_ = true;
+  view_ = image_view{size};
+}
+
+/// A resize may make a huge image of a small one.
+void image_maker::check_size() const {
+  const auto size = view_.size();
+  if (size.width * size.height > options_.max_pixels)
+    throw bad_sample(cause::too_large,
+                     "image: " + text_of(size) + ", limit " + std::to_string(options_.max_pixels));
+}
+
+void image_maker::realize() {
+  if (is_read_ && view_.is_untouched())
+    return;
+  check_size();
+  const bool was_read = is_read_;
+  replace(view_.size(), [&](const float_image& to) {
+    if (was_read)
+      resampler_.resize(floats(), view_.plan(), to);
+    else
+      read(float_planes, reinterpret_cast<std::byte*>(to.data));
+  });
+}
+
+void image_maker::make_resizable() {
+  if (!view_.can_resize())
+    realize();
+}
+
+void image_maker::write(std::byte* to) {
+  realize();
+  const auto image = floats();
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::size_t y = 0; y < image.height; ++y)
+      for (std::size_t x = 0; x < image.width; ++x)
+        put_element(chain_.form, 255.0 * static_cast<double>(image.plane(c)[y * image.width + x]),
+                    c, element_at(chain_.form, size_, x, y, c), to);
+}
+
+void image_maker::erase(std::byte* to, rng& random) const {
+  if (!chain_.erasing)
+    return;
+  const auto size = view_.size();
+  const auto part = draw_erased(size, chain_.erasing->ranges, random);
+  if (!part)
+    return;
+  for (std::size_t c = 0; c < 3; ++c)
+    for (auto y = part->y; y < part->y + part->height; ++y)
+      for (auto x = part->x; x < part->x + part->width; ++x)
+        put_float(chain_.form.type,
+                  chain_.erasing->noise ? static_cast<float>(random.normal())
+                                        : chain_.erasing->values[c],
+                  element_at(chain_.form, size, x, y, c), to);
+}
+
+} // namespace leat

@@ -1,0 +1,131 @@
+#include "runtime/image/image_reader.hpp"
+
+#include "runtime/image/image_format.hpp"
+#include "runtime/image/jpeg/dct_scale.hpp"
+#include "runtime/image/plane_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace leat {
+
+namespace {
+
+/// Whether pixels are sums of products of the planes' samples. Of CMYK they are not.
+bool has_planes(const jpeg_frame& frame) noexcept {
+  if (frame.colour == jpeg_frame::colours::other)
+    return false;
+  for (std::size_t c = 0; c < frame.num_components; ++c) {
+    const auto& x = frame.components[c];
+    if (frame.across % x.across != 0 || frame.down % x.down != 0)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+image_reader::image_reader(const ways& allowed)
+    : own_scan_decoder_(allowed.own_scan_decoder), planes_(allowed.transform),
+      resampler_(allowed.kernels) {}
+
+image_size image_reader::open(std::span<const std::byte> file, std::size_t max_pixels,
+                              std::span<const scan_place> places) {
+  file_ = file;
+  max_pixels_ = max_pixels;
+  places_ = places;
+  if (image_format(file) == "PNG") {
+    kind_ = kind::png;
+    return size_ = png_.open(file, max_pixels);
+  }
+  frame_ = planes_.open(file, max_pixels);
+  kind_ = has_planes(frame_) ? kind::jpeg_planes : kind::jpeg_rows;
+  return size_ = frame_.size;
+}
+
+void image_reader::make(const resize_plan& what, const tensor_form& form, std::byte* to) {
+  if (kind_ != kind::jpeg_planes) {
+    const std::array<plane_form, 3> planes{
+        plane_form{.size = size_}, {.size = size_}, {.size = size_}};
+    resampler_.plan(what, planes, resample_kernels::colours::rgb);
+    return make_rows(form, to);
+  }
+  frame_ = planes_.scale(dct_scale_for(what));
+  std::array<plane_form, 3> forms;
+  for (std::size_t c = 0; c < frame_.num_components; ++c)
+    forms[c] = plane_form_of(frame_, c);
+  resampler_.plan(what, {forms.data(), frame_.num_components}, colour_of(frame_));
+  if (own_scan_decoder_ && planes_.can_go(plane_decoder::way::own)
+      && make_planes(plane_decoder::way::own, form, to))
+    return;
+  // From the beginning: libjpeg judges what the other way found.
+  make_planes(plane_decoder::way::libjpeg, form, to);
+}
+
+bool image_reader::make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to) {
+  const auto part = mcus_needed(resampler_, frame_);
+  if (!planes_.start(by, part, places_))
+    return false;
+  constexpr std::size_t most_rows = 32; // four rows of blocks
+  for (std::size_t c = 0; c < frame_.num_components; ++c)
+    resampler_.expect(c, part.x * frame_.components[c].mcu_width(), most_rows);
+  resampler_.begin(form, to);
+  plane_strip strip;
+  do {
+    if (!planes_.next(strip))
+      return false;
+    for (std::size_t c = 0; c < frame_.num_components; ++c) {
+      const auto& rows = strip.planes[c];
+      resampler_.load(c, rows.data, rows.stride, rows.first, rows.count);
+    }
+  } while (!resampler_.flush());
+  return true;
+}
+
+/// Gives the part's rows, from the top down, some at a time.
+template <class Take>
+void image_reader::read_rows(const pixel_rect& part, Take take) {
+  if (kind_ == kind::png) {
+    const auto image = png_.decode();
+    return take(rgb_view{image.row(part.y) + 3 * part.x, part.width, part.height, image.stride});
+  }
+  rows_.open(file_, max_pixels_);
+  rows_.start(part);
+  for (auto rows = rows_.next_rows(); rows.height > 0; rows = rows_.next_rows())
+    take(rows);
+}
+
+void image_reader::make_rows(const tensor_form& form, std::byte* to) {
+  const auto part = resampler_.needed(0);
+  for (std::size_t c = 0; c < 3; ++c)
+    resampler_.expect(c, part.x, jpeg_decoder::strip_rows);
+  resampler_.begin(form, to);
+  auto row = part.y;
+  read_rows(part, [&](const rgb_view& rows) {
+    for (std::size_t y = 0; y < rows.height; y += jpeg_decoder::strip_rows) {
+      const auto count = std::min(jpeg_decoder::strip_rows, rows.height - y);
+      load_rows({rows.row(y), rows.width, count, rows.stride}, row);
+      row += count;
+    }
+  });
+}
+
+void image_reader::load_rows(const rgb_view& rows, std::size_t first_row) {
+  const auto stride = rows.width + plane_resampler::slack;
+  split_rows_.resize(std::max(split_rows_.size(), 3 * rows.height * stride));
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto* plane = split_rows_.data() + c * rows.height * stride;
+    for (std::size_t y = 0; y < rows.height; ++y)
+      for (std::size_t x = 0; x < rows.width; ++x)
+        plane[y * stride + x] = rows.row(y)[3 * x + c];
+    resampler_.load(c, plane, stride, first_row, rows.height);
+  }
+  resampler_.flush();
+}
+
+void image_reader::make_exact(const resize_plan& what, const tensor_form& form, std::byte* to) {
+  read_rows(reference_.plan(what), [&](const rgb_view& rows) { reference_.load(rows); });
+  reference_.write(form, to);
+}
+
+} // namespace leat

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "runtime/image/jpeg/jpeg_frame.hpp"
+#include "runtime/image/pixels/resize_plan.hpp"
+
+#include <cstddef>
+
+namespace leat {
+
+/// Samples that are decoded for a pixel that is made, at least, in each direction, in halves.
+/// Of 300 photographs of ImageNet that are decoded to a half, the worst differs from the reference
+/// by so much of 255 on average: ratio 3: 1.33, 4: 0.77, 5: 0.52, 5.5: 0.44, 6: 0.43, 8: 0.31.
+/// What is lost no weights bring back: stripes finer than two samples come through means of two
+/// hardly dimmed, as wide ones. Crops that hold little else, made less than 24 pixels wide, differ
+/// by up to 0.65.
+inline constexpr std::size_t dct_ratio_halves = 11;
+
+/// How small a JPEG is decoded of which such pixels are made, in eighths of its size: 8, 4, 2 or 1.
+/// Depends on nothing else, so that all ways of decoding agree.
+std::size_t dct_scale_for(const resize_plan& what) noexcept;
+
+/// What a frame is when it is decoded so small. Components of fewer samples are scaled less, up to
+/// the size of the others, as libjpeg does (jpeg_calc_output_dimensions in jdmaster.c).
+jpeg_frame scaled(jpeg_frame frame, std::size_t eighths) noexcept;
+
+} // namespace leat

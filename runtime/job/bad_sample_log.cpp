@@ -1,0 +1,115 @@
+#include "runtime/job/bad_sample_log.hpp"
+
+#include "runtime/base/uninterrupted.hpp"
+#include "runtime/base/utf8.hpp"
+#include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/output_place.hpp"
+
+#include <leat/error.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace leat {
+
+namespace {
+
+std::uint64_t number_behind(std::string_view line, std::string_view name) {
+  auto at = line.find(name);
+  return at == std::string_view::npos ? 0
+                                      : std::strtoull(line.data() + at + name.size(), nullptr, 10);
+}
+
+/// Logs are few and small: one right for all of the process. A cut replaces its file, and what
+/// another rank appends meanwhile would be lost with the old one.
+std::mutex& right_to_write() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+constexpr auto log_name = "bad sample log";
+
+} // namespace
+
+std::string json_escaped(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto n = utf8_length(text);
+    const auto c = static_cast<unsigned char>(text[0]);
+    if (n == 0) {
+      result += "\xef\xbf\xbd";
+    } else if (c == '"' || c == '\\') {
+      result += {'\\', text[0]};
+    } else if (c < 0x20) {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\u%04x", c);
+      result += code.data();
+    } else {
+      result += text.substr(0, n);
+    }
+    text.remove_prefix(n == 0 ? 1 : n);
+  }
+  return result;
+}
+
+void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
+                         std::uint64_t world_size) {
+  if (path_.empty())
+    return;
+  std::lock_guard lock{right_to_write()};
+  const auto place = place_of_output(path_, log_name);
+  std::ifstream in;
+  if (place.is_file) // what went to anything else cannot be taken back
+    in.open(place.file, std::ios::binary);
+  if (!in.is_open())
+    return;
+  std::string kept;
+  std::string line;
+  while (std::getline(in, line) && !in.eof()) { // a line without its newline is torn
+    const auto e = number_behind(line, "\"epoch\":");
+    const bool is_behind = e > epoch || (e == epoch && number_behind(line, "\"step\":") >= step);
+    if (!is_behind || number_behind(line, "\"rank\":") % world_size != rank)
+      kept += line + "\n";
+  }
+  in.close();
+  write_output(place.file, kept, log_name);
+}
+
+void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
+                            const std::vector<bad_row>& rows) {
+  if (path_.empty() || rows.empty())
+    return;
+  std::ostringstream lines;
+  for (const auto& x : rows) {
+    lines << "{\"epoch\":" << epoch << ",\"step\":" << step << ",\"rank\":" << rank
+          << ",\"position\":" << x.position << ",\"id\":\"" << json_escaped(x.id)
+          << "\",\"cause\":\"" << to_string(x.why) << "\",\"text\":\"" << json_escaped(x.text)
+          << "\",\"substitute\":";
+    if (x.substitute)
+      lines << '"' << json_escaped(*x.substitute) << '"';
+    else
+      lines << "null";
+    lines << "}\n";
+  }
+  const auto text = lines.str();
+  std::lock_guard lock{right_to_write()};
+  const auto file =
+      open_output(place_of_output(path_, log_name), O_WRONLY | O_APPEND | O_CREAT, log_name);
+  // One write: ranks of one process may share the file.
+  const auto written = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
+  if (written != static_cast<ssize_t>(text.size()))
+    throw_errno(log_name, path_, std::to_string(text.size()) + " bytes more");
+}
+
+} // namespace leat

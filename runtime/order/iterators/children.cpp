@@ -1,0 +1,166 @@
+#include "runtime/base/xxh3.hpp"
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterators/stages.hpp"
+#include "runtime/order/row_maker.hpp"
+#include "runtime/sample/sample_access.hpp"
+
+#include <array>
+#include <span>
+
+namespace leat {
+
+namespace {
+
+/// Counts the children of each item without looking at it.
+class counted_input {
+public:
+  counted_input(std::unique_ptr<program> input, std::uint64_t children)
+      : input_(std::move(input)), children_(children) {}
+
+  pulled pull(item& into, std::uint64_t& children) {
+    children = children_;
+    return input_->pull(into);
+  }
+  void save(item& to) const { input_->save(to); }
+  void load(item_reader& from) { input_->load(from); }
+  bool may_have(std::uint64_t children) const { return children == children_; }
+
+private:
+  std::unique_ptr<program> input_;
+  std::uint64_t children_;
+};
+
+/// Takes the counts that workers found.
+class looked_input {
+public:
+  explicit looked_input(edge_program input) : input_(input) {}
+
+  pulled pull(item& into, std::uint64_t& children) {
+    looked found;
+    const auto result = input_.pull(into, found);
+    children = found.bad ? 1 : found.number;
+    return result;
+  }
+  void save(item& to) const { input_.save(to); }
+  void load(item_reader& from) { input_.load(from); }
+  /// Who picks a child that is none says so.
+  bool may_have(std::uint64_t) const { return true; }
+
+private:
+  edge_program input_;
+};
+
+template <class Input>
+class children_program final : public program {
+public:
+  children_program(Input input, const lane_context& lane) : input_(std::move(input)), lane_(lane) {}
+
+  pulled pull(item& into) override {
+    while (next_ >= children_) {
+      if (!lane_.run->may_go_on())
+        return pulled::blocked;
+      item parent;
+      std::uint64_t children = 0;
+      const auto result = input_.pull(parent, children);
+      if (result != pulled::item)
+        return result;
+      parent_ = std::move(parent);
+      children_ = children;
+      next_ = 0;
+    }
+    into.add(next_++);
+    into.append(parent_);
+    return pulled::item;
+  }
+  void save(item& to) const override {
+    input_.save(to);
+    to.add(children_ - next_);
+    if (next_ == children_)
+      return;
+    to.add(next_);
+    to.hold(parent_);
+  }
+  void load(item_reader& from) override {
+    input_.load(from);
+    children_ = from.number();
+    if (children_ == 0)
+      return;
+    next_ = from.number(UINT64_MAX - children_, "child");
+    children_ += next_;
+    if (!input_.may_have(children_))
+      refuse_state("an item of " + std::to_string(children_) + " children",
+                   "as many as the others");
+    parent_ = from.held();
+  }
+
+private:
+  Input input_;
+  lane_context lane_;
+  item parent_;
+  std::uint64_t children_ = 0;
+  std::uint64_t next_ = 0;
+};
+
+template <class Input>
+class children_stage : public over_input<Input> {
+public:
+  children_stage(std::shared_ptr<const Input> input, std::size_t number)
+      : over_input<Input>(std::move(input)), number_(number) {}
+
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto start = from;
+    const auto child = from.number();
+    const auto birth = over_input<Input>::make(from, at, into, with);
+    with.pick(number_, child, into);
+    identify(into, *this, start, at, with.orders());
+    const std::array<std::uint64_t, 3> words{birth, child, 1};
+    return with.needs_births() ? xxh3_128(std::as_bytes(std::span{words})).low : 0;
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                 std::string& to) const override {
+    const auto child = from.number();
+    over_input<Input>::append_id(from, at, orders, to);
+    to += '#' + std::to_string(child);
+  }
+
+private:
+  std::size_t number_;
+};
+
+class counted_children final : public children_stage<item_stage> {
+public:
+  counted_children(item_stage_ptr input, std::uint64_t children, std::size_t number)
+      : children_stage(std::move(input), number), children_(children) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<children_program<counted_input>>(
+        counted_input{input().begin(lane, g), children_}, lane);
+  }
+
+private:
+  std::uint64_t children_;
+};
+
+class looked_children final : public children_stage<edge_stage> {
+public:
+  using children_stage::children_stage;
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<children_program<looked_input>>(looked_input{input().begin(lane, g)},
+                                                            lane);
+  }
+};
+
+} // namespace
+
+item_stage_ptr children_of(item_stage_ptr input, std::uint64_t children, std::size_t number) {
+  return std::make_shared<counted_children>(std::move(input), children, number);
+}
+
+item_stage_ptr children_of(edge_ptr input, std::size_t number) {
+  return std::make_shared<looked_children>(std::move(input), number);
+}
+
+} // namespace leat

@@ -1,0 +1,63 @@
+#include "runtime/order/iterators/edge.hpp"
+
+#include "runtime/order/row_maker.hpp"
+#include "runtime/sample/sample_access.hpp"
+
+#include <leat/bad_sample.hpp>
+
+namespace leat {
+
+pulled edge_program::pull(item& into, looked& found) {
+  if (ended_)
+    return pulled::end;
+  const auto result = inputs_->take(edge_, when_, consumed_, into, found);
+  if (result == pulled::blocked)
+    return result;
+  ++consumed_;
+  ended_ = result == pulled::end;
+  if (!ended_) // behind it: whoever makes it must not take it for good
+    into.add(found.bad ? 1 : 0);
+  return result;
+}
+
+void edge_program::save(item& to) const {
+  to.add(consumed_);
+  to.add(ended_ ? 1 : 0);
+}
+
+void edge_program::load(item_reader& from) {
+  consumed_ = from.number();
+  ended_ = from.number(1) == 1;
+  if (ended_ && consumed_ == 0)
+    refuse_state("an input that has ended without an end", "its end");
+  inputs_->resume(edge_, when_, consumed_);
+}
+
+std::uint64_t edge_stage::make(item_reader& from, const item_place& at, sample& into,
+                               row_maker& with) const {
+  const auto birth = make_input(from, at, into, with);
+  if (from.number(1) == 0)
+    return birth;
+  with.look(number_, into); // throws what it threw before
+  throw bad_sample(cause::function_error, "bad when it was looked at first, and good now");
+}
+
+void edge_stage::append_id(item_reader& from, const item_place& at, order_cache& orders,
+                           std::string& to) const {
+  input_->append_id(from, at, orders, to);
+  from.number(1);
+}
+
+std::uint64_t edge_stage::make_input(item_reader& from, const item_place& at, sample& into,
+                                     row_maker& with) const {
+  const auto start = from;
+  const auto kept = from.take_payload(static_cast<std::uint32_t>(number_));
+  if (!kept)
+    return input_->make(from, at, into, with);
+  const auto& made = static_cast<const made_sample&>(*kept);
+  sample_access::lend(made.content, into);
+  identify(into, *input_, start, at, with.orders());
+  return made.birth;
+}
+
+} // namespace leat

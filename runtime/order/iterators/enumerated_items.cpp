@@ -1,0 +1,73 @@
+#include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterators/stages.hpp"
+
+namespace leat {
+
+namespace {
+
+/// Numbers of all lanes are int64.
+std::uint64_t most_numbers_of_lane(std::uint64_t lanes) {
+  return (std::uint64_t{1} << 63) / lanes - 1;
+}
+
+class enumerated_program final : public program_over {
+public:
+  enumerated_program(std::unique_ptr<program> input, const lane_context& lane)
+      : program_over(std::move(input)), most_(most_numbers_of_lane(lane.lanes)) {}
+
+  pulled pull(item& into) override {
+    const auto begin = into.size();
+    into.add(given_);
+    const auto result = input().pull(into);
+    if (result == pulled::item)
+      ++given_;
+    else
+      into.cut(begin);
+    return result;
+  }
+  void save(item& to) const override {
+    to.add(given_);
+    program_over::save(to);
+  }
+  void load(item_reader& from) override {
+    given_ = from.number(most_, "number");
+    program_over::load(from);
+  }
+
+private:
+  std::uint64_t most_;
+  std::uint64_t given_ = 0;
+};
+
+class enumerated_stage final : public over_items {
+public:
+  enumerated_stage(item_stage_ptr input, std::string field)
+      : over_items(std::move(input)), field_(std::move(field)) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<enumerated_program>(input().begin(lane, g), lane);
+  }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto number = at.lane + from.number(most_numbers_of_lane(at.lanes), "number") * at.lanes;
+    const auto birth = over_items::make(from, at, into, with);
+    into.set(field_, static_cast<std::int64_t>(number));
+    return birth;
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                 std::string& to) const override {
+    from.number();
+    over_items::append_id(from, at, orders, to);
+  }
+
+private:
+  std::string field_;
+};
+
+} // namespace
+
+item_stage_ptr enumerated_items(item_stage_ptr input, std::string field) {
+  return std::make_shared<enumerated_stage>(std::move(input), std::move(field));
+}
+
+} // namespace leat

@@ -1,0 +1,291 @@
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/stages.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+__extension__ using int128 = __int128;
+
+/// One input in one lane: items with what they cost.
+class mix_input {
+public:
+  mix_input(const mix_plan& plan, std::size_t number, const lane_context& lane, const generation& g)
+      : plan_(plan), number_(number), lane_(lane), when_(g) {
+    begin();
+  }
+
+  pulled pull(item& into, std::uint64_t& cost) {
+    const auto before = into.size();
+    into.add(number_);
+    if (plan_.stop == mix_stop::cycle)
+      into.add(repetition_);
+    looked found{.number = 1};
+    const auto result = edge_ ? edge_->pull(into, found) : items_->pull(into);
+    if (result == pulled::item) {
+      ++given_;
+      cost = found.bad ? 0 : found.number;
+    } else {
+      into.cut(before);
+    }
+    return result;
+  }
+
+  /// An input that would be begun again has ended. Throws where it gave nothing.
+  void end_repetition() const {
+    if (given_ == 0)
+      throw error(errc::empty_epoch,
+                  {.stage = "mix",
+                   .got = "nothing from input " + std::to_string(number_) + " in repetition "
+                          + std::to_string(repetition_) + " in lane " + std::to_string(lane_.lane),
+                   .needed = "at least one item in each, to begin again"});
+  }
+
+  void begin_again() {
+    if (repetition_ + 1 == max_mix_repetitions)
+      throw error(errc::empty_epoch,
+                  {.stage = "mix",
+                   .got = "2^32 repetitions of input " + std::to_string(number_) + " in lane "
+                          + std::to_string(lane_.lane),
+                   .needed = "fewer: weights that fit the inputs' lengths better"});
+    ++repetition_;
+    begin();
+  }
+
+  void save(item& to) const {
+    to.add(repetition_);
+    to.add(given_);
+    edge_ ? edge_->save(to) : items_->save(to);
+  }
+  void load(item_reader& from) {
+    repetition_ =
+        from.number_below(plan_.stop == mix_stop::cycle ? max_mix_repetitions : 1, "repetition");
+    const auto given = from.number();
+    begin();
+    given_ = given;
+    edge_ ? edge_->load(from) : items_->load(from);
+  }
+
+  std::uint64_t repetition() const noexcept { return repetition_; }
+  /// Items of this repetition.
+  std::uint64_t given() const noexcept { return given_; }
+
+  static generation when(const generation& g, mix_stop stop, std::uint64_t repetition) {
+    return stop == mix_stop::cycle ? generation{g.era, g.pass * max_mix_repetitions + repetition}
+                                   : g;
+  }
+
+private:
+  void begin() {
+    const auto g = when(when_, plan_.stop, repetition_);
+    given_ = 0;
+    if (plan_.edges.empty())
+      items_ = plan_.inputs[number_]->begin(lane_, g);
+    else
+      edge_.emplace(plan_.edges[number_]->begin(lane_, g));
+  }
+
+  const mix_plan& plan_;
+  std::size_t number_;
+  lane_context lane_;
+  generation when_;
+  std::uint64_t repetition_ = 0;
+  /// In this repetition.
+  std::uint64_t given_ = 0;
+  std::unique_ptr<program> items_;
+  std::optional<edge_program> edge_;
+};
+
+class mix_program final : public program {
+public:
+  mix_program(const mix_plan& plan, const lane_context& lane, const generation& g)
+      : plan_(plan), lane_(lane), draws_("mix", plan.seed, plan.ordinal, g, lane.lane),
+        taken_(plan.weights.size()), ended_(plan.weights.size()) {
+    for (std::size_t i = 0; i < plan.weights.size(); ++i)
+      inputs_.emplace_back(plan, i, lane, g);
+    // As if so many had been picked: else all lanes would begin with the same input.
+    if (plan.rule == mix_rule::deficit)
+      for (std::uint64_t i = 0; i < lane.lane; ++i)
+        take(pick_by_deficit(), 1);
+  }
+
+  pulled pull(item& into) override {
+    while (!over_) {
+      const auto i = plan_.rule == mix_rule::deficit ? pick_by_deficit() : pick_at_random();
+      std::uint64_t cost = 0;
+      const auto result = inputs_[i].pull(into, cost);
+      if (result == pulled::blocked)
+        return result;
+      if (result == pulled::item) {
+        ++k_;
+        take(i, cost);
+        return result;
+      }
+      end_of(i);
+    }
+    return pulled::end;
+  }
+
+  void save(item& to) const override {
+    to.add(k_);
+    to.add(over_ ? 1 : 0);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      to.add(taken_[i]);
+      to.add(ended_[i] ? 1 : 0);
+      inputs_[i].save(to);
+    }
+  }
+  void load(item_reader& from) override {
+    k_ = from.number();
+    over_ = from.number(1) == 1;
+    total_ = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      taken_[i] = from.number(UINT64_MAX - total_, "a share of");
+      total_ += taken_[i];
+      ended_[i] = from.number(1) == 1;
+      inputs_[i].load(from);
+    }
+    check();
+  }
+
+private:
+  /// What holds in every state; without it there may be no input to choose.
+  void check() const {
+    const auto ends = std::count(ended_.begin(), ended_.end(), true);
+    const auto inputs = static_cast<std::ptrdiff_t>(inputs_.size());
+    const bool is_over = ends == inputs || (ends > 0 && plan_.stop == mix_stop::first);
+    if (over_ != is_over)
+      refuse_state("a mix that " + std::string{over_ ? "is over" : "goes on"} + " with "
+                       + std::to_string(ends) + " of " + std::to_string(inputs)
+                       + " inputs at their ends",
+                   "one that its inputs allow");
+    const auto first = plan_.rule == mix_rule::deficit ? lane_.lane : 0;
+    if (plan_.edges.empty() && total_ - first != k_)
+      refuse_state("shares of " + std::to_string(total_) + " items in a mix",
+                   std::to_string(first) + " and the " + std::to_string(k_) + " that it gave");
+    std::uint64_t given = 0; // of inputs that never began again, all
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i].repetition() > 0 && !ended_[i])
+        refuse_state("an input that began again and never ended", "its end");
+      if (__builtin_add_overflow(given, inputs_[i].given(), &given) || given > k_)
+        refuse_state("inputs that gave more than " + std::to_string(k_) + " items",
+                     "no more than the mix");
+    }
+  }
+
+  bool live(std::size_t i) const { return plan_.stop == mix_stop::cycle || !ended_[i]; }
+
+  std::uint64_t live_weight() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      sum += live(i) ? plan_.weights[i] : 0;
+    return sum;
+  }
+
+  /// The one that lacks most; of equal ones the first.
+  std::size_t pick_by_deficit() const {
+    const int128 weight = live_weight();
+    std::optional<std::size_t> best;
+    int128 most = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!live(i))
+        continue;
+      const auto lack =
+          int128{plan_.weights[i]} * (int128{total_} + 1) - int128{taken_[i]} * weight;
+      if (!best || lack > most) {
+        best = i;
+        most = lack;
+      }
+    }
+    return *best;
+  }
+
+  std::size_t pick_at_random() {
+    auto u = draws_.below(live_weight(), k_);
+    for (std::size_t i = 0;; ++i) {
+      const auto weight = live(i) ? plan_.weights[i] : 0;
+      if (u < weight)
+        return i;
+      u -= weight;
+    }
+  }
+
+  void take(std::size_t i, std::uint64_t cost) {
+    taken_[i] += cost;
+    total_ += cost;
+  }
+
+  void end_of(std::size_t i) {
+    ended_[i] = true;
+    bool all = true;
+    for (const bool x : ended_)
+      all = all && x;
+    over_ = all || plan_.stop == mix_stop::first;
+    if (plan_.stop != mix_stop::cycle)
+      return;
+    inputs_[i].end_repetition();
+    if (!over_)
+      inputs_[i].begin_again();
+  }
+
+  const mix_plan& plan_;
+  lane_context lane_;
+  draws draws_;
+  std::uint64_t k_ = 0;
+  std::vector<std::uint64_t> taken_;
+  std::uint64_t total_ = 0;
+  std::vector<bool> ended_;
+  bool over_ = false;
+  std::vector<mix_input> inputs_;
+};
+
+class mix_stage final : public item_stage {
+public:
+  explicit mix_stage(mix_plan plan) : plan_(std::move(plan)) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<mix_program>(plan_, lane, g);
+  }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto i = from.number_below(plan_.weights.size(), "input");
+    const auto inside = place_in(from, at);
+    return plan_.edges.empty() ? plan_.inputs[i]->make(from, inside, into, with)
+                               : plan_.edges[i]->make(from, inside, into, with);
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                 std::string& to) const override {
+    const auto i = from.number_below(plan_.weights.size(), "input");
+    const auto inside = place_in(from, at);
+    if (plan_.edges.empty())
+      plan_.inputs[i]->append_id(from, inside, orders, to);
+    else
+      plan_.edges[i]->append_id(from, inside, orders, to);
+  }
+
+private:
+  item_place place_in(item_reader& from, const item_place& at) const {
+    if (plan_.stop != mix_stop::cycle)
+      return at;
+    return {
+        at.lane, at.lanes,
+        mix_input::when(at.when, plan_.stop, from.number_below(max_mix_repetitions, "repetition"))};
+  }
+
+  mix_plan plan_;
+};
+
+} // namespace
+
+item_stage_ptr mixed_items(mix_plan plan) {
+  return std::make_shared<mix_stage>(std::move(plan));
+}
+
+} // namespace leat

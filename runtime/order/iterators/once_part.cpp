@@ -1,0 +1,100 @@
+#include "runtime/base/utf8.hpp"
+#include "runtime/order/iterators/stages.hpp"
+#include "runtime/order/row_maker.hpp"
+#include "runtime/order/sample_key.hpp"
+#include "runtime/sample/sample_access.hpp"
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Numbers of records have 63 bits.
+std::uint64_t most_records_of_lane(std::uint64_t lanes) {
+  return (std::uint64_t{1} << 63) / lanes - 1;
+}
+
+class once_program final : public program {
+public:
+  once_program(once_feed& data, std::uint32_t feed, const lane_context& lane, const generation& g)
+      : data_(data), feed_(feed), lane_(lane), exists_(g == generation{}) {}
+
+  pulled pull(item& into) override {
+    if (!exists_)
+      return pulled::end;
+    const auto number = next_record();
+    switch (data_.look(number)) {
+    case once_feed::state::ready:
+      into.add(next_++);
+      into.use({feed_, number, number + 1});
+      return pulled::item;
+    case once_feed::state::pending:
+      lane_.run->feed = &data_;
+      lane_.run->record = number;
+      return pulled::blocked;
+    case once_feed::state::ended:
+      break;
+    }
+    return pulled::end;
+  }
+  void save(item& to) const override {
+    to.add(next_);
+    if (exists_)
+      to.use({feed_, next_record(), next_ > 0 ? next_record() - lane_.lanes + 1 : 0});
+  }
+  void load(item_reader& from) override {
+    next_ = from.number(most_records_of_lane(lane_.lanes), "record");
+    if (next_ > 0)
+      data_.check_holds(next_record(), next_record() - lane_.lanes + 1);
+  }
+
+private:
+  std::uint64_t next_record() const noexcept { return lane_.lane + next_ * lane_.lanes; }
+
+  once_feed& data_;
+  std::uint32_t feed_;
+  lane_context lane_;
+  /// There is no second time.
+  bool exists_;
+  std::uint64_t next_ = 0;
+};
+
+class once_stage final : public item_stage {
+public:
+  once_stage(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source)
+      : data_(std::move(data)), feed_(feed), source_(source) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<once_program>(*data_, feed_, lane, g);
+  }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto start = from;
+    const auto number = number_at(from, at);
+    identify(into, *this, start, at, with.orders());
+    with.read(source_, [&] { data_->read(number, into); });
+    return with.needs_births() ? birth_of(source_, 0, 0, number) : 0;
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache&,
+                 std::string& to) const override {
+    append_as_utf8(to, [&](std::string& id) { data_->append_id(number_at(from, at), id); });
+  }
+
+private:
+  static std::uint64_t number_at(item_reader& from, const item_place& at) {
+    return at.lane + from.number(most_records_of_lane(at.lanes), "record") * at.lanes;
+  }
+
+  std::shared_ptr<once_feed> data_;
+  std::uint32_t feed_;
+  std::size_t source_;
+};
+
+} // namespace
+
+item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source) {
+  return std::make_shared<once_stage>(std::move(data), feed, source);
+}
+
+} // namespace leat

@@ -1,0 +1,180 @@
+#include "runtime/base/utf8.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterators/stages.hpp"
+#include "runtime/order/row_maker.hpp"
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/named_files.hpp"
+
+#include <array>
+#include <span>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Reads the files that the input names, one after the other.
+///
+/// An item begins with the number of its file's item in the lane, from 1; 0 stands before an item
+/// of the input that nobody can judge.
+class reading_program final : public program {
+public:
+  reading_program(edge_program input, const named_files& files, const lane_context& lane)
+      : input_(input), files_(files), lane_(lane), id_(files.new_reader_id()) {}
+  ~reading_program() override { files_.drop(id_); }
+
+  pulled pull(item& into) override {
+    while (true) {
+      if (is_reading_) {
+        if (read_record()) {
+          append(into);
+          return pulled::item;
+        }
+        is_reading_ = false;
+      }
+      if (!lane_.run->may_go_on())
+        return pulled::blocked;
+      item named;
+      looked found;
+      if (const auto result = input_.pull(named, found); result != pulled::item)
+        return result;
+      ++number_;
+      if (found.bad) {
+        into.add(0);
+        into.append(named);
+        return pulled::item;
+      }
+      name_ = std::move(found.text);
+      place_ = {};
+      is_reading_ = true;
+    }
+  }
+
+  void save(item& to) const override {
+    input_.save(to);
+    to.add(number_);
+    to.add(is_reading_ ? 1 : 0);
+    if (!is_reading_)
+      return;
+    to.add(name_);
+    to.add(place_.number);
+    to.add(place_.offset);
+    to.add(place_.restart);
+  }
+  void load(item_reader& from) override {
+    input_.load(from);
+    number_ = from.number();
+    is_reading_ = from.number(1) == 1;
+    if (number_ != input_.taken())
+      refuse_state("file " + std::to_string(number_) + " of a lane",
+                   "number " + std::to_string(input_.taken()) + ", as its list has come to");
+    if (!is_reading_)
+      return;
+    name_ = from.text();
+    place_.number = from.number();
+    place_.offset = from.number();
+    place_.restart = from.text();
+  }
+
+private:
+  bool read_record() {
+    static const std::string name = "read_files";
+    const auto call = lane_.run->call(name, lane_.lane);
+    auto x = files_.take(id_, name_, place_);
+    if (!x.reader->next(record_))
+      return false;
+    place_ = x.reader->place();
+    files_.park(id_, std::move(x));
+    return true;
+  }
+
+  void append(item& into) {
+    const auto begin = into.size();
+    into.add(number_);
+    into.add(name_);
+    into.add(record_.number);
+    into.add(record_.offset);
+    into.add(record_.length);
+    into.add(record_.key);
+    if (record_.content)
+      into.attach(begin, payload_of_source, std::exchange(record_.content, nullptr));
+  }
+
+  edge_program input_;
+  const named_files& files_;
+  lane_context lane_;
+  /// Of the reader: others may have it closed between two records.
+  std::uint64_t id_;
+  std::uint64_t number_ = 0;
+  bool is_reading_ = false;
+  std::string name_;
+  stream_place place_;
+  stream_record record_;
+};
+
+class reading_stage final : public over_input<edge_stage> {
+public:
+  reading_stage(edge_ptr input, std::shared_ptr<const named_files> files, std::size_t source)
+      : over_input(std::move(input)), files_(std::move(files)), source_(source) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<reading_program>(input().begin(lane, g), *files_, lane);
+  }
+
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto start = from;
+    const auto content = from.find_payload(payload_of_source);
+    const auto number = from.number();
+    if (number == 0) {
+      const auto birth = over_input::make(from, at, into, with);
+      identify(into, *this, start, at, with.orders());
+      return birth;
+    }
+    const auto name = from.text();
+    auto record = read_record(from);
+    record.content = content;
+    identify(into, *this, start, at, with.orders());
+    with.read(source_, [&] { files_->get(std::string{name})->read(record, into); });
+    if (!with.needs_births())
+      return 0;
+    const auto file = at.lane + (number - 1) * at.lanes; // a hash's word: any number will do
+    const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass), file,
+                                             record.number};
+    return xxh3_128(std::as_bytes(std::span{words})).low;
+  }
+
+  void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                 std::string& to) const override {
+    if (from.number() == 0)
+      return over_input::append_id(from, at, orders, to);
+    const auto name = from.text();
+    append_as_utf8(to, [&](std::string& id) {
+      files_->get(std::string{name})->append_id(read_record(from), id);
+    });
+  }
+
+private:
+  static stream_record read_record(item_reader& from) {
+    stream_record x;
+    x.number = from.number();
+    x.offset = from.number();
+    x.length = from.number();
+    x.key = from.text();
+    return x;
+  }
+
+  std::shared_ptr<const named_files> files_;
+  std::size_t source_;
+};
+
+} // namespace
+
+item_stage_ptr read_files(edge_ptr input, std::shared_ptr<const named_files> files,
+                          std::size_t source) {
+  return std::make_shared<reading_stage>(std::move(input), std::move(files), source);
+}
+
+} // namespace leat

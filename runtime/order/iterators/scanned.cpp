@@ -1,0 +1,82 @@
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterators/stages.hpp"
+#include "runtime/order/row_maker.hpp"
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+class scan_program final : public program {
+public:
+  scan_program(edge_program input, const scan_stage& scan, const std::string& name,
+               const lane_context& lane)
+      : input_(input), scan_(scan), name_(name), lane_(lane), state_(scan.initial) {}
+
+  pulled pull(item& into) override {
+    looked found;
+    const auto result = input_.pull(into, found);
+    if (result != pulled::item)
+      return result;
+    // Behind the item: it is known only when the item is.
+    if (found.bad) {
+      into.add(std::string{});
+      return result;
+    }
+    const auto call = lane_.run->call(name_, lane_.lane);
+    into.add(scan_.step(state_, found.text));
+    return result;
+  }
+  void save(item& to) const override {
+    to.add(state_);
+    input_.save(to);
+  }
+  void load(item_reader& from) override {
+    state_ = from.text();
+    input_.load(from);
+  }
+
+private:
+  edge_program input_;
+  const scan_stage& scan_;
+  const std::string& name_;
+  lane_context lane_;
+  std::string state_;
+};
+
+class scanned_stage final : public over_input<edge_stage> {
+public:
+  scanned_stage(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number)
+      : over_input(std::move(input)), scan_(std::move(scan)), name_("scan " + scan_->name),
+        number_(number) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<scan_program>(input().begin(lane, g), *scan_, name_, lane);
+  }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto birth = over_input::make(from, at, into, with);
+    with.apply(number_, from.text(), into); // not of a bad one: that has thrown
+    return birth;
+  }
+  void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                 std::string& to) const override {
+    over_input::append_id(from, at, orders, to);
+    from.text();
+  }
+
+private:
+  std::shared_ptr<const scan_stage> scan_;
+  std::string name_;
+  std::size_t number_;
+};
+
+} // namespace
+
+item_stage_ptr scanned(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number) {
+  return std::make_shared<scanned_stage>(std::move(input), std::move(scan), number);
+}
+
+} // namespace leat

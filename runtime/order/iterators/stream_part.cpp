@@ -1,0 +1,150 @@
+#include "runtime/base/utf8.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/order/iterators/stages.hpp"
+#include "runtime/order/row_maker.hpp"
+#include "runtime/sample/sample_access.hpp"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Reads the lane's units, one after the other.
+class stream_program final : public program {
+public:
+  stream_program(const stream_source& data, const std::string& name, const unit_order& order,
+                 const lane_context& lane, const generation& g)
+      : data_(data), name_(name), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
+    if (order.order)
+      order_ = order.order->get(g.era, pass_word(g.pass));
+  }
+
+  pulled pull(item& into) override {
+    while (unit_ < units_) {
+      if (read()) {
+        append(into);
+        return pulled::item;
+      }
+      place_ = {};
+      ++unit_;
+    }
+    return pulled::end;
+  }
+
+  void save(item& to) const override {
+    const auto at = reader_ ? reader_->place() : place_;
+    to.add(unit_);
+    to.add(at.number);
+    to.add(at.offset);
+    to.add(at.restart);
+  }
+
+  void load(item_reader& from) override {
+    unit_ = from.number(units_, "unit");
+    place_.number = from.number();
+    place_.offset = from.number();
+    place_.restart = from.text();
+    if (unit_ == units_ && !(place_ == stream_place{}))
+      refuse_state("a place behind the last unit", "one in a unit");
+  }
+
+private:
+  /// False at the end of the unit.
+  bool read() {
+    const auto call = lane_.run->call(name_, lane_.lane);
+    if (!reader_)
+      reader_ = data_.open(unit(), place_);
+    if (reader_->next(record_))
+      return true;
+    reader_.reset();
+    return false;
+  }
+
+  std::uint64_t unit() const {
+    const auto j = lane_.lane + unit_ * lane_.lanes;
+    return order_ ? order_->record(j) : j;
+  }
+
+  void append(item& into) {
+    const auto begin = into.size();
+    into.add(record_.unit);
+    into.add(record_.number);
+    into.add(record_.offset);
+    into.add(record_.length);
+    into.add(record_.key);
+    if (record_.content)
+      into.attach(begin, payload_of_source, std::move(record_.content));
+    record_.content = nullptr;
+  }
+
+  const stream_source& data_;
+  const std::string& name_;
+  lane_context lane_;
+  std::shared_ptr<const epoch_order> order_;
+  /// Of the lane.
+  std::uint64_t units_;
+  std::uint64_t unit_ = 0;
+  /// Where the unit begins, while there is no reader.
+  stream_place place_;
+  std::unique_ptr<unit_reader> reader_;
+  stream_record record_;
+};
+
+class stream_stage final : public item_stage {
+public:
+  stream_stage(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source)
+      : data_(std::move(data)), name_("read " + data_->name()), order_(std::move(order)),
+        source_(source) {}
+
+  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
+    return std::make_unique<stream_program>(*data_, name_, order_, lane, g);
+  }
+
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     row_maker& with) const override {
+    const auto start = from;
+    const auto record = read_record(from);
+    identify(into, *this, start, at, with.orders());
+    with.read(source_, [&] { data_->read(record, into); });
+    if (!with.needs_births())
+      return 0;
+    const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass),
+                                             record.unit, record.number};
+    return xxh3_128(std::as_bytes(std::span{words})).low;
+  }
+
+  void append_id(item_reader& from, const item_place&, order_cache&,
+                 std::string& to) const override {
+    append_as_utf8(to, [&](std::string& id) { data_->append_id(read_record(from), id); });
+  }
+
+private:
+  stream_record read_record(item_reader& from) const {
+    stream_record x;
+    x.content = from.find_payload(payload_of_source);
+    x.unit = from.number_below(order_.units, "unit");
+    x.number = from.number();
+    x.offset = from.number();
+    x.length = from.number();
+    x.key = from.text();
+    return x;
+  }
+
+  std::shared_ptr<const stream_source> data_;
+  std::string name_;
+  unit_order order_;
+  std::size_t source_;
+};
+
+} // namespace
+
+item_stage_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
+                           std::size_t source) {
+  return std::make_shared<stream_stage>(std::move(data), std::move(order), source);
+}
+
+} // namespace leat

@@ -1,0 +1,339 @@
+#include "runtime/order/lane_round.hpp"
+
+#include "runtime/base/exception_text.hpp"
+#include "runtime/order/lane_message.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
+                       const round_limits& limits) {
+  if (!edge)
+    return limits.ahead;
+  return plan.edges[*edge].keeps_samples ? limits.window : limits.wide_window;
+}
+
+/// A base every so many items, and of larger states about as often as all of a buffer has changed.
+constexpr std::uint64_t least_work_for_base = 64;
+
+/// The most items that are consumed of a generation before it has a base. When that one is due said
+/// the base before it (see `work_behind`), of an older generation, which no snapshot has. But no
+/// state is as large as to say so many.
+constexpr std::uint64_t most_without_base = std::uint64_t{1} << 24;
+
+std::uint64_t work_behind(const lane_base& x) {
+  return std::max<std::uint64_t>(least_work_for_base, x.state.size() / 16);
+}
+
+/// From a base too far behind, a restore would run the past again; from one ahead, items be lost.
+void check_distance(const round_mark& x) {
+  const auto given = x.base ? x.base->given : 0;
+  const auto most = x.base ? work_behind(*x.base) : most_without_base;
+  if (x.consumed < given || x.consumed - given > most)
+    refuse_state(std::to_string(x.consumed) + " items consumed, and a state at item "
+                     + std::to_string(given),
+                 "one at most " + std::to_string(most) + " items before");
+}
+
+/// Orders items by generation and number.
+bool before(const generation& a, std::uint64_t i, const generation& b, std::uint64_t k) noexcept {
+  return a != b ? a < b : i < k;
+}
+
+} // namespace
+
+lane_round::lane_round(const sample_plan& plan, std::optional<std::size_t> edge, std::uint64_t lane,
+                       std::uint64_t lanes, const round_limits& limits)
+    : plan_(plan), edge_(edge),
+      limits_(limits), context_{.lane = lane, .lanes = lanes, .inputs = this, .run = limits.run},
+      items_(most_items(plan, edge, limits)), work_for_base_(least_work_for_base) {
+  for (const auto x : edge ? plan.edges[*edge].below : plan.last_edges)
+    inputs_.push_back({std::make_unique<lane_round>(plan, x, lane, lanes, limits)});
+}
+
+const item_stage& lane_round::stage() const {
+  return edge_ ? *plan_.edges[*edge_].input : *plan_.program;
+}
+
+void lane_round::begin(const generation& g) {
+  while (!items_.empty() && items_.front().when < g)
+    items_.pop();
+  if (skip_when_ < g) {
+    skip_when_ = g;
+    skip_below_ = 0;
+  }
+  if (taken_when_ < g) {
+    taken_when_ = g;
+    taken_ = 0;
+  }
+  if (!begun_ || when_ < g)
+    start(g);
+}
+
+void lane_round::start(const generation& g) {
+  begun_ = true;
+  when_ = g;
+  given_ = 0;
+  failure_.reset(); // of a generation that is over
+  program_ = stage().begin(context_, g);
+}
+
+void lane_round::load(const round_mark& mark) {
+  items_.clear();
+  bases_.clear();
+  failure_.reset();
+  skip_when_ = taken_when_ = mark.when;
+  skip_below_ = taken_ = mark.consumed;
+  check_distance(mark);
+  if (!mark.base)
+    return start(mark.when);
+  const auto& base = *mark.base;
+  start(base.when);
+  given_ = base.given;
+  bases_.push_back(mark.base);
+  item_reader reader{base.state};
+  for (auto& x : inputs_)
+    x.resumed = false;
+  program_->load(reader);
+  if (!reader.at_end())
+    refuse_state("more than the operators of the pipeline save", "a state of this pipeline");
+  check_inputs(base);
+  load_inputs(base);
+}
+
+void lane_round::load(const lane_state& state) {
+  load(state.mark);
+  used_ = state.used;
+}
+
+/// Each is one of this round's, and once there.
+void lane_round::check_inputs(const lane_base& base) const {
+  for (auto x = base.inputs.begin(); x != base.inputs.end(); ++x) {
+    const auto is_same = [&](const auto& other) { return other.edge == x->edge; };
+    const bool is_known = std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& input) {
+      return input.round->edge() == x->edge;
+    });
+    if (!is_known || std::any_of(base.inputs.begin(), x, is_same))
+      refuse_state("a state of edge " + std::to_string(x->edge) + (is_known ? " twice" : ""),
+                   "one of each of the round's " + std::to_string(inputs_.size()) + " inputs");
+  }
+}
+
+/// The program has said where it stands in each input; the base knows how to get there.
+void lane_round::load_inputs(const lane_base& base) {
+  for (auto& x : inputs_) {
+    if (!x.resumed)
+      continue;
+    const auto found = std::find_if(base.inputs.begin(), base.inputs.end(),
+                                    [&](const auto& in) { return in.edge == x.round->edge(); });
+    if (found != base.inputs.end() && found->mark.when == x.when
+        && found->mark.consumed == x.consumed)
+      x.round->load(found->mark);
+    else
+      refuse_state("a round without the state of one behind it", "a state of this pipeline");
+  }
+}
+
+bool lane_round::run() {
+  bool any = false;
+  is_stale_ = false;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& x : inputs_)
+      moved = (x.opened && x.round->run()) || moved;
+    while (step())
+      moved = true;
+    any = any || moved;
+  }
+  return any;
+}
+
+generation lane_round::after(const generation& g) const {
+  const pass_number last = edge_ ? plan_.edges[*edge_].last_pass : 0;
+  return g.pass < last ? generation{g.era, g.pass + 1} : generation{g.era + 1, 0};
+}
+
+bool lane_round::step() {
+  if (!begun_ || failure_ || items_.full() || when_.era >= limits_.eras || limits_.run->budget <= 0)
+    return false;
+  const auto work = work_;
+  try {
+    next_.clear();
+    const auto result = program_->pull(next_);
+    if (result != pulled::blocked)
+      keep(result);
+  } catch (...) { // from a user's function, too
+    failure_ = error_in_flight(errc::io, {.stage = "programs"});
+    return false;
+  }
+  const bool moved = work_ != work;
+  // Also in the middle of a search: else a filter that passes little would look at much again.
+  if (work_ >= work_for_base_)
+    take_base();
+  return moved;
+}
+
+void lane_round::keep(pulled result) {
+  const bool is_end = result == pulled::end;
+  const auto number = given_++;
+  ++work_;
+  limits_.run->may_go_on();
+  if (!before(when_, number, skip_when_, skip_below_)) {
+    auto& x = items_.push();
+    x.when = when_;
+    x.number = number;
+    x.is_end = is_end;
+    if (is_end)
+      x.state = round_item::phase::done;
+    swap(x.what, next_);
+    if (edge_ && !is_end)
+      limits_.requests->push_back({this, *edge_, when_, number});
+  } else if (is_end && when_ == skip_when_ && number + 1 < skip_below_) {
+    throw error(errc::mismatch, {.stage = "lane state",
+                                 .got = "data of lane " + std::to_string(context_.lane)
+                                        + " that end after " + std::to_string(number) + " items",
+                                 .needed = "those of the snapshot, which has used "
+                                           + std::to_string(skip_below_) + " items of them"});
+  }
+  if (!is_end)
+    return;
+  if (limits_.is_endless && !edge_ && number == 0)
+    throw error(errc::empty_epoch, {.stage = "batch",
+                                    .got = "nothing from lane " + std::to_string(context_.lane)
+                                           + " in its pass " + std::to_string(when_.era),
+                                    .needed = "at least one sample in each, to begin again"});
+  start(after(when_));
+}
+
+void lane_round::take_front(item& what, generation& when) {
+  auto& x = items_.front();
+  swap(what, x.what);
+  for (const auto& use : what.uses())
+    add(used_, use);
+  when = taken_when_ = x.when;
+  taken_ = x.number + 1;
+  items_.pop();
+  forget_bases(taken_when_, taken_);
+  is_stale_ = true;
+}
+
+lane_state lane_round::state() const {
+  return {context_.lane, mark_at(taken_when_, taken_), used_};
+}
+
+round_mark lane_round::mark_at(const generation& g, std::uint64_t consumed) const {
+  for (auto x = bases_.rbegin(); x != bases_.rend(); ++x)
+    if ((*x)->when == g && (*x)->given <= consumed)
+      return {*x, g, consumed};
+  return {nullptr, g, consumed};
+}
+
+round_item* lane_round::find(const generation& g, std::uint64_t number) {
+  // Nearly always all are of one generation, whose numbers follow each other.
+  if (!items_.empty() && items_.front().when == g) {
+    const auto i = number - items_.front().number;
+    return number >= items_.front().number && i < items_.size() && items_[i].when == g ? &items_[i]
+                                                                                       : nullptr;
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    if (items_[i].when == g && items_[i].number == number)
+      return &items_[i];
+  return nullptr;
+}
+
+round_item* lane_round::deal(const generation& g, std::uint64_t number) {
+  auto* x = find(g, number);
+  if (!x || x->state != round_item::phase::waiting)
+    return nullptr;
+  x->state = round_item::phase::dealt;
+  return x;
+}
+
+/// Only a state that no pipeline saved asks for what is behind the end.
+void lane_round::refuse_not_there(const generation& g, std::uint64_t number) const {
+  refuse_state("item " + std::to_string(number) + " of era " + std::to_string(g.era)
+                   + " to go on with",
+               "one before the end of the input");
+}
+
+pulled lane_round::consume(const generation& g, std::uint64_t number, item& into, looked& found) {
+  if (items_.empty()) {
+    if (failure_)
+      throw error(*failure_);
+    if (when_ != g)
+      refuse_not_there(g, number);
+    return pulled::blocked;
+  }
+  auto& x = items_.front();
+  if (x.when != g || x.number != number)
+    refuse_not_there(g, number);
+  if (x.state != round_item::phase::done)
+    return pulled::blocked;
+  if (x.failure)
+    throw error(*x.failure);
+  const bool is_end = x.is_end;
+  into.append(x.what);
+  swap(found, x.found);
+  items_.pop();
+  forget_bases(g, number + 1);
+  return is_end ? pulled::end : pulled::item;
+}
+
+lane_round::input& lane_round::input_of(std::size_t edge) {
+  return *std::find_if(inputs_.begin(), inputs_.end(),
+                       [&](const input& x) { return x.round->edge() == edge; });
+}
+
+void lane_round::open(std::size_t edge, const generation& g) {
+  auto& x = input_of(edge);
+  x.opened = true;
+  x.when = g;
+  x.consumed = 0;
+  ++work_; // something has moved: the round behind can run now
+  x.round->begin(g);
+}
+
+pulled lane_round::take(std::size_t edge, const generation& g, std::uint64_t number, item& into,
+                        looked& found) {
+  auto& x = input_of(edge);
+  const auto result = x.round->consume(g, number, into, found);
+  if (result == pulled::blocked)
+    return result;
+  x.consumed = number + 1;
+  ++work_;
+  return result;
+}
+
+void lane_round::resume(std::size_t edge, const generation& g, std::uint64_t number) {
+  auto& x = input_of(edge);
+  x.resumed = true;
+  x.when = g;
+  x.consumed = number;
+}
+
+void lane_round::take_base() {
+  auto base = std::make_shared<lane_base>();
+  base->when = when_;
+  base->given = given_;
+  program_->save(base->state);
+  for (const auto& x : inputs_)
+    if (x.opened)
+      base->inputs.push_back({*x.round->edge(), x.round->mark_at(x.when, x.consumed)});
+  if (!edge_)
+    message_of(*base); // now that all of it is at hand: a snapshot then copies one text a lane
+  work_ = 0;
+  work_for_base_ = work_behind(*base);
+  bases_.push_back(std::move(base));
+}
+
+/// Keeps the newest base before what the consumer has, and all later ones.
+void lane_round::forget_bases(const generation& g, std::uint64_t consumed) {
+  while (bases_.size() > 1 && before(bases_[1]->when, bases_[1]->given, g, consumed))
+    bases_.pop_front();
+}
+
+} // namespace leat

@@ -1,0 +1,227 @@
+#include "runtime/pipeline/functions/built_in.hpp"
+
+#include "runtime/base/map_parameters.hpp"
+#include "runtime/base/parse_dtype.hpp"
+#include "runtime/image/pixels/image_chain.hpp"
+
+#include <leat/functions.hpp>
+#include <leat/image.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+// -- maps
+
+image_layout layout_of(const std::string& text, const parameter_reader& from) {
+  if (text != "nchw" && text != "nhwc")
+    from.refuse("layout=" + text, "nchw or nhwc");
+  return text == "nchw" ? image_layout::nchw : image_layout::nhwc;
+}
+
+bool is_exact(parameter_reader& from) {
+  const auto text = from.optional("exact");
+  if (text && *text != "true" && *text != "false")
+    from.refuse("exact=" + *text, "true or false");
+  return text == "true";
+}
+
+/// The options that both short image maps have.
+image_options common_options(parameter_reader& from, const std::string& map) {
+  image_options x;
+  from.read("size", x.size);
+  if (const auto type = from.optional("type"))
+    x.type = parse_dtype(*type, map);
+  if (const auto layout = from.optional("layout"))
+    x.layout = layout_of(*layout, from);
+  from.read("mean", x.mean);
+  from.read("deviation", x.deviation);
+  from.read("max_pixels", x.max_pixels);
+  x.exact = is_exact(from);
+  return x;
+}
+
+map_stage make_decode_image(const std::string& parameters) {
+  parameter_reader from{"decode_image@1", parameters};
+  const auto field = from.required("field");
+  const auto transforms = parse_transforms(from.required("transforms"));
+  decode_options options{.exact = is_exact(from)};
+  from.read("max_pixels", options.max_pixels);
+  from.done();
+  return decode_image(field, transforms, options);
+}
+
+map_stage make_train_image(const std::string& parameters) {
+  constexpr auto map = "train_image@1";
+  parameter_reader from{map, parameters};
+  const auto field = from.required("field");
+  auto options = common_options(from, map);
+  from.read("scale", options.scale);
+  from.read("ratio", options.ratio);
+  from.read("flip", options.flip);
+  from.done();
+  return train_image(field, options);
+}
+
+map_stage make_eval_image(const std::string& parameters) {
+  constexpr auto map = "eval_image@1";
+  parameter_reader from{map, parameters};
+  const auto field = from.required("field");
+  auto options = common_options(from, map);
+  from.read("resize", options.resize);
+  from.done();
+  return eval_image(field, options);
+}
+
+map_stage make_int_label(const std::string& parameters) {
+  parameter_reader from{"int_label@1", parameters};
+  const auto field = from.required("field");
+  from.done();
+  return int_label(field);
+}
+
+map_stage make_select(const std::string& parameters) {
+  parameter_reader from{"select@1", parameters};
+  const auto fields = from.required("fields");
+  from.done();
+  return select(split_list(fields));
+}
+
+map_stage make_rename(const std::string& parameters) {
+  parameter_reader from{"rename@1", parameters};
+  auto old_name = from.required("from");
+  auto new_name = from.required("to");
+  from.done();
+  return rename(std::move(old_name), std::move(new_name));
+}
+
+map_stage make_pad(const std::string& parameters) {
+  parameter_reader from{"pad@1", parameters};
+  const auto field = from.required("field");
+  const auto length = from.required_number<std::uint64_t>("length");
+  double value = 0;
+  from.read("value", value);
+  from.done();
+  return pad(field, length, value);
+}
+
+// -- predicates
+
+filter_stage make_key_hash(const std::string& parameters) {
+  parameter_reader from{"key_hash@1", parameters};
+  const auto keep = from.required_number<std::uint64_t>("keep");
+  std::uint64_t salt = 0;
+  from.read("salt", salt);
+  from.done();
+  return key_hash(keep, salt);
+}
+
+filter_stage make_key_matches(const std::string& parameters) {
+  parameter_reader from{"key_matches@1", parameters};
+  auto pattern = from.required("pattern");
+  from.done();
+  return key_matches(std::move(pattern));
+}
+
+filter_stage make_field_hash(const std::string& parameters) {
+  parameter_reader from{"field_hash@1", parameters};
+  const auto field = from.required("field");
+  const auto keep = from.required_number<std::uint64_t>("keep");
+  std::uint64_t salt = 0;
+  from.read("salt", salt);
+  from.done();
+  return field_hash(field, keep, salt);
+}
+
+filter_stage make_field_between(const std::string& parameters) {
+  parameter_reader from{"field_between@1", parameters};
+  const auto field = from.required("field");
+  const auto min = from.optional_number<double>("min");
+  const auto max = from.optional_number<double>("max");
+  from.done();
+  return field_between(field, min, max);
+}
+
+filter_stage make_bytes_between(const std::string& parameters) {
+  parameter_reader from{"bytes_between@1", parameters};
+  const auto field = from.required("field");
+  const auto min = from.optional_number<std::uint64_t>("min");
+  const auto max = from.optional_number<std::uint64_t>("max");
+  from.done();
+  return bytes_between(field, min, max);
+}
+
+// -- flat_maps
+
+flat_map_stage make_copies(const std::string& parameters) {
+  parameter_reader from{"copies@1", parameters};
+  const auto n = from.required_number<std::uint64_t>("n");
+  from.done();
+  return copies(n);
+}
+
+flat_map_stage make_split(const std::string& parameters) {
+  parameter_reader from{"split@1", parameters};
+  const auto field = from.required("field");
+  std::uint64_t at = '\n';
+  from.read("at", at);
+  from.done();
+  return split(field, at);
+}
+
+flat_map_stage make_windows(const std::string& parameters) {
+  parameter_reader from{"windows@1", parameters};
+  const auto field = from.required("field");
+  const auto length = from.required_number<std::uint64_t>("length");
+  from.done();
+  return windows(field, length);
+}
+
+// -- scans
+
+scan_stage make_running_count(const std::string& parameters) {
+  parameter_reader from{"running_count@1", parameters};
+  const auto into = from.required("into");
+  from.done();
+  return running_count(into);
+}
+
+scan_stage make_running_sum(const std::string& parameters) {
+  parameter_reader from{"running_sum@1", parameters};
+  const auto field = from.required("field");
+  const auto into = from.required("into");
+  from.done();
+  return running_sum(field, into);
+}
+
+} // namespace
+
+stage_makers<map_stage> built_in_maps() {
+  return {{"decode_image@1", make_decode_image},
+          {"train_image@1", make_train_image},
+          {"eval_image@1", make_eval_image},
+          {"int_label@1", make_int_label},
+          {"select@1", make_select},
+          {"rename@1", make_rename},
+          {"pad@1", make_pad}};
+}
+
+stage_makers<filter_stage> built_in_predicates() {
+  return {{"key_hash@1", make_key_hash},
+          {"key_matches@1", make_key_matches},
+          {"field_hash@1", make_field_hash},
+          {"field_between@1", make_field_between},
+          {"bytes_between@1", make_bytes_between}};
+}
+
+stage_makers<flat_map_stage> built_in_flat_maps() {
+  return {{"copies@1", make_copies}, {"split@1", make_split}, {"windows@1", make_windows}};
+}
+
+stage_makers<scan_stage> built_in_scans() {
+  return {{"running_count@1", make_running_count}, {"running_sum@1", make_running_sum}};
+}
+
+} // namespace leat

@@ -1,0 +1,88 @@
+#include "runtime/pipeline/functions/field_values.hpp"
+
+#include "runtime/base/text.hpp"
+#include "runtime/pipeline/text/pipeline_lexer.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+namespace leat {
+
+namespace {
+
+[[noreturn]] void wrong_form(std::string_view field, const std::string& needed) {
+  throw bad_sample(cause::wrong_shape, "field \"" + std::string{field} + "\" is not " + needed);
+}
+
+template <class T>
+T scalar(std::span<const std::byte> bytes) {
+  T x;
+  std::memcpy(&x, bytes.data(), sizeof x);
+  return x;
+}
+
+/// "12", "-0.5", "+1e3"; nothing around it, and none of the words that from_chars knows.
+bool parse_number(std::string_view text, double& into) {
+  const bool negative = text.starts_with('-');
+  const auto digits = text.substr(negative || text.starts_with('+') ? 1 : 0);
+  if (digits.find_first_of("0123456789.") != 0)
+    return false;
+  const auto* end = digits.data() + digits.size();
+  const auto [stop, failure] = std::from_chars(digits.data(), end, into);
+  into = negative ? -into : into;
+  return failure == std::errc{} && stop == end;
+}
+
+double parsed(std::string_view text) {
+  double x = 0;
+  if (!parse_number(text, x))
+    throw bad_sample(cause::corrupt, excerpt(text) + " is no decimal number");
+  return x;
+}
+
+} // namespace
+
+double number_of(const sample& x, std::string_view field) {
+  if (x.is_bytes(field))
+    return parsed(x.text(field));
+  if (x.shape_of(field).rank() != 0)
+    wrong_form(field, "a single number");
+  return visit_type(x.type_of(field), [&](auto zero) {
+    return static_cast<double>(scalar<decltype(zero)>(x.bytes(field)));
+  });
+}
+
+std::uint64_t integer_of(const sample& x, std::string_view field) {
+  constexpr auto needed = "a single integer";
+  if (x.is_bytes(field) || x.shape_of(field).rank() != 0)
+    wrong_form(field, needed);
+  return visit_type(x.type_of(field), [&](auto zero) -> std::uint64_t {
+    using type = decltype(zero);
+    if constexpr (std::is_integral_v<type>)
+      return static_cast<std::uint64_t>(scalar<type>(x.bytes(field)));
+    else
+      wrong_form(field, needed);
+  });
+}
+
+field_elements elements_of(const sample& x, std::string_view field) {
+  if (x.is_bytes(field))
+    return {dtype::u8, true, x.bytes(field)};
+  if (x.shape_of(field).rank() != 1)
+    wrong_form(field, "bytes or a tensor of rank 1");
+  return {x.type_of(field), false, x.bytes(field)};
+}
+
+std::span<std::byte> make_elements(sample& x, std::string_view field, const field_elements& like,
+                                   std::size_t size) {
+  if (like.is_bytes)
+    return x.make_bytes(field, size);
+  return {x.make_tensor(field, like.type, {size}), size * size_of(like.type)};
+}
+
+} // namespace leat

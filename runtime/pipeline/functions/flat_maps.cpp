@@ -1,0 +1,85 @@
+#include "runtime/pipeline/functions/field_values.hpp"
+#include "runtime/pipeline/functions/function_text.hpp"
+
+#include <leat/error.hpp>
+#include <leat/functions.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Of the numbers that it counted, only a forged snapshot has others.
+[[noreturn]] void no_child(const char* stage, std::uint64_t number) {
+  throw error(errc::bad_snapshot, {.stage = stage,
+                                   .got = "child " + std::to_string(number),
+                                   .needed = "one of those that the sample has"});
+}
+
+/// Part `number` of a text that is cut at each `at`.
+std::string_view part_of(std::string_view text, char at, std::uint64_t number) {
+  for (auto left = number; left > 0; --left) {
+    const auto gap = text.find(at);
+    if (gap == text.npos)
+      no_child("split", number);
+    text.remove_prefix(gap + 1);
+  }
+  return text.substr(0, text.find(at));
+}
+
+void keep_window(sample& x, const std::string& field, std::uint64_t length, std::uint64_t number) {
+  const auto all = elements_of(x, field);
+  if (number >= all.size() / length + (all.size() % length == 0 ? 0 : 1))
+    no_child("windows", number);
+  const auto begin = number * length;
+  const auto window = all.part(begin, std::min(length, all.size() - begin));
+  const auto to = make_elements(x, field, window, window.size());
+  std::copy(window.data.begin(), window.data.end(), to.begin());
+}
+
+} // namespace
+
+flat_map_stage copies(std::uint64_t n) {
+  return {.name = "copies@1",
+          .parameters = word("n", n),
+          .make = everywhere<flat_map_function>(
+              {.count = [n](sample&) { return n; }, .pick = [](sample&, std::uint64_t) {}}),
+          .children = n};
+}
+
+flat_map_stage split(const std::string& field, std::uint64_t at) {
+  constexpr auto name = "split@1";
+  check_field(name, field);
+  if (at > 255)
+    refuse_argument(name, "at=" + std::to_string(at), "a byte: 0 to 255");
+  const auto gap = static_cast<char>(at);
+  auto count = [=](sample& x) {
+    const auto text = x.text(field);
+    return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), gap)) + 1;
+  };
+  auto pick = [=](sample& x, std::uint64_t child) {
+    x.set(field, part_of(x.text(field), gap, child));
+  };
+  return {.name = name,
+          .parameters = word("field", field) + ' ' + word("at", at),
+          .make = everywhere<flat_map_function>({.count = count, .pick = pick})};
+}
+
+flat_map_stage windows(const std::string& field, std::uint64_t length) {
+  constexpr auto name = "windows@1";
+  check_field(name, field);
+  if (length == 0)
+    refuse_argument(name, "length=0", "at least 1");
+  auto count = [=](sample& x) -> std::uint64_t {
+    const auto size = elements_of(x, field).size();
+    return size / length + (size % length == 0 ? 0 : 1);
+  };
+  auto pick = [=](sample& x, std::uint64_t child) { keep_window(x, field, length, child); };
+  return {.name = name,
+          .parameters = word("field", field) + ' ' + word("length", length),
+          .make = everywhere<flat_map_function>({.count = count, .pick = pick})};
+}
+
+} // namespace leat

@@ -1,0 +1,53 @@
+#include "runtime/pipeline/pipeline_facts.hpp"
+
+#include "runtime/pipeline/op_traits.hpp"
+
+namespace leat {
+
+namespace {
+
+stage_facts facts_of(const stage& x) {
+  stage_facts facts{.op = x.op, .options = x.options};
+  if (x.is_source())
+    facts.data = x.facts();
+  for (const auto& input : x.inputs)
+    facts.inputs.push_back(facts_of(*input));
+  return facts;
+}
+
+} // namespace
+
+pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
+  if (x.root().op != "batch")
+    throw error(errc::invalid_argument,
+                {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
+  check_tree_size(x.root());
+  pipeline_facts facts{facts_of(x.root()), lanes, !is_closed(*x.root().inputs.front())};
+  for (auto& option : facts.root.options)
+    if (option.name == "end")
+      option.value = std::string{name_of(end_of(x.root()))};
+  return facts;
+}
+
+void for_each_stage(const stage_facts& root, const std::function<void(const stage_facts&)>& visit) {
+  for (const auto& input : root.inputs)
+    for_each_stage(input, visit);
+  visit(root);
+}
+
+bool is_map(const stage_facts& x) noexcept {
+  return x.op == "map" && x.inputs.size() == 1;
+}
+
+std::string shape_of(const stage_facts& root) {
+  std::string inputs;
+  for (const auto& input : root.inputs)
+    inputs += (inputs.empty() ? "" : ", ") + shape_of(input);
+  if (is_map(root))
+    return inputs;
+  if (root.inputs.size() == 1)
+    return inputs + '.' + root.op;
+  return root.is_source() ? root.op : root.op + '(' + inputs + ')';
+}
+
+} // namespace leat

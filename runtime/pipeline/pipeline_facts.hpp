@@ -1,0 +1,73 @@
+#pragma once
+
+#include "runtime/pipeline/stage.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace leat {
+
+/// One operator as a snapshot keeps it, with what it works on: a `stage` without its functions.
+struct stage_facts {
+  std::string op;
+  std::vector<stage_option> options = {};
+  /// Sources only.
+  std::optional<source_facts> data = {};
+  std::vector<stage_facts> inputs = {};
+
+  bool is_source() const noexcept { return inputs.empty(); }
+
+  /// The option of this name; null where the operator has none of this name and type.
+  template <class T>
+  const T* find(std::string_view name) const noexcept {
+    for (const auto& x : options)
+      if (x.name == name)
+        return std::get_if<T>(&x.value);
+    return nullptr;
+  }
+
+  /// The option of this name; T{} where the operator has none of this name and type.
+  template <class T>
+  T get(std::string_view name) const {
+    const auto* found = find<T>(name);
+    return found ? *found : T{};
+  }
+
+  friend bool operator==(const stage_facts&, const stage_facts&) = default;
+};
+
+/// Everything of a pipeline that a snapshot keeps, to refuse another one: a plain value.
+struct pipeline_facts {
+  /// The batch, down to the sources.
+  stage_facts root = {};
+  /// L as resolved, never 0.
+  std::uint64_t lanes = 0;
+  /// The order is no formula: lanes have states.
+  bool by_programs = false;
+
+  std::uint64_t batch_rows() const { return root.get<std::uint64_t>("rows"); }
+
+  friend bool operator==(const pipeline_facts&, const pipeline_facts&) = default;
+};
+
+/// Facts of a pipeline that ends in a batch, with L as resolved. Opens the data, once
+/// the tree is known to be within the limits.
+/// Throws `errc::invalid_argument` without a batch and above the limits.
+pipeline_facts describe(const pipeline& x, std::uint64_t lanes);
+
+/// Calls `visit` for every operator in data order: inputs first, from left to right.
+void for_each_stage(const stage_facts& root, const std::function<void(const stage_facts&)>& visit);
+
+/// A map as an operator, not a source that is called so.
+bool is_map(const stage_facts& x) noexcept;
+
+/// The operators' names without maps: "zip(tar_shards.shuffle, count).take.batch".
+std::string shape_of(const stage_facts& root);
+
+} // namespace leat

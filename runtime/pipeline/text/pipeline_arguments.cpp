@@ -1,0 +1,273 @@
+#include "runtime/pipeline/text/pipeline_arguments.hpp"
+
+#include "runtime/base/number_text.hpp"
+#include "runtime/base/text.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+const char* needed_for(option_type type) {
+  switch (type) {
+  case option_type::flag:
+    return "true or false";
+  case option_type::number:
+    return "a whole number";
+  case option_type::numbers:
+    return "a list of whole numbers: [3, 32, 32]";
+  case option_type::text:
+    return "a text in quotes";
+  case option_type::texts:
+  case option_type::listed_texts:
+    return "a list of texts: [\"a\", \"b\"]";
+  case option_type::parameters:
+    return "values by name, or one text in quotes";
+  }
+  return "another value";
+}
+
+/// What an error says that it got.
+struct value_describer {
+  std::string operator()(bool x) const { return x ? "true" : "false"; }
+  std::string operator()(std::uint64_t x) const { return std::to_string(x); }
+  std::string operator()(std::int64_t x) const { return std::to_string(x); }
+  std::string operator()(double x) const { return number_text(x); }
+  std::string operator()(const std::string& x) const { return excerpt(x); }
+  std::string operator()(const std::vector<syntax_value>&) const { return "this list"; }
+};
+
+std::string describe(const syntax_value& x) {
+  return std::visit(value_describer{}, x.data);
+}
+
+std::string describe(const syntax_argument& x) {
+  if (!x.expression)
+    return describe(x.value);
+  return x.expression->named ? excerpt(x.expression->first.word) : "a pipeline";
+}
+
+const text_position& place_of_value(const syntax_argument& x) {
+  return x.expression ? x.at : x.value.at;
+}
+
+template <class T>
+std::optional<option_value> single(const syntax_value& x) {
+  if (const auto* data = std::get_if<T>(&x.data))
+    return *data;
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<option_value> list_of(const syntax_value& x) {
+  const auto* elements = std::get_if<std::vector<syntax_value>>(&x.data);
+  if (!elements)
+    return std::nullopt;
+  std::vector<T> result;
+  for (const auto& element : *elements) {
+    const auto* data = std::get_if<T>(&element.data);
+    if (!data)
+      return std::nullopt;
+    result.push_back(*data);
+  }
+  return result;
+}
+
+std::optional<option_value> convert(const syntax_value& x, option_type to) {
+  switch (to) {
+  case option_type::flag:
+    return single<bool>(x);
+  case option_type::number:
+    return single<std::uint64_t>(x);
+  case option_type::numbers:
+    return list_of<std::uint64_t>(x);
+  case option_type::text:
+  case option_type::parameters:
+    return single<std::string>(x);
+  case option_type::texts:
+  case option_type::listed_texts:
+    return list_of<std::string>(x);
+  }
+  return std::nullopt;
+}
+
+/// A function's parameter as it stands in the parameter text; nothing for what cannot stand there.
+std::optional<std::string> parameter_text(const syntax_value& x) {
+  const auto* text = std::get_if<std::string>(&x.data);
+  if (text && text->find_first_of(" \t\n\v\f\r") != std::string::npos)
+    return std::nullopt;
+  const auto* list = std::get_if<std::vector<syntax_value>>(&x.data);
+  if (!list)
+    return text ? *text : describe(x);
+  std::string joined;
+  for (const auto& element : *list) {
+    const auto part =
+        element.data.index() == x.data.index() ? std::nullopt : parameter_text(element);
+    if (!part || part->empty() || part->find(',') != std::string::npos)
+      return std::nullopt;
+    joined += (joined.empty() ? "" : ",") + *part;
+  }
+  return joined;
+}
+
+/// Puts the arguments of one call in the places of its operator's options.
+class argument_reader {
+public:
+  argument_reader(const pipeline_operator& op, text_errors& errors)
+      : op_(op), errors_(errors), values_(op.options.size()), given_(op.options.size()) {}
+
+  void place(const syntax_argument& x) {
+    if (!x.name.empty())
+      place_by_name(x);
+    else if (by_name_)
+      errors_.add(x.at, "a value without a name", "its name: values in order come first");
+    else
+      place_in_order(x);
+  }
+
+  /// Of a join. Its pipelines are nobody's option.
+  void place_in_join(const syntax_argument& x) {
+    const std::string word{op_.word};
+    if (x.expression && by_name_)
+      errors_.add(x.at, "a pipeline behind options", "pipelines first in " + word);
+    else if (!x.expression && op_.options.empty())
+      errors_.add(x.at, "a value", "pipelines alone, without names, in " + word);
+    else if (!x.expression && x.name.empty())
+      errors_.add(x.at, "a value without a name", "pipelines, then options by name, in " + word);
+    else if (!x.expression)
+      place_by_name(x);
+  }
+
+  void fill_presets(const text_position& call) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const auto& option = op_.options[i];
+      if (given_[i])
+        continue;
+      if (!option.preset)
+        errors_.add(call, std::string{op_.word} + " without " + std::string{option.name},
+                    element_needed(option));
+      values_[i] = option.preset;
+    }
+  }
+
+  /// The call with all options. Only where no error was added.
+  stage result() {
+    stage x{.op = std::string{op_.word}};
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      x.options.push_back({std::string{op_.options[i].name}, std::move(*values_[i])});
+    return x;
+  }
+
+private:
+  static const char* element_needed(const operator_option& x) {
+    return needed_for(x.type == option_type::listed_texts ? option_type::text : x.type);
+  }
+
+  void place_in_order(const syntax_argument& x) {
+    if (next_ < op_.options.size() && op_.options[next_].type == option_type::listed_texts)
+      append_text(x);
+    else if (next_ < op_.options.size())
+      set(next_++, x);
+    else
+      errors_.add(x.at, describe(x),
+                  "no more than " + std::to_string(next_) + " values of " + std::string{op_.word});
+  }
+
+  void place_by_name(const syntax_argument& x) {
+    by_name_ = true;
+    const auto& options = op_.options;
+    if (!options.empty() && options.back().type == option_type::parameters)
+      return append_parameter(x);
+    const auto found = std::find_if(options.begin(), options.end(),
+                                    [&](const auto& option) { return option.name == x.name; });
+    if (found == options.end())
+      errors_.add(x.at, excerpt(x.name), option_names());
+    else
+      set(static_cast<std::size_t>(found - options.begin()), x);
+  }
+
+  void set(std::size_t i, const syntax_argument& x) {
+    const auto& option = op_.options[i];
+    if (given_[i])
+      return errors_.add(x.at, excerpt(option.name) + " once more", "one value of a name");
+    given_[i] = true;
+    if (!x.expression)
+      values_[i] = convert(x.value, option.type);
+    if (!values_[i])
+      errors_.add(place_of_value(x), describe(x),
+                  needed_for(option.type) + (" as " + std::string{option.name}));
+  }
+
+  void append_text(const syntax_argument& x) {
+    given_[next_] = true;
+    if (!values_[next_])
+      values_[next_] = texts{};
+    const auto* text = x.expression ? nullptr : std::get_if<std::string>(&x.value.data);
+    if (text)
+      std::get<texts>(*values_[next_]).push_back(*text);
+    else
+      errors_.add(x.at, describe(x), element_needed(op_.options[next_]));
+  }
+
+  void append_parameter(const syntax_argument& x) {
+    const auto last = values_.size() - 1;
+    const auto value = parameter_text(x.value);
+    if (!value)
+      errors_.add(x.value.at, describe(x.value),
+                  "a value without space; in a list no lists, no empty texts, no commas");
+    else if (next_ > last)
+      errors_.add(x.at, excerpt(x.name), "no names behind all parameters as one text");
+    else if (!parameters_.insert(x.name).second)
+      errors_.add(x.at, excerpt(x.name) + " once more", "one value of a name");
+    else
+      add_word(values_[last], x.name, *value);
+    given_[last] = true;
+  }
+
+  void add_word(std::optional<option_value>& to, const std::string& name,
+                const std::string& value) {
+    if (!to)
+      to = std::string{};
+    auto& text = std::get<std::string>(*to);
+    text += (text.empty() ? "" : " ") + name + '=' + value;
+  }
+
+  std::string option_names() const {
+    std::string names;
+    for (const auto& x : op_.options)
+      names += (names.empty() ? "one of " : ", ") + std::string{x.name};
+    return names;
+  }
+
+  const pipeline_operator& op_;
+  text_errors& errors_;
+  std::vector<std::optional<option_value>> values_;
+  /// Options for which something stands in the call, right or wrong.
+  std::vector<bool> given_;
+  /// Place of the next value without a name.
+  std::size_t next_ = 0;
+  bool by_name_ = false;
+  /// Names of a function's parameters so far.
+  std::set<std::string> parameters_;
+};
+
+} // namespace
+
+std::optional<stage> read_arguments(const pipeline_operator& op, const syntax_call& call,
+                                    text_errors& errors) {
+  const auto before = errors.size();
+  argument_reader reader{op, errors};
+  for (const auto& x : call.arguments)
+    op.role == operator_role::join ? reader.place_in_join(x) : reader.place(x);
+  reader.fill_presets(call.at);
+  if (errors.size() != before)
+    return std::nullopt;
+  return reader.result();
+}
+
+} // namespace leat

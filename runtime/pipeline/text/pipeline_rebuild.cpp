@@ -1,0 +1,91 @@
+#include "runtime/pipeline/text/pipeline_rebuild.hpp"
+
+#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/text/text_errors.hpp"
+
+#include <leat/sources.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+namespace {
+
+bool takes(const pipeline_operator& op, std::size_t inputs) {
+  switch (op.role) {
+  case operator_role::source:
+    return inputs == 0;
+  case operator_role::step:
+    return inputs == 1;
+  case operator_role::join:
+    return inputs > 0;
+  }
+  return false;
+}
+
+bool has_options_of(const stage_facts& x, const pipeline_operator& op) {
+  return std::equal(x.options.begin(), x.options.end(), op.options.begin(), op.options.end(),
+                    [](const stage_option& option, const operator_option& known) {
+                      return option.name == known.name && holds(option.value, known.type);
+                    });
+}
+
+class rebuilder {
+public:
+  pipeline build(const stage_facts& root) {
+    auto result = made(root);
+    errors_.check();
+    return result;
+  }
+
+private:
+  pipeline made(const stage_facts& x) {
+    std::vector<pipeline> inputs;
+    inputs.reserve(x.inputs.size());
+    for (const auto& input : x.inputs)
+      inputs.push_back(made(input));
+    try {
+      return call(x, inputs);
+    } catch (const error& problem) {
+      add(problem);
+    }
+    // Lets the operators behind it be looked at all the same.
+    return inputs.empty() ? count(1) : inputs.front();
+  }
+
+  static pipeline call(const stage_facts& x, const std::vector<pipeline>& inputs) {
+    const auto* op = find_operator(x.op);
+    if (!op || !takes(*op, inputs.size()))
+      refuse_argument("pipeline", "operator " + excerpt(x.op), "one that this version knows");
+    if (!has_options_of(x, *op))
+      refuse_argument(x.op, "other options", "those that this version knows");
+    auto result = op->make({.op = x.op, .options = x.options}, inputs);
+    if (result.root().options != x.options)
+      refuse_argument(x.op, "other values of its options from its function",
+                      "the function of the snapshot");
+    return result;
+  }
+
+  /// A name that comes several times is one error.
+  void add(const error& x) {
+    if (seen_.insert(x.what()).second)
+      errors_.add(x);
+  }
+
+  text_errors errors_{"pipeline of a snapshot"};
+  std::set<std::string> seen_;
+};
+
+} // namespace
+
+pipeline rebuild(const pipeline_facts& x) {
+  return rebuilder{}.build(x.root);
+}
+
+} // namespace leat

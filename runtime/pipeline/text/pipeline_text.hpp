@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/pipeline/stage.hpp"
+
+#include <string>
+
+namespace leat {
+
+/// One call as it stands in a pipeline's text, without inputs, and without options that have their
+/// default values: "mix(weights=[3, 1])".
+std::string short_call(const stage& x);
+
+} // namespace leat

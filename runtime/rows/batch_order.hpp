@@ -1,0 +1,47 @@
+#pragma once
+
+#include "runtime/rows/batch_slot.hpp"
+
+#include <cstdint>
+
+namespace leat {
+
+/// Where a job stands: the next batch.
+struct job_position {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+
+  friend bool operator==(const job_position&, const job_position&) = default;
+  friend auto operator<=>(const job_position&, const job_position&) = default; // NOLINT: no pointer
+};
+
+/// Says what the rows of one rank's batches are, one batch after the other. A plain value of one
+/// thread.
+class batch_order {
+public:
+  batch_order() = default;
+  virtual ~batch_order() = default;
+  batch_order(const batch_order&) = delete;
+  batch_order& operator=(const batch_order&) = delete;
+
+  /// Opens the slot as the next batch, or marks it as the job's end, or as failed. False: not
+  /// before workers have looked at more items, or others have run (see `wants_to_run`).
+  virtual bool open(batch_slot& slot) = 0;
+  /// The next batch to be opened is the first of this epoch, unless it is in it already or behind.
+  virtual void begin_epoch(std::uint64_t epoch) = 0;
+  /// The next batch to be opened is the first of the job, in a new run of it. What was opened
+  /// before is of no use any more. Only of orders that are made for it.
+  virtual void rewind(std::uint64_t /*run*/) {}
+
+  // Where operators look at content.
+  /// Opens the slot with items that workers shall look at. False: none wait.
+  virtual bool open_probe(batch_slot&) { return false; }
+  /// Takes over what they found.
+  virtual void close_probe(batch_slot&) {}
+  /// `open` would get further at once, but others should have their turn.
+  virtual bool wants_to_run() const noexcept { return false; }
+  /// Blocks until what `open` needs from a once source is there. False: it needs none.
+  virtual bool wait_for_feed() { return false; }
+};
+
+} // namespace leat

@@ -1,0 +1,20 @@
+#include "runtime/order/sequence.hpp"
+#include "runtime/rows/row_plan.hpp"
+
+#include <leat/pipeline.hpp>
+
+// Apart from pipeline.cpp: a pipeline is a value that knows no orders, and its length follows from
+// one.
+
+namespace leat {
+
+std::uint64_t pipeline::size() const {
+  return size_of(root_->op == "batch" ? *root_->inputs.front() : *root_);
+}
+
+std::optional<std::uint64_t> pipeline::batches_per_epoch() const {
+  const auto shape = shape_of(*this);
+  return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
+}
+
+} // namespace leat

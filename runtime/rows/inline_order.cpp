@@ -1,0 +1,48 @@
+#include "runtime/rows/inline_order.hpp"
+
+#include <leat/error.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+constexpr std::size_t items_a_probe = 64;
+/// A look at the clock costs as much as a small item.
+constexpr std::size_t items_a_clock = 8;
+
+} // namespace
+
+inline_order::inline_order(std::unique_ptr<batch_order> order, row_function& function)
+    : order_(std::move(order)), function_(function),
+      probe_(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), items_a_probe)) {}
+
+void inline_order::open(batch_slot& slot) {
+  while (!order_->open(slot))
+    if (!look_at_items() && !order_->wants_to_run() && !order_->wait_for_feed())
+      throw error(errc::stuck, {.stage = "programs",
+                                .got = "a batch that waits for nothing",
+                                .needed = "an item, an end or an error"});
+}
+
+bool inline_order::look_at_items() {
+  bool any = false;
+  while (order_->open_probe(*probe_)) {
+    look();
+    order_->close_probe(*probe_);
+    any = true;
+  }
+  return any;
+}
+
+void inline_order::look() {
+  busy_scope busy{function_.record()};
+  for (std::size_t i = 0; i < probe_->num_rows; ++i) {
+    if (i % items_a_clock == 0)
+      busy.begin_next();
+    function_.run(*probe_, i);
+  }
+}
+
+} // namespace leat

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/row_function.hpp"
+
+#include <memory>
+
+namespace leat {
+
+/// Opens batches in one thread: looks at items itself where programs ask for it.
+class inline_order {
+public:
+  /// `function` runs probes; it must outlive this.
+  inline_order(std::unique_ptr<batch_order> order, row_function& function);
+
+  /// Opens the slot as the next batch; blocks for once sources.
+  void open(batch_slot& slot);
+  void begin_epoch(std::uint64_t epoch) { order_->begin_epoch(epoch); }
+  void rewind(std::uint64_t run) { order_->rewind(run); }
+
+private:
+  bool look_at_items();
+  void look();
+
+  std::unique_ptr<batch_order> order_;
+  row_function& function_;
+  std::unique_ptr<batch_slot> probe_;
+};
+
+} // namespace leat

@@ -1,0 +1,82 @@
+#include "runtime/rows/ledger.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+void give_up(batch_slot& slot, std::size_t row) {
+  auto& x = slot.rows[row];
+  x.result = slot_row::outcome::failed;
+  x.failure =
+      error(errc::worker_lost, {.stage = "worker",
+                                .sample = "at position " + std::to_string(x.position),
+                                .got = std::to_string(x.deaths) + " workers that died over it",
+                                .needed = "at most " + std::to_string(ledger::deaths_allowed)});
+  slot.finish(row);
+}
+
+/// Gives the rows of an open batch that the worker had and did not finish to its heir.
+std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::uint32_t heir) {
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < slot.num_rows; ++i) {
+    auto& x = slot.rows[i];
+    const auto state = x.state.load(std::memory_order_acquire);
+    if (x.owner.load(std::memory_order_relaxed) != worker + 1 || state == slot_row::phase::done)
+      continue;
+    if (state == slot_row::phase::begun && ++x.deaths > ledger::deaths_allowed) {
+      give_up(slot, i);
+      continue;
+    }
+    x.owner.store(heir + 1, std::memory_order_relaxed);
+    x.state.store(slot_row::phase::dealt, std::memory_order_relaxed);
+    rows.push_back(static_cast<std::uint32_t>(i));
+  }
+  return rows;
+}
+
+} // namespace
+
+std::vector<std::shared_ptr<batch_slot>> ledger::take_probes() {
+  const auto done = std::stable_partition(probes_.begin(), probes_.end(),
+                                          [](const auto& x) { return !x->complete(); });
+  std::vector<std::shared_ptr<batch_slot>> result{std::make_move_iterator(done),
+                                                  std::make_move_iterator(probes_.end())};
+  probes_.erase(done, probes_.end());
+  return result;
+}
+
+std::optional<std::shared_ptr<batch_slot>> ledger::take_complete() {
+  if (under_way_.empty() || !under_way_.front()->complete())
+    return std::nullopt;
+  return take_oldest();
+}
+
+std::optional<std::shared_ptr<batch_slot>> ledger::take_oldest() {
+  if (under_way_.empty())
+    return std::nullopt;
+  auto slot = std::move(under_way_.front());
+  under_way_.pop_front();
+  return slot;
+}
+
+std::vector<chunk> ledger::lost(std::uint32_t worker, std::uint32_t heir) {
+  std::vector<chunk> chunks;
+  auto pass_on = [&](const std::shared_ptr<batch_slot>& slot) {
+    if (slot->remaining.load(std::memory_order_acquire) == batch_slot::not_open)
+      return; // not dealt to anybody yet
+    auto rows = inherit(*slot, worker, heir);
+    // Where rows are claimed the heir joins in: there may be no other worker left.
+    if (!rows.empty() || (slot->claimable && !slot->complete()))
+      chunks.push_back({slot, slot->generation, slot->num_rows, std::move(rows), slot->claimable});
+  };
+  std::for_each(probes_.begin(), probes_.end(), pass_on);
+  std::for_each(under_way_.begin(), under_way_.end(), pass_on);
+  return chunks;
+}
+
+} // namespace leat

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "runtime/order/order.hpp"
+
+#include <leat/pipeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// An operator at work in a round's program: in the dispatcher, in order.
+struct plan_step {
+  /// As in the text form, without default values: "shuffle_buffer(1000)".
+  std::string call;
+  /// Steps of the same program whose items it takes, in the order of its inputs.
+  std::vector<std::size_t> inputs = {};
+  /// Rounds whose items it takes instead: it looks at their content.
+  std::vector<std::size_t> rounds = {};
+  /// What there is to say: "24 units".
+  std::string note = {};
+  /// What it keeps in each lane: "up to 42 items"; empty: nothing.
+  std::string state = {};
+  /// Size of that in a lane, as a snapshot has it, for items of usual sizes. Empty: depends on
+  /// content, or on a function of the program.
+  std::optional<std::uint64_t> state_bytes = {};
+};
+
+/// A program with what workers do for its items.
+struct plan_round {
+  /// In data order; the last one gives the round's items.
+  std::vector<plan_step> program = {};
+  /// In workers, for every item, in data order: "read lines", "map pad@1", "look for pack".
+  std::vector<std::string> function = {};
+};
+
+/// Where everything in a pipeline runs and what it keeps: a plain value, to be drawn.
+struct plan_graph {
+  /// In data order. The last one feeds the batch.
+  std::vector<plan_round> rounds = {};
+  /// The call.
+  std::string batch;
+  epoch_shape shape = {};
+  /// Sources that exist once and have no journal: snapshots are refused.
+  std::vector<std::string> unkept = {};
+
+  /// The order is a formula: programs are none, and no lane has a state.
+  bool is_formula() const noexcept { return shape.is_closed; }
+  /// State of a lane, all rounds together, as far as it can be told.
+  std::uint64_t lane_bytes() const noexcept;
+  /// Operators whose state is of a size that nobody can tell.
+  std::vector<std::string> of_unknown_size() const;
+  /// Those that a job may have, rising; empty: any.
+  std::vector<std::uint64_t> world_sizes() const;
+  /// Several ranks have to agree on the end of an epoch: see loader_options::agree.
+  bool needs_agreement() const noexcept { return !is_formula() && !shape.is_endless(); }
+};
+
+/// Opens the data, and reads no sample. Throws all that is wrong with the pipeline, as
+/// `plan_samples` does.
+plan_graph graph_of(const pipeline& x);
+
+} // namespace leat

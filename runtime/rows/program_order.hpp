@@ -1,0 +1,88 @@
+#pragma once
+
+#include "runtime/order/lane_round.hpp"
+#include "runtime/order/order.hpp"
+#include "runtime/order/sample_plan.hpp"
+#include "runtime/rows/batch_order.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace leat {
+
+/// Where the programs of a rank begin.
+struct program_start {
+  job_position at;
+  /// Behind the batch before; empty: the epoch's beginning.
+  lane_states lanes = {};
+  /// Told what the programs call; empty: nobody looks.
+  std::shared_ptr<call_record> calls = {};
+};
+
+/// Batches of a pipeline that is ordered by programs: runs those of the rank's lanes ahead, and
+/// takes m = G / L items of each for every batch.
+class program_order final : public batch_order {
+public:
+  /// `epochs`: the job's length. The world size divides the lanes. Throws `errc::bad_snapshot` for
+  /// states of other lanes, or of another pipeline.
+  program_order(std::shared_ptr<const sample_plan> plan, const epoch_shape& shape,
+                std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs,
+                const program_start& start);
+
+  bool open(batch_slot& slot) override;
+  void begin_epoch(std::uint64_t epoch) override;
+  bool open_probe(batch_slot& slot) override;
+  void close_probe(batch_slot& slot) override;
+  bool wants_to_run() const noexcept override { return run_.budget <= 0; }
+  bool wait_for_feed() override;
+
+private:
+  /// What a lane has for the next batches of the epoch.
+  struct supply {
+    std::size_t items = 0;
+    bool is_dry = false;
+    bool has_failed = false;
+  };
+  /// What is known of the next batch.
+  struct outlook {
+    bool is_known = false;
+    /// The rank has rows for it.
+    bool exists = false;
+    /// The rank has none for the one behind it.
+    bool is_last = false;
+    const error* failure = nullptr;
+  };
+
+  void run();
+  /// The last round of an inner one's lane.
+  lane_round& lane_of(const lane_round& inner) const;
+  supply supply_of(const lane_round& lane) const;
+  outlook look_ahead() const;
+  outlook look_ahead_drop() const;
+  outlook look_ahead_mask() const;
+  outlook look_ahead_cycle() const;
+  bool may_come(std::size_t needed) const;
+  const error* certain_failure() const;
+  const error* first_failure(std::size_t needed) const;
+  /// Writes the rows of the next batch into the slot, and returns how many.
+  std::size_t fill(batch_slot& slot);
+  /// Of the lanes, behind what was taken of them.
+  std::shared_ptr<const lane_states> states() const;
+  void advance(bool is_last);
+
+  std::shared_ptr<const sample_plan> plan_;
+  epoch_shape shape_;
+  std::uint64_t world_size_;
+  std::uint64_t epochs_;
+  /// Items that a batch takes of each lane.
+  std::size_t items_per_lane_;
+  job_position next_;
+  program_run run_;
+  std::deque<probe_request> requests_;
+  std::vector<std::unique_ptr<lane_round>> lanes_;
+};
+
+} // namespace leat

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "runtime/rows/batch_order.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace leat {
+
+/// An order that can begin its job anew while slots of an earlier run are under way: every slot
+/// carries the run that it was opened in, and what comes back from an earlier one is passed over.
+class rewindable_order final : public batch_order {
+public:
+  /// `anew` makes the order from the job's first batch on. Called in the thread of `rewind`.
+  rewindable_order(std::unique_ptr<batch_order> first, std::uint64_t run,
+                   std::function<std::unique_ptr<batch_order>()> anew)
+      : order_(std::move(first)), run_(run), anew_(std::move(anew)) {}
+
+  bool open(batch_slot& slot) override {
+    slot.run = run_;
+    return order_->open(slot);
+  }
+  void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
+  void rewind(std::uint64_t run) override {
+    order_ = anew_();
+    run_ = run;
+  }
+  bool open_probe(batch_slot& slot) override {
+    slot.run = run_;
+    return order_->open_probe(slot);
+  }
+  void close_probe(batch_slot& slot) override {
+    if (slot.run == run_)
+      order_->close_probe(slot);
+  }
+  bool wants_to_run() const noexcept override { return order_->wants_to_run(); }
+  bool wait_for_feed() override { return order_->wait_for_feed(); }
+
+private:
+  std::unique_ptr<batch_order> order_;
+  std::uint64_t run_;
+  std::function<std::unique_ptr<batch_order>()> anew_;
+};
+
+} // namespace leat

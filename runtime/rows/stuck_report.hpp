@@ -1,0 +1,23 @@
+#pragma once
+
+#include "runtime/base/call_record.hpp"
+#include "runtime/base/worker_record.hpp"
+#include "runtime/rows/row_plan.hpp"
+
+#include <leat/error.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace leat {
+
+/// `errc::stuck` for the row that a record's thread is making; `where` says which thread that is:
+/// "on worker 3".
+error stuck_row(const row_plan& plan, const worker_record& record, const std::string& where,
+                std::chrono::milliseconds limit);
+
+/// The same for a call of the programs.
+error stuck_call(const call_record::call& x, const std::string& where,
+                 std::chrono::milliseconds limit);
+
+} // namespace leat

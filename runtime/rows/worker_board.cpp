@@ -1,0 +1,83 @@
+#include "runtime/rows/worker_board.hpp"
+
+#include <algorithm>
+
+namespace leat {
+
+namespace {
+
+void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
+  if (sums.size() <= x.number)
+    sums.resize(x.number + 1);
+  auto& sum = sums[x.number];
+  sum.rows_dealt += x.rows_dealt.load(std::memory_order_relaxed);
+  sum.rows_done += x.rows_done.load(std::memory_order_relaxed);
+  sum.busy += std::chrono::nanoseconds{x.busy_ns.load(std::memory_order_relaxed)};
+  sum.bytes_read += x.bytes_read.load(std::memory_order_relaxed);
+}
+
+} // namespace
+
+std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
+  auto record = std::make_shared<worker_record>();
+  std::lock_guard lock{mutex_};
+  add_up_gone();
+  record->number = number;
+  record->id = next_id_++;
+  records_.push_back(record);
+  return record;
+}
+
+void worker_board::add_up_gone() {
+  const auto first_gone =
+      std::stable_partition(records_.begin(), records_.end(), [](const auto& x) {
+        // Nobody can get at one that only this board has. Copied, since counting is what comes
+        // behind all that the worker wrote; use_count() alone says nothing of an order.
+        auto ours = x;
+        const bool is_there = ours.use_count() > 2;
+        ours.reset();
+        return is_there;
+      });
+  std::for_each(first_gone, records_.end(), [&](const auto& x) { add_to(gone_, *x); });
+  records_.erase(first_gone, records_.end());
+}
+
+std::vector<worker_sums> worker_board::sums() const {
+  std::lock_guard lock{mutex_};
+  auto result = gone_;
+  for (const auto& x : records_)
+    add_to(result, *x);
+  return result;
+}
+
+std::size_t worker_board::num_workers() const {
+  std::lock_guard lock{mutex_};
+  return next_id_;
+}
+
+std::size_t worker_board::num_records() const {
+  std::lock_guard lock{mutex_};
+  return records_.size();
+}
+
+std::shared_ptr<worker_record> worker_board::busy_since_before(std::int64_t limit_ns) const {
+  std::lock_guard lock{mutex_};
+  std::shared_ptr<worker_record> result;
+  std::int64_t oldest = limit_ns;
+  for (const auto& x : records_) {
+    const auto since = x->since_ns.load(std::memory_order_relaxed);
+    if (since != 0 && since < oldest) {
+      oldest = since;
+      result = x;
+    }
+  }
+  return result;
+}
+
+std::int64_t worker_board::oldest_start_ns() const {
+  auto now = steady_ns();
+  auto record = busy_since_before(now);
+  return record ? std::min(now, record->since_ns.load(std::memory_order_relaxed)) : now;
+}
+
+} // namespace leat

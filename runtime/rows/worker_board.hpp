@@ -1,0 +1,52 @@
+#pragma once
+
+#include "runtime/base/worker_record.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace leat {
+
+/// What the workers of one number did, one after the other.
+struct worker_sums {
+  std::uint64_t rows_dealt = 0;
+  std::uint64_t rows_done = 0;
+  std::chrono::nanoseconds busy{0};
+  std::uint64_t bytes_read = 0;
+};
+
+/// The records of a loader's workers. Those of workers that are gone are added up, so that a job
+/// that replaces and resizes for weeks keeps one entry for each number.
+class worker_board {
+public:
+  /// Adds a record for a new worker with this number and a fresh id. The worker is gone when it has
+  /// let go of it.
+  std::shared_ptr<worker_record> add(std::size_t number);
+
+  /// Of all workers there ever were, by number.
+  std::vector<worker_sums> sums() const;
+  /// Workers there ever were.
+  std::size_t num_workers() const;
+  /// Of workers that are there, or have gone since the last add().
+  std::size_t num_records() const;
+
+  /// The worker that has been busy with one row for longest, since before `limit_ns`; if any.
+  std::shared_ptr<worker_record> busy_since_before(std::int64_t limit_ns) const;
+
+  /// When the longest running row began; now if no worker is busy.
+  std::int64_t oldest_start_ns() const;
+
+private:
+  void add_up_gone();
+
+  mutable std::mutex mutex_;
+  std::uint32_t next_id_ = 0;
+  std::vector<std::shared_ptr<worker_record>> records_;
+  /// Of those that are gone.
+  std::vector<worker_sums> gone_;
+};
+
+} // namespace leat

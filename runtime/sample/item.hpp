@@ -1,0 +1,131 @@
+#pragma once
+
+#include "runtime/sample/record_use.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Content that goes along with an item, so that it need not be read or made again.
+class payload {
+public:
+  payload() = default;
+  virtual ~payload() = default;
+  payload(const payload&) = delete;
+  payload& operator=(const payload&) = delete;
+};
+
+using payload_ptr = std::shared_ptr<const payload>;
+
+/// What ordered code handles instead of a sample: which records it is made of, and what each
+/// operator decided on its way. A row of numbers and short texts, outermost operator first, that
+/// only the operators themselves can read. Small: this is what buffers and snapshots hold.
+///
+/// States of operators are written in the same way.
+class item {
+public:
+  void add(std::uint64_t x) {
+    while (x >= 0x80) {
+      bytes_.push_back(static_cast<char>(x | 0x80));
+      x >>= 7;
+    }
+    bytes_.push_back(static_cast<char>(x));
+  }
+  void add(std::string_view text) {
+    add(text.size());
+    bytes_.append(text);
+  }
+  /// All of another item, with its payloads.
+  void append(const item& x);
+  /// Another item as a text, without its payloads: `item_reader::held` reads it.
+  void hold(const item& x);
+
+  /// Records that exist once, of this item and what is appended to it. Kept beside the bytes: it
+  /// tells which records must be kept, not which sample this is. Never too few.
+  void use(const record_use& x) { leat::add(uses_, x); }
+  const record_uses& uses() const noexcept { return uses_; }
+
+  /// Hangs content on what stands from `begin` to the end, in place of other content there.
+  /// `owner` tells whose it is.
+  void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
+  /// Drops all content but that of this kind of owner: payloads of sources that cannot be read
+  /// again.
+  void drop_payloads();
+
+  void clear() noexcept {
+    bytes_.clear();
+    payloads_.clear();
+    uses_.clear();
+  }
+  /// Back to an earlier size().
+  void cut(std::size_t size);
+  std::size_t size() const noexcept { return bytes_.size(); }
+  bool empty() const noexcept { return bytes_.empty(); }
+  const std::string& bytes() const noexcept { return bytes_; }
+  /// Quicker than moving around: this is done for every item on its way.
+  friend void swap(item& a, item& b) noexcept {
+    a.bytes_.swap(b.bytes_);
+    a.payloads_.swap(b.payloads_);
+    a.uses_.swap(b.uses_);
+  }
+  static item from_bytes(std::string bytes, record_uses uses = {});
+
+  /// Two items are equal where they stand for the same sample, with or without payloads.
+  friend bool operator==(const item& a, const item& b) { return a.bytes_ == b.bytes_; }
+
+private:
+  friend class item_reader;
+
+  struct attached {
+    std::size_t begin;
+    std::size_t end;
+    std::uint32_t owner;
+    payload_ptr content;
+  };
+
+  std::string bytes_;
+  std::vector<attached> payloads_;
+  record_uses uses_;
+};
+
+/// Owners of payloads: an edge by its number, and sources.
+inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
+
+/// Throws `errc::bad_snapshot`: an item or a state that the pipeline cannot have written.
+[[noreturn]] void refuse_state(std::string got, std::string needed);
+
+/// Reads an item from its beginning. The item must outlive it and not change.
+class item_reader {
+public:
+  explicit item_reader(const item& x) : item_(&x), bytes_(x.bytes_) {}
+  /// Of a state alone, without payloads.
+  explicit item_reader(std::string_view bytes) : bytes_(bytes) {}
+
+  /// Throws `errc::bad_snapshot` where no number stands: the bytes came from a foreign state.
+  std::uint64_t number();
+  /// The same, at most `largest`; `what` it is stands in the error.
+  std::uint64_t number(std::uint64_t largest, std::string_view what = "a number");
+  /// The same, below `end`.
+  std::uint64_t number_below(std::uint64_t end, std::string_view what);
+  std::string_view text();
+  /// What `item::hold` wrote.
+  item held();
+  bool at_end() const noexcept { return at_ == bytes_.size(); }
+
+  /// The content that `owner` hung on what stands here, which then is passed over; null for none.
+  payload_ptr take_payload(std::uint32_t owner);
+  /// The same without moving on.
+  payload_ptr find_payload(std::uint32_t owner) const;
+
+private:
+  const item* item_ = nullptr;
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+} // namespace leat

@@ -1,0 +1,344 @@
+#include "runtime/sample/sample_access.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+struct field {
+  std::string name;
+  bool ragged = false;
+  dtype type = dtype::u8;
+  shape dims;
+  /// Lies in `owned`, in the batch's row, or in memory that the source lent.
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+  /// Of a JPEG, where its MCU rows begin, in memory that the source lent.
+  std::span<const std::byte> places;
+  std::vector<std::byte> owned;
+};
+
+[[noreturn]] void missing(std::string_view name, const std::vector<std::string>& have) {
+  std::string text = "field \"" + std::string{name} + "\" is missing; the sample has";
+  for (const auto& x : have)
+    text += " " + x;
+  throw bad_sample(cause::missing_field, have.empty() ? text + " none" : text);
+}
+
+} // namespace
+
+struct sample::state {
+  // Entries behind `used` keep their memory for later samples.
+  std::vector<field> fields;
+  std::size_t used = 0;
+  std::vector<std::byte> scratch;
+  /// Bytes of the field that was replaced last.
+  std::vector<std::byte> replaced;
+  id_writer id;
+  const row_target* target = nullptr;
+  std::uint64_t bytes_read = 0;
+
+  const field* find(std::string_view name) const noexcept {
+    for (std::size_t i = 0; i < used; ++i)
+      if (fields[i].name == name)
+        return &fields[i];
+    return nullptr;
+  }
+
+  const field& get(std::string_view name) const {
+    if (const auto* x = find(name))
+      return *x;
+    std::vector<std::string> have;
+    for (std::size_t i = 0; i < used; ++i)
+      have.push_back(fields[i].name);
+    missing(name, have);
+  }
+
+  const field& get_tensor(std::string_view name) const {
+    const auto& x = get(name);
+    if (x.ragged)
+      throw bad_sample(cause::wrong_shape, "field is " + x.name + " bytes, asked for a tensor");
+    return x;
+  }
+
+  /// The entry for a field that is about to be set.
+  field& put(std::string_view name) {
+    if (const auto* found = find(name)) {
+      auto& x = const_cast<field&>(*found);
+      x.places = {};
+      return x;
+    }
+    if (used == fields.size())
+      fields.emplace_back();
+    auto& x = fields[used++];
+    x.name = name;
+    x.data = nullptr;
+    x.size = 0;
+    x.places = {};
+    return x;
+  }
+
+  /// Gives a field bytes of its own. If it `replaces` an older one, that one's stay readable until
+  /// the next field is replaced: the function that replaces it may still read them.
+  std::byte* own(field& x, std::size_t size, bool replaces) {
+    if (replaces)
+      replaced.swap(x.owned);
+    x.owned.resize(size);
+    x.data = x.owned.data();
+    x.size = size;
+    return x.owned.data();
+  }
+};
+
+sample::sample() : state_(std::make_unique<state>()) {}
+
+sample::~sample() = default;
+
+std::string sample::id() const {
+  std::string text;
+  sample_access::append_id(*this, text);
+  return text;
+}
+
+bool sample::has(std::string_view name) const noexcept {
+  return state_->find(name) != nullptr;
+}
+
+std::vector<std::string> sample::fields() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < state_->used; ++i)
+    names.push_back(state_->fields[i].name);
+  return names;
+}
+
+std::span<const std::byte> sample::bytes(std::string_view name) const {
+  const auto& x = state_->get(name);
+  return {x.data, x.size};
+}
+
+std::string_view sample::text(std::string_view name) const {
+  auto x = bytes(name);
+  return {reinterpret_cast<const char*>(x.data()), x.size()};
+}
+
+const std::byte* sample::tensor(std::string_view name, dtype type, std::size_t rank) const {
+  const auto& x = state_->get(name);
+  if (x.ragged || x.type != type || x.dims.rank() != rank)
+    throw bad_sample(cause::wrong_shape,
+                     "field is " + to_string(field_layout{x.name, x.ragged, x.type, x.dims})
+                         + ", asked for " + std::string{to_string(type)} + " of rank "
+                         + std::to_string(rank));
+  return x.data;
+}
+
+bool sample::is_bytes(std::string_view name) const {
+  return state_->get(name).ragged;
+}
+
+dtype sample::type_of(std::string_view name) const {
+  return state_->get_tensor(name).type;
+}
+
+shape sample::shape_of(std::string_view name) const {
+  return state_->get_tensor(name).dims;
+}
+
+void sample::check_elements(std::string_view name, std::size_t got, const shape& dims) {
+  if (got != dims.elements())
+    throw bad_sample(cause::wrong_shape, "field \"" + std::string{name} + "\": got "
+                                             + std::to_string(got) + " elements for shape "
+                                             + to_string(dims));
+}
+
+void sample::set(std::string_view name, std::string_view text) {
+  set(name, std::as_bytes(std::span{text.data(), text.size()}));
+}
+
+void sample::set(std::string_view name, std::span<const std::byte> bytes) {
+  // The argument may be a view of the very field that is set: its old bytes stay readable.
+  std::copy(bytes.begin(), bytes.end(), make_bytes(name, bytes.size()).begin());
+}
+
+std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& dims) {
+  const bool replaces = has(name);
+  auto& x = state_->put(name);
+  x.ragged = false;
+  x.type = type;
+  x.dims = dims;
+  const auto size = dims.elements() * size_of(type);
+  // Nor is the row of a replaced field handed out again.
+  if (state_->target && !replaces) {
+    const auto& layout = *state_->target->layout;
+    auto i = layout.find(name);
+    if (i < layout.fields().size() && !layout.fields()[i].ragged && layout.fields()[i].type == type
+        && layout.fields()[i].dims == dims) {
+      auto* row = state_->target->dense[i];
+      x.data = row;
+      x.size = size;
+      return row;
+    }
+  }
+  return state_->own(x, size, replaces);
+}
+
+std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size) {
+  const bool replaces = has(name);
+  auto& x = state_->put(name);
+  x.ragged = true;
+  return {state_->own(x, size, replaces), size};
+}
+
+void sample::erase(std::string_view name) noexcept {
+  auto* x = const_cast<field*>(state_->find(name));
+  if (x) {
+    // Keeps the order of the others and the entry's memory.
+    auto* end = state_->fields.data() + state_->used;
+    std::rotate(x, x + 1, end);
+    --state_->used;
+  }
+}
+
+std::span<std::byte> sample::scratch(std::size_t size) {
+  if (state_->scratch.size() < size)
+    state_->scratch.resize(size);
+  return {state_->scratch.data(), size};
+}
+
+void sample::borrow(std::string_view name, std::span<const std::byte> bytes) {
+  auto& x = state_->put(name);
+  x.ragged = true;
+  x.data = bytes.data();
+  x.size = bytes.size();
+}
+
+void sample::count_read(std::uint64_t bytes) noexcept {
+  state_->bytes_read += bytes;
+}
+
+void sample_access::reset(sample& x, const row_target* target) {
+  auto& s = *x.state_;
+  s.used = 0;
+  s.id = {};
+  s.target = target;
+}
+
+void sample_access::identify(sample& x, const id_writer& id) noexcept {
+  x.state_->id = id;
+}
+
+void sample_access::append_id(const sample& x, std::string& to) {
+  x.state_->id(to);
+}
+
+void sample_access::lend(const sample& from, sample& into) {
+  for (std::size_t i = 0; i < from.state_->used; ++i) {
+    const auto& x = from.state_->fields[i];
+    if (into.state_->find(x.name) != nullptr)
+      throw bad_sample(cause::wrong_shape,
+                       "field \"" + x.name + "\" is in two inputs of a zip: see rename@1");
+    auto& lent = into.state_->put(x.name);
+    lent.ragged = x.ragged;
+    lent.type = x.type;
+    lent.dims = x.dims;
+    lent.data = x.data;
+    lent.size = x.size;
+    lent.places = x.places;
+  }
+}
+
+void sample_access::set_places(sample& x, std::string_view name,
+                               std::span<const std::byte> places) {
+  const_cast<field&>(x.state_->get(name)).places = places;
+}
+
+std::span<const std::byte> sample_access::places(const sample& x, std::string_view name) {
+  return x.state_->get(name).places;
+}
+
+void sample_access::own(sample& x) {
+  auto& s = *x.state_;
+  const auto* const scratch = s.scratch.data();
+  const auto is_scratch = [&](const std::byte* at) {
+    return std::less_equal<>{}(scratch, at) && std::less<>{}(at, scratch + s.scratch.size());
+  };
+  for (std::size_t i = 0; i < s.used; ++i) {
+    auto& f = s.fields[i];
+    if (!is_scratch(f.places.data()))
+      f.places = {}; // only time is lost
+    if (f.data == f.owned.data() || is_scratch(f.data) || f.size == 0)
+      continue;
+    f.owned.assign(f.data, f.data + f.size);
+    f.data = f.owned.data();
+  }
+}
+
+void sample_access::keep(sample& x, const std::vector<std::string>& names) {
+  auto& s = *x.state_;
+  std::size_t kept = 0;
+  for (const auto& name : names) {
+    auto* found = const_cast<field*>(&s.get(name));
+    // A name that comes twice is kept once.
+    if (found >= s.fields.data() + kept)
+      std::swap(*found, s.fields[kept++]);
+  }
+  s.used = kept;
+}
+
+void sample_access::rename(sample& x, std::string_view from, std::string_view to) {
+  auto& s = *x.state_;
+  auto& field = const_cast<leat::field&>(s.get(from));
+  if (from != to && s.find(to) != nullptr)
+    throw bad_sample(cause::wrong_shape, "field \"" + std::string{to} + "\" is there already");
+  field.name = to;
+  // A row of the batch belongs to the name that it has there.
+  if (s.target
+      && std::find(s.target->dense.begin(), s.target->dense.end(), field.data)
+             != s.target->dense.end()) {
+    field.owned.assign(field.data, field.data + field.size);
+    field.data = field.owned.data();
+  }
+}
+
+void sample_access::deliver(sample& x) {
+  auto& s = *x.state_;
+  const auto& layout = *s.target->layout;
+  for (std::size_t i = 0; i < layout.fields().size(); ++i) {
+    const auto& want = layout.fields()[i];
+    const auto& have = s.get(want.name);
+    if (have.ragged != want.ragged
+        || (!want.ragged && (have.type != want.type || !(have.dims == want.dims))))
+      throw bad_sample(cause::wrong_shape,
+                       "got "
+                           + to_string(field_layout{have.name, have.ragged, have.type, have.dims})
+                           + ", the batch has " + to_string(want));
+    if (want.ragged)
+      s.target->ragged[i]->assign(have.data, have.data + have.size);
+    else if (have.data != s.target->dense[i] && have.size > 0)
+      std::memcpy(s.target->dense[i], have.data, have.size);
+  }
+}
+
+std::vector<field_layout> sample_access::fields(const sample& x) {
+  std::vector<field_layout> result;
+  for (std::size_t i = 0; i < x.state_->used; ++i)
+    result.push_back(layout_of(x, x.state_->fields[i].name));
+  return result;
+}
+
+field_layout sample_access::layout_of(const sample& x, std::string_view name) {
+  const auto& f = x.state_->get(name);
+  return {f.name, f.ragged, f.ragged ? dtype::u8 : f.type, f.ragged ? shape{} : f.dims};
+}
+
+std::uint64_t sample_access::take_bytes_read(sample& x) {
+  return std::exchange(x.state_->bytes_read, 0);
+}
+
+} // namespace leat

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "runtime/sample/batch_layout.hpp"
+#include "runtime/sample/id_writer.hpp"
+
+#include <leat/sample.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Where one row of a batch lies: for each field of the layout, its tensor's first byte or its
+/// bytes.
+struct row_target {
+  const batch_layout* layout = nullptr;
+  /// First byte of the row in each dense field; null for ragged ones.
+  std::span<std::byte* const> dense;
+  /// Bytes of the row in each ragged field.
+  std::span<std::vector<std::byte>* const> ragged;
+};
+
+/// What a worker may do with a sample and a user may not.
+class sample_access {
+public:
+  /// Empties the sample for the next row. Without a target all fields live in the sample.
+  static void reset(sample& x, const row_target* target);
+
+  /// Says how to write the id of the item that the sample is.
+  static void identify(sample& x, const id_writer& id) noexcept;
+
+  /// Appends the id of the item that the sample is; nothing before it was identified.
+  static void append_id(const sample& x, std::string& to);
+
+  /// Adds all fields of `from` to `into` without a copy: `from` must not change before the row is
+  /// done. Throws `errc::invalid_argument` where `into` has one of the names.
+  static void lend(const sample& from, sample& into);
+
+  /// Of a field that is a JPEG: bytes that tell where its MCU rows begin (read_row_places), which
+  /// must outlive the row; empty where nobody knows. Setting the field again takes them away. Throw
+  /// `bad_sample` (missing_field).
+  static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
+  static std::span<const std::byte> places(const sample& x, std::string_view name);
+
+  /// Copies all bytes that lie elsewhere, so that the sample can outlive where they are.
+  static void own(sample& x);
+
+  /// Keeps these fields, in this order. Throws `bad_sample` (missing_field).
+  static void keep(sample& x, const std::vector<std::string>& names);
+
+  /// Gives a field another name. Throws `bad_sample` (missing_field; wrong_shape: name taken).
+  static void rename(sample& x, std::string_view from, std::string_view to);
+
+  /// Moves what the layout needs into the target. Throws `bad_sample` (missing_field, wrong_shape).
+  static void deliver(sample& x);
+
+  /// The fields that stand in the sample now, as a layout.
+  static std::vector<field_layout> fields(const sample& x);
+
+  /// One of them. Throws `bad_sample` (missing_field).
+  static field_layout layout_of(const sample& x, std::string_view name);
+
+  /// Takes the count of bytes read since the last call.
+  static std::uint64_t take_bytes_read(sample& x);
+};
+
+} // namespace leat

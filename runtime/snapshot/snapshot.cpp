@@ -1,0 +1,118 @@
+#include "runtime/snapshot/snapshot.hpp"
+
+#include "runtime/base/xxh3.hpp"
+#include "runtime/snapshot/snapshot_message.hpp"
+
+#include <cstring>
+#include <span>
+
+namespace leat {
+
+namespace {
+
+constexpr std::string_view magic = "leatsnap";
+constexpr std::uint32_t current_version = 2;
+constexpr std::uint32_t oldest_version = 2;
+// Magic, version and length are hashed together with the message, behind which nothing follows.
+constexpr std::size_t length_at = 12;
+constexpr std::size_t checksum_at = 16;
+constexpr std::size_t message_at = 32;
+
+hash128 checksum(std::string_view head, std::string_view message) {
+  thread_local hash_stream hash; // it lies on the heap
+  hash.reset();
+  hash.add_raw(std::as_bytes(std::span{head}));
+  hash.add_raw(std::as_bytes(std::span{message}));
+  return hash.digest128();
+}
+
+template <class T>
+void append_number(std::string& to, T x) {
+  to.append(reinterpret_cast<const char*>(&x), sizeof(x));
+}
+
+template <class T>
+void put_number(std::string& to, std::size_t offset, T x) {
+  std::memcpy(to.data() + offset, &x, sizeof(x));
+}
+
+template <class T>
+T number_at(std::string_view bytes, std::size_t offset) {
+  T x;
+  std::memcpy(&x, bytes.data() + offset, sizeof(x));
+  return x;
+}
+
+/// The message behind a frame that is whole.
+std::string_view unframe(std::string_view bytes, const std::string& name) {
+  if (bytes.size() < message_at)
+    refuse_snapshot(name, std::to_string(bytes.size()) + " bytes",
+                    "at least " + std::to_string(message_at));
+  if (!bytes.starts_with(magic))
+    refuse_snapshot(name, "other first bytes", "the first bytes \"" + std::string{magic} + '"');
+  const auto version = number_at<std::uint32_t>(bytes, 8);
+  if (version < oldest_version || version > current_version)
+    refuse_snapshot(name,
+                    "version " + std::to_string(version)
+                        + (version < oldest_version ? ", of an earlier leat" : ", of a later leat"),
+                    "version " + std::to_string(current_version) + ": go on with that leat");
+  const auto message = bytes.substr(message_at);
+  const auto length = number_at<std::uint32_t>(bytes, length_at);
+  if (length != message.size() || bytes.size() > max_snapshot_bytes)
+    refuse_snapshot(name, std::to_string(message.size()) + " bytes behind the head",
+                    std::to_string(length) + " as the head says, and at most "
+                        + std::to_string(max_snapshot_bytes - message_at));
+  const hash128 written{.low = number_at<std::uint64_t>(bytes, checksum_at),
+                        .high = number_at<std::uint64_t>(bytes, checksum_at + 8)};
+  const auto found = checksum(bytes.substr(0, checksum_at), message);
+  if (found != written)
+    refuse_snapshot(name, "checksum " + to_string(found), to_string(written) + " as the head says");
+  return message;
+}
+
+} // namespace
+
+handed_over& handed_over::operator+=(const handed_over& x) noexcept {
+  digest += x.digest;
+  epoch_digest += x.epoch_digest;
+  samples += x.samples;
+  for (std::size_t i = 0; i < num_causes; ++i)
+    bad[i] += x.bad[i];
+  partial = partial || x.partial;
+  return *this;
+}
+
+snapshot_encoder::snapshot_encoder(const pipeline_facts& pipeline)
+    : pipeline_(message_of(pipeline)) {}
+
+std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& lanes) const {
+  std::string bytes;
+  bytes.reserve(message_at + pipeline_.size());
+  bytes = magic;
+  append_number(bytes, current_version);
+  bytes.resize(message_at);
+  bytes += pipeline_;
+  append_state(x, lanes, bytes);
+  const auto length = bytes.size() - message_at;
+  if (bytes.size() > max_snapshot_bytes)
+    throw error(errc::invalid_argument,
+                {.stage = "snapshot",
+                 .got = "a state of " + std::to_string(length) + " bytes",
+                 .needed = "at most " + std::to_string(max_snapshot_bytes - message_at)});
+  put_number(bytes, length_at, static_cast<std::uint32_t>(length));
+  const auto all = std::string_view{bytes};
+  const auto hash = checksum(all.substr(0, checksum_at), all.substr(message_at));
+  put_number(bytes, checksum_at, hash.low);
+  put_number(bytes, checksum_at + 8, hash.high);
+  return bytes;
+}
+
+std::string encode(const snapshot& x) {
+  return snapshot_encoder{x.pipeline}(x, x.lanes);
+}
+
+snapshot decode(std::string_view bytes, const std::string& name) {
+  return read_message(unframe(bytes, name), name);
+}
+
+} // namespace leat

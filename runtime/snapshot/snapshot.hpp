@@ -1,0 +1,116 @@
+#pragma once
+
+#include "runtime/base/step_ranges.hpp"
+#include "runtime/order/lane_state.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
+#include "runtime/sample/batch_layout.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/hash128.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Sums over what was handed over, of one rank or of all.
+struct handed_over {
+  /// Of all rows since the job began, and of those of the current epoch.
+  hash128 digest;
+  hash128 epoch_digest;
+  std::uint64_t samples = 0;
+  bad_counts bad{};
+  /// True where parts of the sums are missing: a restore from some of the ranks' parts only.
+  bool partial = false;
+
+  handed_over& operator+=(const handed_over& x) noexcept;
+  friend bool operator==(const handed_over&, const handed_over&) = default;
+};
+
+/// One rank's part of the state after a batch.
+struct snapshot {
+  pipeline_facts pipeline;
+  /// The next batch to hand over.
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  /// Steps of the job before it, left out or handed over.
+  std::uint64_t global_step = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  handed_over sums;
+  /// global_step at which this run began: 0, or where it was restored. From there on each rank's
+  /// sums count its own rows; what was handed over before is in rank 0's. Parts of runs that
+  /// began at different steps must not be added up.
+  std::uint64_t began = 0;
+  /// Of the rank's lanes, rising; empty at the beginning of an epoch, and where the order is a
+  /// formula.
+  lane_states lanes = {};
+  /// Steps of the job that were, or will be, left out.
+  std::vector<step_range> left_out = {};
+  /// The batch's fields, of a pipeline with a source that exists once; empty: not known yet.
+  std::vector<field_layout> fields = {};
+};
+
+/// Of an encoded snapshot. Buffers and packs that hold very many items come near to it: `encode`
+/// refuses more. No more is read of a file, whatever it is.
+inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
+
+/// Encodes snapshots of one pipeline, whose facts stay the same.
+class snapshot_encoder {
+public:
+  /// Throws `errc::invalid_argument` above the limits of a tree.
+  explicit snapshot_encoder(const pipeline_facts& pipeline);
+
+  /// As `encode` of `x` with these lanes; its own lanes and pipeline are not looked at.
+  std::string operator()(const snapshot& x, const lane_states& lanes) const;
+
+private:
+  std::string pipeline_;
+};
+
+/// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128 (docs/snapshot.md).
+/// The same bytes for equal values; below 1 KB where there are no lanes.
+/// Throws `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
+std::string encode(const snapshot& x);
+
+/// Reads what `encode` wrote, of this version or an older one.
+/// Throws `errc::bad_snapshot` for anything else; `name` stands in its text.
+snapshot decode(std::string_view bytes, const std::string& name);
+
+/// One difference between what a snapshot was taken of and what it shall be restored to.
+struct difference {
+  /// Name for `allow`: "seed", "maps", "names", ...
+  std::string name;
+  /// "seed: snapshot 7, pipeline 8"
+  std::string text;
+  /// Restoring cannot lose or repeat samples, so the caller may allow it.
+  bool can_allow = false;
+};
+
+/// All differences that matter, in data order. World size, worker count, policy, directories and
+/// patterns as written never do. docs/snapshot.md lists the names, and which can be allowed when.
+std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now);
+
+/// Throws `errc::mismatch` with a list, a line each, of all differences whose names are not in
+/// `allowed`, or that cannot be allowed.
+void check(const snapshot& taken, const pipeline_facts& now,
+           const std::vector<std::string>& allowed);
+
+/// The step that a restore begins at: the snapshot's, or where an allowed other batch size stands
+/// at the same row. That may be the number of batches of the epoch: the next one then begins.
+/// Throws `errc::mismatch` where no step of `now` begins at that row.
+std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
+
+/// "no parts of ranks 1, 4": the first few that a set does not have; there may be any number.
+std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
+
+/// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
+/// not belong together (position, world size, `began`, pipeline), twice the same rank, or none.
+/// `require_all`: also for missing ranks, naming them; otherwise missing ones make the sums
+/// partial. The same result for any order of the parts; its rank means nothing.
+snapshot merge(const std::vector<snapshot>& parts, bool require_all);
+
+} // namespace leat

@@ -1,0 +1,341 @@
+#include "runtime/snapshot/snapshot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace leat {
+
+namespace {
+
+// -- values as text
+
+std::string text_of(bool x) {
+  return x ? "true" : "false";
+}
+
+std::string text_of(std::uint64_t x) {
+  return std::to_string(x);
+}
+
+std::string text_of(double x) {
+  std::array<char, 32> letters{};
+  const auto end = std::to_chars(letters.data(), letters.data() + letters.size(), x).ptr;
+  return {letters.data(), end};
+}
+
+std::string text_of(const std::string& x) {
+  return x;
+}
+
+template <class T>
+std::string text_of(const std::vector<T>& list) {
+  std::string text;
+  for (const auto& x : list)
+    text += (text.empty() ? "" : ", ") + text_of(x);
+  return '[' + text + ']';
+}
+
+std::string text_of(const stage_option& x) {
+  return x.name + '=' + std::visit([](const auto& value) { return text_of(value); }, x.value);
+}
+
+std::string text_of(const std::vector<stage_option>& options) {
+  std::string text;
+  for (const auto& x : options)
+    text += (text.empty() ? "" : " ") + text_of(x);
+  return text;
+}
+
+std::string text_of_fields(const std::vector<std::string>& fields) {
+  std::string text;
+  for (const auto& field : fields)
+    text += (text.empty() ? "" : ", ") + field;
+  return text.empty() ? "all" : text;
+}
+
+std::string text_of_shuffle(const stage_facts& x) {
+  auto kind = x.get<std::string>("kind");
+  if (kind != "windowed")
+    return kind;
+  return kind + " over " + std::to_string(x.get<std::uint64_t>("window")) + " files";
+}
+
+// -- maps
+
+/// name@version and parameters of each, in data order.
+using map_names = std::vector<std::pair<std::string, std::string>>;
+
+std::string text_of_maps(const map_names& maps) {
+  std::string text;
+  for (const auto& [name, parameters] : maps)
+    text += (text.empty() ? "" : ", ") + name + (parameters.empty() ? "" : " (" + parameters + ')');
+  return text.empty() ? "none" : text;
+}
+
+/// Those of `maps` that `others` does not have.
+map_names only_in(const map_names& maps, const map_names& others) {
+  map_names only;
+  for (const auto& map : maps)
+    if (std::find(others.begin(), others.end(), map) == others.end())
+      only.push_back(map);
+  return only;
+}
+
+// -- a tree, taken apart
+
+/// An operator that is no map, with the maps between it and the next such one.
+struct operator_place {
+  const stage_facts* stage = nullptr;
+  /// Ordinals of the sources below it: from the first to before the last.
+  std::size_t first_source = 0;
+  std::size_t last_source = 0;
+  map_names maps = {};
+};
+
+/// Appends the places of a tree in data order: the same in two trees if and only if they have one
+/// shape. `sources` counts those that are seen.
+void add_places(const stage_facts& x, std::size_t& sources, std::vector<operator_place>& to) {
+  const auto first = sources;
+  for (const auto& input : x.inputs)
+    add_places(input, sources, to);
+  if (is_map(x)) {
+    to.back().maps.emplace_back(x.get<std::string>("name"), x.get<std::string>("parameters"));
+  } else {
+    sources += x.is_source() ? 1 : 0;
+    to.push_back({&x, first, sources});
+  }
+}
+
+std::vector<operator_place> places_of(const pipeline_facts& x) {
+  std::vector<operator_place> places;
+  std::size_t sources = 0;
+  add_places(x.root, sources, places);
+  return places;
+}
+
+/// Of sources any two: what they differ in is said by name.
+bool same_operator(const operator_place& a, const operator_place& b) {
+  if (a.stage->inputs.size() != b.stage->inputs.size())
+    return false;
+  return a.stage->is_source() || a.stage->op == b.stage->op;
+}
+
+bool has_windowed(const std::vector<operator_place>& places) {
+  return std::any_of(places.begin(), places.end(), [](const operator_place& x) {
+    return x.stage->op == "shuffle" && x.stage->get<std::string>("kind") == "windowed";
+  });
+}
+
+/// True for options that only say where data lie, or what its facts say, too.
+bool is_in_facts(const std::string& op, const std::string& option) {
+  using pair = std::pair<std::string_view, std::string_view>;
+  constexpr std::array<pair, 6> all{
+      pair{"tar_shards", "patterns"},    pair{"tar_shards", "index_dir"},
+      pair{"image_folder", "directory"}, pair{"image_folder", "index_dir"},
+      pair{"raw_records", "path"},       pair{"count", "records"}};
+  return std::find(all.begin(), all.end(), pair{op, option}) != all.end();
+}
+
+/// What a source is, wherever its data lie.
+stage_facts kind_of(const stage_facts& source) {
+  stage_facts kind{.op = source.op};
+  for (const auto& x : source.options)
+    if (!is_in_facts(source.op, x.name))
+      kind.options.push_back(x);
+  return kind;
+}
+
+std::string text_of(const stage_facts& kind) {
+  return kind.op + (kind.options.empty() ? "" : " ") + text_of(kind.options);
+}
+
+/// The step of a batch of `rows` that begins where the snapshot stands; empty where none does.
+std::optional<std::uint64_t> step_of_rows(const snapshot& taken, std::uint64_t rows) {
+  const auto taken_rows = taken.pipeline.batch_rows();
+  if (rows == taken_rows)
+    return taken.step;
+  std::uint64_t done = 0;
+  if (rows == 0 || __builtin_mul_overflow(taken.step, taken_rows, &done) || done % rows != 0)
+    return std::nullopt;
+  return done / rows;
+}
+
+/// Collects differences: each text names both values.
+class comparison {
+public:
+  comparison(const snapshot& taken, const pipeline_facts& now)
+      : taken_(taken), now_(now), places_before_(places_of(taken.pipeline)),
+        places_now_(places_of(now)),
+        lanes_bind_(has_windowed(places_before_) || has_windowed(places_now_)
+                    || taken.pipeline.by_programs || now.by_programs) {}
+
+  std::vector<difference> all() && {
+    if (same_shape())
+      for (std::size_t i = 0; i < places_now_.size(); ++i)
+        compare_places(places_before_[i], places_now_[i]);
+    else
+      add("operators", shape_of(taken_.pipeline.root), shape_of(now_.root), false);
+    compare_batches(taken_.pipeline, now_);
+    return std::move(found_);
+  }
+
+private:
+  bool same_shape() const {
+    return std::equal(places_before_.begin(), places_before_.end(), places_now_.begin(),
+                      places_now_.end(), same_operator);
+  }
+
+  void add(std::string name, const std::string& before, const std::string& now, bool can_allow) {
+    auto text = prefix_ + name + ": snapshot " + before + ", pipeline " + now;
+    found_.push_back({std::move(name), std::move(text), can_allow});
+  }
+
+  /// Says which sources, unless all of them are meant.
+  std::string prefix_of(const operator_place& x) const {
+    const auto count = x.last_source - x.first_source;
+    if (count == places_now_.back().last_source)
+      return {};
+    if (count == 1)
+      return "source " + std::to_string(x.first_source) + ": ";
+    return "sources " + std::to_string(x.first_source) + " to " + std::to_string(x.last_source - 1)
+           + ": ";
+  }
+
+  void compare_places(const operator_place& before, const operator_place& now) {
+    prefix_ = prefix_of(now);
+    compare_stages(*before.stage, *now.stage);
+    compare_maps(before.maps, now.maps);
+    prefix_.clear();
+  }
+
+  void compare_stages(const stage_facts& before, const stage_facts& now) {
+    if (now.is_source())
+      compare_sources(before, now);
+    else if (now.op == "shuffle")
+      compare_shuffles(before, now);
+    else if (now.op != "batch" && before.options != now.options)
+      // A field of another name moves no sample; any other number does.
+      add(now.op, text_of(before.options), text_of(now.options), now.op == "enumerate");
+  }
+
+  void compare_sources(const stage_facts& before, const stage_facts& now) {
+    const auto kind_before = kind_of(before);
+    const auto kind_now = kind_of(now);
+    if (kind_before != kind_now)
+      add("source", text_of(kind_before), text_of(kind_now), false);
+    compare_data(before.data.value_or(source_facts{}), now.data.value_or(source_facts{}));
+  }
+
+  /// Says what differs in the largest measure only: other files hold other names, too.
+  void compare_data(const source_facts& before, const source_facts& now) {
+    auto extent = [](const source_facts& x) {
+      return std::to_string(x.files) + " files of " + std::to_string(x.bytes) + " bytes";
+    };
+    if (before.records != now.records)
+      add("records", std::to_string(before.records), std::to_string(now.records), false);
+    else if (before.files != now.files || before.bytes != now.bytes)
+      add("files", extent(before), extent(now), false);
+    else if (before.digest != now.digest)
+      // The digest is a key of the order: in mid-epoch, rows would be lost and repeated.
+      add("names", "data digest " + to_string(before.digest), to_string(now.digest),
+          taken_.step == 0);
+  }
+
+  void compare_shuffles(const stage_facts& before, const stage_facts& now) {
+    const auto seed_before = before.get<std::uint64_t>("seed");
+    const auto seed_now = now.get<std::uint64_t>("seed");
+    if (seed_before != seed_now)
+      add("seed", std::to_string(seed_before), std::to_string(seed_now), false);
+    // The text has the window where it means something.
+    if (text_of_shuffle(before) != text_of_shuffle(now))
+      add("shuffle", text_of_shuffle(before), text_of_shuffle(now), false);
+  }
+
+  void compare_maps(const map_names& before, const map_names& now) {
+    if (before == now)
+      return;
+    const auto gone = only_in(before, now);
+    const auto come = only_in(now, before);
+    const bool same_in_other_order = gone.empty() && come.empty();
+    add("maps", text_of_maps(same_in_other_order ? before : gone),
+        text_of_maps(same_in_other_order ? now : come), true);
+  }
+
+  void compare_batches(const pipeline_facts& before, const pipeline_facts& now) {
+    if (before.batch_rows() != now.batch_rows())
+      add("rows",
+          std::to_string(before.batch_rows()) + " a batch and " + std::to_string(taken_.step)
+              + " batches into the epoch",
+          std::to_string(now.batch_rows()),
+          !lanes_bind_ && step_of_rows(taken_, now.batch_rows()).has_value());
+    if (before.lanes != now.lanes)
+      add("lanes", std::to_string(before.lanes), std::to_string(now.lanes), !lanes_bind_);
+    compare_rest(before.root, now.root);
+  }
+
+  void compare_rest(const stage_facts& before, const stage_facts& now) {
+    using texts = std::vector<std::string>;
+    const auto end_before = before.get<std::string>("end");
+    const auto end_now = now.get<std::string>("end");
+    if (end_before != end_now)
+      add("end", end_before, end_now, end_before != "cycle" && end_now != "cycle");
+    const auto fields_before = before.get<texts>("fields");
+    const auto fields_now = now.get<texts>("fields");
+    if (fields_before != fields_now)
+      add("fields", text_of_fields(fields_before), text_of_fields(fields_now), true);
+  }
+
+  const snapshot& taken_;
+  const pipeline_facts& now_;
+  std::vector<operator_place> places_before_;
+  std::vector<operator_place> places_now_;
+  /// The order depends on the lanes: other ones cannot go on from there.
+  bool lanes_bind_ = false;
+  /// Stands before the texts of the place that is being compared.
+  std::string prefix_;
+  std::vector<difference> found_;
+};
+
+[[noreturn]] void throw_mismatch(std::vector<std::string> differences) {
+  throw error(errc::mismatch, {.stage = "snapshot",
+                               .got = "a snapshot of another pipeline",
+                               .needed = "no difference in",
+                               .list = std::move(differences)});
+}
+
+} // namespace
+
+std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now) {
+  return comparison{taken, now}.all();
+}
+
+void check(const snapshot& taken, const pipeline_facts& now,
+           const std::vector<std::string>& allowed) {
+  std::vector<std::string> refused;
+  for (const auto& x : compare(taken, now)) {
+    const bool is_allowed = std::find(allowed.begin(), allowed.end(), x.name) != allowed.end();
+    if (!x.can_allow || !is_allowed)
+      refused.push_back(
+          x.text
+          + (x.can_allow ? " (can be allowed as \"" + x.name + "\")" : " (cannot be allowed)"));
+  }
+  if (!refused.empty())
+    throw_mismatch(std::move(refused));
+}
+
+std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now) {
+  const auto step = step_of_rows(taken, now.batch_rows());
+  if (!step)
+    throw_mismatch({"rows: snapshot " + std::to_string(taken.step) + " batches of "
+                    + std::to_string(taken.pipeline.batch_rows()) + ", pipeline "
+                    + std::to_string(now.batch_rows()) + " a batch (cannot be allowed)"});
+  return *step;
+}
+
+} // namespace leat

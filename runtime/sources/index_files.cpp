@@ -1,0 +1,130 @@
+#include "runtime/sources/index_files.hpp"
+
+#include "runtime/base/uninterrupted.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string cache_dir() {
+  auto from = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    // Relative paths in XDG variables are to be ignored.
+    return std::string{value && *value == '/' ? value : ""};
+  };
+  if (auto dir = from("XDG_CACHE_HOME"); !dir.empty())
+    return dir + "/leat";
+  auto home = from("HOME");
+  return home.empty() ? home : home + "/.cache/leat";
+}
+
+std::string path_in(const std::string& dir, const std::string& data) {
+  auto absolute = fs::absolute(data).lexically_normal().string();
+  auto bytes = std::as_bytes(std::span{absolute.data(), absolute.size()});
+  return dir + "/" + to_string(xxh3_128(bytes)) + ".leat-index";
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    auto n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR)
+      return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  return true;
+}
+
+/// Puts an index in its place at once, so that no reader ever sees half of it; false where the
+/// directory or the disk does not take it.
+bool store(const std::string& path, std::span<const std::byte> bytes) {
+  auto dir = fs::path{path}.parent_path();
+  std::error_code ignored;
+  fs::create_directories(dir, ignored);
+  auto temporary = (dir / ".leat-index-XXXXXX").string();
+  file_descriptor file{uninterrupted([&] {
+    std::fill_n(temporary.end() - 6, 6, 'X');
+    return ::mkostemp(temporary.data(), O_CLOEXEC);
+  })};
+  if (!file)
+    return false;
+  // mkostemp's 0600 would hide the index of shared data from other users.
+  const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
+                    && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!done)
+    ::unlink(temporary.c_str());
+  return done;
+}
+
+} // namespace
+
+std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir) {
+  if (!index_dir.empty())
+    return {path_in(index_dir, data)};
+  std::vector<std::string> paths{data + ".leat-index"};
+  if (auto dir = cache_dir(); !dir.empty())
+    paths.push_back(path_in(dir, data));
+  return paths;
+}
+
+// Not mapped: who reads from a mapped file that was cut dies of SIGBUS.
+std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
+                                      held_bytes held) try {
+  const auto file = file_descriptor::open(path);
+  const auto all = stamp_of(file, path).size;
+  std::vector<std::byte> header(header_bytes);
+  if (read_at(file, path, 0, header) < header_bytes)
+    return {};
+  const auto size = held(header, all);
+  if (size == 0 || size > all)
+    return {};
+  // Not zeroed first.
+  std::shared_ptr<std::byte> bytes{static_cast<std::byte*>(::operator new(size)),
+                                   [](std::byte* x) { ::operator delete(x); }};
+  read_fully(file, path, 0, {bytes.get(), static_cast<std::size_t>(size)});
+  return index_bytes{std::move(bytes), static_cast<std::size_t>(size), path, all};
+} catch (const error&) {
+  return {};
+}
+
+index_tail::index_tail(const index_bytes& of, std::uint64_t begin)
+    : held_(of.path.empty() ? of.data.get() + begin : nullptr), path_(of.path), begin_(begin),
+      size_(of.all() - begin) {}
+
+bool index_tail::read(std::uint64_t at, std::span<std::byte> into) const {
+  if (at > size_ || into.size() > size_ - at)
+    return false;
+  if (held_) {
+    std::copy_n(held_ + at, into.size(), into.begin());
+    return true;
+  }
+  try {
+    return read_at(file_descriptor::open(path_), path_, begin_ + at, into) == into.size();
+  } catch (const error&) {
+    return false;
+  }
+}
+
+bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes) {
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return store(path, bytes); });
+}
+
+} // namespace leat

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "runtime/sources/journal/segment.hpp"
+#include "runtime/sources/live/record_store.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+struct journal_options {
+  record_format format = record_format::lines;
+  /// A file that has as many bytes, and a whole record, is followed by another one.
+  std::uint64_t file_bytes = 64 << 20;
+  /// fdatasync before a record is seen.
+  bool sync = false;
+};
+
+/// Records in files, so that they outlive the process: a directory with one file for each run of
+/// records, named by the number of its first record, and a lock.
+///
+/// What a killed process leaves, and what becomes of it (writes are in the kernel's hands, so that
+/// what was written before a SIGKILL stays; after a power cut this needs `sync`):
+/// - bytes of a line without its end: they stay, and what comes next completes them, from whatever
+///   process. So a line is one record, once, wherever its reader was killed;
+/// - part of a frame: it is cut off at the next opening. It was never seen;
+/// - a file begun for further records: half a line goes from the end of a file to the beginning of
+///   the next one, which has its name only when it has that half line. What stands behind the last
+///   newline of any file but the last is such a copy's origin, and does not count;
+/// - a release in progress: files go from the first one on.
+class journal : public record_store {
+public:
+  /// Opens or makes it, and goes on where it ends. Throws `errc::io` (also where another process,
+  /// or another source of this one, has it), `errc::mismatch` (its records are of the other
+  /// format), `errc::torn_file`.
+  journal(std::filesystem::path directory, const journal_options& options);
+
+  std::uint64_t first() const override;
+  std::uint64_t next() const override;
+  /// Throws `errc::io`: then nothing was added, and all that came before stays good. The bytes
+  /// are still in the pipe.
+  std::optional<std::size_t> take(int from) override;
+  void end_line() override;
+  /// Throws `errc::io`, as `take`.
+  void append(std::string_view content) override;
+  std::span<const std::byte> read(std::uint64_t number, sample& into) const override;
+  /// Removes files that hold nothing else. The last one stays: it knows the next number.
+  void release_below(std::uint64_t number) override;
+  bool is_journal() const noexcept override { return true; }
+
+  /// Files that are open now, the lock apart.
+  std::size_t open_count() const;
+
+private:
+  using segment_ptr = std::shared_ptr<segment>;
+
+  void find_files();
+  std::filesystem::path path_of(std::uint64_t first) const;
+  void begin_file_if_full();
+  void begin_file(std::uint64_t first, const std::string& half_line);
+  segment_ptr find(std::uint64_t number) const;
+  segment_ptr open(std::uint64_t first) const;
+  void keep_open(std::uint64_t first) const;
+  void check_end(const segment& x) const;
+
+  const std::filesystem::path directory_;
+  const journal_options options_;
+  file_descriptor lock_;
+
+  mutable std::mutex mutex_;
+  // Guarded by `mutex_`:
+  /// By the number of its first record, each file, or null while it is not open.
+  mutable std::map<std::uint64_t, segment_ptr> files_;
+  /// Earlier files that are open, the least recently used first.
+  mutable std::list<std::uint64_t> recent_;
+  /// Written to. Only the thread that adds changes which one it is.
+  segment_ptr last_;
+};
+
+} // namespace leat

@@ -1,0 +1,95 @@
+#include "runtime/sources/lines/line_source.hpp"
+
+#include "runtime/base/limits.hpp"
+#include "runtime/sources/reread_notice.hpp"
+#include "runtime/sources/stream_codes.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// floor(size * r / ranges)
+std::uint64_t share(std::uint64_t size, std::uint64_t r, std::uint64_t ranges) {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<wide>(size) * r / ranges);
+}
+
+} // namespace
+
+void parse_text_line(std::span<const std::byte> line, sample& into) {
+  into.borrow("text", line);
+}
+
+line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
+                         std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
+    : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges, parse,
+                  pool_bytes) {}
+
+line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
+                         std::size_t pool_bytes)
+    : name_(std::move(name)), ranges_(ranges), parse_(parse),
+      opener_(std::move(files), pool_bytes) {
+  if (ranges > max_units / opener_.files().size())
+    refuse_argument(name_ + ".ranges",
+                    std::to_string(ranges) + " of each of " + std::to_string(opener_.files().size())
+                        + " files",
+                    "at most " + std::to_string(max_units) + " ranges together");
+  for (std::size_t i = 0; i < opener_.files().size(); ++i)
+    if (ranges > 1 && !opener_.seekable(i))
+      throw error(errc::invalid_argument, {.stage = name_,
+                                           .file = opener_.files().path(i),
+                                           .got = "ranges of a file that is packed or a pipe",
+                                           .needed = "ranges=1, or a plain file"});
+}
+
+line_range line_source::part(std::uint64_t unit) const {
+  const auto file = static_cast<std::size_t>(unit / ranges_);
+  if (!opener_.seekable(file))
+    return {unit, file, 0, std::numeric_limits<std::uint64_t>::max()};
+  const auto bytes = opener_.files().bytes(file);
+  const auto r = unit % ranges_;
+  return {unit, file, share(bytes, r, ranges_), share(bytes, r + 1, ranges_)};
+}
+
+std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from) const {
+  const auto range = part(unit);
+  check(range, from);
+  notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
+  return std::make_unique<line_reader>(opener_, range, from);
+}
+
+/// Each line before it has a byte at least.
+void line_source::check(const line_range& part, const stream_place& from) const {
+  opener_.check_place(part.file, from.offset, restart_from(from.restart));
+  if (from.number == 0 ? from != stream_place{}
+                       : from.offset < part.begin || from.number > from.offset - part.begin)
+    refuse_state("line " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
+                     + " of \"" + opener_.files().path(part.file) + '"',
+                 "lines from byte " + std::to_string(part.begin) + " on");
+}
+
+void line_source::read(const stream_record& record, sample& into) const {
+  opener_.check_record(static_cast<std::size_t>(record.unit / ranges_), record.offset,
+                       restart_from(record.key), record.length, line_reader::max_line);
+  auto bytes = into.scratch(record.length);
+  if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
+    std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
+  else
+    opener_.read_again(static_cast<std::size_t>(record.unit / ranges_), record.offset,
+                       restart_from(record.key), bytes);
+  into.count_read(bytes.size());
+  parse_(bytes, into);
+}
+
+void line_source::append_id(const stream_record& record, std::string& to) const {
+  to += opener_.files().name(static_cast<std::size_t>(record.unit / ranges_));
+  to += ranges_ == 1 ? "/" + std::to_string(record.number) : "/@" + std::to_string(record.offset);
+}
+
+} // namespace leat

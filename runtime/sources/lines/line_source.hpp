@@ -1,0 +1,51 @@
+#pragma once
+
+#include "runtime/sample/stream_source.hpp"
+#include "runtime/sources/lines/line_reader.hpp"
+#include "runtime/sources/stream_opener.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// What becomes of a line: sets fields; the bytes live as long as the sample's row.
+/// Throws `bad_sample`.
+using line_parser = void (*)(std::span<const std::byte> line, sample& into);
+
+/// Field "text".
+void parse_text_line(std::span<const std::byte> line, sample& into);
+
+/// The lines of text files. A unit is a file, or one of `ranges` parts of it.
+class line_source final : public stream_source {
+public:
+  /// Throws as `find_files`; `errc::invalid_argument` where a file cannot be cut.
+  line_source(const std::string& name, const std::vector<std::string>& patterns,
+              std::uint64_t ranges, line_parser parse,
+              std::size_t pool_bytes = stream_pool::default_limit_bytes);
+  /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` where a file cannot be cut.
+  line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
+              std::size_t pool_bytes = stream_pool::default_limit_bytes);
+
+  std::uint64_t units() const override { return opener_.files().size() * ranges_; }
+  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  void read(const stream_record& record, sample& into) const override;
+  void append_id(const stream_record& record, std::string& to) const override;
+  source_facts facts() const override { return opener_.files().facts(); }
+  std::string name() const override { return name_; }
+
+private:
+  void check(const line_range& part, const stream_place& from) const;
+  line_range part(std::uint64_t unit) const;
+
+  std::string name_;
+  std::uint64_t ranges_;
+  line_parser parse_;
+  stream_opener opener_;
+};
+
+} // namespace leat

@@ -1,0 +1,36 @@
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/sources/live/function_input.hpp"
+#include "runtime/sources/live/memory_records.hpp"
+#include "runtime/sources/live/reading_feed.hpp"
+#include "runtime/sources/live/standard_input.hpp"
+
+#include <leat/error.hpp>
+#include <leat/once.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+std::shared_ptr<once_feed> unspooled(std::shared_ptr<once_input> input) {
+  return std::make_shared<reading_feed>(std::move(input), std::make_unique<memory_records>());
+}
+
+} // namespace
+
+pipeline standard_input() {
+  return feed_pipeline("standard_input", {}, [] { return unspooled(standard_input_lines()); });
+}
+
+pipeline once(std::string name, std::function<bool(sample&)> next) {
+  if (name.empty() || !next)
+    throw error(errc::invalid_argument, {.stage = "once source \"" + name + '"',
+                                         .got = name.empty() ? "no name" : "no function",
+                                         .needed = "a name (\"queue@1\") and a function"});
+  auto input = function_samples(name.substr(0, name.rfind('@')), std::move(next));
+  return feed_pipeline("once", {{"name", std::move(name)}},
+                       [input = std::move(input)] { return unspooled(input); });
+}
+
+} // namespace leat

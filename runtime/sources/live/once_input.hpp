@@ -1,0 +1,57 @@
+#pragma once
+
+#include "runtime/sources/live/record_store.hpp"
+
+#include <leat/sample.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace leat {
+
+/// Takes records from where they come. Used by one thread, but for `interrupt`.
+class record_reader {
+public:
+  record_reader() = default;
+  virtual ~record_reader() = default;
+  record_reader(const record_reader&) = delete;
+  record_reader& operator=(const record_reader&) = delete;
+
+  enum class state : std::uint8_t { going_on, ended, interrupted };
+  struct result {
+    state now = state::going_on;
+    /// Content that was added.
+    std::uint64_t bytes = 0;
+  };
+
+  /// Blocks until something comes, and adds it to the store before it answers; it need not be a
+  /// whole record. Throws `leat::error`; then it is not called again.
+  virtual result take(record_store& into) = 0;
+
+  /// Lets a take that blocks, and all later ones, answer, as far as that is possible. Any thread.
+  virtual void interrupt() = 0;
+};
+
+/// Where records come from that exist once. Shared by all copies of a pipeline. All members are
+/// called by many threads at once.
+class once_input {
+public:
+  once_input() = default;
+  virtual ~once_input() = default;
+  once_input(const once_input&) = delete;
+  once_input& operator=(const once_input&) = delete;
+
+  /// What ids begin with.
+  virtual const std::string& name() const = 0;
+  virtual record_format format() const = 0;
+  /// Begins to read, or goes on. The input must outlive the reader.
+  /// Throws `errc::invalid_argument` while there is another reader.
+  virtual std::unique_ptr<record_reader> begin() = 0;
+  /// Sets the fields of a record in a sample; they may borrow from `content`.
+  virtual void set_fields(sample& into, std::span<const std::byte> content) const = 0;
+};
+
+} // namespace leat

@@ -1,0 +1,190 @@
+#include "runtime/sources/live/reading_feed.hpp"
+
+#include "runtime/base/begin_thread.hpp"
+#include "runtime/base/xxh3.hpp"
+
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// A file at its limit then is an error of the write, like a full disk, and kills nobody.
+void block_file_size_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+} // namespace
+
+reading_feed::reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
+                           read_ahead_limits limits)
+    : input_(std::move(input)), records_(std::move(records)), first_(records_->first()),
+      next_(records_->next()), ahead_(limits, next_) {}
+
+reading_feed::~reading_feed() {
+  if (!home_.is_here()) {
+    // Of the parent of this process: its thread is not here, and would be waited for for ever.
+    [[maybe_unused]] const auto* left = helper_.release();
+  } else if (helper_->thread.joinable()) {
+    stop();
+  }
+}
+
+void reading_feed::stop() {
+  std::unique_lock lock{mutex_};
+  stopping_ = true;
+  helper_->wanted.notify_one();
+  reader_->interrupt();
+  if (!helper_->came.wait_for(lock, std::chrono::seconds{1}, [&] { return has_run_; }))
+    notice("once source \"" + name() + "\": waiting for its function to return");
+  lock.unlock();
+  helper_->thread.join();
+}
+
+// -- what others see
+
+once_feed::state reading_feed::look(std::uint64_t number) {
+  std::lock_guard lock{mutex_};
+  want(number);
+  return state_of(number);
+}
+
+void reading_feed::wait(std::uint64_t number) {
+  std::unique_lock lock{mutex_};
+  want(number);
+  helper_->came.wait(lock, [&] { return number < next_ || ended_ || failure_; });
+}
+
+void reading_feed::want(std::uint64_t number) {
+  if (number < first_)
+    throw_no_record(*records_, number);
+  ahead_.want(number);
+  if (!reader_) {
+    auto reader = input_->begin();
+    helper_->thread = begin_thread("once source \"" + name() + '"', [this] { run(); });
+    reader_ = std::move(reader);
+  }
+  helper_->wanted.notify_one();
+}
+
+once_feed::state reading_feed::state_of(std::uint64_t number) const {
+  if (number < next_)
+    return state::ready;
+  if (failure_)
+    std::rethrow_exception(failure_);
+  return ended_ ? state::ended : state::pending;
+}
+
+std::function<void()> reading_feed::on_change(std::function<void()> changed) {
+  return listeners_.add(std::move(changed));
+}
+
+void reading_feed::read(std::uint64_t number, sample& into) const {
+  const auto content = records_->read(number, into);
+  into.count_read(content.size());
+  input_->set_fields(into, content);
+}
+
+void reading_feed::append_id(std::uint64_t number, std::string& to) const {
+  to += input_->name() + '/' + std::to_string(number);
+}
+
+void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
+  std::uint64_t lowest = 0;
+  {
+    std::lock_guard lock{mutex_};
+    if (released_.size() != lanes) // another job's
+      released_.assign(lanes, 0);
+    released_[lane] = std::max(released_[lane], number);
+    lowest = std::min(*std::min_element(released_.begin(), released_.end()), next_);
+    if (lowest <= first_)
+      return;
+    first_ = lowest;
+  }
+  records_->release_below(lowest);
+}
+
+void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
+  std::lock_guard lock{mutex_};
+  if (released_.size() == lanes) // else another job's, which has released nothing for this one
+    released_[lane] = std::min(released_[lane], number);
+}
+
+void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {
+  std::lock_guard lock{mutex_};
+  if (behind > next_)
+    throw error(errc::mismatch,
+                {.stage = "once source \"" + name() + '"',
+                 .got = "a journal that ends before record " + std::to_string(next_),
+                 .needed = "the journal of the snapshot, up to before " + std::to_string(behind)});
+  if (lowest < first_)
+    throw error(errc::mismatch,
+                {.stage = "once source \"" + name() + '"',
+                 .got = "a journal that begins with record " + std::to_string(first_)
+                        + ": those before were released",
+                 .needed = "record " + std::to_string(lowest)
+                           + " of the snapshot: a newer one, or loader::keep as long as it may be "
+                             "restored"});
+}
+
+source_facts reading_feed::facts() const {
+  hash_stream hash;
+  hash.add(name());
+  return {.digest = hash.digest128()};
+}
+
+// -- the thread
+
+void reading_feed::run() {
+  block_file_size_signal();
+  try {
+    while (wait_until_wanted() && read_some()) {
+    }
+  } catch (...) {
+    publish({}, std::current_exception());
+  }
+  std::lock_guard lock{mutex_};
+  has_run_ = true;
+  helper_->came.notify_all();
+}
+
+bool reading_feed::wait_until_wanted() {
+  std::unique_lock lock{mutex_};
+  helper_->wanted.wait(lock, [&] { return stopping_ || ahead_.wants_more(); });
+  return !stopping_;
+}
+
+bool reading_feed::read_some() {
+  const auto got = reader_->take(*records_);
+  publish(got);
+  return got.now == record_reader::state::going_on;
+}
+
+/// Tells the listeners if somebody looked at a record that was not there.
+void reading_feed::publish(const record_reader::result& got, std::exception_ptr failure) {
+  bool awaited = false;
+  {
+    std::lock_guard lock{mutex_};
+    const auto before = std::exchange(next_, records_->next());
+    ahead_.came(next_, got.bytes);
+    ended_ = got.now == record_reader::state::ended;
+    failure_ = std::move(failure);
+    awaited = before < ahead_.wanted() && (next_ > before || ended_ || failure_);
+    helper_->came.notify_all();
+  }
+  if (awaited)
+    listeners_.call();
+}
+
+} // namespace leat

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "runtime/base/fork_check.hpp"
+#include "runtime/sample/once_feed.hpp"
+#include "runtime/sources/live/change_listeners.hpp"
+#include "runtime/sources/live/once_input.hpp"
+#include "runtime/sources/live/read_ahead.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace leat {
+
+/// Reads an input in a thread of its own, from the first record that is looked at, and keeps the
+/// records in a store. A failure is thrown for each record that did not come because of it; those
+/// that came stay good.
+class reading_feed : public once_feed {
+public:
+  reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
+               read_ahead_limits limits = {});
+  /// Waits for the thread; says so with a notice if that takes long.
+  ~reading_feed() override;
+
+  state look(std::uint64_t number) override;
+  void wait(std::uint64_t number) override;
+  std::function<void()> on_change(std::function<void()> changed) override;
+  void read(std::uint64_t number, sample& into) const override;
+  void append_id(std::uint64_t number, std::string& to) const override;
+  void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) override;
+  void hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) override;
+  void check_holds(std::uint64_t lowest, std::uint64_t behind) const override;
+  bool has_journal() const noexcept override { return records_->is_journal(); }
+  source_facts facts() const override;
+  std::string name() const override { return input_->name(); }
+
+  const std::shared_ptr<once_input>& input() const noexcept { return input_; }
+
+private:
+  state state_of(std::uint64_t number) const;
+  void want(std::uint64_t number);
+
+  void run();
+  bool wait_until_wanted();
+  bool read_some();
+  void publish(const record_reader::result& got, std::exception_ptr failure = {});
+  void stop();
+
+  const std::shared_ptr<once_input> input_;
+  const std::unique_ptr<record_store> records_;
+  change_listeners listeners_;
+
+  /// The thread, and what it waits with.
+  struct helper {
+    /// Something is wanted, or the feed is destroyed.
+    std::condition_variable wanted;
+    /// Records came, or will not come, or the thread has ended.
+    std::condition_variable came;
+    std::thread thread;
+  };
+
+  process_mark home_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<helper> helper_ = std::make_unique<helper>();
+  // Guarded by `mutex_`:
+  /// Records below it are released, those from `next_` on are still to come.
+  std::uint64_t first_;
+  /// By lane, what it has released.
+  std::vector<std::uint64_t> released_;
+  std::uint64_t next_;
+  read_ahead ahead_;
+  bool ended_ = false;
+  std::exception_ptr failure_;
+  bool stopping_ = false;
+  bool has_run_ = false;
+  /// Set when the thread begins.
+  std::unique_ptr<record_reader> reader_;
+};
+
+} // namespace leat

@@ -1,0 +1,72 @@
+#include "runtime/sources/named_files.hpp"
+
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/error.hpp>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+void check_plain(const std::string& path) {
+  struct stat x {};
+  if (::stat(path.c_str(), &x) != 0)
+    throw_errno("read_files", path, "a readable file");
+  if (!S_ISREG(x.st_mode))
+    throw error(errc::invalid_argument, {.stage = "read_files",
+                                         .file = path,
+                                         .got = "a pipe, a device or a folder",
+                                         .needed = "a plain file"});
+}
+
+} // namespace
+
+std::shared_ptr<const stream_source> named_files::get(const std::string& name) const {
+  {
+    std::lock_guard lock{mutex_};
+    if (auto known = files_.take(name)) {
+      files_.put(name, *known);
+      return std::move(*known);
+    }
+  }
+  const auto path = (std::filesystem::path{folder_} / name).string();
+  check_plain(path);
+  auto file = open_({.paths = {path}, .names = {name}});
+  std::lock_guard lock{mutex_};
+  files_.put(name, file);
+  return file;
+}
+
+std::uint64_t named_files::new_reader_id() const {
+  std::lock_guard lock{mutex_};
+  return ++last_id_;
+}
+
+named_files::reading named_files::take(std::uint64_t id, const std::string& name,
+                                       const stream_place& at) const {
+  {
+    std::lock_guard lock{mutex_};
+    if (auto parked = readers_.take(id))
+      return std::move(*parked);
+  }
+  auto file = get(name);
+  auto reader = file->open(0, at);
+  return {.file = std::move(file), .reader = std::move(reader)};
+}
+
+void named_files::park(std::uint64_t id, reading x) const {
+  std::lock_guard lock{mutex_};
+  readers_.put(id, std::move(x));
+}
+
+void named_files::drop(std::uint64_t id) const {
+  std::lock_guard lock{mutex_};
+  readers_.take(id);
+}
+
+} // namespace leat

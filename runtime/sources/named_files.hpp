@@ -1,0 +1,54 @@
+#pragma once
+
+#include "runtime/base/recent_values.hpp"
+#include "runtime/sample/stream_source.hpp"
+#include "runtime/storage/file_set.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace leat {
+
+/// Files that are named while a job runs, each read as a stream of one unit. Keeps few of them
+/// open, however many lanes read at one time. Any thread.
+class named_files {
+public:
+  using stream_opener_function = std::function<std::shared_ptr<const stream_source>(file_set)>;
+
+  /// Names that begin elsewhere than at "/" are looked up in `folder`; empty: in the process's
+  /// working directory.
+  named_files(std::string folder, stream_opener_function open)
+      : folder_(std::move(folder)), open_(std::move(open)) {}
+
+  /// The file as a stream; records' ids begin with the name as it stands here.
+  /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` for what can be read once.
+  std::shared_ptr<const stream_source> get(const std::string& name) const;
+
+  /// A file in the middle of which somebody stands.
+  struct reading {
+    std::shared_ptr<const stream_source> file;
+    std::unique_ptr<unit_reader> reader;
+  };
+  std::uint64_t new_reader_id() const;
+  /// Goes on reading where this reader stands, or opens the file there once more.
+  reading take(std::uint64_t id, const std::string& name, const stream_place& at) const;
+  void park(std::uint64_t id, reading x) const;
+  void drop(std::uint64_t id) const;
+
+private:
+  static constexpr std::size_t max_open = 128;
+
+  std::string folder_;
+  stream_opener_function open_;
+  mutable std::mutex mutex_;
+  // Guarded by `mutex_`:
+  mutable recent_values<std::string, std::shared_ptr<const stream_source>> files_{max_open};
+  mutable recent_values<std::uint64_t, reading> readers_{max_open};
+  mutable std::uint64_t last_id_ = 0;
+};
+
+} // namespace leat

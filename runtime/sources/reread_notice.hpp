@@ -1,0 +1,14 @@
+#pragma once
+
+#include "runtime/sources/stream_opener.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace leat {
+
+/// Says with a notice how much of a file must be unpacked again to go on at `offset`, if anything.
+void notice_reread(const stream_opener& opener, std::size_t file, std::uint64_t offset,
+                   restart_point from);
+
+} // namespace leat

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "runtime/sample/stored_sample.hpp"
+#include "runtime/sample/stream_source.hpp"
+
+#include <leat/streams.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace leat {
+
+using open_sequential = std::function<std::unique_ptr<sequential_reader>(std::uint64_t unit)>;
+
+/// A user's readers as a stream. Records carry their content; the reader's state before a record,
+/// where there is one, is its key, so that it can be made again alone.
+class sequential_source final : public stream_source {
+public:
+  sequential_source(const std::string& name, std::uint64_t units, open_sequential open);
+
+  std::uint64_t units() const override { return units_; }
+  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  void read(const stream_record& record, sample& into) const override;
+  void append_id(const stream_record& record, std::string& to) const override;
+  source_facts facts() const override;
+  std::string name() const override { return name_; }
+
+private:
+  class reader;
+  /// A reader without states that stands before record `next`.
+  struct replayed {
+    std::uint64_t unit;
+    std::uint64_t next;
+    std::unique_ptr<sequential_reader> reader;
+  };
+
+  using content_ptr = std::shared_ptr<const stored_sample>;
+
+  std::unique_ptr<sequential_reader> open_user(std::uint64_t unit) const;
+  content_ptr remake_by_state(const stream_record& record) const;
+  content_ptr remake_by_replay(const stream_record& record) const;
+  /// Stands at or before record `number`: one that was kept, or a new one.
+  replayed take_before(std::uint64_t unit, std::uint64_t number) const;
+  void keep(replayed x) const;
+
+  std::string full_name_;
+  std::string name_;
+  std::uint64_t units_;
+  open_sequential open_;
+  mutable std::mutex mutex_;
+  /// Guarded by `mutex_`. Used last at the end.
+  mutable std::list<replayed> kept_;
+};
+
+} // namespace leat

@@ -1,0 +1,193 @@
+#include "runtime/base/limits.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/error.hpp>
+#include <leat/sources.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+void append_number(std::uint64_t x, std::string& to) {
+  std::array<char, 20> digits;
+  auto end = std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr;
+  to.append(digits.data(), end);
+}
+
+/// Fills `to` with the number, 8 bytes little-endian, repeated and cut.
+void fill(std::span<std::byte> to, std::uint64_t number) {
+  // Copies of one block that stays in the nearest cache run at the speed of writing alone.
+  constexpr std::size_t block = 4096;
+  auto done = std::min(sizeof number, to.size());
+  std::memcpy(to.data(), &number, done);
+  while (done < to.size()) {
+    const auto n = std::min({done, block, to.size() - done});
+    std::memcpy(to.data() + done, to.data(), n);
+    done += n;
+  }
+}
+
+class count_source : public source {
+public:
+  count_source(std::uint64_t records, std::size_t record_bytes)
+      : records_(records), dims_{record_bytes} {}
+
+  std::uint64_t size() const override { return records_; }
+  void read(std::uint64_t record, sample& into) const override {
+    fill({into.make_tensor("value", dtype::u8, dims_), dims_[0]}, record);
+  }
+  void append_id(std::uint64_t record, std::string& to) const override {
+    to += "count/";
+    append_number(record, to);
+  }
+  std::string name() const override { return "count"; }
+
+private:
+  std::uint64_t records_;
+  shape dims_;
+};
+
+class function_source : public source {
+public:
+  function_source(const std::string& name, std::uint64_t records,
+                  std::function<void(std::uint64_t, sample&)> read)
+      : name_(name.substr(0, name.rfind('@'))), records_(records), read_(std::move(read)) {}
+
+  std::uint64_t size() const override { return records_; }
+  void read(std::uint64_t record, sample& into) const override { read_(record, into); }
+  void append_id(std::uint64_t record, std::string& to) const override {
+    to += name_;
+    to += '/';
+    append_number(record, to);
+  }
+  std::string name() const override { return name_; }
+
+private:
+  /// Without its version: ids outlive a new one.
+  std::string name_;
+  std::uint64_t records_;
+  std::function<void(std::uint64_t, sample&)> read_;
+};
+
+class raw_source : public source {
+public:
+  raw_source(const std::string& path, dtype type, const shape& dims, std::uint64_t record_bytes,
+             const raw_options& options)
+      : name_(std::filesystem::path{path}.filename().string()), type_(type), dims_(dims),
+        record_bytes_(record_bytes), bytes_(stamp_of(file_descriptor::open(path), path).size),
+        file_({path}) {
+    if (const auto rest = bytes_ % record_bytes_; rest != 0 && !options.drop_last)
+      refuse_rest(path, rest);
+  }
+
+  std::uint64_t size() const override { return bytes_ / record_bytes_; }
+  void read(std::uint64_t record, sample& into) const override {
+    auto* data = into.make_tensor("value", type_, dims_);
+    file_.read(0, record * record_bytes_, {data, static_cast<std::size_t>(record_bytes_)});
+    into.count_read(record_bytes_);
+  }
+  void append_id(std::uint64_t record, std::string& to) const override {
+    to += name_;
+    to += '/';
+    append_number(record, to);
+  }
+  source_facts facts() const override {
+    hash_stream hash;
+    hash.add(name_);
+    hash.add(bytes_);
+    hash.add(size());
+    return {.files = 1, .records = size(), .bytes = bytes_, .digest = hash.digest128()};
+  }
+  std::string name() const override { return "raw"; }
+
+private:
+  [[noreturn]] void refuse_rest(const std::string& path, std::uint64_t rest) const {
+    throw error(errc::invalid_argument,
+                {.stage = "raw_records",
+                 .file = path,
+                 .got = std::to_string(bytes_) + " bytes: " + std::to_string(size())
+                        + " records of " + std::string{to_string(type_)} + " " + to_string(dims_)
+                        + ", and " + std::to_string(rest)
+                        + (rest == 1 ? " byte more" : " bytes more"),
+                 .needed = "a multiple of " + std::to_string(record_bytes_)
+                           + " bytes, another type or dims, or drop_last=true, which leaves the "
+                             "rest out"});
+  }
+
+  std::string name_;
+  dtype type_;
+  shape dims_;
+  std::uint64_t record_bytes_;
+  std::uint64_t bytes_;
+  mutable open_files file_;
+};
+
+/// Bytes of one record; throws where there are none or too many to count.
+std::uint64_t bytes_of(dtype type, const shape& dims) {
+  std::uint64_t bytes = size_of(type);
+  bool fits = true;
+  for (std::size_t i = 0; i < dims.rank(); ++i)
+    fits = !__builtin_mul_overflow(bytes, std::uint64_t{dims[i]}, &bytes) && fits;
+  if (!fits || bytes == 0 || bytes > max_record_bytes)
+    throw error(errc::invalid_argument, {.stage = "raw_records",
+                                         .got = "shape " + to_string(dims),
+                                         .needed = "1 to 2^31 bytes a record"});
+  return bytes;
+}
+
+void check_name(const std::string& name, bool has_data) {
+  if (name.empty() || !has_data)
+    throw error(errc::invalid_argument, {.stage = "source \"" + name + '"',
+                                         .got = name.empty() ? "no name" : "no data",
+                                         .needed = "a name (\"cifar@1\") and data"});
+}
+
+} // namespace
+
+pipeline count(std::uint64_t records, std::size_t record_bytes) {
+  if (record_bytes == 0)
+    throw error(errc::invalid_argument,
+                {.stage = "count", .got = "0 bytes a record", .needed = "at least 1"});
+  check_range("count.bytes", record_bytes, 1, max_record_bytes);
+  return source_pipeline(
+      "count", {{"records", records}, {"bytes", std::uint64_t{record_bytes}}},
+      [=] { return std::make_shared<const count_source>(records, record_bytes); });
+}
+
+pipeline indexed(std::string name, std::shared_ptr<const source> data) {
+  check_name(name, data != nullptr);
+  return source_pipeline("indexed", {{"name", std::move(name)}},
+                         [data = std::move(data)] { return data; });
+}
+
+pipeline from_function(std::string name, std::uint64_t records,
+                       std::function<void(std::uint64_t, sample&)> read) {
+  check_name(name, read != nullptr);
+  auto data = std::make_shared<const function_source>(name, records, std::move(read));
+  return indexed(std::move(name), std::move(data));
+}
+
+pipeline raw_records(std::string path, dtype type, shape dims, raw_options options) {
+  const auto record_bytes = bytes_of(type, dims);
+  std::vector<std::uint64_t> extents;
+  for (std::size_t i = 0; i < dims.rank(); ++i)
+    extents.push_back(dims[i]);
+  return source_pipeline(
+      "raw_records",
+      {{"path", path},
+       {"type", std::string{to_string(type)}},
+       {"dims", extents},
+       {"drop_last", options.drop_last}},
+      [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes, options); });
+}
+
+} // namespace leat

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "runtime/sources/tar/tar_reader.hpp"
+#include "runtime/storage/byte_stream.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+// The texts in records and places of streams. They go into snapshots: few bytes, none in the common
+// case. What reads them throws `errc::bad_snapshot` for what it did not write.
+
+/// Empty for the beginning of a file.
+std::string to_code(restart_point x);
+restart_point restart_from(std::string_view code);
+
+/// What reading a tar file in the middle takes beside the offset.
+struct tar_context {
+  restart_point restart = {};
+  tar_attributes global = {};
+
+  friend bool operator==(const tar_context&, const tar_context&) = default;
+};
+
+/// Empty where there is nothing to say.
+std::string to_code(const tar_context& x);
+tar_context tar_context_from(std::string_view code);
+
+/// A record's key: that of docs/order.md, and its context.
+struct tar_record_key {
+  std::string key;
+  tar_context context = {};
+};
+
+std::string to_code(const tar_record_key& x);
+tar_record_key tar_record_key_from(std::string_view code);
+
+} // namespace leat

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "runtime/sources/stream_pool.hpp"
+#include "runtime/storage/byte_stream.hpp"
+#include "runtime/storage/stream_files.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+/// The files of a source as streams of bytes. Streams that it opens keep it in use: it must outlive
+/// them. Any thread.
+class stream_opener {
+public:
+  explicit stream_opener(file_set files, std::size_t pool_bytes = stream_pool::default_limit_bytes)
+      : files_(std::move(files)), pool_(pool_bytes) {}
+
+  const stream_files& files() const noexcept { return files_; }
+
+  /// True for a stored file that is not packed: any part can be read at once.
+  bool seekable(std::size_t file) const {
+    return !files_.is_pipe(file) && files_.packed(file) == packing::none;
+  }
+
+  /// A stream whose next byte is `offset`. Of a packed file it unpacks what lies between `from` and
+  /// there at the first read. Throws `errc::invalid_argument` for a pipe at another place than its
+  /// beginning; `errc::io`.
+  std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset,
+                                    restart_point from) const;
+
+  /// Fills `into` with bytes that were read before, of a file that is no pipe. Of a packed file it
+  /// goes on where the last such call for the file ended, if that is nearer than `from`.
+  /// Throws `errc::io`, `errc::torn_file`.
+  void read_again(std::size_t file, std::uint64_t offset, restart_point from,
+                  std::span<std::byte> into) const;
+
+  /// Throws `errc::bad_snapshot` for what cannot lie in the file: a place at or behind which
+  /// reading goes on, and a record of `length` bytes from there, of a packed file at most `most`.
+  void check_place(std::size_t file, std::uint64_t offset, restart_point from) const;
+  void check_record(std::size_t file, std::uint64_t offset, restart_point from,
+                    std::uint64_t length, std::uint64_t most) const;
+
+private:
+  class plain;
+  class pipe;
+  class pooled;
+
+  std::unique_ptr<packed_stream> open_packed(std::size_t file, std::unique_ptr<byte_stream> in,
+                                             restart_point from) const;
+
+  stream_files files_;
+  mutable stream_pool pool_;
+};
+
+} // namespace leat

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "runtime/storage/packed_stream.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace leat {
+
+/// Packed streams between two reads. With hundreds of lanes there are hundreds of them, each with
+/// an unpacker of 40 KiB (gzip) or up to 128 MiB (zstd, a few at its usual levels): those that
+/// waited longest are dropped when all together exceed a limit. Who finds a stream dropped opens it
+/// again at the last place where unpacking can begin, and unpacks and drops what lies between: up
+/// to a whole member or frame. Any thread.
+class stream_pool {
+public:
+  /// 24,000 lanes of gzip, or 400 of zstd at level 3.
+  static constexpr std::size_t default_limit_bytes = std::size_t{1} << 30;
+
+  explicit stream_pool(std::size_t limit_bytes = default_limit_bytes) : limit_(limit_bytes) {}
+
+  /// Different ones, from 2^32 up: smaller ones are free for others.
+  std::uint64_t new_id();
+  /// The stream that was parked last under an id; null where it was dropped.
+  std::unique_ptr<packed_stream> take(std::uint64_t id);
+  /// In place of another one of that id.
+  void park(std::uint64_t id, std::unique_ptr<packed_stream> stream);
+  void drop(std::uint64_t id);
+
+  /// Bytes that parked streams hold: within the limit, or those of a single one.
+  std::size_t memory() const;
+
+private:
+  struct parked {
+    std::uint64_t id;
+    std::size_t bytes;
+    std::unique_ptr<packed_stream> stream;
+  };
+
+  std::unique_ptr<packed_stream> remove(std::uint64_t id);
+
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  // Guarded by `mutex_`:
+  /// Longest parked first.
+  std::list<parked> streams_;
+  std::unordered_map<std::uint64_t, std::list<parked>::iterator> by_id_;
+  std::size_t bytes_ = 0;
+  std::uint64_t last_id_ = (std::uint64_t{1} << 32) - 1;
+};
+
+} // namespace leat

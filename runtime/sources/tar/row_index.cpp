@@ -1,0 +1,231 @@
+#include "runtime/sources/tar/row_index.hpp"
+
+#include "runtime/image/image_format.hpp"
+#include "runtime/image/jpeg/plane_decoder.hpp"
+#include "runtime/image/jpeg/row_places.hpp"
+#include "runtime/sources/folder/folder_index.hpp"
+#include "runtime/sources/index_files.hpp"
+#include "runtime/sources/tar/tar_index.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+#include <thread>
+
+namespace leat {
+
+namespace {
+
+constexpr std::size_t max_pixels = std::size_t{1} << 27; // as of decode_options
+/// A JPEG of so many bytes is left without places; none of `max_pixels` comes near it.
+constexpr std::uint64_t max_bytes = 4 * max_pixels;
+constexpr std::uint64_t head_bytes = 4096;
+
+/// Of one field: nothing where its rows cannot be found.
+std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
+  decoder.open(file, max_pixels);
+  const auto places = decoder.survey();
+  return places.empty() ? std::vector<std::byte>{} : write_row_places(file, places);
+} catch (const bad_sample&) {
+  return {}; // whoever reads it will hear of it
+}
+
+/// Bytes of data that were dealt with.
+using on_bytes = std::function<void(std::uint64_t)>;
+
+void expect_same(file_stamp now, file_stamp before, const std::string& shard) {
+  if (now != before)
+    throw error(errc::io, {.stage = "row index",
+                           .file = shard,
+                           .got = "another file than a moment ago",
+                           .needed = "data that stay as they are meanwhile"});
+}
+
+/// One thread's work, shard by shard or class by class. Leaves alone what was surveyed before.
+class surveyor {
+public:
+  void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
+    // Opened first: an index of another file would else be kept as one of this.
+    const auto file = file_descriptor::open(shard);
+    const auto index = open_tar_index(shard, options);
+    expect_same(index.shard(), stamp_of(file, shard), shard);
+    if (index.has_places() && is_whole(index)) {
+      for (const auto& field : index.all_fields())
+        count_known(field.size, index.place_bytes(field));
+      return tell(index.shard_bytes());
+    }
+    std::vector<std::vector<std::byte>> places;
+    places.reserve(index.all_fields().size());
+    std::uint64_t told = 0;
+    for (const auto& field : index.all_fields()) {
+      places.push_back(survey(file, shard, field.offset(), field.size));
+      tell(field.size);
+      told += field.size;
+    }
+    store(index_paths(shard, options.index_dir), index.with_places(places));
+    tell(index.shard_bytes() - told);
+  }
+
+  void survey(const folder_files& files, const class_folder& folder, const folder_options& options,
+              const on_bytes& tell) {
+    const auto images = files.of(folder);
+    if (const auto index = open_folder_index(files, folder, options);
+        index && is_whole(*index, images.size())) {
+      for (std::size_t i = 0; i < images.size(); ++i) {
+        count_known(images[i].bytes, index->place_bytes(i));
+        tell(images[i].bytes);
+      }
+      return;
+    }
+    std::vector<std::vector<std::byte>> places;
+    places.reserve(images.size());
+    for (const auto& image : images) {
+      const auto path = files.path_of(image);
+      places.push_back(survey(file_descriptor::open(path), path, 0, image.bytes));
+      tell(image.bytes);
+    }
+    if (!images.empty())
+      store(folder_index_paths(files, folder, options), folder_index::write(images, places));
+  }
+
+  row_index_facts facts;
+
+private:
+  /// Of an index's field, or image.
+  template <class Index, class Part>
+  bool are_whole(const Index& x, const Part& part) {
+    content_.resize(x.place_bytes(part));
+    return x.read_places(part, content_) && are_whole_row_places(content_);
+  }
+  bool is_whole(const tar_index& x) {
+    return !x.has_places()
+           || std::all_of(x.all_fields().begin(), x.all_fields().end(),
+                          [&](const auto& field) { return are_whole(x, field); });
+  }
+  bool is_whole(const folder_index& x, std::size_t images) {
+    for (std::size_t i = 0; i < images; ++i)
+      if (!are_whole(x, i))
+        return false;
+    return true;
+  }
+  std::vector<std::byte> survey(const file_descriptor& file, const std::string& path,
+                                std::uint64_t offset, std::uint64_t size) {
+    // What is no JPEG is not read: there may be films in a shard.
+    const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
+    content_.resize(head);
+    read_fully(file, path, offset, content_);
+    const bool is_jpeg = image_format(content_) == "JPEG";
+    std::vector<std::byte> places;
+    if (is_jpeg && size <= max_bytes) {
+      content_.resize(size);
+      read_fully(file, path, offset + head, std::span{content_}.subspan(head));
+      places = places_of(decoder_, content_);
+    }
+    facts.bytes_read += content_.size();
+    count(is_jpeg, size, places.size());
+    return places;
+  }
+  void count(bool is_jpeg, std::uint64_t image_bytes, std::uint64_t index_bytes) {
+    facts.images += is_jpeg ? 1 : 0;
+    facts.indexed += index_bytes > 0 ? 1 : 0;
+    facts.image_bytes += is_jpeg ? image_bytes : 0;
+    facts.index_bytes += index_bytes;
+  }
+  /// Of an index that is there already, only images with rows are known to be images.
+  void count_known(std::uint64_t image_bytes, std::uint64_t index_bytes) {
+    count(index_bytes > 0, image_bytes, index_bytes);
+  }
+  void store(const std::vector<std::string>& paths, std::span<const std::byte> index) {
+    facts.not_stored += store_index(paths, index) ? 0 : 1;
+  }
+
+  plane_decoder decoder_;
+  std::vector<std::byte> content_;
+};
+
+void add(row_index_facts& to, const row_index_facts& x) {
+  to.bytes_read += x.bytes_read;
+  to.images += x.images;
+  to.indexed += x.indexed;
+  to.image_bytes += x.image_bytes;
+  to.index_bytes += x.index_bytes;
+  to.not_stored += x.not_stored;
+}
+
+std::uint64_t bytes_of(const std::vector<std::string>& shards) {
+  return std::transform_reduce(shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
+                               [](const std::string& x) { return stamp_of(x).size; });
+}
+
+/// Calls `survey` for each of `pieces`, on all cores. Throws the first one's error, behind all.
+template <class Survey>
+row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
+                           const row_index_progress& progress, Survey survey) {
+  row_index_facts facts;
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::uint64_t done = 0;
+  std::vector<std::exception_ptr> failed(pieces);
+  const on_bytes tell = [&](std::uint64_t more) {
+    const std::lock_guard lock{mutex};
+    done += more;
+    if (progress)
+      progress(done, bytes);
+  };
+  auto work = [&] {
+    surveyor own;
+    for (auto i = next++; i < pieces; i = next++)
+      try {
+        survey(own, i, tell);
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
+    const std::lock_guard lock{mutex};
+    add(facts, own.facts);
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), pieces);
+    helpers.reserve(threads);
+    try {
+      for (std::size_t i = 1; i < threads; ++i)
+        helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // Those that could be made do it, and this one.
+    }
+    work();
+  }
+  for (const auto& x : failed)
+    if (x)
+      std::rethrow_exception(x);
+  return facts;
+}
+
+} // namespace
+
+row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
+                                const row_index_progress& progress) {
+  return survey_all(shards.size(), bytes_of(shards), progress,
+                    [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                      by.survey(shards[i], options, tell);
+                    });
+}
+
+row_index_facts build_row_index(const folder_files& files, const folder_options& options,
+                                const row_index_progress& progress) {
+  std::uint64_t bytes = 0;
+  for (const auto& image : files.images)
+    bytes += image.bytes;
+  return survey_all(files.classes.size(), bytes, progress,
+                    [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                      by.survey(files, files.classes[i], options, tell);
+                    });
+}
+
+} // namespace leat

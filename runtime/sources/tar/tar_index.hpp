@@ -1,0 +1,146 @@
+#pragma once
+
+#include "runtime/sources/index_files.hpp"
+#include "runtime/sources/tar/tar_reader.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/sources.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// One field of a record, as the index file stores it.
+struct tar_field {
+  /// Where the content begins, in blocks of 512 bytes.
+  std::uint64_t block : 40;
+  /// Number of the field's name.
+  std::uint64_t name : 24;
+  /// Bytes of content.
+  std::uint64_t size;
+
+  std::uint64_t offset() const noexcept { return block * tar_reader::block_size; }
+};
+
+/// The records of one tar shard: keys, and where their fields lie. A view of index bytes, which
+/// it keeps alive; copies share them. Asking costs O(1), and adopting one pass over the bytes.
+///
+/// A record is a run of members with one key: the member's path, without a leading "./", up to the
+/// first dot of its basename. What follows the dot, in lower case, is the field's name. Members
+/// that are no plain files, and those whose basename begins with a dot, has none, or has nothing
+/// behind it, are passed over and end no run. A name that the record has already begins the next
+/// record.
+class tar_index {
+public:
+  /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
+  /// others, damaged ones too; no byte of them is trusted.
+  static std::optional<tar_index> adopt(const index_bytes& bytes, file_stamp shard);
+  /// The stored index in a file; empty where there is none of this shard.
+  static std::optional<tar_index> load(const std::string& path, file_stamp shard);
+
+  /// Number of records.
+  std::uint64_t size() const noexcept { return records_.size() - 1; }
+  std::string_view key(std::uint64_t record) const noexcept {
+    return blob_.substr(records_[record].key,
+                        records_[record + 1].key - std::uint64_t{records_[record].key});
+  }
+  /// In stored order.
+  std::span<const tar_field> fields(std::uint64_t record) const noexcept {
+    const auto first = records_[record].field;
+    return fields_.subspan(first, records_[record + 1].field - first);
+  }
+  /// Lives as long as the index.
+  std::string_view name(const tar_field& x) const noexcept {
+    return blob_.substr(names_[x.name], names_[x.name + 1] - std::uint64_t{names_[x.name]});
+  }
+  /// Bytes that tell where the MCU rows of a field's JPEG begin (read_row_places); 0 where that is
+  /// not known. `x` is one of all_fields().
+  std::size_t place_bytes(const tar_field& x) const noexcept {
+    if (place_ends_.empty())
+      return 0;
+    return static_cast<std::size_t>(place_ends_[number_of(x)] - place_begin(x));
+  }
+  /// Fills `into`, of so many bytes; false where the index file no longer has them. They are
+  /// checked where they are used.
+  bool read_places(const tar_field& x, std::span<std::byte> into) const {
+    return places_.read(place_begin(x), into);
+  }
+  /// True where somebody has looked for them.
+  bool has_places() const noexcept { return !place_ends_.empty(); }
+  /// Of all records, in stored order.
+  std::span<const tar_field> all_fields() const noexcept { return fields_; }
+
+  /// The bytes of the same index with places of MCU rows: those of each of all_fields().
+  std::vector<std::byte> with_places(std::span<const std::vector<std::byte>> of_fields) const;
+
+  /// Of the shard that it is of.
+  file_stamp shard() const noexcept { return shard_; }
+  std::uint64_t shard_bytes() const noexcept { return shard_.size; }
+  /// The error that ended the walk of a torn shard; empty for a whole one.
+  std::string_view tear() const noexcept { return tear_; }
+
+private:
+  friend class tar_index_builder;
+  struct header;
+  /// Where a record's key and fields begin; they end where the next one's begin.
+  struct record {
+    std::uint32_t key;
+    std::uint32_t field;
+  };
+
+  std::size_t number_of(const tar_field& x) const noexcept {
+    return static_cast<std::size_t>(&x - fields_.data());
+  }
+  std::uint64_t place_begin(const tar_field& x) const noexcept {
+    const auto field = number_of(x);
+    return field == 0 ? 0 : place_ends_[field - 1];
+  }
+  static std::uint64_t held_bytes(std::span<const std::byte> bytes, std::uint64_t all);
+  bool within_bounds() const noexcept;
+  static std::vector<std::byte> write(header h, std::span<const tar_field> fields,
+                                      std::span<const record> records,
+                                      std::span<const std::uint32_t> names, std::string_view blob,
+                                      std::span<const std::uint64_t> place_ends,
+                                      std::span<const std::byte> places);
+
+  std::shared_ptr<const std::byte> bytes_;
+  file_stamp shard_;
+  std::span<const tar_field> fields_;
+  /// One more than there are records.
+  std::span<const record> records_;
+  /// Where each field name begins; one more than there are names.
+  std::span<const std::uint32_t> names_;
+  /// Keys, field names and the tear, one behind the other.
+  std::string_view blob_;
+  std::string_view tear_;
+  /// Where the places of each field end in `places_`; none at all where nobody has looked.
+  std::span<const std::uint64_t> place_ends_;
+  index_tail places_;
+};
+
+/// Walks a shard's headers and makes its index.
+/// With `allow_torn`, the walk ends before the record that a tear cuts; else, and for members that
+/// are not supported, throws what `tar_reader::next` throws.
+std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
+
+/// A shard's index: a stored one, one that knows MCU rows before others, or a new one, stored where
+/// possible. Several processes may do this at once. An index of a torn shard is only used where
+/// `allow_torn` says so.
+tar_index open_tar_index(const std::string& shard, const tar_options& options);
+
+/// The same for many shards, in parallel on the machine's cores. Throws the error of the first
+/// shard in order that has one.
+std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
+                                        const tar_options& options);
+
+/// How many threads do that, at least 1, of a process that may have so many descriptors.
+std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors);
+
+} // namespace leat

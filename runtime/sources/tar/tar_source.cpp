@@ -1,0 +1,155 @@
+#include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/tar/tar_index.hpp"
+#include "runtime/storage/file_set.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/notice.hpp>
+#include <leat/sources.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+// Members closer than this are read in one go: what lies between is headers, or less than what
+// another request would cost.
+constexpr std::uint64_t max_gap = 1 << 16;
+
+/// Neighbouring fields that one read covers.
+struct run {
+  std::size_t fields = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
+};
+
+/// The run that the first of these fields begins; at least one field is given.
+run first_run(std::span<const tar_field> fields) {
+  run x{.fields = 1, .begin = fields[0].offset(), .end = fields[0].offset() + fields[0].size};
+  while (x.fields < fields.size()) {
+    const auto& next = fields[x.fields];
+    if (next.offset() < x.end || next.offset() - x.end > max_gap)
+      break;
+    x.end = next.offset() + next.size;
+    ++x.fields;
+  }
+  return x;
+}
+
+class tar_source : public source {
+public:
+  tar_source(const std::vector<std::string>& patterns, const tar_options& options)
+      : tar_source(find_files(patterns, "tar_shards"), options) {}
+
+  std::uint64_t size() const override { return first_record_.back(); }
+
+  void read(std::uint64_t record, sample& into) const override {
+    const auto [shard, index] = place_of(record);
+    const auto fields = indexes_[shard].fields(index);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < fields.size();) {
+      const auto run = first_run(fields.subspan(i));
+      bytes += run.bytes();
+      i += run.fields;
+    }
+    std::size_t place_bytes = 0;
+    for (const auto& x : fields)
+      place_bytes += indexes_[shard].place_bytes(x);
+    auto buffer = into.scratch(bytes + place_bytes);
+    auto places = buffer.subspan(bytes);
+    for (std::size_t i = 0; i < fields.size();) {
+      const auto run = first_run(fields.subspan(i));
+      files_.read(shard, run.begin, buffer.first(run.bytes()));
+      for (const auto& x : fields.subspan(i, run.fields)) {
+        const auto name = indexes_[shard].name(x);
+        into.borrow(name, buffer.subspan(x.offset() - run.begin, x.size));
+        const auto own = places.first(indexes_[shard].place_bytes(x));
+        places = places.subspan(own.size());
+        if (!own.empty() && indexes_[shard].read_places(x, own))
+          sample_access::set_places(into, name, own);
+      }
+      buffer = buffer.subspan(run.bytes());
+      i += run.fields;
+    }
+    into.count_read(bytes);
+  }
+
+  void append_id(std::uint64_t record, std::string& to) const override {
+    const auto [shard, index] = place_of(record);
+    to += names_[shard];
+    to += '/';
+    to += indexes_[shard].key(index);
+  }
+
+  std::vector<std::uint64_t> records_per_file() const override {
+    std::vector<std::uint64_t> counts;
+    for (const auto& x : indexes_)
+      counts.push_back(x.size());
+    return counts;
+  }
+
+  source_facts facts() const override {
+    source_facts x{.files = names_.size(), .records = size(), .bytes = 0, .digest = {}};
+    hash_stream hash;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      hash.add(names_[i]);
+      hash.add(indexes_[i].shard_bytes());
+      hash.add(indexes_[i].size());
+      x.bytes += indexes_[i].shard_bytes();
+    }
+    x.digest = hash.digest128();
+    return x;
+  }
+
+  std::string name() const override { return "tar"; }
+
+private:
+  struct place {
+    std::size_t shard;
+    std::uint64_t record;
+  };
+
+  tar_source(file_set files, const tar_options& options)
+      : names_(std::move(files.names)), indexes_(open_tar_indexes(files.paths, options)),
+        files_(std::move(files.paths)) {
+    for (const auto& x : indexes_) {
+      first_record_.push_back(first_record_.back() + x.size());
+      if (!x.tear().empty())
+        notice("using the samples before a tear: " + std::string{x.tear()});
+    }
+  }
+
+  place place_of(std::uint64_t record) const {
+    // The last shard that begins at or before the record: empty shards begin where the next does.
+    auto behind = std::upper_bound(first_record_.begin(), first_record_.end(), record);
+    const auto shard = static_cast<std::size_t>(behind - first_record_.begin()) - 1;
+    return {shard, record - first_record_[shard]};
+  }
+
+  std::vector<std::string> names_;
+  std::vector<tar_index> indexes_;
+  /// Of each shard, and the total behind them.
+  std::vector<std::uint64_t> first_record_{0};
+  mutable open_files files_;
+};
+
+} // namespace
+
+pipeline tar_shards(std::string pattern, tar_options options) {
+  return tar_shards(std::vector{std::move(pattern)}, std::move(options));
+}
+
+pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
+  return source_pipeline("tar_shards",
+                         {{"patterns", patterns},
+                          {"index_dir", options.index_dir},
+                          {"allow_torn", options.allow_torn}},
+                         [=] { return std::make_shared<const tar_source>(patterns, options); });
+}
+
+} // namespace leat

@@ -1,0 +1,107 @@
+#include "runtime/sources/tar/tar_stream_source.hpp"
+
+#include "runtime/sources/reread_notice.hpp"
+#include "runtime/sources/stream_codes.hpp"
+#include "runtime/sources/tar/tar_member_name.hpp"
+#include "runtime/sources/tar/tar_unit_reader.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+void lend_content(const tar_record_content& from, sample& into) {
+  auto bytes = into.scratch(from.bytes.size());
+  std::copy(from.bytes.begin(), from.bytes.end(), bytes.begin());
+  for (const auto& x : from.fields)
+    into.borrow(x.name, bytes.subspan(x.begin, x.size));
+}
+
+[[noreturn]] void has_changed(const std::string& file, const stream_record& x,
+                              const std::string& key) {
+  throw error(errc::torn_file, {.stage = "tar_stream",
+                                .sample = key,
+                                .file = file,
+                                .offset = x.offset,
+                                .got = "other members than before",
+                                .needed = "an unchanged file"});
+}
+
+/// A record's bytes as an archive of their own, with the offsets of the file.
+tar_reader members_of(const std::string& file, const stream_record& x, tar_attributes global,
+                      std::span<const std::byte> bytes) {
+  auto read = [begin = x.offset, bytes](std::uint64_t offset, std::span<std::byte> into) {
+    const auto rest = bytes.subspan(std::min<std::uint64_t>(offset - begin, bytes.size()));
+    const auto n = std::min(rest.size(), into.size());
+    std::copy_n(rest.begin(), n, into.begin());
+    return n;
+  };
+  // Padding behind the last member is none of the record's.
+  const auto end = x.offset + x.length + tar_reader::block_size;
+  return {file, end, read, {x.offset, std::move(global)}};
+}
+
+} // namespace
+
+tar_stream_source::tar_stream_source(const std::vector<std::string>& patterns,
+                                     std::size_t pool_bytes)
+    : tar_stream_source(find_files(patterns, "tar_stream", file_kinds::with_pipes), pool_bytes) {}
+
+tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes)
+    : opener_(std::move(files), pool_bytes) {}
+
+std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit,
+                                                     const stream_place& from) const {
+  const auto restart = tar_context_from(from.restart).restart;
+  check(unit, from, restart);
+  notice_reread(opener_, unit, from.offset, restart);
+  return std::make_unique<tar_unit_reader>(opener_, unit, from);
+}
+
+/// A record has a header at least, and what follows it begins with a block.
+void tar_stream_source::check(std::uint64_t unit, const stream_place& from,
+                              restart_point restart) const {
+  // A tear may have cut the last padding.
+  const std::uint64_t padding = opener_.seekable(unit) ? tar_reader::block_size - 1 : 0;
+  opener_.check_place(unit, from.offset - std::min(from.offset, padding), restart);
+  if (from.number == 0 ? from != stream_place{}
+                       : from.offset % tar_reader::block_size != 0
+                             || from.number > from.offset / tar_reader::block_size)
+    refuse_state("record " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
+                     + " of \"" + opener_.files().path(unit) + '"',
+                 "one at a block of " + std::to_string(tar_reader::block_size) + " bytes");
+}
+
+void tar_stream_source::read(const stream_record& record, sample& into) const {
+  into.count_read(record.length);
+  if (const auto* content = dynamic_cast<const tar_record_content*>(record.content.get()))
+    return lend_content(*content, into);
+  const auto& file = opener_.files().path(record.unit);
+  const auto [key, context] = tar_record_key_from(record.key);
+  opener_.check_record(record.unit, record.offset, context.restart, record.length,
+                       tar_unit_reader::max_span);
+  auto bytes = into.scratch(record.length);
+  opener_.read_again(record.unit, record.offset, context.restart, bytes);
+  auto members = members_of(file, record, context.global, bytes);
+  while (auto x = members.next()) {
+    const auto name = x->regular ? split_member_path(x->path) : std::nullopt;
+    if (!name)
+      continue;
+    const auto begin = x->offset - record.offset;
+    if (name->key != key || begin > bytes.size() || x->size > bytes.size() - begin)
+      has_changed(file, record, key);
+    into.borrow(name->field, bytes.subspan(begin, x->size));
+  }
+}
+
+void tar_stream_source::append_id(const stream_record& record, std::string& to) const {
+  to += opener_.files().name(record.unit);
+  to += '/';
+  to += tar_record_key_from(record.key).key;
+}
+
+} // namespace leat

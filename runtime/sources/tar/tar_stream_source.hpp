@@ -1,0 +1,37 @@
+#pragma once
+
+#include "runtime/sample/stream_source.hpp"
+#include "runtime/sources/stream_opener.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// The samples of tar files, found by reading their headers. A unit is a file. Of stored files that
+/// are not packed only headers are read ahead; records of others carry their content.
+class tar_stream_source final : public stream_source {
+public:
+  /// Throws as `find_files`.
+  explicit tar_stream_source(const std::vector<std::string>& patterns,
+                             std::size_t pool_bytes = stream_pool::default_limit_bytes);
+  /// Throws `errc::not_found`, `errc::io`.
+  explicit tar_stream_source(file_set files,
+                             std::size_t pool_bytes = stream_pool::default_limit_bytes);
+
+  std::uint64_t units() const override { return opener_.files().size(); }
+  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  void read(const stream_record& record, sample& into) const override;
+  void append_id(const stream_record& record, std::string& to) const override;
+  source_facts facts() const override { return opener_.files().facts(); }
+  std::string name() const override { return "tar_stream"; }
+
+private:
+  void check(std::uint64_t unit, const stream_place& from, restart_point restart) const;
+
+  stream_opener opener_;
+};
+
+} // namespace leat

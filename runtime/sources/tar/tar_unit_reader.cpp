@@ -1,0 +1,124 @@
+#include "runtime/sources/tar/tar_unit_reader.hpp"
+
+#include "runtime/sources/tar/tar_member_name.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{1} << 16;
+/// Where a packed file ends is found by reading.
+constexpr std::uint64_t unknown_size = std::numeric_limits<std::int64_t>::max();
+
+std::uint64_t to_blocks(std::uint64_t bytes) {
+  return (bytes + tar_reader::block_size - 1) / tar_reader::block_size * tar_reader::block_size;
+}
+
+std::unique_ptr<byte_window> window_of(const stream_opener& opener, std::size_t file,
+                                       const stream_place& from) {
+  if (opener.seekable(file))
+    return {};
+  const auto restart = tar_context_from(from.restart).restart;
+  return std::make_unique<byte_window>(opener.files().path(file),
+                                       opener.open(file, from.offset, restart), block_bytes);
+}
+
+} // namespace
+
+bool tar_record_content::has(const std::string& field) const {
+  return std::any_of(fields.begin(), fields.end(), [&](const auto& x) { return x.name == field; });
+}
+
+tar_unit_reader::tar_unit_reader(const stream_opener& opener, std::size_t file,
+                                 const stream_place& from)
+    : file_(file), path_(opener.files().path(file)), window_(window_of(opener, file, from)),
+      headers_(path_, window_ ? unknown_size : opener.files().bytes(file), reader_of(opener),
+               {from.offset, tar_context_from(from.restart).global}),
+      place_(from) {}
+
+byte_reader tar_unit_reader::reader_of(const stream_opener& opener) {
+  if (!window_)
+    return
+        [&files = opener.files(), file = file_](std::uint64_t offset, std::span<std::byte> into) {
+          return files.read(file, offset, into);
+        };
+  return [window = window_.get()](std::uint64_t offset, std::span<std::byte> into) {
+    // Content is taken when its header is met: what is behind is never asked for again.
+    window->forget_before(offset);
+    const auto held = window->from(offset, into.size());
+    const auto n = std::min(held.size(), into.size());
+    std::copy_n(held.begin(), n, into.begin());
+    return n;
+  };
+}
+
+bool tar_unit_reader::next(stream_record& into) {
+  if (!std::exchange(begun_, true))
+    advance();
+  if (!ahead_)
+    return false;
+  const auto first = *ahead_;
+  auto content = std::make_shared<tar_record_content>();
+  auto end = first.begin;
+  while (ahead_ && ahead_->key == first.key && !content->has(ahead_->field)) {
+    take(*ahead_, first.begin, *content);
+    end = ahead_->end;
+    advance();
+  }
+  into = {.unit = file_,
+          .number = place_.number,
+          .offset = first.begin,
+          .length = end - first.begin,
+          .key = to_code(tar_record_key{first.key, first.context}),
+          .content = window_ ? std::move(content) : nullptr};
+  move_place(end, first.context);
+  return true;
+}
+
+void tar_unit_reader::move_place(std::uint64_t end, const tar_context& context) {
+  ++place_.number;
+  // Behind the last record there may be members that are none of a record; they are met again.
+  place_.offset = ahead_ ? ahead_->begin : to_blocks(end);
+  place_.restart = to_code(ahead_ ? ahead_->context : context);
+}
+
+void tar_unit_reader::advance() {
+  ahead_.reset();
+  while (auto x = headers_.next()) {
+    auto name = x->regular ? split_member_path(x->path) : std::nullopt;
+    if (!name)
+      continue;
+    ahead_ = {
+        .begin = x->begin,
+        .end = x->offset + x->size,
+        .offset = x->offset,
+        .key = std::string{name->key},
+        .field = std::move(name->field),
+        .context = {window_ ? window_->restart(x->begin) : restart_point{}, headers_.global()}};
+    return;
+  }
+}
+
+void tar_unit_reader::take(const member& x, std::uint64_t begin, tar_record_content& to) {
+  const auto size = x.end - x.offset;
+  to.fields.push_back({x.field, to.bytes.size(), static_cast<std::size_t>(size)});
+  if (!window_)
+    return;
+  if (size > max_content - to.bytes.size() || x.end - begin > max_span)
+    throw error(errc::invalid_argument,
+                {.stage = "tar_stream",
+                 .sample = x.key,
+                 .file = path_,
+                 .offset = x.offset,
+                 .got = "a record of more than 1 GiB in a file that is packed or a pipe",
+                 .needed = "a plain file, or smaller records"});
+  window_->move_to(to.bytes, x.offset, size);
+}
+
+} // namespace leat

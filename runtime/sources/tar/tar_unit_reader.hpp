@@ -1,0 +1,80 @@
+#pragma once
+
+#include "runtime/sample/stream_source.hpp"
+#include "runtime/sources/stream_codes.hpp"
+#include "runtime/sources/stream_opener.hpp"
+#include "runtime/sources/tar/tar_reader.hpp"
+#include "runtime/storage/byte_window.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// A field of a record of a tar file.
+struct tar_record_field {
+  std::string name;
+  /// In the record's bytes.
+  std::size_t begin = 0;
+  std::size_t size = 0;
+};
+
+/// A record whose bytes were read with its headers.
+class tar_record_content final : public payload {
+public:
+  bool has(const std::string& field) const;
+
+  std::vector<std::byte> bytes;
+  std::vector<tar_record_field> fields;
+};
+
+/// Finds the records of a tar file, from one of them on. It looks one member ahead: only where the
+/// next record begins is it known where one ends.
+class tar_unit_reader final : public unit_reader {
+public:
+  /// Largest record of a file whose records carry their content.
+  static constexpr std::uint64_t max_content = std::uint64_t{1} << 30;
+  /// From its first header to its end, with members between that are none of its fields.
+  static constexpr std::uint64_t max_span = 2 * max_content;
+
+  /// `opener` must outlive it.
+  tar_unit_reader(const stream_opener& opener, std::size_t file, const stream_place& from);
+
+  bool next(stream_record& into) override;
+  stream_place place() const override { return place_; }
+
+private:
+  /// A member that is a field.
+  struct member {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint64_t offset;
+    std::string key;
+    std::string field;
+    /// At `begin`.
+    tar_context context;
+  };
+
+  byte_reader reader_of(const stream_opener& opener);
+  /// Finds the next member; nothing behind the last one.
+  void advance();
+  /// Adds the field of a record that begins at `begin`, and its bytes where content is read here.
+  void take(const member& x, std::uint64_t begin, tar_record_content& to);
+  void move_place(std::uint64_t end, const tar_context& context);
+
+  std::size_t file_;
+  std::string path_;
+  /// Null for files whose content is not read here.
+  std::unique_ptr<byte_window> window_;
+  tar_reader headers_;
+  bool begun_ = false;
+  std::optional<member> ahead_;
+  stream_place place_;
+};
+
+} // namespace leat

@@ -1,0 +1,84 @@
+#include "runtime/storage/byte_window.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+byte_window::byte_window(std::string file, std::unique_ptr<byte_stream> stream,
+                         std::size_t block_bytes)
+    : file_(std::move(file)), stream_(std::move(stream)), block_bytes_(block_bytes),
+      begin_(stream_->offset()), restarts_{stream_->restart()} {}
+
+std::span<const std::byte> byte_window::from(std::uint64_t offset, std::size_t size) {
+  while (end() < offset || end() - offset < size)
+    if (!read_block())
+      break;
+  if (end() < offset)
+    torn(offset);
+  return std::span{bytes_}.subspan(dead_ + static_cast<std::size_t>(offset - begin_));
+}
+
+void byte_window::move_to(std::vector<std::byte>& to, std::uint64_t offset, std::uint64_t size) {
+  while (size > 0) {
+    forget_before(offset);
+    const auto held = from(offset);
+    if (held.empty())
+      torn(offset + size);
+    const auto part = held.first(std::min<std::uint64_t>(held.size(), size));
+    to.insert(to.end(), part.begin(), part.end());
+    offset += part.size();
+    size -= part.size();
+  }
+}
+
+void byte_window::forget_before(std::uint64_t offset) {
+  while (end() < offset) {
+    begin_ = end();
+    bytes_.clear();
+    dead_ = 0;
+    if (!read_block())
+      torn(offset);
+  }
+  dead_ += static_cast<std::size_t>(offset - std::min(begin_, offset));
+  begin_ = std::max(begin_, offset);
+}
+
+restart_point byte_window::restart(std::uint64_t offset) {
+  while (restarts_.size() > 1 && restarts_[1].unpacked <= offset)
+    restarts_.pop_front();
+  return restarts_.front();
+}
+
+bool byte_window::read_block() {
+  // Moved only once most of the bytes are forgotten: so each byte is moved once at most.
+  if (dead_ >= bytes_.size() - dead_) {
+    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(dead_));
+    dead_ = 0;
+  }
+  const auto had = bytes_.size();
+  bytes_.resize(had + block_bytes_);
+  std::size_t got = 0;
+  try {
+    got = stream_->read(std::span{bytes_}.subspan(had));
+  } catch (...) {
+    bytes_.resize(had);
+    throw;
+  }
+  bytes_.resize(had + got);
+  if (restarts_.back() != stream_->restart())
+    restarts_.push_back(stream_->restart());
+  return got > 0;
+}
+
+void byte_window::torn(std::uint64_t needed) const {
+  throw error(errc::torn_file, {.stage = "read",
+                                .file = file_,
+                                .offset = end(),
+                                .got = "the end of the file",
+                                .needed = std::to_string(needed - end()) + " bytes more"});
+}
+
+} // namespace leat

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "runtime/storage/open_files.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace leat {
+
+/// Appends lines to a log, each with one write(2), so that SIGKILL tears the last one at most.
+class log_writer {
+public:
+  /// Opens or makes the file and removes a torn last line: one without a newline. What is no file
+  /// (/dev/stdout, a FIFO) is written to as it is.
+  /// One writer at a time. Throws `errc::io`.
+  explicit log_writer(std::filesystem::path file);
+
+  /// Adds a newline. When it returns, the line is the kernel's: it outlives this process.
+  /// Throws `errc::io`.
+  void append(std::string line);
+
+private:
+  void remove_torn_line();
+  [[noreturn]] void fail(const std::string& doing) const;
+
+  std::filesystem::path file_;
+  file_descriptor descriptor_;
+};
+
+} // namespace leat

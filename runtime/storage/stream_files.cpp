@@ -1,0 +1,85 @@
+#include "runtime/storage/stream_files.hpp"
+
+#include "runtime/base/xxh3.hpp"
+
+#include <leat/error.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// `ending` in lower case; the name's letters may be of either.
+bool has_ending(std::string_view name, std::string_view ending) {
+  const auto is_same = [](char lower, char x) {
+    return lower == (x >= 'A' && x <= 'Z' ? static_cast<char>(x - 'A' + 'a') : x);
+  };
+  return name.size() >= ending.size()
+         && std::equal(ending.begin(), ending.end(),
+                       name.substr(name.size() - ending.size()).begin(), is_same);
+}
+
+} // namespace
+
+packing packing_of(std::string_view name) noexcept {
+  if (has_ending(name, ".gz") || has_ending(name, ".tgz"))
+    return packing::gzip;
+  return has_ending(name, ".zst") || has_ending(name, ".tzst") ? packing::zstd : packing::none;
+}
+
+stream_files::stream_files(file_set files)
+    : names_(std::move(files.names)), files_(files.paths),
+      taken_(std::make_unique<std::atomic<bool>[]>(files.paths.size())) {
+  for (const auto& path : files.paths)
+    facts_of_.push_back(look_at(path));
+}
+
+stream_files::file_facts stream_files::look_at(const std::string& path) {
+  struct stat x {};
+  if (::stat(path.c_str(), &x) != 0)
+    throw_errno("stat", path, "size and kind");
+  if (!S_ISREG(x.st_mode))
+    return {.bytes = 0, .is_pipe = true};
+  return {.bytes = static_cast<std::uint64_t>(x.st_size), .is_pipe = false};
+}
+
+packing stream_files::packed(std::size_t file) const {
+  return packing_of(path(file));
+}
+
+std::size_t stream_files::read(std::size_t file, std::uint64_t offset,
+                               std::span<std::byte> into) const {
+  const auto size = bytes(file);
+  const auto part = into.first(std::min<std::uint64_t>(into.size(), size - std::min(size, offset)));
+  if (!part.empty())
+    files_.read(file, offset, part);
+  return part.size();
+}
+
+file_descriptor stream_files::take_pipe(std::size_t file) const {
+  if (taken_[file].exchange(true))
+    throw error(errc::invalid_argument,
+                {.stage = "open",
+                 .file = path(file),
+                 .got = "a pipe that was read before",
+                 .needed = "a plain file, or a source that exists once: standard_input, once"});
+  return file_descriptor::open(path(file));
+}
+
+source_facts stream_files::facts() const {
+  source_facts x{.files = size(), .records = 0, .bytes = 0, .digest = {}};
+  hash_stream hash;
+  for (std::size_t i = 0; i < size(); ++i) {
+    hash.add(names_[i]);
+    hash.add(bytes(i));
+    x.bytes += bytes(i);
+  }
+  x.digest = hash.digest128();
+  return x;
+}
+
+} // namespace leat

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "runtime/storage/file_set.hpp"
+#include "runtime/storage/open_files.hpp"
+
+#include <leat/source_facts.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+enum class packing : std::uint8_t { none, gzip, zstd };
+
+/// By the ending of a name, or of a pattern; its letters may be of either case.
+packing packing_of(std::string_view name) noexcept;
+
+/// Files that are read in sequence: plain ones through few shared descriptors, pipes once.
+/// Any thread.
+class stream_files {
+public:
+  /// Throws `errc::not_found`, `errc::io`.
+  explicit stream_files(file_set files);
+
+  std::size_t size() const noexcept { return facts_of_.size(); }
+  const std::string& path(std::size_t file) const { return files_.path(file); }
+  /// As in ids: SHARD of docs/order.md.
+  const std::string& name(std::size_t file) const { return names_[file]; }
+  /// As on opening; 0 for a pipe.
+  std::uint64_t bytes(std::size_t file) const { return facts_of_[file].bytes; }
+  /// By the ending of its name.
+  packing packed(std::size_t file) const;
+  /// Anything that is not stored: it cannot be read at a place, nor twice.
+  bool is_pipe(std::size_t file) const { return facts_of_[file].is_pipe; }
+
+  /// Fills `into` with bytes of a plain file, as stored; returns their number, fewer only at the
+  /// end. Throws `errc::io`; `errc::torn_file` where the file is shorter than on opening.
+  std::size_t read(std::size_t file, std::uint64_t offset, std::span<std::byte> into) const;
+  /// Opens a pipe. Throws `errc::invalid_argument` at the second call.
+  file_descriptor take_pipe(std::size_t file) const;
+
+  /// With the data digest of docs/programs.md.
+  source_facts facts() const;
+
+private:
+  struct file_facts {
+    std::uint64_t bytes;
+    bool is_pipe;
+  };
+
+  static file_facts look_at(const std::string& path);
+
+  std::vector<std::string> names_;
+  mutable open_files files_;
+  std::vector<file_facts> facts_of_;
+  /// Which pipes were opened.
+  std::unique_ptr<std::atomic<bool>[]> taken_;
+};
+
+} // namespace leat

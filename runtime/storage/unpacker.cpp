@@ -1,0 +1,108 @@
+#include "runtime/storage/unpacker.hpp"
+
+#include <leat/error.hpp>
+
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <string>
+
+namespace leat {
+
+namespace {
+
+[[noreturn]] void damaged(std::string stage, const char* got) {
+  throw error(
+      errc::torn_file,
+      {.stage = std::move(stage), .got = got ? got : "damaged data", .needed = "whole data"});
+}
+
+class gzip_unpacker final : public unpacker {
+public:
+  gzip_unpacker() {
+    if (::inflateInit2(&state_, gzip_with_any_window) != Z_OK)
+      throw std::bad_alloc{};
+  }
+  ~gzip_unpacker() override { ::inflateEnd(&state_); }
+
+  progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
+    constexpr std::size_t most = std::numeric_limits<uInt>::max();
+    // zlib takes no pointer to const, but only reads.
+    state_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
+    state_.avail_in = static_cast<uInt>(std::min(in.size(), most));
+    state_.next_out = reinterpret_cast<Bytef*>(out.data());
+    state_.avail_out = static_cast<uInt>(std::min(out.size(), most));
+    const auto had_in = state_.avail_in;
+    const auto had_out = state_.avail_out;
+    const int result = ::inflate(&state_, Z_NO_FLUSH);
+    if (result == Z_MEM_ERROR)
+      throw std::bad_alloc{};
+    if (result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END)
+      damaged("gzip", state_.msg);
+    progress x{had_in - state_.avail_in, had_out - state_.avail_out, result == Z_STREAM_END};
+    if (x.ended)
+      ::inflateReset(&state_);
+    return x;
+  }
+
+  /// zconf.h: 32 KiB of window, and about 7 KiB beside it.
+  std::size_t memory() const override { return std::size_t{40} << 10; }
+
+private:
+  static constexpr int gzip_with_any_window = 15 + 16;
+
+  z_stream state_{};
+};
+
+class zstd_unpacker final : public unpacker {
+public:
+  zstd_unpacker() : state_(::ZSTD_createDCtx()) {
+    if (!state_)
+      throw std::bad_alloc{};
+    ::ZSTD_DCtx_setParameter(state_.get(), ZSTD_d_windowLogMax, max_window_log);
+  }
+
+  progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
+    ZSTD_inBuffer from{in.data(), in.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const auto result = ::ZSTD_decompressStream(state_.get(), &to, &from);
+    if (::ZSTD_isError(result))
+      fail(result);
+    return {from.pos, to.pos, result == 0};
+  }
+
+  std::size_t memory() const override { return ::ZSTD_sizeof_DCtx(state_.get()); }
+
+private:
+  struct freeing {
+    void operator()(ZSTD_DCtx* x) const { ::ZSTD_freeDCtx(x); }
+  };
+
+  [[noreturn]] static void fail(std::size_t result) {
+    const auto code = ::ZSTD_getErrorCode(result);
+    if (code == ZSTD_error_memory_allocation)
+      throw std::bad_alloc{};
+    if (code == ZSTD_error_frameParameter_windowTooLarge)
+      throw error(errc::invalid_argument,
+                  {.stage = "zstd",
+                   .got = "a frame with a larger window",
+                   .needed = "a window of at most 128 MiB (zstd --long=27)"});
+    damaged("zstd", ::ZSTD_getErrorName(result));
+  }
+
+  std::unique_ptr<ZSTD_DCtx, freeing> state_;
+};
+
+} // namespace
+
+std::unique_ptr<unpacker> unpacker::make(packing how) {
+  if (how == packing::gzip)
+    return std::make_unique<gzip_unpacker>();
+  return std::make_unique<zstd_unpacker>();
+}
+
+} // namespace leat

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "runtime/storage/stream_files.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace leat {
+
+/// Unpacks gzip members or zstd frames that stand one behind the other. Used by one thread.
+class unpacker {
+public:
+  /// Largest window of a zstd frame: what `zstd --long=27` makes. Larger ones are refused: with
+  /// hundreds of lanes they would not fit into memory.
+  static constexpr int max_window_log = 27;
+
+  unpacker() = default;
+  virtual ~unpacker() = default;
+  unpacker(const unpacker&) = delete;
+  unpacker& operator=(const unpacker&) = delete;
+
+  struct progress {
+    /// Bytes of the input that are no longer needed.
+    std::size_t taken = 0;
+    /// Bytes of the output that were filled.
+    std::size_t given = 0;
+    /// The input that was taken ends a member or frame, and all of that was given.
+    bool ended = false;
+  };
+
+  /// Does what input and output allow, up to the end of a member or frame. With all of the output
+  /// filled there may be more to come without further input.
+  /// Throws `errc::torn_file` for damaged input, `errc::invalid_argument` for a large window.
+  virtual progress run(std::span<const std::byte> in, std::span<std::byte> out) = 0;
+  /// Bytes that it holds now.
+  virtual std::size_t memory() const = 0;
+
+  /// `how` is not `none`.
+  static std::unique_ptr<unpacker> make(packing how);
+};
+
+} // namespace leat

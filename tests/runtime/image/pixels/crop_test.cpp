@@ -1,0 +1,100 @@
+#include "runtime/image/pixels/crop.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cmath>
+
+using namespace leat;
+
+namespace {
+
+const crop_ranges usual{{0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0}};
+
+bool inside(const pixel_rect& crop, const image_size& image) {
+  return crop.width >= 1 && crop.height >= 1 && crop.x + crop.width <= image.width
+         && crop.y + crop.height <= image.height;
+}
+
+} // namespace
+
+TEST_CASE("random crops lie within the image, with areas and ratios in range") {
+  const image_size image{500, 375};
+  for (std::uint64_t birth = 0; birth < 5000; ++birth) {
+    rng random(1, birth);
+    const auto crop = random_crop(image, usual, random);
+    REQUIRE(inside(crop, image));
+    const auto share = static_cast<double>(crop.width * crop.height) / (500.0 * 375.0);
+    const auto ratio = static_cast<double>(crop.width) / static_cast<double>(crop.height);
+    // Sides are rounded to pixels; the smallest is about 106.
+    CHECK(share > 0.08 * 0.99);
+    CHECK(ratio > 0.75 * 0.99);
+    CHECK(ratio < 4.0 / 3.0 * 1.01);
+  }
+}
+
+TEST_CASE("area is uniform, the logarithm of the ratio too, and all places are alike") {
+  // Crops that always fit: no try is thrown away.
+  const crop_ranges small{{0.1, 0.3}, {0.5, 2.0}};
+  const image_size image{1000, 1000};
+  constexpr int tries = 20000;
+  double area = 0;
+  double log_ratio = 0;
+  double place_x = 0;
+  double place_y = 0;
+  for (std::uint64_t birth = 0; birth < tries; ++birth) {
+    rng random(2, birth);
+    const auto crop = random_crop(image, small, random);
+    const auto width = static_cast<double>(crop.width);
+    const auto height = static_cast<double>(crop.height);
+    area += width * height / 1e6;
+    log_ratio += std::log(width / height);
+    place_x += static_cast<double>(crop.x) / (1000 - width);
+    place_y += static_cast<double>(crop.y) / (1000 - height);
+  }
+  // Five standard errors of a mean of 20,000.
+  CHECK(std::abs(area / tries - 0.2) < 5 * 0.2 / std::sqrt(12.0 * tries));
+  CHECK(std::abs(log_ratio / tries) < 5 * std::log(4.0) / std::sqrt(12.0 * tries));
+  CHECK(std::abs(place_x / tries - 0.5) < 5 / std::sqrt(12.0 * tries));
+  CHECK(std::abs(place_y / tries - 0.5) < 5 / std::sqrt(12.0 * tries));
+}
+
+TEST_CASE("an image that no crop fits gives the largest central one in ratio") {
+  const crop_ranges whole{{1.0, 1.0}, {3.0 / 4.0, 4.0 / 3.0}};
+  rng random(3, 0);
+  CHECK(random_crop({1000, 30}, whole, random) == pixel_rect{480, 0, 40, 30});
+  CHECK(random_crop({30, 1000}, whole, random) == pixel_rect{0, 480, 30, 40});
+  const crop_ranges square{{0.9, 0.9}, {1.0, 1.0}};
+  CHECK(random_crop({1, 1}, square, random) == pixel_rect{0, 0, 1, 1});
+}
+
+TEST_CASE("even images of one pixel's height give a crop") {
+  for (std::uint64_t birth = 0; birth < 200; ++birth) {
+    rng random(4, birth);
+    CHECK(inside(random_crop({3000, 1}, usual, random), {3000, 1}));
+  }
+}
+
+TEST_CASE("the same random numbers give the same crop") {
+  rng a(5, 77);
+  rng b(5, 77);
+  CHECK(random_crop({640, 480}, usual, a) == random_crop({640, 480}, usual, b));
+  CHECK(a.bits64() == b.bits64());
+}
+
+TEST_CASE("the shorter side is resized, the longer one rounded down, the middle kept") {
+  // 256 * 500 / 375 = 341.33; (341 - 224) / 2 = 58.5 is rounded to even.
+  CHECK(resized_to_shorter({500, 375}, 256) == image_size{341, 256});
+  CHECK(central_part({341, 256}, {224, 224}) == pixel_rect{58, 16, 224, 224});
+  // 256 * 400 / 300 = 341.33, upright; (343 - 224) / 2 = 59.5 is rounded to 60.
+  CHECK(resized_to_shorter({300, 402}, 256) == image_size{256, 343});
+  CHECK(central_part({256, 343}, {224, 224}) == pixel_rect{16, 60, 224, 224});
+  CHECK(resized_to_shorter({77, 77}, 256) == image_size{256, 256});
+  CHECK(resized_to_shorter({1, 65500}, 256) == image_size{256, 16768000});
+}
+
+TEST_CASE("what is smaller than its crop gets black around it, the odd pixel right and below") {
+  const auto around = padding_to({10, 21}, {13, 20});
+  CHECK(around.left == 1);
+  CHECK(around.right == 2);
+  CHECK(around.top == 0);
+  CHECK(around.bottom == 0);
+}

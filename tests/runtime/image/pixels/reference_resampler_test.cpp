@@ -1,0 +1,200 @@
+#include "runtime/image/pixels/reference_resampler.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+using namespace leat;
+
+namespace {
+
+/// Noise by formula, so that another program can make the same.
+std::uint8_t noise(std::size_t x, std::size_t y, std::size_t channel) {
+  auto v =
+      static_cast<std::uint32_t>(x * 2654435761U + y * 40503U * 65537U + channel * 2246822519U);
+  v = (v ^ v >> 15) * 2246822519U;
+  v = (v ^ v >> 13) * 3266489917U;
+  return static_cast<std::uint8_t>(v >> 24);
+}
+
+/// An image that ends with the slack that rgb_view promises.
+struct test_image {
+  image_size size;
+  std::vector<std::uint8_t> pixels;
+
+  explicit test_image(const image_size& extents) : size(extents) {
+    for (std::size_t y = 0; y < size.height; ++y)
+      for (std::size_t x = 0; x < size.width; ++x)
+        for (std::size_t c = 0; c < 3; ++c)
+          pixels.push_back(noise(x, y, c));
+    pixels.resize(pixels.size() + rgb_slack, 0xAA);
+  }
+
+  rgb_view part(const pixel_rect& r) const {
+    return {pixels.data() + 3 * (r.y * size.width + r.x), r.width, r.height, 3 * size.width};
+  }
+};
+
+struct resize_case {
+  image_size image;
+  resize_plan what;
+};
+
+/// Pillow's way: weights of 22 bits, rows first, rounded to 8 bits, then columns, rounded again.
+/// Source: Pillow's src/libImaging/Resample.c.
+std::uint8_t pillow_sum(const axis_weights& axis, std::size_t i, const std::uint8_t* from,
+                        std::size_t step) {
+  std::int32_t sum = 1 << 21;
+  for (std::size_t t = 0; t < axis.count[i]; ++t)
+    sum += static_cast<std::int32_t>(0.5 + axis.at(i)[t] * (1 << 22))
+           * from[(axis.first[i] + t) * step];
+  return static_cast<std::uint8_t>(std::min(sum >> 22, 255));
+}
+
+std::vector<std::uint8_t> pillow_resize(const test_image& image, const resize_plan& what) {
+  axis_weights columns;
+  axis_weights rows;
+  columns.plan(cut_across(what));
+  rows.plan(cut_down(what));
+  const auto width = what.window.width;
+  std::vector<std::uint8_t> narrowed(image.size.height * width * 3);
+  for (std::size_t y = 0; y < image.size.height; ++y)
+    for (std::size_t x = 0; x < width; ++x)
+      for (std::size_t c = 0; c < 3; ++c)
+        narrowed[(y * width + x) * 3 + c] =
+            pillow_sum(columns, x, image.pixels.data() + y * image.size.width * 3 + c, 3);
+  std::vector<std::uint8_t> result;
+  for (std::size_t y = 0; y < what.window.height; ++y)
+    for (std::size_t x = 0; x < width; ++x)
+      for (std::size_t c = 0; c < 3; ++c)
+        result.push_back(pillow_sum(rows, y, narrowed.data() + x * 3 + c, 3 * width));
+  return result;
+}
+
+/// As uint8 R, G, B in turns, strip by strip.
+std::vector<std::uint8_t> resize(reference_resampler& worker, const test_image& image,
+                                 const resize_plan& what) {
+  const auto part = worker.plan(what);
+  for (std::size_t y = 0; y < part.height; y += 7)
+    worker.load(
+        image.part({part.x, part.y + y, part.width, std::min<std::size_t>(7, part.height - y)}));
+  std::vector<std::uint8_t> result(what.window.width * what.window.height * 3);
+  worker.write({.type = dtype::u8, .layout = image_layout::nhwc},
+               reinterpret_cast<std::byte*>(result.data()));
+  return result;
+}
+
+std::vector<std::uint8_t> resize(const test_image& image, const resize_plan& what) {
+  reference_resampler worker;
+  return resize(worker, image, what);
+}
+
+std::uint32_t crc32(const std::vector<std::uint8_t>& bytes) {
+  std::uint32_t crc = ~0U;
+  for (auto byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc >> 1 ^ (0xEDB88320U & (0U - (crc & 1U)));
+  }
+  return ~crc;
+}
+
+struct pillow_vector {
+  resize_case what;
+  std::uint32_t crc;
+};
+
+// CRC-32 (zlib) of Image.crop(source).resize(resized, BILINEAR).crop(window).tobytes(),
+// computed with Pillow 12.0.0 on x86-64.
+const pillow_vector pillow_vectors[] = {
+    {{{7, 5}, {{0, 0, 7, 5}, {7, 5}, {0, 0, 7, 5}}}, 0x4e967c2aU},
+    {{{7, 5}, {{0, 0, 7, 5}, {3, 2}, {0, 0, 3, 2}}}, 0x82cf90c4U},
+    {{{2, 2}, {{0, 0, 2, 2}, {9, 8}, {0, 0, 9, 8}}}, 0x82579dbeU},
+    {{{1, 1}, {{0, 0, 1, 1}, {5, 4}, {0, 0, 5, 4}}}, 0x3c5d1e7dU},
+    {{{3, 40}, {{0, 0, 3, 40}, {16, 7}, {0, 0, 16, 7}}}, 0x42606446U},
+    {{{90, 60}, {{11, 7, 53, 41}, {24, 24}, {0, 0, 24, 24}}}, 0x8f5a4946U},
+    {{{90, 60}, {{5, 3, 20, 17}, {24, 24}, {0, 0, 24, 24}}}, 0xfd34a4d9U},
+    {{{90, 60}, {{0, 0, 90, 60}, {48, 32}, {12, 4, 24, 24}}}, 0x1b5c3b6eU},
+    {{{200, 150}, {{1, 2, 199, 147}, {31, 29}, {3, 2, 24, 24}}}, 0x569499daU},
+    {{{257, 33}, {{0, 0, 257, 33}, {8, 32}, {0, 4, 8, 24}}}, 0x3f94be12U},
+    {{{60, 60}, {{3, 4, 50, 24}, {24, 24}, {0, 0, 24, 24}}}, 0x66f78ea4U},
+};
+
+resize_case random_case(std::mt19937& random) {
+  auto below = [&](std::size_t n) { return random() % n; };
+  resize_case x;
+  auto& what = x.what;
+  x.image = {1 + below(150), 1 + below(150)};
+  what.source.width = 1 + below(x.image.width);
+  what.source.height = 1 + below(x.image.height);
+  what.source.x = below(x.image.width - what.source.width + 1);
+  what.source.y = below(x.image.height - what.source.height + 1);
+  what.resized = {1 + below(90), 1 + below(90)};
+  what.window.width = 1 + below(what.resized.width);
+  what.window.height = 1 + below(what.resized.height);
+  what.window.x = below(what.resized.width - what.window.width + 1);
+  what.window.y = below(what.resized.height - what.window.height + 1);
+  return x;
+}
+
+} // namespace
+
+TEST_CASE("resized pixels are Pillow's, up to its own roundings") {
+  for (const auto& x : pillow_vectors) {
+    CAPTURE(x.what.what.source.width, x.what.what.source.height, x.what.what.resized.width);
+    const test_image image(x.what.image);
+    const auto pillow = pillow_resize(image, x.what.what);
+    REQUIRE(crc32(pillow) == x.crc);
+    const auto exact = resize(image, x.what.what);
+    REQUIRE(exact.size() == pillow.size());
+    int worst = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      worst = std::max(worst, std::abs(exact[i] - pillow[i]));
+    CHECK(worst <= 1);
+  }
+}
+
+TEST_CASE("a window has the pixels of the whole result, uses the source alone, and is mirrored") {
+  const std::uint32_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 200; ++i) {
+    const auto x = random_case(random);
+    auto all = x.what;
+    all.window = {0, 0, all.resized.width, all.resized.height};
+    const test_image image(x.image);
+    const auto whole = resize(image, all);
+    auto mirrored = x.what;
+    mirrored.mirrored = true;
+    const auto& window = x.what.window;
+    const auto got = resize(image, x.what);
+    const auto turned = resize(image, mirrored);
+    int differing = 0;
+    for (std::size_t y = 0; y < window.height; ++y)
+      for (std::size_t column = 0; column < window.width; ++column)
+        for (std::size_t c = 0; c < 3; ++c) {
+          const auto want = whole[3 * ((window.y + y) * all.resized.width + window.x + column) + c];
+          const auto row = y * window.width;
+          differing += got[3 * (row + column) + c] == want ? 0 : 1;
+          differing += turned[3 * (row + window.width - 1 - column) + c] == want ? 0 : 1;
+        }
+    CHECK(differing == 0);
+    const auto needed = reference_resampler{}.plan(x.what);
+    const auto& source = x.what.source;
+    CHECK(needed.x >= source.x);
+    CHECK(needed.y >= source.y);
+    CHECK(needed.x + needed.width <= source.x + source.width);
+    CHECK(needed.y + needed.height <= source.y + source.height);
+  }
+}
+
+TEST_CASE("one reference resampler serves images of any size, one after the other") {
+  reference_resampler worker;
+  for (const std::size_t width : {90, 5, 200, 3}) {
+    const resize_plan what{{0, 0, width, 40}, {24, 24}, {0, 0, 24, 24}};
+    const test_image image({width, 40});
+    CHECK(resize(worker, image, what) == resize(image, what));
+  }
+}

@@ -1,0 +1,118 @@
+#include "runtime/pipeline/pipeline_facts.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/stage_facts.hpp"
+
+#include <leat/error.hpp>
+
+using namespace leat;
+using namespace leat::test;
+using namespace std::string_literals;
+
+namespace {
+
+class numbers : public source {
+public:
+  explicit numbers(std::uint64_t records) : records_(records) {}
+
+  std::uint64_t size() const override { return records_; }
+  void read(std::uint64_t, sample&) const override {}
+  std::string name() const override { return "numbers"; }
+  source_facts facts() const override {
+    return {.files = 1, .records = records_, .bytes = 8 * records_, .digest = {}};
+  }
+
+private:
+  std::uint64_t records_;
+};
+
+stage_ptr made(stage x) {
+  return std::make_shared<const stage>(std::move(x));
+}
+
+stage_ptr source_stage(std::uint64_t records) {
+  auto open = [=] { return std::make_shared<const numbers>(records); };
+  return made({.op = "count",
+               .options = {{"records", records}, {"bytes", std::uint64_t{8}}},
+               .data = std::make_shared<lazy_source>(open)});
+}
+
+pipeline batched(stage_ptr input) {
+  return pipeline{made({.op = "batch",
+                        .options = {{"rows", std::uint64_t{8}},
+                                    {"lanes", std::uint64_t{0}},
+                                    {"end", "drop"s},
+                                    {"fields", std::vector{"value"s}}},
+                        .inputs = {std::move(input)}})};
+}
+
+bool is_refused(const pipeline& x) {
+  try {
+    describe(x, 8);
+    return false;
+  } catch (const error& problem) {
+    return problem.code() == errc::invalid_argument;
+  }
+}
+
+} // namespace
+
+TEST_CASE("facts are the whole tree, with what the data are and the lanes as resolved") {
+  auto taken =
+      made({.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {source_stage(5)}});
+  auto mapped = made({.op = "map",
+                      .options = {{"name", "a@1"s}, {"parameters", "x=1"s}},
+                      .inputs = {source_stage(4)},
+                      .make = [] { return map_function{}; }});
+  auto zipped = made({.op = "zip", .inputs = {taken, mapped}});
+  const auto wanted = batch_of(join("zip", {then(count_of(5), "take", {{"n", std::uint64_t{3}}}),
+                                            map_of(count_of(4), "a@1", "x=1")}),
+                               8, 4, {"value"});
+  CHECK(describe(batched(zipped), 4) == wanted);
+  CHECK_FALSE(describe(batched(zipped), 8) == wanted);
+}
+
+TEST_CASE("a pipeline without a batch has no facts") {
+  CHECK(is_refused(pipeline{source_stage(5)}));
+}
+
+TEST_CASE("a pipeline that no snapshot can hold is refused before its data are opened") {
+  auto unreadable = made({.op = "count", .data = std::make_shared<lazy_source>([] {
+                                           throw std::logic_error("was opened");
+                                           return std::shared_ptr<const source>{};
+                                         })});
+  SECTION("joins inside each other") {
+    auto x = unreadable;
+    for (std::size_t i = 0; i <= max_tree_size.nested_joins; ++i)
+      x = made({.op = "zip", .inputs = {unreadable, x}});
+    CHECK(is_refused(batched(x)));
+  }
+  SECTION("joins of shared inputs, which as a tree have more leaves than can be counted") {
+    auto x = unreadable;
+    for (int i = 0; i < 40; ++i)
+      x = made({.op = "zip", .inputs = {x, x}});
+    CHECK(is_refused(batched(x)));
+  }
+  SECTION("operators behind each other") {
+    auto x = unreadable;
+    for (std::size_t i = 0; i < max_tree_size.height; ++i)
+      x = made({.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {x}});
+    CHECK(is_refused(batched(x)));
+  }
+}
+
+TEST_CASE("operators are visited in data order") {
+  const auto x =
+      batch_of(join("zip", {shuffle_of(count_of(1), 1), map_of(count_of(2), "a@1")}), 1, 1);
+  std::string seen;
+  for_each_stage(x.root, [&](const stage_facts& stage) { seen += stage.op + ' '; });
+  CHECK(seen == "count shuffle count map zip batch ");
+}
+
+TEST_CASE("a shape names operators without maps") {
+  const auto source = count_of(1);
+  auto shape = [](stage_facts x) { return shape_of(batch_of(std::move(x), 1, 1).root); };
+  CHECK(shape(source) == "count.batch");
+  CHECK(shape(map_of(shuffle_of(map_of(source, "a@1"), 1), "b@1")) == "count.shuffle.batch");
+  CHECK(shape(join("zip", {source, join("concat", {source, shuffle_of(source, 1)})}))
+        == "zip(count, concat(count, count.shuffle)).batch");
+}

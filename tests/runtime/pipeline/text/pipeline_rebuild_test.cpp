@@ -1,0 +1,157 @@
+#include "runtime/pipeline/text/pipeline_rebuild.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/stage_facts.hpp"
+
+#include <leat/error.hpp>
+#include <leat/functions.hpp>
+#include <leat/image.hpp>
+#include <leat/once.hpp>
+#include <leat/sources.hpp>
+#include <leat/streams.hpp>
+
+#include <numeric>
+#include <optional>
+#include <string>
+
+using namespace leat;
+using namespace leat::test;
+
+namespace {
+
+/// What a snapshot would hold of a pipeline, whose data need not exist.
+stage_facts facts_of(const stage& x) {
+  stage_facts facts{.op = x.op, .options = x.options};
+  if (x.is_source())
+    facts.data = source_facts{};
+  for (const auto& input : x.inputs)
+    facts.inputs.push_back(facts_of(*input));
+  return facts;
+}
+
+pipeline_facts facts_of(const pipeline& x) {
+  return {facts_of(x.root()), 4};
+}
+
+map_stage noise(const std::string& parameters) {
+  return {"noise@1", parameters, [] { return [](sample&, context&) {}; }};
+}
+
+pipeline everything() {
+  const auto streams =
+      concat({tar_stream("a-{0..9}.tar.gz", {.order = file_order::shuffled}),
+              lines("b.txt", {.ranges = 4}), json_lines("c.jsonl"), standard_input()});
+  const auto indexed = zip({tar_shards("d.tar").shuffle({.seed = 3}).map(train_image("jpg")),
+                            raw_records("e.bin", dtype::f32, {2, 3}).take(5).skip(1).repeat(2),
+                            image_folder("f").map(noise("level=0.5"))});
+  return mix({streams.filter(key_hash(50)).filter(field_between("text", {}, 3.5)),
+              indexed.flat_map(copies(2)).flat_map(windows("value", 3)).enumerate("n")},
+             {.weights = {2, 1}, .rule = mix_rule::random, .cost = "text"})
+      .shuffle_buffer(100, 7)
+      .scan(running_sum("n", "sum"))
+      .pack("text", 64, {.delimiter = 10})
+      .map(select({"text"}))
+      .batch(8, {.lanes = 4, .end = epoch_end::cycle, .fields = {"text"}});
+}
+
+std::optional<error_details> refusal(const pipeline_facts& x) {
+  try {
+    rebuild(x);
+  } catch (const error& problem) {
+    CHECK(problem.code() == errc::invalid_argument);
+    return problem.details();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("a pipeline is rebuilt from its facts, with the functions of its operators") {
+  register_map("noise@1", noise);
+  const auto x = everything();
+  const auto again = rebuild(facts_of(x));
+  CHECK(again == x);
+  CHECK(to_string(again) == to_string(x));
+  std::size_t functions = 0;
+  for_each_stage(again.root(), [&](const stage& stage) {
+    functions += (stage.op == "map" && stage.make) || (stage.op == "filter" && stage.filter)
+                 || (stage.op == "flat_map" && stage.flat_map)
+                 || (stage.op == "scan" && stage.scan);
+    CHECK(stage.is_source() == (stage.data || stage.stream || stage.feed));
+  });
+  CHECK(functions == 8);
+}
+
+TEST_CASE("a pipeline is rebuilt from the bytes of a snapshot") {
+  const auto x = count(48).shuffle({.seed = 2}).map(pad("value", 16, 3)).batch(8);
+  snapshot taken;
+  taken.pipeline = {facts_of(x.root()), 8};
+  taken.world_size = 1;
+  const auto again = rebuild(decode(encode(taken), "here").pipeline);
+  CHECK(again == x);
+  CHECK(again.size() == 48);
+}
+
+TEST_CASE("all that cannot be rebuilt is named at once") {
+  auto facts = facts_of(count(10).map(int_label("a")).batch(2));
+  facts.root = then(
+      map_of(map_of(map_of(then(join("zap", {facts.root.inputs[0], count_of(1)}), "filter",
+                                {{"name", std::string{"lost@2"}}, {"parameters", std::string{}}}),
+                           "lost@1"),
+                    "lost@1"),
+             "int_label@1", "feld=a"),
+      "batch", facts.root.options);
+  const auto found = refusal(facts);
+  REQUIRE(found);
+  CHECK(found->stage == "pipeline of a snapshot");
+  CHECK(found->got == "4 errors:");
+  const auto all = std::accumulate(found->list.begin(), found->list.end(), std::string{});
+  for (const auto* text : {"operator \"zap\"", "\"lost@2\", which is not registered",
+                           "\"lost@1\", which is not registered", "int_label@1, got no field"})
+    CHECK(all.find(text) != std::string::npos);
+}
+
+TEST_CASE("operators of another version are refused, not guessed") {
+  const auto good = facts_of(count(10).take(3).batch(2));
+  CHECK_FALSE(refusal(good));
+  auto got = [](const pipeline_facts& x) {
+    const auto found = refusal(x);
+    return found ? found->stage + ": " + found->got : "nothing";
+  };
+  auto changed = good;
+  stage_of(changed, "take").options.push_back({"from", std::uint64_t{1}});
+  CHECK(got(changed) == "take: other options");
+  changed = good;
+  stage_of(changed, "take").options.front().name = "m";
+  CHECK(got(changed) == "take: other options");
+  changed = good;
+  set_option(stage_of(changed, "take"), "n", 3.0);
+  CHECK(got(changed) == "take: other options");
+  changed = good;
+  stage_of(changed, "take").op = "zip";
+  stage_of(changed, "zip").options.clear();
+  CHECK_FALSE(refusal(changed));
+  changed = good;
+  stage_of(changed, "count").op = "take";
+  CHECK(got(changed) == "pipeline: operator \"take\"");
+  changed = good;
+  stage_of(changed, "take").inputs.push_back(count_of(1));
+  CHECK(got(changed) == "pipeline: operator \"take\"");
+  changed = good;
+  set_option(changed.root, "rows", std::uint64_t{0});
+  CHECK(got(changed) == "batch: 0 rows");
+}
+
+TEST_CASE("a function that now stands for other parameters is refused") {
+  register_map("drifts@1", [](const std::string& parameters) {
+    auto x = noise(parameters + " level=2");
+    x.name = "drifts@1";
+    return x;
+  });
+  const auto found = refusal({then(map_of(count_of(4), "drifts@1", "a=1"), "batch",
+                                   facts_of(count(1).batch(1)).root.options),
+                              1});
+  REQUIRE(found);
+  CHECK(found->stage == "map");
+  CHECK(found->needed == "the function of the snapshot");
+}

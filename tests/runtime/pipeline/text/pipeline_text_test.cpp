@@ -1,0 +1,947 @@
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/text/pipeline_builder.hpp"
+#include "runtime/pipeline/text/pipeline_lexer.hpp"
+#include "tests/support/catch.hpp"
+
+#include <leat/error.hpp>
+#include <leat/functions.hpp>
+#include <leat/image.hpp>
+#include <leat/once.hpp>
+#include <leat/sources.hpp>
+#include <leat/streams.hpp>
+
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace leat;
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+/// A map of the program that keeps its parameters as they are.
+map_stage plain_map(const std::string& name, const std::string& parameters) {
+  return {name, parameters, [] { return [](sample&, context&) {}; }};
+}
+
+void register_plain_map(const std::string& name) {
+  register_map(name, [=](const std::string& parameters) { return plain_map(name, parameters); });
+}
+
+/// Functions of the program that keep their parameters as they are.
+filter_stage plain_filter(const std::string& parameters) {
+  return {
+      .name = "plain@1", .parameters = parameters, .of_id = [](std::string_view) { return true; }};
+}
+
+flat_map_stage plain_flat_map(const std::string& parameters) {
+  return {.name = "plain@1", .parameters = parameters, .make = [] { return flat_map_function{}; }};
+}
+
+scan_stage plain_scan(const std::string& parameters) {
+  return {.name = "plain@1",
+          .parameters = parameters,
+          .make = [] { return scan_function{}; },
+          .initial = {},
+          .step = [](std::string&, std::string_view) { return std::string{}; }};
+}
+
+std::unique_ptr<sequential_reader> no_reader(std::uint64_t) {
+  return nullptr;
+}
+
+bool no_record(sample&) {
+  return false;
+}
+
+/// The names that random trees use.
+void register_names() {
+  register_plain_map("plain@1");
+  register_predicate("plain@1", plain_filter);
+  register_flat_map("plain@1", plain_flat_map);
+  register_scan("plain@1", plain_scan);
+  register_source("numbers@1", count(12).root().data->get());
+  register_sequential("crawl@1", no_reader);
+  register_once("queue@1", no_record);
+}
+
+error_details details_of(const std::string& text) {
+  try {
+    parse_pipeline(text);
+  } catch (const error& x) {
+    CHECK(x.code() == errc::invalid_argument);
+    return x.details();
+  }
+  FAIL("no error: " + text);
+  return {};
+}
+
+void check_error(const std::string& text, const std::string& stage, const std::string& got,
+                 const std::string& needed) {
+  INFO(text);
+  const auto x = details_of(text);
+  CHECK(x.stage == stage);
+  CHECK(x.got == got);
+  CHECK(x.needed == needed);
+}
+
+/// The parser's own error.
+void check_text_error(const std::string& text, const std::string& got, const std::string& needed) {
+  check_error(text, "pipeline text", got, needed);
+}
+
+/// Both ways: `text` makes this pipeline, which prints as `printed`, which makes it again.
+void check_form(const std::string& text, const pipeline& x, const std::string& printed) {
+  INFO(text);
+  CHECK(parse_pipeline(text) == x);
+  CHECK(to_string(x) == printed);
+  CHECK(parse_pipeline(printed) == x);
+  CHECK(to_string(parse_pipeline(printed)) == printed);
+}
+
+/// `count(1)` and a step, which prints as this.
+void check_step(const std::string& text, const pipeline& x, const std::string& printed) {
+  check_form("count(1)" + text, x, "count(1, bytes=8)\n  " + printed + "\n");
+}
+
+std::string parameters_of(const std::string& map) {
+  return parse_pipeline("count(1)." + map).root().get<std::string>("parameters");
+}
+
+std::string repeated(const std::string& text, std::size_t n) {
+  std::string result;
+  for (std::size_t i = 0; i < n; ++i)
+    result += text;
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("every source stands in the text as in C++") {
+  check_form(R"(tar_shards("a-{0..3}.tar", "b*.tar"))", tar_shards(texts{"a-{0..3}.tar", "b*.tar"}),
+             R"(tar_shards("a-{0..3}.tar", "b*.tar", index_dir="", allow_torn=false))"
+             "\n");
+  check_form(R"(tar_shards(index_dir="i", patterns=["a"], allow_torn=true))",
+             tar_shards("a", {.index_dir = "i", .allow_torn = true}),
+             R"(tar_shards("a", index_dir="i", allow_torn=true))"
+             "\n");
+  check_form(R"(image_folder("train"))", image_folder("train"),
+             "image_folder(\"train\", index_dir=\"\")\n");
+  check_form(R"(image_folder(index_dir="i", directory="train"))",
+             image_folder("train", {.index_dir = "i"}),
+             "image_folder(\"train\", index_dir=\"i\")\n");
+  check_form("count(10)", count(10), "count(10, bytes=8)\n");
+  check_form("count(bytes=3, records=18446744073709551615)",
+             count(std::numeric_limits<std::uint64_t>::max(), 3),
+             "count(18446744073709551615, bytes=3)\n");
+  check_form(R"(raw_records("x.bin", "f32", [3, 32, 16,]))",
+             raw_records("x.bin", dtype::f32, {3, 32, 16}),
+             R"(raw_records("x.bin", type="f32", dims=[3, 32, 16], drop_last=false))"
+             "\n");
+  check_form(R"(raw_records("x.bin", "u8", []))", raw_records("x.bin", dtype::u8, {}),
+             R"(raw_records("x.bin", type="u8", dims=[], drop_last=false))"
+             "\n");
+}
+
+TEST_CASE("every stream and once source stands in the text as in C++") {
+  check_form(R"(tar_stream("a-{0..3}.tar.gz", "b*.tar"))",
+             tar_stream(texts{"a-{0..3}.tar.gz", "b*.tar"}),
+             R"(tar_stream("a-{0..3}.tar.gz", "b*.tar", file_order="stored", seed=0))"
+             "\n");
+  check_form(R"(tar_stream("a", seed=3, file_order="shuffled"))",
+             tar_stream("a", {.order = file_order::shuffled, .seed = 3}),
+             R"(tar_stream("a", file_order="shuffled", seed=3))"
+             "\n");
+  check_form(R"(lines("a", "b"))", lines(texts{"a", "b"}),
+             R"(lines("a", "b", ranges=1, file_order="stored", seed=0))"
+             "\n");
+  check_form(R"(json_lines("a", ranges=16, file_order="shuffled", seed=2))",
+             json_lines("a", {.ranges = 16, .order = file_order::shuffled, .seed = 2}),
+             R"(json_lines("a", ranges=16, file_order="shuffled", seed=2))"
+             "\n");
+  check_form("standard_input()", standard_input(), "standard_input()\n");
+  register_names();
+  check_form(R"(sequential("crawl@1", 8, "shuffled", 5))",
+             sequential("crawl@1", 8, no_reader, {.order = file_order::shuffled, .seed = 5}),
+             R"(sequential("crawl@1", units=8, file_order="shuffled", seed=5))"
+             "\n");
+  check_form(R"(once("queue@1"))", once("queue@1", no_record), "once(\"queue@1\")\n");
+}
+
+TEST_CASE("every operator stands in the text as in C++") {
+  const auto x = count(1);
+  check_step(".shuffle()", x.shuffle(), ".shuffle(seed=0, kind=\"full\", window=4)");
+  check_step(".shuffle(7, \"windowed\", 2)",
+             x.shuffle({.seed = 7, .kind = shuffle_kind::windowed, .window = 2}),
+             ".shuffle(seed=7, kind=\"windowed\", window=2)");
+  check_step(".shuffle(kind=\"none\", seed=1)", x.shuffle({.seed = 1, .kind = shuffle_kind::none}),
+             ".shuffle(seed=1, kind=\"none\", window=4)");
+  check_step(".take(5)", x.take(5), ".take(5)");
+  check_step(".skip(n=5)", x.skip(5), ".skip(5)");
+  check_step(".repeat(5)", x.repeat(5), ".repeat(5)");
+  check_step(".enumerate()", x.enumerate(), ".enumerate(field=\"index\")");
+  check_step(".enumerate(\"at\")", x.enumerate("at"), ".enumerate(field=\"at\")");
+  check_step(".shuffle_buffer(100)", x.shuffle_buffer(100), ".shuffle_buffer(100, seed=0)");
+  check_step(".shuffle_buffer(seed=3, n=2)", x.shuffle_buffer(2, 3), ".shuffle_buffer(2, seed=3)");
+  check_step(".pack(\"ids\", 512)", x.pack("ids", 512),
+             ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0)");
+  check_step(".pack(\"ids\", 512, bins=3, delimiter=[7], pad=9)",
+             x.pack("ids", 512, {.bins = 3, .delimiter = 7, .pad = 9}),
+             ".pack(\"ids\", 512, bins=3, split=false, delimiter=[7], pad=9)");
+  check_step(".pack(\"ids\", 512, split=true)", x.pack("ids", 512, {.split = true}),
+             ".pack(\"ids\", 512, bins=1, split=true, delimiter=[], pad=0)");
+  check_step(".batch(8)", x.batch(8), ".batch(8, lanes=0, end=\"auto\", fields=[])");
+  check_step(".batch(8, end=\"drop\")", x.batch(8, {.end = epoch_end::drop}),
+             ".batch(8, lanes=0, end=\"drop\", fields=[])");
+  check_step(".batch(8, end=\"cycle\")", x.batch(8, {.end = epoch_end::cycle}),
+             ".batch(8, lanes=0, end=\"cycle\", fields=[])");
+  check_step(".batch(8, 4, \"mask\", [\"a\", \"b\"])",
+             x.batch(8, {.lanes = 4, .end = epoch_end::mask, .fields = {"a", "b"}}),
+             ".batch(8, lanes=4, end=\"mask\", fields=[\"a\", \"b\"])");
+}
+
+TEST_CASE("joins are printed with their inputs below each other") {
+  check_form("zip(count(1), concat(count(2), count(3).take(1),),).take(4)",
+             zip({count(1), concat({count(2), count(3).take(1)})}).take(4),
+             "zip(\n"
+             "  count(1, bytes=8),\n"
+             "  concat(\n"
+             "    count(2, bytes=8),\n"
+             "    count(3, bytes=8)\n"
+             "      .take(1)\n"
+             "  )\n"
+             ")\n"
+             "  .take(4)\n");
+  check_form("zip(count(1))", zip({count(1)}), "zip(\n  count(1, bytes=8)\n)\n");
+}
+
+TEST_CASE("a mix has its options behind its inputs") {
+  check_form("mix(count(1), count(2))", mix({count(1), count(2)}),
+             "mix(\n"
+             "  count(1, bytes=8),\n"
+             "  count(2, bytes=8),\n"
+             "  weights=[], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0\n"
+             ")\n");
+  check_form("zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
+             "  rule=\"random\",).take(1))",
+             zip({mix({count(1), count(2)}, {.weights = {3, 1},
+                                             .rule = mix_rule::random,
+                                             .stop = mix_stop::cycle,
+                                             .cost = "t",
+                                             .seed = 4})
+                      .take(1)}),
+             "zip(\n"
+             "  mix(\n"
+             "    count(1, bytes=8),\n"
+             "    count(2, bytes=8),\n"
+             "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
+             "  )\n"
+             "    .take(1)\n"
+             ")\n");
+  CHECK(parse_pipeline("mix(count(1), stop=\"first\")")
+        == mix({count(1)}, {.stop = mix_stop::first}));
+}
+
+TEST_CASE("leat's own functions are made from their parameters") {
+  const auto x = count(1);
+  check_step(R"(.filter("key_hash@1", keep=30))", x.filter(key_hash(30)),
+             R"(.filter("key_hash@1", keep=30, salt=0))");
+  check_step(R"(.filter("key_matches@1", pattern="a,b/*.[!x]"))",
+             x.filter(key_matches("a,b/*.[!x]")),
+             R"(.filter("key_matches@1", pattern=["a", "b/*.[!x]"]))");
+  check_step(R"(.filter("field_hash@1", salt=2, keep=7, field="t"))",
+             x.filter(field_hash("t", 7, 2)),
+             R"(.filter("field_hash@1", field="t", keep=7, salt=2))");
+  check_step(R"(.filter("field_between@1", field="t", min=-1.5, max=3))",
+             x.filter(field_between("t", -1.5, 3)),
+             R"(.filter("field_between@1", field="t", min=-1.5, max=3))");
+  check_step(R"(.filter("field_between@1", field="t"))", x.filter(field_between("t", {}, {})),
+             R"(.filter("field_between@1", field="t"))");
+  check_step(R"(.filter("bytes_between@1", field="t", max=18446744073709551615))",
+             x.filter(bytes_between("t", {}, std::numeric_limits<std::uint64_t>::max())),
+             R"(.filter("bytes_between@1", field="t", max=18446744073709551615))");
+  check_step(R"(.flat_map("copies@1", n=0))", x.flat_map(copies(0)),
+             R"(.flat_map("copies@1", n=0))");
+  check_step(R"(.flat_map("split@1", field="t"))", x.flat_map(leat::split("t")),
+             R"(.flat_map("split@1", field="t", at=10))");
+  check_step(R"(.flat_map("windows@1", field="t", length=4))", x.flat_map(windows("t", 4)),
+             R"(.flat_map("windows@1", field="t", length=4))");
+  check_step(R"(.scan("running_count@1", into="n"))", x.scan(running_count("n")),
+             R"(.scan("running_count@1", into="n"))");
+  check_step(R"(.scan("running_sum@1", field="t", into="n"))", x.scan(running_sum("t", "n")),
+             R"(.scan("running_sum@1", field="t", into="n"))");
+  check_step(R"(.map("pad@1", field="t", length=9))", x.map(pad("t", 9)),
+             R"(.map("pad@1", field="t", length=9, value=0))");
+  check_step(R"(.map("pad@1", field="t", length=9, value=-100))", x.map(pad("t", 9, -100)),
+             R"(.map("pad@1", field="t", length=9, value=-100))");
+}
+
+TEST_CASE("functions of the program are found by kind and name") {
+  register_names();
+  check_step(R"(.filter("plain@1", a=1))", count(1).filter(plain_filter("a=1")),
+             R"(.filter("plain@1", a=1))");
+  check_step(R"(.flat_map("plain@1", a=1))", count(1).flat_map(plain_flat_map("a=1")),
+             R"(.flat_map("plain@1", a=1))");
+  check_step(R"(.scan("plain@1", "a 1"))", count(1).scan(plain_scan("a 1")),
+             R"(.scan("plain@1", "a 1"))");
+  register_predicate("only@1", [](const std::string&) {
+    return filter_stage{.name = "only@1", .make = [] { return [](sample&) { return true; }; }};
+  });
+  CHECK(parameters_of(R"(filter("only@1", a=1))") == "a=1");
+  CHECK(details_of(R"(count(1).map("only@1"))").stage == "map");
+  CHECK(details_of(R"(count(1).scan("only@1"))").needed
+        == "one of plain@1, running_count@1, running_sum@1");
+  CHECK_THROWS_AS(register_predicate("", plain_filter), error);
+  CHECK_THROWS_AS(register_flat_map("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_scan("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_sequential("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_once("x@1", nullptr), error);
+}
+
+TEST_CASE("functions that are none are refused when the pipeline is made") {
+  const auto x = count(1);
+  const auto yes = [](std::string_view) { return true; };
+  CHECK_THROWS_AS(x.filter({.name = "a", .of_id = yes}), error);
+  CHECK_THROWS_AS(x.filter({.name = "a@1"}), error);
+  CHECK_THROWS_AS(
+      x.filter({.name = "a@1", .make = [] { return [](sample&) { return true; }; }, .of_id = yes}),
+      error);
+  CHECK_THROWS_AS(x.flat_map({.name = "a@1", .children = 2}), error);
+  CHECK_THROWS_AS(x.flat_map({.name = "a@", .make = [] { return flat_map_function{}; }}), error);
+  CHECK_THROWS_AS(x.scan({.name = "a@1", .make = [] { return scan_function{}; }}), error);
+  auto no_name = plain_scan("");
+  no_name.name = "@1";
+  CHECK_THROWS_AS(x.scan(no_name), error);
+  CHECK_NOTHROW(x.filter({.name = "a@1", .of_id = yes}));
+}
+
+TEST_CASE("leat's own maps are made from their parameters") {
+  check_step(R"(.map("int_label@1", field="cls"))", count(1).map(int_label("cls")),
+             R"(.map("int_label@1", field="cls"))");
+  check_step(R"(.map("select@1", fields=["a", "b"]))", count(1).map(select({"a", "b"})),
+             R"(.map("select@1", fields=["a", "b"]))");
+  check_step(R"(.map("rename@1", "from=a to=b"))", count(1).map(leat::rename("a", "b")),
+             R"(.map("rename@1", from="a", to="b"))");
+  check_step(R"(.map("train_image@1", field="jpg;png", size=96, type="u8", layout="nhwc",
+                     scale=[0.5, 1], flip=0, max_pixels=1000000, mean=[0, 0, 0.25]))",
+             count(1).map(train_image("jpg;png", {.size = 96,
+                                                  .type = dtype::u8,
+                                                  .layout = image_layout::nhwc,
+                                                  .mean = {0, 0, 0.25F},
+                                                  .scale = {0.5, 1},
+                                                  .flip = 0,
+                                                  .max_pixels = 1000000})),
+             R"(.map("train_image@1", field="jpg;png", size=96, type="u8", layout="nhwc", )"
+             R"(mean=[0, 0, 0.25], deviation=[0.229, 0.224, 0.225], max_pixels=1000000, )"
+             R"(scale=[0.5, 1], ratio=[0.75, 1.3333333333333333], flip=0))");
+  check_step(R"(.map("eval_image@1", field="jpg"))", count(1).map(eval_image("jpg")),
+             R"(.map("eval_image@1", field="jpg", size=224, type="f32", layout="nchw", )"
+             R"(mean=[0.485, 0.456, 0.406], deviation=[0.229, 0.224, 0.225], )"
+             R"(max_pixels=134217728, resize=256))");
+}
+
+TEST_CASE("a map's parameters by name become its parameter text") {
+  register_plain_map("plain@1");
+  CHECK(parameters_of(R"(map("plain@1"))").empty());
+  CHECK(parameters_of(R"(map("plain@1", name="n", b=true, i=007, d=0.50, e=1E22, x="-1"))")
+        == "name=n b=true i=7 d=0.5 e=1e+22 x=-1");
+  CHECK(
+      parameters_of(R"(map("plain@1", a=-1, b=-100000, c=-0.5, d=-9223372036854775808, e=[-1, 2]))")
+      == "a=-1 b=-100000 c=-0.5 d=-9223372036854775808 e=-1,2");
+  // What would not come back as the same text stands in quotes.
+  check_step(R"(.map("plain@1", a="-0", b="-01", c=-1.5, d="--1", e="-"))",
+             count(1).map(plain_map("plain@1", "a=-0 b=-01 c=-1.5 d=--1 e=-")),
+             R"(.map("plain@1", a="-0", b="-01", c=-1.5, d="--1", e="-"))");
+  check_text_error("count(-1)", "-1 at line 1, column 7", "a whole number as records");
+  CHECK(parameters_of(R"(map("plain@1", l=[1, "a", false, 2.5], one=["a"], none=[]))")
+        == "l=1,a,false,2.5 one=a none=");
+  CHECK(parameters_of(R"(map("plain@1", "any text, with = and  space"))")
+        == "any text, with = and  space");
+}
+
+TEST_CASE("parameter texts of any form are printed and read back") {
+  register_plain_map("plain@1");
+  auto check = [](const std::string& parameters, const std::string& printed) {
+    check_step(".map(\"plain@1\"" + (printed.empty() ? "" : ", " + printed) + ")",
+               count(1).map(plain_map("plain@1", parameters)),
+               ".map(\"plain@1\"" + (printed.empty() ? "" : ", " + printed) + ")");
+  };
+  check("", "");
+  check("a=1 b=x", R"(a=1, b="x")");
+  check("a=1.50 b=012 c=-1 d=1e5 e=18446744073709551616 f=inf",
+        R"(a="1.50", b="012", c=-1, d="1e5", e="18446744073709551616", f="inf")");
+  check("a=true,2,x b=, c=,1 d=", R"(a=[true, 2, "x"], b=",", c=",1", d="")");
+  check("a=b=c true=1", R"(a="b=c", true=1)");
+  check("a=1  b=2", R"("a=1  b=2")");
+  check(" a=1", R"(" a=1")");
+  check("a=1 a=2", R"("a=1 a=2")");
+  check("a=1\nb=2", R"("a=1\nb=2")");
+  check("words", R"("words")");
+  check("1a=2", R"("1a=2")");
+  check("=2", R"("=2")");
+}
+
+TEST_CASE(
+    "sources and maps of the program are found by the names that they were registered under") {
+  register_source("numbers@1", count(12).root().data->get());
+  CHECK(parse_pipeline(R"(indexed("numbers@1"))").size() == 12);
+  CHECK(to_string(parse_pipeline(R"(indexed("numbers@1"))")) == "indexed(\"numbers@1\")\n");
+  register_source("numbers@1", count(13).root().data->get());
+  CHECK(parse_pipeline(R"(indexed("numbers@1"))").size() == 13);
+
+  register_map("own@1", [](const std::string& x) {
+    return map_stage{"own@1", "", plain_map("own@1", x).make};
+  });
+  CHECK(parameters_of(R"(map("own@1", a=1))") == "a=1");
+  register_map("own@1", [](const std::string& x) { return plain_map("own@1", "all " + x); });
+  CHECK(parameters_of(R"(map("own@1", a=1))") == "all a=1");
+
+  CHECK_THROWS_AS(register_map("", [](const std::string& x) { return plain_map("x@1", x); }),
+                  error);
+  CHECK_THROWS_AS(register_map("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_source("x@1", nullptr), error);
+  CHECK_THROWS_AS(register_source("", count(1).root().data->get()), error);
+}
+
+TEST_CASE("names stand for what they were given, as often as they are used") {
+  check_form("# Twice the same.\n"
+             "near = count(5) # five\n"
+             "  .take(3)\r\n"
+             "both = zip(near, near.skip(1))\n"
+             "\tboth . take ( 2 )",
+             zip({count(5).take(3), count(5).take(3).skip(1)}).take(2),
+             "zip(\n"
+             "  count(5, bytes=8)\n"
+             "    .take(3),\n"
+             "  count(5, bytes=8)\n"
+             "    .take(3)\n"
+             "    .skip(1)\n"
+             ")\n"
+             "  .take(2)\n");
+  CHECK(parse_pipeline("count = count(2) count") == count(2));
+  CHECK(parse_pipeline("a = count(1) b = count(2) a") == count(1));
+}
+
+TEST_CASE("texts take any bytes, and are printed as UTF-8") {
+  const std::string all{"\"\\\n\t\r\x01\x7f\xff\xc3\xa4 \xe2\x82 \0x", 16};
+  const auto x = image_folder(all);
+  CHECK(to_string(x)
+        == "image_folder(\"\\\"\\\\\\n\\t\\x0D\\x01\\x7F\\xFF\xc3\xa4 \\xE2\\x82 \\x00x\", "
+           "index_dir=\"\")\n");
+  CHECK(parse_pipeline(to_string(x)) == x);
+  CHECK(parse_pipeline(R"(image_folder("\x41\x6a\x6A"))") == image_folder("Ajj"));
+}
+
+namespace {
+
+const std::string known_steps =
+    "one of shuffle, map, take, skip, repeat, enumerate, filter, flat_map, "
+    "read_files, shuffle_buffer, scan, pack, batch";
+const std::string known_starts =
+    "a source (tar_shards, image_folder, count, raw_records, indexed, tar_stream, lines, "
+    "json_lines, sequential, standard_input, once) or a join (zip, concat, mix)";
+
+} // namespace
+
+TEST_CASE("breaks of the grammar are refused with their place") {
+  const std::string value = "a value: a text in quotes, a number, true, false or a list";
+  const std::string start = "a source, zip, concat, mix or a name";
+  check_text_error("", "the end at line 1, column 1", start);
+  check_text_error("# nothing\n", "the end at line 2, column 1", start);
+  check_text_error("count(1) 2", "\"2\" at line 1, column 10", "\".\" and an operator, or the end");
+  check_text_error("count(1)\n  .(2)", "\"(\" at line 2, column 4", "an operator");
+  check_text_error("count(1).take", "the end at line 1, column 14", "\"(\"");
+  check_text_error("count(1", "the end at line 1, column 8", "\",\" or \")\"");
+  check_text_error("count(1 2)", "\"2\" at line 1, column 9", "\",\" or \")\"");
+  check_text_error("count(,)", "\",\" at line 1, column 7", value);
+  check_text_error("count(n=)", "\")\" at line 1, column 9", value);
+  check_text_error("count(1).shuffle(kind=full)", "\"full\" at line 1, column 23", value);
+  check_text_error("count([1, 2)", "\")\" at line 1, column 12", "\",\" or \"]\"");
+  check_text_error("count([a])", "\"a\" at line 1, column 8", value);
+  check_text_error("true = count(1) true", "\"true\" at line 1, column 1",
+                   "a name that is no value");
+  check_text_error("false", "\"false\" at line 1, column 1", start);
+  check_text_error("x = 3", "\"3\" at line 1, column 5", start);
+}
+
+TEST_CASE("words, numbers and texts that are none are refused with their place") {
+  const std::string number = "a number: 12, 0.5 or 1e-3; or a word, which begins with no digit";
+  check_text_error("count(-a)", "\"-\" at line 1, column 7", "a number behind it");
+  check_text_error("count(-9223372036854775809)", "\"-9223372036854775809\" at line 1, column 7",
+                   "a whole number from -2^63 on");
+  check_text_error("count(18446744073709551616)", "\"18446744073709551616\" at line 1, column 7",
+                   "a whole number below 2^64");
+  check_text_error("count(1e999)", "\"1e999\" at line 1, column 7",
+                   "a number in the range of double");
+  check_text_error("count(12abc)", "\"12abc\" at line 1, column 7", number);
+  check_text_error("count(1.5e)", "\"1.5e\" at line 1, column 7", number);
+  check_text_error("count(1.)", "\".\" at line 1, column 8", "\",\" or \")\"");
+  check_text_error("image_folder(\"abc", "a text without end at line 1, column 14",
+                   "a \" on the same line");
+  check_text_error("image_folder(\"abc\n\")", "a text without end at line 1, column 14",
+                   "a \" on the same line");
+  check_text_error("image_folder(\"\xc3\xa4\\q\")", "another escape at line 1, column 16",
+                   R"(\", \\, \n, \t or \xHH)");
+  check_text_error(R"(image_folder("\x4"))", "another escape at line 1, column 15",
+                   R"(\", \\, \n, \t or \xHH)");
+  check_text_error(R"(image_folder("\)", "another escape at line 1, column 15",
+                   R"(\", \\, \n, \t or \xHH)");
+  check_text_error("count(1)\n;", "\";\" at line 2, column 1",
+                   "a word, a number, a text in quotes or one of ( ) [ ] , . =");
+  check_text_error("count(\"\xc3\xa4\", \xe2\x82\xac)", "\"\xe2\x82\xac\" at line 1, column 12",
+                   "a word, a number, a text in quotes or one of ( ) [ ] , . =");
+  check_text_error("\xff", "\"\\xFF\" at line 1, column 1",
+                   "a word, a number, a text in quotes or one of ( ) [ ] , . =");
+}
+
+TEST_CASE("unknown words are refused with what there is") {
+  check_text_error("count(1)\n  .shufle(seed=7)", "\"shufle\" at line 2, column 4", known_steps);
+  check_text_error("count(1).zip(count(2))", "\"zip\" at line 1, column 10", known_steps);
+  check_text_error("counts(1)", "\"counts\" at line 1, column 1", known_starts);
+  check_text_error("take(1)", "\"take\" at line 1, column 1", known_starts);
+  check_text_error("zip(near)", "\"near\" at line 1, column 5",
+                   "a name that stands before, as name = ...; or a call");
+  check_text_error("a = count(1) a = count(2) a", "\"a\" once more at line 1, column 14",
+                   "another name");
+  check_error(R"(count(1).map("missing@1"))", "map",
+              "\"missing@1\", which is not registered at line 1, column 10",
+              details_of(R"(count(1).map("other@1"))").needed);
+  CHECK(details_of(R"(count(1).map("missing@1"))").needed.find("eval_image@1, int_label@1")
+        != std::string::npos);
+}
+
+TEST_CASE("arguments that do not fit are refused with their place") {
+  check_text_error("count()", "count without records at line 1, column 1", "a whole number");
+  check_text_error("tar_shards()", "tar_shards without patterns at line 1, column 1",
+                   "a text in quotes");
+  check_text_error("tar_shards(\"a\", 3)", "3 at line 1, column 17", "a text in quotes");
+  check_text_error("count(1, 8, 9)", "9 at line 1, column 13", "no more than 2 values of count");
+  check_text_error("count(1.5)", "1.5 at line 1, column 7", "a whole number as records");
+  check_text_error("count(records=true)", "true at line 1, column 15", "a whole number as records");
+  check_text_error("count(1, size=3)", "\"size\" at line 1, column 10", "one of records, bytes");
+  check_text_error("count(1, records=3)", "\"records\" once more at line 1, column 10",
+                   "one value of a name");
+  check_text_error("count(records=3, 8)", "a value without a name at line 1, column 18",
+                   "its name: values in order come first");
+  check_text_error("count(n)", "\"n\" at line 1, column 7", "a whole number as records");
+  check_text_error("count(count(1))", "a pipeline at line 1, column 7",
+                   "a whole number as records");
+  check_text_error("zip(count(1), 2)", "a value at line 1, column 15",
+                   "pipelines alone, without names, in zip");
+  check_text_error("count(1).batch(1, fields=[1])", "this list at line 1, column 26",
+                   "a list of texts: [\"a\", \"b\"] as fields");
+  check_text_error("count(1).batch(1, fields=\"a\")", "\"a\" at line 1, column 26",
+                   "a list of texts: [\"a\", \"b\"] as fields");
+  check_text_error("tar_shards(\"a\", allow_torn=1)", "1 at line 1, column 28",
+                   "true or false as allow_torn");
+}
+
+TEST_CASE("a join's options that do not fit are refused with their place") {
+  check_text_error("zip(count(1), n=2)", "a value at line 1, column 15",
+                   "pipelines alone, without names, in zip");
+  check_text_error("mix(count(1), [2])", "a value without a name at line 1, column 15",
+                   "pipelines, then options by name, in mix");
+  check_text_error("mix(seed=1, count(1))", "a pipeline behind options at line 1, column 13",
+                   "pipelines first in mix");
+  check_text_error("mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
+                   "one of weights, rule, stop, cost, seed");
+  check_text_error("mix(count(1), weights=1)", "1 at line 1, column 23",
+                   "a list of whole numbers: [3, 32, 32] as weights");
+  check_text_error("mix(count(1), seed=1, seed=2)", "\"seed\" once more at line 1, column 23",
+                   "one value of a name");
+  CHECK(details_of("mix(counts(1), count(1.5), weights=[0.5], 3).tke(1)").got == "5 errors:");
+}
+
+TEST_CASE("parameters of leat's functions that do not fit are refused") {
+  auto check = [](const std::string& call, const std::string& stage, const std::string& got,
+                  const std::string& needed) {
+    check_error("count(1)." + call, stage, got + " at line 1, column 10", needed);
+  };
+  check(R"(filter("key_hash@1"))", "key_hash@1", "no keep", "a value for keep");
+  check(R"(filter("key_hash@1", keep=101))", "key_hash@1", "keep=101", "percent: 0 to 100");
+  check(R"(filter("key_hash@1", keep="-1"))", "key_hash@1", "keep=-1", "a whole number");
+  check(R"(filter("field_hash@1", keep=1, field="a", of=1))", "field_hash@1", "parameter \"of\"",
+        "one of field, keep, salt");
+  check(R"(filter("key_matches@1", pattern=""))", "key_matches@1", "pattern \"\"",
+        "a pattern without spaces");
+  check(R"(filter("field_between@1", field="a", min=2, max=1))", "field_between@1",
+        "bounds min=2 max=1", "min at most max");
+  check(R"(filter("field_between@1", field="a", min="nan"))", "field_between@1", "bounds min=nan",
+        "min at most max");
+  check(R"(filter("bytes_between@1", field="a", min=2, max=1))", "bytes_between@1",
+        "bounds min=2 max=1", "min at most max");
+  check(R"(filter("bytes_between@1", field=["a", "b"]))", "bytes_between@1", "field \"a,b\"",
+        "a name without spaces and commas");
+  check(R"(flat_map("copies@1"))", "copies@1", "no n", "a value for n");
+  check(R"(flat_map("split@1", field="a", at=256))", "split@1", "at=256", "a byte: 0 to 255");
+  check(R"(flat_map("windows@1", field="a", length=0))", "windows@1", "length=0", "at least 1");
+  check(R"(scan("running_sum@1", field="a"))", "running_sum@1", "no into", "a value for into");
+  check(R"(scan("running_count@1", into=""))", "running_count@1", "field \"\"",
+        "a name without spaces and commas");
+  check(R"(map("pad@1", field="a", length=2147483648))", "pad@1", "length=2147483648",
+        "at most 2147483647");
+}
+
+TEST_CASE("parameters of a map that do not fit are refused with their place") {
+  register_plain_map("plain@1");
+  const std::string value = "a value without space; in a list no lists, no empty texts, no commas";
+  check_text_error("count(1).map(a=1)", "map without name at line 1, column 10",
+                   "a text in quotes");
+  check_text_error(R"(count(1).map("plain@1", a="b c"))", "\"b c\" at line 1, column 27", value);
+  check_text_error(R"(count(1).map("plain@1", a="\n"))", "\"\\n\" at line 1, column 27", value);
+  check_text_error(R"(count(1).map("plain@1", a=[[1]]))", "this list at line 1, column 27", value);
+  check_text_error(R"(count(1).map("plain@1", a=[""]))", "this list at line 1, column 27", value);
+  check_text_error(R"(count(1).map("plain@1", a=["b,c"]))", "this list at line 1, column 27",
+                   value);
+  check_text_error(R"(count(1).map("plain@1", a=1, a=2))", "\"a\" once more at line 1, column 30",
+                   "one value of a name");
+  check_text_error(R"(count(1).map("plain@1", "a=1", b=2))", "\"b\" at line 1, column 32",
+                   "no names behind all parameters as one text");
+  check_text_error(R"(count(1).map("plain@1", 3))", "3 at line 1, column 25",
+                   "values by name, or one text in quotes as parameters");
+  check_error(R"(count(1).map("int_label@1"))", "int_label@1", "no field at line 1, column 10",
+              "a value for field");
+  check_error(R"(count(1).map("rename@1", from="a", to="b", of="c"))", "rename@1",
+              "parameter \"of\" at line 1, column 10", "one of from, to");
+  check_error(R"(count(1).map("select@1", "a"))", "select@1", "\"a\" at line 1, column 10",
+              "words name=value, each name once");
+  const std::string train = "count(1).map(\"train_image@1\", field=\"jpg\", ";
+  check_error(train + "size=1.5)", "train_image@1", "size=1.5 at line 1, column 10",
+              "a whole number");
+  check_error(train + "flip=\"x\")", "train_image@1", "flip=x at line 1, column 10", "a number");
+  check_error(train + "mean=[1, 2])", "train_image@1", "mean=1,2 at line 1, column 10",
+              "3 numbers, parted by commas");
+  check_error(train + "layout=\"hwc\")", "train_image@1", "layout=hwc at line 1, column 10",
+              "nchw or nhwc");
+  check_error(train + "type=\"f17\")", "train_image@1", "type \"f17\" at line 1, column 10",
+              "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
+}
+
+TEST_CASE("values that a function refuses get the place of its call") {
+  check_error("count(1)\n  .batch(0)", "batch", "0 rows at line 2, column 4", "at least 1");
+  check_error("count(1).batch(1, fields=[\"a\", \"b\", \"a\"])", "batch.fields",
+              "\"a\" twice at line 1, column 10", "each name once");
+  check_error("count(1).repeat(0)", "repeat", "0 times at line 1, column 10", "at least 1");
+  check_error("zip()", "zip", "no inputs at line 1, column 1", "at least one");
+  check_error("count(1).shuffle(kind=\"half\")", "shuffle", "kind=\"half\" at line 1, column 10",
+              "full, windowed or none");
+  check_error("count(1).batch(1, end=\"never\")", "batch", "end=\"never\" at line 1, column 10",
+              "auto, drop, mask or cycle");
+  check_error("lines(\"a\", file_order=\"random\")", "lines",
+              "file_order=\"random\" at line 1, column 1", "stored or shuffled");
+  check_error("mix(count(1), rule=\"fair\")", "mix", "rule=\"fair\" at line 1, column 1",
+              "deficit or random");
+  check_error("mix(count(1), stop=\"never\")", "mix", "stop=\"never\" at line 1, column 1",
+              "all, first or cycle");
+  check_error("mix()", "mix", "no inputs at line 1, column 1", "at least one");
+  check_error("mix(count(1), weights=[1, 2])", "mix.weights", "2 at line 1, column 1",
+              "1, one an input; or none");
+  const std::string weights = "at least 1 each, below 2^32 together";
+  check_error("mix(count(1), count(2), weights=[1, 0])", "mix.weights", "0 at line 1, column 1",
+              weights);
+  check_error("mix(count(1), count(2), weights=[4294967295, 1])", "mix.weights",
+              "1 at line 1, column 1", weights);
+  CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[4294967294, 1])"));
+  check_error("count(1).shuffle_buffer(1)", "shuffle_buffer", "1 samples at line 1, column 10",
+              "at least 2 a lane");
+  check_error("count(1).pack(\"\", 1)", "pack", "no name at line 1, column 10", "a field's name");
+  check_error("count(1).pack(\"a\", 0)", "pack.length", "0 at line 1, column 10",
+              "1 to 2147483647");
+  check_error("count(1).pack(\"a\", 2147483648)", "pack.length", "2147483648 at line 1, column 10",
+              "1 to 2147483647");
+  check_error("count(1).pack(\"a\", 1, bins=0)", "pack.bins", "0 at line 1, column 10",
+              "1 to 65536");
+  check_error("count(1).pack(\"a\", 1, bins=65537)", "pack.bins", "65537 at line 1, column 10",
+              "1 to 65536");
+  check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
+              "1 to 16777216");
+  check_error("count(1, bytes=2147483649)", "count.bytes", "2147483649 at line 1, column 1",
+              "1 to 2147483648");
+  check_error("raw_records(\"x\", \"u8\", [2147483649])", "raw_records",
+              "shape [2147483649] at line 1, column 1", "1 to 2^31 bytes a record");
+  for (const std::string source : {"lines", "json_lines"})
+    check_error(source + "(\"x\", ranges=65537)", source + ".ranges", "65537 at line 1, column 1",
+                "1 to 65536");
+  check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
+              "delimiter with 2 numbers at line 1, column 10", "one, or none");
+  check_error("raw_records(\"x\", \"f17\", [1])", "raw_records", "type \"f17\" at line 1, column 1",
+              "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
+  CHECK(details_of("raw_records(\"x\", \"u8\", [1,1,1,1,1,1,1])").stage == "shape");
+  register_map("throws@1",
+               [](const std::string&) -> map_stage { throw std::runtime_error("no luck"); });
+  check_error("count(1).map(\"throws@1\")", "throws@1", "no luck at line 1, column 10", "");
+  register_map("other@1", [](const std::string& x) { return plain_map("another@1", x); });
+  check_error("count(1).map(\"other@1\")", "other@1",
+              "a map named \"another@1\" at line 1, column 10", "other@1");
+}
+
+TEST_CASE("all errors of a text are said at once") {
+  const auto x =
+      details_of("a = counts(1)\n"
+                 "b = count(0, 0)\n"
+                 "zip(a, b, c, zip(count(\"1\")).take(\"2\")).repeat(0).tke(1).batch(0)");
+  CHECK(x.stage == "pipeline text");
+  CHECK(x.got == "8 errors:");
+  const std::string text = "invalid argument: pipeline text, got ";
+  CHECK(x.list
+        == std::vector<std::string>{
+            text + "\"counts\" at line 1, column 5, needed " + known_starts,
+            "invalid argument: count, got 0 bytes a record at line 2, column 5, needed at least 1",
+            text
+                + "\"c\" at line 3, column 11, needed a name that stands before, as name = ...; "
+                  "or a call",
+            text + "\"1\" at line 3, column 24, needed a whole number as records",
+            text + "\"2\" at line 3, column 35, needed a whole number as n",
+            "invalid argument: repeat, got 0 times at line 3, column 41, needed at least 1",
+            text + "\"tke\" at line 3, column 51, needed " + known_steps,
+            "invalid argument: batch, got 0 rows at line 3, column 58, needed at least 1"});
+  const auto many = details_of("count(1)" + repeated(".repeat(0)", 30));
+  CHECK(many.got == "30 errors:");
+  CHECK(many.list.size() == 21);
+  CHECK(many.list.back() == "and 10 more");
+}
+
+TEST_CASE("texts that are nested, long or large without end are refused") {
+  auto lists = [](std::size_t n) { return "count(" + repeated("[", n) + repeated("]", n) + ")"; };
+  auto zips = [](std::size_t n) { return repeated("zip(", n) + "count(1)" + repeated(")", n); };
+  auto steps = [](std::size_t n) { return "count(1)" + repeated(".take(1)", n); };
+  const std::string nested = "at most 200 brackets in one another";
+  check_text_error(lists(200), "\"[\" at line 1, column 206", nested);
+  check_text_error(lists(199), "this list at line 1, column 7", "a whole number as records");
+  check_text_error(lists(1'000'000), "\"[\" at line 1, column 206", nested);
+  check_text_error(zips(1'000'000), "\"(\" at line 1, column 804", nested);
+
+  const auto deepest = parse_pipeline(zips(max_nesting - 2));
+  CHECK(parse_pipeline(to_string(deepest)) == deepest);
+  const std::string much =
+      "at most 10000 operators, 1000 behind one another and 200 brackets in one another";
+  check_text_error(zips(max_nesting - 1), "\"zip\" on too much at line 1, column 1", much);
+  const auto longest = parse_pipeline(steps(max_tree_size.height - 1));
+  CHECK(parse_pipeline(to_string(longest)) == longest);
+  check_text_error(steps(max_tree_size.height), "\"take\" on too much at line 1, column 8002",
+                   much);
+
+  auto doubled = [](int n) {
+    std::string text = "x0 = count(1)\n";
+    for (int i = 0; i < n; ++i) {
+      const auto x = "x" + std::to_string(i);
+      text += "x" + std::to_string(i + 1) + " = zip(" + x + ", " + x + ")\n";
+    }
+    return text + "x" + std::to_string(n);
+  };
+  CHECK(parse_pipeline(doubled(12)).root().inputs.size() == 2);
+  check_text_error(doubled(24), "\"zip\" on too much at line 14, column 7", much);
+}
+
+namespace {
+
+/// Random trees of all operators, with values that are hard to print.
+class tree_maker {
+public:
+  explicit tree_maker(unsigned seed) : random_(seed) {}
+
+  pipeline tree(int height) {
+    if (height == 0 || below(6) == 0)
+      return source();
+    if (below(4) > 0)
+      return step(tree(height - 1));
+    std::vector<pipeline> inputs;
+    for (auto n = 1 + below(3); n > 0; --n)
+      inputs.push_back(tree(height - 1));
+    return join(std::move(inputs));
+  }
+
+  pipeline root() {
+    constexpr std::uint64_t rows[] = {1, 6, 24};
+    auto fields = some_texts(0);
+    std::sort(fields.begin(), fields.end());
+    fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
+    return tree(6).batch(
+        rows[below(3)] * 6,
+        {.lanes = below(2) * 6, .end = static_cast<epoch_end>(below(4)), .fields = fields});
+  }
+
+  /// The same text with other space and comments.
+  std::string spaced(const std::string& text) {
+    std::string result;
+    pipeline_lexer lexer{text};
+    for (auto x = lexer.next(); x.kind != token_kind::end; x = lexer.next()) {
+      constexpr const char* spaces[] = {"", "", " ", "\n", "\t ", "# \"(.\n", "\r\n  "};
+      result += std::string{x.raw} + spaces[below(7)];
+    }
+    return result;
+  }
+
+private:
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  bool coin() { return below(2) == 0; }
+
+  std::uint64_t number() { return random_() >> below(64); }
+
+  std::string text() {
+    constexpr const char* parts[] = {"a",    "B_7", "=",        ",",    " ",    "\"", "\\",
+                                     "\n",   "\t",  "\xc3\xa4", "\xff", "\x01", "1",  "0.5",
+                                     "true", "x=1", "[",        "#",    ")"};
+    std::string x;
+    for (auto n = below(5); n > 0; --n)
+      x += parts[below(std::size(parts))];
+    return x;
+  }
+
+  texts some_texts(std::size_t least) {
+    texts xs(least + below(3));
+    for (auto& x : xs)
+      x = text();
+    return xs;
+  }
+
+  std::string parameters() {
+    std::string x;
+    for (auto n = below(4); n > 0; --n)
+      x += (x.empty() ? "" : " ") + std::string{"abc"[n - 1]} + "=" + text();
+    return x;
+  }
+
+  stream_options streaming() {
+    return {.order = coin() ? file_order::stored : file_order::shuffled, .seed = number()};
+  }
+
+  line_options line_streaming() {
+    const auto [order, seed] = streaming();
+    return {.ranges = 1 + below(1000), .order = order, .seed = seed};
+  }
+
+  pipeline join(std::vector<pipeline> inputs) {
+    switch (below(3)) {
+    case 0:
+      return zip(std::move(inputs));
+    case 1:
+      return concat(std::move(inputs));
+    default:
+      std::vector<std::uint64_t> weights(coin() ? inputs.size() : 0);
+      for (auto& x : weights)
+        x = 1 + below(1000);
+      return mix(std::move(inputs), {.weights = std::move(weights),
+                                     .rule = static_cast<mix_rule>(below(2)),
+                                     .stop = static_cast<mix_stop>(below(3)),
+                                     .cost = text(),
+                                     .seed = number()});
+    }
+  }
+
+  pipeline pack(const pipeline& x) {
+    pack_options options{.bins = 1 + below(9), .split = coin(), .delimiter = {}, .pad = number()};
+    if (coin())
+      options.delimiter = number();
+    return x.pack("f" + text(), 1 + below(1 << 20), options);
+  }
+
+  pipeline source() {
+    switch (below(11)) {
+    case 5:
+      return tar_stream(some_texts(1), streaming());
+    case 6:
+      return lines(some_texts(1), line_streaming());
+    case 7:
+      return json_lines(some_texts(1), line_streaming());
+    case 8:
+      return sequential("crawl@1", 1 + below(1000), no_reader, streaming());
+    case 9:
+      return standard_input();
+    case 10:
+      return once("queue@1", no_record);
+    case 0:
+      return tar_shards(some_texts(1), {.index_dir = text(), .allow_torn = coin()});
+    case 1:
+      return image_folder("d" + text(), {.index_dir = text()});
+    case 2:
+      return raw_records(text(), static_cast<dtype>(below(10)), {1 + below(9), 1 + below(9)});
+    case 3:
+      return parse_pipeline(R"(indexed("numbers@1"))");
+    default:
+      return count(number(), 1 + below(1000));
+    }
+  }
+
+  pipeline step(const pipeline& x) {
+    switch (below(11)) {
+    case 6:
+      return x.filter(plain_filter(parameters()));
+    case 7:
+      return x.flat_map(plain_flat_map(parameters()));
+    case 8:
+      return x.scan(plain_scan(parameters()));
+    case 9:
+      return x.shuffle_buffer(2 + number() % 4'294'967'295, number());
+    case 10:
+      return pack(x);
+    case 0:
+      return x.shuffle({.seed = number(),
+                        .kind = coin() ? shuffle_kind::full : shuffle_kind::none,
+                        .window = 1 + below(9)});
+    case 1:
+      return x.map(plain_map("plain@1", parameters()));
+    case 2:
+      return x.take(number());
+    case 3:
+      return x.skip(number());
+    case 4:
+      return x.repeat(1 + below(1000));
+    default:
+      return x.enumerate("f" + text());
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+} // namespace
+
+TEST_CASE("random trees are printed and read back, in any spacing") {
+  register_names();
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    tree_maker maker{seed};
+    const auto x = maker.root();
+    const auto text = to_string(x);
+    INFO("seed " << seed << "\n" << text);
+    const auto again = parse_pipeline(text);
+    REQUIRE(again == x);
+    REQUIRE(to_string(again) == text);
+    const auto spaced = maker.spaced(text);
+    INFO(spaced);
+    REQUIRE(parse_pipeline(spaced) == x);
+  }
+}
+
+TEST_CASE("random trees that differ print differently") {
+  register_names();
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    INFO("seeds " << seed << " and " << seed + 1);
+    const auto a = tree_maker{seed}.tree(1);
+    const auto b = tree_maker{seed + 1}.tree(1);
+    REQUIRE((a == b) == (to_string(a) == to_string(b)));
+  }
+}
+
+TEST_CASE("texts with a damaged byte are read or refused") {
+  register_names();
+  std::size_t refused = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    auto text = to_string(tree_maker{seed}.root());
+    std::mt19937_64 random{seed};
+    text[random() % text.size()] = "()[],.=\"\\#-9ae \xff"[random() % 16];
+    try {
+      const auto x = parse_pipeline(text);
+      REQUIRE(parse_pipeline(to_string(x)) == x);
+    } catch (const error& x) {
+      ++refused;
+      REQUIRE(x.code() == errc::invalid_argument);
+      REQUIRE(std::string{x.what()}.find(" at line ") != std::string::npos);
+    }
+  }
+  CHECK(refused > 250);
+}

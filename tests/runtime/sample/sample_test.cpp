@@ -1,0 +1,323 @@
+#include "runtime/sample/sample_access.hpp"
+#include "tests/support/catch.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/source.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+namespace {
+
+/// A sample on its way into a batch row with the fields "f" (f32 [3]), "n" (i32) and "t" (bytes).
+struct row_fixture {
+  batch_layout layout{{{.name = "f", .type = dtype::f32, .dims = {3}},
+                       {.name = "n", .type = dtype::i32},
+                       {.name = "t", .ragged = true}}};
+  std::vector<float> f = {-1, -1, -1};
+  std::int32_t n = -1;
+  std::vector<std::byte> t;
+  std::vector<std::byte*> dense{reinterpret_cast<std::byte*>(f.data()),
+                                reinterpret_cast<std::byte*>(&n), nullptr};
+  std::vector<std::vector<std::byte>*> ragged{nullptr, nullptr, &t};
+  row_target target{&layout, dense, ragged};
+  sample x;
+
+  row_fixture() { begin(); }
+
+  void begin() { sample_access::reset(x, &target); }
+
+  std::string text() const { return {reinterpret_cast<const char*>(t.data()), t.size()}; }
+};
+
+/// What is wrong, if f throws `bad_sample`.
+template <class F>
+std::optional<std::pair<cause, std::string>> problem(F f) {
+  try {
+    f();
+  } catch (const bad_sample& x) {
+    return std::pair{x.why(), std::string{x.what()}};
+  }
+  return std::nullopt;
+}
+
+std::vector<int> ints(std::span<const int> x) {
+  return {x.begin(), x.end()};
+}
+
+TEST_CASE("sample: fields of every kind read back as they were set") {
+  sample x;
+  x.set("scalar", 2.5);
+  x.set("text", "abc");
+  x.set("empty", "");
+  const std::vector<int> six{1, 2, 3, 4, 5, 6};
+  x.set<int>("matrix", six, {2, 3});
+  CHECK(x.get<double>("scalar") == 2.5);
+  CHECK(x.text("text") == "abc");
+  CHECK(x.bytes("empty").empty());
+  auto view = x.view<int, 2>("matrix");
+  CHECK(view.extents() == std::array<std::size_t, 2>{2, 3});
+  CHECK(view(1, 0) == 4);
+  CHECK(view[1][2] == 6);
+  CHECK(x.bytes("matrix").size() == 24);
+  CHECK(x.fields() == std::vector<std::string>{"scalar", "text", "empty", "matrix"});
+  CHECK(x.has("text"));
+  CHECK_FALSE(x.has("tex"));
+}
+
+TEST_CASE("sample: vectors, arrays, spans and truth values are set as they are written") {
+  sample x;
+  const std::vector<float> numbers{1, 2, 3, 4, 5, 6};
+  std::vector<std::int64_t> more{7, 8};
+  std::array<std::uint8_t, 3> bytes{9, 10, 11};
+  const std::size_t n = numbers.size();
+  x.set("vector", numbers, {n});
+  x.set("matrix", numbers, {2, 3});
+  x.set("own", more, {more.size()});
+  x.set("array", bytes, {3});
+  x.set("span", std::span<const float>{numbers}, {n});
+  x.set("writable", std::span{more}, {2});
+  x.set<double>("explicit", std::vector<double>{0.5}, {1});
+  x.set("yes", true);
+  x.set("no", false);
+  x.set("text", std::string{"text"});
+  CHECK(x.view<float, 1>("vector")(5) == 6);
+  CHECK(x.view<float, 2>("matrix")(1, 0) == 4);
+  CHECK(x.view<std::int64_t, 1>("own")(1) == 8);
+  CHECK(x.view<std::uint8_t, 1>("array")(2) == 11);
+  CHECK(x.view<float, 1>("span")(0) == 1);
+  CHECK(x.view<std::int64_t, 1>("writable")(0) == 7);
+  CHECK(x.view<double, 1>("explicit")(0) == 0.5);
+  CHECK(x.type_of("yes") == dtype::u8);
+  CHECK(x.get<std::uint8_t>("yes") == 1);
+  CHECK(x.get<bool>("yes"));
+  CHECK_FALSE(x.get<bool>("no"));
+  CHECK(x.is_bytes("text"));
+  CHECK_THROWS_AS(x.set("vector", numbers, {5}), bad_sample);
+}
+
+TEST_CASE("sample: a field that is set again has its new kind, and its old place") {
+  sample x;
+  x.set("a", "bytes");
+  x.set("b", 1);
+  x.set("a", std::int8_t{7});
+  CHECK(x.get<std::int8_t>("a") == 7);
+  x.set("b", "longer than before");
+  CHECK(x.text("b") == "longer than before");
+  CHECK(x.fields() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("sample: an erased field is gone, and the others keep their content and order") {
+  sample x;
+  for (const char* name : {"a", "b", "c"})
+    x.set(name, std::string_view{name});
+  x.erase("a");
+  x.erase("none");
+  CHECK(x.fields() == std::vector<std::string>{"b", "c"});
+  CHECK(x.text("b") == "b");
+  CHECK(x.text("c") == "c");
+  x.set("a", "new");
+  CHECK(x.text("a") == "new");
+  CHECK(x.fields() == std::vector<std::string>{"b", "c", "a"});
+}
+
+TEST_CASE("sample: a missing field is told by name, with those that are there") {
+  sample x;
+  CHECK(problem([&] { x.bytes("jpg"); })
+        == std::pair{cause::missing_field,
+                     std::string{"field \"jpg\" is missing; the sample has none"}});
+  x.set("cls", "1");
+  x.set("png", "");
+  CHECK(problem([&] { x.get<int>("jpg"); })
+        == std::pair{cause::missing_field,
+                     std::string{"field \"jpg\" is missing; the sample has cls png"}});
+}
+
+TEST_CASE("sample: a wrong type, rank or kind is told with what was asked for") {
+  sample x;
+  x.set("n", std::int32_t{1});
+  x.set("t", "text");
+  auto wrong = [](const char* text) { return std::pair{cause::wrong_shape, std::string{text}}; };
+  CHECK(problem([&] { x.get<float>("n"); }) == wrong("field is n i32 [], asked for f32 of rank 0"));
+  CHECK(problem([&] { x.view<std::int32_t, 1>("n"); })
+        == wrong("field is n i32 [], asked for i32 of rank 1"));
+  CHECK(problem([&] { x.get<std::uint8_t>("t"); })
+        == wrong("field is t bytes, asked for u8 of rank 0"));
+  const std::vector<int> three{1, 2, 3};
+  CHECK(problem([&] {
+          x.set<int>("v", three, {2, 2});
+        })
+        == wrong("field \"v\": got 3 elements for shape [2, 2]"));
+  CHECK_FALSE(x.has("v"));
+}
+
+TEST_CASE("sample: a function may replace the tensor that it reads, more than once") {
+  row_fixture row;
+  for (bool in_batch : {true, false}) {
+    CAPTURE(in_batch);
+    sample x;
+    sample_access::reset(x, in_batch ? &row.target : nullptr);
+    auto first = x.make<float>("f", {3});
+    for (int i = 0; i < 3; ++i)
+      first[static_cast<std::size_t>(i)] = static_cast<float>(i);
+    for (float round = 1; round <= 4; ++round) { // each time f[i] = old f[i] + old f[0] + 1
+      const auto old = x.view<float, 1>("f");
+      auto fresh = x.make<float>("f", {3});
+      for (std::size_t i = 0; i < 3; ++i)
+        fresh[i] = old[i] + old[0] + 1;
+    }
+    const auto result = x.view<float, 1>("f");
+    CHECK(std::vector<float>(result.flat().begin(), result.flat().end())
+          == std::vector<float>{15, 16, 17});
+  }
+}
+
+TEST_CASE("sample: a function may set bytes from the field's own bytes, more than once") {
+  sample x;
+  x.set("t", "0123456789");
+  for (int i = 0; i < 3; ++i)
+    x.set("t", x.text("t").substr(1));
+  CHECK(x.text("t") == "3456789");
+  for (int i = 0; i < 3; ++i)
+    x.set("t", x.bytes("t").first(x.bytes("t").size() - 1));
+  CHECK(x.text("t") == "3456");
+  const auto old = x.text("t");
+  auto fresh = x.make_bytes("t", 1000);
+  std::fill(fresh.begin(), fresh.end(), std::byte{'x'});
+  CHECK(old == "3456");
+}
+
+TEST_CASE("sample: a tensor set from a view of itself is a copy") {
+  sample x;
+  const std::vector<int> four{1, 2, 3, 4};
+  x.set<int>("v", four, {4});
+  for (int round = 0; round < 2; ++round)
+    x.set<int>("v", x.view<int, 1>("v").flat().first(4), {2, 2}),
+        x.set<int>("v", x.view<int, 2>("v").flat(), {4});
+  CHECK(ints(x.view<int, 1>("v").flat()) == four);
+}
+
+TEST_CASE_METHOD(row_fixture, "sample: what the batch has is made in the batch") {
+  CHECK(x.make<float>("f", {3}).data() == f.data());
+  x.set("n", std::int32_t{5});
+  CHECK(n == 5);
+  CHECK(static_cast<void*>(x.make<float>("other", {3}).data()) != f.data());
+}
+
+TEST_CASE_METHOD(row_fixture, "sample: another shape or type is not made in the batch") {
+  CHECK(x.make<float>("f", {2}).data() != f.data());
+  begin();
+  CHECK(static_cast<void*>(x.make<std::int32_t>("f", {3}).data()) != f.data());
+  begin();
+  CHECK(x.make<float>("f", {1, 3}).data() != f.data());
+  CHECK(f == std::vector<float>{-1, -1, -1});
+}
+
+TEST_CASE_METHOD(row_fixture, "sample: delivery brings into the batch what is elsewhere") {
+  const std::vector<float> values{1, 2, 3};
+  x.set<float>("f", values, {3});
+  x.set<float>("f", x.view<float, 1>("f").flat(), {3}); // replaced: no longer in the batch
+  x.make<float>("f", {3})[0] = 9;
+  const std::vector<float> last{4, 5, 6};
+  x.set<float>("f", last, {3});
+  x.set("n", std::int32_t{8});
+  x.set("t", "text");
+  x.set("unasked", "for");
+  sample_access::deliver(x);
+  CHECK(f == last);
+  CHECK(n == 8);
+  CHECK(text() == "text");
+}
+
+TEST_CASE_METHOD(row_fixture, "sample: delivery refuses a missing field and a wrong shape") {
+  x.set("n", std::int32_t{8});
+  x.set("t", "");
+  CHECK(problem([&] { sample_access::deliver(x); })
+        == std::pair{cause::missing_field,
+                     std::string{"field \"f\" is missing; the sample has n t"}});
+  x.make<float>("f", {2, 2});
+  CHECK(problem([&] { sample_access::deliver(x); })
+        == std::pair{cause::wrong_shape, std::string{"got f f32 [2, 2], the batch has f f32 [3]"}});
+  x.set("f", "bytes");
+  CHECK(problem([&] { sample_access::deliver(x); })
+        == std::pair{cause::wrong_shape, std::string{"got f bytes, the batch has f f32 [3]"}});
+}
+
+TEST_CASE_METHOD(row_fixture, "sample: borrowed bytes are not copied before delivery") {
+  const std::string lent = "lent by the source";
+  x.borrow("t", std::as_bytes(std::span{lent.data(), lent.size()}));
+  CHECK(x.text("t").data() == lent.data());
+  x.set("f", "");
+  x.make<float>("f", {3})[0] = 1;
+  x.set("n", std::int32_t{0});
+  sample_access::deliver(x);
+  CHECK(text() == lent);
+  x.set("t", x.text("t").substr(5));
+  CHECK(x.text("t") == "by the source");
+  CHECK(lent == "lent by the source");
+}
+
+TEST_CASE_METHOD(row_fixture, "sample: nothing of a row is left in the next one") {
+  for (int i = 0; i < 100; ++i) {
+    begin();
+    REQUIRE(x.fields().empty());
+    const bool odd = i % 2 == 1;
+    if (odd)
+      x.set("only in odd rows", i);
+    x.set("t", std::string(static_cast<std::size_t>(i), 'a'));
+    auto values = x.make<float>("f", {3});
+    std::fill(values.begin(), values.end(), static_cast<float>(i));
+    x.set("n", std::int32_t{i});
+    sample_access::deliver(x);
+    REQUIRE(x.has("only in odd rows") == odd);
+    REQUIRE(text() == std::string(static_cast<std::size_t>(i), 'a'));
+    REQUIRE(f == std::vector<float>(3, static_cast<float>(i)));
+    REQUIRE(n == i);
+  }
+}
+
+TEST_CASE("sample: tensors without elements pass through") {
+  batch_layout layout{{{.name = "none", .type = dtype::f32, .dims = {0, 4}}}};
+  std::byte* row = nullptr;
+  std::vector<std::byte>* no_bytes = nullptr;
+  const row_target target{&layout, {&row, 1}, {&no_bytes, 1}};
+  sample x;
+  sample_access::reset(x, &target);
+  x.set<float>("none", std::span<const float>{}, {0, 4});
+  x.set<float>("none", x.view<float, 2>("none").flat(), {0, 4});
+  sample_access::deliver(x);
+  CHECK(x.view<float, 2>("none").size() == 0);
+}
+
+TEST_CASE("sample: its fields describe a layout, whatever they were before") {
+  sample x;
+  x.set("z", "bytes");
+  x.set("a", 1.5F);
+  x.make<std::uint8_t>("m", {4, 5});
+  x.set("z", std::int64_t{1});
+  x.set("m", "bytes");
+  const auto fields = sample_access::fields(x);
+  REQUIRE(fields.size() == 3);
+  CHECK(to_string(fields[0]) == "z i64 []");
+  CHECK(to_string(fields[1]) == "a f32 []");
+  CHECK(to_string(fields[2]) == "m bytes");
+  const batch_layout layout{fields};
+  CHECK(layout.fields()[0].name == "a");
+  CHECK(layout.find("z") == 2);
+  CHECK(layout.find("zz") == 3);
+}
+
+TEST_CASE("sample: bytes read are counted once") {
+  sample x;
+  x.count_read(5);
+  x.count_read(7);
+  CHECK(sample_access::take_bytes_read(x) == 12);
+  CHECK(sample_access::take_bytes_read(x) == 0);
+}
+
+} // namespace
+} // namespace leat

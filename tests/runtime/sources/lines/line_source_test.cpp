@@ -1,0 +1,236 @@
+#include "runtime/sources/lines/line_source.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/stream_places.hpp"
+#include "tests/support/stream_reading.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/error.hpp>
+#include <leat/streams.hpp>
+
+#include <sys/stat.h>
+
+#include <random>
+#include <thread>
+
+using namespace leat;
+using namespace leat::test;
+
+namespace {
+
+using samples = std::vector<stream_sample>;
+using texts = std::vector<std::string>;
+
+line_source lines_of(const texts& paths, std::uint64_t ranges = 1) {
+  return {"lines", paths, ranges, parse_text_line};
+}
+
+void save(const std::string& path, std::string_view bytes) {
+  tar_writer::write(path, bytes);
+}
+
+/// The lines of a text, found in the plainest way, with the ids of a file "x.txt".
+samples split(std::string_view text, bool by_offset) {
+  samples all;
+  std::string line;
+  std::size_t begin = 0;
+  auto end_line = [&](std::size_t next) {
+    const auto number = by_offset ? "@" + std::to_string(begin) : std::to_string(all.size());
+    all.push_back({"x.txt/" + number, {{"text", line}}});
+    line.clear();
+    begin = next;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '\n')
+      end_line(i + 1);
+    else
+      line += text[i];
+  if (begin < text.size())
+    end_line(text.size());
+  return all;
+}
+
+std::string random_text(std::mt19937& random, std::size_t size) {
+  std::string text(size, 'x');
+  for (auto& c : text)
+    c = random() % 4 == 0 ? '\n' : static_cast<char>('a' + random() % 26);
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("lines end with newlines, the last needs none, nothing else is taken away") {
+  temporary_directory dir;
+  auto read = [&](std::string_view text) {
+    save(dir / "x.txt", text);
+    texts lines;
+    for (const auto& x : read_stream(lines_of({dir / "x.txt"})))
+      lines.push_back(x.fields.at(0).second);
+    return lines;
+  };
+  CHECK(read("").empty());
+  CHECK(read("\n") == texts{""});
+  CHECK(read("a") == texts{"a"});
+  CHECK(read("a\n") == texts{"a"});
+  CHECK(read("a\n\nb") == texts{"a", "", "b"});
+  CHECK(read("a\r\nb\r\n") == texts{"a\r", "b\r"});
+  CHECK(read(std::string_view{"\0\xff\n\xef\xbb\xbf", 6})
+        == texts{std::string{"\0\xff", 2}, "\xef\xbb\xbf"});
+}
+
+TEST_CASE("ranges of a file have its lines, each once and in order, however they are cut") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  for (std::size_t size = 0; size < 40; ++size) {
+    const auto text = random_text(random, size);
+    save(dir / "x.txt", text);
+    for (std::uint64_t ranges = 1; ranges <= 9; ++ranges) {
+      CAPTURE(text, ranges);
+      const auto source = lines_of({dir / "x.txt"}, ranges);
+      REQUIRE(source.units() == ranges);
+      REQUIRE(read_stream(source) == split(text, ranges > 1));
+      for (std::uint64_t r = 0; r < ranges; ++r)
+        for (const auto& x : read_unit(source, r)) {
+          REQUIRE(x.offset >= size * r / ranges);
+          REQUIRE(x.offset < size * (r + 1) / ranges);
+        }
+    }
+  }
+}
+
+TEST_CASE("lines go on at every place, of whole files and of ranges") {
+  temporary_directory dir;
+  std::mt19937 random{5};
+  save(dir / "a.txt", random_text(random, 150));
+  save(dir / "b.txt", "");
+  save(dir / "c.txt", "one\ntwo");
+  for (const std::uint64_t ranges : {1, 2, 5, 40})
+    check_every_place(lines_of({dir / "*.txt"}, ranges));
+}
+
+TEST_CASE("lines across blocks are found") {
+  temporary_directory dir;
+  std::mt19937 random{6};
+  std::string text;
+  for (int i = 0; i < 300; ++i)
+    text += std::string(random() % 9000, static_cast<char>('a' + i % 26)) + "\n";
+  text += std::string(700'000, 'z') + "\n\nend";
+  save(dir / "x.txt", text);
+  CHECK(read_stream(lines_of({dir / "x.txt"})) == split(text, false));
+  CHECK(read_stream(lines_of({dir / "x.txt"}, 7)) == split(text, true));
+}
+
+TEST_CASE("packed lines are read in whatever parts they were packed, and go on at every place") {
+  temporary_directory dir;
+  std::mt19937 random{7};
+  const auto text = random_text(random, 400);
+  auto want = split(text, false);
+  caught_notices notices;
+  for (const std::size_t part : {0, 1, 3, 100})
+    for (const std::string name : {"x.txt.gz", "x.txt.zst"}) {
+      CAPTURE(part, name);
+      save(dir / name, name.ends_with("gz")
+                           ? pack_in_parts(text, part, gzip)
+                           : pack_in_parts(text, part, [](auto x) { return zstd(x); }));
+      for (auto& x : want)
+        x.id = name + x.id.substr(x.id.rfind('/'));
+      const auto source = lines_of({dir / name});
+      CHECK(read_stream(source) == want);
+      check_every_place(source);
+    }
+}
+
+TEST_CASE("lines of a pipe are read once") {
+  temporary_directory dir;
+  REQUIRE(::mkfifo((dir / "x.txt").c_str(), 0600) == 0);
+  const auto source = lines_of({dir / "x.txt"});
+  std::thread writer{[&] { save(dir / "x.txt", "a\nb\nc"); }};
+  CHECK(read_stream(source) == split("a\nb\nc", false));
+  writer.join();
+  CHECK_THROWS_AS(read_stream(source), error);
+  CHECK_THROWS_AS(source.open(0, {1, 2, ""}), error);
+}
+
+TEST_CASE("ranges of files that cannot be cut are refused") {
+  temporary_directory dir;
+  save(dir / "x.gz", gzip("a\n"));
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  for (const std::string name : {"x.gz", "pipe"})
+    try {
+      lines_of({dir / name}, 2);
+      FAIL("not refused");
+    } catch (const error& x) {
+      CHECK(x.code() == errc::invalid_argument);
+      CHECK(x.details().file == dir / name);
+    }
+  CHECK_THROWS_AS(lines(dir / "x.gz", {.ranges = 0}), error);
+}
+
+TEST_CASE("more ranges of all files than can have a state are refused") {
+  temporary_directory dir;
+  texts paths;
+  for (int i = 0; i < 153; ++i) { // of 65536 ranges each: above 10,000,000
+    paths.push_back(dir / (std::to_string(i) + ".txt"));
+    save(paths.back(), "a\n");
+  }
+  try {
+    lines_of(paths, 65536);
+    FAIL("not refused");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::invalid_argument);
+    CHECK(x.details().stage == "lines.ranges");
+    CHECK(x.details().needed == "at most 10000000 ranges together");
+  }
+  paths.pop_back();
+  CHECK(lines_of(paths, 65536).units() == 152 * 65536);
+}
+
+TEST_CASE("lines without an end are refused before they fill the memory") {
+  temporary_directory dir;
+  const std::string part(std::size_t{1} << 26, 'x');
+  const auto packed = gzip(part);
+  std::string many;
+  for (int i = 0; i < 5; ++i)
+    many += packed;
+  save(dir / "x.gz", many);
+  try {
+    read_stream(lines_of({dir / "x.gz"}));
+    FAIL("not refused");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::invalid_argument);
+    CHECK(x.details().offset == 0U);
+  }
+}
+
+TEST_CASE("lines of a file that became shorter are torn") {
+  temporary_directory dir;
+  save(dir / "x.txt", "one\ntwo\n");
+  const auto source = lines_of({dir / "x.txt"});
+  const auto records = read_unit(source, 0);
+  save(dir / "x.txt", "one");
+  CHECK_THROWS_AS(read_unit(source, 0), error);
+  CHECK_THROWS_AS(read_record(source, records[1]), error);
+}
+
+TEST_CASE("lines and JSON lines are pipelines with all of their options") {
+  temporary_directory dir;
+  save(dir / "x.txt", "{\"a\": 1}\nno\n");
+  const line_options options{.ranges = 2, .order = file_order::shuffled, .seed = 5};
+  for (const auto& x : {lines(dir / "x.txt", options), json_lines(dir / "x.txt", options)})
+    CHECK(x.root().options
+          == std::vector<stage_option>{{"patterns", texts{dir / "x.txt"}},
+                                       {"ranges", std::uint64_t{2}},
+                                       {"file_order", std::string{"shuffled"}},
+                                       {"seed", std::uint64_t{5}}});
+  CHECK(lines(dir / "x.txt").root().op == "lines");
+  CHECK(json_lines(dir / "x.txt").root().op == "json_lines");
+  CHECK(read_stream(*stream_of(lines(dir / "x.txt", options))).at(1)
+        == stream_sample{"x.txt/@9", {{"text", "no"}}});
+  const auto json = stream_of(json_lines(dir / "x.txt"));
+  const auto records = read_unit(*json, 0);
+  CHECK(read_record(*json, records.at(0)).id == "x.txt/0");
+  CHECK_THROWS_AS(read_record(*json, records.at(1)), bad_sample);
+}

@@ -1,0 +1,443 @@
+#include "runtime/pipeline/stage.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/file_size_limit.hpp"
+#include "tests/support/pipe.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+#include <leat/once.hpp>
+#include <leat/sources.hpp>
+
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <thread>
+
+namespace leat {
+namespace {
+
+using state = once_feed::state;
+
+/// What an engine makes of a pipeline: a feed of its own.
+std::shared_ptr<once_feed> feed_of(const pipeline& x) {
+  return x.root().feed->get();
+}
+
+state look_when_there(once_feed& from, std::uint64_t number) {
+  from.wait(number);
+  return from.look(number);
+}
+
+std::string text(const once_feed& from, std::uint64_t number) {
+  sample x;
+  from.read(number, x);
+  return std::string{x.text("text")};
+}
+
+/// All texts from a number to the end.
+std::vector<std::string> texts(once_feed& from, std::uint64_t number = 0) {
+  std::vector<std::string> all;
+  for (; look_when_there(from, number) == state::ready; ++number)
+    all.push_back(text(from, number));
+  return all;
+}
+
+/// A generator of numbers, whose count of calls can be awaited.
+class numbers {
+public:
+  explicit numbers(std::uint64_t end) : end_(end) {}
+
+  bool operator()(sample& into) {
+    std::lock_guard lock{mutex_};
+    if (given_ == end_)
+      return false;
+    into.set("text", std::to_string(given_++));
+    changed_.notify_all();
+    return true;
+  }
+  void wait_for(std::uint64_t given) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return given_ >= given; });
+  }
+  std::uint64_t given() {
+    std::lock_guard lock{mutex_};
+    return given_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::uint64_t end_;
+  std::uint64_t given_ = 0;
+};
+
+pipeline once_numbers(std::shared_ptr<numbers> from) {
+  return once("numbers@1", [from = std::move(from)](sample& into) { return (*from)(into); });
+}
+
+/// Counts the calls of a feed's listener.
+class change_count {
+public:
+  void add() {
+    std::lock_guard lock{mutex_};
+    ++count_;
+    changed_.notify_all();
+  }
+  void wait_for(int count) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return count_ >= count; });
+  }
+  int count() {
+    std::lock_guard lock{mutex_};
+    return count_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+template <class F>
+error error_of(F f) {
+  try {
+    f();
+  } catch (const error& x) {
+    return x;
+  }
+  FAIL("nothing was thrown");
+  throw std::logic_error("never reached");
+}
+
+TEST_CASE("once: a function's samples come once, in order, with ids, with and without a spool") {
+  test::temporary_directory at;
+  for (const bool spooled : {false, true}) {
+    CAPTURE(spooled);
+    auto data = once_numbers(std::make_shared<numbers>(10'000));
+    const auto feed = feed_of(spooled ? data.spool(at.path()) : data);
+    REQUIRE(feed->has_journal() == spooled);
+    for (std::uint64_t i = 0; i < 10'000; ++i) {
+      REQUIRE(look_when_there(*feed, i) == state::ready);
+      REQUIRE(text(*feed, i) == std::to_string(i));
+      feed->release_below(i / 2, 0, 1);
+    }
+    REQUIRE(look_when_there(*feed, 10'000) == state::ended);
+    REQUIRE(feed->look(20'000) == state::ended);
+    std::string id = "of ";
+    feed->append_id(17, id);
+    REQUIRE(id == "of numbers/17");
+  }
+}
+
+TEST_CASE("once: nothing is read before it is wanted, and then only so far ahead") {
+  const auto from = std::make_shared<numbers>(1'000'000);
+  const auto feed = feed_of(once_numbers(from));
+  REQUIRE(from->given() == 0);
+  REQUIRE(look_when_there(*feed, 10) == state::ready);
+  // The thread stops as soon as it has read as far ahead as it may.
+  constexpr std::uint64_t ahead = 4096;
+  from->wait_for(11 + ahead);
+  REQUIRE(look_when_there(*feed, 100) == state::ready);
+  from->wait_for(101 + ahead);
+  REQUIRE(from->given() == 101 + ahead);
+}
+
+TEST_CASE("once: a restart at every record, over the same spool, loses and repeats none") {
+  test::temporary_directory at;
+  constexpr std::uint64_t all = 60;
+  const auto from = std::make_shared<numbers>(all);
+  const spool_options options{.file_bytes = 200};
+  for (std::uint64_t i = 0; i < all; ++i) {
+    CAPTURE(i);
+    // As a snapshot before record i does.
+    const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
+    feed->release_below(i, 0, 1);
+    REQUIRE(look_when_there(*feed, i) == state::ready);
+    std::string expected = std::to_string(i);
+    REQUIRE(text(*feed, i) == expected);
+  }
+  const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
+  REQUIRE(look_when_there(*feed, all) == state::ended);
+  REQUIRE(text(*feed, all - 1) == std::to_string(all - 1));
+}
+
+TEST_CASE("once: a job that saved no snapshot begins again with the first record") {
+  test::temporary_directory at;
+  const auto from = std::make_shared<numbers>(100);
+  {
+    const auto feed = feed_of(once_numbers(from).spool(at.path()));
+    REQUIRE(look_when_there(*feed, 50) == state::ready);
+  }
+  const auto feed = feed_of(once_numbers(from).spool(at.path()));
+  const auto all = texts(*feed);
+  REQUIRE(all.size() == 100);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    REQUIRE(all[i] == std::to_string(i));
+}
+
+TEST_CASE("once: a snapshot of another journal, and records that were released, are refused") {
+  test::temporary_directory at;
+  const auto from = std::make_shared<numbers>(1000);
+  const spool_options options{.file_bytes = 100};
+  {
+    const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
+    REQUIRE(look_when_there(*feed, 999) == state::ready);
+    feed->check_holds(0, 1000);
+    REQUIRE(error_of([&] { feed->check_holds(0, 1001); }).code() == errc::mismatch);
+    feed->release_below(500, 0, 1);
+    REQUIRE(error_of([&] { feed->look(499); }).code() == errc::not_found);
+    REQUIRE(feed->look(500) == state::ready);
+    feed->check_holds(500, 1000);
+    REQUIRE(error_of([&] { feed->check_holds(499, 1000); }).code() == errc::mismatch);
+  }
+  const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
+  const auto problem = error_of([&] { feed->look(0); });
+  REQUIRE(problem.code() == errc::not_found);
+  REQUIRE(std::string{problem.what()}.find("released") != std::string::npos);
+}
+
+TEST_CASE("once: what the function throws comes out, and what came before stays good") {
+  const auto feed = feed_of(once("numbers", [i = 0](sample& into) mutable {
+    if (i == 5)
+      throw std::runtime_error("the queue is gone");
+    into.set("text", std::to_string(i++));
+    return true;
+  }));
+  std::promise<void> changed;
+  const auto stop = feed->on_change([&, told = false]() mutable {
+    try {
+      feed->look(5);
+    } catch (const error&) {
+      if (!std::exchange(told, true))
+        changed.set_value();
+    }
+  });
+  feed->wait(5);
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto problem = error_of([&] { feed->look(5); });
+    REQUIRE(problem.code() == errc::io);
+    REQUIRE(problem.details().got == "the queue is gone");
+    REQUIRE(problem.details().stage == "once source \"numbers\"");
+  }
+  REQUIRE(feed->look(4) == state::ready);
+  REQUIRE(text(*feed, 4) == "4");
+  changed.get_future().wait();
+  stop();
+}
+
+TEST_CASE("once: a destruction waits for the function, says so, and journals what it gives") {
+  test::temporary_directory at;
+  std::promise<void> called;
+  std::promise<void> noticed;
+  set_notice_handler([&](const std::string& text) {
+    if (text.find("\"slow\"") != std::string::npos)
+      noticed.set_value();
+  });
+  auto data = once("slow", [&, first = true](sample& into) mutable {
+    if (!std::exchange(first, false))
+      return false;
+    called.set_value();
+    noticed.get_future().wait();
+    into.set("text", std::string_view{"late"});
+    return true;
+  });
+  {
+    const auto feed = data.spool(at.path()).root().feed->get();
+    REQUIRE(feed->look(0) == state::pending);
+    called.get_future().wait();
+  }
+  set_notice_handler({});
+  const auto feed = feed_of(data.spool(at.path()));
+  REQUIRE(texts(*feed) == std::vector<std::string>{"late"});
+}
+
+TEST_CASE("once: of one source two feeds cannot read at a time") {
+  test::temporary_directory at;
+  const auto data = once_numbers(std::make_shared<numbers>(10));
+  const auto first = feed_of(data);
+  REQUIRE(look_when_there(*first, 0) == state::ready);
+  const auto second = feed_of(data.spool(at.path()));
+  REQUIRE(error_of([&] { second->look(0); }).code() == errc::invalid_argument);
+}
+
+TEST_CASE("once: a spool that is in use is refused") {
+  test::temporary_directory at;
+  const auto first = feed_of(once_numbers(std::make_shared<numbers>(1)).spool(at.path()));
+  const auto second = once_numbers(std::make_shared<numbers>(1)).spool(at.path());
+  REQUIRE(error_of([&] { feed_of(second); }).code() == errc::io);
+}
+
+TEST_CASE("once: a full disk is an error at the record that found no room") {
+  test::temporary_directory at;
+  const auto feed = feed_of(once("big", [i = 0](sample& into) mutable {
+                              into.set("text", std::string(i++ == 3 ? 10'000 : 10, 'x'));
+                              return true;
+                            }).spool(at.path()));
+  const test::file_size_limit full{5000};
+  feed->wait(3);
+  REQUIRE(error_of([&] { feed->look(3); }).code() == errc::io);
+  REQUIRE(feed->look(2) == state::ready);
+  REQUIRE(text(*feed, 2) == std::string(10, 'x'));
+}
+
+TEST_CASE("standard input: lines come as they are written, and listeners are told") {
+  test::temporary_directory at;
+  for (const bool spooled : {false, true}) {
+    CAPTURE(spooled);
+    test::pipe_pair pipe;
+    const test::standard_input_from input{pipe.out()};
+    const auto feed = feed_of(spooled ? standard_input().spool(at.path()) : standard_input());
+    change_count changes;
+    const auto stop = feed->on_change([&] { changes.add(); });
+    REQUIRE(feed->look(1) == state::pending);
+    pipe.write("one\nt");
+    changes.wait_for(1);
+    REQUIRE(feed->look(0) == state::ready);
+    REQUIRE(feed->look(1) == state::pending);
+    pipe.write("wo\n");
+    changes.wait_for(2);
+    REQUIRE(text(*feed, 1) == "two");
+    REQUIRE(feed->look(2) == state::pending);
+    pipe.write("no newline");
+    pipe.close_in();
+    changes.wait_for(3);
+    REQUIRE(texts(*feed) == std::vector<std::string>{"one", "two", "no newline"});
+    stop();
+    const auto told = changes.count();
+    REQUIRE(feed->look(9) == state::ended);
+    REQUIRE(changes.count() == told);
+    std::string id;
+    feed->append_id(2, id);
+    REQUIRE(id == "stdin/2");
+  }
+}
+
+TEST_CASE("standard input: a feed goes while nobody writes, and another goes on, in half a line") {
+  test::temporary_directory at;
+  test::pipe_pair pipe;
+  const test::standard_input_from input{pipe.out()};
+  for (int i = 0; i < 10; ++i) {
+    pipe.write(std::to_string(i) + "\nhalf of ");
+    const auto feed = feed_of(standard_input().spool(at.path()));
+    REQUIRE(look_when_there(*feed, static_cast<std::uint64_t>(i)) == state::ready);
+    REQUIRE(feed->look(static_cast<std::uint64_t>(i) + 1) == state::pending);
+  }
+  pipe.close_in();
+  const auto feed = feed_of(standard_input().spool(at.path()));
+  const auto all = texts(*feed);
+  REQUIRE(all.size() == 11);
+  REQUIRE(all[0] == "0");
+  for (std::size_t i = 1; i < 10; ++i)
+    REQUIRE(all[i] == "half of " + std::to_string(i));
+  REQUIRE(all[10] == "half of ");
+}
+
+TEST_CASE("standard input: behind an end without newline a later process begins a line") {
+  test::temporary_directory at;
+  for (const std::string last : {"first", "second"}) {
+    test::pipe_pair pipe;
+    const test::standard_input_from input{pipe.out()};
+    pipe.write(last);
+    pipe.close_in();
+    const auto feed = feed_of(standard_input().spool(at.path()));
+    REQUIRE(texts(*feed).back() == last);
+  }
+  test::pipe_pair pipe;
+  pipe.close_in();
+  const test::standard_input_from input{pipe.out()};
+  const auto feed = feed_of(standard_input().spool(at.path()));
+  REQUIRE(texts(*feed) == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("standard input: a file is read to its end") {
+  test::temporary_directory at;
+  std::ofstream{at / "text"} << "one\ntwo";
+  auto* file = std::fopen((at / "text").c_str(), "r");
+  {
+    const test::standard_input_from input{fileno(file)};
+    const auto feed = feed_of(standard_input().spool(at / "spool"));
+    REQUIRE(texts(*feed) == std::vector<std::string>{"one", "two"});
+  }
+  std::fclose(file);
+}
+
+TEST_CASE("standard input: two sources of one process are refused, one after the other is fine") {
+  test::pipe_pair pipe;
+  const test::standard_input_from input{pipe.out()};
+  pipe.write("a\n");
+  auto first = standard_input();
+  REQUIRE(look_when_there(*feed_of(first), 0) == state::ready);
+  const auto second = feed_of(standard_input());
+  REQUIRE(error_of([&] { second->look(0); }).code() == errc::invalid_argument);
+  first = count(1);
+  pipe.write("b\n");
+  REQUIRE(look_when_there(*second, 0) == state::ready);
+  REQUIRE(text(*second, 0) == "b");
+}
+
+TEST_CASE("standard input: a full disk is an error, and another feed goes on when there is room") {
+  test::temporary_directory at;
+  test::pipe_pair pipe;
+  const test::standard_input_from input{pipe.out()};
+  for (int i = 0; i < 1000; ++i)
+    pipe.write("line\n");
+  pipe.close_in();
+  {
+    const auto feed = feed_of(standard_input().spool(at.path()));
+    const test::file_size_limit full{4096};
+    feed->wait(999);
+    const auto problem = error_of([&] { feed->look(999); });
+    REQUIRE(problem.code() == errc::io);
+    REQUIRE(problem.details().got == "File too large");
+    REQUIRE(feed->look(4096 / 5 - 1) == state::ready);
+    REQUIRE(text(*feed, 10) == "line");
+  }
+  const auto feed = feed_of(standard_input().spool(at.path()));
+  REQUIRE(texts(*feed) == std::vector<std::string>(1000, "line"));
+}
+
+TEST_CASE("spool: where the journal lies is no part of a pipeline") {
+  test::temporary_directory at;
+  const auto plain = standard_input().batch(4);
+  const auto spooled = plain.spool(at.path());
+  REQUIRE(plain == spooled);
+  REQUIRE(standard_input().root().feed->facts()
+          == standard_input().spool(at.path()).root().feed->facts());
+  REQUIRE(feed_of(once("a", [](sample&) { return false; }))->facts().digest
+          != feed_of(once("b", [](sample&) { return false; }))->facts().digest);
+}
+
+TEST_CASE("spool: each once source has its folder, one that stands twice in a pipeline has one") {
+  test::temporary_directory at;
+  auto make = [](const std::string& name) { return once(name, [](sample&) { return false; }); };
+  const auto twice = make("a b/c@2");
+  const auto joined = concat({twice, make("q"), count(3), make("q"), twice}).spool(at / "x/y");
+  REQUIRE_FALSE(std::filesystem::exists(at / "x"));
+  std::vector<std::shared_ptr<once_feed>> feeds;
+  for_each_stage(joined.root(), [&](const stage& x) {
+    if (x.feed)
+      feeds.push_back(x.feed->get());
+  });
+  REQUIRE(feeds.size() == 4);
+  REQUIRE(feeds[0] == feeds[3]);
+  for (const char* folder : {"a%20b%2fc-0", "q-1", "q-2"})
+    REQUIRE(std::filesystem::exists(at / "x/y/" + folder));
+}
+
+TEST_CASE("spool: wrong calls are refused") {
+  const auto data = standard_input();
+  REQUIRE(error_of([&] { (void)data.spool(""); }).code() == errc::invalid_argument);
+  REQUIRE(error_of([&] { (void)data.spool("x", {.file_bytes = 0}); }).code()
+          == errc::invalid_argument);
+  test::temporary_directory at;
+  const auto twice = data.spool(at / "a").spool(at / "b");
+  REQUIRE(error_of([&] { feed_of(twice); }).code() == errc::invalid_argument);
+  REQUIRE(error_of([] { once("", [](sample&) { return true; }); }).code()
+          == errc::invalid_argument);
+  REQUIRE(error_of([] { once("x", {}); }).code() == errc::invalid_argument);
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,416 @@
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/storage/open_files.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/linear_pipeline.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+#include <leat/sources.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <thread>
+
+using namespace leat;
+using test::tar_writer;
+using test::temporary_directory;
+
+namespace {
+
+namespace fs = std::filesystem;
+using test::source_of;
+using test::source_stage;
+using texts = std::vector<std::string>;
+
+/// A record as it was written, or as a source gives it.
+struct record {
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> fields;
+
+  friend bool operator==(const record&, const record&) = default;
+};
+
+record read_one(const source& data, std::uint64_t number, sample& s) {
+  sample_access::reset(s, nullptr);
+  data.read(number, s);
+  record x;
+  data.append_id(number, x.id);
+  for (const auto& name : s.fields())
+    x.fields.emplace_back(name, s.text(name));
+  return x;
+}
+
+std::vector<record> read_all(const source& data) {
+  sample s;
+  std::vector<record> all;
+  for (std::uint64_t i = 0; i < data.size(); ++i)
+    all.push_back(read_one(data, i, s));
+  return all;
+}
+
+errc code_of(const pipeline& x) {
+  try {
+    source_of(x);
+  } catch (const error& e) {
+    return e.code();
+  }
+  FAIL("no error");
+  return {};
+}
+
+int failing_reads = 0;
+int failing_with = 0;
+
+ssize_t failing_pread(int fd, void* into, std::size_t size, off_t offset) {
+  if (failing_reads-- > 0) {
+    errno = failing_with;
+    return -1;
+  }
+  // Short reads are right, too.
+  return ::pread(fd, into, std::min<std::size_t>(size, 3), offset);
+}
+
+} // namespace
+
+TEST_CASE("reads go on after interruptions, transient errors and short answers") {
+  temporary_directory dir;
+  tar_writer::write(dir / "x", "0123456789");
+  auto file = file_descriptor::open(dir / "x");
+  std::string into(7, ' ');
+  auto read = [&](int failures, int code) {
+    failing_reads = failures;
+    failing_with = code;
+    return read_at(file, "x", 2, std::as_writable_bytes(std::span{into}), failing_pread);
+  };
+  CHECK(read(100, EINTR) == 7);
+  CHECK(into == "2345678");
+  CHECK(read(3, EIO) == 7);
+  CHECK(read(3, EAGAIN) == 7);
+  CHECK_THROWS_AS(read(4, EIO), error);
+  CHECK_THROWS_AS(read(1, EBADF), error);
+}
+
+TEST_CASE("many files are read through few descriptors by many threads") {
+  temporary_directory dir;
+  texts paths;
+  for (int i = 0; i < 50; ++i) {
+    paths.push_back(dir / std::to_string(i));
+    tar_writer::write(paths.back(), "content " + std::to_string(i + 1000));
+  }
+  const std::size_t limit = 3;
+  open_files files{paths, limit};
+  std::atomic<int> wrong = 0;
+  std::atomic<std::size_t> most = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random{t};
+      for (int i = 0; i < 500; ++i) {
+        const auto file = random() % paths.size();
+        std::string into(4, ' ');
+        files.read(file, 8, std::as_writable_bytes(std::span{into}));
+        wrong += into != std::to_string(file + 1000);
+        if (files.open_count() > limit)
+          most = files.open_count();
+      }
+    });
+  for (auto& x : threads)
+    x.join();
+  CHECK(wrong == 0);
+  CHECK(most == 0);
+  CHECK(files.open_count() == limit);
+}
+
+TEST_CASE("the least recently used file is the one that closes") {
+  temporary_directory dir;
+  for (auto name : {"a", "b", "c"})
+    tar_writer::write(dir / name, name);
+  open_files files{{dir / "a", dir / "b", dir / "c"}, 2};
+  std::byte into{};
+  auto read = [&](std::size_t i) { files.read(i, 0, {&into, 1}); };
+  read(0);
+  read(1);
+  read(0);
+  for (auto name : {"a", "b", "c"})
+    if (*name != 'c')
+      fs::remove(dir / name);
+  read(2);
+  read(0); // still open
+  CHECK_THROWS_AS(read(1), error);
+  CHECK_THROWS_AS(read(1), error); // and it stays an error, no hang
+  read(2);
+}
+
+TEST_CASE("random archives give what was written into them") {
+  const std::uint64_t first_seed = 20;
+  for (auto seed = first_seed; seed < first_seed + 200; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    auto below = [&](std::uint64_t n) { return random() % n; };
+    temporary_directory dir;
+    std::vector<record> want;
+    const auto shards = 1 + below(3);
+    for (std::uint64_t shard = 0; shard < shards; ++shard) {
+      tar_writer tar;
+      const auto file = std::to_string(shard) + ".tar";
+      for (auto n = below(8); n > 0; --n) {
+        auto key = "k" + std::to_string(n) + std::string(below(4) == 0 ? 150 : 1, 'q');
+        record x{file + "/" + key, {}};
+        for (std::string name : {"jpg", "cls", "seg.png", "txt"}) {
+          if (below(4) == 0 && name != "txt")
+            continue;
+          std::string content(below(10) == 0 ? below(200'000) : below(1500), '\0');
+          for (auto& c : content)
+            c = static_cast<char>(random());
+          switch (auto path = key + "." + name; below(path.size() > 100 ? 2 : 4)) {
+          case 0:
+            tar.gnu_long(path, content);
+            break;
+          case 1:
+            tar.pax(path, content);
+            break;
+          case 2:
+            tar.file("./" + path, content, '0', tar_writer::dialect::v7);
+            break;
+          default:
+            tar.file(path, content);
+          }
+          // Larger than the gap that one read covers, sometimes.
+          if (below(5) == 0)
+            tar.file("passed-over", std::string(below(2) ? 100'000 : 10, 'p'));
+          x.fields.emplace_back(name, content);
+        }
+        want.push_back(x);
+      }
+      if (below(2) == 0)
+        tar.end();
+      tar.save(dir / file);
+    }
+    // With a shard alone, the name is its basename as well.
+    auto data = tar_shards(dir / "*.tar", {.index_dir = dir / "i"});
+    REQUIRE(read_all(source_of(data)) == want);
+    REQUIRE(read_all(source_of(tar_shards(dir / "*.tar", {.index_dir = dir / "i"}))) == want);
+  }
+}
+
+TEST_CASE("a tar source tells its files, and its digest knows names, sizes and counts alone") {
+  temporary_directory dir;
+  auto write = [&](const std::string& where, const std::string& content) {
+    fs::create_directories(dir / where);
+    tar_writer{}.file("a.txt", content).file("b.txt", "2").end().save(dir / (where + "/0.tar"));
+    tar_writer{}.end().save(dir / (where + "/1.tar"));
+    tar_writer{}.file("c.txt", "3").save(dir / (where + "/2.tar"));
+    return tar_shards(dir / (where + "/{0..2}.tar"), {.index_dir = dir / "i"});
+  };
+  auto data = write("x", "1");
+  CHECK(source_of(data).name() == "tar");
+  CHECK(source_stage(data).op == "tar_shards");
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>{2, 0, 1});
+  CHECK(source_of(data).facts().files == 3);
+  CHECK(source_of(data).facts().records == 3);
+  CHECK(source_of(data).facts().bytes == 3072 + 1024 + 1024);
+  CHECK(read_all(source_of(data)).back() == record{"2.tar/c", {{"txt", "3"}}});
+  CHECK(source_of(write("y", "other content")).facts() == source_of(data).facts());
+  CHECK(source_of(write("z", std::string(600, 'l'))).facts().digest
+        != source_of(data).facts().digest);
+  fs::rename(dir / "y/1.tar", dir / "y/3.tar");
+  auto renamed = tar_shards(dir / "y/{0,3,2}.tar", {.index_dir = dir / "i"});
+  CHECK(source_of(renamed).facts().digest != source_of(data).facts().digest);
+}
+
+TEST_CASE("bytes read are counted, headers between neighbours included") {
+  temporary_directory dir;
+  tar_writer{}.file("a.jpg", std::string(600, 'x')).file("a.cls", "7").end().save(dir / "a.tar");
+  auto data = tar_shards(dir / "a.tar", {.index_dir = dir / "i"});
+  sample s;
+  read_one(source_of(data), 0, s);
+  CHECK(sample_access::take_bytes_read(s) == 1024 + 512 + 1);
+}
+
+TEST_CASE("a shard that shrinks after opening is a torn file") {
+  temporary_directory dir;
+  tar_writer{}.file("a.jpg", std::string(600, 'x')).end().save(dir / "a.tar");
+  auto data = tar_shards(dir / "a.tar", {.index_dir = dir / "i"});
+  source_of(data);
+  fs::resize_file(dir / "a.tar", 1000);
+  sample s;
+  try {
+    read_one(source_of(data), 0, s);
+    FAIL("no error");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::torn_file);
+    CHECK(x.details().file == dir / "a.tar");
+    CHECK(x.details().offset == 512);
+    CHECK(x.details().got == "488 bytes");
+  }
+}
+
+TEST_CASE("a tear that is allowed is said at each opening") {
+  temporary_directory dir;
+  tar_writer{}.file("a.txt", "1").file("b.txt", "2").save(dir / "a.tar");
+  fs::resize_file(dir / "a.tar", 1536);
+  texts said;
+  set_notice_handler([&](const std::string& text) { said.push_back(text); });
+  auto data = [&](bool allow) {
+    return tar_shards(dir / "a.tar", {.index_dir = dir / "i", .allow_torn = allow});
+  };
+  CHECK(code_of(data(false)) == errc::torn_file);
+  CHECK(said.empty());
+  for (std::size_t opening = 1; opening <= 2; ++opening) {
+    CHECK(read_all(source_of(data(true))) == std::vector{record{"a.tar/a", {{"txt", "1"}}}});
+    REQUIRE(said.size() == opening);
+    CHECK(said.back().find("b.txt") != std::string::npos);
+  }
+  set_notice_handler({});
+}
+
+TEST_CASE("an image folder has a class a subfolder and records in bytewise order") {
+  temporary_directory dir;
+  for (auto name : {"b/2.JPG", "b/10.jpeg", "b-x/1.jpg", "b/deep/er.Jpeg", "b/one.PNG", "b/no.gif",
+                    "c/readme", "1.jpg", ".git/x.jpg"}) {
+    fs::create_directories(fs::path{dir / name}.parent_path());
+    tar_writer::write(dir / name, name);
+  }
+  auto data = image_folder(dir.path() + "/");
+  auto image = [](const std::string& path, const char* number, const char* of) {
+    return record{path, {{"jpg", path}, {"cls", number}, {"class", of}}};
+  };
+  CHECK(read_all(source_of(data))
+        == std::vector{image("b-x/1.jpg", "1", "b-x"), image("b/10.jpeg", "0", "b"),
+                       image("b/2.JPG", "0", "b"), image("b/deep/er.Jpeg", "0", "b"),
+                       image("b/one.PNG", "0", "b")});
+  CHECK(class_names(dir.path()) == std::vector<std::string>{"b", "b-x", "c"});
+  CHECK(source_stage(data).get<std::string>("directory") == dir.path());
+  CHECK(source_of(data).name() == "folder");
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>{5});
+  const auto facts = source_of(data).facts();
+  CHECK(facts.files == 1);
+  CHECK(facts.bytes == 9 + 9 + 7 + 14 + 9);
+  tar_writer::write(dir / "b/2.JPG", "longer than before");
+  CHECK(source_of(image_folder(dir.path())).facts().digest != facts.digest);
+  sample s;
+  CHECK_THROWS_AS(read_one(source_of(data), 2, s), error);
+}
+
+TEST_CASE("a folder without classes or images is refused") {
+  temporary_directory dir;
+  CHECK(code_of(image_folder(dir / "nowhere")) == errc::not_found);
+  CHECK_THROWS_AS(class_names(dir / "nowhere"), error);
+  CHECK(code_of(image_folder(dir.path())) == errc::not_found);
+  fs::create_directory(dir / "class");
+  CHECK(code_of(image_folder(dir.path())) == errc::not_found);
+}
+
+TEST_CASE("counted records are their number, repeated and cut") {
+  for (std::size_t bytes : {1, 7, 8, 9, 20, 4096, 4099, 150'528}) {
+    CAPTURE(bytes);
+    auto data = count(1'000'000'000'000, bytes);
+    const std::uint64_t number = 0x0102030405;
+    sample s;
+    sample_access::reset(s, nullptr);
+    source_of(data).read(number, s);
+    auto value = s.view<std::uint8_t, 1>("value");
+    REQUIRE(value.size() == bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      REQUIRE(value[i] == (number >> (8 * (i % 8)) & 0xff));
+    std::string id;
+    source_of(data).append_id(number, id);
+    CHECK(id == "count/" + std::to_string(number));
+  }
+  CHECK(source_stage(count(5)).get<std::uint64_t>("records") == 5);
+  CHECK(source_stage(count(5, 9)).get<std::uint64_t>("bytes") == 9);
+  CHECK(!(count(5, 9) == count(5, 8)));
+  CHECK(count(0).size() == 0);
+  CHECK_THROWS_AS(count(5, 0), error);
+}
+
+TEST_CASE("functions and vectors are sources") {
+  auto squares =
+      from_function("squares@1", 10, [](std::uint64_t i, sample& s) { s.set("square", i * i); });
+  sample s;
+  CHECK(read_one(source_of(squares), 7, s).id == "squares/7");
+  CHECK(s.get<std::uint64_t>("square") == 49);
+  CHECK(source_stage(squares).get<std::string>("name") == "squares@1");
+  auto pairs = from_vector<float>("pairs@1", "xy", {1, 2, 3, 4, 5, 6}, {2});
+  REQUIRE(pairs.size() == 3);
+  read_one(source_of(pairs), 2, s);
+  CHECK(s.view<float, 1>("xy")[0] == 5);
+  CHECK(s.view<float, 1>("xy")[1] == 6);
+  CHECK_THROWS_AS(from_function("", 1, [](std::uint64_t, sample&) {}), error);
+  CHECK_THROWS_AS(from_function("x@1", 1, {}), error);
+  CHECK_THROWS_AS(indexed("x@1", nullptr), error);
+}
+
+TEST_CASE("raw records are read by number") {
+  temporary_directory dir;
+  std::string bytes;
+  for (std::int16_t i = 0; i < 60; ++i)
+    bytes.append(reinterpret_cast<const char*>(&i), sizeof i);
+  tar_writer::write(dir / "x.raw", bytes);
+  auto data = raw_records(dir / "x.raw", dtype::i16, {2, 3});
+  REQUIRE(data.size() == 10);
+  sample s;
+  CHECK(read_one(source_of(data), 9, s).id == "x.raw/9");
+  CHECK(s.view<std::int16_t, 2>("value")(1, 2) == 59);
+  CHECK(sample_access::take_bytes_read(s) == 12);
+  CHECK(source_of(data).facts().bytes == 120);
+  CHECK(source_stage(data).get<std::string>("type") == "i16");
+  CHECK(source_stage(data).get<std::vector<std::uint64_t>>("dims")
+        == std::vector<std::uint64_t>{2, 3});
+  CHECK(code_of(raw_records(dir / "x.raw", dtype::u8, {7})) == errc::invalid_argument);
+  CHECK(raw_records(dir / "x.raw", dtype::u8, {7}, {.drop_last = true}).size() == 17);
+  CHECK(code_of(raw_records(dir / "none", dtype::u8, {7})) == errc::not_found);
+  CHECK_THROWS_AS(raw_records(dir / "x.raw", dtype::u8, {0}), error);
+  CHECK_THROWS_AS(raw_records(dir / "x.raw", dtype::u8, {1UL << 33, 1UL << 33}), error);
+}
+
+TEST_CASE("real photographs read as tar extracts them") {
+  if (!fs::exists(LEAT_PHOTOS)) {
+    WARN("no photographs at " LEAT_PHOTOS ": skipped");
+    return;
+  }
+  temporary_directory dir;
+  auto data = tar_shards(LEAT_PHOTOS "/*.tar", {.index_dir = dir / "i"});
+  REQUIRE(data.size() == 300);
+  CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>(6, 50));
+  std::map<std::string, std::string> extracted;
+  for (const auto& shard : fs::directory_iterator{LEAT_PHOTOS}) {
+    if (shard.path().extension() != ".tar")
+      continue;
+    const auto name = shard.path().filename().string();
+    fs::create_directory(dir / name);
+    const auto command = "tar -xf '" + shard.path().string() + "' -C '" + (dir / name) + "'";
+    REQUIRE(std::system(command.c_str()) == 0);
+    for (const auto& x : fs::directory_iterator{dir / name}) {
+      std::ifstream in{x.path(), std::ios::binary};
+      extracted[name + "/" + x.path().filename().string()] = {std::istreambuf_iterator<char>{in},
+                                                              {}};
+    }
+  }
+  std::set<std::string> ids;
+  for (const auto& x : read_all(source_of(data))) {
+    ids.insert(x.id);
+    texts names;
+    for (const auto& [name, content] : x.fields) {
+      names.push_back(name);
+      // Not REQUIRE on the contents: a failure would print a photograph.
+      const bool equal = extracted.at(x.id + "." + name) == content;
+      REQUIRE(equal);
+    }
+    REQUIRE(names == texts{"jpg", "cls", "txt"});
+  }
+  CHECK(ids.size() == 300);
+  CHECK(extracted.size() == 900);
+}

@@ -1,0 +1,358 @@
+#include "runtime/sources/index_files.hpp"
+#include "runtime/sources/tar/tar_index.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+using namespace leat;
+using test::tar_writer;
+using test::temporary_directory;
+
+namespace {
+
+namespace fs = std::filesystem;
+using texts = std::vector<std::string>;
+
+/// All that an index says: "key: name@offset+size ..." a record.
+texts describe(const tar_index& x) {
+  texts lines;
+  for (std::uint64_t i = 0; i < x.size(); ++i) {
+    std::string line{x.key(i)};
+    line += ':';
+    for (const auto& field : x.fields(i))
+      line += " " + std::string{x.name(field)} + "@" + std::to_string(field.offset()) + "+"
+              + std::to_string(field.size);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// Keys and field names alone.
+texts names_of(const tar_index& x) {
+  texts lines;
+  for (std::uint64_t i = 0; i < x.size(); ++i) {
+    std::string line{x.key(i)};
+    for (const auto& field : x.fields(i))
+      line += " " + std::string{x.name(field)};
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// A shard of its own, and a directory for its index.
+struct shard_fixture {
+  temporary_directory dir;
+  std::string shard = dir / "a.tar";
+  tar_options options{.index_dir = dir / "index"};
+  std::string index_path = index_paths(shard, options.index_dir).at(0);
+
+  shard_fixture() { write({"a", "b"}); }
+
+  void write(const texts& keys) const {
+    tar_writer tar;
+    for (const auto& key : keys)
+      tar.file(key + ".jpg", "picture of " + key).file(key + ".cls", "7");
+    tar.end().save(shard);
+  }
+
+  void set_time(std::int64_t seconds) const {
+    const timespec times[2]{{seconds, 5}, {seconds, 5}};
+    REQUIRE(::utimensat(AT_FDCWD, shard.c_str(), times, 0) == 0);
+  }
+
+  tar_index open() const { return open_tar_index(shard, options); }
+};
+
+/// Builds the index of an archive in memory.
+tar_index index_of(const std::string& bytes, bool allow_torn = false) {
+  temporary_directory dir;
+  tar_writer::write(dir / "x.tar", bytes);
+  return open_tar_index(dir / "x.tar", {.index_dir = dir / "i", .allow_torn = allow_torn});
+}
+
+} // namespace
+
+TEST_CASE("neighbouring members with one key are a record") {
+  tar_writer tar;
+  tar.file("./a.jpg", "1").file("a.cls", "2").file("d.x/b.SEG.Png", "3").file("d.x/b.CLS", "4");
+  tar.file("a.jpg", "5");
+  CHECK(names_of(index_of(tar.bytes())) == texts{"a jpg cls", "d.x/b seg.png cls", "a jpg"});
+}
+
+TEST_CASE("members without key or field are passed over and end no record") {
+  tar_writer tar;
+  tar.file("a.jpg", "1").file("README", "x").file(".hidden.jpg", "x").file("dir/.x", "x");
+  tar.file("end.", "x").file("dir.d/", "", '5').file("l.jpg", "", '2').file("a.cls", "2");
+  CHECK(names_of(index_of(tar.bytes())) == texts{"a jpg cls"});
+}
+
+TEST_CASE("a field that comes again begins the next record") {
+  tar_writer tar;
+  tar.file("a.jpg", "1").file("a.JPG", "2").file("a.cls", "3");
+  CHECK(names_of(index_of(tar.bytes())) == texts{"a jpg", "a jpg cls"});
+}
+
+TEST_CASE("an empty archive has an index without records") {
+  CHECK(index_of("").size() == 0);
+  CHECK(index_of(tar_writer{}.end().bytes()).size() == 0);
+}
+
+TEST_CASE("an index is stored, and a stored one is used") {
+  shard_fixture f;
+  const auto first = describe(f.open());
+  CHECK(first == texts{"a: jpg@512+12 cls@1536+1", "b: jpg@2560+12 cls@3584+1"});
+  REQUIRE(fs::exists(f.index_path));
+  const auto inode = [&] {
+    struct stat x {};
+    ::stat(f.index_path.c_str(), &x);
+    return x.st_ino;
+  };
+  const auto before = inode();
+  CHECK(describe(f.open()) == first);
+  CHECK(inode() == before);
+}
+
+TEST_CASE("an index of another size is rebuilt") {
+  shard_fixture f;
+  f.set_time(1000);
+  f.open();
+  f.write({"a", "b", "c"});
+  f.set_time(1000);
+  CHECK(names_of(f.open()) == texts{"a jpg cls", "b jpg cls", "c jpg cls"});
+}
+
+TEST_CASE("an index of another time is rebuilt") {
+  shard_fixture f;
+  f.set_time(1000);
+  f.open();
+  f.write({"x", "y"});
+  f.set_time(1001);
+  CHECK(names_of(f.open()) == texts{"x jpg cls", "y jpg cls"});
+}
+
+TEST_CASE("an index with any byte changed, cut or added is rebuilt") {
+  shard_fixture f;
+  const auto want = describe(f.open());
+  const auto good = contents(f.index_path);
+  auto check = [&](const std::string& bytes) {
+    tar_writer::write(f.index_path, bytes);
+    REQUIRE(describe(f.open()) == want);
+    REQUIRE(contents(f.index_path) == good);
+  };
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    CAPTURE(i);
+    auto bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x41);
+    check(bad);
+    check(good.substr(0, i));
+  }
+  check(good + '\0');
+}
+
+TEST_CASE("an index beside the shard is preferred, and the cache comes second") {
+  temporary_directory dir;
+  ::setenv("XDG_CACHE_HOME", (dir / "cache").c_str(), 1);
+  CHECK(index_paths("/a/x.tar", "").at(0) == "/a/x.tar.leat-index");
+  const auto cached = index_paths("/a/x.tar", "").at(1);
+  CHECK(cached.starts_with(dir / "cache/leat/"));
+  CHECK(index_paths("/b/x.tar", "").at(1) != cached);
+  tar_writer{}.file("a.jpg", "1").end().save(dir / "x.tar");
+  open_tar_index(dir / "x.tar", {});
+  CHECK(fs::exists(dir / "x.tar.leat-index"));
+  CHECK(!fs::exists(dir / "cache"));
+
+  SECTION("where the shard's directory takes no file") {
+    // Nobody, root included, can make files in /proc/self/fd.
+    const auto fd = ::open((dir / "x.tar").c_str(), O_RDONLY);
+    const auto shard = "/proc/self/fd/" + std::to_string(fd);
+    CHECK(names_of(open_tar_index(shard, {})) == texts{"a jpg"});
+    CHECK(fs::exists(index_paths(shard, "").at(1)));
+    ::setenv("XDG_CACHE_HOME", "/proc/self/fd", 1);
+    CHECK(names_of(open_tar_index(shard, {})) == texts{"a jpg"});
+    ::close(fd);
+  }
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_CASE("processes and threads may build one index at the same time") {
+  shard_fixture f;
+  const auto want = describe(f.open());
+  for (int round = 0; round < 5; ++round) {
+    fs::remove_all(f.options.index_dir);
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      children.push_back(::fork());
+      if (children.back() == 0)
+        ::_exit(describe(open_tar_index(f.shard, f.options)) == want ? 0 : 1);
+    }
+    {
+      std::vector<int> good(4);
+      std::vector<std::thread> threads;
+      for (auto& x : good)
+        threads.emplace_back([&] { x = describe(open_tar_index(f.shard, f.options)) == want; });
+      for (auto& x : threads)
+        x.join();
+      CHECK(good == std::vector<int>(4, 1));
+    }
+    for (auto child : children) {
+      int status = 1;
+      ::waitpid(child, &status, 0);
+      CHECK(status == 0);
+    }
+    // Nothing but the one index: no temporary file is left.
+    CHECK(std::distance(fs::directory_iterator{f.options.index_dir}, {}) == 1);
+  }
+}
+
+TEST_CASE("a tear anywhere leaves the records before it, for those who allow it") {
+  tar_writer tar;
+  for (std::string key : {"a", "b", "c"})
+    tar.file(key + ".jpg", std::string(600, 'x')).file(key + ".cls", "7");
+  const auto whole = tar.bytes();
+  const std::size_t record = whole.size() / 3;
+  REQUIRE(record == 512 + 1024 + 512 + 512);
+  std::vector<std::size_t> cuts; // inside headers, contents and paddings, and at their borders
+  for (std::size_t block = 0; block < whole.size(); block += 512)
+    for (std::size_t byte : {0, 1, 100, 511})
+      cuts.push_back(block + byte);
+  for (auto cut : cuts) {
+    CAPTURE(cut);
+    const auto bytes = whole.substr(0, cut);
+    const auto behind = cut % record;
+    if (behind == 0 || behind == 512 + 1024) { // between two members
+      CHECK(index_of(bytes).tear().empty());
+      continue;
+    }
+    try {
+      index_of(bytes);
+      FAIL("no error");
+    } catch (const error& x) {
+      REQUIRE(x.code() == errc::torn_file);
+      REQUIRE(x.details().offset.value() <= cut);
+    }
+    auto index = index_of(bytes, true);
+    REQUIRE(!index.tear().empty());
+    // A tear in a header drops the record before it: that might go on behind it.
+    const auto complete = cut / record;
+    REQUIRE(index.size() == (behind < 512 && complete > 0 ? complete - 1 : complete));
+  }
+}
+
+TEST_CASE("an index of a torn shard is refused again where tears are not allowed") {
+  shard_fixture f;
+  fs::resize_file(f.shard, 2700);
+  auto allowed = f.options;
+  allowed.allow_torn = true;
+  auto first = open_tar_index(f.shard, allowed);
+  CHECK(names_of(first) == texts{"a jpg cls"});
+  auto again = open_tar_index(f.shard, allowed);
+  CHECK(names_of(again) == texts{"a jpg cls"});
+  CHECK(std::string{again.tear()} == std::string{first.tear()});
+  CHECK(again.tear().find("b.jpg") != std::string_view::npos);
+  CHECK_THROWS_AS(f.open(), error);
+}
+
+TEST_CASE("records behind a member of more than 8 GiB are found") {
+  temporary_directory dir;
+  const auto size = (std::uint64_t{1} << 33) + 4711;
+  const auto path = dir / "huge.tar";
+  tar_writer::write(path, tar_writer::header("a.bin", size));
+  const auto second = 512 + (size + 511) / 512 * 512;
+  std::error_code failed;
+  fs::resize_file(path, second, failed);
+  REQUIRE(!failed);
+  {
+    std::ofstream out{path, std::ios::binary | std::ios::app};
+    out << tar_writer{}.file("b.txt", "behind").end().bytes();
+  }
+  auto index = open_tar_index(path, {.index_dir = dir / "i"});
+  CHECK(describe(index)
+        == texts{"a: bin@512+" + std::to_string(size),
+                 "b: txt@" + std::to_string(second + 512) + "+6"});
+}
+
+TEST_CASE("shards are indexed in order, and the first bad one is named") {
+  temporary_directory dir;
+  texts shards;
+  for (int i = 0; i < 20; ++i) {
+    shards.push_back(dir / (std::to_string(i) + ".tar"));
+    tar_writer{}.file("k" + std::to_string(i) + ".jpg", "x").end().save(shards.back());
+  }
+  auto indexes = open_tar_indexes(shards, {.index_dir = dir / "i"});
+  REQUIRE(indexes.size() == 20);
+  for (int i = 0; i < 20; ++i)
+    CHECK(indexes[i].key(0) == "k" + std::to_string(i));
+  fs::resize_file(shards[5], 600);
+  fs::resize_file(shards[15], 600);
+  try {
+    open_tar_indexes(shards, {.index_dir = dir / "i"});
+    FAIL("no error");
+  } catch (const error& x) {
+    CHECK(x.details().file == shards[5]);
+  }
+}
+
+TEST_CASE("as many threads open shards as wait for the store, within the limit of descriptors") {
+  CHECK(opening_threads(1000, 2, 1024) == 8);
+  CHECK(opening_threads(3, 2, 1024) == 3);
+  CHECK(opening_threads(1000, 256, 1u << 20) == 64);
+  CHECK(opening_threads(1000, 256, 256) == 32);
+  CHECK(opening_threads(1000, 256, 5) == 1);
+  CHECK(opening_threads(1000, 0, 1024) == 1);
+  CHECK(opening_threads(0, 8, 1024) == 1);
+  CHECK(descriptor_limit() > 0);
+}
+
+TEST_CASE("what the handler of progress throws comes out of the opening") {
+  temporary_directory dir;
+  texts shards;
+  for (int i = 0; i < 20; ++i) {
+    shards.push_back(dir / (std::to_string(i) + ".tar"));
+    tar_writer{}.file("k.jpg", "x").end().save(shards.back());
+  }
+  set_progress_handler([](const progress&) { throw std::runtime_error("enough"); });
+  CHECK_THROWS_WITH(open_tar_indexes(shards, {.index_dir = dir / "i"}), "enough");
+  set_progress_handler({});
+}
+
+TEST_CASE("who asks is told of every shard that is opened, one after the other") {
+  temporary_directory dir;
+  texts shards;
+  for (int i = 0; i < 50; ++i) {
+    shards.push_back(dir / (std::to_string(i) + ".tar"));
+    tar_writer{}.file("k.jpg", "x").end().save(shards.back());
+  }
+  std::vector<std::uint64_t> told;
+  set_progress_handler([&](const progress& now) {
+    CHECK(now.all == 50);
+    CHECK(now.what == "shards opened");
+    told.push_back(now.done);
+  });
+  open_tar_indexes(shards, {.index_dir = dir / "i"});
+  set_progress_handler({});
+  std::vector<std::uint64_t> all(50);
+  std::iota(all.begin(), all.end(), 1);
+  CHECK(told == all);
+}

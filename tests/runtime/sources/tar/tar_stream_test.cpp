@@ -1,0 +1,430 @@
+#include "runtime/sources/tar/tar_stream_source.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/linear_pipeline.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/stream_places.hpp"
+#include "tests/support/stream_reading.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/error.hpp>
+#include <leat/sources.hpp>
+#include <leat/streams.hpp>
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+using namespace leat;
+using namespace leat::test;
+
+namespace {
+
+using samples = std::vector<stream_sample>;
+using names = std::vector<std::string>;
+
+std::string noise(std::mt19937& random, std::size_t size) {
+  std::string x(size, '\0');
+  for (auto& c : x)
+    c = static_cast<char>(random());
+  return x;
+}
+
+/// Samples of all sorts, between members that are none of a sample.
+tar_writer archive_of(std::mt19937& random, std::size_t count) {
+  tar_writer tar;
+  tar.raw(tar_writer::header("dir/", 0, '5'));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto key = "dir/" + std::string(random() % 150, 'k') + std::to_string(i / 2);
+    const auto content = noise(random, random() % 3000);
+    if (random() % 4 == 0)
+      tar.file(".hidden", noise(random, random() % 2000));
+    tar.pax(key + ".JPG", content);
+    if (random() % 3 == 0)
+      tar.file("readme", noise(random, 700));
+    if (random() % 2 == 0)
+      tar.gnu_long(key + ".cls", std::to_string(i));
+    if (random() % 5 == 0)
+      tar.raw(std::string(512, '\0'));
+  }
+  return tar.file("README", noise(random, 5000)).end();
+}
+
+/// What `tar_shards` reads.
+samples indexed_samples(const std::string& path) {
+  const auto data = tar_shards(path);
+  const auto& source = source_of(data);
+  samples all;
+  sample into;
+  for (std::uint64_t i = 0; i < source.size(); ++i) {
+    sample_access::reset(into, nullptr);
+    source.read(i, into);
+    stream_sample x;
+    source.append_id(i, x.id);
+    for (const auto& name : into.fields())
+      x.fields.emplace_back(name, into.text(name));
+    all.push_back(x);
+  }
+  return all;
+}
+
+/// With another file name in the ids.
+samples renamed(samples all, const std::string& from, const std::string& to) {
+  for (auto& x : all)
+    x.id.replace(0, from.size(), to);
+  return all;
+}
+
+error error_of(const stream_source& from, const stream_place& place = {}) {
+  try {
+    read_unit(from, 0, place);
+  } catch (const error& x) {
+    return x;
+  }
+  FAIL("no error");
+  throw;
+}
+
+void save(const std::string& path, std::string_view bytes) {
+  tar_writer::write(path, bytes);
+}
+
+} // namespace
+
+TEST_CASE("a tar stream has the samples of indexed shards") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  archive_of(random, 60).save(dir / "a.tar");
+  const tar_stream_source stream{{dir / "a.tar"}};
+  CHECK(read_stream(stream) == indexed_samples(dir / "a.tar"));
+  CHECK(read_stream(stream).size() >= 60);
+}
+
+TEST_CASE("a tar stream goes on at every place") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  archive_of(random, 25).save(dir / "a.tar");
+  archive_of(random, 3).save(dir / "b.tar");
+  tar_writer{}.save(dir / "empty.tar");
+  const tar_stream_source stream{{dir / "{a,empty,b}.tar"}};
+  CHECK(stream.units() == 3);
+  check_every_place(stream);
+}
+
+TEST_CASE(
+    "packed tar files are read in whatever parts they were packed, and go on at every place") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  const auto tar = archive_of(random, 25);
+  tar.save(dir / "x.tar");
+  const auto want = indexed_samples(dir / "x.tar");
+  caught_notices notices;
+  for (const std::size_t part : {0, 100, 512, 5000}) {
+    CAPTURE(part);
+    save(dir / "x.tar.gz", pack_in_parts(tar.bytes(), part, gzip));
+    save(dir / "x.tgz", pack_in_parts(tar.bytes(), part, gzip));
+    save(dir / "x.tar.zst", pack_in_parts(tar.bytes(), part, [](auto x) { return zstd(x); }));
+    for (const std::string name : {"x.tar.gz", "x.tgz", "x.tar.zst"}) {
+      CAPTURE(name);
+      const tar_stream_source stream{{dir / name}};
+      CHECK(read_stream(stream) == renamed(want, "x.tar", name));
+      check_every_place(stream);
+    }
+  }
+}
+
+TEST_CASE("a field that comes again begins another sample, behind every place") {
+  temporary_directory dir;
+  tar_writer tar;
+  for (const auto* name : {"a.jpg", "a.cls", "a.jpg", "a.cls", "a.JPG", "b.jpg", "a.jpg"})
+    tar.file(name, name);
+  tar.save(dir / "x.tar");
+  const tar_stream_source stream{{dir / "x.tar"}};
+  CHECK(read_unit(stream, 0).size() == 5);
+  CHECK(read_stream(stream) == indexed_samples(dir / "x.tar"));
+  check_every_place(stream);
+}
+
+TEST_CASE("a record of a snapshot is unpacked from its own member, not through others") {
+  temporary_directory dir;
+  std::mt19937 random{8};
+  // Larger than what a stream reads at once.
+  std::vector<std::string> members;
+  for (int i = 0; i < 3; ++i)
+    members.push_back(
+        gzip(tar_writer{}.file(std::to_string(i) + ".bin", noise(random, 300'000)).bytes()));
+  const auto path = dir / "x.tar.gz";
+  save(path, members[0] + members[1] + members[2]);
+  const tar_stream_source stream{{path}};
+  const auto records = read_unit(stream, 0);
+  const auto want = read_record(stream, records[2]);
+  read_record(stream, without_content(records[0]));
+  members[1].replace(members[1].size() / 2, 1000, 1000, 'x');
+  save(path, members[0] + members[1] + members[2]);
+  // From where the first one ended the way would lead through what is damaged now.
+  CHECK(read_record(stream, without_content(records[2])) == want);
+}
+
+TEST_CASE("going on in a packed file unpacks one member or frame again, and says so") {
+  temporary_directory dir;
+  tar_writer tar;
+  for (int i = 0; i < 100; ++i)
+    tar.file(std::to_string(i) + ".txt", std::string(1000, 'x'));
+  constexpr std::uint64_t record = 512 + 1024;
+  constexpr std::uint64_t part = 10 * record;
+  save(dir / "parts.tar.gz", pack_in_parts(tar.bytes(), part, gzip));
+  save(dir / "whole.tar.gz", gzip(tar.bytes()));
+  auto notice_at = [&](const std::string& name, int number) {
+    const tar_stream_source stream{{dir / name}};
+    const auto reader = stream.open(0, {});
+    stream_record x;
+    for (int i = 0; i < number; ++i)
+      reader->next(x);
+    caught_notices notices;
+    stream.open(0, reader->place());
+    return notices.texts().empty() ? "" : notices.texts().at(0);
+  };
+  CHECK(notice_at("parts.tar.gz", 0).empty());
+  CHECK(notice_at("parts.tar.gz", 40).empty());
+  CHECK(notice_at("parts.tar.gz", 47).find("unpacks 10752 bytes of") == 0);
+  CHECK(notice_at("whole.tar.gz", 47).find("unpacks 72192 bytes of") == 0);
+}
+
+TEST_CASE("only headers of plain tar files are read ahead") {
+  temporary_directory dir;
+  // A file with holes: reading its contents would take a minute.
+  constexpr std::uint64_t huge = std::uint64_t{64} << 30;
+  {
+    std::ofstream out{dir / "huge.tar", std::ios::binary};
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      out.seekp(static_cast<std::streamoff>(i * (huge + 512)));
+      out << tar_writer::header(std::to_string(i) + ".bin", huge);
+    }
+    out.seekp(static_cast<std::streamoff>(4 * (huge + 512)));
+    out << tar_writer{}.file("last.txt", "end").end().bytes();
+  }
+  const tar_stream_source stream{{dir / "huge.tar"}};
+  const auto records = read_unit(stream, 0);
+  REQUIRE(records.size() == 5);
+  CHECK(records[2].length == huge + 512);
+  CHECK(!records[2].content);
+  CHECK(read_record(stream, records[4]) == stream_sample{"huge.tar/last", {{"txt", "end"}}});
+}
+
+TEST_CASE("streams of hundreds of lanes work with few unpackers") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  names paths;
+  for (int i = 0; i < 40; ++i) {
+    paths.push_back(dir / (std::to_string(i) + (i % 2 == 0 ? ".tar.gz" : ".tar.zst")));
+    const auto bytes = archive_of(random, 12).bytes();
+    save(paths.back(), i % 2 == 0 ? pack_in_parts(bytes, 3000, gzip) : zstd(bytes));
+  }
+  const tar_stream_source plenty{paths};
+  const auto want = read_stream(plenty);
+  // Room for two unpackers or so: each lane finds its own dropped.
+  const tar_stream_source tight{paths, 300'000};
+  std::vector<std::unique_ptr<unit_reader>> lanes;
+  std::vector<samples> got(paths.size());
+  for (std::uint64_t unit = 0; unit < tight.units(); ++unit)
+    lanes.push_back(tight.open(unit, {}));
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      if (stream_record x; lanes[i]->next(x)) {
+        got[i].push_back(read_record(tight, x));
+        any = true;
+      }
+  }
+  samples all;
+  for (const auto& lane : got)
+    all.insert(all.end(), lane.begin(), lane.end());
+  CHECK(all == want);
+}
+
+TEST_CASE("many threads read records of a snapshot") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  const auto bytes = archive_of(random, 30).bytes();
+  save(dir / "0.tar", bytes);
+  save(dir / "1.tar.gz", pack_in_parts(bytes, 5000, gzip));
+  save(dir / "2.tar.zst", zstd(bytes));
+  const tar_stream_source stream{{dir / "{0.tar,1.tar.gz,2.tar.zst}"}};
+  std::vector<stream_record> records;
+  for (std::uint64_t unit = 0; unit < 3; ++unit)
+    for (const auto& x : read_unit(stream, unit))
+      records.push_back(x);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 mine{seed + t};
+      for (int i = 0; i < 100; ++i) {
+        const auto& x = records[mine() % records.size()];
+        wrong += read_record(stream, without_content(x)) != read_record(stream, x);
+      }
+    });
+  for (auto& x : threads)
+    x.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("global PAX headers hold behind a place, too") {
+  temporary_directory dir;
+  tar_writer tar;
+  tar.file("a.txt", "0");
+  tar.file("g", tar_writer::pax_record("path", "all.txt"), 'g');
+  for (int i = 0; i < 3; ++i)
+    tar.file("x", std::to_string(i)).pax("own.txt", "o");
+  save(dir / "x.tar", tar.bytes());
+  save(dir / "x.tar.gz", pack_in_parts(tar.bytes(), 512, gzip));
+  caught_notices notices;
+  for (const std::string name : {"x.tar", "x.tar.gz"}) {
+    const tar_stream_source stream{{dir / name}};
+    CHECK(read_stream(stream) == renamed(indexed_samples(dir / "x.tar"), "x.tar", name));
+    check_every_place(stream);
+  }
+}
+
+TEST_CASE("a tar file that is cut anywhere is torn, or ends between two samples") {
+  temporary_directory dir;
+  tar_writer tar;
+  tar.file("a.jpg", std::string(700, 'a')).file("a.cls", "1").pax("b.jpg", "bb");
+  const auto whole = tar.bytes();
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) {
+    CAPTURE(cut);
+    save(dir / "x.tar", whole.substr(0, cut));
+    save(dir / "x.tar.gz", gzip(whole.substr(0, cut)));
+    const bool is_clean = cut == 0 || cut == 1536 || cut == 2560;
+    for (const std::string name : {"x.tar", "x.tar.gz"}) {
+      const tar_stream_source stream{{dir / name}};
+      if (is_clean)
+        CHECK(read_unit(stream, 0).size() == (cut == 0 ? 0 : 1));
+      else
+        CHECK(error_of(stream).code() == errc::torn_file);
+    }
+  }
+}
+
+TEST_CASE("a packed file that is cut anywhere, or damaged, is torn") {
+  temporary_directory dir;
+  std::mt19937 random{7};
+  const auto bytes = archive_of(random, 4).bytes();
+  for (const bool is_gzip : {true, false}) {
+    const auto path = dir / (is_gzip ? "x.tar.gz" : "x.tar.zst");
+    const auto whole = is_gzip ? gzip(bytes) : zstd(bytes);
+    for (std::size_t cut = 0; cut < whole.size(); cut += 1 + random() % 50) {
+      CAPTURE(is_gzip, cut);
+      save(path, whole.substr(0, cut));
+      const auto x = error_of(tar_stream_source{{path}});
+      CHECK(x.code() == errc::torn_file);
+      CHECK(x.details().file == path);
+    }
+    auto damaged = whole;
+    damaged[whole.size() / 2] ^= 0x40;
+    save(path, damaged);
+    CHECK(error_of(tar_stream_source{{path}}).code() == errc::torn_file);
+  }
+}
+
+TEST_CASE("lengths of members are not trusted in packed files") {
+  temporary_directory dir;
+  for (const auto size : {std::uint64_t{1} << 20, std::uint64_t{1} << 29, std::uint64_t{1} << 40,
+                          (std::uint64_t{1} << 62) + 5, ~std::uint64_t{0} >> 1}) {
+    CAPTURE(size);
+    for (const std::string name : {"a.bin", "ignored"}) {
+      save(dir / "x.tar.gz", gzip(tar_writer::header(name, size) + std::string(2000, 'x')));
+      const auto x = error_of(tar_stream_source{{dir / "x.tar.gz"}});
+      CHECK((x.code() == errc::torn_file || x.code() == errc::invalid_argument));
+    }
+  }
+}
+
+TEST_CASE("a file that changed after its record was found is refused") {
+  temporary_directory dir;
+  tar_writer{}.file("a.txt", "1").file("b.txt", "2").end().save(dir / "x.tar");
+  const tar_stream_source stream{{dir / "x.tar"}};
+  const auto records = read_unit(stream, 0);
+  tar_writer{}.file("a.txt", "1").file("c.txt", "2").end().save(dir / "x.tar");
+  CHECK(read_record(stream, records[0]).fields.size() == 1);
+  CHECK_THROWS_AS(read_record(stream, records[1]), error);
+  save(dir / "x.tar", "");
+  CHECK_THROWS_AS(read_record(stream, records[0]), error);
+}
+
+TEST_CASE("a pipe is read once, from its beginning, packed or not") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  const auto tar = archive_of(random, 10);
+  tar.save(dir / "file.tar");
+  for (const std::string name : {"pipe.tar", "pipe.tar.gz", "pipe.tar.zst"}) {
+    CAPTURE(name);
+    REQUIRE(::mkfifo((dir / name).c_str(), 0600) == 0);
+    const auto packed = name.ends_with("gz")    ? gzip(tar.bytes())
+                        : name.ends_with("zst") ? zstd(tar.bytes())
+                                                : tar.bytes();
+    const tar_stream_source stream{{dir / name}};
+    std::thread writer{[&] { save(dir / name, packed); }};
+    const auto unread = stream.open(0, {});
+    const auto records = read_unit(stream, 0);
+    writer.join();
+    samples got;
+    for (const auto& x : records)
+      got.push_back(read_record(stream, x));
+    CHECK(got == renamed(indexed_samples(dir / "file.tar"), "file.tar", name));
+    for (auto refused :
+         {std::function<void()>{[&] {
+            stream.open(0, {1, records[1].offset, ""});
+          }},
+          std::function<void()>{[&] { read_unit(stream, 0); }},
+          std::function<void()>{[&] { read_record(stream, without_content(records[0])); }}})
+      try {
+        refused();
+        FAIL("not refused");
+      } catch (const error& x) {
+        CHECK(x.code() == errc::invalid_argument);
+        CHECK(x.details().file == dir / name);
+        CHECK(x.details().needed.find("once") != std::string::npos);
+      }
+  }
+}
+
+TEST_CASE("facts of a stream are the names and sizes of its files") {
+  temporary_directory dir;
+  tar_writer{}.file("a.txt", "1").save(dir / "a.tar");
+  tar_writer{}.file("a.txt", "1").file("b.txt", "2").save(dir / "b.tar");
+  const auto facts = tar_stream_source{{dir / "*.tar"}}.facts();
+  CHECK(facts.files == 2);
+  CHECK(facts.records == 0);
+  CHECK(facts.bytes == 1024 + 2048);
+  CHECK(to_string(facts.digest) == "d1069f031c4a9e30999f5222d16c8773");
+}
+
+TEST_CASE("a tar stream is a pipeline with all of its options") {
+  temporary_directory dir;
+  tar_writer{}.file("a.txt", "1").save(dir / "a.tar");
+  const auto x = tar_stream(dir / "a.tar", {.order = file_order::shuffled, .seed = 5});
+  CHECK(x.root().op == "tar_stream");
+  CHECK(x.root().options
+        == std::vector<stage_option>{{"patterns", names{dir / "a.tar"}},
+                                     {"file_order", std::string{"shuffled"}},
+                                     {"seed", std::uint64_t{5}}});
+  CHECK(read_stream(*stream_of(x)) == samples{{"a.tar/a", {{"txt", "1"}}}});
+  CHECK_THROWS_AS(stream_of(tar_stream(dir / "none.tar")), error);
+}

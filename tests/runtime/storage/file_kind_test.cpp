@@ -1,0 +1,183 @@
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/storage/file_kind.hpp"
+#include "runtime/storage/whole_file.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/sources.hpp>
+#include <leat/streams.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+// Data of another kind than its source reads are the commonest mistake of a first day: the error
+// says what the thing is, and what takes it.
+
+namespace leat {
+namespace {
+
+using namespace std::string_literals;
+using test::tar_writer;
+using test::temporary_directory;
+
+/// Files of a directory, by name, with what they hold.
+struct stored {
+  std::string name;
+  std::string content;
+  /// What an error must say: the kind, and what to use.
+  std::string what;
+  std::string instead;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<stored> strangers() {
+  const std::string json = "{\"a\": 1}\n{\"a\": 2}\n";
+  const auto tar = tar_writer{}.file("0.txt", "zero").end().bytes();
+  return {
+      {"x.jsonl", json, "JSON", "json_lines(\"x.jsonl\")"},
+      {"list.json", "[1, 2]\n", "a JSON array", "json_lines"},
+      {"x.txt", "some words\n", "text", "lines(\"x.txt\")"},
+      {"x.csv", "id,label\n1,2\n", "text", "lines(\"x.csv\")"},
+      {"x.jsonl.gz", test::gzip(json), "packed by gzip", "json_lines(\"x.jsonl.gz\")"},
+      {"x.tar.gz", test::gzip(tar), "packed by gzip", "tar_stream(\"x.tar.gz\")"},
+      {"x.tzst", test::zstd(tar), "packed by zstd", "tar_stream(\"x.tzst\")"},
+      {"x.txt.zst", test::zstd(json), "packed by zstd", "lines(\"x.txt.zst\")"},
+      {"packed", test::gzip(json), "packed by gzip", "*.jsonl.gz for json_lines"},
+      {"x.parquet", "PAR1\x15\x04PAR1", "a Parquet file", "JSON lines"},
+      {"x.bz2", "BZh91AY&SY~~~~", "a bzip2 file", "gzip or zstd"},
+      {"x.arrow", "ARROW1\0\0"s, "an Arrow file", "JSON lines"},
+      {"x.h5", "\x89HDF\r\n\x1a\n", "an HDF5 file", "a source of your own"},
+      {"x.npy", "\x93NUMPY\x01\0"s, "a NumPy array", "raw_records"},
+      {"x.zip", "PK\x03\x04\x14\0"s, "a zip archive", "tar shards"},
+      {"x.jpg", "\xff\xd8\xff\xe0", "a JPEG image", "image_folder"},
+      {"x.xz", "\xfd\x37zXZ\0"s, "an xz file", "gzip or zstd"},
+      {"x.tfrecord", "\x10\0\0\0\0\0\0\0"s, "a TFRecord file", "tar shards"},
+      {"shard.tar.leat-index", "leattar3\0\0"s, "an index of leat's", "the shard itself"},
+      {"step-1.rank-0-of-1", "leatsnap\0\0"s, "a snapshot of leat", "leat inspect"},
+  };
+}
+
+/// The error names the file, what it is, and what takes it; nothing is called torn.
+void check_told(const std::function<void()>& call, const stored& x) {
+  const auto problem = problem_of(call);
+  REQUIRE(problem);
+  CAPTURE(x.name, problem->what());
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(problem->details().file.ends_with(x.name));
+  CHECK(contains(problem->details().got, x.what));
+  CHECK(contains(problem->details().needed, x.instead));
+}
+
+TEST_CASE("kinds: a shard that is none is told by what it is and what takes it") {
+  temporary_directory at;
+  for (const auto& x : strangers()) {
+    tar_writer::write(at / x.name, x.content);
+    for (const bool allow_torn : {false, true})
+      check_told([&] { tar_shards(at / x.name, {.allow_torn = allow_torn}).size(); }, x);
+  }
+}
+
+TEST_CASE("kinds: files without lines are no lines") {
+  temporary_directory at;
+  auto tar = tar_writer{}.file("0.txt", "zero").end().bytes();
+  std::vector<stored> files{{"x.tar", tar, "a tar archive", "tar_shards(\"x.tar\")"},
+                            {"x.tar.gz", test::gzip(tar), "a tar archive", "tar_stream"},
+                            {"x.parquet", "PAR1\x15\x04PAR1", "a Parquet file", "JSON lines"},
+                            {"x.jsonl", test::gzip("{}"), "packed by gzip", "json_lines"}};
+  for (const auto& x : files) {
+    tar_writer::write(at / x.name, x.content);
+    for (const auto& source : {lines(at / x.name), json_lines(at / x.name)})
+      check_told([&] { plan_rows(source.batch(1)); }, x);
+  }
+}
+
+TEST_CASE("kinds: texts are texts, whatever words they begin with") {
+  temporary_directory at;
+  for (const std::string begin : {"PAR1", "BZh", "ORC", "ARROW1", "leatsnap", "leattar", "leatdir"})
+    for (const std::string rest :
+         {"", "\n", "\nHUMAN\n",
+          " and some more words, which make a line of a usual length, of 80\n"})
+      for (const auto* name : {"x.pt", "races.txt"}) {
+        const auto text = begin + rest;
+        CAPTURE(text, name);
+        tar_writer::write(at / name, text);
+        CHECK_NOTHROW(plan_rows(lines(at / name).batch(1)));
+        CHECK(kind_of_path(at / name).is == file_kind::form::text);
+      }
+}
+
+TEST_CASE("kinds: addresses, directories and pipes are told as what they are") {
+  temporary_directory at;
+  std::filesystem::create_directories(at / "folder/cat");
+  const std::vector<stored> paths{
+      {"s3://bucket/x-{0..3}.tar", "", "an address in S3 storage", "a path of this machine"},
+      {"https://x.org/x.tar", "", "an address of the web", "a path of this machine"},
+      {at / "folder", "", "a directory", "image_folder"},
+      {"/dev/null", "", "a pipe or device", "standard_input"},
+  };
+  for (const auto& x : paths) {
+    const auto problem = problem_of([&] { tar_shards(x.name).size(); });
+    REQUIRE(problem);
+    CAPTURE(problem->what());
+    CHECK(problem->code() == errc::invalid_argument);
+    CHECK(contains(problem->details().got, x.what));
+    CHECK(contains(problem->details().needed, x.instead));
+  }
+  CHECK(code_of([&] { tar_shards(at / "none.tar").size(); }) == errc::not_found);
+}
+
+TEST_CASE("kinds: a file in place of a class folder is told as what it is") {
+  temporary_directory at;
+  const stored x{"x.tar", tar_writer{}.file("0.txt", "zero").end().bytes(), "a tar archive",
+                 "tar_shards"};
+  tar_writer::write(at / x.name, x.content);
+  check_told([&] { image_folder(at / x.name).size(); }, x);
+}
+
+TEST_CASE("kinds: a shard that is cut or damaged in its first header stays a torn shard") {
+  temporary_directory at;
+  auto tar = tar_writer{}.file("0.txt", "zero").end().bytes();
+  tar_writer::write(at / "cut.tar", tar.substr(0, 300));
+  CHECK(code_of([&] { tar_shards(at / "cut.tar").size(); }) == errc::torn_file);
+  tar[0] = 'x';
+  tar_writer::write(at / "damaged.tar", tar);
+  CHECK(code_of([&] { tar_shards(at / "damaged.tar").size(); }) == errc::torn_file);
+}
+
+TEST_CASE("kinds: names say how files are read") {
+  CHECK(reading_of("a.tar") == reading::tar_shards);
+  CHECK(reading_of("a/b-{000..003}.tar") == reading::tar_shards);
+  CHECK(reading_of("a.tar.gz") == reading::tar_stream);
+  CHECK(reading_of("*.tzst") == reading::tar_stream);
+  CHECK(reading_of("a.jsonl") == reading::json_lines);
+  CHECK(reading_of("a.NDJSON") == reading::json_lines);
+  CHECK(reading_of("a-*.jsonl.zst") == reading::json_lines);
+  CHECK(reading_of("a.txt.gz") == reading::lines);
+  CHECK(reading_of("a.gz") == reading::unknown);
+  CHECK(reading_of("a") == reading::unknown);
+  CHECK(reading_of("tar") == reading::unknown);
+}
+
+TEST_CASE("kinds: what is read at once has a limit, and a directory is told as one") {
+  temporary_directory at;
+  tar_writer::write(at / "text", "twelve bytes");
+  CHECK(read_whole_file(at / "text", 12, "test") == "twelve bytes");
+  CHECK(code_of([&] { read_whole_file(at / "text", 11, "test"); }) == errc::invalid_argument);
+  CHECK(code_of([&] { read_whole_file("/dev/zero", 1 << 20, "test"); }) == errc::invalid_argument);
+  CHECK(code_of([&] { read_whole_file(at / "none", 11, "test"); }) == errc::not_found);
+  const auto problem = problem_of([&] { read_whole_file(at.path(), 11, "test"); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(contains(problem->details().got, "a directory"));
+  CHECK(problem->details().file == at.path());
+}
+
+} // namespace
+} // namespace leat

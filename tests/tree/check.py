@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Checks how the code is laid out: which folder may include which, how large folders and sources may be, and how many units may
+include one another in a circle. A unit is a header with its source.
+
+  tests/tree/check.py [--stamp FILE]      FILE is written where all is well
+"""
+
+import argparse
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Each folder includes only itself and those above it; what lies below one of these belongs to it.
+FOLDERS = [
+    "messages", "runtime/base", "runtime/storage", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/sources",
+    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "actors", "tools/made_data", "tools/leat", "demos",
+]  # fmt: skip
+# Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
+PUBLIC = {
+    "runtime/base": "notice rng source_facts tensor",
+    "runtime/sample": "sample source",
+    "runtime/image": "decode_options transforms",
+    "runtime/pipeline": "functions image once pipeline sources streams",
+    "runtime/rows": "dispatch_policy",
+}
+MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 30, 500, 6
+LARGER = {"actors/loader_core.cpp": 1100}  # to be split
+INCLUDE = re.compile(r'#include ["<]([^">]+)[">]')
+
+
+def folder_of(path):
+    """The entry of FOLDERS that a file belongs to; None for a file that has no place."""
+    if path.startswith("runtime/leat/"):
+        return next((folder for folder, names in PUBLIC.items() if Path(path).stem in names.split()), None)
+    return next((folder for folder in FOLDERS if path.startswith(folder + "/")), None)
+
+
+def unit_of(path):
+    return path.rsplit(".", 1)[0]
+
+
+def own_files(folders):
+    files = (x for folder in folders for suffix in ("hpp", "cpp") for x in (ROOT / folder).rglob(f"*.{suffix}"))
+    return sorted(str(x.relative_to(ROOT)) for x in files)
+
+
+def includes_of(path, known):
+    """The project's files that a file includes, with the numbers of their lines."""
+    for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+        found = INCLUDE.match(line)
+        for base in ("", "messages/", "runtime/", "actors/") if found else ():
+            if base + found[1] in known:
+                yield number, base + found[1]
+                break
+
+
+def wrong_includes(files):
+    known = set(files)
+    for path in files:
+        folder = folder_of(path)
+        if folder is None:
+            yield f"{path}: lies in no folder that tests/tree/check.py knows"
+            continue
+        for line, included in includes_of(path, known):
+            to = folder_of(included)
+            if to and FOLDERS.index(to) > FOLDERS.index(folder):
+                yield f"{path}:{line}: {folder} includes {included}, which belongs to {to}, below it"
+
+
+def large_folders(files):
+    for folder, units in sorted(Counter(x.rsplit("/", 1)[0] for x in {unit_of(x) for x in files}).items()):
+        if units > MOST_UNITS:
+            yield f"{folder}: {units} units, at most {MOST_UNITS}"
+
+
+def large_files(files):
+    for path in files:
+        lines, most = len((ROOT / path).read_text().splitlines()), LARGER.get(path, MOST_LINES)
+        if lines > most:
+            yield f"{path}: {lines} lines, at most {most}"
+
+
+def circles(graph):
+    """Sets of units that all reach one another (Tarjan's algorithm, without recursion)."""
+    index, low, stack, found = {}, {}, [], []
+    for start in graph:
+        if start in index:
+            continue
+        work = [(start, iter(graph[start]))]
+        index[start] = low[start] = len(index)
+        stack.append(start)
+        while work:
+            unit, rest = work[-1]
+            for other in rest:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    work.append((other, iter(graph[other])))
+                    break
+                if other in stack:
+                    low[unit] = min(low[unit], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[unit])
+                if low[unit] == index[unit]:
+                    found.append(stack[stack.index(unit) :])
+                    del stack[stack.index(unit) :]
+    return found
+
+
+def large_circles(files):
+    known = set(files)
+    graph = {unit_of(x): set() for x in files}
+    for path in files:
+        graph[unit_of(path)] |= {unit_of(x) for _, x in includes_of(path, known)} - {unit_of(path)}
+    for circle in circles(graph):
+        if len(circle) > LARGEST_CIRCLE:
+            yield f"{len(circle)} units include one another, at most {LARGEST_CIRCLE}: {', '.join(sorted(circle))}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stamp", type=Path, help="is written where all is well")
+    options = parser.parse_args()
+    files = own_files(["messages", "runtime", "actors", "tools", "demos"])
+    checks = (wrong_includes, large_folders, large_files, large_circles)
+    problems = [x for check in checks for x in check(files)]
+    print(*problems, sep="\n", end="\n" if problems else "")
+    if not problems and options.stamp:
+        options.stamp.touch()
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+#include "tools/leat/bench/bench.hpp"
+
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/rows/row_plan.hpp"
+
+#include <leat/image.hpp>
+#include <leat/loader.hpp>
+
+#include "tools/leat/bench/bare_loop.hpp"
+#include "tools/leat/bench/decode_timing.hpp"
+#include "tools/leat/bench/spread.hpp"
+#include "tools/leat/job_options.hpp"
+#include "tools/leat/option_values.hpp"
+#include "tools/leat/output.hpp"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+using nlohmann::json;
+
+struct bench_options {
+  order_options order;
+  std::optional<std::size_t> workers;
+  std::optional<transform> maps;
+  std::uint64_t rounds = 5;
+  /// About how long a round is, each way.
+  std::uint64_t seconds = 2;
+  /// Rows of a round instead.
+  std::optional<std::uint64_t> samples;
+  bool no_plain = false;
+  bool no_decode = false;
+  bool json = false;
+};
+
+/// Rows per second of one round, each way.
+struct round_result {
+  double bare = 0;
+  double loader = 0;
+  double plain = 0;
+};
+
+struct plan {
+  pipeline job;
+  /// The job with plain C++ in place of leat's decoding, where it decodes.
+  std::optional<pipeline> plain = {};
+  std::size_t threads = 1;
+  /// Of a round; whole batches.
+  std::uint64_t rows = 0;
+};
+
+/// What decoding alone takes.
+struct decoding {
+  decode_transform transform = decode_transform::train;
+  decode_cases cases = {};
+  std::vector<way_timing> ways = {};
+  std::size_t own = 0;
+  /// Where leat's own decoder takes any of the images.
+  std::optional<parts_timing> parts = {};
+};
+
+/// Epochs that hold the rows of a round.
+std::uint64_t epochs_of(const plan& x) {
+  const auto per_epoch = shape_of(x.job).positions();
+  return (x.rows + per_epoch - 1) / per_epoch;
+}
+
+/// Reads the same rows through a loader whose consumer drops every batch at once. Its start counts.
+std::chrono::nanoseconds through_loader(const plan& x) {
+  auto start = std::chrono::steady_clock::now();
+  loader loader{x.job, {.workers = x.threads, .epochs = epochs_of(x)}};
+  for (std::uint64_t rows = 0; rows < x.rows;)
+    rows += loader.next()->valid_rows();
+  return std::chrono::steady_clock::now() - start;
+}
+
+/// Rows that the bare loop makes in about the given time. Warms caches and clock rates up, too.
+std::uint64_t rows_in(plan x, double seconds) {
+  constexpr double enough = 0.3;
+  const auto batch_rows = shape_of(x.job).batch_rows;
+  for (x.rows = batch_rows;; x.rows *= 2)
+    if (auto took = in_seconds(bare_loop(x.job, x.rows, x.threads)); took >= enough) {
+      auto batches = static_cast<double>(x.rows) * seconds / took / static_cast<double>(batch_rows);
+      return std::max<std::uint64_t>(1, std::llround(batches)) * batch_rows;
+    }
+}
+
+plan plan_of(const bench_options& x) {
+  plan result{job_pipeline(x.order, x.maps)};
+  if (!x.no_plain)
+    result.plain = plain_job(result.job);
+  result.threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
+  const auto batch_rows = shape_of(result.job).batch_rows;
+  auto batches = x.samples ? std::max<std::uint64_t>(1, *x.samples / batch_rows) : 0;
+  result.rows = x.samples ? batches * batch_rows : rows_in(result, static_cast<double>(x.seconds));
+  return result;
+}
+
+/// A round: all ways in turn, each time another one first.
+round_result measure(const plan& x, std::uint64_t round) {
+  struct way {
+    double round_result::*rate;
+    std::function<std::chrono::nanoseconds()> run;
+  };
+  std::vector<way> ways{{&round_result::bare, [&] { return bare_loop(x.job, x.rows, x.threads); }},
+                        {&round_result::loader, [&] { return through_loader(x); }}};
+  if (x.plain)
+    ways.push_back({&round_result::plain, [&] { return bare_loop(*x.plain, x.rows, x.threads); }});
+  round_result result;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto& way = ways[(i + round) % ways.size()];
+    result.*way.rate = static_cast<double>(x.rows) / std::max(1e-9, in_seconds(way.run()));
+  }
+  return result;
+}
+
+template <class Get>
+series series_of(const std::vector<round_result>& rounds, Get get) {
+  series values(rounds.size());
+  std::transform(rounds.begin(), rounds.end(), values.begin(), get);
+  return values;
+}
+
+/// What the rounds say.
+struct bench_summary {
+  explicit bench_summary(const std::vector<round_result>& rounds)
+      : bare(spread_of(series_of(rounds, [](const auto& r) { return r.bare; }))),
+        loader(spread_of(series_of(rounds, [](const auto& r) { return r.loader; }))),
+        ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.bare; }))) {}
+
+  spread bare, loader, ratio;
+};
+
+/// The same of the plain loop.
+struct plain_summary {
+  explicit plain_summary(const std::vector<round_result>& rounds)
+      : plain(spread_of(series_of(rounds, [](const auto& r) { return r.plain; }))),
+        ratio(spread_of(series_of(rounds, [](const auto& r) { return r.loader / r.plain; }))) {}
+
+  spread plain, ratio;
+};
+
+void print_text(const plan& x, const std::vector<round_result>& rounds) {
+  const bench_summary all{rounds};
+  print_line("bare loop  " + to_text(all.bare, 0) + " a second");
+  print_line("loader     " + to_text(all.loader, 0) + " a second");
+  print_line("ratio      " + to_text(all.ratio, 3));
+  if (!x.plain)
+    return;
+  const plain_summary plain{rounds};
+  print_line("plain loop  " + to_text(plain.plain, 0) + " a second");
+  print_line("loader / plain  " + to_text(plain.ratio, 3));
+}
+
+json range_of(const spread& x) {
+  return {x.low, x.high};
+}
+
+json to_json(const plan& x, const std::vector<round_result>& rounds) {
+  const bench_summary all{rounds};
+  json result{{"bare", all.bare.median},
+              {"loader", all.loader.median},
+              {"ratio", all.ratio.median},
+              {"bare_range", range_of(all.bare)},
+              {"loader_range", range_of(all.loader)},
+              {"ratio_range", range_of(all.ratio)},
+              {"workers", x.threads},
+              {"samples", x.rows},
+              {"rounds", json::array()}};
+  for (const auto& r : rounds)
+    result["rounds"].push_back({{"bare", r.bare}, {"loader", r.loader}});
+  if (x.plain) {
+    const plain_summary plain{rounds};
+    result["plain"] = plain.plain.median;
+    result["plain_range"] = range_of(plain.plain);
+    result["plain_ratio"] = plain.ratio.median;
+    result["plain_ratio_range"] = range_of(plain.ratio);
+    for (std::size_t i = 0; i < rounds.size(); ++i)
+      result["rounds"][i]["plain"] = rounds[i].plain;
+  }
+  return result;
+}
+
+bool evaluates(const pipeline& job) {
+  bool found = false;
+  for_each_stage(job.root(), [&](const stage& x) {
+    found = found || (x.op == "map" && x.get<std::string>("name").starts_with("eval_image@"));
+  });
+  return found;
+}
+
+/// Of the data's JPEGs to 224 x 224, normalised floats; nothing where there are none.
+std::optional<decoding> measure_decoding(const plan& x, std::uint64_t rounds) {
+  constexpr std::size_t most_images = 200;
+  decoding result;
+  if (evaluates(x.job))
+    result.transform = decode_transform::eval;
+  for_each_stage(x.job.root(), [&](const stage& leaf) {
+    if (leaf.data && result.cases.images.empty())
+      result.cases = load_cases(*leaf.data->get(), result.transform, most_images);
+  });
+  if (result.cases.images.empty())
+    return std::nullopt;
+  const image_options standard;
+  const tensor_form form{.mean = standard.mean, .deviation = standard.deviation};
+  result.ways = time_ways(result.cases, form, make_workers(x.threads), rounds);
+  const auto own = own_ones(result.cases, form);
+  result.own = own.size();
+  if (!own.empty())
+    result.parts = time_parts(own, form, rounds);
+  return result;
+}
+
+const char* name_of(decode_transform x) {
+  return x == decode_transform::train ? "random crop" : "central crop";
+}
+
+void print_text(const decoding& x) {
+  print_line("");
+  print_line("decoding alone: " + with_commas(x.cases.images.size()) + " JPEGs of "
+             + readable_bytes(static_cast<std::uint64_t>(mean_bytes(x.cases))) + " in memory, "
+             + with_commas(x.own) + " of them by leat's own decoder, " + name_of(x.transform)
+             + " to f32");
+  for (const auto& timing : x.ways) {
+    print_line("");
+    print_ways(timing);
+  }
+  if (!x.parts)
+    return;
+  print_line("");
+  print_parts(*x.parts);
+}
+
+json to_json(const decoding& x) {
+  json result{{"images", x.cases.images.size()},
+              {"bad", x.cases.bad},
+              {"own", x.own},
+              {"transform", name_of(x.transform)},
+              {"ways", to_json(x.ways)}};
+  if (x.parts)
+    result["parts"] = to_json(*x.parts);
+  return result;
+}
+
+void bench(const bench_options& x) {
+  auto plan = plan_of(x);
+  if (!x.json)
+    print_notice("bench", with_commas(plan.rows) + " rows a round, " + std::to_string(plan.threads)
+                              + " threads; first round warms up");
+  measure(plan, 0);
+  std::vector<round_result> rounds;
+  for (std::uint64_t i = 0; i < x.rounds; ++i)
+    rounds.push_back(measure(plan, i));
+  if (!x.json) {
+    print_text(plan, rounds);
+    flush_output();
+  }
+  const auto alone = x.no_decode ? std::nullopt : measure_decoding(plan, x.rounds);
+  if (x.json) {
+    auto result = to_json(plan, rounds);
+    if (alone)
+      result["decoding"] = to_json(*alone);
+    print_line(result.dump());
+  } else if (alone) {
+    print_text(*alone);
+  }
+}
+
+} // namespace
+
+void add_bench(CLI::App& app) {
+  auto* sub =
+      app.add_subcommand("bench", "Measure the loader against a bare loop of the same work");
+  auto x = std::make_shared<bench_options>();
+  add_order_options(*sub, x->order);
+  whole_number(sub->add_option("--workers", x->workers, "Threads of each way; else one a core"), 1,
+               4096);
+  add_transform_option(*sub, x->maps);
+  sub->option_defaults()->always_capture_default();
+  whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count, of all ways in turn"), 1,
+               10'000);
+  whole_number(sub->add_option("--seconds", x->seconds, "About how long a round is, each way"), 1,
+               3600);
+  sub->option_defaults()->always_capture_default(false);
+  whole_number(sub->add_option("--samples", x->samples, "Rows a round, instead"), 1);
+  sub->add_flag("--no-plain", x->no_plain,
+                "Leave out the plain loop, which decodes as plain C++ does");
+  sub->add_flag("--no-decode", x->no_decode,
+                "Leave out what decoding alone takes, every way and by its parts");
+  sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->callback([x] { bench(*x); });
+}
+
+} // namespace leat::command

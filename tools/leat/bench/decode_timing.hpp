@@ -1,0 +1,53 @@
+#pragma once
+
+#include "tools/leat/bench/decode_parts.hpp"
+#include "tools/leat/bench/decode_ways.hpp"
+#include "tools/leat/bench/spread.hpp"
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace leat::command {
+
+/// Every way of decoding on so many threads: images a second, one a round.
+struct way_timing {
+  std::size_t threads = 1;
+  std::array<series, decode_ways.size()> rates = {};
+};
+
+/// Where the time of leat's own decoder goes, on one thread: microseconds an image, medians.
+struct parts_timing {
+  part_seconds without_index = {};
+  part_seconds with_index = {};
+};
+
+double sum_of(const part_seconds& x);
+/// Each part's median.
+part_seconds medians(const std::vector<part_seconds>& rounds);
+
+/// Times all ways in turn, each round another one first, after a round that warms up: with one
+/// worker, and with all of them. `images` is not empty.
+std::vector<way_timing> time_ways(const decode_cases& images, const tensor_form& form,
+                                  const decode_workers& workers, std::uint64_t rounds);
+
+/// The images that leat's own decoder takes. Throws `std::logic_error` where timed_reader makes
+/// other pixels of one than image_reader does.
+std::vector<const decode_case*> own_ones(const decode_cases& images, const tensor_form& form);
+
+/// `images` is not empty.
+parts_timing time_parts(const std::vector<const decode_case*>& images, const tensor_form& form,
+                        std::uint64_t rounds);
+
+/// Tables, as lines of text.
+void print_ways(const way_timing& x);
+void print_parts(const parts_timing& x);
+
+/// [{way, threads, rate, rate_range, plain_ratio, plain_ratio_range}, ...]
+nlohmann::json to_json(const std::vector<way_timing>& x);
+/// [{part, us, us_with_row_index}, ...]
+nlohmann::json to_json(const parts_timing& x);
+
+} // namespace leat::command

@@ -1,0 +1,76 @@
+#include "tools/leat/bench/decode_ways.hpp"
+
+#include "tools/leat/output.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace leat::command {
+
+const char* name_of(decode_way x) noexcept {
+  switch (x) {
+  case decode_way::plain:
+    return "plain loop";
+  case decode_way::exact:
+    return "exact reference";
+  case decode_way::libjpeg:
+    return "libjpeg's planes";
+  case decode_way::own:
+    return "own decoder";
+  case decode_way::own_with_places:
+    return "with the row index";
+  }
+  return "unknown";
+}
+
+decode_worker::decode_worker() : libjpeg_(image_reader::ways{.own_scan_decoder = false}) {}
+
+void decode_worker::make(decode_way by, const decode_case& x, const tensor_form& form) {
+  auto* to = ring_.next();
+  auto plain_form = form;
+  if (form.type != dtype::u8)
+    plain_form.type = dtype::f32;
+  switch (by) {
+  case decode_way::plain:
+    plain_.open(x.file);
+    return plain_.make(x.what, plain_form, to);
+  case decode_way::exact:
+    own_.open(x.file, max_pixels);
+    return own_.make_exact(x.what, form, to);
+  case decode_way::libjpeg:
+    libjpeg_.open(x.file, max_pixels);
+    return libjpeg_.make(x.what, form, to);
+  case decode_way::own:
+    own_.open(x.file, max_pixels);
+    return own_.make(x.what, form, to);
+  case decode_way::own_with_places:
+    own_.open(x.file, max_pixels, x.places);
+    return own_.make(x.what, form, to);
+  }
+}
+
+decode_workers make_workers(std::size_t threads) {
+  decode_workers result(threads);
+  for (auto& worker : result)
+    worker = std::make_unique<decode_worker>();
+  return result;
+}
+
+double decode_all(decode_way by, const std::vector<decode_case>& images, const tensor_form& form,
+                  const decode_workers& workers, std::size_t threads) {
+  std::atomic<std::size_t> next{0};
+  auto work = [&](decode_worker& worker) {
+    for (auto i = next++; i < images.size(); i = next++)
+      worker.make(by, images[i], form);
+  };
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> running;
+  for (std::size_t i = 0; i < threads; ++i)
+    running.emplace_back([&, i] { work(*workers[i]); });
+  for (auto& thread : running)
+    thread.join();
+  return in_seconds(std::chrono::steady_clock::now() - start);
+}
+
+} // namespace leat::command

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "runtime/image/image_reader.hpp"
+
+#include "tools/leat/bench/decode_cases.hpp"
+#include "tools/leat/bench/image_ring.hpp"
+#include "tools/leat/bench/plain_image.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace leat::command {
+
+/// How pixels can be made of a JPEG.
+enum class decode_way {
+  /// As a plain C++ program does.
+  plain,
+  /// image_reader's reference.
+  exact,
+  /// Planes by libjpeg, then leat's resampler.
+  libjpeg,
+  /// Planes by leat's own decoder.
+  own,
+  /// The same, with the places of MCU rows known.
+  own_with_places,
+};
+
+inline constexpr std::array decode_ways{decode_way::plain, decode_way::exact, decode_way::libjpeg,
+                                        decode_way::own, decode_way::own_with_places};
+
+const char* name_of(decode_way x) noexcept;
+
+/// One thread that decodes, every way.
+class decode_worker {
+public:
+  decode_worker();
+  /// The plain way makes floats of 32 bits where `form` has others.
+  void make(decode_way by, const decode_case& x, const tensor_form& form);
+
+private:
+  plain_image plain_;
+  image_reader libjpeg_;
+  image_reader own_;
+  image_ring ring_;
+};
+
+using decode_workers = std::vector<std::unique_ptr<decode_worker>>;
+
+decode_workers make_workers(std::size_t threads);
+
+/// Decodes all images once, with the first workers, each in a thread of its own. Returns seconds.
+double decode_all(decode_way by, const std::vector<decode_case>& images, const tensor_form& form,
+                  const decode_workers& workers, std::size_t threads);
+
+} // namespace leat::command

@@ -1,0 +1,95 @@
+#include "tools/leat/command_line.hpp"
+
+#include "runtime/base/exception_text.hpp"
+
+#include <leat/error.hpp>
+
+#include "tools/leat/bench/bench.hpp"
+#include "tools/leat/graph/graph.hpp"
+#include "tools/leat/index.hpp"
+#include "tools/leat/inspect.hpp"
+#include "tools/leat/make_data.hpp"
+#include "tools/leat/option_values.hpp"
+#include "tools/leat/order.hpp"
+#include "tools/leat/output.hpp"
+#include "tools/leat/progress.hpp"
+#include "tools/leat/replay.hpp"
+#include "tools/leat/run.hpp"
+#include "tools/leat/standard_descriptors.hpp"
+#include "tools/leat/verify/verify.hpp"
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+namespace leat::command {
+namespace {
+
+constexpr int failed = 1;
+constexpr int bad_usage_status = 2;
+
+/// Name of the subcommand that the user wrote, for texts.
+std::string subcommand_of(const CLI::App& app, int argc, char** argv) {
+  for (const auto* x : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (argc > 1 && x->get_name() == argv[1])
+      return x->get_name();
+  return "";
+}
+
+/// What was written on the command line or in a pipeline; errors that name a file are of data.
+bool is_usage(const error& x) {
+  return x.code() == errc::invalid_argument && x.details().file.empty();
+}
+
+int report(const std::string& subcommand, const std::string& text, int status) {
+  auto name = subcommand.empty() ? std::string{"leat"} : "leat " + subcommand;
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
+  if (status == bad_usage_status)
+    std::fprintf(stderr, "Try \"%s --help\".\n", name.c_str());
+  return status;
+}
+
+} // namespace
+
+int run_command_line(int argc, char** argv) {
+  fill_standard_descriptors();
+  CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
+  int status = 0;
+  app.set_version_flag("--version", LEAT_VERSION);
+  app.require_subcommand(1);
+  add_make_data(app);
+  add_index(app);
+  add_order(app);
+  add_graph(app);
+  add_run(app);
+  add_replay(app);
+  add_inspect(app);
+  add_verify(app, status);
+  add_bench(app);
+  refuse_empty_texts(app);
+  auto subcommand = subcommand_of(app, argc, argv);
+  opening_display openings;
+  try {
+    app.parse(argc, argv);
+    flush_output();
+    return status;
+  } catch (const CLI::ParseError& problem) {
+    if (problem.get_exit_code() == 0)
+      return app.exit(problem);
+    bool unknown = subcommand.empty() && argc > 1 && argv[1][0] != '-';
+    return report(subcommand,
+                  unknown ? "no subcommand \"" + std::string{argv[1]} + "\"" : problem.what(),
+                  bad_usage_status);
+  } catch (const error& problem) {
+    return report(subcommand, problem.what(), is_usage(problem) ? bad_usage_status : failed);
+  } catch (const std::filesystem::filesystem_error& problem) {
+    return report(subcommand,
+                  "file " + problem.path1().string() + ", got " + problem.code().message(), failed);
+  } catch (...) {
+    const auto problem = error_in_flight(errc::io, {});
+    return report(subcommand, problem.what(), failed);
+  }
+}
+
+} // namespace leat::command

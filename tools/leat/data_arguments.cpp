@@ -1,0 +1,157 @@
+#include "tools/leat/data_arguments.hpp"
+
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/storage/file_kind.hpp"
+
+#include <leat/once.hpp>
+#include <leat/source.hpp>
+#include <leat/sources.hpp>
+#include <leat/streams.hpp>
+
+#include "tools/leat/option_values.hpp"
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <string_view>
+
+namespace leat::command {
+
+namespace {
+
+constexpr std::string_view count_prefix = "count:";
+constexpr std::size_t default_record_bytes = 8;
+
+std::string_view to_string(data_kind x) {
+  switch (x) {
+  case data_kind::count:
+    return "count";
+  case data_kind::folder:
+    return "a folder";
+  case data_kind::standard_input:
+    return "standard input";
+  case data_kind::lines:
+    return "lines";
+  case data_kind::json_lines:
+    return "JSON lines";
+  case data_kind::tar_stream:
+    return "packed tar archives";
+  case data_kind::tar:
+    return "tar shards";
+  }
+  return "unknown";
+}
+
+data_kind common_kind(const std::vector<std::string>& arguments) {
+  auto kind = kind_of(arguments.front());
+  for (const auto& x : arguments)
+    if (kind_of(x) != kind)
+      bad_usage("DATA",
+                "\"" + arguments.front() + "\" (" + std::string{to_string(kind)} + ") and \"" + x
+                    + "\" (" + std::string{to_string(kind_of(x))} + ")",
+                "data of one kind");
+  const bool is_single =
+      kind == data_kind::count || kind == data_kind::folder || kind == data_kind::standard_input;
+  if (is_single && arguments.size() > 1)
+    bad_usage("DATA", std::to_string(arguments.size()) + " arguments",
+              "one folder, one count, one -, or any number of files");
+  return kind;
+}
+
+/// Leaves the sample empty where there is none.
+void read_first(const stream_source& from, sample& into) {
+  stream_record first;
+  if (const auto unit = from.open(0, {}); unit->next(first))
+    from.read(first, into);
+}
+
+pipeline parse_count(const std::string& argument) {
+  auto parts = split(argument, ':');
+  auto records = parse_number(parts[1]);
+  auto bytes = parts.size() < 3 ? default_record_bytes : parse_number(parts[2]);
+  if (parts.size() > 3 || !records || !bytes || *records == 0 || *bytes == 0)
+    bad_usage("DATA", "\"" + argument + "\"", "count:N or count:N:BYTES, each at least 1");
+  return count(*records, *bytes);
+}
+
+} // namespace
+
+void add_data_arguments(CLI::App& app, data_arguments& to) {
+  app.add_option("DATA", to.data,
+                 "A folder of class folders; or tar shards: paths, braces (a-{000..099}.tar) and "
+                 "globs, in this order; or so files of lines (*.txt, *.jsonl) and packed tar "
+                 "archives (*.tar.gz), also *.gz and *.zst; or count:N[:BYTES]; or -: the lines of "
+                 "standard input")
+      ->expected(1, -1);
+  app.add_option("--index-dir", to.index_dir, "Keep the indexes of DATA in this directory");
+  app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
+  whole_number(app.add_option("--ranges", to.ranges,
+                              "Cut each file of lines into N parts, which as many lanes can read"),
+               1);
+}
+
+data_kind kind_of(const std::string& argument) {
+  if (argument.starts_with(count_prefix))
+    return data_kind::count;
+  if (argument == "-")
+    return data_kind::standard_input;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(argument, ignored))
+    return data_kind::folder;
+  switch (reading_of(argument)) {
+  case reading::lines:
+    return data_kind::lines;
+  case reading::json_lines:
+    return data_kind::json_lines;
+  case reading::tar_stream:
+    return data_kind::tar_stream;
+  case reading::tar_shards:
+  case reading::unknown:
+    break;
+  }
+  return data_kind::tar;
+}
+
+pipeline data_pipeline(const data_arguments& x) {
+  if (x.data.empty())
+    bad_usage("DATA", "nothing", "data, or --pipeline where there is such an option");
+  const auto kind = common_kind(x.data);
+  const bool has_lines = kind == data_kind::lines || kind == data_kind::json_lines;
+  if (x.ranges != 1 && !has_lines)
+    bad_usage("--ranges", std::to_string(x.ranges) + ", and " + std::string{to_string(kind)},
+              "files of lines: *.txt or *.jsonl");
+  switch (kind) {
+  case data_kind::count:
+    return parse_count(x.data.front());
+  case data_kind::folder:
+    return image_folder(x.data.front(), {.index_dir = x.index_dir});
+  case data_kind::standard_input:
+    return standard_input();
+  case data_kind::lines:
+    return lines(x.data, {.ranges = x.ranges});
+  case data_kind::json_lines:
+    return json_lines(x.data, {.ranges = x.ranges});
+  case data_kind::tar_stream:
+    return tar_stream(x.data);
+  case data_kind::tar:
+    break;
+  }
+  return tar_shards(x.data, {.index_dir = x.index_dir, .allow_torn = x.allow_torn});
+}
+
+bool is_sequential(const pipeline& x) {
+  return x.root().stream || x.root().feed;
+}
+
+bool holds_images(const pipeline& x) {
+  const auto& source = x.root();
+  if (source.op == "image_folder")
+    return true;
+  sample first;
+  if (source.op == "tar_stream")
+    read_first(*source.stream->get(), first);
+  else if (source.op == "tar_shards" && x.size() > 0)
+    source.data->get()->read(0, first);
+  return first.has("jpg") || first.has("jpeg");
+}
+
+} // namespace leat::command

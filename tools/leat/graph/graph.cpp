@@ -1,0 +1,89 @@
+#include "tools/leat/graph/graph.hpp"
+
+#include "runtime/order/lane_limit.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/storage/durable_file.hpp"
+
+#include "tools/leat/graph/graph_svg.hpp"
+#include "tools/leat/graph/graph_text.hpp"
+#include "tools/leat/job_options.hpp"
+#include "tools/leat/output.hpp"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace leat::command {
+
+namespace {
+
+using nlohmann::json;
+
+struct graph_options {
+  order_options order;
+  std::optional<transform> maps;
+  std::string svg;
+  bool json = false;
+};
+
+json to_json(const plan_step& x) {
+  return {{"call", x.call},     {"inputs", x.inputs},
+          {"rounds", x.rounds}, {"note", x.note},
+          {"state", x.state},   {"state_bytes", x.state_bytes ? json(*x.state_bytes) : json()}};
+}
+
+json to_json(const plan_round& x) {
+  auto program = json::array();
+  for (const auto& step : x.program)
+    program.push_back(to_json(step));
+  return {{"program", program}, {"function", x.function}};
+}
+
+json to_json(const plan_graph& x) {
+  auto rounds = json::array();
+  for (const auto& round : x.rounds)
+    rounds.push_back(to_json(round));
+  const auto& shape = x.shape;
+  return {{"order", x.is_formula() ? "formula" : "programs"},
+          {"rounds", rounds},
+          {"batch", x.batch},
+          {"global_batch", shape.batch_rows},
+          {"lanes", shape.lanes},
+          {"end", name_of(shape.end)},
+          {"batches", shape.has_length() ? json(shape.batches()) : json()},
+          {"world_sizes", x.is_formula() ? json() : json(x.world_sizes())},
+          {"needs_agreement", x.needs_agreement()},
+          {"no_snapshots_for", x.unkept},
+          {"lane_bytes", x.lane_bytes()},
+          {"of_unknown_size", x.of_unknown_size()}};
+}
+
+void draw(const graph_options& x) {
+  const auto job = job_pipeline(x.order, x.maps);
+  const auto graph = graph_of(job);
+  if (const auto limit = lane_limit(job.root()))
+    print_notice("graph", *limit);
+  if (!x.svg.empty())
+    write_output(x.svg, to_svg(graph), "--svg");
+  auto text = x.json ? to_json(graph).dump() + '\n' : to_text(graph);
+  text.pop_back(); // print_line ends it again
+  print_line(text);
+}
+
+} // namespace
+
+void add_graph(CLI::App& app) {
+  auto* sub = app.add_subcommand(
+      "graph", "Draw what runs where in a pipeline, what keeps a state, and what limits it");
+  auto x = std::make_shared<graph_options>();
+  add_order_options(*sub, x->order);
+  add_transform_option(*sub, x->maps);
+  sub->add_option("--svg", x->svg, "Draw it into this file, too")->type_name("FILE");
+  sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->callback([x] { draw(*x); });
+}
+
+} // namespace leat::command

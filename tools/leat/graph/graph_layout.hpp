@@ -1,0 +1,63 @@
+#pragma once
+
+#include "runtime/rows/plan_graph.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat::command {
+
+enum class box_kind : std::uint8_t {
+  /// Has a program and a function in it.
+  round,
+  /// A step of a program, without and with a state.
+  step,
+  stateful_step,
+  function,
+  batch,
+};
+
+/// Lengths are pixels; x grows to the right, y down.
+struct drawn_box {
+  box_kind kind = box_kind::step;
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+  /// The first one is its title.
+  std::vector<std::string> lines = {};
+};
+
+/// From the bottom of one box to the top of another.
+struct drawn_arrow {
+  double x1 = 0;
+  double y1 = 0;
+  double x2 = 0;
+  double y2 = 0;
+};
+
+struct drawing {
+  double width = 0;
+  double height = 0;
+  /// A round comes before what is in it.
+  std::vector<drawn_box> boxes = {};
+  std::vector<drawn_arrow> arrows = {};
+};
+
+inline constexpr double char_width = 7.3;
+inline constexpr double line_height = 16;
+/// Between a box and its text.
+inline constexpr double box_margin = 8;
+
+/// Characters of a text in UTF-8.
+std::size_t length_of(const std::string& text);
+/// In lines of so many bytes at most, broken at spaces; a longer word stays whole.
+std::vector<std::string> wrapped(std::string_view text, std::size_t longest);
+
+/// Places everything of the graph: data go down, branches stand side by side, a round stands above
+/// the step that takes it. The upper left corner is at (0, 0).
+drawing lay_out(const plan_graph& x);
+
+} // namespace leat::command

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/rows/plan_graph.hpp"
+
+#include <string>
+
+namespace leat::command {
+
+/// The graph as an SVG picture, facts above it and a legend below: needs no other file, and no
+/// font but any of fixed width.
+std::string to_svg(const plan_graph& x);
+
+} // namespace leat::command

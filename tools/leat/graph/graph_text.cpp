@@ -1,0 +1,169 @@
+#include "tools/leat/graph/graph_text.hpp"
+
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/rows/row_plan.hpp"
+
+#include "tools/leat/output.hpp"
+
+#include <algorithm>
+
+namespace leat::command {
+
+namespace {
+
+/// Calls up to this length have their remarks in one column.
+constexpr std::size_t widest_call = 48;
+
+std::string counted(std::uint64_t n, const std::string& one) {
+  return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
+}
+
+std::string about(std::uint64_t bytes) {
+  return "about " + (bytes == 1 ? "1 byte" : readable_bytes(bytes));
+}
+
+/// "rounds 4, 6"
+std::string rounds_of(const plan_step& x) {
+  std::string text;
+  for (const auto round : x.rounds)
+    text += (text.empty() ? "" : ", ") + std::to_string(round + 1);
+  return (x.rounds.size() == 1 ? "round " : "rounds ") + text;
+}
+
+std::string listed(const std::vector<std::string>& xs) {
+  std::string text;
+  for (const auto& x : xs)
+    text += (text.empty() ? "" : ", ") + x;
+  return text;
+}
+
+std::string epoch_of(const plan_graph& x) {
+  const auto rule = std::string{name_of(x.shape.end)} + ": ";
+  if (x.shape.is_endless())
+    return rule + "one epoch without end";
+  if (x.shape.has_length())
+    return rule + with_commas(x.shape.batches()) + " batches of " + with_commas(x.shape.items)
+           + " samples";
+  return rule + "as many batches as the data give, not known beforehand";
+}
+
+std::string world_sizes_of(const plan_graph& x) {
+  if (x.is_formula())
+    return "any";
+  std::vector<std::string> sizes;
+  for (const auto size : x.world_sizes())
+    sizes.push_back(std::to_string(size));
+  return listed(sizes) + " (a lane and its state belong to one rank)";
+}
+
+std::string snapshots_of(const plan_graph& x) {
+  if (!x.unkept.empty())
+    return "refused: " + listed(x.unkept) + " without a journal (--spool DIR)";
+  if (x.is_formula())
+    return "the position, no state";
+  const auto others = x.of_unknown_size();
+  return about(x.lane_bytes()) + " a lane"
+         + (others.empty() ? "" : ", apart from what these keep: " + listed(others));
+}
+
+/// A column for each branch that nothing has joined yet: "| o-'". All as wide.
+std::vector<std::string> branch_marks(const plan_round& round) {
+  std::vector<std::string> marks;
+  std::size_t open = 0;
+  std::size_t widest = 0;
+  for (const auto& step : round.program) {
+    const auto joined = std::max<std::size_t>(1, step.inputs.size());
+    open -= step.inputs.size();
+    std::string mark;
+    for (std::size_t i = 0; i < open; ++i)
+      mark += "| ";
+    mark += 'o';
+    for (std::size_t i = 1; i < joined; ++i)
+      mark += i + 1 < joined ? "-+" : "-'";
+    ++open;
+    widest = std::max(widest, mark.size());
+    marks.push_back(std::move(mark));
+  }
+  for (auto& x : marks)
+    x.resize(widest, ' ');
+  return marks;
+}
+
+void add_program(const plan_round& x, std::string& to) {
+  std::size_t width = 0;
+  for (const auto& step : x.program)
+    if (step.call.size() <= widest_call)
+      width = std::max(width, step.call.size());
+  const auto marks = branch_marks(x);
+  for (std::size_t i = 0; i < x.program.size(); ++i) {
+    auto line = "    " + marks[i] + ' ' + x.program[i].call;
+    if (const auto remark = remark_of(x.program[i]); !remark.empty()) {
+      line.resize(std::max(line.size(), 5 + marks[i].size() + width), ' ');
+      line += "  " + remark;
+    }
+    to += line + '\n';
+  }
+}
+
+void add_round(const plan_graph& x, std::size_t round, std::string& to) {
+  to += '\n' + title_of(x, round) + "\n  " + program_caption(x) + '\n';
+  add_program(x.rounds[round], to);
+  to += "  " + function_caption() + '\n';
+  for (const auto& work : x.rounds[round].function)
+    to += "    " + work + '\n';
+}
+
+} // namespace
+
+std::vector<graph_fact> facts_of(const plan_graph& x) {
+  const auto& shape = x.shape;
+  std::vector<graph_fact> facts{
+      {"order", x.is_formula() ? "a formula, without state" : "by programs, a state in every lane"},
+      {"lanes", std::to_string(shape.lanes) + "; a batch takes "
+                    + counted(shape.batch_rows / shape.lanes, "item") + " of each"},
+      {"epoch", epoch_of(x)},
+      {"world sizes", world_sizes_of(x)}};
+  if (x.needs_agreement())
+    facts.push_back({"several ranks", "must agree on the end of an epoch (loader_options::agree)"});
+  facts.push_back({"snapshots", snapshots_of(x)});
+  return facts;
+}
+
+std::string remark_of(const plan_step& x) {
+  auto text = x.rounds.empty() ? x.note : "takes " + rounds_of(x);
+  if (x.state.empty())
+    return text;
+  return text + (text.empty() ? "" : "; ") + "keeps " + x.state
+         + (x.state_bytes ? ", " + about(*x.state_bytes) : "");
+}
+
+std::string title_of(const plan_graph& x, std::size_t round) {
+  return "round " + std::to_string(round + 1) + " of " + std::to_string(x.rounds.size());
+}
+
+std::string program_caption(const plan_graph& x) {
+  return x.is_formula() ? "formula in the dispatcher, by position"
+                        : "program in the dispatcher, lane by lane";
+}
+
+std::string function_caption() {
+  return "function in the workers, in any order";
+}
+
+std::string batch_caption() {
+  return "in the batcher: rows in their places, batches in order, leased to the trainer";
+}
+
+std::string to_text(const plan_graph& x) {
+  std::string text;
+  for (const auto& fact : facts_of(x)) {
+    auto about = fact.about;
+    about.resize(14, ' ');
+    text += about + fact.text + '\n';
+  }
+  for (std::size_t i = 0; i < x.rounds.size(); ++i)
+    add_round(x, i, text);
+  return text + '\n' + x.batch + "\n  " + batch_caption() + '\n';
+}
+
+} // namespace leat::command

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "runtime/rows/plan_graph.hpp"
+
+#include <string>
+#include <vector>
+
+namespace leat::command {
+
+/// What holds for the whole pipeline: "world sizes", "any".
+struct graph_fact {
+  std::string about;
+  std::string text;
+};
+
+/// Order, lanes, length of an epoch, world sizes, snapshots: what limits a job.
+std::vector<graph_fact> facts_of(const plan_graph& x);
+
+/// "3 units; keeps unit, and place in it, about 12 bytes": what is beside a step's call.
+std::string remark_of(const plan_step& x);
+/// "round 2", and what it works on.
+std::string title_of(const plan_graph& x, std::size_t round);
+/// Where programs run, or what stands in their place.
+std::string program_caption(const plan_graph& x);
+std::string function_caption();
+std::string batch_caption();
+
+/// The graph to be read in a terminal: facts, then the rounds in data order, their operators from
+/// the sources down. Ends with a newline.
+std::string to_text(const plan_graph& x);
+
+} // namespace leat::command

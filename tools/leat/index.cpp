@@ -1,0 +1,206 @@
+#include "tools/leat/index.hpp"
+
+#include "runtime/base/utf8.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/sources/folder/folder_files.hpp"
+#include "runtime/sources/tar/row_index.hpp"
+#include "runtime/storage/file_set.hpp"
+
+#include <leat/error.hpp>
+#include <leat/source.hpp>
+#include <leat/sources.hpp>
+
+#include "tools/leat/bench/row_index_gain.hpp"
+#include "tools/leat/data_arguments.hpp"
+#include "tools/leat/option_values.hpp"
+#include "tools/leat/output.hpp"
+#include "tools/leat/progress.hpp"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+struct index_options {
+  data_arguments data;
+  bool no_row_index = false;
+  bool json = false;
+};
+
+/// What there is to say of the row index.
+struct row_index {
+  row_index_facts facts;
+  std::optional<row_index_gain> gain;
+};
+
+/// A bar on a terminal; elsewhere nothing.
+class bar {
+public:
+  ~bar() {
+    if (shown_)
+      std::fputc('\n', stderr);
+  }
+  void show(std::uint64_t done, std::uint64_t all) {
+    const auto percent = all == 0 ? 100 : 100 * done / all;
+    if (::isatty(STDERR_FILENO) != 1 || (shown_ && percent == percent_))
+      return;
+    shown_ = true;
+    percent_ = percent;
+    constexpr std::size_t width = 40;
+    std::fprintf(stderr, "\r%s %3d%%  %s of %s",
+                 progress_bar(static_cast<double>(percent) / 100, width).c_str(),
+                 static_cast<int>(percent), readable_bytes(done).c_str(),
+                 readable_bytes(all).c_str());
+    std::fflush(stderr);
+  }
+
+private:
+  bool shown_ = false;
+  std::uint64_t percent_ = 0;
+};
+
+/// Builds it where the data can hold JPEGs.
+std::optional<row_index_facts> build_rows(const data_arguments& x) {
+  bar shown;
+  auto show = [&](std::uint64_t done, std::uint64_t all) { shown.show(done, all); };
+  switch (kind_of(x.data.front())) {
+  case data_kind::tar:
+    return build_row_index(find_files(x.data, "index").paths,
+                           {.index_dir = x.index_dir, .allow_torn = x.allow_torn}, show);
+  case data_kind::folder:
+    return build_row_index(list_folder(x.data.front()), {.index_dir = x.index_dir}, show);
+  case data_kind::count:
+  case data_kind::standard_input:
+  case data_kind::lines:
+  case data_kind::json_lines:
+  case data_kind::tar_stream:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::optional<row_index> row_index_of(const index_options& x) {
+  if (x.no_row_index)
+    return std::nullopt;
+  const auto data = data_pipeline(x.data);
+  const auto facts = build_rows(x.data);
+  if (!facts)
+    return std::nullopt;
+  return row_index{*facts, measure_gain(*data.root().data->get())};
+}
+
+double share_of(const row_index_facts& x) {
+  return x.image_bytes == 0
+             ? 0
+             : static_cast<double>(x.index_bytes) / static_cast<double>(x.image_bytes);
+}
+
+void print_row_index(const row_index& x) {
+  const auto& facts = x.facts;
+  print_line("rows     " + with_commas(facts.indexed) + " of " + with_commas(facts.images)
+             + " JPEGs, " + with_commas(facts.index_bytes) + " bytes ("
+             + fixed(100 * share_of(facts), 2) + "% of theirs)"
+             + (facts.bytes_read == 0 ? ", there already" : ""));
+  if (x.gain)
+    print_line("gain     " + fixed(x.gain->times, 2) + "x in decoding random crops ("
+               + with_commas(x.gain->images) + " images)");
+}
+
+/// Of a class folder, by number; else none.
+std::vector<std::string> classes_of(const stage& source) {
+  return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
+                                     : std::vector<std::string>{};
+}
+
+void print_classes(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  std::string text = with_commas(names.size()) + ":";
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += " " + std::to_string(i) + " " + names[i] + (i + 1 < names.size() ? "," : "");
+  print_line("classes  " + text + (names.size() > most ? " ..." : ""));
+}
+
+void print_facts(const std::string& kind, bool is_counted, const source_facts& x, double seconds) {
+  print_line("kind     " + kind);
+  print_line("files    " + with_commas(x.files));
+  print_line("records  " + (is_counted ? with_commas(x.records) : "not known: read in sequence"));
+  print_line("bytes    " + with_commas(x.bytes) + " (" + readable_bytes(x.bytes) + ")");
+  print_line("digest   " + to_string(x.digest));
+  print_line("opened in " + fixed(seconds, 3) + " s");
+}
+
+/// Behind all that is printed: whoever asks for an index wants it to be kept.
+void expect_stored(const std::optional<row_index>& x) {
+  if (x && x->facts.not_stored > 0)
+    throw error(errc::io, {.stage = "row index",
+                           .got = "no place that takes it for " + with_commas(x->facts.not_stored)
+                                  + " shards or classes",
+                           .needed = "their directory, the user's cache, or --index-dir"});
+}
+
+void index_data(const index_options& x) {
+  const auto rows = row_index_of(x);
+  auto start = std::chrono::steady_clock::now();
+  auto data = data_pipeline(x.data);
+  const auto& source = data.root();
+  if (source.feed)
+    bad_usage("DATA", "standard input", "data that can be indexed");
+  auto facts = source.facts();
+  auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
+  if (!x.json) {
+    print_facts(source.op, source.data != nullptr, facts, seconds);
+    if (const auto classes = classes_of(source); !classes.empty())
+      print_classes(classes);
+    if (rows && rows->facts.images > 0)
+      print_row_index(*rows);
+    return expect_stored(rows);
+  }
+  nlohmann::json result{{"kind", source.op},
+                        {"files", facts.files},
+                        {"records", source.data ? nlohmann::json(facts.records) : nlohmann::json()},
+                        {"bytes", facts.bytes},
+                        {"digest", to_string(facts.digest)},
+                        {"seconds", seconds}};
+  if (const auto classes = classes_of(source); !classes.empty())
+    for (const auto& name : classes) {
+      std::string text;
+      append_utf8(name, text);
+      result["classes"].push_back(text);
+    }
+  if (rows) {
+    result["images"] = rows->facts.images;
+    result["images_indexed"] = rows->facts.indexed;
+    result["row_index_bytes"] = rows->facts.index_bytes;
+    result["row_index_share"] = share_of(rows->facts);
+    result["row_index_not_stored"] = rows->facts.not_stored;
+    if (rows->gain)
+      result["row_index_gain"] = rows->gain->times;
+  }
+  print_line(result.dump());
+  expect_stored(rows);
+}
+
+} // namespace
+
+void add_index(CLI::App& app) {
+  auto* sub = app.add_subcommand("index", "Build the indexes of the data, and say what it is");
+  auto x = std::make_shared<index_options>();
+  add_data_arguments(*sub, x->data);
+  sub->add_flag("--no-row-index", x->no_row_index,
+                "Leave out where rows of JPEGs begin, for which all data are read");
+  sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->callback([x] { index_data(*x); });
+}
+
+} // namespace leat::command

@@ -1,0 +1,338 @@
+#include "tools/leat/inspect.hpp"
+
+#include "runtime/base/utf8.hpp"
+#include "runtime/pipeline/text/pipeline_rebuild.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
+#include "runtime/storage/whole_file.hpp"
+
+#include <leat/error.hpp>
+
+#include "tools/leat/output.hpp"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+using nlohmann::json;
+
+struct inspect_options {
+  std::string path;
+  bool allow_older = false;
+  bool json = false;
+  /// Prints the text form of the pipeline in place of all else.
+  bool pipeline = false;
+};
+
+/// What is shown: one part, or a set added up.
+struct state {
+  snapshot sum;
+  std::uint64_t parts = 1;
+  std::vector<std::string> skipped = {};
+};
+
+state read_file(const std::string& path) {
+  const std::vector<snapshot> part{
+      decode(read_whole_file(path, max_snapshot_bytes, "snapshot"), path)};
+  state result{merge(part, false)};
+  result.sum.world_size = part.front().world_size;
+  return result;
+}
+
+state read_directory(const std::string& path, bool allow_older) {
+  auto found = snapshot_store{path}.newest(allow_older);
+  if (!found) {
+    std::string sets;
+    for (const auto& set : found.skipped)
+      sets += (sets.empty() ? "" : "; ") + set;
+    throw error(errc::not_found, {.stage = "snapshot",
+                                  .file = path,
+                                  .got = sets.empty() ? "none" : "no complete set, but " + sets,
+                                  .needed = "a complete snapshot set"});
+  }
+  auto world_size = found.parts.front().world_size;
+  state result{merge(found.parts, true), found.parts.size(), found.skipped};
+  result.sum.world_size = world_size;
+  return result;
+}
+
+/// Text as JSON needs it, whatever bytes it has.
+std::string as_utf8(const std::string& bytes) {
+  std::string text;
+  append_utf8(bytes, text);
+  return text;
+}
+
+json as_json(const option_value& value) {
+  auto of = [](const auto& x) { return json(x); };
+  if (const auto* text = std::get_if<std::string>(&value))
+    return as_utf8(*text);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    auto list = json::array();
+    for (const auto& x : *texts)
+      list.push_back(as_utf8(x));
+    return list;
+  }
+  return std::visit(of, value);
+}
+
+json options_to_json(const stage_facts& x) {
+  auto options = json::object();
+  for (const auto& option : x.options)
+    options[as_utf8(option.name)] = as_json(option.value);
+  return options;
+}
+
+json operators_to_json(const stage_facts& x) {
+  json tree{{"op", as_utf8(x.op)}, {"options", options_to_json(x)}};
+  for (const auto& input : x.inputs)
+    tree["inputs"].push_back(operators_to_json(input));
+  return tree;
+}
+
+/// Takes out of `options` where the data lie, as a list.
+json take_patterns(json& options) {
+  auto patterns = json::array();
+  for (const char* name : {"patterns", "directory", "path"})
+    if (options.contains(name)) {
+      patterns = options[name].is_array() ? options[name] : json::array({options[name]});
+      options.erase(name);
+    }
+  return patterns;
+}
+
+json source_to_json(const stage_facts& x) {
+  const auto data = x.data.value_or(source_facts{});
+  auto parameters = options_to_json(x);
+  auto patterns = take_patterns(parameters);
+  return {{"source", as_utf8(x.op)},
+          {"patterns", patterns},
+          {"parameters", parameters},
+          {"files", data.files},
+          {"records", data.records},
+          {"bytes", data.bytes},
+          {"data_digest", to_string(data.digest)}};
+}
+
+/// Operators by what they do, in data order.
+struct operator_lists {
+  std::vector<const stage_facts*> sources = {};
+  std::vector<const stage_facts*> shuffles = {};
+  std::vector<const stage_facts*> maps = {};
+};
+
+operator_lists lists_of(const pipeline_facts& x) {
+  operator_lists lists;
+  for_each_stage(x.root, [&](const stage_facts& stage) {
+    if (stage.is_source())
+      lists.sources.push_back(&stage);
+    else if (stage.op == "shuffle")
+      lists.shuffles.push_back(&stage);
+    else if (is_map(stage))
+      lists.maps.push_back(&stage);
+  });
+  return lists;
+}
+
+/// What is read: of one source its facts and, where there is at most one, its shuffle.
+json data_to_json(const operator_lists& x) {
+  if (x.sources.size() > 1) {
+    auto list = json::array();
+    for (const auto* source : x.sources)
+      list.push_back(source_to_json(*source));
+    return {{"sources", list}};
+  }
+  auto one = source_to_json(*x.sources.front());
+  if (x.shuffles.empty())
+    one["shuffle"] = "none";
+  if (x.shuffles.size() == 1) {
+    const auto options = options_to_json(*x.shuffles.front());
+    one["shuffle"] = options["kind"];
+    one["seed"] = options["seed"];
+    one["window"] = options["window"];
+  }
+  return one;
+}
+
+json facts_to_json(const pipeline_facts& x) {
+  const auto lists = lists_of(x);
+  auto facts = data_to_json(lists);
+  facts["maps"] = json::array();
+  for (const auto* map : lists.maps)
+    facts["maps"].push_back(options_to_json(*map));
+  const auto batch = options_to_json(x.root);
+  facts.update({{"global_batch", x.batch_rows()},
+                {"lanes", x.lanes},
+                {"end", batch["end"]},
+                {"fields", batch["fields"]},
+                {"operators", operators_to_json(x.root)}});
+  return facts;
+}
+
+/// What operators keep in all lanes, in bytes.
+struct state_sizes {
+  std::uint64_t all = 0;
+  std::uint64_t largest_lane = 0;
+  /// Those of each round, numbered as `leat graph` does but from 0; the last one's come apart.
+  std::map<std::size_t, std::uint64_t> rounds = {};
+  std::uint64_t last_round = 0;
+};
+
+/// Returns the bytes of all rounds behind one.
+std::uint64_t add_rounds_behind(const lane_base& base, state_sizes& to) {
+  std::uint64_t all = 0;
+  for (const auto& input : base.inputs)
+    if (input.mark.base) {
+      const auto bytes = input.mark.base->state.size();
+      to.rounds[input.edge] += bytes;
+      all += bytes + add_rounds_behind(*input.mark.base, to);
+    }
+  return all;
+}
+
+state_sizes sizes_of(const lane_states& lanes) {
+  state_sizes sizes;
+  for (const auto& lane : lanes) {
+    const auto& base = lane.mark.base;
+    if (!base)
+      continue;
+    const auto own = base->state.size();
+    const auto bytes = own + add_rounds_behind(*base, sizes);
+    sizes.last_round += own;
+    sizes.all += bytes;
+    sizes.largest_lane = std::max<std::uint64_t>(sizes.largest_lane, bytes);
+  }
+  return sizes;
+}
+
+json to_json(const state_sizes& x) {
+  auto rounds = json::array();
+  for (const auto& [round, bytes] : x.rounds)
+    rounds.push_back(bytes);
+  rounds.push_back(x.last_round);
+  return {{"bytes", x.all}, {"largest_lane", x.largest_lane}, {"rounds", rounds}};
+}
+
+json to_json(const std::vector<step_range>& xs) {
+  auto list = json::array();
+  for (const auto& x : xs)
+    list.push_back({x.first, x.last});
+  return list;
+}
+
+json to_json(const state& x) {
+  return {{"epoch", x.sum.epoch},
+          {"step", x.sum.step},
+          {"global_step", x.sum.global_step},
+          {"digest", to_string(x.sum.sums.digest)},
+          {"epoch_digest", to_string(x.sum.sums.epoch_digest)},
+          {"samples", x.sum.sums.samples},
+          {"bad", bad_to_json(x.sum.sums.bad)},
+          {"partial", x.sum.sums.partial},
+          {"left_out", to_json(x.sum.left_out)},
+          {"state", to_json(sizes_of(x.sum.lanes))},
+          {"world_size", x.sum.world_size},
+          {"parts", x.parts},
+          {"skipped", x.skipped},
+          {"pipeline", facts_to_json(x.sum.pipeline)}};
+}
+
+void print_pipeline(const pipeline_facts& x) {
+  const auto lists = lists_of(x);
+  for (const auto* source : lists.sources) {
+    const auto data = source->data.value_or(source_facts{});
+    print_line("data          " + source->op + ": " + with_commas(data.records) + " records in "
+               + with_commas(data.files) + " files, digest " + to_string(data.digest));
+  }
+  print_line("operators     " + shape_of(x.root));
+  for (const auto* shuffle : lists.shuffles)
+    print_line("shuffle       " + shuffle->get<std::string>("kind") + ", seed "
+               + std::to_string(shuffle->get<std::uint64_t>("seed")));
+  print_line("batch         " + std::to_string(x.batch_rows()) + " rows, lanes "
+             + std::to_string(x.lanes));
+  for (const auto* map : lists.maps) {
+    const auto parameters = map->get<std::string>("parameters");
+    print_line("map           " + map->get<std::string>("name")
+               + (parameters.empty() ? "" : " " + parameters));
+  }
+}
+
+void print_sizes(const lane_states& lanes) {
+  const auto sizes = sizes_of(lanes);
+  if (sizes.all == 0)
+    return print_line("state         none: numbers are enough");
+  print_line("state         " + with_commas(lanes.size()) + " lanes, " + with_commas(sizes.all)
+             + " bytes, at most " + with_commas(sizes.largest_lane) + " in a lane");
+  for (const auto& [round, bytes] : sizes.rounds)
+    print_line("  round " + std::to_string(round + 1) + "     " + with_commas(bytes) + " bytes");
+  print_line("  last round  " + with_commas(sizes.last_round) + " bytes");
+}
+
+void print_state(const state& x) {
+  auto partial = x.sum.sums.partial ? "  (of these parts only)" : "";
+  print_line("next batch    epoch " + std::to_string(x.sum.epoch) + " step "
+             + std::to_string(x.sum.step) + "  (job step " + with_commas(x.sum.global_step) + ")");
+  print_line("parts         " + std::to_string(x.parts) + " of "
+             + std::to_string(x.sum.world_size));
+  print_line("samples       " + with_commas(x.sum.sums.samples) + partial);
+  print_line("digest        " + to_string(x.sum.sums.digest) + partial);
+  print_line("epoch digest  " + to_string(x.sum.sums.epoch_digest) + partial);
+  print_line("bad samples   " + bad_to_json(x.sum.sums.bad).dump());
+  for (const auto& steps : x.sum.left_out)
+    print_line("left out      job steps " + std::to_string(steps.first) + " to "
+               + std::to_string(steps.last));
+  print_sizes(x.sum.lanes);
+  print_pipeline(x.sum.pipeline);
+}
+
+void print_text(const pipeline& x) {
+  auto text = to_string(x);
+  text.pop_back(); // print_line ends it again
+  print_line(text);
+}
+
+void inspect(const inspect_options& x) {
+  auto found = std::filesystem::is_directory(x.path) ? read_directory(x.path, x.allow_older)
+                                                     : read_file(x.path);
+  for (const auto& set : found.skipped)
+    print_notice("inspect", "skipped " + set);
+  if (x.pipeline)
+    print_text(rebuild(found.sum.pipeline));
+  else if (x.json)
+    print_line(to_json(found).dump());
+  else
+    print_state(found);
+}
+
+} // namespace
+
+void add_inspect(CLI::App& app) {
+  auto* sub =
+      app.add_subcommand("inspect", "Show a snapshot, or the newest complete set of a directory");
+  auto x = std::make_shared<inspect_options>();
+  sub->add_option("SNAPSHOT", x->path, "A snapshot file, or a directory of them")->required();
+  sub->add_flag("--allow-older", x->allow_older,
+                "Take an older set when the newest has a torn file");
+  auto* json = sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->add_flag("--pipeline", x->pipeline,
+                "Print the pipeline alone, in text form: a FILE for run --pipeline")
+      ->excludes(json);
+  sub->callback([x] { inspect(*x); });
+}
+
+} // namespace leat::command

@@ -1,0 +1,235 @@
+#include "tools/leat/job_options.hpp"
+
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/stage.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/storage/whole_file.hpp"
+
+#include <leat/image.hpp>
+
+#include "tools/leat/bench/plain_image.hpp"
+#include "tools/leat/option_values.hpp"
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace leat::command {
+
+namespace {
+
+constexpr std::size_t default_image_size = 224;
+constexpr std::uint64_t max_pipeline_bytes = std::uint64_t{64} << 20;
+constexpr auto image_field = "jpg;jpeg";
+
+/// Adds an option whose value is one of a few names; `standard` is the default's.
+template <class T, class Value>
+void add_choice(CLI::App& app, const char* name, T& to, const std::map<std::string, Value>& values,
+                const char* standard, const char* text) {
+  std::string names;
+  for (const auto& [key, value] : values)
+    names += (names.empty() ? "" : "|") + key;
+  auto choose = [&to, values, name, names](const std::string& given) {
+    auto found = values.find(given);
+    if (found == values.end())
+      throw CLI::ValidationError(name, "got \"" + given + "\", needed " + names);
+    to = found->second;
+  };
+  app.add_option_function<std::string>(name, choose, text)->type_name(names)->default_str(standard);
+}
+
+image_options image_form(pixel_form form) {
+  image_options result{.size = default_image_size};
+  if (form == pixel_form::viewable) {
+    result.type = dtype::u8;
+    result.layout = image_layout::nhwc;
+  }
+  return result;
+}
+
+/// In place of DATA and of what else makes up a pipeline.
+void add_pipeline_option(CLI::App& app, order_options& to) {
+  auto* file = app.add_option("--pipeline", to.pipeline_file,
+                              "The pipeline in text form, in place of DATA and its options")
+                   ->type_name("FILE");
+  for (const auto* name : {"DATA", "--index-dir", "--allow-torn", "--seed", "--global-batch",
+                           "--lanes", "--shuffle", "--window", "--ranges"})
+    file->excludes(app.get_option(name));
+}
+
+/// What is read in sequence in its stored order, with the seed that its maps draw with.
+pipeline in_sequence(const pipeline& data, const order_options& x, transform maps) {
+  if (x.seed == 0)
+    return data;
+  // One input is all of the order; where nothing draws, the same command lines are good as well.
+  if (maps == transform::train224)
+    return mix({data}, {.rule = mix_rule::random, .seed = x.seed});
+  return data;
+}
+
+/// Of data in the order that the options say.
+pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
+  const bool in_order = is_sequential(data);
+  const auto kind = x.shuffle.value_or(in_order ? shuffle_kind::none : shuffle_kind::full);
+  if (in_order && kind != shuffle_kind::none)
+    bad_usage("--shuffle", "data that is read in sequence",
+              "none; or a pipeline with shuffle_buffer (--pipeline)");
+  return in_order ? in_sequence(data, x, maps)
+                  : data.shuffle({.seed = x.seed,
+                                  .kind = kind,
+                                  .window = x.window.value_or(shuffle_options{}.window)});
+}
+
+/// Files end; what comes once may be waited for.
+epoch_end usual_end(const pipeline& data) {
+  return data.root().stream ? epoch_end::drop : epoch_end::automatic;
+}
+
+pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
+  if (chosen && *chosen != transform::none)
+    bad_usage("--transform", "--pipeline", "maps in the pipeline's text");
+  return parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline"));
+}
+
+/// The pipeline with another end rule.
+pipeline with_end(const pipeline& x, epoch_end end) {
+  auto batch = x.root();
+  for (auto& option : batch.options)
+    if (option.name == "end")
+      option.value = std::string{name_of(end)};
+  return pipeline{std::make_shared<const stage>(std::move(batch))};
+}
+
+/// The tree with the functions of these maps, where it has the same with others.
+stage with_functions(stage x, std::span<const map_stage> maps, bool& found) {
+  for (auto& input : x.inputs)
+    input = std::make_shared<const stage>(with_functions(*input, maps, found));
+  if (x.op != "map")
+    return x;
+  for (const auto& map : maps)
+    if (x.get<std::string>("name") == map.name
+        && x.get<std::string>("parameters") == map.parameters) {
+      x.make = map.make;
+      found = true;
+    }
+  return x;
+}
+
+/// As said with options, without --end and --spool.
+pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
+                            pixel_form form);
+
+transform choose_transform(std::optional<transform> chosen, const pipeline& data) {
+  if (chosen)
+    return *chosen;
+  return holds_images(data) ? transform::train224 : transform::none;
+}
+
+} // namespace
+
+void add_order_options(CLI::App& app, order_options& to) {
+  add_data_arguments(app, to.data);
+  app.option_defaults()->always_capture_default();
+  whole_number(app.add_option("--seed", to.seed, "Seed of order and augmentation"), 0);
+  whole_number(app.add_option("--epoch", to.epoch, "Epoch to begin with"), 0, max_epochs);
+  whole_number(
+      app.add_option("--global-batch", to.global_batch, "Rows of a batch over all ranks (G)"), 1);
+  whole_number(app.add_option("--lanes", to.lanes,
+                              "Lanes (L), a divisor of G; 0: G, or fewer where files are fewer "
+                              "(windowed)"),
+               0);
+  add_choice(app, "--shuffle", to.shuffle,
+             std::map<std::string, shuffle_kind>{{"full", shuffle_kind::full},
+                                                 {"windowed", shuffle_kind::windowed},
+                                                 {"none", shuffle_kind::none}},
+             "full; of data that is read in sequence none", "Order of the epoch");
+  whole_number(app.add_option("--window", to.window, "Files shuffled with each other (windowed)"),
+               1)
+      ->default_str("4");
+  add_choice(app, "--end", to.end,
+             std::map<std::string, epoch_end>{{"auto", epoch_end::automatic},
+                                              {"cycle", epoch_end::cycle},
+                                              {"drop", epoch_end::drop},
+                                              {"mask", epoch_end::mask}},
+             "the pipeline's; of DATA drop, for standard input mask",
+             "What becomes of an epoch's end; cycle: it has none, and needs --steps");
+  app.option_defaults()->always_capture_default(false);
+  app.add_option("--spool", to.spool,
+                 "Journal what sources give that exist once, so that a job of them can be resumed")
+      ->type_name("DIR");
+  add_pipeline_option(app, to);
+}
+
+void add_transform_option(CLI::App& app, std::optional<transform>& to) {
+  add_choice(app, "--transform", to,
+             std::map<std::string, transform>{{"none", transform::none},
+                                              {"train224", transform::train224},
+                                              {"eval224", transform::eval224}},
+             "train224 for images, else none", "Work on each record");
+}
+
+pipeline job_pipeline(const order_options& x, std::optional<transform> chosen, pixel_form form) {
+  auto result = described_pipeline(x, chosen, form);
+  if (x.end)
+    result = with_end(result, *x.end);
+  return x.spool.empty() ? result : result.spool(x.spool);
+}
+
+namespace {
+
+pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
+                            pixel_form form) {
+  if (!x.pipeline_file.empty())
+    return pipeline_of_file(x, chosen);
+  const auto data = data_pipeline(x.data);
+  const auto maps = choose_transform(chosen, data);
+  auto result = ordered(data, x, maps);
+  batch_options batching{.lanes = x.lanes, .end = usual_end(data)};
+  if (maps != transform::none) {
+    auto decode = maps == transform::train224 ? train_image : eval_image;
+    result = result.map(decode(image_field, image_form(form))).map(int_label("cls"));
+    batching.fields = {"image", "label"};
+  }
+  return result.batch(x.global_batch, batching);
+}
+
+} // namespace
+
+bool makes_images(const pipeline& job) {
+  bool found = false;
+  for_each_stage(job.root(), [&](const stage& x) {
+    if (x.op == "map")
+      found = found || x.get<std::string>("name").find("_image@") != std::string::npos;
+  });
+  return found;
+}
+
+std::optional<pipeline> plain_job(const pipeline& job) {
+  const auto form = image_form(pixel_form::trainer);
+  const std::array maps{plain_train_image(image_field, form), plain_eval_image(image_field, form)};
+  bool found = false;
+  auto root = with_functions(job.root(), maps, found);
+  if (!found)
+    return std::nullopt;
+  return pipeline{std::make_shared<const stage>(std::move(root))};
+}
+
+void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {
+  add_choice(app, "--bad-sample", to,
+             std::map<std::string, bad_sample_policy>{{"fail", bad_sample_policy::fail},
+                                                      {"substitute", bad_sample_policy::substitute},
+                                                      {"mask", bad_sample_policy::mask}},
+             "fail", "What becomes of a bad sample");
+}
+
+void add_dispatch_option(CLI::App& app, dispatch_policy& to) {
+  add_choice(app, "--dispatch", to,
+             std::map<std::string, dispatch_policy>{{"on_demand", dispatch_policy::on_demand},
+                                                    {"round_robin", dispatch_policy::round_robin},
+                                                    {"by_lane", dispatch_policy::by_lane}},
+             "on_demand", "Who does which rows");
+}
+
+} // namespace leat::command

@@ -1,0 +1,48 @@
+#include "tools/leat/order.hpp"
+
+#include "tools/leat/job_options.hpp"
+#include "tools/leat/option_values.hpp"
+#include "tools/leat/order_lines.hpp"
+#include "tools/leat/output.hpp"
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace leat::command {
+
+namespace {
+
+struct listing_options {
+  order_options order;
+  std::uint64_t steps = UINT64_MAX;
+  /// Accepted as by the other subcommands, and changes nothing.
+  bool json = false;
+};
+
+void print_order(const listing_options& x) {
+  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
+  if (lines.shape().is_endless() && x.steps == UINT64_MAX)
+    bad_usage("--steps", "none, and an epoch without end", "how many batches to print");
+  for (std::uint64_t step = 0; step < x.steps; ++step) {
+    const auto line = lines.next();
+    if (!line)
+      return;
+    print_line(to_json(*line));
+  }
+}
+
+} // namespace
+
+void add_order(CLI::App& app) {
+  auto* sub =
+      app.add_subcommand("order", "Print the order of an epoch: a JSON line a global batch");
+  auto x = std::make_shared<listing_options>();
+  add_order_options(*sub, x->order);
+  whole_number(sub->add_option("--steps", x->steps, "Print the first N batches of the epoch only"),
+               1);
+  sub->add_flag("--json", x->json, "The output is JSON in any case");
+  sub->callback([x] { print_order(*x); });
+}
+
+} // namespace leat::command

@@ -1,0 +1,64 @@
+#include "tools/leat/order_lines.hpp"
+
+#include "runtime/rows/digest.hpp"
+#include "runtime/rows/formula_order.hpp"
+#include "runtime/rows/program_order.hpp"
+#include "runtime/rows/row_id.hpp"
+
+#include <leat/error.hpp>
+
+namespace leat::command {
+
+order_lines::order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t step)
+    : plan_(plan_of(job)), epoch_(epoch), looks_(plan_, std::make_shared<worker_record>()),
+      order_(make_order(step), looks_), slot_(plan_->layout, plan_->shape.batch_rows),
+      orders_(plan_->samples->num_shuffles) {
+  if (shape().is_endless() && epoch_ != 0)
+    throw error(errc::invalid_argument, {.stage = "--epoch",
+                                         .got = std::to_string(epoch_),
+                                         .needed = "0: with end \"cycle\" it has no end"});
+  if (!plan_->shape.is_closed)
+    while (step-- > 0 && open())
+      ;
+}
+
+std::shared_ptr<const row_plan> order_lines::plan_of(const pipeline& job) {
+  auto [shape, samples] = plan_epochs(job);
+  check_not_empty(shape);
+  auto plan = std::make_shared<row_plan>();
+  plan->shape = shape;
+  plan->samples = std::move(samples);
+  plan->layout = std::make_shared<batch_layout>();
+  return plan;
+}
+
+std::unique_ptr<batch_order> order_lines::make_order(std::uint64_t step) const {
+  const auto& shape = plan_->shape;
+  if (shape.is_closed)
+    return std::make_unique<formula_order>(shape, 0, 1, epoch_ + 1, job_position{epoch_, step});
+  return std::make_unique<program_order>(plan_->samples, shape, 0, 1, epoch_ + 1,
+                                         program_start{{epoch_, 0}});
+}
+
+bool order_lines::open() {
+  order_.open(slot_);
+  if (slot_.what == batch_slot::kind::failed)
+    throw error(*slot_.failure);
+  return slot_.what == batch_slot::kind::batch;
+}
+
+std::optional<batch_line> order_lines::next() {
+  if (!open())
+    return std::nullopt;
+  batch_line line{.epoch = slot_.epoch, .step = slot_.step};
+  for (std::size_t i = 0; i < slot_.num_rows; ++i) {
+    const auto position = slot_.rows[i].position;
+    line.positions.push_back(position);
+    auto& id = line.ids.emplace_back();
+    append_id(slot_, i, *plan_->samples, plan_->shape.lanes, orders_, id);
+    line.digest += row_digest(slot_.epoch, position, id);
+  }
+  return line;
+}
+
+} // namespace leat::command

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tools/leat/training_job.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace leat::command {
+
+/// "epoch 0  step 120/1562  1,234 images/s  waiting for data 12%"
+std::string progress_text(const training_progress& x, std::string_view unit);
+
+/// "[#####.....]"
+std::string progress_bar(double share, std::size_t width);
+
+/// Shows progress on standard error: a bar that is drawn anew on a terminal, else a line at most
+/// every 10 s.
+class progress_display {
+public:
+  /// `unit`: what is counted, "images".
+  explicit progress_display(std::string_view unit);
+  /// Leaves the last state of the bar on the terminal.
+  ~progress_display();
+  progress_display(const progress_display&) = delete;
+  progress_display& operator=(const progress_display&) = delete;
+
+  void update(const training_progress& x);
+
+private:
+  void draw(const training_progress& x) const;
+
+  std::string unit_;
+  bool terminal_;
+  bool drawn_ = false;
+  training_progress last_;
+  std::chrono::nanoseconds shown_at_{0};
+};
+
+/// Shows on standard error how far something of the library's is that takes longer than a moment.
+/// Lives as long as the process may open data.
+class opening_display {
+public:
+  opening_display();
+  ~opening_display();
+  opening_display(const opening_display&) = delete;
+  opening_display& operator=(const opening_display&) = delete;
+};
+
+} // namespace leat::command

@@ -1,0 +1,32 @@
+#include "tools/leat/rank_meeting.hpp"
+
+#include <leat/error.hpp>
+
+namespace leat::command {
+
+std::vector<epoch_agreement> rank_meeting::gather(std::uint64_t rank, const epoch_agreement& mine) {
+  std::unique_lock lock{mutex_};
+  said_[rank] = mine;
+  const auto meeting = meeting_;
+  if (++present_ == said_.size()) {
+    all_ = said_;
+    present_ = 0;
+    ++meeting_;
+    changed_.notify_all();
+    return all_;
+  }
+  changed_.wait(lock, [&] { return meeting_ != meeting || is_over_; });
+  // The next meeting cannot end before this rank has come to it, so these are still its own.
+  if (meeting_ != meeting)
+    return all_;
+  throw error(errc::worker_lost,
+              {.stage = "agree", .got = "a rank that has failed", .needed = "all ranks"});
+}
+
+void rank_meeting::break_up() {
+  std::lock_guard lock{mutex_};
+  is_over_ = true;
+  changed_.notify_all();
+}
+
+} // namespace leat::command

@@ -1,0 +1,156 @@
+#include "tools/leat/replay.hpp"
+
+#include "actors/line_of.hpp"
+
+#include <leat/loader.hpp>
+
+#include "tools/leat/contact_sheet.hpp"
+#include "tools/leat/job_options.hpp"
+#include "tools/leat/option_values.hpp"
+#include "tools/leat/order_lines.hpp"
+#include "tools/leat/output.hpp"
+#include "tools/leat/verify/log_line.hpp"
+#include "tools/made_data/png_writer.hpp"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat::command {
+
+namespace {
+
+struct replay_options {
+  order_options order;
+  std::uint64_t step = 0;
+  std::optional<transform> maps;
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
+  std::string images;
+  std::string sheet;
+  bool json = false;
+};
+
+batch_line line_at(const replay_options& x) {
+  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch, x.step};
+  const auto& shape = lines.shape();
+  if (shape.has_length() && x.step >= shape.batches())
+    bad_usage("--step", std::to_string(x.step),
+              "below " + std::to_string(shape.batches()) + ", the steps of the epoch");
+  auto line = lines.next();
+  if (!line)
+    bad_usage("--step", std::to_string(x.step), "a step of the epoch, which has fewer");
+  return std::move(*line);
+}
+
+/// Makes the step's batch as a job of one rank does.
+lease deliver(const replay_options& x, const pipeline& job) {
+  loader_options settings{.workers = std::max(1U, std::thread::hardware_concurrency()),
+                          .epochs = x.order.epoch + 1,
+                          .prefetch = 1,
+                          .bad_samples = x.bad_samples};
+  loader loader{job, settings};
+  loader.seek(x.order.epoch, x.step);
+  return loader.next();
+}
+
+/// One image a valid row, named by its position. Returns the files' names.
+std::vector<std::string> write_images(const batch& x, const std::string& directory) {
+  std::filesystem::create_directories(directory);
+  auto images = x.view<std::uint8_t, 4>("image");
+  auto positions = x.positions();
+  std::vector<std::string> files;
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    if (x.valid()[row] == 0)
+      continue;
+    auto file = directory + "/" + std::to_string(positions[files.size()]) + ".png";
+    write_png(file, images.extent(2), images.extent(1), images[row].flat());
+    files.push_back(file);
+  }
+  return files;
+}
+
+/// The same images in one.
+void write_sheet(const batch& x, const std::string& file) {
+  auto images = x.view<std::uint8_t, 4>("image");
+  std::vector<std::span<const std::uint8_t>> valid;
+  for (std::size_t row = 0; row < x.size(); ++row)
+    if (x.valid()[row] != 0)
+      valid.push_back(images[row].flat());
+  const contact_sheet sheet{images.extent(2), images.extent(1), valid};
+  write_png(file, sheet.width, sheet.height, sheet.pixels);
+}
+
+/// The step's rows as its trainer got them, and the files of their images.
+struct replayed {
+  batch_line rows;
+  std::vector<std::string> images = {};
+};
+
+replayed replay_step(const replay_options& x) {
+  auto line = line_at(x);
+  if (x.images.empty() && x.sheet.empty())
+    return {std::move(line)};
+  const auto job = job_pipeline(x.order, x.maps, pixel_form::viewable);
+  if (!makes_images(job))
+    bad_usage(x.images.empty() ? "--sheet" : "--images", "records without a transform",
+              "images and --transform train224 or eval224");
+  auto batch = deliver(x, job);
+  replayed result{line_of(*batch)};
+  if (!x.images.empty())
+    result.images = write_images(*batch, x.images);
+  if (!x.sheet.empty())
+    write_sheet(*batch, x.sheet);
+  result.rows.rank.reset();
+  return result;
+}
+
+void print_rows(const batch_line& x) {
+  print_line("epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step) + ": "
+             + with_commas(x.ids.size()) + " rows, digest " + to_string(x.digest));
+  for (std::size_t i = 0; i < x.ids.size(); ++i)
+    print_line(std::to_string(x.positions[i]) + "  " + x.ids[i]);
+  for (const auto& bad : x.bad)
+    print_line("bad: " + std::to_string(bad.position) + "  " + bad.id + " (" + bad.cause + "), "
+               + (bad.substitute ? "substituted by " + *bad.substitute : "masked"));
+}
+
+void replay(const replay_options& x) {
+  auto found = replay_step(x);
+  if (!x.json) {
+    print_rows(found.rows);
+    if (!x.images.empty())
+      print_line(with_commas(found.images.size()) + " images in " + x.images);
+    if (!x.sheet.empty())
+      print_line("all of them in " + x.sheet);
+    return;
+  }
+  auto line = nlohmann::json::parse(to_json(found.rows));
+  line["images"] = found.images;
+  print_line(line.dump());
+}
+
+} // namespace
+
+void add_replay(CLI::App& app) {
+  auto* sub = app.add_subcommand("replay", "Show the rows of one step, and their images");
+  auto x = std::make_shared<replay_options>();
+  add_order_options(*sub, x->order);
+  whole_number(sub->add_option("--step", x->step, "Step of the epoch"), 0)->required();
+  add_transform_option(*sub, x->maps);
+  add_bad_sample_option(*sub, x->bad_samples);
+  sub->add_option("--images", x->images,
+                  "Write DIR/POSITION.png: the images as the trainer got them, before normalize")
+      ->type_name("DIR");
+  sub->add_option("--sheet", x->sheet, "Write the same images into one PNG, eight in a row")
+      ->type_name("FILE");
+  sub->add_flag("--json", x->json, "Print a JSON object");
+  sub->callback([x] { replay(*x); });
+}
+
+} // namespace leat::command

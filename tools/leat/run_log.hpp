@@ -1,0 +1,37 @@
+#pragma once
+
+#include "runtime/storage/log_writer.hpp"
+
+#include "tools/leat/verify/log_line.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace leat::command {
+
+using leat::log_writer;
+
+/// Reads a log line by line, in constant memory. A torn last line is as if it were not there.
+class log_reader {
+public:
+  /// Throws `errc::not_found`, and `errc::invalid_argument` for a directory.
+  explicit log_reader(std::filesystem::path file);
+
+  /// The next line, or nothing at the end. Throws `errc::torn_file` with the line's number.
+  std::optional<log_line> next();
+
+private:
+  bool read_line();
+  [[noreturn]] void fail(const std::string& why) const;
+
+  std::filesystem::path file_;
+  std::ifstream stream_;
+  std::string text_;
+  std::uint64_t number_ = 0;
+};
+
+} // namespace leat::command

@@ -1,0 +1,274 @@
+#include "tools/leat/run_options.hpp"
+
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/storage/output_place.hpp"
+
+#include "tools/leat/option_values.hpp"
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+namespace leat::command {
+
+namespace {
+
+/// Times and counts that are larger are slips of the finger.
+constexpr std::uint64_t max_ms = 86'400'000;
+constexpr std::uint64_t max_ranks = 1'000'000;
+/// Each has its actors and threads.
+constexpr std::uint64_t max_ranks_here = 1024;
+constexpr std::uint64_t max_workers = 4096;
+constexpr std::uint64_t default_snapshot_every = 100;
+constexpr std::uint64_t default_keep = 3;
+
+void add_job(CLI::App& app, run_options& to) {
+  whole_number(app.add_option("--epochs", to.epochs,
+                              "Epochs to run; none where there is one "
+                              "endless epoch (--end cycle)"),
+               1, max_epochs)
+      ->default_str("1");
+  whole_number(
+      app.add_option("--steps", to.steps, "End behind this step of the job, counted from epoch 0"),
+      1)
+      ->default_str("");
+  whole_number(app.add_option("--world-size", to.world_size, "Ranks of the job"), 1, max_ranks);
+  whole_number(app.add_option("--rank", to.rank, "Run this rank alone; else all in this process"),
+               0);
+  whole_number(app.add_option("--workers", to.workers,
+                              "Worker threads of a rank; 0: none, all in the trainer's thread; "
+                              "else the cores, shared by the ranks of this process"),
+               0, max_workers);
+  app.add_option("--resize", to.resizes, "From this step of the job on, a rank has N workers")
+      ->type_name("STEP:N")
+      ->allow_extra_args(false)
+      ->default_str("");
+  app.add_option(
+         "--leave-out", to.left_out,
+         "Do not hand over these steps of the job (A..B, both included); snapshots record it")
+      ->type_name("A..B")
+      ->allow_extra_args(false)
+      ->default_str("");
+  add_dispatch_option(app, to.dispatch);
+  add_transform_option(app, to.maps);
+  whole_number(app.add_option("--stuck-after", to.stuck_after_ms,
+                              "End the job when one function or read takes longer [ms]; 0: never"),
+               0, max_ms);
+}
+
+void add_snapshots(CLI::App& app, run_options& to) {
+  app.add_option("--snapshot-dir", to.snapshot_dir, "Save snapshots here")->type_name("DIR");
+  whole_number(
+      app.add_option("--snapshot-every", to.snapshot_every, "Save behind every K steps of the job"),
+      1)
+      ->default_str("100");
+  whole_number(app.add_option("--keep", to.keep, "Complete snapshot sets to keep"), 1)
+      ->default_str("3");
+  app.add_flag("--resume", to.resume, "Go on behind the newest complete snapshot set");
+  app.add_option("--allow", to.allow,
+                 "Resume although this differs, by the name that the refusal lists")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->default_str("");
+  app.add_flag("--allow-older", to.allow_older,
+               "Take an older set when the newest has a torn file");
+}
+
+void add_reports(CLI::App& app, run_options& to) {
+  app.add_option("--log", to.log, "Append a JSON line for every batch")->type_name("FILE");
+  add_bad_sample_option(app, to.bad_samples);
+  app.add_option("--bad-log", to.bad_log, "List bad samples here [the log's name and \".bad\"]")
+      ->type_name("FILE");
+  app.add_option("--stats", to.stats, "Write what each worker did, as JSON")->type_name("FILE");
+  app.add_flag("--json", to.json, "Print the summary as a JSON object");
+}
+
+void add_drills(CLI::App& app, run_options& to) {
+  whole_number(app.add_option("--step-time", to.step_time_ms, "Train so long on every batch [ms]"),
+               0, max_ms);
+  app.add_option("--fault", to.faults,
+                 "Stage a failure: slow:WORKER,MS, throw:POSITION, die:WORKER,POSITION")
+      ->type_name("FAULT")
+      ->allow_extra_args(false)
+      ->default_str("");
+}
+
+/// What would do nothing is a slip: it must not be found out when the job is to go on.
+void check_snapshots(const run_options& x) {
+  const bool saves = !x.snapshot_dir.empty();
+  if (x.resume && !saves)
+    bad_usage("--resume", "no --snapshot-dir", "the directory to resume from");
+  if (x.snapshot_every && !saves)
+    bad_usage("--snapshot-every", "no --snapshot-dir", "the directory to save in");
+  if (x.keep && !saves)
+    bad_usage("--keep", "no --snapshot-dir", "the directory to keep them in");
+  if (!x.allow.empty() && !x.resume)
+    bad_usage("--allow", "no --resume", "it: only what goes on can differ");
+  if (x.allow_older && !x.resume)
+    bad_usage("--allow-older", "no --resume", "it: only what goes on takes a set");
+}
+
+void check(const run_options& x) {
+  if (x.rank && *x.rank >= x.world_size)
+    bad_usage("--rank", std::to_string(*x.rank),
+              "below the world size of " + std::to_string(x.world_size));
+  check_snapshots(x);
+  if (!x.rank && x.world_size > max_ranks_here)
+    bad_usage("--world-size", std::to_string(x.world_size) + " ranks in one process",
+              "at most " + std::to_string(max_ranks_here)
+                  + " there; --rank R runs one of them alone");
+  if (x.workers == 0 && !x.resizes.empty())
+    bad_usage("--resize", "--workers 0", "at least one worker");
+}
+
+std::size_t workers_of(const run_options& x, std::size_t cores) {
+  if (x.workers)
+    return *x.workers;
+  return std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
+}
+
+/// Beside the log, where that is a file.
+std::string bad_log_of(const run_options& x) {
+  if (!x.bad_log.empty() || x.log.empty() || !place_of_output(x.log, "--log").is_file)
+    return x.bad_log;
+  return x.log + ".bad";
+}
+
+/// From a thread beside the one that hangs: nothing of the job can be ended in order.
+[[noreturn]] void end_stuck(const error& problem) {
+  std::fprintf(stderr, "leat run: %s\n", problem.what());
+  std::_Exit(EXIT_FAILURE);
+}
+
+/// A failure of a worker that there never is would be none.
+void check_fault_workers(const training_settings& x) {
+  auto workers = x.loader.workers;
+  for (const auto& resize : x.resizes)
+    workers = std::max(workers, resize.workers);
+  const auto check = [&](std::size_t worker) {
+    if (worker >= workers && !(worker == 0 && x.loader.workers == 0))
+      bad_usage("--fault", "worker " + std::to_string(worker),
+                workers == 0 ? "worker 0, the trainer's thread"
+                             : "0 .. " + std::to_string(workers - 1) + ", the workers of a rank");
+  };
+  for (const auto& slow : x.loader.fault.slow)
+    check(slow.worker);
+  for (const auto& death : x.loader.fault.deaths)
+    check(death.worker);
+}
+
+loader_options loader_of(const run_options& x, std::size_t cores) {
+  loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
+  result.workers = workers_of(x, cores);
+  result.epochs = x.order.epoch + x.epochs.value_or(1);
+  result.steps = x.steps;
+  result.dispatch = x.dispatch;
+  result.bad_samples = x.bad_samples;
+  result.bad_sample_log = bad_log_of(x);
+  result.stuck_after = std::chrono::milliseconds{x.stuck_after_ms};
+  result.on_stuck = end_stuck;
+  result.keep = x.keep.value_or(default_keep);
+  result.hash_pixels = !x.log.empty();
+  for (const auto& text : x.faults)
+    parse_fault(text, result.fault);
+  return result;
+}
+
+} // namespace
+
+void add_run_options(CLI::App& app, run_options& to) {
+  add_order_options(app, to.order);
+  app.option_defaults()->always_capture_default();
+  add_job(app, to);
+  add_snapshots(app, to);
+  add_reports(app, to);
+  add_drills(app, to);
+}
+
+training_settings::resize parse_resize(const std::string& text) {
+  auto parts = split(text, ':');
+  auto step = parse_number(parts.front());
+  auto workers = parse_number(parts.back());
+  if (parts.size() != 2 || !step || !workers || *workers == 0 || *workers > max_workers)
+    bad_usage("--resize", "\"" + text + "\"", "STEP:N, N of 1 .. " + std::to_string(max_workers));
+  return {*step, *workers};
+}
+
+step_range parse_steps(const std::string& text) {
+  const auto dots = std::min(text.find(".."), text.size());
+  const auto first = parse_number(text.substr(0, dots));
+  const auto last = parse_number(text.substr(std::min(dots + 2, text.size())));
+  if (!first || !last || *first > *last)
+    bad_usage("--leave-out", "\"" + text + "\"", "A..B, two steps of the job, A not above B");
+  return {*first, *last};
+}
+
+void parse_fault(const std::string& text, fault_drill& to) {
+  auto refuse = [&] {
+    bad_usage("--fault", "\"" + text + "\"",
+              "slow:WORKER,MS, throw:POSITION or die:WORKER,POSITION");
+  };
+  auto colon = std::min(text.find(':'), text.size());
+  auto kind = text.substr(0, colon);
+  std::vector<std::uint64_t> numbers;
+  for (const auto& part :
+       split(std::string_view{text}.substr(std::min(colon + 1, text.size())), ','))
+    if (auto number = parse_number(part))
+      numbers.push_back(*number);
+    else
+      refuse();
+  if (kind == "throw" && numbers.size() == 1)
+    to.throw_at.push_back(numbers[0]);
+  else if (kind == "slow" && numbers.size() == 2 && numbers[1] <= max_ms)
+    to.slow.push_back({numbers[0], std::chrono::milliseconds{numbers[1]}});
+  else if (kind == "die" && numbers.size() == 2)
+    to.deaths.push_back({numbers[0], numbers[1]});
+  else
+    refuse();
+}
+
+training_settings settings_of(const run_options& x, std::size_t cores) {
+  check(x);
+  training_settings result;
+  result.loader = loader_of(x, cores);
+  result.ranks = x.rank ? 1 : x.world_size;
+  result.first_epoch = x.order.epoch;
+  result.snapshot_dir = x.snapshot_dir;
+  result.snapshot_every = x.snapshot_every.value_or(default_snapshot_every);
+  result.resume = x.resume;
+  result.restore = {x.allow, x.allow_older};
+  result.log = x.log;
+  for (const auto& text : x.resizes)
+    result.resizes.push_back(parse_resize(text));
+  for (const auto& text : x.left_out)
+    result.left_out.push_back(parse_steps(text));
+  std::stable_sort(result.resizes.begin(), result.resizes.end(),
+                   [](const auto& a, const auto& b) { return a.step < b.step; });
+  result.step_time = std::chrono::milliseconds{x.step_time_ms};
+  check_fault_workers(result);
+  return result;
+}
+
+void check_length(const run_options& x, const pipeline& job) {
+  if (end_of(job.root()) != epoch_end::cycle)
+    return;
+  if (x.epochs)
+    bad_usage("--epochs", std::to_string(*x.epochs) + ", and a pipeline of one endless epoch",
+              "--steps");
+  if (x.steps == UINT64_MAX)
+    bad_usage("--steps", "none, and a pipeline of one endless epoch", "where the job ends");
+}
+
+bool belongs_to_other_rank(std::string_view entry, const run_options& x) {
+  auto suffix = ".rank-" + std::to_string(x.rank.value_or(0)) + "-of-";
+  auto world = "-of-" + std::to_string(x.world_size);
+  auto at = entry.find(world);
+  bool same_world = at != std::string_view::npos
+                    && (entry.size() == at + world.size() || entry[at + world.size()] == '.');
+  return x.rank && same_world && entry.find(suffix) == std::string_view::npos;
+}
+
+} // namespace leat::command

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "tools/leat/job_options.hpp"
+#include "tools/leat/training_job.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace leat::command {
+
+/// The command line of `leat run`.
+struct run_options {
+  order_options order;
+  /// Empty: one.
+  std::optional<std::uint64_t> epochs = {};
+  std::uint64_t world_size = 1;
+  /// Empty: all ranks in this process.
+  std::optional<std::uint64_t> rank = {};
+  /// Empty: as many as cores, shared by the ranks of this process.
+  std::optional<std::size_t> workers = {};
+  std::vector<std::string> resizes = {};
+  dispatch_policy dispatch = dispatch_policy::on_demand;
+  std::optional<transform> maps = {};
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
+  std::string bad_log = {};
+  std::string snapshot_dir = {};
+  /// Empty: 100 steps, and 3 sets.
+  std::optional<std::uint64_t> snapshot_every = {};
+  std::optional<std::uint64_t> keep = {};
+  bool resume = false;
+  std::vector<std::string> allow = {};
+  bool allow_older = false;
+  std::uint64_t steps = UINT64_MAX;
+  std::vector<std::string> left_out = {};
+  std::string log = {};
+  std::string stats = {};
+  std::uint64_t stuck_after_ms = 300'000;
+  std::uint64_t step_time_ms = 0;
+  std::vector<std::string> faults = {};
+  bool json = false;
+};
+
+void add_run_options(CLI::App& app, run_options& to);
+
+/// "STEP:N". Throws `errc::invalid_argument`.
+training_settings::resize parse_resize(const std::string& text);
+
+/// "4100..4130". Throws `errc::invalid_argument`.
+step_range parse_steps(const std::string& text);
+
+/// Adds "slow:WORKER,MS", "throw:POSITION" or "die:WORKER,POSITION" to the drill.
+/// Throws `errc::invalid_argument`.
+void parse_fault(const std::string& text, fault_drill& to);
+
+/// What the job shall do, on a machine of so many cores. Throws `errc::invalid_argument` where
+/// options do not fit each other. Looks where the log is, and reads no file.
+training_settings settings_of(const run_options& x, std::size_t cores);
+
+/// Refuses a job without end, and epochs where there is one endless one. Throws
+/// `errc::invalid_argument`.
+void check_length(const run_options& x, const pipeline& job);
+
+/// True where a snapshot directory's entry is none of a rank that starts afresh: a part of another
+/// rank of its own job, which may have begun earlier. With all ranks in one process there is none.
+bool belongs_to_other_rank(std::string_view entry, const run_options& x);
+
+} // namespace leat::command

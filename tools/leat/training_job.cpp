@@ -1,0 +1,217 @@
+#include "tools/leat/training_job.hpp"
+
+#include "runtime/base/begin_thread.hpp"
+#include "runtime/order/sample_plan.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace leat::command {
+
+namespace {
+
+/// Throws the first error that is not about another rank.
+[[noreturn]] void rethrow_first_cause(const std::vector<std::exception_ptr>& problems) {
+  std::exception_ptr first;
+  for (const auto& x : problems) {
+    if (!x)
+      continue;
+    if (!first)
+      first = x;
+    try {
+      std::rethrow_exception(x);
+    } catch (const error& problem) {
+      if (problem.code() != errc::worker_lost || problem.details().stage != "agree")
+        throw;
+    }
+  }
+  std::rethrow_exception(first);
+}
+
+} // namespace
+
+training_job::training_job(const pipeline& data, training_settings settings)
+    : settings_(std::move(settings)) {
+  auto options = settings_.loader;
+  if (settings_.ranks > 1)
+    meeting_ = std::make_shared<rank_meeting>(settings_.ranks);
+  for (std::uint64_t i = 0; i < settings_.ranks; ++i, ++options.rank) {
+    if (meeting_)
+      options.agree = [meeting = meeting_, rank = i](const epoch_agreement& mine) {
+        return meeting->gather(rank, mine);
+      };
+    loaders_.emplace_back(data, options);
+  }
+  must_meet_ = meeting_ && !is_closed(*data.root().inputs.front())
+               && end_of(data.root()) != epoch_end::cycle;
+  begin();
+  open_log();
+}
+
+/// Moves all loaders to where the job goes on.
+void training_job::begin() {
+  if (settings_.resume)
+    restore();
+  if (!resumed_at_ && settings_.first_epoch != 0)
+    for (auto& x : loaders_)
+      x.seek(settings_.first_epoch, 0);
+  for (const auto& steps : settings_.left_out)
+    for (auto& x : loaders_)
+      x.leave_out_steps(steps.first, steps.last);
+  note_position();
+  progress_.total_steps = steps_of_job();
+  saved_ = progress_.global_step;
+}
+
+void training_job::note_position() {
+  const auto here = loaders_.front().position();
+  progress_.epoch = here.epoch;
+  progress_.step = here.step;
+  progress_.global_step = here.global_step;
+}
+
+/// Reads the set once, for all loaders.
+void training_job::restore() {
+  auto found = snapshot_store{settings_.snapshot_dir}.newest(settings_.restore.allow_older);
+  skipped_ = found.skipped;
+  if (!found) {
+    for (auto& x : loaders_)
+      x.seek(0, 0); // as a restore would: what the bad-sample log has comes again
+    return;
+  }
+  std::vector<std::string> parts;
+  for (const auto& x : found.parts)
+    parts.push_back(encode(x));
+  for (auto& x : loaders_)
+    resumed_at_ = x.restore_parts(parts, settings_.restore);
+}
+
+void training_job::open_log() {
+  if (!settings_.log.empty())
+    log_.emplace(settings_.log, loaders_.front(),
+                 run_log_options{.program = "run",
+                                 .all_ranks = settings_.ranks == settings_.loader.world_size});
+}
+
+void training_job::run(const std::function<void(const training_progress&)>& watch) {
+  auto start = clock::now();
+  for (auto before = progress_.global_step; !finished() && hand_over();
+       before = progress_.global_step) {
+    if (settings_.step_time.count() > 0)
+      std::this_thread::sleep_for(settings_.step_time);
+    save_if_due(before);
+    leases_.clear();
+    progress_.elapsed = clock::now() - start;
+    watch(progress_);
+  }
+  if (!settings_.snapshot_dir.empty() && saved_ != progress_.global_step)
+    save();
+  for (auto& x : loaders_)
+    x.wait_saved();
+  progress_.elapsed = clock::now() - start;
+}
+
+std::vector<loader_stats> training_job::stats() const {
+  std::vector<loader_stats> result;
+  for (const auto& x : loaders_)
+    result.push_back(x.stats());
+  return result;
+}
+
+hash128 training_job::digest() const {
+  hash128 sum;
+  for (const auto& x : loaders_)
+    sum += x.position().digest;
+  return sum;
+}
+
+std::optional<std::uint64_t> training_job::steps_of_job() const {
+  const auto batches = loaders_.front().batches_per_epoch();
+  const auto steps = settings_.loader.steps;
+  const auto given = steps == UINT64_MAX ? std::nullopt : std::optional{steps};
+  if (!batches)
+    return given;
+  const auto all = *batches * settings_.loader.epochs;
+  return given ? std::min(*given, all) : all;
+}
+
+void training_job::resize_if_due() {
+  const auto& resizes = settings_.resizes;
+  for (; next_resize_ < resizes.size() && resizes[next_resize_].step <= progress_.global_step;
+       ++next_resize_)
+    for (auto& x : loaders_)
+      x.resize_workers(resizes[next_resize_].workers);
+}
+
+/// Gives every rank its part of the next step. False behind the last one.
+bool training_job::hand_over() {
+  resize_if_due();
+  const auto asked = clock::now();
+  next_of_all_ranks();
+  progress_.waited += clock::now() - asked;
+  note_position();
+  if (!leases_.front())
+    return false;
+  for (const auto& x : leases_) {
+    const auto& part = *x;
+    if (log_)
+      log_->append(part);
+    progress_.samples += part.valid_rows();
+  }
+  if (!progress_.first_batch)
+    progress_.first_batch = clock::now() - constructed_;
+  return true;
+}
+
+/// One after the other; in threads where they wait for each other.
+void training_job::next_of_all_ranks() {
+  leases_.resize(loaders_.size());
+  std::vector<std::exception_ptr> problems(loaders_.size());
+  auto next = [&](std::size_t i) {
+    try {
+      leases_[i] = loaders_[i].next();
+    } catch (...) {
+      problems[i] = std::current_exception();
+      if (meeting_)
+        meeting_->break_up();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    std::size_t i = 1;
+    try {
+      for (; must_meet_ && i < loaders_.size(); ++i)
+        others.emplace_back(next, i);
+    } catch (const std::system_error& problem) {
+      problems[i] = std::make_exception_ptr(no_thread("ranks", problem));
+      meeting_->break_up(); // those that have begun wait for all
+    }
+    for (i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)
+      next(i);
+  }
+  // The rank that failed by itself says why; the others only miss it.
+  for (const auto& x : problems)
+    if (x)
+      rethrow_first_cause(problems);
+}
+
+void training_job::save_if_due(std::uint64_t step_before) {
+  const auto every = settings_.snapshot_every;
+  if (!settings_.snapshot_dir.empty() && progress_.global_step / every != step_before / every)
+    save();
+}
+
+/// Behind the step that all ranks have.
+void training_job::save() {
+  for (auto& x : loaders_)
+    x.save(settings_.snapshot_dir);
+  saved_ = progress_.global_step;
+}
+
+} // namespace leat::command

@@ -1,0 +1,122 @@
+#pragma once
+
+#include "runtime/snapshot/snapshot.hpp"
+
+#include <leat/loader.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/run_log.hpp>
+
+#include "tools/leat/rank_meeting.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat::command {
+
+/// What a pretended training job does.
+struct training_settings {
+  /// Of every loader; `rank` is the first one's.
+  loader_options loader;
+  /// Ranks in this process, in lock step: 1, or all of loader.world_size.
+  std::uint64_t ranks = 1;
+  /// Epoch to begin with when nothing is restored.
+  std::uint64_t first_epoch = 0;
+  /// Empty: no snapshots.
+  std::string snapshot_dir = {};
+  /// Saves behind every so many steps of the job (where one is left out, behind the next), and at
+  /// its end.
+  std::uint64_t snapshot_every = 100;
+  bool resume = false;
+  restore_options restore = {};
+  /// Log of batches; empty: none.
+  std::string log = {};
+  /// Steps of the job that are not handed over.
+  std::vector<step_range> left_out = {};
+  /// Before this step of the job is handed over, each loader gets so many workers.
+  struct resize {
+    std::uint64_t step = 0;
+    std::size_t workers = 1;
+  };
+  /// In rising order of steps.
+  std::vector<resize> resizes = {};
+  /// What the trainer does with a batch takes so long.
+  std::chrono::milliseconds step_time{0};
+};
+
+/// Totals of the job, and of this process's part in it.
+struct training_progress {
+  /// The next batch; behind all that were left out where the job is over.
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::uint64_t global_step = 0;
+  /// Steps at which the job ends; empty where the data say.
+  std::optional<std::uint64_t> total_steps = {};
+  /// By this process.
+  std::uint64_t samples = 0;
+  std::chrono::nanoseconds elapsed{0};
+  /// Part of `elapsed` in which the trainer waited for data.
+  std::chrono::nanoseconds waited{0};
+  /// From before the loaders were constructed until all ranks had a batch; empty before.
+  std::optional<std::chrono::nanoseconds> first_batch = {};
+};
+
+/// A synchronous trainer that only reads: all ranks of this process get a step's batches, then it
+/// "trains", then all save. A batch is in the log before a snapshot covers it.
+class training_job {
+public:
+  /// Constructs the loaders and restores them. Throws `leat::error`.
+  training_job(const pipeline& data, training_settings settings);
+
+  /// Trains to the end. `watch` is called behind every step. Throws `leat::error`; the log and
+  /// earlier snapshots stay good.
+  void run(const std::function<void(const training_progress&)>& watch);
+
+  const training_progress& progress() const noexcept { return progress_; }
+  std::optional<resume_point> resumed_at() const noexcept { return resumed_at_; }
+  /// Newer snapshot sets that could not be used.
+  const std::vector<std::string>& skipped() const noexcept { return skipped_; }
+  /// Of each rank in this process.
+  std::vector<loader_stats> stats() const;
+  /// Of what all ranks of this process handed over since the job began.
+  hash128 digest() const;
+
+private:
+  using clock = std::chrono::steady_clock;
+
+  void begin();
+  void restore();
+  void open_log();
+  std::optional<std::uint64_t> steps_of_job() const;
+  bool finished() const noexcept {
+    return progress_.total_steps && progress_.global_step >= *progress_.total_steps;
+  }
+  void resize_if_due();
+  bool hand_over();
+  void next_of_all_ranks();
+  /// What the loaders say.
+  void note_position();
+  void save_if_due(std::uint64_t step_before);
+  void save();
+
+  training_settings settings_;
+  clock::time_point constructed_ = clock::now();
+  /// Ranks that have to agree ask for their batches at the same time.
+  std::shared_ptr<rank_meeting> meeting_;
+  bool must_meet_ = false;
+  std::vector<loader> loaders_;
+  std::optional<run_log> log_;
+  std::vector<lease> leases_;
+  std::optional<resume_point> resumed_at_;
+  std::vector<std::string> skipped_;
+  std::size_t next_resize_ = 0;
+  training_progress progress_;
+  /// Job step behind which the newest snapshot was taken.
+  std::optional<std::uint64_t> saved_;
+};
+
+} // namespace leat::command

@@ -1,0 +1,128 @@
+#pragma once
+
+#include "tools/leat/verify/job_history.hpp"
+#include "tools/leat/verify/log_line.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace leat::command {
+
+/// What can be wrong with a job's log.
+enum class fault_kind : std::uint8_t {
+  /// A row of the order was never delivered.
+  lost,
+  /// A position was delivered more than once in an epoch, or an id more often than the order has
+  /// it.
+  repeated,
+  /// An id was delivered at another position, or in another step, than the order says.
+  moved,
+  /// A line's digest does not fit its rows, or a row that was handed over again is not the same.
+  changed,
+  /// An id that the order does not have.
+  extra,
+};
+
+inline constexpr std::size_t num_fault_kinds = 5;
+
+std::string_view to_string(fault_kind x) noexcept;
+
+/// One thing that is wrong.
+struct finding {
+  fault_kind kind = fault_kind::lost;
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  /// Empty where it is about a whole line.
+  std::optional<std::uint64_t> position = {};
+  std::string id = {};
+  std::string text = {};
+};
+
+struct audit_report {
+  /// By fault_kind.
+  std::array<std::uint64_t, num_fault_kinds> counts{};
+  /// The first few of each kind.
+  std::vector<finding> findings;
+  /// Rows whose sample was bad; they are no fault.
+  std::uint64_t bad = 0;
+  /// Global batches that count, rows of them, and attempts that made them.
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t attempts = 0;
+  /// Sum over the epochs of the order of all digests that count.
+  hash128 digest = {};
+
+  std::uint64_t count(fault_kind x) const noexcept { return counts[static_cast<std::size_t>(x)]; }
+  bool clean() const noexcept { return counts == decltype(counts){}; }
+};
+
+/// Judges what the attempts of a job delivered by the order that it should have had.
+///
+/// What counts is what the weights at its end have seen (job_history.hpp): an attempt throws away
+/// what earlier ones handed over from its first step on. A step needs all its ranks. What is handed
+/// over again must be the same, and is not repeated.
+/// Memory: some 100 bytes a row.
+class audit {
+public:
+  /// Finds kept of each kind.
+  static constexpr std::size_t listed = 10;
+
+  /// A line of the order; those of an epoch in rising order without a gap.
+  /// Throws `std::runtime_error` when it does not go on, or its digest is wrong.
+  void expect(const batch_line& line);
+
+  /// What follows is later than all before.
+  void begin_logs();
+  /// What follows is of one process after the other, and of the same time as other logs since
+  /// `begin_logs`: which attempts belong together is found by what they begin with.
+  void begin_log();
+  /// Lines that follow are of one start of that process. Without a header it begins with the first
+  /// step that it has.
+  void begin_attempt(const attempt_start& header);
+  /// A line of the attempt, in any order.
+  void deliver(const batch_line& line);
+
+  /// Judges. Call it once, last.
+  audit_report report();
+
+private:
+  struct expected_row {
+    id_number id = no_id;
+    std::uint64_t step = 0;
+  };
+  struct epoch_judge;
+
+  id_number number_of(const std::string& id);
+  const std::string& id_of(id_number x) const;
+  std::vector<delivered_row> rows_of(const batch_line& line);
+  void apply_bad(const batch_line& line, std::vector<delivered_row>& rows);
+  process_attempt& attempt_of(const batch_line& line);
+  std::vector<process_attempt> ordered_attempts();
+  void compare_attempts(const std::vector<process_attempt>& attempts);
+  void compare(const step_key& at, const delivered_row& was, const delivered_row& now);
+  void judge(const job_history& history);
+  void add(fault_kind kind, const step_key& at, std::optional<std::uint64_t> position,
+           std::string id, std::string text);
+
+  std::unordered_map<std::string, id_number> numbers_;
+  std::vector<const std::string*> ids_;
+  /// By epoch; index is the position.
+  std::map<std::uint64_t, std::vector<expected_row>> expected_;
+  struct log_attempt {
+    process_attempt what;
+    bool has_header = false;
+  };
+  using process_log = std::vector<log_attempt>;
+  /// Groups of logs of the same time.
+  std::vector<std::vector<process_log>> logs_;
+  audit_report report_;
+};
+
+} // namespace leat::command
