@@ -81,10 +81,7 @@ void loader::keep(const std::vector<std::string>& parts) {
 }
 
 void loader::let_go(const std::vector<std::string>& parts) {
-  guarded([&] {
-    for (const auto& x : decoded(parts))
-      core().let_go(x);
-  });
+  guarded([&] { core().let_go(decoded(parts)); });
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <set>
 #include <utility>
 
 namespace leat {
@@ -788,12 +789,18 @@ void loader_core::keep(const std::vector<snapshot>& parts) {
   const job_position at{merged.epoch, merged.step};
   const auto mine = own_lanes("keep", merged, parts.size());
   // let_go is called for each part.
-  records_->keep(at, mine, parts.size());
+  records_->keep(at, mine);
 }
 
-void loader_core::let_go(const snapshot& part) {
-  if (records_->has_feeds())
-    records_->let_go({part.epoch, part.step}, next_, lanes_ ? *lanes_ : lane_states{});
+/// Parts of one step count once, as they do for keep().
+void loader_core::let_go(const std::vector<snapshot>& parts) {
+  if (!records_->has_feeds())
+    return;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> places;
+  for (const auto& x : parts)
+    places.emplace(x.epoch, x.step);
+  for (const auto& [epoch, step] : places)
+    records_->let_go({epoch, step}, next_, lanes_ ? *lanes_ : lane_states{});
 }
 
 void loader_core::check_not_begun(const char* stage) const {

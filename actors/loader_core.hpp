@@ -75,7 +75,7 @@ public:
   void skip_first_batches(std::uint64_t n);
   void save(const std::string& directory, snapshot part);
   void keep(const std::vector<snapshot>& parts);
-  void let_go(const snapshot& part);
+  void let_go(const std::vector<snapshot>& parts);
   void wait_saved();
   void resize_workers(std::size_t workers);
   loader_stats stats() const;

@@ -244,10 +244,10 @@ public:
   /// Throws `leat::error` (bad_snapshot; mismatch: of another pipeline or journal, or what it needs
   /// is already gone).
   void keep(const std::vector<std::string>& parts);
-  /// The checkpoint is gone; `parts`: all that keep() was given for it. Journals forget what
-  /// neither this job nor any snapshot that is still kept, or saved, needs. A loader's end lets
-  /// nothing go, and neither does letting go of the only one that is kept: keep the new one first.
-  /// Snapshots that are not kept are none of its concern.
+  /// The checkpoint is gone; `parts`: one at least of those that keep() was given for it. Journals
+  /// forget what neither this job nor any snapshot that is still kept, or saved, needs. A loader's
+  /// end lets nothing go, and neither does letting go of the only one that is kept: keep the new
+  /// one first. Snapshots that are not kept are none of its concern.
   void let_go(const std::vector<std::string>& parts);
 
   /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1; not for a

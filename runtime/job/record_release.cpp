@@ -159,7 +159,7 @@ void record_release::kept_from(const std::string& directory, const job_position&
   release_unneeded(sets.front().lanes);
 }
 
-void record_release::keep(const job_position& at, const lane_states& lanes, std::uint64_t times) {
+void record_release::keep(const job_position& at, const lane_states& lanes) {
   for (const auto& x : lanes)
     check_uses(x, feeds_.size());
   const auto needed = needs_of(at, lanes);
@@ -167,7 +167,7 @@ void record_release::keep(const job_position& at, const lane_states& lanes, std:
   hold(needed, lanes);
   auto& x = kept_.try_emplace(at, kept{0, needed}).first->second;
   lower(x.lanes, needed);
-  x.times += times;
+  ++x.times;
 }
 
 void record_release::let_go(const job_position& at, const job_position& now,

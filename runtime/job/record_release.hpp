@@ -43,10 +43,10 @@ public:
   /// process is there.
   void found_saved(const job_position& at, const lane_states& lanes);
 
-  /// The program has a snapshot that goes on there, or so many. What it needs is checked and held
+  /// The program has a snapshot that goes on there, once more. What it needs is checked and held
   /// at once: nobody releases it in between. Throws as `restored`, and then keeps nothing.
-  void keep(const job_position& at, const lane_states& lanes, std::uint64_t times = 1);
-  /// It has one of them no longer. Releases what neither the job, which stands at `now`, nor any
+  void keep(const job_position& at, const lane_states& lanes);
+  /// It has it once less. Releases what neither the job, which stands at `now`, nor any
   /// snapshot that is left needs. If the program keeps none then, releases nothing: that one was
   /// the last, and the program may be ending.
   void let_go(const job_position& at, const job_position& now, const lane_states& lanes);
