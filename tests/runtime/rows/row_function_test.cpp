@@ -1,3 +1,4 @@
+#include "runtime/order/sample_key.hpp"
 #include "runtime/rows/digest.hpp"
 #include "runtime/rows/row_function.hpp"
 #include "tests/support/catch.hpp"
