@@ -34,14 +34,6 @@ std::size_t append_quoted(std::string_view text, std::string& to) {
   return 1;
 }
 
-bool is_digit(char x) {
-  return x >= '0' && x <= '9';
-}
-
-bool is_word_char(char x) {
-  return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_' || is_digit(x);
-}
-
 } // namespace
 
 bool is_word(std::string_view text) {

@@ -5,6 +5,16 @@
 
 namespace leat {
 
+/// Of ASCII.
+inline bool is_digit(char x) noexcept {
+  return x >= '0' && x <= '9';
+}
+
+/// A letter of ASCII, a digit or `_`.
+inline bool is_word_char(char x) noexcept {
+  return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_' || is_digit(x);
+}
+
 /// Letters, digits and `_`, not beginning with a digit.
 bool is_word(std::string_view text);
 

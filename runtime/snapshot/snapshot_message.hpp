@@ -10,6 +10,9 @@ namespace leat {
 // The Protobuf message of a snapshot (messages/wire) in two parts, which stand behind each other;
 // the same bytes for equal values.
 
+/// In place of a type: the field is bytes.
+inline constexpr std::string_view any_bytes = "bytes";
+
 /// Throws `errc::invalid_argument` for a pipeline above the limits of a tree.
 std::string message_of(const pipeline_facts& x);
 /// All but the pipeline, with these lanes in place of its own.

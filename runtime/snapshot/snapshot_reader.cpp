@@ -11,8 +11,6 @@ namespace leat {
 
 namespace {
 
-constexpr std::string_view any_bytes = "bytes";
-
 std::optional<dtype> type_named(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(last_dtype); ++i)
     if (const auto x = static_cast<dtype>(i); to_string(x) == name)

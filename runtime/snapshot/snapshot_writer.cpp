@@ -51,8 +51,6 @@ void write(const stage_facts& x, wire::Operator& to) {
     write(*x.data, *to.mutable_data());
 }
 
-constexpr std::string_view any_bytes = "bytes";
-
 void write(const field_layout& x, wire::Field& to) {
   to.set_name(x.name);
   to.set_type(std::string{x.ragged ? any_bytes : to_string(x.type)});

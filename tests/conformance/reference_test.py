@@ -20,7 +20,7 @@ except ImportError as missing:
     print(f"skipped: {missing}; it is in the package python3-xxhash")
     sys.exit(SKIPPED)
 
-from cases.jobs import fault_of
+from cases.logs import Handed
 from plain import programs
 from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout
@@ -507,17 +507,23 @@ class Logs(unittest.TestCase):
     def attempt(self, world, begin, end):
         """The lines of an attempt that hands over the steps from `begin` to `end`."""
         at = {"epoch": 0, "step": begin} if begin else None
-        lines = [{"world_size": world, "resumed_at": at}]
+        lines = [{"world_size": world, "rank": None, "resumed_at": at}]
         for (epoch, step), rows in list(self.due.items())[begin:end]:
             for rank in range(world):
                 own = [x for x in rows if x.position % world == rank]
                 digest = sum(row_digest(epoch, x.position, x.id) for x in own) % 2**128
-                lines.append({"epoch": epoch, "step": step, "rank": rank, "positions": [x.position for x in own],
+                lines.append({"epoch": epoch, "step": step, "rank": rank, "world_size": world, "positions": [x.position for x in own],
                               "ids": [x.id for x in own], "pixels": [x.pixels for x in own], "digest": "%032x" % digest})  # fmt: skip
         return lines
 
     def fault(self, *attempts):
-        return fault_of([line for lines in attempts for line in lines], self.due, complete=True)
+        handed = Handed(self.due)
+        for lines in attempts:
+            fault = handed.fault_of(lines, self.due)
+            if fault:
+                return fault
+        lost = handed.lost(self.due)
+        return f"lost {lost}" if lost else None
 
     def test_steps_may_be_handed_over_again_by_the_next_attempt(self):
         self.assertIsNone(self.fault(self.attempt(1, 0, 3), self.attempt(2, 1, 4)))
@@ -525,7 +531,7 @@ class Logs(unittest.TestCase):
     def test_what_is_lost_repeated_moved_or_changed_is_a_fault(self):
         self.assertIn("lost", self.fault(self.attempt(1, 0, 2), self.attempt(2, 3, 4)))
         self.assertIn("lost", self.fault(self.attempt(2, 0, 4)[:-1]))
-        self.assertIn("in place of", self.fault(self.attempt(1, 0, 2), self.attempt(1, 1, 4)[1:]))
+        self.assertIn("in place of", self.fault([*self.attempt(1, 0, 2), *self.attempt(1, 1, 4)[1:]]))
         for name, x in (("ids", ["count/0", "count/2"]), ("pixels", ["", ""]), ("positions", [1, 0]), ("digest", "0")):
             lines = self.attempt(1, 0, 4)
             lines[1][name] = x

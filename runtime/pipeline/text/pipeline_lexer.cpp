@@ -12,14 +12,6 @@ namespace leat {
 
 namespace {
 
-bool is_digit(char x) {
-  return x >= '0' && x <= '9';
-}
-
-bool is_word_char(char x) {
-  return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_' || is_digit(x);
-}
-
 /// Number of the leading bytes that `fits` says yes to.
 template <class Predicate>
 std::size_t run_length(std::string_view text, std::size_t from, Predicate fits) {
