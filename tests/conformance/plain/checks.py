@@ -168,6 +168,8 @@ def check_function(node):
             raise Undocumented("a parameter that is to be a list, and is none")
         if known[key] is str and not isinstance(x, (str, list)) or known[key] is list and isinstance(x, list) and not all(map(is_text, x)):
             raise Undocumented("a parameter that is to be a text, and is none")
+        if isinstance(x, str) and re.search(r"[,\t\n\v\f\r]", x):
+            raise Undocumented("a text with commas or white space")
         if not is_of(x, known[key]) and not (known[key] is int and is_of(x, str) and x.isdigit() and is_of(int(x), int)):
             raise Wrong(f"{name}: {key}={x!r}")
         if isinstance(x, str) and (x == "" or " " in x) or known[key] is list and not all(is_word(y) for y in x):
