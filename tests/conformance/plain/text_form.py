@@ -168,7 +168,10 @@ class Parser:
         if kind == "text":
             return unescape(text)
         if kind == "number":
-            return int(text) if text.lstrip("-").isdigit() else float(text)
+            number = int(text) if text.lstrip("-").isdigit() else float(text)
+            if isinstance(number, int) and not -(2**63) <= number < 2**64:
+                raise SyntaxError(f"got {text}, needed a number of 64 bits")
+            return number
         if kind == "word" and text in ("true", "false"):
             return text == "true"
         if text != "[" or kind != "sign":
