@@ -1,7 +1,7 @@
 // Snapshots of the conformance pipelines with other numbers in them, sealed anew: restored in a
 // loader without threads, each ends in an error or goes on for some batches. An input is the number
 // of a pipeline, that of a snapshot, and the bytes of one; the mutator knows what they are made of.
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/pipeline/op_traits.hpp"
 #include "tests/conformance/forged_job.hpp"
 #include "tests/conformance/pipelines.hpp"
 #include "tests/support/snapshot_forger.hpp"
