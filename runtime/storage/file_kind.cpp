@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <vector>
 
@@ -131,7 +132,18 @@ file_kind kind_of_packed(const std::string& path, std::string_view packer,
   const auto call = [&](const char* source) {
     return std::string{source} + "(" + quoted_name(path) + "), which unpacks while it reads";
   };
-  switch (reading_of(path)) {
+  const auto name = fs::path{path}.filename().string();
+  const bool says_so =
+      name.size() >= ending.size()
+      && std::equal(ending.rbegin(), ending.rend(), name.rbegin(), [](char a, char b) {
+           return a == std::tolower(static_cast<unsigned char>(b));
+         });
+  const auto read_as = reading_of(path);
+  if (!says_so && (read_as == reading::json_lines || read_as == reading::lines)) {
+    kind.instead = "a name that says so, by which it is unpacked: " + name + std::string{ending};
+    return kind;
+  }
+  switch (read_as) {
   case reading::tar_stream:
     kind.instead = call("tar_stream") + "; or the shard unpacked";
     break;

@@ -90,7 +90,7 @@ TEST_CASE("kinds: files without lines are no lines") {
   std::vector<stored> files{{"x.tar", tar, "a tar archive", "tar_shards(\"x.tar\")"},
                             {"x.tar.gz", test::gzip(tar), "a tar archive", "tar_stream"},
                             {"x.parquet", "PAR1\x15\x04PAR1", "a Parquet file", "JSON lines"},
-                            {"x.jsonl", test::gzip("{}"), "packed by gzip", "json_lines"}};
+                            {"x.jsonl", test::gzip("{}"), "packed by gzip", "x.jsonl.gz"}};
   for (const auto& x : files) {
     tar_writer::write(at / x.name, x.content);
     for (const auto& source : {lines(at / x.name), json_lines(at / x.name)})
