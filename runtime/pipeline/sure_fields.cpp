@@ -55,7 +55,8 @@ field_names behind_map(const stage& x, field_names fields) {
 
 field_names behind_flat_map(const stage& x, field_names fields) {
   const auto& name = x.get<std::string>("name");
-  return name == "copies@1" || name == "split@1" || name == "windows@1" ? fields : field_names{};
+  return name == "copies@1" || name == "split@1" || name == "windows@1" ? std::move(fields)
+                                                                        : field_names{};
 }
 
 field_names behind_scan(const stage& x, field_names fields) {
