@@ -788,7 +788,6 @@ void loader_core::keep(const std::vector<snapshot>& parts) {
                                    .needed = "a snapshot that this pipeline can go on from"});
   const job_position at{merged.epoch, merged.step};
   const auto mine = own_lanes("keep", merged, parts.size());
-  // let_go is called for each part.
   records_->keep(at, mine);
 }
 
