@@ -1,4 +1,4 @@
-#include "actors/loader_core.hpp"
+#include "actors/lease_desk.hpp"
 
 #include <leat/batch.hpp>
 
@@ -101,15 +101,15 @@ std::uint64_t batch::step() const noexcept {
 }
 
 std::uint64_t batch::global_step() const noexcept {
-  return global_step_;
+  return after_->global_step - 1;
 }
 
 std::uint64_t batch::rank() const noexcept {
-  return core_->rank();
+  return desk_->job().rank;
 }
 
 std::uint64_t batch::world_size() const noexcept {
-  return core_->world_size();
+  return desk_->job().world_size;
 }
 
 bool batch::end_of_epoch() const noexcept {
@@ -124,7 +124,7 @@ std::vector<std::uint64_t> batch::positions() const {
 
 std::vector<std::string> batch::ids() const {
   std::vector<std::string> result;
-  for_each_valid(*slot_, [&](std::size_t i) { result.push_back(core_->id_of(*slot_, i)); });
+  for_each_valid(*slot_, [&](std::size_t i) { result.push_back(desk_->job().id_of(*slot_, i)); });
   return result;
 }
 
@@ -134,7 +134,7 @@ hash128 batch::digest() const noexcept {
 
 std::vector<hash128> batch::pixels() const {
   std::vector<hash128> result;
-  if (core_->hashes_pixels())
+  if (desk_->job().plan->hash_pixels)
     for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->rows[i].pixels); });
   return result;
 }
@@ -144,15 +144,13 @@ const std::vector<bad_row>& batch::bad() const noexcept {
 }
 
 std::string batch::snapshot() const {
-  return core_->encoded_state_after(*this);
+  return desk_->job().encoded_at(*after_);
 }
 
 void batch::swap(batch& other) noexcept {
-  core_.swap(other.core_);
+  desk_.swap(other.desk_);
   slot_.swap(other.slot_);
-  sums_.swap(other.sums_);
-  std::swap(global_step_, other.global_step_);
-  std::swap(began_, other.began_);
+  after_.swap(other.after_);
 }
 
 lease::lease(lease&& other) noexcept {
@@ -173,7 +171,7 @@ void lease::reset() noexcept {
   batch held;
   held.swap(batch_);
   if (held.slot_)
-    held.core_->give_back(std::move(held.slot_));
+    held.desk_->give_back(std::move(held.slot_));
 }
 
 } // namespace leat

@@ -1,5 +1,7 @@
-#include "actors/loader_core.hpp"
+#include "actors/loader_checks.hpp"
+#include "actors/loader_job.hpp"
 #include "runtime/base/exception_text.hpp"
+#include "runtime/job/resume.hpp"
 
 #include <leat/loader.hpp>
 
@@ -29,103 +31,105 @@ std::vector<snapshot> decoded(const std::vector<std::string>& parts) {
 } // namespace
 
 loader::loader(const pipeline& data, loader_options options)
-    : core_(guarded([&] { return std::make_shared<loader_core>(data, std::move(options)); })) {}
+    : job_(guarded([&] { return std::make_unique<loader_job>(data, std::move(options)); })) {}
 
 loader::loader(loader&& other) noexcept = default;
 
 loader& loader::operator=(loader&& other) noexcept {
-  std::swap(core_, other.core_);
+  std::swap(job_, other.job_);
   return *this;
 }
 
 loader::~loader() {
-  if (core_ && core_->is_here())
-    core_->shutdown();
-  else if (core_)
-    loader_core::leave_to_parent(std::move(core_));
+  if (job_ && !job_->is_here())
+    (void)job_.release(); // a child cannot end what it did not begin
 }
 
-loader_core& loader::core() const {
-  core_->check_here();
-  return *core_;
+loader_job& loader::job() const {
+  if (!job_->is_here())
+    refuse_child();
+  return *job_;
 }
 
 lease loader::next() {
-  return guarded([&] { return core().next(); });
+  return guarded([&] { return job().next(); });
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {
-  return guarded([&] { return core().batches_per_epoch(); });
+  return guarded([&] {
+    const auto& shape = job().job().plan->shape;
+    return shape.has_length() ? std::optional{shape.batches()} : std::nullopt;
+  });
 }
 
 void loader::rewind() {
-  guarded([&] { core().rewind(); });
+  guarded([&] { job().rewind(); });
 }
 
 void loader::abandon_epoch() {
-  guarded([&] { core().abandon_epoch(); });
+  guarded([&] { job().abandon_epoch(); });
 }
 
 std::optional<resume_point> loader::restore(const std::string& directory,
                                             const restore_options& options) {
-  return guarded([&] { return core().restore(directory, options); });
+  return guarded([&] { return job().restore(directory, options); });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
                                    const restore_options& options) {
-  return guarded([&] { return core().restore(decoded(parts), false, options); });
+  return guarded([&] { return job().restore(decoded(parts), false, options); });
 }
 
 void loader::keep(const std::vector<std::string>& parts) {
-  guarded([&] { core().keep(decoded(parts)); });
+  guarded([&] { leat::keep(job().job(), decoded(parts)); });
 }
 
 void loader::let_go(const std::vector<std::string>& parts) {
-  guarded([&] { core().let_go(decoded(parts)); });
+  guarded([&] { leat::let_go(job().job(), decoded(parts)); });
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
-  guarded([&] { core().seek({epoch, step}); });
+  guarded([&] { job().seek({epoch, step}); });
 }
 
 void loader::skip_first_batches(std::uint64_t n) {
-  guarded([&] { core().skip_first_batches(n); });
+  guarded([&] { job().skip_batches(n); });
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  guarded([&] { core().save(directory, core().state_after(after)); });
+  guarded([&] { job().save(directory, job().job().snapshot_at(*after.after_)); });
 }
 
 void loader::save(const std::string& directory) {
-  guarded([&] { core().save(directory, core().state()); });
+  guarded([&] { job().save(directory, job().job().snapshot_at(job().job().at)); });
 }
 
 void loader::wait_saved() {
-  guarded([&] { core().wait_saved(); });
+  guarded([&] { job().wait_saved(); });
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  guarded([&] { core().leave_out({first, last}); });
+  guarded([&] { job().leave_out({first, last}); });
 }
 
 resume_point loader::position() const {
-  return guarded([&] { return core().position(); });
+  return guarded([&] { return job().position(); });
 }
 
 std::string loader::snapshot() const {
-  return guarded([&] { return core().encoded_state(); });
+  return guarded([&] { return job().job().encoded_at(job().job().at); });
 }
 
 void loader::resize_workers(std::size_t workers) {
-  guarded([&] { core().resize_workers(workers); });
+  guarded([&] { job().resize_workers(workers); });
 }
 
 loader_stats loader::stats() const {
-  return guarded([&] { return core().stats(); });
+  return guarded([&] { return job().stats(); });
 }
 
 hash128 loader::data_digest() const {
-  return guarded([&] { return core().attempt().data_digest; });
+  return guarded([&] { return job().job().data_digest; });
 }
 
 } // namespace leat

@@ -1,5 +1,5 @@
 #include "actors/line_of.hpp"
-#include "actors/loader_core.hpp"
+#include "actors/loader_job.hpp"
 #include "runtime/storage/log_writer.hpp"
 
 #include <leat/loader.hpp>
@@ -18,7 +18,7 @@ public:
 
 run_log::run_log(const std::string& path, const loader& of, const run_log_options& options)
     : file_(std::make_unique<file>(path)) {
-  auto start = of.core_->attempt();
+  auto start = of.job_->job().attempt();
   start.program = options.program;
   if (options.all_ranks)
     start.rank.reset();

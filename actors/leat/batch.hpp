@@ -16,8 +16,9 @@
 namespace leat {
 
 struct batch_slot;
-class loader_core;
-struct handed_over;
+struct job_progress;
+class lease_desk;
+class loader_job;
 
 /// Bytes of any length, one value a row: row i is values[offsets[i] .. offsets[i + 1]).
 struct ragged_view {
@@ -116,7 +117,7 @@ public:
 private:
   friend class lease;
   friend class loader;
-  friend class loader_core;
+  friend class loader_job;
 
   batch() = default;
   void swap(batch& other) noexcept;
@@ -124,12 +125,10 @@ private:
   const std::byte* dense(std::string_view field, dtype type, std::size_t rank,
                          std::size_t* extents) const;
 
-  std::shared_ptr<loader_core> core_;
+  std::shared_ptr<lease_desk> desk_;
   std::shared_ptr<batch_slot> slot_;
-  std::shared_ptr<const handed_over> sums_;
-  std::uint64_t global_step_ = 0;
-  /// The step that the sums count from: see snapshot::began.
-  std::uint64_t began_ = 0;
+  /// Where the job stands after this batch.
+  std::shared_ptr<const job_progress> after_;
 };
 
 /// The right to use a batch. Move-only; any thread may drop it, also after the loader is gone.
@@ -155,7 +154,7 @@ public:
 
 private:
   friend class loader;
-  friend class loader_core;
+  friend class loader_job;
   batch batch_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <leat/batch.hpp>
 #include <leat/dispatch_policy.hpp>
+#include <leat/epoch_agreement.hpp>
 #include <leat/pipeline.hpp>
 
 #include <chrono>
@@ -33,16 +34,6 @@ struct fault_drill {
   /// A function throws at these positions of every epoch.
   std::vector<std::uint64_t> throw_at = {};
   std::vector<death> deaths = {};
-};
-
-/// What ranks tell each other about the end of an epoch whose length nobody knows beforehand.
-struct epoch_agreement {
-  /// Batches of the epoch that the rank can fill, as far as it knows.
-  std::int64_t batches = 0;
-  /// 1: there will not be more.
-  std::int64_t is_final = 0;
-  /// 1: the rank has failed.
-  std::int64_t has_failed = 0;
 };
 
 struct loader_options {
@@ -264,9 +255,9 @@ private:
   friend class run_log;
 
   /// Throws in the child of a fork.
-  loader_core& core() const;
+  loader_job& job() const;
 
-  std::shared_ptr<loader_core> core_;
+  std::unique_ptr<loader_job> job_;
 };
 
 } // namespace leat

@@ -1,0 +1,159 @@
+#include "actors/actor_engine.hpp"
+
+#include "actors/runtime_system.hpp"
+#include "runtime/rows/stuck_report.hpp"
+#include "runtime/sample/batch_layout.hpp"
+
+#include <leat/notice.hpp>
+
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr const char* in_programs_thread = "in the programs' thread";
+constexpr std::chrono::hours no_limit{24};
+
+/// Bytes of one row as memory is planned; a ragged field counts as a small record.
+std::size_t planned_row_bytes(const batch_layout& layout) {
+  constexpr std::size_t ragged_guess = 64 << 10;
+  std::size_t bytes = 0;
+  for (const auto& x : layout.fields())
+    bytes += x.ragged ? ragged_guess : x.row_bytes();
+  return bytes;
+}
+
+std::size_t prefetch_depth(const engine_parts& parts, std::size_t asked) {
+  if (asked > 0)
+    return asked;
+  constexpr std::size_t small = std::size_t{16} << 20;
+  const auto batch_bytes = parts.rows * planned_row_bytes(*parts.plan->layout);
+  return std::clamp<std::size_t>(small / std::max<std::size_t>(1, batch_bytes), 2, 16);
+}
+
+/// A quarter of what is under way at a time, so that programs and workers overlap.
+std::size_t rows_per_probe(const engine_parts& parts) {
+  const auto& edges = parts.plan->samples->edges;
+  const bool keeps_samples =
+      std::any_of(edges.begin(), edges.end(), [](const auto& x) { return x.keeps_samples; });
+  return std::max<std::size_t>(1, keeps_samples ? parts.rows / 2 : 2 * parts.rows);
+}
+
+} // namespace
+
+actor_engine::actor_engine(engine_parts parts, const loader_options& options)
+    : plan_(parts.plan), crew_(parts.crew), calls_(parts.calls), stuck_after_(options.stuck_after),
+      ahead_(prefetch_depth(parts, options.prefetch)), slots_(plan_->layout, parts.rows) {
+  const auto config = config_for(parts, options);
+  actors_ = spawn_pipeline(shared_system(), config,
+                           [this](slot_ptr slot) { ready_.push(std::move(slot)); });
+}
+
+dispatcher_config actor_engine::config_for(engine_parts& parts, const loader_options& options) {
+  return {.order = std::move(parts.order),
+          .policy = {plan_->shape.lanes, options.world_size, options.dispatch},
+          .rows_a_probe = rows_per_probe(parts),
+          .feeds = plan_->samples->feeds,
+          .workers = options.workers,
+          .make_worker =
+              [this](std::size_t number, bool replaces) {
+                return crew_->make(plan_, number, replaces, life_token{lives_});
+              },
+          .detached = !plan_->shape.is_closed,
+          .alive = lives_};
+}
+
+void actor_engine::make_room(std::size_t leases) {
+  slots_.grow(ahead_ + leases, [this](slot_ptr slot) { recycle(std::move(slot)); });
+}
+
+slot_ptr actor_engine::next() {
+  if (auto slot = ready_.try_pop())
+    return std::move(*slot);
+  const auto begin = steady_clock::now();
+  call_watch programs;
+  (void)programs.look(*calls_, steady_ns(), 0); // which call runs, if any
+  for (;;) {
+    // Workers and programs may be idle and the batch still on its way: then there is nobody to
+    // name.
+    const auto oldest = std::min(crew_->board().oldest_start_ns(), programs.since_ns());
+    const steady_clock::time_point since{std::chrono::nanoseconds{oldest}};
+    auto slot = stuck_after_.count() > 0 ? ready_.pop_until(since + stuck_after_)
+                                         : ready_.pop_until(steady_clock::now() + no_limit);
+    if (slot) {
+      waited_ += steady_clock::now() - begin;
+      return std::move(*slot);
+    }
+    if (stuck_after_.count() > 0)
+      check_not_stuck(programs);
+  }
+}
+
+error actor_engine::stuck_error(const worker_record& record) const {
+  return stuck_row(*plan_, record, "on worker " + std::to_string(record.number), stuck_after_);
+}
+
+void actor_engine::check_not_stuck(call_watch& programs) const {
+  const auto now = steady_ns();
+  const auto limit = std::chrono::nanoseconds{stuck_after_}.count();
+  if (const auto record = crew_->board().busy_since_before(now - limit))
+    throw stuck_error(*record);
+  if (const auto call = programs.look(*calls_, now, limit))
+    throw stuck_call(*call, in_programs_thread, stuck_after_);
+}
+
+void actor_engine::recycle(slot_ptr slot) {
+  std::lock_guard lock{mutex_};
+  if (actors_.batcher)
+    caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
+}
+
+void actor_engine::begin_epoch(std::uint64_t epoch) {
+  caf::anon_send(actors_.dispatcher, epoch_atom_v, epoch);
+}
+
+void actor_engine::rewind(std::uint64_t run) {
+  // Before the dispatcher hears of it: what comes later may be of the new run already.
+  std::vector<slot_ptr> made_ahead;
+  while (auto slot = ready_.try_pop())
+    made_ahead.push_back(std::move(*slot));
+  caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
+  // Its memory is for the new run, which begins at once.
+  for (auto& slot : made_ahead)
+    recycle(std::move(slot));
+}
+
+void actor_engine::resize(std::size_t workers) {
+  caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
+}
+
+void actor_engine::shutdown() noexcept {
+  {
+    std::lock_guard lock{mutex_};
+    if (!actors_.batcher)
+      return;
+    send_exit(actors_);
+  }
+  const auto patience =
+      stuck_after_.count() > 0 ? stuck_after_ : std::chrono::milliseconds{no_limit};
+  while (!lives_->wait_for_none(patience)) {
+    const auto record = crew_->board().busy_since_before(steady_ns());
+    const auto call = calls_->running();
+    notice(std::string{"loader: still waiting for its end: "}
+           + (record ? stuck_error(*record).what()
+              : call ? stuck_call(*call, in_programs_thread, stuck_after_).what()
+                     : "an actor that has not stopped"));
+  }
+  while (ready_.try_pop()) // slots of batches that nobody will fetch
+    ;
+}
+
+} // namespace leat

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "actors/batch_engine.hpp"
+#include "actors/pipeline.hpp"
+#include "actors/slot_pool.hpp"
+#include "runtime/base/handoff.hpp"
+#include "runtime/base/life_count.hpp"
+
+#include <leat/loader.hpp>
+
+#include <caf/actor_system.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace leat {
+
+/// Makes batches ahead with actors: workers make their rows, and finished slots come back in order.
+class actor_engine final : public batch_engine {
+public:
+  /// Spawns the actors; nothing begins before make_room().
+  actor_engine(engine_parts parts, const loader_options& options);
+  ~actor_engine() override { shutdown(); }
+  actor_engine(const actor_engine&) = delete;
+  actor_engine& operator=(const actor_engine&) = delete;
+
+  void make_room(std::size_t leases) override;
+  slot_ptr next() override;
+  void recycle(slot_ptr slot) override;
+  void begin_epoch(std::uint64_t epoch) override;
+  void rewind(std::uint64_t run) override;
+  void resize(std::size_t workers) override;
+  std::chrono::nanoseconds waited() const noexcept override { return waited_; }
+  void shutdown() noexcept override;
+
+private:
+  dispatcher_config config_for(engine_parts& parts, const loader_options& options);
+  error stuck_error(const worker_record& record) const;
+  /// Throws `errc::stuck` where a worker or the programs have not returned in time.
+  void check_not_stuck(call_watch& programs) const;
+
+  const std::shared_ptr<const row_plan> plan_;
+  const std::shared_ptr<worker_crew> crew_;
+  const std::shared_ptr<call_record> calls_;
+  const std::chrono::milliseconds stuck_after_;
+  /// Batches made ahead of the one in use.
+  const std::size_t ahead_;
+  slot_pool slots_;
+  handoff<slot_ptr> ready_;
+  std::chrono::nanoseconds waited_{0};
+
+  std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();
+  /// Guards the handles: leases give back from any thread.
+  std::mutex mutex_;
+  pipeline_actors actors_;
+};
+
+} // namespace leat

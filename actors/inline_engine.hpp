@@ -1,0 +1,35 @@
+#pragma once
+
+#include "actors/batch_engine.hpp"
+#include "actors/caller_watch.hpp"
+#include "actors/slot_pool.hpp"
+#include "runtime/rows/inline_order.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace leat {
+
+/// Makes each batch when it is asked for, in the caller's own thread.
+class inline_engine final : public batch_engine {
+public:
+  /// `watch` looks after the caller's thread from now on.
+  inline_engine(engine_parts parts, caller_watch& watch);
+
+  void make_room(std::size_t leases) override;
+  slot_ptr next() override;
+  void recycle(slot_ptr slot) override { slots_.put(std::move(slot)); }
+  void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
+  void rewind(std::uint64_t run) override { order_->rewind(run); }
+  void resize(std::size_t) override {}
+  std::chrono::nanoseconds waited() const noexcept override { return {}; }
+  void shutdown() noexcept override {}
+
+private:
+  worker_state worker_;
+  /// Runs probes on the worker.
+  std::optional<inline_order> order_;
+  slot_pool slots_;
+};
+
+} // namespace leat

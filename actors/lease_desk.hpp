@@ -1,0 +1,42 @@
+#pragma once
+
+#include "actors/batch_engine.hpp"
+#include "runtime/base/fork_check.hpp"
+#include "runtime/job/rank_job.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace leat {
+
+/// What a loader shares with its leases, which may outlive it. Any thread.
+class lease_desk : public std::enable_shared_from_this<lease_desk> {
+public:
+  /// `job`: the rank's job as it begins, whose plan and facts stay the same.
+  lease_desk(std::shared_ptr<batch_engine> engine, rank_job job, process_mark home)
+      : engine_(std::move(engine)), job_(std::move(job)), home_(home) {}
+
+  const rank_job& job() const noexcept { return job_; }
+  std::size_t leases_out() const noexcept { return leases_out_.load(); }
+  void lend() noexcept { leases_out_.fetch_add(1); }
+  /// Takes the slot of a lease that has ended. In the child of a fork, which cannot end what it did
+  /// not begin, keeps all of it for ever.
+  void give_back(slot_ptr slot) noexcept;
+
+private:
+  const std::shared_ptr<batch_engine> engine_;
+  const rank_job job_;
+  const process_mark home_;
+  std::atomic<std::size_t> leases_out_{0};
+};
+
+/// Keeps an object for ever.
+template <class T>
+void leave_to_parent(std::shared_ptr<T> x) noexcept {
+  [[maybe_unused]] const auto* left = new (std::nothrow) std::shared_ptr{std::move(x)};
+}
+
+} // namespace leat

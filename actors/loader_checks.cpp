@@ -1,0 +1,83 @@
+#include "actors/loader_checks.hpp"
+
+#include "runtime/base/fork_check.hpp"
+#include "runtime/base/limits.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace leat {
+
+namespace {
+
+void refuse(const char* field, const std::string& got, const std::string& needed) {
+  refuse_argument(std::string{"loader_options."} + field, got, needed);
+}
+
+/// "1, 2, 3, 4, 6, 8, 12 or 24"
+std::string divisors_of(std::uint64_t n) {
+  std::string text;
+  for (std::uint64_t i = 1; i < n; ++i)
+    if (n % i == 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return text + (text.empty() ? "" : " or ") + std::to_string(n);
+}
+
+} // namespace
+
+void check_options(const loader_options& x) {
+  if (x.world_size == 0)
+    refuse("world_size", "0", "at least 1");
+  if (x.rank >= x.world_size)
+    refuse("rank", std::to_string(x.rank),
+           "below the world size of " + std::to_string(x.world_size));
+  if (x.leases == 0)
+    refuse("leases", "0", "at least 1");
+  if (x.keep == 0)
+    refuse("keep", "0", "at least 1");
+  if (x.stuck_after.count() < 0)
+    refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "0 or more");
+  constexpr std::chrono::hours longest{100 * 365 * 24}; // else it is no number of nanoseconds
+  if (x.stuck_after > longest)
+    refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "at most 100 years, or 0");
+  if (x.workers > 4096)
+    refuse("workers", std::to_string(x.workers), "at most 4096");
+  check_range("loader_options.world_size", x.world_size, 1, max_world_size);
+  check_range("loader_options.prefetch", x.prefetch, 0, max_batches_ahead);
+  check_range("loader_options.leases", x.leases, 1, max_leases);
+  if (x.workers == 0 && !x.fault.deaths.empty())
+    refuse("fault.deaths", "0 workers", "workers that can die");
+}
+
+void check_options(const loader_options& x, const row_plan& plan,
+                   const std::optional<std::string>& limit) {
+  const auto& shape = plan.shape;
+  if (shape.is_closed)
+    return;
+  if (shape.lanes % x.world_size != 0)
+    refuse("world_size",
+           std::to_string(x.world_size)
+               + ", and lanes with a state: " + std::to_string(shape.lanes),
+           divisors_of(shape.lanes) + (limit ? ": " + *limit : ""));
+  if (x.bad_samples == bad_sample_policy::substitute)
+    refuse("bad_samples", "substitute for samples that are found by reading", "fail or mask");
+  if (x.world_size > 1 && !shape.is_endless() && !x.agree)
+    refuse("agree", "none, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
+           "an all-gather, or batch({.end = epoch_end::cycle})");
+}
+
+void refuse_child() {
+  throw error(errc::invalid_argument,
+              {.stage = "loader",
+               .got = "a call in the child of a fork, where its parent's threads are not",
+               .needed = "loaders made behind the fork in a process whose parent had none, or a "
+                         "program of its own (exec)"});
+}
+
+void check_process() {
+  static const process_mark first;
+  if (!first.is_here())
+    refuse_child();
+}
+
+} // namespace leat

@@ -1,0 +1,300 @@
+#include "actors/loader_job.hpp"
+
+#include "actors/actor_engine.hpp"
+#include "actors/inline_engine.hpp"
+#include "actors/loader_checks.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/refuse_argument.hpp"
+#include "runtime/job/resume.hpp"
+#include "runtime/job/starting_point.hpp"
+#include "runtime/order/lane_limit.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
+
+#include <leat/notice.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+constexpr std::size_t most_workers = 4096;
+
+/// Of one that failed whatever batch was next there is no run.
+bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
+  return x.run != run && x.epoch != UINT64_MAX;
+}
+
+/// The pipeline's plan with what the options say.
+std::shared_ptr<const row_plan> plan_for(row_plan plan, const loader_options& x) {
+  plan.bad_samples = x.bad_samples;
+  plan.hash_pixels = x.hash_pixels;
+  plan.throw_at = x.fault.throw_at;
+  return std::make_shared<const row_plan>(std::move(plan));
+}
+
+} // namespace
+
+loader_job::loader_job(const pipeline& data, loader_options options)
+    : options_(std::move(options)), caller_(options_.stuck_after, options_.on_stuck),
+      saves_(options_.workers > 0) {
+  check_process();
+  check_options(options_);
+  auto plan = plan_without_layout(data);
+  const doing told{std::make_shared<worker_record>(), calls_};
+  caller_.look_at(std::make_shared<const row_plan>(plan), told);
+  plan.layout = learn_layout(plan, told);
+  const auto limit = lane_limit(data.root());
+  check_options(options_, plan, limit);
+  // Once in a job.
+  if (limit && options_.rank == 0)
+    notice("loader: " + *limit);
+  const auto& shape = plan.shape;
+  job_.rank = options_.rank;
+  job_.world_size = options_.world_size;
+  job_.epochs = options_.epochs;
+  job_.steps = options_.steps;
+  job_.facts = describe(data, shape.lanes);
+  job_.encode = snapshot_encoder{job_.facts};
+  job_.data_digest = leat::data_digest(data.root());
+  job_.records = std::make_shared<record_release>(plan.samples->feeds, shape.lanes, options_.rank,
+                                                  options_.world_size);
+  job_.bad_log = bad_sample_log{options_.bad_sample_log};
+  ends_.emplace(shape, options_.world_size, agreement::job_end{options_.epochs, options_.steps},
+                options_.agree);
+  crew_ = std::make_shared<worker_crew>(options_.rank, options_.world_size, options_.fault);
+  job_.plan = plan_for(std::move(plan), options_);
+}
+
+void loader_job::fail(const error& problem) {
+  failure_ = problem;
+  throw error(problem);
+}
+
+void loader_job::check_not_begun(const char* stage) const {
+  if (engine_)
+    refuse_argument(stage, "a loader that has begun", "a new one");
+}
+
+resume_point loader_job::position() const {
+  const auto& at = job_.at;
+  return {at.next.epoch, at.next.step, at.global_step, at.sums.digest};
+}
+
+resume_point loader_job::restore(const std::vector<snapshot>& parts, bool complete,
+                                 const restore_options& options) {
+  check_not_begun("restore");
+  resume(job_, parts, complete, options.allow);
+  ends_->begin_epoch();
+  return position();
+}
+
+std::optional<resume_point> loader_job::restore(const std::string& directory,
+                                                const restore_options& options) {
+  check_not_begun("restore");
+  if (!resume(job_, directory, options.allow, options.allow_older))
+    return std::nullopt;
+  ends_->begin_epoch();
+  return position();
+}
+
+doing loader_job::look_after_caller() {
+  const doing told{std::make_shared<worker_record>(), calls_};
+  caller_.look_at(job_.plan, told);
+  if (job_.has_to_learn_fields()) {
+    job_.learn_fields(told);
+    caller_.look_at(job_.plan, told);
+  }
+  return told;
+}
+
+void loader_job::seek(const job_position& to) {
+  check_not_begun("seek");
+  check_seek(job_, to);
+  try {
+    leat::seek(job_, to, *ends_, [this] { return look_after_caller(); });
+  } catch (...) { // it may stand anywhere
+    fail(error_in_flight(errc::io, {.stage = "seek"}));
+  }
+}
+
+void loader_job::skip_batches(std::uint64_t n) {
+  check_not_begun("skip_first_batches");
+  try {
+    leat::skip_batches(job_, n, *ends_, [this] { return look_after_caller(); });
+  } catch (...) { // it may stand anywhere
+    fail(error_in_flight(errc::io, {.stage = "skip_first_batches"}));
+  }
+}
+
+void loader_job::leave_out(const step_range& steps) {
+  check_not_begun("leave_out_steps");
+  job_.left_out.add(steps, job_.at.global_step);
+}
+
+void loader_job::start() {
+  try {
+    if (job_.has_to_learn_fields())
+      (void)look_after_caller();
+    engine_parts parts{job_.plan, job_.make_order_to_rewind(calls_, run_), job_.rows_per_batch(),
+                       crew_, calls_};
+    if (options_.workers == 0) {
+      engine_ = std::make_shared<inline_engine>(std::move(parts), caller_);
+    } else {
+      caller_.look_away();
+      engine_ = std::make_shared<actor_engine>(std::move(parts), options_);
+    }
+    desk_ = std::make_shared<lease_desk>(engine_, job_, home_);
+  } catch (...) {
+    fail(error_in_flight(errc::io, {.stage = "loader"}));
+  }
+}
+
+lease loader_job::next() {
+  if (failure_)
+    throw error(*failure_);
+  saves_.check();
+  if (ended_ || job_.is_over())
+    return {};
+  if (!engine_)
+    start();
+  const auto leases = desk_->leases_out();
+  if (leases >= options_.leases)
+    throw error(
+        errc::leases_exhausted,
+        {.stage = "next",
+         .got = std::to_string(leases) + " leases that are still held",
+         .needed = "fewer than loader_options.leases = " + std::to_string(options_.leases)});
+  engine_->make_room(leases);
+  try {
+    return next_batch();
+  } catch (...) { // no batch may be missing before one that is handed over
+    fail(error_in_flight(errc::io, {.stage = "next"}));
+  }
+}
+
+lease loader_job::next_batch() {
+  while (!job_.is_over()) {
+    auto slot = engine_->next();
+    if (is_of_earlier_run(*slot, run_)) {
+      engine_->recycle(std::move(slot));
+      continue;
+    }
+    if (slot->what == batch_slot::kind::end) {
+      ended_ = true;
+      engine_->recycle(std::move(slot)); // more may come: see rewind
+      return {};
+    }
+    // Those before were made ahead, of an epoch that is over or was abandoned.
+    if (slot->epoch >= job_.at.next.epoch) {
+      ends_->settle(*slot, job_.at);
+      if (slot->what == batch_slot::kind::failed)
+        throw error(*slot->failure);
+      if (!job_.left_out.contains(job_.at.global_step))
+        return hand_over(std::move(slot));
+      job_.pass(*slot);
+      end_epoch(*slot);
+    }
+    engine_->recycle(std::move(slot));
+  }
+  return {};
+}
+
+/// What is made ahead goes on with the next epoch, where ranks had to agree that this one is over.
+void loader_job::end_epoch(const batch_slot& slot) {
+  if (!slot.end_of_epoch || !ends_->is_needed())
+    return;
+  ends_->begin_epoch();
+  engine_->begin_epoch(job_.at.next.epoch);
+}
+
+lease loader_job::hand_over(slot_ptr slot) {
+  job_.hand_over(*slot);
+  end_epoch(*slot);
+  ++batches_;
+  samples_ += slot->num_valid;
+  lease result;
+  result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
+  result.batch_.slot_ = std::move(slot);
+  result.batch_.desk_ = desk_;
+  desk_->lend();
+  return result;
+}
+
+void loader_job::abandon_epoch() {
+  if (job_.plan->shape.is_endless())
+    refuse_argument("abandon_epoch", "a pipeline of one endless epoch",
+                    "batch() with end drop or mask");
+  auto& at = job_.at;
+  if (at.next.step == 0)
+    return; // nothing of it was handed over: the epoch before has ended
+  at.next = {at.next.epoch + 1, 0};
+  at.lanes = nullptr;
+  ends_->begin_epoch();
+  if (engine_)
+    engine_->begin_epoch(at.next.epoch);
+}
+
+void loader_job::rewind() {
+  if (failure_)
+    throw error(*failure_);
+  if (!job_.plan->samples->feeds.empty())
+    refuse_argument("rewind", "records that exist once", "data that can be read again");
+  job_.rewind();
+  ends_->begin_epoch();
+  ++run_;
+  ended_ = false;
+  if (engine_)
+    engine_->rewind(run_);
+}
+
+void loader_job::resize_workers(std::size_t workers) {
+  const bool has_none = options_.workers == 0;
+  if (has_none || workers == 0 || workers > most_workers)
+    refuse_argument("resize_workers", std::to_string(has_none ? 0 : workers) + " workers",
+                    has_none ? "a loader made with workers" : "1 to 4096");
+  options_.workers = workers;
+  if (engine_)
+    engine_->resize(workers);
+}
+
+void loader_job::save(const std::string& directory, snapshot part) {
+  saves_.save({.directory = directory,
+               .part = std::make_shared<const snapshot>(std::move(part)),
+               .keep = options_.keep,
+               .records = job_.records,
+               .done = {}});
+}
+
+void loader_job::wait_saved() {
+  saves_.wait_for_all();
+  saves_.check();
+}
+
+loader_stats loader_job::stats() const {
+  loader_stats result;
+  for (const auto& x : crew_->board().sums()) {
+    result.workers.push_back(
+        {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
+    result.bytes_read += x.bytes_read;
+  }
+  result.workers_replaced = crew_->replaced();
+  result.batches = batches_;
+  result.samples = samples_;
+  if (engine_)
+    result.waited = engine_->waited();
+  result.bad = job_.at.sums.bad;
+  result.snapshot_bytes = job_.can_snapshot() ? job_.encoded_at(job_.at).size() : 0;
+  return result;
+}
+
+void loader_job::shutdown() noexcept {
+  saves_.wait_for_all();
+  if (job_.plan)
+    job_.plan->cancelled->store(true);
+  if (engine_)
+    engine_->shutdown();
+  saves_.shutdown();
+}
+
+} // namespace leat

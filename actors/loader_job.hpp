@@ -1,0 +1,95 @@
+#pragma once
+
+#include "actors/batch_engine.hpp"
+#include "actors/caller_watch.hpp"
+#include "actors/lease_desk.hpp"
+#include "actors/save_queue.hpp"
+#include "actors/worker_crew.hpp"
+#include "runtime/base/call_record.hpp"
+#include "runtime/base/fork_check.hpp"
+#include "runtime/base/step_ranges.hpp"
+#include "runtime/job/agreement.hpp"
+#include "runtime/job/rank_job.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+
+#include <leat/loader.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// The inside of a loader: runs one rank's job on an engine, which it starts at the first next().
+/// One thread, but where it says any. It has more member functions than other classes have: one for
+/// each of the loader's.
+class loader_job {
+public:
+  loader_job(const pipeline& data, loader_options options);
+  ~loader_job() { shutdown(); }
+  loader_job(const loader_job&) = delete;
+  loader_job& operator=(const loader_job&) = delete;
+
+  const rank_job& job() const noexcept { return job_; }
+  resume_point position() const;
+  loader_stats stats() const;
+
+  // Before the first next().
+  resume_point restore(const std::vector<snapshot>& parts, bool complete,
+                       const restore_options& options);
+  std::optional<resume_point> restore(const std::string& directory, const restore_options& options);
+  void seek(const job_position& to);
+  void skip_batches(std::uint64_t n);
+  void leave_out(const step_range& steps);
+
+  lease next();
+  void abandon_epoch();
+  void rewind();
+  void resize_workers(std::size_t workers);
+
+  void save(const std::string& directory, snapshot part);
+  void wait_saved();
+
+  /// Ends actors and threads; leases that are out stay readable.
+  void shutdown() noexcept;
+
+  /// False in the child of a fork, which may only read the batches that it has. Any thread.
+  bool is_here() const noexcept { return home_.is_here(); }
+
+private:
+  void check_not_begun(const char* stage) const;
+  /// Learns the batch's fields where they are not known, and has the caller's thread looked after.
+  doing look_after_caller();
+  void start();
+  /// `next` of a loader that has begun and may hand over.
+  lease next_batch();
+  lease hand_over(slot_ptr slot);
+  /// Moves past a batch that ends its epoch.
+  void end_epoch(const batch_slot& slot);
+  [[noreturn]] void fail(const error& problem);
+
+  process_mark home_;
+  loader_options options_;
+  /// Of the programs, in whichever thread they run.
+  std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();
+  caller_watch caller_;
+  rank_job job_;
+  std::optional<agreement> ends_;
+  std::shared_ptr<worker_crew> crew_;
+  /// How often the job was begun anew.
+  std::uint64_t run_ = 0;
+  bool ended_ = false;
+  std::optional<error> failure_;
+  std::uint64_t batches_ = 0;
+  std::uint64_t samples_ = 0;
+
+  // Once it has begun.
+  std::shared_ptr<batch_engine> engine_;
+  std::shared_ptr<lease_desk> desk_;
+  save_queue saves_;
+};
+
+} // namespace leat

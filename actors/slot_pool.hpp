@@ -1,0 +1,49 @@
+#pragma once
+
+#include "messages/fwd.hpp"
+#include "runtime/rows/batch_slot.hpp"
+#include "runtime/sample/batch_layout.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// Makes all slots of one loader, and keeps those that nobody uses. Any thread.
+class slot_pool {
+public:
+  slot_pool(std::shared_ptr<const batch_layout> layout, std::size_t rows)
+      : layout_(std::move(layout)), rows_(rows) {}
+
+  /// Makes slots until there are `n`, and gives each new one to `give`. Throws
+  /// `errc::no_resources`; the slots made before stay. For one thread.
+  template <class Give>
+  void grow(std::size_t n, Give give) {
+    for (; made_ < n; ++made_)
+      give(std::make_shared<batch_slot>(layout_, rows_));
+  }
+
+  void put(slot_ptr slot) {
+    std::lock_guard lock{mutex_};
+    free_.push_back(std::move(slot));
+  }
+  /// One that was put; there must be one.
+  slot_ptr take() {
+    std::lock_guard lock{mutex_};
+    auto slot = std::move(free_.back());
+    free_.pop_back();
+    return slot;
+  }
+
+private:
+  const std::shared_ptr<const batch_layout> layout_;
+  const std::size_t rows_;
+  std::size_t made_ = 0;
+  std::mutex mutex_;
+  std::vector<slot_ptr> free_;
+};
+
+} // namespace leat

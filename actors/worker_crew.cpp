@@ -1,0 +1,25 @@
+#include "actors/worker_crew.hpp"
+
+#include <utility>
+
+namespace leat {
+
+worker_crew::worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault)
+    : rank_(rank), world_size_(world_size), fault_(std::move(fault)) {}
+
+worker_config worker_crew::make(std::shared_ptr<const row_plan> plan, std::size_t number,
+                                bool replaces, life_token alive) {
+  worker_config config{std::move(plan), board_.add(number), {}, std::move(alive)};
+  for (const auto& x : fault_.slow)
+    if (x.worker == number)
+      config.drill.slow_by = x.by;
+  if (replaces)
+    replaced_.fetch_add(1);
+  auto earlier = lives_begun_[number]++;
+  for (const auto& x : fault_.deaths)
+    if (x.worker == number && x.position % world_size_ == rank_ && earlier-- == 0)
+      config.drill.die_at = x.position;
+  return config;
+}
+
+} // namespace leat

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "actors/worker.hpp"
+#include "runtime/base/life_count.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/worker_board.hpp"
+
+#include <leat/loader.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+namespace leat {
+
+/// Makes what each worker of a loader needs, and keeps the records of what they do.
+class worker_crew {
+public:
+  /// `fault`: drills of a job with so many ranks.
+  worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault);
+
+  /// For the one thread that makes workers. `replaces`: a worker of this number has died.
+  worker_config make(std::shared_ptr<const row_plan> plan, std::size_t number, bool replaces,
+                     life_token alive);
+
+  /// Any thread.
+  const worker_board& board() const noexcept { return board_; }
+  std::uint64_t replaced() const noexcept { return replaced_.load(); }
+
+private:
+  const std::uint64_t rank_;
+  const std::uint64_t world_size_;
+  const fault_drill fault_;
+  worker_board board_;
+  std::atomic<std::uint64_t> replaced_{0};
+  /// Workers of each number that there have been.
+  std::map<std::size_t, std::size_t> lives_begun_;
+};
+
+} // namespace leat

@@ -1,0 +1,80 @@
+#include "runtime/job/agreement.hpp"
+
+#include "runtime/base/exception_text.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+agreement::agreement(const epoch_shape& shape, std::uint64_t world_size, job_end end,
+                     all_gather ask)
+    : end_rule_(shape.end), world_size_(world_size),
+      is_needed_(!shape.is_closed && !shape.is_endless() && world_size > 1), job_(end),
+      ask_(std::move(ask)) {}
+
+void agreement::settle(batch_plan& x, const job_progress& now) {
+  if (!is_needed_)
+    return;
+  const bool has_failed = x.what == batch_plan::kind::failed;
+  if (has_failed ? is_asked_again(now) : !agreed_.is_final && x.step + 1 >= agreed_.batches)
+    ask({static_cast<std::int64_t>(x.horizon.batches), x.horizon.is_final ? 1 : 0,
+         has_failed ? 1 : 0});
+  x.end_of_epoch = agreed_.is_final && x.step + 1 == agreed_.batches;
+  if (agreed_.is_final && x.step >= agreed_.batches && !has_failed)
+    throw error(errc::empty_epoch, {.stage = "batch",
+                                    .got = "no batch in epoch " + std::to_string(x.epoch)
+                                           + " that all ranks could fill",
+                                    .needed = "at least one"});
+}
+
+/// Whether the other ranks will want to hear of this one again: they ask with the last batch that
+/// they have agreed on, or, where it ends the epoch, with the first one of the next.
+bool agreement::is_asked_again(const job_progress& now) const noexcept {
+  const auto known = agreed_.batches - std::min(agreed_.batches, now.next.step);
+  const auto until = agreed_.is_final ? known : known - std::min<std::uint64_t>(known, 1);
+  return now.global_step + until < job_.steps
+         && (!agreed_.is_final || now.next.epoch + 1 < job_.epochs);
+}
+
+void agreement::ask(const epoch_agreement& mine) {
+  std::vector<epoch_agreement> all;
+  try {
+    all = ask_(mine);
+  } catch (...) {
+    throw error_in_flight(errc::worker_lost, {.stage = "loader_options.agree"});
+  }
+  if (all.size() != world_size_)
+    throw error(errc::invalid_argument,
+                {.stage = "loader_options.agree",
+                 .got = std::to_string(all.size()) + " answers",
+                 .needed = "one of each of " + std::to_string(world_size_) + " ranks"});
+  const auto failed =
+      std::find_if(all.begin(), all.end(), [](const auto& x) { return x.has_failed != 0; });
+  if (mine.has_failed == 0 && failed != all.end())
+    throw error(errc::worker_lost,
+                {.stage = "agree",
+                 .got = "rank " + std::to_string(failed - all.begin()) + ", which has failed",
+                 .needed = "all ranks"});
+  decide(all);
+}
+
+void agreement::decide(const std::vector<epoch_agreement>& all) {
+  const auto by_batches = [](const auto& a, const auto& b) { return a.batches < b.batches; };
+  const bool is_drop = end_rule_ == epoch_end::drop;
+  const auto end = is_drop ? std::min_element(all.begin(), all.end(), by_batches)
+                           : std::max_element(all.begin(), all.end(), by_batches);
+  agreed_.batches = static_cast<std::uint64_t>(end->batches);
+  // drop: one rank that has no more ends it for all; mask: all must have no more.
+  const auto ends_here = [&](const auto& x) {
+    return x.is_final != 0 && x.batches == end->batches;
+  };
+  agreed_.is_final =
+      is_drop ? std::any_of(all.begin(), all.end(), ends_here)
+              : std::all_of(all.begin(), all.end(), [](const auto& x) { return x.is_final != 0; });
+}
+
+} // namespace leat

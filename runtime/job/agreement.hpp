@@ -1,0 +1,54 @@
+#pragma once
+
+#include "runtime/job/job_progress.hpp"
+#include "runtime/order/order.hpp"
+#include "runtime/rows/batch_slot.hpp"
+
+#include <leat/epoch_agreement.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace leat {
+
+/// Gives every rank what all ranks say, in the order of ranks.
+using all_gather = std::function<std::vector<epoch_agreement>(const epoch_agreement&)>;
+
+/// Agrees with the other ranks of a job on where an epoch ends whose length nobody knows
+/// beforehand. All ranks ask at the same batches.
+class agreement {
+public:
+  struct job_end {
+    std::uint64_t epochs = 1;
+    std::uint64_t steps = UINT64_MAX;
+  };
+
+  agreement(const epoch_shape& shape, std::uint64_t world_size, job_end end, all_gather ask);
+
+  /// Ranks agree on the ends of this job's epochs; otherwise each rank knows them by itself.
+  bool is_needed() const noexcept { return is_needed_; }
+
+  /// Nothing is agreed on in the epoch that begins.
+  void begin_epoch() noexcept { agreed_ = {}; }
+
+  /// Finds out whether the next batch of a job at `now` is its epoch's last, and notes it there.
+  /// Throws `errc::empty_epoch` where ranks agree that the epoch has no batch, and
+  /// `errc::worker_lost` where another rank has failed.
+  void settle(batch_plan& x, const job_progress& now);
+
+private:
+  bool is_asked_again(const job_progress& now) const noexcept;
+  void ask(const epoch_agreement& mine);
+  void decide(const std::vector<epoch_agreement>& all);
+
+  epoch_end end_rule_;
+  std::uint64_t world_size_;
+  bool is_needed_;
+  job_end job_;
+  all_gather ask_;
+  /// Of the epoch, as far as ranks have agreed.
+  epoch_horizon agreed_;
+};
+
+} // namespace leat

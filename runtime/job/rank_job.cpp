@@ -1,0 +1,135 @@
+#include "runtime/job/rank_job.hpp"
+
+#include "runtime/base/worker_record.hpp"
+#include "runtime/rows/formula_order.hpp"
+#include "runtime/rows/program_order.hpp"
+#include "runtime/rows/rewindable_order.hpp"
+#include "runtime/rows/row_id.hpp"
+#include "runtime/sample/once_feed.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+lane_states lanes_of(const job_progress& x) {
+  return x.lanes ? *x.lanes : lane_states{};
+}
+
+} // namespace
+
+std::size_t rank_job::rows_per_batch() const noexcept {
+  return (plan->shape.batch_rows + world_size - 1) / world_size;
+}
+
+std::uint64_t rank_job::batches_left() const noexcept {
+  if (at.next.epoch >= epochs)
+    return 0;
+  std::uint64_t all = 0;
+  if (__builtin_mul_overflow(epochs - at.next.epoch, plan->shape.batches(), &all))
+    return UINT64_MAX;
+  return all - at.next.step;
+}
+
+/// Alike on all ranks: from where the job began, or was restored.
+void rank_job::learn_fields(const doing& told) {
+  auto learned = *plan;
+  if (!fields.known.empty())
+    learned.layout = std::make_shared<const batch_layout>(fields.known);
+  else if (at.next.epoch < epochs)
+    learned.layout = layout_behind(learned, {fields.learn_at, fields.learn_lanes}, told);
+  else // the job is over
+    learned.layout = std::make_shared<const batch_layout>();
+  plan = std::make_shared<const row_plan>(std::move(learned));
+  fields.learn_lanes = {};
+}
+
+std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_record>& calls) const {
+  if (plan->shape.is_closed)
+    return std::make_unique<formula_order>(plan->shape, rank, world_size, epochs, at.next);
+  return std::make_unique<program_order>(plan->samples, plan->shape, rank, world_size, epochs,
+                                         program_start{at.next, lanes_of(at), calls});
+}
+
+std::unique_ptr<batch_order>
+rank_job::make_order_to_rewind(const std::shared_ptr<call_record>& calls, std::uint64_t run) const {
+  auto anew = [beginning = *this, calls]() mutable {
+    beginning.at = {};
+    return beginning.make_order(calls);
+  };
+  return std::make_unique<rewindable_order>(make_order(calls), run, std::move(anew));
+}
+
+void rank_job::pass(const batch_plan& x) {
+  at.pass(x);
+  if (at.lanes && !can_snapshot())
+    records->passed(*at.lanes);
+}
+
+void rank_job::hand_over(const batch_slot& x) {
+  // First: a batch that cannot be logged is not handed over.
+  bad_log.append(x.epoch, x.step, rank, x.bad);
+  pass(x);
+  at.count(x);
+}
+
+void rank_job::rewind() {
+  bad_log.cut(0, 0, rank, world_size);
+  at = {};
+}
+
+bool rank_job::can_snapshot() const noexcept {
+  const auto& feeds = plan->samples->feeds;
+  return std::all_of(feeds.begin(), feeds.end(), [](const auto& x) { return x->has_journal(); });
+}
+
+snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
+                                 lane_states lanes) const {
+  if (!can_snapshot())
+    throw error(errc::invalid_argument, {.stage = "snapshot",
+                                         .got = "records that exist once and are kept nowhere",
+                                         .needed = "a journal: pipeline::spool, --spool DIR"});
+  return {std::move(of),
+          x.next.epoch,
+          x.next.step,
+          x.global_step,
+          rank,
+          world_size,
+          x.sums,
+          x.began,
+          std::move(lanes),
+          left_out.ranges(),
+          records->has_feeds() && plan->layout ? plan->layout->fields() : fields.known};
+}
+
+snapshot rank_job::snapshot_at(const job_progress& x) const {
+  return make_snapshot(facts, x, lanes_of(x));
+}
+
+std::string rank_job::encoded_at(const job_progress& x) const {
+  static const lane_states none;
+  return encode(make_snapshot({}, x, {}), x.lanes ? *x.lanes : none);
+}
+
+attempt_start rank_job::attempt() const {
+  attempt_start start{.world_size = world_size,
+                      .rank = rank,
+                      .records = plan->shape.is_closed ? plan->shape.items : 0,
+                      .data_digest = data_digest};
+  if (at.is_resumed || at.next != job_position{}) // sought out, too
+    start.resumed_at = {at.next.epoch, at.next.step};
+  return start;
+}
+
+std::string rank_job::id_of(const batch_slot& slot, std::size_t row) const {
+  std::string id;
+  order_cache orders{plan->samples->num_shuffles};
+  append_id(slot, row, *plan->samples, plan->shape.lanes, orders, id);
+  return id;
+}
+
+} // namespace leat

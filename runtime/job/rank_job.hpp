@@ -1,0 +1,91 @@
+#pragma once
+
+#include "runtime/base/log_lines.hpp"
+#include "runtime/job/bad_sample_log.hpp"
+#include "runtime/job/job_progress.hpp"
+#include "runtime/job/left_out_steps.hpp"
+#include "runtime/job/record_release.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
+#include "runtime/rows/row_plan.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+
+#include <leat/hash128.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// The fields of a batch of a pipeline with a source whose records exist once. They are learned
+/// once and kept in snapshots, alike on all ranks: the samples that they were learned from may be
+/// gone later. Other pipelines know their fields from the beginning.
+struct once_fields {
+  /// Empty: to be learned at `learn_at`.
+  std::vector<field_layout> known = {};
+  job_position learn_at = {};
+  lane_states learn_lanes = {};
+};
+
+/// One rank's share of a training job, as a plain value: what it reads, where it stands, and what a
+/// snapshot of it says.
+struct rank_job {
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  /// The job's length, counted from epoch 0.
+  std::uint64_t epochs = 1;
+  std::uint64_t steps = UINT64_MAX;
+
+  std::shared_ptr<const row_plan> plan;
+  pipeline_facts facts;
+  /// Of these facts.
+  snapshot_encoder encode{{}};
+  hash128 data_digest;
+  std::shared_ptr<record_release> records;
+  bad_sample_log bad_log{{}};
+
+  once_fields fields;
+  left_out_steps left_out;
+  job_progress at;
+
+  /// The most rows that a batch of this rank has.
+  std::size_t rows_per_batch() const noexcept;
+  /// Epochs of a known length: batches to the end of the job, at most 2^64 - 1.
+  std::uint64_t batches_left() const noexcept;
+  bool is_over() const noexcept { return at.global_step >= steps; }
+
+  /// The batch's fields are still to be learned, by making samples: before an order is made.
+  bool has_to_learn_fields() const noexcept { return plan->layout == nullptr; }
+  void learn_fields(const doing& told);
+  /// The batches from where the job stands; `calls` is told what its programs call.
+  std::unique_ptr<batch_order> make_order(const std::shared_ptr<call_record>& calls) const;
+  /// The same, to be begun anew at any time; `run` counts how often the job was.
+  std::unique_ptr<batch_order> make_order_to_rewind(const std::shared_ptr<call_record>& calls,
+                                                    std::uint64_t run) const;
+
+  /// Moves past a batch that is not handed over.
+  void pass(const batch_plan& x);
+  /// Moves past a closed batch that is handed over. Throws `errc::io`, and then has not moved,
+  /// where the bad samples of the batch cannot be logged.
+  void hand_over(const batch_slot& x);
+  /// Begins the job anew. Throws `errc::io`.
+  void rewind();
+
+  /// False where records exist once and are kept nowhere.
+  bool can_snapshot() const noexcept;
+  /// "Resume from there." Throws `errc::invalid_argument` unless can_snapshot().
+  snapshot snapshot_at(const job_progress& x) const;
+  /// The same, encoded.
+  std::string encoded_at(const job_progress& x) const;
+  /// What begins a log here.
+  attempt_start attempt() const;
+  /// Of a row's sample, as delivered.
+  std::string id_of(const batch_slot& slot, std::size_t row) const;
+
+private:
+  snapshot make_snapshot(pipeline_facts of, const job_progress& x, lane_states lanes) const;
+};
+
+} // namespace leat

@@ -1,0 +1,187 @@
+#include "runtime/job/resume.hpp"
+
+#include "runtime/snapshot/snapshot_store.hpp"
+
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Where a job of these epochs can stand. `same`: nothing else differs, batch sizes for one.
+void check_position(const snapshot& x, const epoch_shape& shape, bool same) {
+  const auto refuse = [&](const std::string& needed) {
+    throw error(errc::bad_snapshot,
+                {.stage = "restore",
+                 .got = "epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step)
+                        + ", step " + std::to_string(x.global_step) + " of a job that began at "
+                        + std::to_string(x.began),
+                 .needed = needed});
+  };
+  constexpr auto most = std::uint64_t{1} << 62;
+  if (x.epoch > most || x.global_step > most || x.step > most / shape.batch_rows)
+    refuse("steps that can be counted to");
+  if (x.began > x.global_step)
+    refuse("a beginning at or before the step");
+  if (shape.is_endless() && x.epoch != 0)
+    refuse("epoch 0, which has no end");
+  if (same && shape.has_length() && x.step >= shape.batches())
+    refuse("a step below the epoch's " + std::to_string(shape.batches()));
+}
+
+/// Every `step`-th lane from `first` on, from whatever parts they come; none at the beginning of an
+/// epoch.
+lane_states lanes_of_parts(const char* stage, std::uint64_t lanes, const snapshot& merged,
+                           std::size_t parts, std::uint64_t first, std::uint64_t step) {
+  lane_states found;
+  if (merged.lanes.empty()) {
+    if (merged.step != 0)
+      throw error(errc::bad_snapshot,
+                  {.stage = stage,
+                   .got = "no lane's state at step " + std::to_string(merged.step),
+                   .needed = "one of each lane"});
+    return found;
+  }
+  auto next = merged.lanes.begin();
+  for (auto lane = first; lane < lanes; lane += step) {
+    next = std::find_if(next, merged.lanes.end(), [&](auto& x) { return x.lane >= lane; });
+    if (next == merged.lanes.end() || next->lane != lane)
+      throw error(errc::bad_snapshot,
+                  {.stage = stage,
+                   .got = std::to_string(parts) + " of " + std::to_string(merged.world_size)
+                          + " parts, without lane " + std::to_string(lane) + " of rank "
+                          + std::to_string(lane % merged.world_size),
+                   .needed = "the parts of all ranks"});
+    found.push_back(*next);
+  }
+  return found;
+}
+
+/// The lanes of the job's rank.
+lane_states own_lanes(const char* stage, const rank_job& job, const snapshot& merged,
+                      std::size_t parts) {
+  return lanes_of_parts(stage, job.plan->shape.lanes, merged, parts, job.rank, job.world_size);
+}
+
+/// The lanes that the rank takes over; null where they begin.
+std::shared_ptr<const lane_states> restored_lanes(const rank_job& job, const snapshot& merged,
+                                                  std::size_t parts, const job_position& next) {
+  if (job.plan->shape.is_closed)
+    return nullptr;
+  auto mine = std::make_shared<lane_states>(own_lanes("restore", job, merged, parts));
+  job.records->restored(next, *mine);
+  return mine->empty() ? nullptr : std::move(mine);
+}
+
+/// Where a difference that was allowed may change the fields, they are learned anew, which takes
+/// the states of all lanes.
+once_fields restored_fields(const rank_job& job, const snapshot& merged, std::size_t parts,
+                            const job_position& next) {
+  if (!job.records->has_feeds())
+    return {};
+  const auto differs = compare(merged, job.facts);
+  const bool may_change = std::any_of(differs.begin(), differs.end(), [](const difference& x) {
+    return x.name == "maps" || x.name == "fields" || x.name == "enumerate";
+  });
+  if (!may_change && !merged.fields.empty())
+    return {merged.fields, {}, {}};
+  return {{}, next, lanes_of_parts("restore", job.plan->shape.lanes, merged, parts, 0, 1)};
+}
+
+job_position restored_position(const rank_job& job, const snapshot& merged) {
+  const auto& shape = job.plan->shape;
+  const job_position next{merged.epoch, step_for(merged, job.facts)};
+  if (shape.has_length() && next.step >= shape.batches())
+    return {next.epoch + 1, 0}; // under an allowed other batch size
+  return next;
+}
+
+job_progress restored_progress(const rank_job& job, const std::vector<snapshot>& parts,
+                               const snapshot& merged) {
+  job_progress at{.next = restored_position(job, merged),
+                  .global_step = merged.global_step,
+                  .is_resumed = true};
+  // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
+  const bool own =
+      parts.size() == 1 && parts[0].world_size == job.world_size && parts[0].rank == job.rank;
+  if (own)
+    at.sums = parts[0].sums;
+  else if (job.rank == 0)
+    at.sums = merged.sums;
+  at.began = own ? parts[0].began : merged.global_step;
+  at.lanes = restored_lanes(job, merged, parts.size(), at.next);
+  return at;
+}
+
+} // namespace
+
+void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
+            const std::vector<std::string>& allow) {
+  const auto merged = merge(parts, complete);
+  check(merged, job.facts, allow);
+  check_position(merged, job.plan->shape, compare(merged, job.facts).empty());
+  auto left_out = job.left_out.restored(merged.left_out, merged.global_step);
+  auto at = restored_progress(job, parts, merged);
+  auto fields = restored_fields(job, merged, parts.size(), at.next);
+  auto plan = job.plan;
+  if (job.records->has_feeds()) {
+    auto without_layout = *plan;
+    without_layout.layout = nullptr;
+    plan = std::make_shared<const row_plan>(std::move(without_layout));
+  }
+  job.bad_log.cut(at.next.epoch, at.next.step, job.rank, job.world_size);
+  // From here on nothing throws: a resume that fails leaves the job where it stood.
+  job.plan = std::move(plan);
+  job.at = std::move(at);
+  job.fields = std::move(fields);
+  job.left_out = std::move(left_out);
+}
+
+bool resume(rank_job& job, const std::string& directory, const std::vector<std::string>& allow,
+            bool allow_older) {
+  auto found = snapshot_store{directory}.newest(allow_older);
+  for (const auto& text : found.skipped)
+    notice("snapshot: " + directory + ": skipped " + text);
+  if (!found) {
+    job.bad_log.cut(0, 0, job.rank, job.world_size); // begins again
+    return false;
+  }
+  resume(job, found.parts, true, allow);
+  if (job.records->has_feeds())
+    job.records->found_saved(job.at.next, job.at.lanes ? *job.at.lanes : lane_states{});
+  return true;
+}
+
+/// What the parts of one step need of the rank's lanes.
+void keep(const rank_job& job, const std::vector<snapshot>& parts) {
+  if (!job.records->has_feeds())
+    return;
+  const auto merged = merge(parts, false);
+  for (const auto& x : compare(merged, job.facts))
+    if (!x.can_allow)
+      throw error(errc::mismatch, {.stage = "keep",
+                                   .got = x.text,
+                                   .needed = "a snapshot that this pipeline can go on from"});
+  const auto mine = own_lanes("keep", job, merged, parts.size());
+  job.records->keep({merged.epoch, merged.step}, mine);
+}
+
+/// Parts of one step count once, as they do for keep().
+void let_go(const rank_job& job, const std::vector<snapshot>& parts) {
+  if (!job.records->has_feeds())
+    return;
+  std::set<job_position> places;
+  for (const auto& x : parts)
+    places.insert({x.epoch, x.step});
+  for (const auto& place : places)
+    job.records->let_go(place, job.at.next, job.at.lanes ? *job.at.lanes : lane_states{});
+}
+
+} // namespace leat

@@ -1,0 +1,179 @@
+#include "runtime/job/agreement.hpp"
+#include "tests/support/catch.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace leat {
+namespace {
+
+using answers = std::vector<epoch_agreement>;
+
+epoch_shape shape_with(epoch_end end) {
+  return {.batch_rows = 4, .lanes = 4, .end = end, .is_closed = false};
+}
+
+/// Answers as a test says, and counts how often it was asked.
+struct ranks {
+  answers all;
+  int asked = 0;
+
+  agreement with(epoch_end end, agreement::job_end job = {}) {
+    return {shape_with(end), all.size(), job, [this](const epoch_agreement& mine) {
+              ++asked;
+              auto said = all;
+              said[0] = mine;
+              return said;
+            }};
+  }
+};
+
+batch_plan batch_at(std::uint64_t step, std::uint64_t known, bool is_final) {
+  return {.step = step, .horizon = {known, is_final}};
+}
+
+TEST_CASE("agreement: one rank, an endless epoch and an indexed order need none") {
+  const auto never = [](const epoch_agreement&) -> answers { throw std::logic_error("asked"); };
+  CHECK_FALSE(agreement(shape_with(epoch_end::drop), 1, {}, never).is_needed());
+  CHECK_FALSE(agreement(shape_with(epoch_end::cycle), 3, {}, never).is_needed());
+  CHECK_FALSE(agreement({.end = epoch_end::drop, .is_closed = true}, 3, {}, never).is_needed());
+  auto alone = agreement(shape_with(epoch_end::mask), 1, {}, never);
+  auto batch = batch_at(0, 1, true);
+  batch.end_of_epoch = true;
+  alone.settle(batch, {});
+  CHECK(batch.end_of_epoch);
+}
+
+TEST_CASE("agreement: under drop the rank with the fewest batches ends the epoch") {
+  ranks two{{{}, {.batches = 3, .is_final = 1}}};
+  auto ends = two.with(epoch_end::drop);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    auto batch = batch_at(step, step + 2, false);
+    ends.settle(batch, {.next = {0, step}, .global_step = step});
+    CHECK(batch.end_of_epoch == (step == 2));
+  }
+  CHECK(two.asked == 2); // at what it knew first, and at the end of that
+}
+
+TEST_CASE("agreement: under mask the epoch lasts as long as any rank has batches") {
+  ranks two{{{}, {.batches = 3, .is_final = 1}}};
+  auto ends = two.with(epoch_end::mask);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    auto batch = batch_at(step, 1, true);
+    ends.settle(batch, {.next = {0, step}, .global_step = step});
+    CHECK(batch.end_of_epoch == (step == 2));
+  }
+  CHECK(two.asked == 1);
+}
+
+TEST_CASE("agreement: an epoch that has no batch for all ranks is an error") {
+  ranks two{{{}, {.batches = 0, .is_final = 1}}};
+  auto ends = two.with(epoch_end::drop);
+  auto batch = batch_at(0, 2, false);
+  CHECK_THROWS_MATCHES(ends.settle(batch, {}), error,
+                       Catch::Matchers::Predicate<error>(
+                           [](const error& x) { return x.code() == errc::empty_epoch; }));
+}
+
+TEST_CASE("agreement: a failed rank, missing answers and a function that throws are errors") {
+  const auto code_of = [](agreement ends) {
+    auto batch = batch_at(0, 2, false);
+    try {
+      ends.settle(batch, {});
+    } catch (const error& x) {
+      return std::string{to_string(x.code())} + ": " + x.what();
+    }
+    return std::string{};
+  };
+  ranks failed{{{}, {}, {.has_failed = 1}}};
+  CHECK_THAT(code_of(failed.with(epoch_end::mask)),
+             Catch::Matchers::ContainsSubstring("rank 2, which has failed"));
+  CHECK_THAT(code_of({shape_with(epoch_end::drop),
+                      2,
+                      {},
+                      [](const epoch_agreement& x) { return answers{x}; }}),
+             Catch::Matchers::ContainsSubstring("1 answers"));
+  CHECK_THAT(code_of({shape_with(epoch_end::drop),
+                      2,
+                      {},
+                      [](const epoch_agreement&) -> answers { throw std::runtime_error("down"); }}),
+             Catch::Matchers::ContainsSubstring("down"));
+}
+
+TEST_CASE("agreement: others hear of a failure only where they will ask again") {
+  ranks two{{{}, {.batches = 5, .is_final = 0}}};
+  const auto fail_at = [&](const job_progress& now, agreement::job_end job) {
+    two.asked = 0;
+    auto ends = two.with(epoch_end::mask, job);
+    auto first = batch_at(0, 1, true);
+    ends.settle(first, {}); // agreed: 5 batches so far
+    batch_plan failed{.what = batch_plan::kind::failed, .step = now.next.step};
+    ends.settle(failed, now);
+    return two.asked == 2;
+  };
+  // They ask with the batch of step 4, the last that was agreed on.
+  CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {1, UINT64_MAX}));
+  CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {1, 5}));
+  CHECK_FALSE(fail_at({.next = {0, 2}, .global_step = 2}, {1, 4})); // the job ends before it
+  two.all[1].is_final = 1;
+  CHECK_FALSE(fail_at({.next = {0, 2}, .global_step = 2}, {1, UINT64_MAX}));
+  CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {2, UINT64_MAX}));
+}
+
+TEST_CASE("agreement: all ranks end an epoch at the same batch") {
+  const auto seed = Catch::rngSeed();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t world = 2 + random() % 4;
+    const auto rule = random() % 2 == 0 ? epoch_end::drop : epoch_end::mask;
+    std::vector<std::uint64_t> lengths(world);
+    for (auto& x : lengths)
+      x = 1 + random() % 6;
+    const auto expected = rule == epoch_end::drop
+                              ? *std::min_element(lengths.begin(), lengths.end())
+                              : *std::max_element(lengths.begin(), lengths.end());
+    // In step: what each says is gathered before any of them hears it.
+    answers said(world);
+    std::vector<agreement> ends;
+    for (std::size_t r = 0; r < world; ++r)
+      ends.emplace_back(shape_with(rule), world, agreement::job_end{},
+                        [&said](const epoch_agreement&) { return said; });
+    for (std::uint64_t step = 0;; ++step) {
+      std::vector<batch_plan> plans;
+      for (std::size_t r = 0; r < world; ++r) {
+        // As an order of iterators says it: see epoch_horizon.
+        const bool exists = lengths[r] > step;
+        const bool is_final = lengths[r] <= step + 1;
+        const auto known = step + (exists ? 1 : 0) + (is_final ? 0 : 1);
+        plans.push_back(batch_at(step, known, is_final));
+        said[r] = {static_cast<std::int64_t>(known), is_final ? 1 : 0, 0};
+      }
+      std::set<bool> is_end;
+      for (std::size_t r = 0; r < world; ++r) {
+        try {
+          ends[r].settle(plans[r], {.next = {0, step}, .global_step = step});
+        } catch (const error&) {
+          FAIL("step " << step << " of " << expected);
+        }
+        is_end.insert(plans[r].end_of_epoch);
+      }
+      REQUIRE(is_end.size() == 1);
+      REQUIRE(step < expected);
+      if (*is_end.begin()) {
+        REQUIRE(step + 1 == expected);
+        break;
+      }
+    }
+  }
+}
+
+} // namespace
+} // namespace leat
