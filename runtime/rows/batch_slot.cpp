@@ -114,24 +114,32 @@ void batch_slot::close() {
   num_valid = 0;
   digest = {};
   bad.clear();
-  for (std::size_t i = 0; i < capacity; ++i) {
-    const bool good = i < num_rows && rows[i].result == slot_row::outcome::good;
-    valid[i] = good ? 1 : 0;
-    if (good) {
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const auto& row = rows[i];
+    valid[i] = row.result == slot_row::outcome::good ? 1 : 0;
+    if (valid[i]) {
       ++num_valid;
-      digest += rows[i].digest;
-    } else {
-      clear_row(i);
+      digest += row.digest;
     }
-    if (i < num_rows && rows[i].failure && !failure)
-      failure = rows[i].failure;
-    if (i < num_rows && rows[i].bad && !rows[i].failure)
-      bad.push_back(*rows[i].bad);
+    if (row.failure && !failure)
+      failure = row.failure;
+    if (row.bad && !row.failure)
+      bad.push_back(*row.bad);
   }
-  if (failure)
-    what = kind::failed;
+  std::fill(valid.begin() + static_cast<std::ptrdiff_t>(num_rows), valid.end(), 0);
   for (auto& x : gathered_)
     x.reset();
+  // Nobody reads the rows of a batch that failed, and to touch them may take memory and time.
+  if (failure)
+    what = kind::failed;
+  else
+    clear_invalid_rows();
+}
+
+void batch_slot::clear_invalid_rows() noexcept {
+  for (std::size_t i = 0; i < capacity; ++i)
+    if (!valid[i])
+      clear_row(i);
 }
 
 row_target batch_slot::target(std::size_t row, std::span<std::byte*> dense_at,

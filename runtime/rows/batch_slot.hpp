@@ -157,7 +157,7 @@ struct batch_slot : batch_plan {
   bool complete() const noexcept { return remaining.load(std::memory_order_acquire) == 0; }
 
   /// Sums up a complete batch: validity, digest, bad rows, the first failure; zeroes rows without a
-  /// sample.
+  /// sample, unless the batch has failed.
   void close();
 
   /// Points `dense` and `ragged` (one entry a field) at the row, and a target at them.
@@ -203,6 +203,7 @@ struct batch_slot : batch_plan {
 
 private:
   batch_plan& plan() noexcept { return *this; }
+  void clear_invalid_rows() noexcept;
 
   std::mutex gather_mutex_;
   std::vector<std::optional<gathered>> gathered_;

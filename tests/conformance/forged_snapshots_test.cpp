@@ -9,6 +9,7 @@
 
 #include <leat/pipeline.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -63,6 +64,15 @@ std::vector<forged_case> all_cases() {
   return cases;
 }
 
+/// Fields of gigabytes, which a forged snapshot may ask for, are an error here rather than minutes
+/// of work. A sanitizer needs more addresses than this.
+void limit_memory() {
+  constexpr rlim_t most = rlim_t{4} << 30;
+  const rlimit limit{most, most};
+  if (!sanitized)
+    REQUIRE(::setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
 /// What users read: no words of C++ libraries.
 void check_text(const error& x) {
   const std::string text = x.what();
@@ -84,6 +94,7 @@ void check_forgery(const forged_job& job, std::size_t number, const std::string&
 }
 
 TEST_CASE("forged snapshots: any number in any message ends in an error or a job that goes on") {
+  limit_memory();
   const conformance_data data;
   const auto cases = all_cases();
   const auto* asked = std::getenv("LEAT_FORGERIES");

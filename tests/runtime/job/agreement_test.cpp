@@ -14,6 +14,10 @@
 namespace leat {
 namespace {
 
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
 using answers = std::vector<epoch_agreement>;
 
 epoch_shape shape_with(epoch_end end) {
@@ -77,9 +81,12 @@ TEST_CASE("agreement: an epoch that has no batch for all ranks is an error") {
   ranks two{{{}, {.batches = 0, .is_final = 1}}};
   auto ends = two.with(epoch_end::drop);
   auto batch = batch_at(0, 2, false);
-  CHECK_THROWS_MATCHES(ends.settle(batch, {}), error,
-                       Catch::Matchers::Predicate<error>(
-                           [](const error& x) { return x.code() == errc::empty_epoch; }));
+  try {
+    ends.settle(batch, {});
+    FAIL("no error");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::empty_epoch);
+  }
 }
 
 TEST_CASE("agreement: a failed rank, missing answers and a function that throws are errors") {
@@ -93,18 +100,18 @@ TEST_CASE("agreement: a failed rank, missing answers and a function that throws 
     return std::string{};
   };
   ranks failed{{{}, {}, {.has_failed = 1}}};
-  CHECK_THAT(code_of(failed.with(epoch_end::mask)),
-             Catch::Matchers::ContainsSubstring("rank 2, which has failed"));
-  CHECK_THAT(code_of({shape_with(epoch_end::drop),
-                      2,
-                      {},
-                      [](const epoch_agreement& x) { return answers{x}; }}),
-             Catch::Matchers::ContainsSubstring("1 answers"));
-  CHECK_THAT(code_of({shape_with(epoch_end::drop),
-                      2,
-                      {},
-                      [](const epoch_agreement&) -> answers { throw std::runtime_error("down"); }}),
-             Catch::Matchers::ContainsSubstring("down"));
+  CHECK(contains(code_of(failed.with(epoch_end::mask)), "rank 2, which has failed"));
+  CHECK(contains(code_of({shape_with(epoch_end::drop),
+                          2,
+                          {},
+                          [](const epoch_agreement& x) { return answers{x}; }}),
+                 "1 answers"));
+  CHECK(contains(
+      code_of({shape_with(epoch_end::drop),
+               2,
+               {},
+               [](const epoch_agreement&) -> answers { throw std::runtime_error("down"); }}),
+      "down"));
 }
 
 TEST_CASE("agreement: others hear of a failure only where they will ask again") {

@@ -12,6 +12,10 @@
 namespace leat {
 namespace {
 
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
 std::string text_of_refusal(left_out_steps& steps, const step_range& range, std::uint64_t now) {
   try {
     steps.add(range, now);
@@ -26,12 +30,10 @@ TEST_CASE("left out steps: past steps are refused, unless they are left out alre
   left_out_steps steps;
   steps.add({4, 6}, 0);
   CHECK(text_of_refusal(steps, {4, 6}, 10).empty());
-  CHECK_THAT(text_of_refusal(steps, {4, 7}, 10),
-             Catch::Matchers::ContainsSubstring("step 7 is past"));
-  CHECK_THAT(text_of_refusal(steps, {3, 3}, 4),
-             Catch::Matchers::ContainsSubstring("step 3 is past"));
+  CHECK(contains(text_of_refusal(steps, {4, 7}, 10), "step 7 is past"));
+  CHECK(contains(text_of_refusal(steps, {3, 3}, 4), "step 3 is past"));
   CHECK(text_of_refusal(steps, {7, 7}, 7).empty());
-  CHECK_THAT(text_of_refusal(steps, {9, 8}, 0), Catch::Matchers::ContainsSubstring("rising steps"));
+  CHECK(contains(text_of_refusal(steps, {9, 8}, 0), "rising steps"));
 }
 
 TEST_CASE("left out steps: a restore takes those of the snapshot and those that were named") {
