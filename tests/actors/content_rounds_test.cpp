@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/thrown_error.hpp"
 #include "tests/support/twins.hpp"
 
@@ -71,7 +72,7 @@ void check_twin(const twin& x, std::uint64_t lanes, std::uint64_t m, epoch_end e
 }
 
 TEST_CASE("content rounds: random joins that end early give what a plain reading gives") {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < (test::thread_sanitized ? 40 : 200); ++seed) {
     CAPTURE(seed);
     twin_grower grower{seed};
     const auto x = grower.grow(2 + static_cast<int>(grower.below(3)));

@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/sanitized.hpp"
 
 #include <leat/leat.hpp>
 
@@ -176,7 +177,7 @@ void check_epoch(const random_job& job, const std::vector<job_step>& steps) {
 
 TEST_CASE("loader: random jobs, broken and rescaled at random, equal the plain run") {
   const auto first_seed = Catch::rngSeed();
-  const int jobs = 150;
+  const int jobs = test::thread_sanitized ? 50 : 150;
   for (int i = 0; i < jobs; ++i) {
     const auto seed = first_seed + static_cast<unsigned>(i);
     CAPTURE(seed);

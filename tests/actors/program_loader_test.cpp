@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
@@ -102,6 +103,8 @@ TEST_CASE("programs: batches are the same for any worker count, world size and p
     REQUIRE(reference.size() >= 3);
     for (std::uint64_t world : {1, 2, 3, 4, 6, 8, 12, 24})
       for (std::size_t workers : {0, 1, 3}) {
+        if (test::thread_sanitized && world != 1 && world != 3)
+          continue;
         auto options = quick(workers, job.epochs);
         const dispatch_policy policies[] = {dispatch_policy::on_demand,
                                             dispatch_policy::round_robin, dispatch_policy::by_lane};
@@ -351,7 +354,7 @@ TEST_CASE("programs: seek and skip_first_batches go to any batch, alone and with
       CAPTURE(to_string(job.data), world, all.size());
       const auto whole = run_ranks(
           job.data, quick(1, job.epochs), world, [](loader&) {}, job.most);
-      for (std::size_t n = 0; n < all.size(); n += 1 + n / 4) {
+      for (std::size_t n = 0; n < all.size(); n += 1 + n / (test::thread_sanitized ? 1 : 4)) {
         CAPTURE(n);
         const auto half = n / 2;
         const auto check = [&](const std::function<void(loader&)>& begin) {
@@ -424,7 +427,7 @@ TEST_CASE("programs: abandon_epoch goes on with the next epoch, whatever was mad
               - all.begin());
         };
         CAPTURE(to_string(data), world, workers);
-        for (std::size_t n = 0; n <= begin_of(1); ++n) {
+        for (std::size_t n = 0; n <= begin_of(1); n += test::thread_sanitized ? 5 : 1) {
           CAPTURE(n);
           std::vector<job_step> expected{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)};
           // Before its first batch an epoch is not begun, and nothing is left out.

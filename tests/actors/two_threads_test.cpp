@@ -1,12 +1,10 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/lease_line.hpp"
 #include "tests/support/sanitized.hpp"
 
 #include <leat/leat.hpp>
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,13 +15,8 @@
 namespace leat {
 namespace {
 
-/// CAF is not instrumented: with workers the thread sanitizer would report its queues.
 std::vector<std::size_t> worker_counts() {
-#if defined(__SANITIZE_THREAD__)
-  return {0};
-#else
   return {0, 2};
-#endif
 }
 
 pipeline with_fields(const pipeline& x) {
@@ -44,44 +37,6 @@ std::vector<pipeline> pipelines() {
           with_fields(numbers.filter(keep).shuffle_buffer(50, 3))
               .batch(8, {.lanes = 4, .end = epoch_end::mask})};
 }
-
-/// Leases on their way to another thread, at most so many that are not dropped yet.
-class lease_line {
-public:
-  explicit lease_line(std::size_t most) : most_(most) {}
-
-  /// Waits until there is room for one more.
-  void make_room() {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return out_ < most_; });
-    ++out_;
-  }
-  void push(lease x) {
-    std::lock_guard lock{mutex_};
-    leases_.push_back(std::move(x));
-    changed_.notify_all();
-  }
-  /// An empty lease is the last.
-  lease pop() {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return !leases_.empty(); });
-    auto x = std::move(leases_.front());
-    leases_.pop_front();
-    return x;
-  }
-  void dropped() {
-    std::lock_guard lock{mutex_};
-    --out_;
-    changed_.notify_all();
-  }
-
-private:
-  const std::size_t most_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<lease> leases_;
-  std::size_t out_ = 0;
-};
 
 /// All that a batch hands out, as text.
 std::string content_of(const batch& x) {

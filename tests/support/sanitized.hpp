@@ -10,4 +10,12 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
+// The thread sanitizer looks at what threads do, which other data do not change: tests that go
+// through all places of a job then take a few of them.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool thread_sanitized = true;
+#else
+inline constexpr bool thread_sanitized = false;
+#endif
+
 } // namespace leat::test

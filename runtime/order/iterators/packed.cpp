@@ -24,7 +24,7 @@ namespace leat {
 namespace {
 
 /// Elements have numbers of type int32.
-constexpr std::uint64_t longest = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t longest_row = std::numeric_limits<std::int32_t>::max();
 
 /// Elements `from` to `to` of a document; the whole of it where `to` is not set.
 struct part {
@@ -249,7 +249,7 @@ public:
       put(filled_ + copied, delimiter_);
     for (auto i = first; i < end; ++i, ++filled_) {
       segments_[filled_] = segment_;
-      offsets_[filled_] = static_cast<std::int32_t>(i); // below `longest`
+      offsets_[filled_] = static_cast<std::int32_t>(i); // below `longest_row`
     }
   }
 
@@ -353,10 +353,10 @@ looked look_at_document(const pack_plan& plan, const sample& x) {
                      "got " + to_string(layout) + ", a pack needs rank 1 or bytes");
   const auto elements = layout.ragged ? x.bytes(plan.field).size() : layout.dims.elements();
   const auto size = elements + plan.delimiter.size();
-  if (size > longest)
+  if (size > longest_row)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(size)
                                            + " elements; they are numbered up to "
-                                           + std::to_string(longest));
+                                           + std::to_string(longest_row));
   if (!plan.split && size > plan.length)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(size)
                                            + " elements; a pack has "
