@@ -72,7 +72,7 @@ dispatcher_config actor_engine::config_for(engine_parts& parts, const loader_opt
 }
 
 void actor_engine::make_room(std::size_t leases) {
-  slots_.grow(ahead_ + leases, [this](slot_ptr slot) { recycle(std::move(slot)); });
+  slots_.grow(ahead_ + leases, [this](slot_ptr slot) { send_free(std::move(slot)); });
 }
 
 slot_ptr actor_engine::next() {
@@ -111,6 +111,12 @@ void actor_engine::check_not_stuck(call_watch& programs) const {
 }
 
 void actor_engine::recycle(slot_ptr slot) {
+  if (slot->state() != slot_state::free) // but the one that failed in place of all others
+    slot->release();
+  send_free(std::move(slot));
+}
+
+void actor_engine::send_free(slot_ptr slot) {
   std::lock_guard lock{mutex_};
   if (actors_.batcher)
     caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));

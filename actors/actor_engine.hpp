@@ -38,6 +38,7 @@ public:
 
 private:
   dispatcher_config config_for(engine_parts& parts, const loader_options& options);
+  void send_free(slot_ptr slot);
   error stuck_error(const worker_record& record) const;
   /// Throws `errc::stuck` where a worker or the programs have not returned in time.
   void check_not_stuck(call_watch& programs) const;

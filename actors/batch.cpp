@@ -11,8 +11,8 @@ namespace {
 /// Calls f with the index of every valid row, in order.
 template <class F>
 void for_each_valid(const batch_slot& slot, F f) {
-  for (std::size_t i = 0; i < slot.num_rows; ++i)
-    if (slot.valid[i])
+  for (std::size_t i = 0; i < slot.num_rows(); ++i)
+    if (slot.summary().valid[i])
       f(i);
 }
 
@@ -32,22 +32,22 @@ std::size_t find_field(const batch_layout& layout, std::string_view name,
 } // namespace
 
 std::size_t batch::size() const noexcept {
-  return slot_->capacity;
+  return slot_->memory().rows();
 }
 
 std::size_t batch::valid_rows() const noexcept {
-  return slot_->num_valid;
+  return slot_->summary().num_valid;
 }
 
 std::span<const std::uint8_t> batch::valid() const noexcept {
-  return slot_->valid;
+  return slot_->summary().valid;
 }
 
 const std::byte* batch::dense(std::string_view field, dtype type, std::size_t rank,
                               std::size_t* extents) const {
   const auto asked = std::string{to_string(type)} + " of rank " + std::to_string(rank);
-  const auto i = find_field(*slot_->layout, field, asked);
-  const auto& have = slot_->layout->fields()[i];
+  const auto i = find_field(slot_->memory().layout(), field, asked);
+  const auto& have = slot_->memory().layout().fields()[i];
   if (have.ragged || have.type != type || have.dims.rank() + 1 != rank)
     throw error(errc::wrong_field,
                 {.stage = "batch",
@@ -55,49 +55,49 @@ const std::byte* batch::dense(std::string_view field, dtype type, std::size_t ra
                  .needed = have.ragged ? "ragged(\"" + have.name + "\"), it is bytes"
                                        : std::string{to_string(have.type)} + " of rank "
                                              + std::to_string(have.dims.rank() + 1)});
-  extents[0] = slot_->capacity;
+  extents[0] = slot_->memory().rows();
   for (std::size_t d = 0; d + 1 < rank; ++d)
     extents[d + 1] = have.dims[d];
-  return slot_->dense[i].data();
+  return slot_->memory().dense(i);
 }
 
 tensor_memory batch::memory(std::string_view field) const {
-  const auto i = find_field(*slot_->layout, field, "a tensor");
-  const auto& have = slot_->layout->fields()[i];
+  const auto i = find_field(slot_->memory().layout(), field, "a tensor");
+  const auto& have = slot_->memory().layout().fields()[i];
   if (have.ragged)
     throw error(errc::wrong_field, {.stage = "batch",
                                     .got = "\"" + have.name + "\" a tensor",
                                     .needed = "ragged(\"" + have.name + "\"), it is bytes"});
-  tensor_memory x{slot_->dense[i].data(), have.type, {slot_->capacity}};
+  tensor_memory x{slot_->memory().dense(i), have.type, {slot_->memory().rows()}};
   for (std::size_t d = 0; d < have.dims.rank(); ++d)
     x.extents.push_back(have.dims[d]);
   return x;
 }
 
 ragged_view batch::ragged(std::string_view field) const {
-  const auto i = find_field(*slot_->layout, field, "bytes");
-  const auto& have = slot_->layout->fields()[i];
+  const auto i = find_field(slot_->memory().layout(), field, "bytes");
+  const auto& have = slot_->memory().layout().fields()[i];
   if (!have.ragged)
     throw error(errc::wrong_field, {.stage = "batch",
                                     .got = "\"" + have.name + "\" bytes",
                                     .needed = "view(), it is " + to_string(have)});
-  const auto& x = slot_->gather(i);
+  const auto& x = slot_->memory().gather(i);
   return {x.values, x.offsets};
 }
 
 std::vector<std::string> batch::fields() const {
   std::vector<std::string> names;
-  for (const auto& x : slot_->layout->fields())
+  for (const auto& x : slot_->memory().layout().fields())
     names.push_back(x.name);
   return names;
 }
 
 std::uint64_t batch::epoch() const noexcept {
-  return slot_->epoch;
+  return slot_->plan().epoch;
 }
 
 std::uint64_t batch::step() const noexcept {
-  return slot_->step;
+  return slot_->plan().step;
 }
 
 std::uint64_t batch::global_step() const noexcept {
@@ -113,12 +113,12 @@ std::uint64_t batch::world_size() const noexcept {
 }
 
 bool batch::end_of_epoch() const noexcept {
-  return slot_->end_of_epoch;
+  return slot_->plan().end_of_epoch;
 }
 
 std::vector<std::uint64_t> batch::positions() const {
   std::vector<std::uint64_t> result;
-  for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->rows[i].position); });
+  for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->request(i).position); });
   return result;
 }
 
@@ -129,18 +129,18 @@ std::vector<std::string> batch::ids() const {
 }
 
 hash128 batch::digest() const noexcept {
-  return slot_->digest;
+  return slot_->summary().digest;
 }
 
 std::vector<hash128> batch::pixels() const {
   std::vector<hash128> result;
   if (desk_->job().plan->hash_pixels)
-    for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->rows[i].pixels); });
+    for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->result(i).pixels); });
   return result;
 }
 
 const std::vector<bad_row>& batch::bad() const noexcept {
-  return slot_->bad;
+  return slot_->summary().bad;
 }
 
 std::string batch::snapshot() const {

@@ -70,10 +70,10 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
   return {
       [self, sink](free_atom, slot_ptr& slot) {
         guarded(self, sink, [&] {
+          if (self->state.has_failed())
+            return sink(self->state.failed);
           slot->reserve();
           self->state.batches.begin(slot);
-          if (self->state.has_failed())
-            return fail_all(self, sink);
           self->send(self->state.dispatcher, deal_atom_v, std::move(slot));
         });
       },

@@ -32,7 +32,7 @@ struct batcher_state {
   /// beforehand, so that telling of it takes no memory; not the slot of any batch, as workers may
   /// still write into those.
   slot_ptr failed = std::make_shared<batch_slot>(std::make_shared<const batch_layout>(), 0);
-  bool has_failed() const noexcept { return failed->what == batch_slot::kind::failed; }
+  bool has_failed() const noexcept { return failed->plan().what == batch_plan::kind::failed; }
   /// Every living worker, by id.
   std::map<caf::actor_addr, std::uint32_t> workers;
 };

@@ -50,14 +50,17 @@ void send_rows(dispatcher_ptr self, const slot_ptr& slot) {
 /// False when programs do not know the batch yet.
 bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
   auto& state = self->state;
-  slot->claimable = state.policy->claims();
+  auto& next = state.next;
   try {
-    if (!state.order->open(*slot))
+    if (!state.order->open(next))
       return false;
   } catch (...) {
-    slot->open(failed_batch(error_in_flight(errc::io, {.stage = "dispatcher"})), 0);
+    next.plan = failed_batch(error_in_flight(errc::io, {.stage = "dispatcher"}));
+    next.rows = 0;
   }
-  if (slot->num_rows == 0)
+  const bool is_empty = next.rows == 0;
+  slot->open(next, state.policy->claims());
+  if (is_empty)
     self->send(state.batcher, complete_atom_v, slot);
   else
     send_rows(self, slot);
@@ -70,11 +73,11 @@ bool deal_probe(dispatcher_ptr self) {
   if (state.free_probes.empty())
     state.free_probes.push_back(
         std::make_shared<batch_slot>(std::make_shared<batch_layout>(), state.rows_a_probe));
-  auto slot = state.free_probes.back();
-  slot->claimable = state.policy->claims();
-  if (!state.order->open_probe(*slot))
+  if (!state.order->open_probe(state.next, state.rows_a_probe))
     return false;
+  auto slot = std::move(state.free_probes.back());
   state.free_probes.pop_back();
+  slot->open(state.next, state.policy->claims());
   // Before any worker can tell the batcher that it is done.
   self->send(state.batcher, probe_atom_v, slot);
   send_rows(self, slot);
@@ -179,6 +182,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
       [self](probe_atom, const slot_ptr& slot) {
         guarded(self, [&] {
           self->state.order->close_probe(*slot);
+          slot->release();
           self->state.free_probes.push_back(slot);
           work(self);
         });

@@ -44,6 +44,8 @@ struct dispatcher_state {
   std::optional<dealer> policy;
   /// Slots of batches that programs do not know yet, in order.
   std::deque<slot_ptr> waiting;
+  /// What comes next, and the memory of what came before.
+  planned_batch next;
   /// For items that workers look at.
   std::vector<slot_ptr> free_probes;
   std::size_t rows_a_probe = 1;

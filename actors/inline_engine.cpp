@@ -21,12 +21,17 @@ void inline_engine::make_room(std::size_t leases) {
   slots_.grow(1 + leases, [&](slot_ptr slot) { slots_.put(std::move(slot)); });
 }
 
+void inline_engine::recycle(slot_ptr slot) {
+  slot->release();
+  slots_.put(std::move(slot));
+}
+
 slot_ptr inline_engine::next() {
   auto slot = slots_.take();
   try {
     order_->open(*slot);
-    if (slot->what == batch_slot::kind::batch)
-      worker_.run(*slot, 0, slot->num_rows);
+    if (slot->plan().what == batch_plan::kind::batch)
+      worker_.run(*slot, 0, slot->num_rows());
     worker_.rest();
     slot->close();
   } catch (...) {

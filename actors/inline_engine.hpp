@@ -18,7 +18,7 @@ public:
 
   void make_room(std::size_t leases) override;
   slot_ptr next() override;
-  void recycle(slot_ptr slot) override { slots_.put(std::move(slot)); }
+  void recycle(slot_ptr slot) override;
   void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
   void rewind(std::uint64_t run) override { order_->rewind(run); }
   void resize(std::size_t) override {}

@@ -22,7 +22,7 @@ constexpr std::size_t most_workers = 4096;
 
 /// Of one that failed whatever batch was next there is no run.
 bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
-  return x.run != run && x.epoch != UINT64_MAX;
+  return x.run() != run && x.plan().epoch != UINT64_MAX;
 }
 
 /// The pipeline's plan with what the options say.
@@ -180,19 +180,19 @@ lease loader_job::next_batch() {
       engine_->recycle(std::move(slot));
       continue;
     }
-    if (slot->what == batch_slot::kind::end) {
+    if (slot->plan().what == batch_plan::kind::end) {
       ended_ = true;
       engine_->recycle(std::move(slot)); // more may come: see rewind
       return {};
     }
     // Those before were made ahead, of an epoch that is over or was abandoned.
-    if (slot->epoch >= job_.at.next.epoch) {
-      ends_->settle(*slot, job_.at);
-      if (slot->what == batch_slot::kind::failed)
-        throw error(*slot->failure);
+    if (slot->plan().epoch >= job_.at.next.epoch) {
+      slot->set_end_of_epoch(ends_->settle(slot->plan(), job_.at));
+      if (slot->plan().what == batch_plan::kind::failed)
+        throw error(*slot->plan().failure);
       if (!job_.left_out.contains(job_.at.global_step))
         return hand_over(std::move(slot));
-      job_.pass(*slot);
+      job_.pass(slot->plan());
       end_epoch(*slot);
     }
     engine_->recycle(std::move(slot));
@@ -202,7 +202,7 @@ lease loader_job::next_batch() {
 
 /// What is made ahead goes on with the next epoch, where ranks had to agree that this one is over.
 void loader_job::end_epoch(const batch_slot& slot) {
-  if (!slot.end_of_epoch || !ends_->is_needed())
+  if (!slot.plan().end_of_epoch || !ends_->is_needed())
     return;
   ends_->begin_epoch();
   engine_->begin_epoch(job_.at.next.epoch);
@@ -212,9 +212,10 @@ lease loader_job::hand_over(slot_ptr slot) {
   job_.hand_over(*slot);
   end_epoch(*slot);
   ++batches_;
-  samples_ += slot->num_valid;
+  samples_ += slot->summary().num_valid;
   lease result;
   result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
+  slot->lend();
   result.batch_.slot_ = std::move(slot);
   result.batch_.desk_ = desk_;
   desk_->lend();

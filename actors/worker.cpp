@@ -51,13 +51,13 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
     if (plan->cancelled->load(std::memory_order_relaxed))
       return verdict::cancelled;
     const auto row = row_at(i);
-    auto& x = slot.rows[row];
-    x.state.store(slot_row::phase::begun, std::memory_order_relaxed);
+    const auto& x = slot.request(row);
+    slot.holder(row).state.store(row_holder::phase::begun, std::memory_order_relaxed);
     if (drill.die_at && x.position >= *drill.die_at)
       return verdict::dead;
     if (drill.slow_by.count() > 0)
       std::this_thread::sleep_for(drill.slow_by);
-    function->run(slot, row);
+    function->run(x, places.at(slot.memory(), row), slot.result(row));
     done.add(row);
     record->rows_done.fetch_add(1, std::memory_order_relaxed);
   }
@@ -116,7 +116,7 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
           left = left.subspan(n);
         }
         while (alive && work.claims) {
-          const auto rows = work.slot->claim(work.generation, work.limit, x.record->id, x.group());
+          const auto rows = work.slot->claim(work.ticket, work.limit, x.record->id, x.group());
           if (!rows)
             break;
           alive = is_to_go_on(x.run(*work.slot, rows.first, rows.end), work);

@@ -2,6 +2,7 @@
 
 #include "messages/interfaces.hpp"
 #include "runtime/base/life_count.hpp"
+#include "runtime/rows/batch_slot.hpp"
 #include "runtime/rows/row_function.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -48,6 +49,8 @@ struct worker_state {
   std::shared_ptr<const row_plan> plan;
   std::shared_ptr<worker_record> record;
   std::optional<row_function> function;
+  /// Where the fields of the row in hand go.
+  row_places places;
   worker_drill drill;
   batcher_actor batcher;
 

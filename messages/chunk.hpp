@@ -7,13 +7,13 @@
 
 namespace leat {
 
-struct batch_slot;
+class batch_slot;
 
 /// Rows of one batch for one worker. Sent between actors of one process only: it borrows the slot.
 struct chunk {
   std::shared_ptr<batch_slot> slot;
-  /// Opening of the slot that the chunk belongs to, and the number of its rows.
-  std::uint32_t generation = 0;
+  /// The opening of the slot that the chunk belongs to, and the number of its rows.
+  std::uint32_t ticket = 0;
   std::size_t limit = 0;
   /// Rows dealt by name, run first.
   std::vector<std::uint32_t> rows;

@@ -14,7 +14,7 @@
 
 namespace leat {
 
-struct batch_slot;
+class batch_slot;
 class error;
 struct save_request;
 

@@ -15,7 +15,7 @@
 
 namespace leat {
 
-struct batch_slot;
+class batch_slot;
 struct job_progress;
 class lease_desk;
 class loader_job;

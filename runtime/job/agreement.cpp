@@ -16,19 +16,19 @@ agreement::agreement(const epoch_shape& shape, std::uint64_t world_size, job_end
       is_needed_(!shape.is_closed && !shape.is_endless() && world_size > 1), job_(end),
       ask_(std::move(ask)) {}
 
-void agreement::settle(batch_plan& x, const job_progress& now) {
+bool agreement::settle(const batch_plan& x, const job_progress& now) {
   if (!is_needed_)
-    return;
+    return x.end_of_epoch;
   const bool has_failed = x.what == batch_plan::kind::failed;
   if (has_failed ? is_asked_again(now) : !agreed_.is_final && x.step + 1 >= agreed_.batches)
     ask({static_cast<std::int64_t>(x.horizon.batches), x.horizon.is_final ? 1 : 0,
          has_failed ? 1 : 0});
-  x.end_of_epoch = agreed_.is_final && x.step + 1 == agreed_.batches;
   if (agreed_.is_final && x.step >= agreed_.batches && !has_failed)
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = "no batch in epoch " + std::to_string(x.epoch)
                                            + " that all ranks could fill",
                                     .needed = "at least one"});
+  return agreed_.is_final && x.step + 1 == agreed_.batches;
 }
 
 /// Whether the other ranks will want to hear of this one again: they ask with the last batch that

@@ -2,7 +2,7 @@
 
 #include "runtime/job/job_progress.hpp"
 #include "runtime/order/order.hpp"
-#include "runtime/rows/batch_slot.hpp"
+#include "runtime/rows/row_request.hpp"
 
 #include <leat/epoch_agreement.hpp>
 
@@ -32,10 +32,10 @@ public:
   /// Nothing is agreed on in the epoch that begins.
   void begin_epoch() noexcept { agreed_ = {}; }
 
-  /// Finds out whether the next batch of a job at `now` is its epoch's last, and notes it there.
-  /// Throws `errc::empty_epoch` where ranks agree that the epoch has no batch, and
-  /// `errc::worker_lost` where another rank has failed.
-  void settle(batch_plan& x, const job_progress& now);
+  /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` where
+  /// ranks agree that the epoch has no batch, and `errc::worker_lost` where another rank has
+  /// failed.
+  bool settle(const batch_plan& x, const job_progress& now);
 
 private:
   bool is_asked_again(const job_progress& now) const noexcept;

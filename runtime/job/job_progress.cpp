@@ -11,10 +11,10 @@ void job_progress::pass(const batch_plan& x) {
 }
 
 void job_progress::count(const batch_slot& x) {
-  sums.digest += x.digest;
-  sums.epoch_digest += x.digest;
-  sums.samples += x.num_valid;
-  for (const auto& row : x.bad)
+  sums.digest += x.summary().digest;
+  sums.epoch_digest += x.summary().digest;
+  sums.samples += x.summary().num_valid;
+  for (const auto& row : x.summary().bad)
     ++sums.bad[static_cast<std::size_t>(row.why)];
 }
 

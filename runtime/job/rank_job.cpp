@@ -72,8 +72,8 @@ void rank_job::pass(const batch_plan& x) {
 
 void rank_job::hand_over(const batch_slot& x) {
   // First: a batch that cannot be logged is not handed over.
-  bad_log.append(x.epoch, x.step, rank, x.bad);
-  pass(x);
+  bad_log.append(x.plan().epoch, x.plan().step, rank, x.summary().bad);
+  pass(x.plan());
   at.count(x);
 }
 
@@ -128,7 +128,8 @@ attempt_start rank_job::attempt() const {
 std::string rank_job::id_of(const batch_slot& slot, std::size_t row) const {
   std::string id;
   order_cache orders{plan->samples->num_shuffles};
-  append_id(slot, row, *plan->samples, plan->shape.lanes, orders, id);
+  append_id(slot.request(row), slot.result(row).delivered, *plan->samples, plan->shape.lanes,
+            orders, id);
   return id;
 }
 

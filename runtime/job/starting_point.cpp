@@ -37,16 +37,15 @@ void run_through(rank_job& job, std::uint64_t n, agreement& ends, const prepare_
   const auto told = prepare();
   row_function looks{job.plan, told.rows};
   inline_order batches{job.make_order(told.programs), looks};
-  batch_slot slot{job.plan->layout, job.rows_per_batch()};
   for (; n > 0; --n) {
-    batches.open(slot);
-    if (slot.what == batch_slot::kind::end)
+    auto plan = batches.next().plan;
+    if (plan.what == batch_plan::kind::end)
       return;
-    ends.settle(slot, job.at);
-    if (slot.what == batch_slot::kind::failed)
-      throw error(*slot.failure);
-    job.pass(slot);
-    if (slot.end_of_epoch)
+    plan.end_of_epoch = ends.settle(plan, job.at);
+    if (plan.what == batch_plan::kind::failed)
+      throw error(*plan.failure);
+    job.pass(plan);
+    if (plan.end_of_epoch)
       ends.begin_epoch();
     batches.begin_epoch(job.at.next.epoch); // ranks may have agreed that it is over
   }

@@ -288,6 +288,15 @@ lane_round::input& lane_round::input_of(std::size_t edge) {
                        [&](const input& x) { return x.round->edge() == edge; });
 }
 
+lane_round* lane_round::find_round(std::size_t edge) noexcept {
+  if (edge_ == edge)
+    return this;
+  for (auto& x : inputs_)
+    if (auto* found = x.round->find_round(edge))
+      return found;
+  return nullptr;
+}
+
 void lane_round::open(std::size_t edge, const generation& g) {
   auto& x = input_of(edge);
   x.opened = true;

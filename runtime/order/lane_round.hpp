@@ -42,9 +42,8 @@ struct round_item {
   }
 };
 
-/// An item that a worker shall look at.
+/// An item that a worker shall look at. For the thread of the programs alone.
 struct probe_request {
-  /// For the thread of the programs alone: a worker may outlive them.
   lane_round* round = nullptr;
   /// The one that the round ends at.
   std::size_t edge = 0;
@@ -83,6 +82,8 @@ public:
 
   std::optional<std::size_t> edge() const noexcept { return edge_; }
   std::uint64_t lane() const noexcept { return context_.lane; }
+  /// The round of this lane that ends at an edge, this one or one behind it; null: none does.
+  lane_round* find_round(std::size_t edge) noexcept;
 
   /// The consumer begins a generation: what is left of older ones is dropped, unread.
   void begin(const generation& g);

@@ -2,6 +2,7 @@
 
 #include "runtime/rows/batch_slot.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace leat {
@@ -24,9 +25,9 @@ public:
   batch_order(const batch_order&) = delete;
   batch_order& operator=(const batch_order&) = delete;
 
-  /// Opens the slot as the next batch, or marks it as the job's end, or as failed. False: not
-  /// before workers have looked at more items, or others have run (see `wants_to_run`).
-  virtual bool open(batch_slot& slot) = 0;
+  /// Gives the next batch, the job's end, or what failed. False: not before workers have looked at
+  /// more items, or others have run (see `wants_to_run`).
+  virtual bool open(planned_batch& batch) = 0;
   /// The next batch to be opened is the first of this epoch, unless it is in it already or behind.
   virtual void begin_epoch(std::uint64_t epoch) = 0;
   /// The next batch to be opened is the first of the job, in a new run of it. What was opened
@@ -34,8 +35,8 @@ public:
   virtual void rewind(std::uint64_t /*run*/) {}
 
   // Where operators look at content.
-  /// Opens the slot with items that workers shall look at. False: none wait.
-  virtual bool open_probe(batch_slot&) { return false; }
+  /// Gives items that workers shall look at, at most `most`. False: none wait.
+  virtual bool open_probe(planned_batch& /*probe*/, std::size_t /*most*/) { return false; }
   /// Takes over what they found.
   virtual void close_probe(batch_slot&) {}
   /// `open` would get further at once, but others should have their turn.

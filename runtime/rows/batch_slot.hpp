@@ -1,10 +1,9 @@
 #pragma once
 
-#include "runtime/base/huge_buffer.hpp"
-#include "runtime/order/lane_round.hpp"
-#include "runtime/order/order.hpp"
+#include "runtime/rows/batch_memory.hpp"
+#include "runtime/rows/row_request.hpp"
+#include "runtime/rows/row_result.hpp"
 #include "runtime/sample/batch_layout.hpp"
-#include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -14,118 +13,105 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <utility>
 #include <vector>
 
 namespace leat {
 
-/// Who has a row and what became of it. Written by the dispatcher before the row is dealt, then by
-/// the row's one owner until it is done, then read only.
-struct slot_row {
+/// Who has a row: written by the dispatcher before the row is dealt, by the row's one owner until
+/// it is done, and by the batcher after its owner has died.
+struct row_holder {
   enum class phase : std::uint8_t { dealt, begun, done };
-  enum class outcome : std::uint8_t { good, masked, failed };
-
-  std::uint64_t position = 0;
-  /// Of a closed pipeline: item and era that were delivered, the row's own or those of a
-  /// substitute.
-  epoch_item delivered;
-  hash128 digest;
-  hash128 pixels;
-  outcome result = outcome::good;
-  /// Set where the sample was bad.
-  std::optional<bad_row> bad;
-  /// Set where the outcome is `failed`.
-  std::optional<error> failure;
-  /// Workers that died over this row.
-  std::uint32_t deaths = 0;
 
   /// 1 + the worker that has the row; 0: nobody yet.
   std::atomic<std::uint32_t> owner{0};
   std::atomic<phase> state{phase::dealt};
+  /// Workers that died over this row.
+  std::uint32_t deaths = 0;
 };
 
-/// What a worker saw in an item.
-struct sighting {
-  looked found = {};
-  /// The sample, where it stays with its item.
-  payload_ptr made = {};
+/// Who may use a slot. docs/architecture.md has the table of states.
+enum class slot_state : std::uint8_t {
+  /// Nobody.
+  free,
+  /// The batcher has counted it as the next batch, which is not open yet.
+  reserved,
+  /// Workers make its rows.
+  filling,
+  /// All rows are done and summed up.
+  ready,
+  /// The trainer's.
+  leased,
+};
 
-  /// As a new one; keeps memory.
-  void clear() noexcept {
-    found.clear();
-    made = nullptr;
+/// Whether a slot may go from one state to another.
+constexpr bool may_follow(slot_state from, slot_state to) noexcept {
+  switch (to) {
+  case slot_state::reserved:
+    return from == slot_state::free;
+  case slot_state::filling:
+    return from == slot_state::free || from == slot_state::reserved;
+  case slot_state::ready:
+    return from == slot_state::filling;
+  case slot_state::leased:
+    return from == slot_state::ready;
+  case slot_state::free: // a probe is read where it was filled
+    return from == slot_state::filling || from == slot_state::ready || from == slot_state::leased;
   }
+  return false;
+}
+
+/// What the rows of a complete batch come to.
+struct batch_summary {
+  /// 1 for each row that has a sample.
+  std::vector<std::uint8_t> valid;
+  std::size_t num_valid = 0;
+  hash128 digest;
+  std::vector<bad_row> bad;
 };
 
-/// What a row is of, in pipelines ordered by programs.
-struct slot_item {
-  item what;
-  generation when;
-  /// Of a probe: who asked.
-  probe_request probe;
-  /// Of a probe: written by the row's owner until it is done.
-  sighting seen;
-};
-
-/// How far a rank knows the epoch, when it opens a batch: what ranks agree on.
-struct epoch_horizon {
-  /// Batches of the epoch that the rank has rows for.
-  std::uint64_t batches = 0;
-  /// There will not be more.
-  bool is_final = false;
-};
-
-/// What is known of a batch before its rows run.
-struct batch_plan {
-  enum class kind : std::uint8_t {
-    batch,
-    /// Behind the last batch of the job.
-    end,
-    /// `failure` tells why there is no batch: as planned, or the first one of its rows.
-    failed,
-    /// No batch, but items that workers look at for a program.
-    probe,
-  };
-
-  kind what = kind::batch;
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-  /// Known where the rank knows by itself; else next() finds out.
-  bool end_of_epoch = false;
-  epoch_horizon horizon = {};
-  /// Of pipelines ordered by programs: the state behind this batch.
-  std::shared_ptr<const lane_states> lanes = {};
-  std::optional<error> failure = {};
-};
-
-/// In place of whatever batch is next, of any epoch.
-batch_plan failed_batch(error problem) noexcept;
-
-/// Memory for one batch of one rank, reused for many: rows, their tensors, and the shared part of
-/// the ledger (claims, owners, rows that remain).
+/// One batch of one rank, in memory that is reused for many: what its rows are, who has them, and
+/// what they came to.
 ///
-/// Life: `reserve` (batcher) -> `open` (dispatcher) -> rows run (workers) -> `close` (batcher) ->
-/// leased to the trainer -> `reserve` again. Each opening has a new generation; claims of an older
-/// one find nothing, and nothing of an older one is left in the plan, the rows and what they came
-/// to.
-struct batch_slot : batch_plan {
-  /// `rows`: the most that a batch of this rank has.
+/// `open` publishes a batch in one call; from there on everything that it was opened with is read
+/// only, and each row belongs to its owner until it is done. Each opening has a new ticket: claims
+/// of an older one find nothing, and nothing of an older one is left. It has more than 20 member
+/// functions because most of them read one thing.
+class batch_slot {
+public:
+  /// `rows`: the most that a batch of this rank has. Throws `errc::no_resources`.
   batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows);
 
-  /// Marks the slot as not yet opened: nothing is complete.
-  void reserve() noexcept { remaining.store(not_open, std::memory_order_relaxed); }
+  slot_state state() const noexcept { return state_.load(std::memory_order_acquire); }
 
-  /// Starts a generation with all that others read of it: the plan and `n` existing rows, at most
-  /// `capacity`, whose positions and items the caller has written already. From here on the slot
-  /// belongs to others, who may be done with it at once.
-  void open(batch_plan plan, std::size_t n) noexcept;
+  // The slot's life. A step that no state allows ends the process: memory would be used twice.
+  /// Notes the next batch, which is not open yet: nothing of it is complete.
+  void reserve() noexcept;
+  /// Takes over a batch, at most as many rows as the slot has, in exchange for the memory of the
+  /// one before. `is_claimable`: rows go to whoever claims them; otherwise each has its owner from
+  /// the beginning. From here on the slot belongs to others, who may be done with it at once.
+  void open(planned_batch& batch, bool is_claimable) noexcept;
+  /// Sums up a complete batch: validity, digest, bad rows, the first failure. Zeroes rows without
+  /// a sample, unless the batch has failed.
+  void close();
+  /// The trainer uses it from now on.
+  void lend() noexcept { enter(slot_state::leased); }
+  /// Nobody uses it any more.
+  void release() noexcept { enter(slot_state::free); }
+  /// Fails whatever batch is next, of any epoch, in place of all that the slot held.
+  void fail(error problem) noexcept { plan_ = failed_batch(std::move(problem)); }
 
-  /// Fails whatever batch is next, of any epoch.
-  void fail(error problem) noexcept { plan() = failed_batch(std::move(problem)); }
+  // What it was opened with.
+  const batch_plan& plan() const noexcept { return plan_; }
+  /// Of the job, as loader::rewind counts them.
+  std::uint64_t run() const noexcept { return run_; }
+  std::uint32_t ticket() const noexcept { return ticket_; }
+  bool is_claimable() const noexcept { return is_claimable_; }
+  std::size_t num_rows() const noexcept { return num_rows_; }
+  const row_request& request(std::size_t row) const noexcept { return requests_[row]; }
+  /// Found out by the trainer's thread, where ranks have to agree.
+  void set_end_of_epoch(bool x) noexcept { plan_.end_of_epoch = x; }
 
+  // While rows are made.
   /// Rows that were claimed together: from `first` to before `end`.
   struct claimed {
     std::size_t first = 0;
@@ -135,78 +121,58 @@ struct batch_slot : batch_plan {
     explicit operator bool() const noexcept { return first < end; }
   };
   /// The next unclaimed rows below `limit` for `worker`, at most `at_most`; none: all are claimed,
-  /// or the generation is over. `seen` and `limit` are those of the chunk: a late worker must not
-  /// read the slot's own.
-  claimed claim(std::uint32_t seen, std::size_t limit, std::uint32_t worker,
+  /// or the slot is open for another batch. `ticket` and `limit` are those of the chunk: a late
+  /// worker must not read the slot's own.
+  claimed claim(std::uint32_t ticket, std::size_t limit, std::uint32_t worker,
                 std::size_t at_most) noexcept;
-
+  row_holder& holder(std::size_t row) noexcept { return holders_[row]; }
+  /// Written by the row's owner, until the row is done.
+  row_result& result(std::size_t row) noexcept { return results_[row]; }
+  const row_result& result(std::size_t row) const noexcept { return results_[row]; }
   /// Notes that the row is done, for readers of its results. Not yet counted.
   void mark_done(std::size_t row) noexcept {
-    rows[row].state.store(slot_row::phase::done, std::memory_order_release);
+    holders_[row].state.store(row_holder::phase::done, std::memory_order_release);
   }
   /// Counts n rows that were marked, at least 1. True for those that were last.
   bool count_done(std::size_t n) noexcept {
     const auto count = static_cast<std::uint32_t>(n);
-    return remaining.fetch_sub(count, std::memory_order_acq_rel) == count;
+    return remaining_.fetch_sub(count, std::memory_order_acq_rel) == count;
   }
   bool finish(std::size_t row) noexcept {
     mark_done(row);
     return count_done(1);
   }
+  /// False until it is open.
+  bool complete() const noexcept { return remaining_.load(std::memory_order_acquire) == 0; }
+  bool is_open() const noexcept { return remaining_.load(std::memory_order_acquire) != not_open; }
 
-  bool complete() const noexcept { return remaining.load(std::memory_order_acquire) == 0; }
-
-  /// Sums up a complete batch: validity, digest, bad rows, the first failure; zeroes rows without a
-  /// sample, unless the batch has failed.
-  void close();
-
-  /// Points `dense` and `ragged` (one entry a field) at the row, and a target at them.
-  row_target target(std::size_t row, std::span<std::byte*> dense,
-                    std::span<std::vector<std::byte>*> ragged);
-  void clear_row(std::size_t row) noexcept;
-
-  /// Values and offsets of a ragged field, gathered on first use. Any thread.
-  struct gathered {
-    std::vector<std::byte> values;
-    std::vector<std::uint64_t> offsets;
-  };
-  const gathered& gather(std::size_t field);
-
-  static constexpr std::uint32_t not_open = ~std::uint32_t{0};
-
-  const std::shared_ptr<const batch_layout> layout;
-  const std::size_t capacity;
-  /// Of the job, as loader::rewind counts them. Written before `open`.
-  std::uint64_t run = 0;
-  /// [capacity, row] for each dense field; empty for ragged ones.
-  std::vector<huge_buffer> dense;
-  /// Bytes of each row for each ragged field.
-  std::vector<std::vector<std::vector<std::byte>>> ragged;
-  std::unique_ptr<slot_row[]> rows;
-  /// Of each row, in pipelines ordered by programs; else none.
-  std::vector<slot_item> items;
-
-  /// Rows go to whoever claims them; otherwise each has its owner from the beginning. Set before
-  /// each opening.
-  bool claimable = false;
-  std::size_t num_rows = 0;
-  std::uint32_t generation = 0;
-
-  std::atomic<std::uint64_t> cursor{0};
-  std::atomic<std::uint32_t> remaining{not_open};
-
-  // Results, written by `close`.
-  std::vector<std::uint8_t> valid;
-  std::size_t num_valid = 0;
-  hash128 digest;
-  std::vector<bad_row> bad;
+  /// Of a closed batch.
+  const batch_summary& summary() const noexcept { return summary_; }
+  batch_memory& memory() noexcept { return memory_; }
+  const batch_memory& memory() const noexcept { return memory_; }
 
 private:
-  batch_plan& plan() noexcept { return *this; }
-  void clear_invalid_rows() noexcept;
+  static constexpr std::uint32_t not_open = ~std::uint32_t{0};
 
-  std::mutex gather_mutex_;
-  std::vector<std::optional<gathered>> gathered_;
+  void enter(slot_state next) noexcept;
+
+  batch_memory memory_;
+  std::atomic<slot_state> state_{slot_state::free};
+
+  batch_plan plan_;
+  std::uint64_t run_ = 0;
+  std::uint32_t ticket_ = 0;
+  bool is_claimable_ = false;
+  std::size_t num_rows_ = 0;
+  std::vector<row_request> requests_;
+
+  std::unique_ptr<row_holder[]> holders_;
+  std::unique_ptr<row_result[]> results_;
+  /// The next row to claim, and above it the ticket: a late worker finds it changed.
+  std::atomic<std::uint64_t> cursor_{0};
+  std::atomic<std::uint32_t> remaining_{not_open};
+
+  batch_summary summary_;
 };
 
 } // namespace leat

@@ -5,15 +5,15 @@ namespace leat {
 std::vector<chunk> dealer::deal(const std::shared_ptr<batch_slot>& slot,
                                 const std::vector<std::uint32_t>& workers) const {
   std::vector<chunk> chunks(workers.size(),
-                            chunk{slot, slot->generation, slot->num_rows, {}, false});
-  if (slot->claimable) {
+                            chunk{slot, slot->ticket(), slot->num_rows(), {}, false});
+  if (slot->is_claimable()) {
     for (auto& x : chunks)
       x.claims = true;
     return chunks;
   }
-  for (std::size_t row = 0; row < slot->num_rows; ++row) {
-    const auto i = worker_for(row, slot->rows[row].position, workers.size());
-    slot->rows[row].owner.store(workers[i] + 1, std::memory_order_relaxed);
+  for (std::size_t row = 0; row < slot->num_rows(); ++row) {
+    const auto i = worker_for(row, slot->request(row).position, workers.size());
+    slot->holder(row).owner.store(workers[i] + 1, std::memory_order_relaxed);
     chunks[i].rows.push_back(static_cast<std::uint32_t>(row));
   }
   return chunks;

@@ -18,7 +18,7 @@ public:
   dealer(std::uint64_t lanes, std::uint64_t world_size, dispatch_policy policy)
       : lanes_(lanes), world_size_(world_size), policy_(policy) {}
 
-  /// Whether workers claim rows: for batch_slot::claimable.
+  /// Whether workers claim rows: for batch_slot::open.
   bool claims() const noexcept { return policy_ == dispatch_policy::on_demand; }
 
   /// The chunks of an open slot for workers with these ids, one each. Under on_demand they claim;

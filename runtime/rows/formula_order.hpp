@@ -15,7 +15,7 @@ public:
                 std::uint64_t epochs, job_position start)
       : shape_(shape), rank_(rank), world_size_(world_size), epochs_(epochs), next_(start) {}
 
-  bool open(batch_slot& slot) override;
+  bool open(planned_batch& batch) override;
   void begin_epoch(std::uint64_t epoch) override;
 
 private:

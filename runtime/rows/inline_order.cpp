@@ -16,21 +16,29 @@ constexpr std::size_t items_a_clock = 8;
 
 inline_order::inline_order(std::unique_ptr<batch_order> order, row_function& function)
     : order_(std::move(order)), function_(function),
-      probe_(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), items_a_probe)) {}
+      probe_(std::make_shared<batch_layout>(), items_a_probe) {}
 
-void inline_order::open(batch_slot& slot) {
-  while (!order_->open(slot))
+const planned_batch& inline_order::next() {
+  while (!order_->open(next_))
     if (!look_at_items() && !order_->wants_to_run() && !order_->wait_for_feed())
       throw error(errc::stuck, {.stage = "programs",
                                 .got = "a batch that waits for nothing",
                                 .needed = "an item, an end or an error"});
+  return next_;
+}
+
+void inline_order::open(batch_slot& slot) {
+  (void)next();
+  slot.open(next_, false);
 }
 
 bool inline_order::look_at_items() {
   bool any = false;
-  while (order_->open_probe(*probe_)) {
+  while (order_->open_probe(next_probe_, items_a_probe)) {
+    probe_.open(next_probe_, false);
     look();
-    order_->close_probe(*probe_);
+    order_->close_probe(probe_);
+    probe_.release();
     any = true;
   }
   return any;
@@ -38,10 +46,10 @@ bool inline_order::look_at_items() {
 
 void inline_order::look() {
   busy_scope busy{function_.record()};
-  for (std::size_t i = 0; i < probe_->num_rows; ++i) {
+  for (std::size_t i = 0; i < probe_.num_rows(); ++i) {
     if (i % items_a_clock == 0)
       busy.begin_next();
-    function_.run(*probe_, i);
+    function_.run(probe_.request(i), {}, probe_.result(i));
   }
 }
 

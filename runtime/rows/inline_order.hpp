@@ -13,7 +13,9 @@ public:
   /// `function` runs probes; it must outlive this.
   inline_order(std::unique_ptr<batch_order> order, row_function& function);
 
-  /// Opens the slot as the next batch; blocks for once sources.
+  /// The next batch, until the next call; blocks for once sources.
+  const planned_batch& next();
+  /// Opens the slot as the next batch.
   void open(batch_slot& slot);
   void begin_epoch(std::uint64_t epoch) { order_->begin_epoch(epoch); }
   void rewind(std::uint64_t run) { order_->rewind(run); }
@@ -24,7 +26,10 @@ private:
 
   std::unique_ptr<batch_order> order_;
   row_function& function_;
-  std::unique_ptr<batch_slot> probe_;
+  /// What comes next, and the memory of what came before.
+  planned_batch next_;
+  planned_batch next_probe_;
+  batch_slot probe_;
 };
 
 } // namespace leat

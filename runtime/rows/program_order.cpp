@@ -88,22 +88,24 @@ void program_order::run() {
     }
 }
 
-lane_round& program_order::lane_of(const lane_round& inner) const {
-  return *lanes_[(inner.lane() - lanes_.front()->lane()) / world_size_];
+lane_round& program_order::lane_at(std::uint64_t position) const {
+  const auto lane = position % shape_.lanes;
+  return *lanes_[(lane - lanes_.front()->lane()) / world_size_];
 }
 
-bool program_order::open(batch_slot& slot) {
+bool program_order::open(planned_batch& batch) {
+  batch.rows = 0;
   if (!shape_.is_endless() && next_.epoch >= epochs_) {
-    slot.open({.what = batch_slot::kind::end}, 0);
+    batch.plan = {.what = batch_plan::kind::end};
     return true;
   }
   run();
   const auto ahead = look_ahead();
   batch_plan plan{.epoch = next_.epoch, .step = next_.step};
   const auto open_failed = [&](const error& problem) {
-    plan.what = batch_slot::kind::failed;
+    plan.what = batch_plan::kind::failed;
     plan.failure = problem;
-    slot.open(std::move(plan), 0);
+    batch.plan = std::move(plan);
     return true;
   };
   if (ahead.failure)
@@ -112,7 +114,7 @@ bool program_order::open(batch_slot& slot) {
     return false;
   if (!ahead.exists && world_size_ == 1 && next_.step > 0) {
     begin_epoch(next_.epoch + 1); // data that ended where a job was resumed
-    return open(slot);
+    return open(batch);
   }
   if (!ahead.exists && world_size_ == 1)
     return open_failed(
@@ -122,9 +124,10 @@ bool program_order::open(batch_slot& slot) {
   plan.end_of_epoch = world_size_ == 1 && ahead.is_last;
   plan.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
                   ahead.is_last || !ahead.exists};
-  const auto rows = ahead.exists ? fill(slot) : 0;
+  if (ahead.exists)
+    fill(batch);
   plan.lanes = states();
-  slot.open(std::move(plan), rows);
+  batch.plan = std::move(plan);
   advance(ahead.is_last || !ahead.exists);
   return true;
 }
@@ -251,10 +254,8 @@ const error* program_order::first_failure(std::size_t needed) const {
   return first;
 }
 
-std::size_t program_order::fill(batch_slot& slot) {
+void program_order::fill(planned_batch& batch) {
   // Rows stand in the order of their positions: the first item of every lane, then the second.
-  slot.items.resize(slot.capacity);
-  std::size_t rows = 0;
   item skipped;
   generation when;
   for (std::size_t i = 0; i < items_per_lane_; ++i)
@@ -263,48 +264,50 @@ std::size_t program_order::fill(batch_slot& slot) {
         lane->take_front(skipped, when);
       if (lane->items().empty() || lane->items().front().is_end)
         continue;
-      slot.rows[rows].position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
-      lane->take_front(slot.items[rows].what, slot.items[rows].when);
-      ++rows;
+      auto& row = batch.add();
+      row.epoch = next_.epoch;
+      row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
+      row.edge.reset();
+      lane->take_front(row.what, row.when);
     }
-  return rows;
 }
 
-bool program_order::open_probe(batch_slot& slot) {
-  slot.items.resize(slot.capacity);
-  std::size_t rows = 0;
-  while (rows < slot.capacity && !requests_.empty()) {
+bool program_order::open_probe(planned_batch& probe, std::size_t most) {
+  probe.rows = 0;
+  while (probe.rows < most && !requests_.empty()) {
     const auto request = requests_.front();
     requests_.pop_front();
     const auto* x = request.round->deal(request.when, request.number);
     if (!x)
       continue; // dropped unread
-    slot.rows[rows].position = request.round->lane() + request.number * shape_.lanes;
-    auto& row = slot.items[rows++];
+    auto& row = probe.add();
+    row.epoch = 0;
+    row.position = request.round->lane() + request.number * shape_.lanes;
+    row.edge = request.edge;
     row.what = x->what;
     row.when = request.when;
-    row.probe = request;
   }
-  if (rows == 0)
+  if (probe.rows == 0)
     return false;
-  slot.open({.what = batch_slot::kind::probe}, rows);
+  probe.plan = {.what = batch_plan::kind::probe};
   return true;
 }
 
 void program_order::close_probe(batch_slot& slot) {
-  for (std::size_t i = 0; i < slot.num_rows; ++i) {
-    auto& row = slot.items[i];
-    auto& seen = row.seen;
-    auto* x = row.probe.round->find(row.when, row.probe.number);
+  for (std::size_t i = 0; i < slot.num_rows(); ++i) {
+    const auto& asked = slot.request(i);
+    auto& result = slot.result(i);
+    auto& lane = lane_at(asked.position);
+    auto* x = lane.find_round(*asked.edge)->find(asked.when, asked.position / shape_.lanes);
     if (!x)
       continue; // dropped unread: opening the slot again clears what was seen
     x->state = round_item::phase::done;
-    lane_of(*row.probe.round).make_stale();
-    if (slot.rows[i].failure)
-      x->failure = std::make_shared<const error>(*slot.rows[i].failure);
-    swap(x->found, seen.found);
-    if (seen.made)
-      x->what.attach(0, static_cast<std::uint32_t>(row.probe.edge), std::move(seen.made));
+    lane.make_stale();
+    if (result.failure)
+      x->failure = std::make_shared<const error>(*result.failure);
+    swap(x->found, result.seen.found);
+    if (result.seen.made)
+      x->what.attach(0, static_cast<std::uint32_t>(*asked.edge), std::move(result.seen.made));
   }
 }
 

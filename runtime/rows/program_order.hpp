@@ -32,9 +32,9 @@ public:
                 std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs,
                 const program_start& start);
 
-  bool open(batch_slot& slot) override;
+  bool open(planned_batch& batch) override;
   void begin_epoch(std::uint64_t epoch) override;
-  bool open_probe(batch_slot& slot) override;
+  bool open_probe(planned_batch& probe, std::size_t most) override;
   void close_probe(batch_slot& slot) override;
   bool wants_to_run() const noexcept override { return run_.budget <= 0; }
   bool wait_for_feed() override;
@@ -57,8 +57,8 @@ private:
   };
 
   void run();
-  /// The last round of an inner one's lane.
-  lane_round& lane_of(const lane_round& inner) const;
+  /// The last round of the lane that a position is in.
+  lane_round& lane_at(std::uint64_t position) const;
   supply supply_of(const lane_round& lane) const;
   outlook look_ahead() const;
   outlook look_ahead_drop() const;
@@ -67,8 +67,8 @@ private:
   bool may_come(std::size_t needed) const;
   const error* certain_failure() const;
   const error* first_failure(std::size_t needed) const;
-  /// Writes the rows of the next batch into the slot, and returns how many.
-  std::size_t fill(batch_slot& slot);
+  /// Adds the rows of the next batch.
+  void fill(planned_batch& batch);
   /// Of the lanes, behind what was taken of them.
   std::shared_ptr<const lane_states> states() const;
   void advance(bool is_last);

@@ -18,21 +18,21 @@ public:
                    std::function<std::unique_ptr<batch_order>()> anew)
       : order_(std::move(first)), run_(run), anew_(std::move(anew)) {}
 
-  bool open(batch_slot& slot) override {
-    slot.run = run_;
-    return order_->open(slot);
+  bool open(planned_batch& batch) override {
+    batch.run = run_;
+    return order_->open(batch);
   }
   void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
   void rewind(std::uint64_t run) override {
     order_ = anew_();
     run_ = run;
   }
-  bool open_probe(batch_slot& slot) override {
-    slot.run = run_;
-    return order_->open_probe(slot);
+  bool open_probe(planned_batch& probe, std::size_t most) override {
+    probe.run = run_;
+    return order_->open_probe(probe, most);
   }
   void close_probe(batch_slot& slot) override {
-    if (slot.run == run_)
+    if (slot.run() == run_)
       order_->close_probe(slot);
   }
   bool wants_to_run() const noexcept override { return order_->wants_to_run(); }

@@ -13,89 +13,85 @@ namespace leat {
 
 row_function::row_function(std::shared_ptr<const row_plan> plan,
                            std::shared_ptr<worker_record> record)
-    : plan_(std::move(plan)), record_(std::move(record)), dense_(plan_->layout->fields().size()),
-      ragged_(plan_->layout->fields().size()) {}
+    : plan_(std::move(plan)), record_(std::move(record)) {}
 
-void row_function::run(batch_slot& slot, std::size_t row) {
-  auto& x = slot.rows[row];
-  record_->epoch.store(slot.epoch, std::memory_order_relaxed);
-  record_->item.store(x.position, std::memory_order_relaxed);
+void row_function::run(const row_request& row, const row_target& target, row_result& result) {
+  record_->epoch.store(row.epoch, std::memory_order_relaxed);
+  record_->item.store(row.position, std::memory_order_relaxed);
   record_->stage.store(0, std::memory_order_relaxed);
   try {
     if (!maker_)
       maker_.emplace(maker_of(*plan_, record_));
-    slot.what == batch_slot::kind::probe ? look(slot, row) : run_or_treat(slot, row);
+    row.edge ? look(row, result) : run_or_treat(row, target, result);
   } catch (...) {
-    x.result = slot_row::outcome::failed;
-    x.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), slot, row);
+    result.what = row_result::outcome::failed;
+    result.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), row, result);
   }
   const auto beside = maker_ ? maker_->take_bytes_read() : 0;
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_) + beside,
                                 std::memory_order_relaxed);
 }
 
+void row_function::append_id_of(const row_request& row, const row_result& result, std::string& to) {
+  append_id(row, result.delivered, *plan_->samples, plan_->shape.lanes, maker_->orders(), to);
+}
+
 /// What the machine lacked says over which sample, where that can still be told.
-error row_function::with_sample(const error& problem, const batch_slot& slot, std::size_t row) {
+error row_function::with_sample(const error& problem, const row_request& row,
+                                const row_result& result) {
   auto details = problem.details();
-  if (problem.code() != errc::no_resources || !details.sample.empty() || !maker_
-      || slot.what == batch_slot::kind::probe)
+  if (problem.code() != errc::no_resources || !details.sample.empty() || !maker_ || row.edge)
     return problem;
   try {
-    append_id(slot, row, *plan_->samples, plan_->shape.lanes, maker_->orders(), details.sample);
+    append_id_of(row, result, details.sample);
   } catch (...) {
     return problem;
   }
   return error(problem.code(), std::move(details));
 }
 
-void row_function::run_or_treat(batch_slot& slot, std::size_t row) {
+void row_function::run_or_treat(const row_request& row, const row_target& target,
+                                row_result& result) {
+  result.delivered = row.own;
   try {
-    produce(slot, row, own_item(slot, row));
-    seal(slot, row);
+    produce(row, target, result, row.own);
+    seal(row, target, result);
   } catch (const bad_sample& problem) {
-    treat_bad(slot, row, problem);
+    treat_bad(row, target, result, problem);
   }
 }
 
-epoch_item row_function::own_item(const batch_slot& slot, std::size_t row) const {
-  return plan_->shape.is_closed ? plan_->shape.item_at(slot.epoch, slot.rows[row].position)
-                                : epoch_item{};
-}
-
-item_place row_function::place_of(const batch_slot& slot, std::size_t row) const {
+item_place row_function::place_of(const row_request& row) const {
   const auto lanes = plan_->shape.lanes;
-  return {slot.rows[row].position % lanes, lanes, slot.items[row].when};
+  return {row.position % lanes, lanes, row.when};
 }
 
-void row_function::look(batch_slot& slot, std::size_t row) {
-  auto& seen = slot.items[row].seen;
-  seen.clear(); // a worker may have died over it
+void row_function::look(const row_request& row, row_result& result) {
+  result.seen.clear(); // a worker may have died over it
   try {
-    look_at(slot, row, seen);
+    look_at(row, result.seen);
   } catch (const bad_sample& problem) {
-    seen.clear();
+    result.seen.clear();
     if (plan_->bad_samples == bad_sample_policy::mask) {
-      seen.found.bad = true;
+      result.seen.found.bad = true;
       return;
     }
     id_.clear();
-    append_id(slot, row, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
-    auto& state = slot.rows[row];
-    state.result = slot_row::outcome::failed;
-    state.failure = error(errc::bad_sample,
-                          {.stage = stage_name(),
-                           .sample = id_,
-                           .got = std::string{to_string(problem.why())} + ": " + problem.what()});
+    append_id_of(row, result, id_);
+    result.what = row_result::outcome::failed;
+    result.failure = error(errc::bad_sample,
+                           {.stage = stage_name(),
+                            .sample = id_,
+                            .got = std::string{to_string(problem.why())} + ": " + problem.what()});
   }
 }
 
-void row_function::look_at(const batch_slot& slot, std::size_t row, sighting& seen) {
-  const auto& x = slot.items[row];
-  const auto number = x.probe.edge;
+void row_function::look_at(const row_request& row, sighting& seen) {
+  const auto number = *row.edge;
   const auto& edge = plan_->samples->edges[number];
   const auto make = [&](sample& into) {
     sample_access::reset(into, nullptr);
-    return maker_->make(*edge.input, x.what, place_of(slot, row), slot.rows[row].position, into);
+    return maker_->make(*edge.input, row.what, place_of(row), row.position, into);
   };
   if (!edge.keeps_samples) {
     make(sample_);
@@ -112,73 +108,70 @@ void row_function::look_at(const batch_slot& slot, std::size_t row, sighting& se
   seen.made = std::move(kept);
 }
 
-void row_function::produce(batch_slot& slot, std::size_t row, const epoch_item& what) {
-  auto target = slot.target(row, dense_, ragged_);
+void row_function::produce(const row_request& row, const row_target& target, row_result& result,
+                           const epoch_item& what) {
   sample_access::reset(sample_, &target);
   // The fault is the sample's, so that a substitute can take its row.
-  auto& x = slot.rows[row];
-  const bool is_own = !plan_->shape.is_closed || what == own_item(slot, row);
+  const bool is_own = !plan_->shape.is_closed || what == row.own;
   if (const auto& at = plan_->throw_at;
-      is_own && std::find(at.begin(), at.end(), x.position) != at.end())
+      is_own && std::find(at.begin(), at.end(), row.position) != at.end())
     throw bad_sample(cause::function_error, "a fault on purpose");
   if (plan_->shape.is_closed)
-    maker_->make({.item = what.item, .epoch = what.era}, x.position, sample_);
+    maker_->make({.item = what.item, .epoch = what.era}, row.position, sample_);
   else
-    maker_->make(*plan_->samples->program, slot.items[row].what, place_of(slot, row), x.position,
-                 sample_);
+    maker_->make(*plan_->samples->program, row.what, place_of(row), row.position, sample_);
   sample_access::deliver(sample_);
-  x.delivered = what;
+  result.delivered = what;
 }
 
-void row_function::seal(batch_slot& slot, std::size_t row) {
-  auto& x = slot.rows[row];
+void row_function::seal(const row_request& row, const row_target& target, row_result& result) {
   id_.clear();
   sample_access::append_id(sample_, id_);
-  x.digest = row_digest(slot.epoch, x.position, id_);
+  result.digest = row_digest(row.epoch, row.position, id_);
   if (plan_->hash_pixels)
-    x.pixels = hash_of_pixels(x);
+    result.pixels = hash_of_pixels(row, target);
 }
 
-void row_function::treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem) {
-  auto& x = slot.rows[row];
+void row_function::treat_bad(const row_request& row, const row_target& target, row_result& result,
+                             const bad_sample& problem) {
   id_.clear();
-  x.delivered = own_item(slot, row);
-  append_id(slot, row, *plan_->samples, plan_->shape.lanes, maker_->orders(), id_);
-  x.bad = bad_row{x.position, id_, problem.why(), problem.what(), {}};
+  result.delivered = row.own;
+  append_id_of(row, result, id_);
+  result.bad = bad_row{row.position, id_, problem.why(), problem.what(), {}};
   // Now: substitutes may fail in other stages.
   const auto stage = stage_name();
   auto fail = [&](const std::string& got) {
-    x.result = slot_row::outcome::failed;
-    x.failure = error(errc::bad_sample, {.stage = stage, .sample = x.bad->id, .got = got});
+    result.what = row_result::outcome::failed;
+    result.failure =
+        error(errc::bad_sample, {.stage = stage, .sample = result.bad->id, .got = got});
   };
   const auto what = std::string{to_string(problem.why())} + ": " + problem.what();
   switch (plan_->bad_samples) {
   case bad_sample_policy::fail:
     return fail(what);
   case bad_sample_policy::mask:
-    x.result = slot_row::outcome::masked;
+    result.what = row_result::outcome::masked;
     return;
   case bad_sample_policy::substitute:
-    if (!substitute(slot, row))
+    if (!substitute(row, target, result))
       fail(what + "; no good substitute in its lane");
   }
 }
 
-bool row_function::substitute(batch_slot& slot, std::size_t row) {
+bool row_function::substitute(const row_request& row, const row_target& target,
+                              row_result& result) {
   constexpr int tries = 64;
-  auto& x = slot.rows[row];
   const auto lanes = plan_->shape.lanes;
-  const auto lane = x.position % lanes;
+  const auto lane = row.position % lanes;
   const auto items = plan_->shape.lane_items(lane);
-  const auto era = own_item(slot, row).era;
   rng draw{map_stream(plan_->samples->seed, "substitute", 0),
-           birth_of(0, slot.epoch, 0, x.position)};
+           birth_of(0, row.epoch, 0, row.position)};
   for (int i = 0; i < tries; ++i) {
-    const epoch_item other{lane + draw.below(items) * lanes, era};
+    const epoch_item other{lane + draw.below(items) * lanes, row.own.era};
     try {
-      produce(slot, row, other);
-      seal(slot, row);
-      x.bad->substitute = id_;
+      produce(row, target, result, other);
+      seal(row, target, result);
+      result.bad->substitute = id_;
       return true;
     } catch (const bad_sample&) {
       continue; // the next draw
@@ -187,13 +180,14 @@ bool row_function::substitute(batch_slot& slot, std::size_t row) {
   return false;
 }
 
-hash128 row_function::hash_of_pixels(const slot_row& row) const {
+hash128 row_function::hash_of_pixels(const row_request& row, const row_target& target) const {
   hash_stream hash;
   hash.add(row.position);
   const auto& fields = plan_->layout->fields();
   for (std::size_t i = 0; i < fields.size(); ++i)
-    hash.add_raw(fields[i].ragged ? std::span<const std::byte>{*ragged_[i]}
-                                  : std::span<const std::byte>{dense_[i], fields[i].row_bytes()});
+    hash.add_raw(fields[i].ragged
+                     ? std::span<const std::byte>{*target.ragged[i]}
+                     : std::span<const std::byte>{target.dense[i], fields[i].row_bytes()});
   return hash.digest128();
 }
 

@@ -1,17 +1,16 @@
 #pragma once
 
 #include "runtime/base/worker_record.hpp"
-#include "runtime/rows/batch_slot.hpp"
 #include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/row_request.hpp"
+#include "runtime/rows/row_result.hpp"
+#include "runtime/sample/sample_access.hpp"
 
 #include <leat/sample.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace leat {
 
@@ -22,28 +21,31 @@ public:
   /// `record` is told what is going on.
   row_function(std::shared_ptr<const row_plan> plan, std::shared_ptr<worker_record> record);
 
-  /// Makes one row of an open slot, with its digest; a bad sample is treated as the policy says.
-  /// The caller owns the row, and marks it finished afterwards.
-  void run(batch_slot& slot, std::size_t row);
+  /// Makes the row that is asked for, with its digest, in the target; a bad sample is treated as
+  /// the policy says. A probe needs no target. `result` is clear.
+  void run(const row_request& row, const row_target& target, row_result& result);
 
   worker_record& record() noexcept { return *record_; }
 
 private:
-  error with_sample(const error& problem, const batch_slot& slot, std::size_t row);
-  void run_or_treat(batch_slot& slot, std::size_t row);
+  error with_sample(const error& problem, const row_request& row, const row_result& result);
+  void run_or_treat(const row_request& row, const row_target& target, row_result& result);
   /// Looks at the row's item for a program.
-  void look(batch_slot& slot, std::size_t row);
-  void look_at(const batch_slot& slot, std::size_t row, sighting& seen);
+  void look(const row_request& row, row_result& result);
+  void look_at(const row_request& row, sighting& seen);
   /// Makes the row's own sample, or that of a substitute. Throws `bad_sample`, or `leat::error` of
   /// the store.
-  void produce(batch_slot& slot, std::size_t row, const epoch_item& what);
-  epoch_item own_item(const batch_slot& slot, std::size_t row) const;
-  item_place place_of(const batch_slot& slot, std::size_t row) const;
+  void produce(const row_request& row, const row_target& target, row_result& result,
+               const epoch_item& what);
+  item_place place_of(const row_request& row) const;
   /// Tries other samples of the row's lane. False when none of them is good.
-  bool substitute(batch_slot& slot, std::size_t row);
-  void treat_bad(batch_slot& slot, std::size_t row, const bad_sample& problem);
-  void seal(batch_slot& slot, std::size_t row);
-  hash128 hash_of_pixels(const slot_row& row) const;
+  bool substitute(const row_request& row, const row_target& target, row_result& result);
+  void treat_bad(const row_request& row, const row_target& target, row_result& result,
+                 const bad_sample& problem);
+  void seal(const row_request& row, const row_target& target, row_result& result);
+  /// Appends the id of what the row delivers.
+  void append_id_of(const row_request& row, const row_result& result, std::string& to);
+  hash128 hash_of_pixels(const row_request& row, const row_target& target) const;
   const std::string& stage_name() const;
 
   std::shared_ptr<const row_plan> plan_;
@@ -52,8 +54,6 @@ private:
   std::optional<row_maker> maker_;
   sample sample_;
   std::string id_;
-  std::vector<std::byte*> dense_;
-  std::vector<std::vector<std::byte>*> ragged_;
 };
 
 } // namespace leat

@@ -1,17 +1,16 @@
 #pragma once
 
 #include "runtime/order/sample_plan.hpp"
-#include "runtime/rows/batch_slot.hpp"
+#include "runtime/rows/row_request.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace leat {
 
-/// Appends the id of a row's sample: of a closed pipeline what the row delivers, else its item.
-/// `lanes` is L.
-void append_id(const batch_slot& slot, std::size_t row, const sample_plan& plan,
+/// Appends the id of a row's sample: where the order is a formula that of the item that the row
+/// delivers, else of the row's own. `lanes` is L.
+void append_id(const row_request& row, const epoch_item& delivered, const sample_plan& plan,
                std::uint64_t lanes, order_cache& orders, std::string& to);
 
 } // namespace leat

@@ -112,11 +112,11 @@ void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_s
                                                      start.at.epoch + 1, start),
                      probes};
   auto maker = maker_of(*plan, record);
-  batch_slot slot{plan->layout, shape.batch_rows / world_size};
-  while (search.goes_on() && (order.open(slot), slot.num_rows > 0))
-    for (std::size_t i = 0; search.goes_on() && i < slot.num_rows; ++i) {
-      const auto position = slot.rows[i].position;
-      const auto& row = slot.items[i];
+  const auto* batch = &order.next();
+  for (; search.goes_on() && batch->rows > 0; batch = &order.next())
+    for (std::size_t i = 0; search.goes_on() && i < batch->rows; ++i) {
+      const auto& row = batch->requests[i];
+      const auto position = row.position;
       const item_place at{position % shape.lanes, shape.lanes, row.when};
       search.look(
           [&](sample& x) {
@@ -131,8 +131,8 @@ void look_at_programs(const std::shared_ptr<const row_plan>& plan, const epoch_s
             return id;
           });
     }
-  if (slot.what == batch_slot::kind::failed && search.goes_on())
-    throw error(*slot.failure);
+  if (batch->plan.what == batch_plan::kind::failed && search.goes_on())
+    throw error(*batch->plan.failure);
 }
 
 /// Lane by lane, so that no more is read than it takes.

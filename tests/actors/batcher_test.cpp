@@ -1,6 +1,7 @@
 #include "actors/batcher.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
+#include "tests/support/slots.hpp"
 
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
@@ -80,9 +81,9 @@ struct fixture {
   slot_ptr begun(const std::vector<std::uint32_t>& owners) {
     auto slot = std::make_shared<batch_slot>(std::make_shared<batch_layout>(), owners.size());
     tell(free_atom_v, slot);
-    slot->open({}, owners.size());
+    open_rows(*slot, owners.size());
     for (std::size_t i = 0; i < owners.size(); ++i)
-      slot->rows[i].owner = owners[i] + 1;
+      slot->holder(i).owner = owners[i] + 1;
     return slot;
   }
 
@@ -94,7 +95,8 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "batcher: a free slot goes to the dispatcher, as not yet open") {
   auto slot = std::make_shared<batch_slot>(std::make_shared<batch_layout>(), 2);
-  slot->open({}, 0);
+  open_rows(*slot, 0);
+  slot->release();
   tell(free_atom_v, slot);
   CHECK(seen->deal == std::vector<slot_ptr>{slot});
   CHECK_FALSE(slot->complete());
@@ -111,7 +113,7 @@ TEST_CASE_METHOD(fixture, "batcher: batches leave in the order in which they beg
   CHECK(finished.empty());
   finish(a, 0);
   CHECK(finished == std::vector<slot_ptr>{a, b, c});
-  CHECK(a->num_valid == 1);
+  CHECK(a->summary().num_valid == 1);
 }
 
 TEST_CASE_METHOD(fixture, "batcher: it tells the dispatcher of each worker that is gone, once") {
@@ -151,12 +153,12 @@ TEST_CASE_METHOD(fixture, "batcher: what waited for a row that is given up leave
   auto first = begun({0});
   auto second = begun({1});
   finish(second, 0);
-  first->rows[0].deaths = 1;
-  first->rows[0].state = slot_row::phase::begun;
+  first->holder(0).deaths = 1;
+  first->holder(0).state = row_holder::phase::begun;
   tell(inherit_atom_v, std::uint32_t{0}, std::uint32_t{2}, heir);
   CHECK(seen->heir.empty());
   CHECK(finished == std::vector<slot_ptr>{first, second});
-  CHECK(first->what == batch_slot::kind::failed);
+  CHECK(first->plan().what == batch_plan::kind::failed);
 }
 
 TEST_CASE_METHOD(fixture, "batcher: a dead dispatcher fails all batches, those to come too") {
@@ -167,10 +169,10 @@ TEST_CASE_METHOD(fixture, "batcher: a dead dispatcher fails all batches, those t
   REQUIRE(finished.size() == 2);
   for (const auto& slot : finished) {
     CHECK((slot != first && slot != second)); // workers may still write into those
-    CHECK(slot->what == batch_slot::kind::failed);
-    REQUIRE(slot->failure);
-    CHECK(slot->failure->code() == errc::worker_lost);
-    CHECK(slot->failure->details().stage == "dispatcher");
+    CHECK(slot->plan().what == batch_plan::kind::failed);
+    REQUIRE(slot->plan().failure);
+    CHECK(slot->plan().failure->code() == errc::worker_lost);
+    CHECK(slot->plan().failure->details().stage == "dispatcher");
   }
   tell(free_atom_v, first);
   CHECK(finished.size() == 3);
@@ -185,9 +187,9 @@ TEST_CASE_METHOD(fixture, "batcher: a dispatcher that cannot go on fails all bat
   tell(free_atom_v, std::make_shared<batch_slot>(std::make_shared<batch_layout>(), 2));
   REQUIRE(finished.size() == 3);
   for (const auto& slot : finished) {
-    REQUIRE(slot->failure);
-    CHECK(slot->failure->code() == errc::no_resources);
-    CHECK(std::string{slot->failure->what()} == problem.what());
+    REQUIRE(slot->plan().failure);
+    CHECK(slot->plan().failure->code() == errc::no_resources);
+    CHECK(std::string{slot->plan().failure->what()} == problem.what());
   }
 }
 

@@ -56,12 +56,12 @@ public:
   fragile_order(std::unique_ptr<batch_order> real, const std::string& broken)
       : real_(std::move(real)), broken_(broken) {}
 
-  bool open(batch_slot& slot) override { return real_->open(slot); }
+  bool open(planned_batch& batch) override { return real_->open(batch); }
   void begin_epoch(std::uint64_t epoch) override {
     check("begin_epoch");
     real_->begin_epoch(epoch);
   }
-  bool open_probe(batch_slot&) override {
+  bool open_probe(planned_batch&, std::size_t) override {
     check("open_probe");
     return false;
   }
@@ -127,10 +127,10 @@ struct fixture {
     return slot;
   }
 
-  ids owners(const batch_slot& slot) const {
+  ids owners(batch_slot& slot) const {
     ids result;
-    for (std::size_t i = 0; i < slot.num_rows; ++i)
-      result.push_back(slot.rows[i].owner - 1);
+    for (std::size_t i = 0; i < slot.num_rows(); ++i)
+      result.push_back(slot.holder(i).owner - 1);
     return result;
   }
 };
@@ -144,11 +144,11 @@ TEST_CASE_METHOD(fixture, "dispatcher: batches are numbered, dealt and run, unti
   auto first = deal();
   auto second = deal();
   auto end = deal();
-  CHECK(first->step == 0);
-  CHECK(second->step == 1);
-  CHECK(second->end_of_epoch);
+  CHECK(first->plan().step == 0);
+  CHECK(second->plan().step == 1);
+  CHECK(second->plan().end_of_epoch);
   CHECK(owners(*first) == ids{0, 1, 0, 1});
-  CHECK(end->what == batch_slot::kind::end);
+  CHECK(end->plan().what == batch_plan::kind::end);
   CHECK(seen->complete == std::vector<slot_ptr>{first, second, end});
 }
 

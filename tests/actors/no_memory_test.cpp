@@ -4,6 +4,7 @@
 #include "runtime/base/handoff.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
+#include "tests/support/slots.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <caf/exit_reason.hpp>
@@ -133,7 +134,7 @@ TEST_CASE("no memory: the trainer hears of a batch that could not be handed over
   const auto slot = std::make_shared<batch_slot>(std::make_shared<batch_layout>(), 1);
   caf::anon_send(uut, free_atom_v, slot);
   actors.run();
-  slot->open({}, 1);
+  open_rows(*slot, 1);
   REQUIRE(slot->finish(0));
   caf::anon_send(uut, complete_atom_v, slot);
   actors.run();
@@ -144,9 +145,9 @@ TEST_CASE("no memory: the trainer hears of a batch that could not be handed over
   CHECK(finished.size() == 2);
   for (const auto& x : finished) {
     CHECK(x != slot);
-    CHECK(x->what == batch_slot::kind::failed);
-    REQUIRE(x->failure);
-    CHECK(x->failure->code() == errc::no_resources);
+    CHECK(x->plan().what == batch_plan::kind::failed);
+    REQUIRE(x->plan().failure);
+    CHECK(x->plan().failure->code() == errc::no_resources);
   }
   caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(dispatcher, caf::exit_reason::user_shutdown);

@@ -175,7 +175,7 @@ TEST_CASE_METHOD(fixture,
         CAPTURE(i);
         REQUIRE((x.results()[i] == expected[i]) == (i != failed));
       }
-      REQUIRE(x.results()[failed].what == batch_slot::kind::failed);
+      REQUIRE(x.results()[failed].what == batch_plan::kind::failed);
       REQUIRE(x.failures()[failed]);
       CHECK(x.failures()[failed]->code() == errc::worker_lost);
       CHECK(x.failures()[failed]->details().sample == "at position " + std::to_string(position));

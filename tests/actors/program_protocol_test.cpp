@@ -210,7 +210,7 @@ TEST_CASE_METHOD(masked, "programs: what kills every worker fails the batch that
                       }});
       const auto first_failed = [&] {
         return std::find_if(x.results().begin(), x.results().end(), [](const auto& batch) {
-          return batch.what == batch_slot::kind::failed;
+          return batch.what == batch_plan::kind::failed;
         });
       };
       while (first_failed() == x.results().end() && x.step())

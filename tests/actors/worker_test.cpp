@@ -1,6 +1,7 @@
 #include "actors/worker.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
+#include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
 
 #include <caf/exit_reason.hpp>
@@ -40,7 +41,7 @@ struct fixture {
   slot_ptr slot = std::make_shared<batch_slot>(plan->layout, 8);
   worker_actor uut;
 
-  fixture() { order->open(*slot); }
+  fixture() { open_next(*order, *slot, true); }
 
   ~fixture() {
     for (auto x : {caf::actor_cast<caf::actor>(uut), caf::actor_cast<caf::actor>(batcher)})
@@ -56,7 +57,7 @@ struct fixture {
   }
 
   void send(std::vector<std::uint32_t> rows, bool claims) {
-    caf::anon_send(uut, chunk{slot, slot->generation, slot->num_rows, std::move(rows), claims});
+    caf::anon_send(uut, chunk{slot, slot->ticket(), slot->num_rows(), std::move(rows), claims});
     actors.run();
   }
 
@@ -65,8 +66,8 @@ struct fixture {
   /// Rows that are done, in order of number.
   std::vector<std::size_t> done() const {
     std::vector<std::size_t> result;
-    for (std::size_t i = 0; i < slot->num_rows; ++i)
-      if (slot->rows[i].state == slot_row::phase::done)
+    for (std::size_t i = 0; i < slot->num_rows(); ++i)
+      if (slot->holder(i).state == row_holder::phase::done)
         result.push_back(i);
     return result;
   }
@@ -86,11 +87,11 @@ TEST_CASE_METHOD(fixture, "worker: it runs the rows dealt by name and no others"
 
 TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells of the last") {
   start();
-  slot->claim(slot->generation, slot->num_rows, 9, 1); // row 0 is another's
+  slot->claim(slot->ticket(), slot->num_rows(), 9, 1); // row 0 is another's
   send({}, true);
   CHECK(done() == rows_t{1, 2, 3, 4, 5, 6, 7});
   CHECK(seen->completed.empty());
-  CHECK(slot->rows[1].owner == record->id + 1);
+  CHECK(slot->holder(1).owner == record->id + 1);
   send({0}, true);
   CHECK(seen->completed == std::vector<slot_ptr>{slot});
   CHECK(counts.size() == 8);
@@ -98,7 +99,7 @@ TEST_CASE_METHOD(fixture, "worker: it claims rows until none is left, and tells 
 
 TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
   start();
-  slot->claim(slot->generation, slot->num_rows, 9, 1);
+  slot->claim(slot->ticket(), slot->num_rows(), 9, 1);
   send({0}, true);
   CHECK(done().size() == 8);
   for (const auto& [row, times] : counts)
@@ -108,8 +109,8 @@ TEST_CASE_METHOD(fixture, "worker: rows dealt by name come before claims") {
 
 TEST_CASE_METHOD(fixture, "worker: claims in a slot that was opened again find nothing") {
   start();
-  chunk late{slot, slot->generation, slot->num_rows, {}, true};
-  order->open(*slot);
+  chunk late{slot, slot->ticket(), slot->num_rows(), {}, true};
+  open_next(*order, *slot, true);
   caf::anon_send(uut, late);
   actors.run();
   CHECK(done().empty());
@@ -121,15 +122,15 @@ TEST_CASE_METHOD(fixture, "worker: a drill kills it at the row, which is begun a
   send({}, true);
   CHECK_FALSE(lives_on());
   CHECK(done() == rows_t{0, 1, 2});
-  CHECK(slot->rows[3].state == slot_row::phase::begun);
-  CHECK(slot->rows[3].owner == record->id + 1);
-  CHECK(slot->rows[4].state == slot_row::phase::dealt);
+  CHECK(slot->holder(3).state == row_holder::phase::begun);
+  CHECK(slot->holder(3).owner == record->id + 1);
+  CHECK(slot->holder(4).state == row_holder::phase::dealt);
   CHECK(record->since_ns == 0); // it is not stuck
 }
 
 TEST_CASE_METHOD(fixture, "worker: it retires behind its work") {
   start();
-  caf::anon_send(uut, chunk{slot, slot->generation, slot->num_rows, {}, true});
+  caf::anon_send(uut, chunk{slot, slot->ticket(), slot->num_rows(), {}, true});
   caf::anon_send(uut, retire_atom_v);
   actors.run();
   CHECK(done().size() == 8);

@@ -55,7 +55,7 @@ public:
     pipeline_ = spawn_pipeline(actors_.system(), config, [this](slot_ptr slot) {
       if (!over()) { // every further slot is another end
         results_.push_back(finished(*slot));
-        failures_.push_back(slot->failure);
+        failures_.push_back(slot->plan().failure);
       }
       held_.push_back(std::move(slot));
     });
@@ -78,7 +78,7 @@ public:
 
   bool over() const {
     return results_.size() == most_
-           || (!results_.empty() && results_.back().what == batch_slot::kind::end);
+           || (!results_.empty() && results_.back().what == batch_plan::kind::end);
   }
   const std::vector<finished_batch>& results() const { return results_; }
   const std::vector<std::optional<error>>& failures() const { return failures_; }
@@ -136,7 +136,11 @@ public:
   }
 
 private:
-  void give(slot_ptr slot) { caf::anon_send(pipeline_.batcher, free_atom_v, std::move(slot)); }
+  void give(slot_ptr slot) {
+    if (slot->state() != slot_state::free)
+      slot->release();
+    caf::anon_send(pipeline_.batcher, free_atom_v, std::move(slot));
+  }
 
   const batcher_state& batcher_of() const {
     using actor = caf::stateful_actor<batcher_state, batcher_actor::base>;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <random>
 
 namespace leat {
@@ -20,8 +19,6 @@ struct paper_job {
   formula_order order(std::uint64_t rank, job_position start = {}) const {
     return {shape, rank, world_size, epochs, start};
   }
-  /// Without fields.
-  batch_slot slot() const { return {std::make_shared<batch_layout>(), rows_of_rank()}; }
 };
 
 inline paper_job make_job(std::uint64_t items, std::uint64_t rows, std::uint64_t lanes,

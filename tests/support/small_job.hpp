@@ -58,7 +58,7 @@ inline std::shared_ptr<row_plan> noisy_plan(std::uint64_t records, std::uint64_t
 
 /// One batch as it left the pipeline.
 struct finished_batch {
-  batch_slot::kind what = batch_slot::kind::batch;
+  batch_plan::kind what = batch_plan::kind::batch;
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::vector<std::uint64_t> positions;
@@ -73,18 +73,18 @@ struct finished_batch {
 /// Of a closed slot.
 inline finished_batch finished(const batch_slot& slot) {
   finished_batch x;
-  x.what = slot.what;
-  if (slot.what == batch_slot::kind::end)
+  x.what = slot.plan().what;
+  if (slot.plan().what == batch_plan::kind::end)
     return x;
-  x.epoch = slot.epoch;
-  x.step = slot.step;
-  for (std::size_t i = 0; i < slot.num_rows; ++i) {
-    x.positions.push_back(slot.rows[i].position);
-    x.delivered.push_back(slot.rows[i].delivered);
-    x.pixels.push_back(slot.rows[i].pixels);
+  x.epoch = slot.plan().epoch;
+  x.step = slot.plan().step;
+  for (std::size_t i = 0; i < slot.num_rows(); ++i) {
+    x.positions.push_back(slot.request(i).position);
+    x.delivered.push_back(slot.result(i).delivered);
+    x.pixels.push_back(slot.result(i).pixels);
   }
-  x.valid = slot.valid;
-  x.digest = slot.digest;
+  x.valid = slot.summary().valid;
+  x.digest = slot.summary().digest;
   return x;
 }
 
@@ -110,16 +110,18 @@ inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const 
   batch_slot slot{plan->layout, rows_of_rank(*plan)};
   row_function function{plan, std::make_shared<worker_record>()};
   inline_order order{order_of_rank(*plan, epochs), function};
+  row_places places;
   std::vector<finished_batch> result;
   do {
     order.open(slot);
-    for (std::size_t row = 0; row < slot.num_rows; ++row) {
-      function.run(slot, row);
+    for (std::size_t row = 0; row < slot.num_rows(); ++row) {
+      function.run(slot.request(row), places.at(slot.memory(), row), slot.result(row));
       slot.finish(row);
     }
     slot.close();
     result.push_back(finished(slot));
-  } while (slot.what == batch_slot::kind::batch && result.size() < most);
+    slot.release();
+  } while (result.back().what == batch_plan::kind::batch && result.size() < most);
   return result;
 }
 

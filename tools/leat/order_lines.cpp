@@ -11,8 +11,7 @@ namespace leat::command {
 
 order_lines::order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t step)
     : plan_(plan_of(job)), epoch_(epoch), looks_(plan_, std::make_shared<worker_record>()),
-      order_(make_order(step), looks_), slot_(plan_->layout, plan_->shape.batch_rows),
-      orders_(plan_->samples->num_shuffles) {
+      order_(make_order(step), looks_), orders_(plan_->samples->num_shuffles) {
   if (shape().is_endless() && epoch_ != 0)
     throw error(errc::invalid_argument, {.stage = "--epoch",
                                          .got = std::to_string(epoch_),
@@ -40,23 +39,24 @@ std::unique_ptr<batch_order> order_lines::make_order(std::uint64_t step) const {
                                          program_start{{epoch_, 0}});
 }
 
-bool order_lines::open() {
-  order_.open(slot_);
-  if (slot_.what == batch_slot::kind::failed)
-    throw error(*slot_.failure);
-  return slot_.what == batch_slot::kind::batch;
+const planned_batch* order_lines::open() {
+  const auto& batch = order_.next();
+  if (batch.plan.what == batch_plan::kind::failed)
+    throw error(*batch.plan.failure);
+  return batch.plan.what == batch_plan::kind::batch ? &batch : nullptr;
 }
 
 std::optional<batch_line> order_lines::next() {
-  if (!open())
+  const auto* batch = open();
+  if (!batch)
     return std::nullopt;
-  batch_line line{.epoch = slot_.epoch, .step = slot_.step};
-  for (std::size_t i = 0; i < slot_.num_rows; ++i) {
-    const auto position = slot_.rows[i].position;
-    line.positions.push_back(position);
+  batch_line line{.epoch = batch->plan.epoch, .step = batch->plan.step};
+  for (std::size_t i = 0; i < batch->rows; ++i) {
+    const auto& row = batch->requests[i];
+    line.positions.push_back(row.position);
     auto& id = line.ids.emplace_back();
-    append_id(slot_, i, *plan_->samples, plan_->shape.lanes, orders_, id);
-    line.digest += row_digest(slot_.epoch, position, id);
+    append_id(row, row.own, *plan_->samples, plan_->shape.lanes, orders_, id);
+    line.digest += row_digest(row.epoch, row.position, id);
   }
   return line;
 }

@@ -30,13 +30,12 @@ private:
   static std::shared_ptr<const row_plan> plan_of(const pipeline& job);
   std::unique_ptr<batch_order> make_order(std::uint64_t step) const;
   /// False behind the epoch's last batch.
-  bool open();
+  const planned_batch* open();
 
   std::shared_ptr<const row_plan> plan_;
   std::uint64_t epoch_;
   row_function looks_;
   inline_order order_;
-  batch_slot slot_;
   order_cache orders_;
 };
 

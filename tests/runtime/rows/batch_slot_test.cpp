@@ -1,11 +1,15 @@
+#include "runtime/order/lane_state.hpp"
 #include "runtime/rows/batch_slot.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/slots.hpp"
 
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -22,7 +26,7 @@ const auto two_fields = std::make_shared<batch_layout>(std::vector<field_layout>
 void write(batch_slot& slot, std::size_t row, std::uint8_t value, const std::string& text) {
   std::vector<std::byte*> dense(2);
   std::vector<std::vector<std::byte>*> ragged(2);
-  slot.target(row, dense, ragged);
+  slot.memory().target(row, dense, ragged);
   REQUIRE(dense[0] == nullptr);
   REQUIRE(ragged[1] == nullptr);
   std::memset(dense[1], value, 2);
@@ -32,8 +36,8 @@ void write(batch_slot& slot, std::size_t row, std::uint8_t value, const std::str
 
 std::vector<int> values_of_x(const batch_slot& slot) {
   std::vector<int> result;
-  for (std::size_t i = 0; i < slot.dense[1].size(); ++i)
-    result.push_back(std::to_integer<int>(slot.dense[1].data()[i]));
+  for (std::size_t i = 0; i < slot.memory().dense_bytes(1); ++i)
+    result.push_back(std::to_integer<int>(slot.memory().dense(1)[i]));
   return result;
 }
 
@@ -42,7 +46,7 @@ TEST_CASE("batch_slot: eight threads claim every row once, and one of them finis
   auto layout = std::make_shared<batch_layout>();
   for (int round = 0; round < 20; ++round) {
     batch_slot slot{layout, rows};
-    slot.open({}, rows);
+    open_rows(slot, rows);
     std::vector<std::atomic<int>> claimed(rows);
     std::atomic<int> finishers{0};
     std::vector<std::thread> workers;
@@ -51,7 +55,7 @@ TEST_CASE("batch_slot: eight threads claim every row once, and one of them finis
         while (auto mine = slot.claim(1, rows, id, 1 + id % 3)) {
           for (auto row = mine.first; row < mine.end; ++row) {
             ++claimed[row];
-            if (slot.rows[row].owner != id + 1)
+            if (slot.holder(row).owner != id + 1)
               claimed[row] += 100;
             slot.mark_done(row);
           }
@@ -75,6 +79,9 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
   std::atomic<std::uint32_t> current{0};
   std::atomic<std::uint64_t> done{0};
   std::atomic<bool> wrong{false};
+  planned_batch batch;
+  for (std::size_t i = 0; i < rows; ++i)
+    batch.add();
   std::vector<std::thread> workers;
   // Each works through all generations at its own speed: whoever is slow claims in old ones.
   for (std::uint32_t id = 0; id < threads; ++id)
@@ -84,24 +91,27 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
           current.wait(now);
         while (auto mine = slot.claim(generation, rows, id, 1 + id % 3)) {
           for (auto row = mine.first; row < mine.end; ++row) {
-            if (slot.rows[row].position != generation) // the slot was reopened beneath its row
+            if (slot.request(row).position != generation) // the slot was reopened beneath its row
               wrong = true;
             ++done;
             slot.finish(row);
           }
-          slot.remaining.notify_all();
         }
       }
     });
   for (std::uint32_t generation = 1; generation <= generations; ++generation) {
     slot.reserve();
-    for (std::size_t i = 0; i < rows; ++i)
-      slot.rows[i].position = generation;
-    slot.open({}, rows);
+    for (auto& row : batch.requests)
+      row.position = generation;
+    slot.open(batch, true);
+    batch.requests.resize(rows); // it has the memory of the one before
     current = generation;
     current.notify_all();
-    for (auto left = slot.remaining.load(); left != 0; left = slot.remaining.load())
-      slot.remaining.wait(left);
+    for (int i = 1; !slot.complete(); ++i)
+      if (i % 64 == 0)
+        std::this_thread::yield();
+    slot.close();
+    slot.release();
   }
   for (auto& x : workers)
     x.join();
@@ -111,7 +121,7 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
 
 TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find nothing") {
   batch_slot slot{two_fields, 3};
-  slot.open({}, 3);
+  open_rows(slot, 3);
   const auto claim = [&](std::uint32_t seen, std::size_t limit, std::size_t at_most) {
     const auto rows = slot.claim(seen, limit, 7, at_most);
     return std::pair{rows.first, rows.end};
@@ -120,115 +130,149 @@ TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find n
   CHECK(claim(0, 3, 1) == nothing);
   CHECK(claim(2, 3, 1) == nothing);
   CHECK(claim(1, 3, 1) == std::pair<std::size_t, std::size_t>{0, 1});
-  CHECK(slot.rows[0].owner == 8);
-  CHECK(slot.rows[1].owner == 0);
+  CHECK(slot.holder(0).owner == 8);
+  CHECK(slot.holder(1).owner == 0);
   CHECK(claim(1, 1, 1) == nothing);
   CHECK(claim(1, 3, 9) == std::pair<std::size_t, std::size_t>{1, 3});
-  CHECK(slot.rows[2].owner == 8);
-  slot.open({}, 2);
+  CHECK(slot.holder(2).owner == 8);
+  slot.release();
+  open_rows(slot, 2);
   CHECK(claim(1, 3, 2) == nothing);
   CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{0, 1});
   CHECK(claim(2, 2, 1) == std::pair<std::size_t, std::size_t>{1, 2});
   CHECK(claim(2, 2, 1) == nothing);
 }
 
+TEST_CASE("batch_slot: a slot goes from state to state as its users may") {
+  using enum slot_state;
+  const std::set<std::pair<slot_state, slot_state>> allowed{
+      {free, reserved}, {reserved, filling}, {filling, ready},
+      {ready, leased},  {leased, free},      {free, filling}, // in the caller's thread, and probes
+      {filling, free},                                        // probes
+      {ready, free},                                          // batches that nobody needs any more
+  };
+  for (auto from : {free, reserved, filling, ready, leased})
+    for (auto to : {free, reserved, filling, ready, leased})
+      CHECK(may_follow(from, to) == (allowed.count({from, to}) > 0));
+
+  batch_slot slot{two_fields, 1};
+  CHECK(slot.state() == free);
+  slot.reserve();
+  CHECK_FALSE(slot.is_open());
+  open_rows(slot, 1);
+  CHECK(slot.state() == filling);
+  CHECK_FALSE(slot.complete());
+  CHECK(slot.finish(0));
+  slot.close();
+  slot.lend();
+  CHECK(slot.state() == leased);
+  slot.release();
+  slot.reserve();
+  CHECK_FALSE(slot.complete());
+}
+
 TEST_CASE("batch_slot: closing sums up the good rows and zeroes the others") {
   batch_slot slot{two_fields, 4};
-  slot.open({}, 3);
+  open_rows(slot, 3);
   for (std::size_t row = 0; row < 4; ++row)
     write(slot, row, static_cast<std::uint8_t>(row + 1), std::string(row + 1, 'a'));
-  slot.rows[0].digest = {.low = 5, .high = 1};
-  slot.rows[1].digest = {.low = 100, .high = 100};
-  slot.rows[1].result = slot_row::outcome::masked;
-  slot.rows[1].bad = bad_row{1, "b", cause::empty, "none", {}};
-  slot.rows[2].digest = {.low = ~std::uint64_t{0}, .high = 1};
-  slot.rows[2].bad = bad_row{2, "c", cause::empty, "none", "d"};
+  slot.result(0).digest = {.low = 5, .high = 1};
+  slot.result(1).digest = {.low = 100, .high = 100};
+  slot.result(1).what = row_result::outcome::masked;
+  slot.result(1).bad = bad_row{1, "b", cause::empty, "none", {}};
+  slot.result(2).digest = {.low = ~std::uint64_t{0}, .high = 1};
+  slot.result(2).bad = bad_row{2, "c", cause::empty, "none", "d"};
   slot.close();
-  CHECK(slot.what == batch_slot::kind::batch);
-  CHECK(slot.valid == std::vector<std::uint8_t>{1, 0, 1, 0});
-  CHECK(slot.num_valid == 2);
-  CHECK(slot.digest == hash128{.low = 4, .high = 3});
+  CHECK(slot.plan().what == batch_plan::kind::batch);
+  CHECK(slot.summary().valid == std::vector<std::uint8_t>{1, 0, 1, 0});
+  CHECK(slot.summary().num_valid == 2);
+  CHECK(slot.summary().digest == hash128{.low = 4, .high = 3});
   CHECK(values_of_x(slot) == std::vector<int>{1, 1, 0, 0, 3, 3, 0, 0});
-  REQUIRE(slot.bad.size() == 2);
-  CHECK(slot.bad[0].id == "b");
-  CHECK(slot.bad[1].substitute == "d");
-  CHECK(slot.gather(0).values.size() == 1 + 3);
-  CHECK(slot.gather(0).offsets == std::vector<std::uint64_t>{0, 1, 1, 4, 4});
+  REQUIRE(slot.summary().bad.size() == 2);
+  CHECK(slot.summary().bad[0].id == "b");
+  CHECK(slot.summary().bad[1].substitute == "d");
+  CHECK(slot.memory().gather(0).values.size() == 1 + 3);
+  CHECK(slot.memory().gather(0).offsets == std::vector<std::uint64_t>{0, 1, 1, 4, 4});
 }
 
 TEST_CASE("batch_slot: a batch fails with the failure of its first failed row") {
   batch_slot slot{two_fields, 3};
-  slot.open({}, 3);
+  open_rows(slot, 3);
   for (std::size_t row : {2, 1}) {
-    slot.rows[row].result = slot_row::outcome::failed;
-    slot.rows[row].failure = error(errc::io, {.stage = "row " + std::to_string(row)});
-    slot.rows[row].bad = bad_row{};
+    slot.result(row).what = row_result::outcome::failed;
+    slot.result(row).failure = error(errc::io, {.stage = "row " + std::to_string(row)});
+    slot.result(row).bad = bad_row{};
   }
   slot.close();
-  CHECK(slot.what == batch_slot::kind::failed);
-  CHECK(slot.failure->details().stage == "row 1");
-  CHECK(slot.bad.empty());
+  CHECK(slot.plan().what == batch_plan::kind::failed);
+  CHECK(slot.plan().failure->details().stage == "row 1");
+  CHECK(slot.summary().bad.empty());
 
-  slot.open({}, 3);
+  slot.release();
+  open_rows(slot, 3);
   slot.close();
-  CHECK(slot.what == batch_slot::kind::batch);
-  CHECK_FALSE(slot.failure);
-  CHECK(slot.num_valid == 3);
+  CHECK(slot.plan().what == batch_plan::kind::batch);
+  CHECK_FALSE(slot.plan().failure);
+  CHECK(slot.summary().num_valid == 3);
 }
 
 TEST_CASE("batch_slot: a batch that failed before it was dealt keeps its failure") {
   batch_slot slot{two_fields, 3};
-  slot.open(failed_batch(error(errc::io, {.stage = "dispatcher"})), 0);
+  open_rows(slot, 0, false, 0, failed_batch(error(errc::io, {.stage = "dispatcher"})));
   CHECK(slot.complete());
   slot.close();
-  REQUIRE(slot.failure);
-  CHECK(slot.failure->details().stage == "dispatcher");
-  CHECK(slot.num_valid == 0);
+  REQUIRE(slot.plan().failure);
+  CHECK(slot.plan().failure->details().stage == "dispatcher");
+  CHECK(slot.summary().num_valid == 0);
 }
 
 TEST_CASE("batch_slot: an opening leaves nothing of an earlier use") {
   batch_slot slot{two_fields, 1};
-  slot.items.resize(1);
-  slot.open({.what = batch_slot::kind::probe,
+  open_rows(slot, 1, true, 0,
+            {.what = batch_plan::kind::probe,
              .epoch = 1,
              .step = 2,
              .end_of_epoch = true,
              .horizon = {3, true},
              .lanes = std::make_shared<const lane_states>(),
-             .failure = error(errc::io, {})},
-            1);
-  auto& row = slot.rows[0];
+             .failure = error(errc::io, {})});
+  auto& row = slot.result(0);
   row.digest = row.pixels = {.low = 1, .high = 1};
-  row.result = slot_row::outcome::failed;
+  row.what = row_result::outcome::failed;
+  row.delivered = {1, 1};
   row.bad = bad_row{};
   row.failure = error(errc::io, {});
-  row.deaths = 1;
-  row.owner = 1;
-  row.state = slot_row::phase::done;
-  auto& seen = slot.items[0].seen;
+  auto& holder = slot.holder(0);
+  holder.deaths = 1;
+  holder.owner = 1;
+  holder.state = row_holder::phase::done;
+  auto& seen = row.seen;
   seen.found.number = 1;
   seen.found.text = "text";
   seen.found.bad = true;
   seen.made = std::make_shared<payload>();
   slot.close();
+  slot.release();
 
-  slot.open({}, 1);
-  CHECK(slot.what == batch_slot::kind::batch);
-  CHECK(slot.epoch == 0);
-  CHECK(slot.step == 0);
-  CHECK_FALSE(slot.end_of_epoch);
-  CHECK(slot.horizon.batches == 0);
-  CHECK_FALSE(slot.horizon.is_final);
-  CHECK_FALSE(slot.lanes);
-  CHECK_FALSE(slot.failure);
+  open_rows(slot, 1);
+  CHECK_FALSE(slot.is_claimable());
+  CHECK(slot.plan().what == batch_plan::kind::batch);
+  CHECK(slot.plan().epoch == 0);
+  CHECK(slot.plan().step == 0);
+  CHECK_FALSE(slot.plan().end_of_epoch);
+  CHECK(slot.plan().horizon.batches == 0);
+  CHECK_FALSE(slot.plan().horizon.is_final);
+  CHECK_FALSE(slot.plan().lanes);
+  CHECK_FALSE(slot.plan().failure);
   CHECK(row.digest == hash128{});
   CHECK(row.pixels == hash128{});
-  CHECK(row.result == slot_row::outcome::good);
+  CHECK(row.what == row_result::outcome::good);
   CHECK_FALSE(row.bad);
   CHECK_FALSE(row.failure);
-  CHECK(row.deaths == 0);
-  CHECK(row.owner == 0);
-  CHECK(row.state == slot_row::phase::dealt);
+  CHECK(row.delivered == epoch_item{});
+  CHECK(holder.deaths == 0);
+  CHECK(holder.owner == 0);
+  CHECK(holder.state == row_holder::phase::dealt);
   CHECK(seen.found.number == 0);
   CHECK(seen.found.text.empty());
   CHECK_FALSE(seen.found.bad);
@@ -238,7 +282,9 @@ TEST_CASE("batch_slot: an opening leaves nothing of an earlier use") {
 TEST_CASE("batch_slot: ragged fields are gathered once, from any thread, and anew in each batch") {
   batch_slot slot{two_fields, 3};
   for (const std::string text : {"one", "another"}) {
-    slot.open({}, 2);
+    if (slot.state() != slot_state::free)
+      slot.release();
+    open_rows(slot, 2);
     write(slot, 0, 0, text);
     write(slot, 1, 0, "");
     slot.close();
@@ -247,7 +293,7 @@ TEST_CASE("batch_slot: ragged fields are gathered once, from any thread, and ane
     const auto* expected = text.data();
     for (std::size_t i = 0; i < threads; ++i)
       readers.emplace_back([&] {
-        const auto& x = slot.gather(0);
+        const auto& x = slot.memory().gather(0);
         if (x.values.size() == text.size()
             && std::memcmp(x.values.data(), expected, text.size()) == 0
             && x.offsets == std::vector<std::uint64_t>{0, text.size(), text.size(), text.size()})

@@ -1,6 +1,7 @@
 #include "runtime/rows/dealer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/paper_job.hpp"
+#include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
 
 #include <algorithm>
@@ -20,8 +21,8 @@ void for_each_batch(const paper_job& job, std::uint64_t rank, bool claimable,
   auto order = job.order(rank);
   const auto slot =
       std::make_shared<batch_slot>(std::make_shared<batch_layout>(), job.rows_of_rank());
-  slot->claimable = claimable;
-  for (order.open(*slot); slot->what != batch_slot::kind::end; order.open(*slot))
+  for (open_next(order, *slot, claimable); slot->plan().what != batch_plan::kind::end;
+       open_next(order, *slot, claimable))
     deal(slot);
 }
 
@@ -39,16 +40,16 @@ TEST_CASE("dealer: fixed policies give each row to one worker, claims give none"
       for_each_batch(job, rank, x.claims(), [&](const slot_ptr& slot) {
         const auto chunks = x.deal(slot, workers);
         REQUIRE(chunks.size() == workers.size());
-        std::vector<int> given(slot->num_rows);
+        std::vector<int> given(slot->num_rows());
         for (std::size_t i = 0; i < chunks.size(); ++i) {
           REQUIRE(chunks[i].slot == slot);
-          REQUIRE(chunks[i].generation == slot->generation);
-          REQUIRE(chunks[i].limit == slot->num_rows);
+          REQUIRE(chunks[i].ticket == slot->ticket());
+          REQUIRE(chunks[i].limit == slot->num_rows());
           REQUIRE(chunks[i].claims == (policy == dispatch_policy::on_demand));
           REQUIRE(std::is_sorted(chunks[i].rows.begin(), chunks[i].rows.end()));
           for (auto row : chunks[i].rows) {
             ++given.at(row);
-            REQUIRE(slot->rows[row].owner == workers[i] + 1);
+            REQUIRE(slot->holder(row).owner == workers[i] + 1);
             if (policy == dispatch_policy::round_robin)
               REQUIRE(row % workers.size() == i);
           }
@@ -69,7 +70,7 @@ std::vector<std::optional<std::size_t>> workers_of_lanes(const paper_job& job, s
     const auto chunks = x.deal(slot, std::vector<std::uint32_t>(workers, 0));
     for (std::size_t i = 0; i < chunks.size(); ++i)
       for (auto row : chunks[i].rows) {
-        auto& worker = result[slot->rows[row].position % job.shape.lanes];
+        auto& worker = result[slot->request(row).position % job.shape.lanes];
         REQUIRE((!worker || *worker == i));
         worker = i;
       }

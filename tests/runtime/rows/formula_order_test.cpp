@@ -20,14 +20,16 @@ struct part {
   friend bool operator==(const part&, const part&) = default;
 };
 
-std::optional<part> next_part(formula_order& x, batch_slot& slot) {
-  REQUIRE(x.open(slot));
-  if (slot.what == batch_slot::kind::end)
+std::optional<part> next_part(formula_order& x, planned_batch& batch) {
+  REQUIRE(x.open(batch));
+  const auto& plan = batch.plan;
+  if (plan.what == batch_plan::kind::end)
     return std::nullopt;
-  part result{{slot.epoch, slot.step}, slot.end_of_epoch, {}, {}};
-  for (std::size_t i = 0; i < slot.num_rows; ++i) {
-    result.positions.push_back(slot.rows[i].position);
-    result.items.push_back(slot.rows[i].delivered);
+  part result{{plan.epoch, plan.step}, plan.end_of_epoch, {}, {}};
+  for (std::size_t i = 0; i < batch.rows; ++i) {
+    REQUIRE(batch.requests[i].epoch == plan.epoch);
+    result.positions.push_back(batch.requests[i].position);
+    result.items.push_back(batch.requests[i].own);
   }
   return result;
 }
@@ -36,10 +38,10 @@ std::optional<part> next_part(formula_order& x, batch_slot& slot) {
 std::vector<part> parts_of(const paper_job& job, std::uint64_t rank, job_position start = {},
                            std::size_t most = SIZE_MAX) {
   auto order = job.order(rank, start);
-  auto slot = job.slot();
+  planned_batch batch;
   std::vector<part> result;
   while (result.size() < most) {
-    auto part = next_part(order, slot);
+    auto part = next_part(order, batch);
     if (!part)
       break;
     result.push_back(std::move(*part));
@@ -128,13 +130,12 @@ TEST_CASE("formula_order: starting in the middle gives the tail of the whole job
 TEST_CASE("formula_order: behind the last epoch every opening is the end") {
   const auto job = make_job(8, 4, 2, 1, epoch_end::drop);
   auto x = job.order(0);
-  auto slot = job.slot();
-  CHECK(next_part(x, slot));
-  CHECK(next_part(x, slot));
+  planned_batch batch;
+  CHECK(next_part(x, batch));
+  CHECK(next_part(x, batch));
   for (int i = 0; i < 3; ++i) {
-    CHECK_FALSE(next_part(x, slot));
-    CHECK(slot.num_rows == 0);
-    CHECK(slot.complete());
+    CHECK_FALSE(next_part(x, batch));
+    CHECK(batch.rows == 0);
   }
 }
 

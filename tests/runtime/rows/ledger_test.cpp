@@ -1,5 +1,6 @@
 #include "runtime/rows/ledger.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace leat {
 namespace {
 
-using phase = slot_row::phase;
+using phase = row_holder::phase;
 
 const auto one_field =
     std::make_shared<batch_layout>(std::vector<field_layout>{{.name = "x", .dims = {2}}});
@@ -15,16 +16,13 @@ const auto one_field =
 /// A batch of `rows` rows that is open.
 std::shared_ptr<batch_slot> open_slot(std::size_t rows, bool claimable) {
   auto slot = std::make_shared<batch_slot>(one_field, rows);
-  for (std::size_t i = 0; i < rows; ++i)
-    slot->rows[i].position = 100 + i;
   slot->reserve();
-  slot->claimable = claimable;
-  slot->open({}, rows);
+  open_rows(*slot, rows, claimable, 100);
   return slot;
 }
 
 void give(batch_slot& slot, std::size_t row, std::uint32_t worker) {
-  slot.rows[row].owner = worker + 1;
+  slot.holder(row).owner = worker + 1;
 }
 
 using rows_t = std::vector<std::uint32_t>;
@@ -48,6 +46,8 @@ TEST_CASE("ledger: a batch that is reserved and not yet open is not complete") {
   ledger x;
   auto slot = open_slot(1, true);
   slot->finish(0);
+  slot->close();
+  slot->release();
   slot->reserve();
   x.begin(slot);
   CHECK_FALSE(x.take_complete());
@@ -70,7 +70,7 @@ TEST_CASE("ledger: an heir gets exactly the rows that the dead worker had not fi
       const int state = mix >> (2 * i) & 3;
       give(*slot, i, state == 3 ? other : dead);
       if (state == 1)
-        slot->rows[i].state = phase::begun;
+        slot->holder(i).state = phase::begun;
       if (state == 2)
         slot->finish(i);
       if (state < 2)
@@ -80,17 +80,17 @@ TEST_CASE("ledger: an heir gets exactly the rows that the dead worker had not fi
     REQUIRE(chunks.size() == (unfinished.empty() ? 0 : 1));
     for (const auto& chunk : chunks) {
       REQUIRE(chunk.slot == slot);
-      REQUIRE(chunk.generation == slot->generation);
+      REQUIRE(chunk.ticket == slot->ticket());
       REQUIRE(chunk.rows == unfinished);
       REQUIRE_FALSE(chunk.claims);
     }
     for (std::size_t i = 0; i < rows; ++i) {
       const int state = mix >> (2 * i) & 3;
       const bool inherited = state < 2;
-      REQUIRE(slot->rows[i].owner == (inherited ? heir : state == 3 ? other : dead) + 1);
-      REQUIRE(slot->rows[i].deaths == (state == 1 ? 1U : 0U));
+      REQUIRE(slot->holder(i).owner == (inherited ? heir : state == 3 ? other : dead) + 1);
+      REQUIRE(slot->holder(i).deaths == (state == 1 ? 1U : 0U));
       if (inherited)
-        REQUIRE(slot->rows[i].state == phase::dealt);
+        REQUIRE(slot->holder(i).state == phase::dealt);
     }
     REQUIRE(x.lost(dead, heir).empty()); // nothing is dealt twice
   }
@@ -103,10 +103,10 @@ TEST_CASE("ledger: where rows are claimed the heir joins in every open batch") {
   auto complete = open_slot(1, true);
   for (const auto& slot : {begun, untouched, complete})
     x.begin(slot);
-  begun->claim(begun->generation, 3, 0, 1);
-  begun->rows[0].state = phase::begun;
-  begun->claim(begun->generation, 3, 1, 1);
-  complete->claim(complete->generation, 1, 0, 1);
+  begun->claim(begun->ticket(), 3, 0, 1);
+  begun->holder(0).state = phase::begun;
+  begun->claim(begun->ticket(), 3, 1, 1);
+  complete->claim(complete->ticket(), 1, 0, 1);
   complete->finish(0);
   auto chunks = x.lost(0, 2);
   REQUIRE(chunks.size() == 2);
@@ -125,18 +125,18 @@ TEST_CASE("ledger: the second death over a row fails the row, and the batch stil
   x.begin(slot);
   give(*slot, 0, 0);
   give(*slot, 1, 0);
-  slot->rows[0].state = phase::begun;
+  slot->holder(0).state = phase::begun;
   CHECK(x.lost(0, 1).at(0).rows == rows_t{0, 1});
-  slot->rows[0].state = phase::begun;
+  slot->holder(0).state = phase::begun;
   CHECK(x.lost(1, 2).at(0).rows == rows_t{1});
   CHECK_FALSE(x.take_complete());
   slot->finish(1);
   REQUIRE(x.take_complete() == slot);
   slot->close();
-  CHECK(slot->what == batch_slot::kind::failed);
-  REQUIRE(slot->failure);
-  CHECK(slot->failure->code() == errc::worker_lost);
-  CHECK(std::string{slot->failure->what()}
+  CHECK(slot->plan().what == batch_plan::kind::failed);
+  REQUIRE(slot->plan().failure);
+  CHECK(slot->plan().failure->code() == errc::worker_lost);
+  CHECK(std::string{slot->plan().failure->what()}
         == "worker lost: worker, sample at position 100, got 2 workers that died over it, needed "
            "at most 1");
 }
@@ -147,7 +147,7 @@ TEST_CASE("ledger: a row that is given up may be the one that completes its batc
   x.begin(slot);
   for (std::uint32_t worker : {0, 1}) {
     give(*slot, 0, worker);
-    slot->rows[0].state = phase::begun;
+    slot->holder(0).state = phase::begun;
     const auto chunks = x.lost(worker, worker + 1);
     CHECK(chunks.size() == (worker == 0 ? 1 : 0));
   }

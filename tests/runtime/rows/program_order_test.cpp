@@ -34,6 +34,7 @@ TEST_CASE("program_order: who sees an empty batch complete sees all that it was 
   const auto plan = plan_of(data, nullptr);
   const auto order = order_of_rank(*plan, 1, 1, 2);
   batch_slot slot{plan->layout, 1};
+  planned_batch batch;
   constexpr std::uint64_t batches = 1000;
   std::atomic<std::uint64_t> seen{0};
   std::vector<sighting_of_batch> sightings(batches);
@@ -43,13 +44,15 @@ TEST_CASE("program_order: who sees an empty batch complete sees all that it was 
       for (int i = 1; !slot.complete(); ++i)
         if (i % 4096 == 0) // else as soon as can be
           std::this_thread::yield();
-      x = {slot.step, slot.lanes, slot.horizon};
+      x = {slot.plan().step, slot.plan().lanes, slot.plan().horizon};
+      slot.release();
       slot.reserve();
       ++seen;
     }
   }};
   for (std::uint64_t step = 0; step < batches; ++step) {
-    REQUIRE(order->open(slot));
+    REQUIRE(order->open(batch));
+    slot.open(batch, false);
     while (seen <= step)
       std::this_thread::yield();
   }
@@ -95,15 +98,16 @@ private:
   std::shared_ptr<bool> active_ = std::make_shared<bool>(false);
 };
 
-std::string text_of(const batch_slot& slot) {
-  if (slot.what == batch_slot::kind::end)
+std::string text_of(const planned_batch& batch) {
+  const auto& plan = batch.plan;
+  if (plan.what == batch_plan::kind::end)
     return "end";
-  if (slot.what == batch_slot::kind::failed)
-    return slot.failure->what();
-  auto text = std::to_string(slot.epoch) + '/' + std::to_string(slot.step) + ' '
-              + std::to_string(slot.horizon.batches) + (slot.end_of_epoch ? " last:" : ":");
-  for (std::size_t i = 0; i < slot.num_rows; ++i)
-    text += ' ' + std::to_string(slot.rows[i].position);
+  if (plan.what == batch_plan::kind::failed)
+    return plan.failure->what();
+  auto text = std::to_string(plan.epoch) + '/' + std::to_string(plan.step) + ' '
+              + std::to_string(plan.horizon.batches) + (plan.end_of_epoch ? " last:" : ":");
+  for (std::size_t i = 0; i < batch.rows; ++i)
+    text += ' ' + std::to_string(batch.requests[i].position);
   return text;
 }
 
@@ -114,29 +118,29 @@ std::vector<std::string> run_order(const std::shared_ptr<const row_plan>& plan,
   constexpr std::size_t most = 40;
   const auto order = order_of_rank(*plan, 3);
   row_function function{plan, std::make_shared<worker_record>()};
-  batch_slot slot{plan->layout, rows_of_rank(*plan)};
+  planned_batch batch;
   std::vector<std::unique_ptr<batch_slot>> probes;
   std::vector<std::string> result;
   const auto close = [&](std::size_t i) {
-    for (std::size_t row = 0; row < probes[i]->num_rows; ++row)
-      function.run(*probes[i], row);
+    for (std::size_t row = 0; row < probes[i]->num_rows(); ++row)
+      function.run(probes[i]->request(row), {}, probes[i]->result(row));
     order->close_probe(*probes[i]);
     probes.erase(probes.begin() + static_cast<std::ptrdiff_t>(i));
   };
   while (result.size() < most) {
-    slot.reserve();
-    if (order->open(slot)) {
-      result.push_back(text_of(slot));
-      if (slot.what != batch_slot::kind::batch)
+    if (order->open(batch)) {
+      result.push_back(text_of(batch));
+      if (batch.plan.what != batch_plan::kind::batch)
         return result;
       continue;
     }
     for (;;) {
       const auto rows = chance ? 1 + (*chance)() % 3 : 64;
-      auto probe = std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows);
-      if (!order->open_probe(*probe))
+      planned_batch probe;
+      if (!order->open_probe(probe, rows))
         break;
-      probes.push_back(std::move(probe));
+      probes.push_back(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows));
+      probes.back()->open(probe, false);
     }
     REQUIRE((!probes.empty() || order->wants_to_run()));
     if (chance && !probes.empty())

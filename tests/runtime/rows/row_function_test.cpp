@@ -3,6 +3,7 @@
 #include "runtime/rows/row_function.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/linear_pipeline.hpp"
+#include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
 
 #include <leat/sources.hpp>
@@ -33,18 +34,20 @@ struct epoch_run {
     plan->hash_pixels = true;
     formula_order order{plan->shape, 0, 1, epoch + 1, {epoch, 0}};
     slot = std::make_shared<batch_slot>(plan->layout, records);
-    order.open(*slot);
+    open_next(order, *slot);
   }
 
-  slot_row& run(std::size_t row) {
-    function_.run(*slot, row);
-    return slot->rows[row];
+  row_result& run(std::size_t row) {
+    auto& result = slot->result(row);
+    result.clear();
+    function_.run(slot->request(row), places_.at(slot->memory(), row), result);
+    return result;
   }
 
   /// Rows from the last to the first, if `backwards`.
   batch_slot& run_all(bool backwards = false) {
-    for (std::size_t i = 0; i < slot->num_rows; ++i)
-      run(backwards ? slot->num_rows - 1 - i : i);
+    for (std::size_t i = 0; i < slot->num_rows(); ++i)
+      run(backwards ? slot->num_rows() - 1 - i : i);
     slot->close();
     return *slot;
   }
@@ -61,8 +64,8 @@ struct epoch_run {
   /// Element i of the only dense field of each row.
   template <class T>
   std::vector<T> column() const {
-    std::vector<T> result(slot->num_rows);
-    std::memcpy(result.data(), slot->dense.at(0).data(), result.size() * sizeof(T));
+    std::vector<T> result(slot->num_rows());
+    std::memcpy(result.data(), slot->memory().dense(0), result.size() * sizeof(T));
     return result;
   }
 
@@ -70,6 +73,7 @@ private:
   pipeline data_;
   epoch_order order_;
   row_function function_{plan, record};
+  row_places places_;
 };
 
 pipeline stored_numbers() {
@@ -100,12 +104,13 @@ pipeline partly_bad() {
 TEST_CASE("row_function: a good row has its sample, its digest and its hash of pixels") {
   epoch_run x{batched(numbers())};
   const auto& slot = x.run_all();
-  CHECK(slot.num_valid == records);
+  CHECK(slot.summary().num_valid == records);
   for (std::size_t i = 0; i < records; ++i) {
-    const auto& row = slot.rows[i];
+    const auto& row = slot.result(i);
     CHECK(row.delivered == epoch_item{i, 0});
-    CHECK(x.column<std::int64_t>()[i] == static_cast<std::int64_t>(x.record_of(row.position)));
-    CHECK(row.digest == row_digest(0, i, x.id(x.record_of(row.position))));
+    CHECK(x.column<std::int64_t>()[i]
+          == static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)));
+    CHECK(row.digest == row_digest(0, i, x.id(x.record_of(x.slot->request(i).position))));
   }
 }
 
@@ -124,14 +129,14 @@ TEST_CASE("row_function: under fail a bad sample fails its row and tells where")
   epoch_run x{partly_bad()};
   for (std::size_t i = 0; i < records; ++i) {
     const auto& row = x.run(i);
-    const bool bad = is_bad(static_cast<std::int64_t>(x.record_of(row.position)));
-    REQUIRE((row.result == slot_row::outcome::failed) == bad);
+    const bool bad = is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)));
+    REQUIRE((row.what == row_result::outcome::failed) == bad);
     REQUIRE(row.failure.has_value() == bad);
     if (!bad)
       continue;
     CHECK(row.failure->code() == errc::bad_sample);
     CHECK(row.failure->details().stage == "check@1");
-    CHECK(row.failure->details().sample == x.id(x.record_of(row.position)));
+    CHECK(row.failure->details().sample == x.id(x.record_of(x.slot->request(i).position)));
     CHECK(row.failure->details().got == "corrupt: one in three");
   }
 }
@@ -139,55 +144,54 @@ TEST_CASE("row_function: under fail a bad sample fails its row and tells where")
 TEST_CASE("row_function: under mask a bad sample's row stays, invalid and zero") {
   epoch_run x{partly_bad(), bad_sample_policy::mask};
   const auto& slot = x.run_all();
-  REQUIRE(slot.what == batch_slot::kind::batch);
-  CHECK(slot.num_valid == 16);
-  REQUIRE(slot.bad.size() == 8);
+  REQUIRE(slot.plan().what == batch_plan::kind::batch);
+  CHECK(slot.summary().num_valid == 16);
+  REQUIRE(slot.summary().bad.size() == 8);
   hash128 digest;
   std::size_t bad = 0;
   for (std::size_t i = 0; i < records; ++i) {
-    const auto& row = slot.rows[i];
-    if (is_bad(static_cast<std::int64_t>(x.record_of(row.position)))) {
-      CHECK(slot.valid[i] == 0);
+    if (is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)))) {
+      CHECK(slot.summary().valid[i] == 0);
       CHECK(x.column<std::int64_t>()[i] == 0);
-      CHECK(slot.bad[bad].position == i);
-      CHECK(slot.bad[bad].id == x.id(x.record_of(row.position)));
-      CHECK(slot.bad[bad].why == cause::corrupt);
-      CHECK(slot.bad[bad].text == "one in three");
-      CHECK_FALSE(slot.bad[bad++].substitute);
+      CHECK(slot.summary().bad[bad].position == i);
+      CHECK(slot.summary().bad[bad].id == x.id(x.record_of(x.slot->request(i).position)));
+      CHECK(slot.summary().bad[bad].why == cause::corrupt);
+      CHECK(slot.summary().bad[bad].text == "one in three");
+      CHECK_FALSE(slot.summary().bad[bad++].substitute);
     } else {
-      CHECK(slot.valid[i] == 1);
-      digest += row_digest(0, i, x.id(x.record_of(row.position)));
+      CHECK(slot.summary().valid[i] == 1);
+      digest += row_digest(0, i, x.id(x.record_of(x.slot->request(i).position)));
     }
   }
-  CHECK(slot.digest == digest);
+  CHECK(slot.summary().digest == digest);
 }
 
 TEST_CASE("row_function: a substitute is a good sample of the same lane, with its own id") {
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
     epoch_run x{partly_bad(), bad_sample_policy::substitute, epoch};
     const auto& slot = x.run_all();
-    REQUIRE(slot.num_valid == records);
+    REQUIRE(slot.summary().num_valid == records);
     std::size_t bad = 0;
     for (std::size_t i = 0; i < records; ++i) {
-      const auto& row = slot.rows[i];
+      const auto& row = slot.result(i);
       const auto value = x.column<std::int64_t>()[i];
       REQUIRE(value == static_cast<std::int64_t>(x.record_of(row.delivered.item)));
       REQUIRE_FALSE(is_bad(value));
       REQUIRE(row.digest == row_digest(epoch, i, x.id(x.record_of(row.delivered.item))));
-      if (!is_bad(static_cast<std::int64_t>(x.record_of(row.position)))) {
+      if (!is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)))) {
         REQUIRE(row.delivered == epoch_item{i, epoch});
         continue;
       }
-      REQUIRE(slot.bad.at(bad).id == x.id(x.record_of(row.position)));
-      REQUIRE(slot.bad[bad].why == cause::corrupt);
-      REQUIRE(slot.bad[bad++].substitute == x.id(x.record_of(row.delivered.item)));
+      REQUIRE(slot.summary().bad.at(bad).id == x.id(x.record_of(x.slot->request(i).position)));
+      REQUIRE(slot.summary().bad[bad].why == cause::corrupt);
+      REQUIRE(slot.summary().bad[bad++].substitute == x.id(x.record_of(row.delivered.item)));
       std::set<std::uint64_t> lane;
       for (std::uint64_t k = 0; k < x.plan->shape.lane_items(i % lanes); ++k)
         lane.insert(i % lanes + k * lanes);
       REQUIRE(lane.count(row.delivered.item) == 1);
       REQUIRE(row.delivered.era == epoch);
     }
-    REQUIRE(bad == slot.bad.size());
+    REQUIRE(bad == slot.summary().bad.size());
   }
 }
 
@@ -246,7 +250,7 @@ TEST_CASE("row_function: whatever a function throws is a bad sample with its tex
       }));
       epoch_run masked{data, bad_sample_policy::mask};
       const auto& row = masked.run(5);
-      CHECK(row.result == slot_row::outcome::masked);
+      CHECK(row.what == row_result::outcome::masked);
       REQUIRE(row.bad);
       CHECK(row.bad->why == x.why);
       CHECK(row.bad->text == x.text);
@@ -266,11 +270,11 @@ TEST_CASE("row_function: an error of the store stays one under every policy") {
        {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute}) {
     epoch_run x{data, policy};
     auto& slot = x.run_all();
-    CHECK(slot.what == batch_slot::kind::failed);
-    REQUIRE(slot.failure);
-    CHECK(slot.failure->code() == errc::io);
-    CHECK(slot.failure->details().offset == 7);
-    CHECK(slot.bad.empty());
+    CHECK(slot.plan().what == batch_plan::kind::failed);
+    REQUIRE(slot.plan().failure);
+    CHECK(slot.plan().failure->code() == errc::io);
+    CHECK(slot.plan().failure->details().offset == 7);
+    CHECK(slot.summary().bad.empty());
   }
 }
 
@@ -296,7 +300,7 @@ TEST_CASE("row_function: a fault on purpose is treated as the policy says") {
     x.plan->throw_at = {position};
     for (std::size_t i = 0; i < records; ++i)
       REQUIRE(x.run(i).bad.has_value() == (i == position));
-    const auto& row = x.slot->rows[position];
+    const auto& row = x.slot->result(position);
     CHECK(row.bad->text == "a fault on purpose");
     CHECK(row.bad->substitute.has_value() == (policy == bad_sample_policy::substitute));
     CHECK(row.failure.has_value() == (policy == bad_sample_policy::fail));
@@ -314,7 +318,7 @@ std::map<std::uint64_t, std::uint64_t> drawn(const pipeline& data, const std::st
   x.run_all();
   std::map<std::uint64_t, std::uint64_t> result;
   for (std::size_t i = 0; i < records; ++i)
-    result[x.record_of(x.slot->rows[i].position)] = x.column<std::uint64_t>()[i];
+    result[x.record_of(x.slot->request(i).position)] = x.column<std::uint64_t>()[i];
   return result;
 }
 
@@ -418,9 +422,9 @@ TEST_CASE("row_function: what it is doing can be seen") {
       }));
   epoch_run x{data};
   seen = x.record;
-  const auto& row = x.run(3);
+  x.run(3);
   CHECK(stage == 2);
-  CHECK(item == row.position);
+  CHECK(item == x.slot->request(3).position);
 }
 
 TEST_CASE("row_plan: the layout comes from the first good record") {

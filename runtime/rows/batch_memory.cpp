@@ -1,0 +1,110 @@
+#include "runtime/rows/batch_memory.hpp"
+
+#include <leat/error.hpp>
+
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// What a row takes besides its fields, about.
+constexpr std::size_t bytes_beside_fields = 512;
+
+/// Of a batch; the largest number where it cannot be counted.
+std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
+  std::size_t row = bytes_beside_fields;
+  std::size_t all = 0;
+  bool fits = true;
+  for (const auto& x : layout.fields())
+    fits = !__builtin_add_overflow(row, x.row_bytes(), &row) && fits;
+  return fits && !__builtin_mul_overflow(row, rows, &all) ? all : SIZE_MAX;
+}
+
+/// What the machine has: to ask for more of it fails late, by the system's choice of a victim.
+std::size_t memory_of_machine() noexcept {
+  const auto pages = sysconf(_SC_PHYS_PAGES);
+  const auto page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                               : SIZE_MAX - 1;
+}
+
+} // namespace
+
+void refuse_batch_size(const batch_layout& layout, std::size_t rows) {
+  const auto bytes = bytes_of(layout, rows);
+  throw error(
+      errc::no_resources,
+      {.stage = "batch",
+       .got = "no memory for a batch of " + std::to_string(rows) + " rows, "
+              + (bytes == SIZE_MAX ? "more than 2^64" : std::to_string(bytes)) + " bytes",
+       .needed = "fewer rows of a rank, smaller samples, a smaller prefetch or more memory"});
+}
+
+batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows)
+    : layout_(std::move(layout)), rows_(rows) {
+  if (bytes_of(*layout_, rows_) > memory_of_machine())
+    refuse_batch_size(*layout_, rows_);
+  try {
+    const auto& fields = layout_->fields();
+    ragged_.resize(fields.size());
+    gathered_.resize(fields.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      dense_.emplace_back(fields[i].row_bytes() * rows_);
+      if (fields[i].ragged)
+        ragged_[i].resize(rows_);
+    }
+  } catch (const std::bad_alloc&) {
+    refuse_batch_size(*layout_, rows_);
+  }
+}
+
+row_target batch_memory::target(std::size_t row, std::span<std::byte*> dense_at,
+                                std::span<std::vector<std::byte>*> ragged_at) {
+  const auto& fields = layout_->fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    dense_at[i] = fields[i].ragged ? nullptr : dense_[i].data() + row * fields[i].row_bytes();
+    ragged_at[i] = fields[i].ragged ? &ragged_[i][row] : nullptr;
+  }
+  return {layout_.get(), dense_at, ragged_at};
+}
+
+void batch_memory::clear(std::size_t row) noexcept {
+  const auto& fields = layout_->fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].ragged)
+      ragged_[i][row].clear();
+    else if (fields[i].row_bytes() > 0)
+      std::memset(dense_[i].data() + row * fields[i].row_bytes(), 0, fields[i].row_bytes());
+  }
+}
+
+void batch_memory::forget_gathered() noexcept {
+  for (auto& x : gathered_)
+    x.reset();
+}
+
+const batch_memory::gathered& batch_memory::gather(std::size_t field) {
+  std::lock_guard lock{gather_mutex_};
+  auto& result = gathered_[field];
+  if (!result) {
+    result.emplace();
+    result->offsets.push_back(0);
+    std::size_t bytes = 0;
+    for (const auto& row : ragged_[field])
+      bytes += row.size();
+    result->values.reserve(bytes);
+    for (const auto& row : ragged_[field]) {
+      result->values.insert(result->values.end(), row.begin(), row.end());
+      result->offsets.push_back(result->values.size());
+    }
+  }
+  return *result;
+}
+
+} // namespace leat

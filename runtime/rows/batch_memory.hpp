@@ -1,0 +1,75 @@
+#pragma once
+
+#include "runtime/base/huge_buffer.hpp"
+#include "runtime/sample/batch_layout.hpp"
+#include "runtime/sample/sample_access.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace leat {
+
+/// Throws `errc::no_resources`: the machine has no memory for such a batch.
+[[noreturn]] void refuse_batch_size(const batch_layout& layout, std::size_t rows);
+
+/// The bytes of one batch of one rank, reused for many: a tensor for each dense field, and the
+/// bytes of each row for each ragged one.
+class batch_memory {
+public:
+  /// `rows`: the most that a batch of this rank has. Throws `errc::no_resources`.
+  batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows);
+
+  const batch_layout& layout() const noexcept { return *layout_; }
+  std::size_t rows() const noexcept { return rows_; }
+
+  /// [rows, ...] of a dense field.
+  const std::byte* dense(std::size_t field) const noexcept { return dense_[field].data(); }
+  /// All rows of a dense field.
+  std::size_t dense_bytes(std::size_t field) const noexcept { return dense_[field].size(); }
+
+  /// Points `dense` and `ragged` (one entry a field) at the row, and a target at them.
+  row_target target(std::size_t row, std::span<std::byte*> dense,
+                    std::span<std::vector<std::byte>*> ragged);
+  /// Zeroes the row.
+  void clear(std::size_t row) noexcept;
+
+  /// Values and offsets of a ragged field, gathered on first use. Any thread.
+  struct gathered {
+    std::vector<std::byte> values;
+    std::vector<std::uint64_t> offsets;
+  };
+  const gathered& gather(std::size_t field);
+  /// The rows have changed.
+  void forget_gathered() noexcept;
+
+private:
+  const std::shared_ptr<const batch_layout> layout_;
+  const std::size_t rows_;
+  std::vector<huge_buffer> dense_;
+  /// By field, then by row.
+  std::vector<std::vector<std::vector<std::byte>>> ragged_;
+  std::mutex gather_mutex_;
+  std::vector<std::optional<gathered>> gathered_;
+};
+
+/// Where the fields of one row are, for who writes it.
+class row_places {
+public:
+  row_target at(batch_memory& memory, std::size_t row) {
+    const auto fields = memory.layout().fields().size();
+    dense_.resize(fields);
+    ragged_.resize(fields);
+    return memory.target(row, dense_, ragged_);
+  }
+
+private:
+  std::vector<std::byte*> dense_;
+  std::vector<std::vector<std::byte>*> ragged_;
+};
+
+} // namespace leat

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/order.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+#include <leat/hash128.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace leat {
+
+/// What a worker saw in an item.
+struct sighting {
+  looked found = {};
+  /// The sample, where it stays with its item.
+  payload_ptr made = {};
+
+  /// As a new one; keeps memory.
+  void clear() noexcept {
+    found.clear();
+    made = nullptr;
+  }
+};
+
+/// What became of a row, besides the bytes of its fields.
+struct row_result {
+  enum class outcome : std::uint8_t { good, masked, failed };
+
+  outcome what = outcome::good;
+  /// Where the order is a formula: the item that was delivered, the row's own or a substitute.
+  epoch_item delivered;
+  hash128 digest;
+  hash128 pixels;
+  /// Set where the sample was bad.
+  std::optional<bad_row> bad;
+  /// Set where the outcome is `failed`.
+  std::optional<error> failure;
+  /// Of a probe.
+  sighting seen;
+
+  /// As a new one; keeps memory.
+  void clear() noexcept {
+    what = outcome::good;
+    delivered = {};
+    digest = {};
+    pixels = {};
+    bad.reset();
+    failure.reset();
+    seen.clear();
+  }
+};
+
+} // namespace leat
