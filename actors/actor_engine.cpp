@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr const char* in_programs_thread = "in the programs' thread";
+constexpr const char* in_iterators_thread = "in the iterators' thread";
 constexpr std::chrono::hours no_limit{24};
 
 /// Bytes of one row as memory is planned; a ragged field counts as a small record.
@@ -39,7 +39,7 @@ std::size_t prefetch_depth(const engine_parts& parts, std::size_t asked) {
   return std::clamp<std::size_t>(small / std::max<std::size_t>(1, batch_bytes), 2, 16);
 }
 
-/// A quarter of what is under way at a time, so that programs and workers overlap.
+/// A quarter of what is under way at a time, so that iterators and workers overlap.
 std::size_t rows_per_probe(const engine_parts& parts) {
   const auto& edges = parts.plan->samples->edges;
   const bool keeps_samples =
@@ -65,9 +65,9 @@ dispatcher_config actor_engine::config_for(engine_parts& parts, const loader_opt
           .workers = options.workers,
           .make_worker =
               [this](std::size_t number, bool replaces) {
-                return crew_->make(plan_, number, replaces, life_token{lives_});
+                return crew_->make(plan_, number, replaces, gate_token{lives_});
               },
-          .detached = !plan_->shape.is_closed,
+          .detached = !plan_->shape.is_indexed,
           .alive = lives_};
 }
 
@@ -79,12 +79,12 @@ slot_ptr actor_engine::next() {
   if (auto slot = ready_.try_pop())
     return std::move(*slot);
   const auto begin = steady_clock::now();
-  call_watch programs;
-  (void)programs.look(*calls_, steady_ns(), 0); // which call runs, if any
+  call_watch iterators;
+  (void)iterators.look(*calls_, steady_ns(), 0); // which call runs, if any
   for (;;) {
-    // Workers and programs may be idle and the batch still on its way: then there is nobody to
+    // Workers and iterators may be idle and the batch still on its way: then there is nobody to
     // name.
-    const auto oldest = std::min(crew_->board().oldest_start_ns(), programs.since_ns());
+    const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
     const steady_clock::time_point since{std::chrono::nanoseconds{oldest}};
     auto slot = stuck_after_.count() > 0 ? ready_.pop_until(since + stuck_after_)
                                          : ready_.pop_until(steady_clock::now() + no_limit);
@@ -93,7 +93,7 @@ slot_ptr actor_engine::next() {
       return std::move(*slot);
     }
     if (stuck_after_.count() > 0)
-      check_not_stuck(programs);
+      check_not_stuck(iterators);
   }
 }
 
@@ -101,13 +101,13 @@ error actor_engine::stuck_error(const worker_record& record) const {
   return stuck_row(*plan_, record, "on worker " + std::to_string(record.number), stuck_after_);
 }
 
-void actor_engine::check_not_stuck(call_watch& programs) const {
+void actor_engine::check_not_stuck(call_watch& iterators) const {
   const auto now = steady_ns();
   const auto limit = std::chrono::nanoseconds{stuck_after_}.count();
   if (const auto record = crew_->board().busy_since_before(now - limit))
     throw stuck_error(*record);
-  if (const auto call = programs.look(*calls_, now, limit))
-    throw stuck_call(*call, in_programs_thread, stuck_after_);
+  if (const auto call = iterators.look(*calls_, now, limit))
+    throw stuck_call(*call, in_iterators_thread, stuck_after_);
 }
 
 void actor_engine::recycle(slot_ptr slot) {
@@ -155,7 +155,7 @@ void actor_engine::shutdown() noexcept {
     const auto call = calls_->running();
     notice(std::string{"loader: still waiting for its end: "}
            + (record ? stuck_error(*record).what()
-              : call ? stuck_call(*call, in_programs_thread, stuck_after_).what()
+              : call ? stuck_call(*call, in_iterators_thread, stuck_after_).what()
                      : "an actor that has not stopped"));
   }
   while (ready_.try_pop()) // slots of batches that nobody will fetch

@@ -3,8 +3,8 @@
 #include "actors/batch_engine.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/slot_pool.hpp"
-#include "runtime/base/handoff.hpp"
-#include "runtime/base/life_count.hpp"
+#include "runtime/base/blocking_queue.hpp"
+#include "runtime/base/gate.hpp"
 
 #include <leat/loader.hpp>
 
@@ -40,20 +40,20 @@ private:
   dispatcher_config config_for(engine_parts& parts, const loader_options& options);
   void send_free(slot_ptr slot);
   error stuck_error(const worker_record& record) const;
-  /// Throws `errc::stuck` where a worker or the programs have not returned in time.
-  void check_not_stuck(call_watch& programs) const;
+  /// Throws `errc::stuck` where a worker or the iterators have not returned in time.
+  void check_not_stuck(call_watch& iterators) const;
 
-  const std::shared_ptr<const row_plan> plan_;
+  const std::shared_ptr<const job_plan> plan_;
   const std::shared_ptr<worker_crew> crew_;
   const std::shared_ptr<call_record> calls_;
   const std::chrono::milliseconds stuck_after_;
   /// Batches made ahead of the one in use.
   const std::size_t ahead_;
   slot_pool slots_;
-  handoff<slot_ptr> ready_;
+  blocking_queue<slot_ptr> ready_;
   std::chrono::nanoseconds waited_{0};
 
-  std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();
+  std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   /// Guards the handles: leases give back from any thread.
   std::mutex mutex_;
   pipeline_actors actors_;

@@ -132,7 +132,7 @@ hash128 batch::digest() const noexcept {
   return slot_->summary().digest;
 }
 
-std::vector<hash128> batch::pixels() const {
+std::vector<hash128> batch::content_hashes() const {
   std::vector<hash128> result;
   if (desk_->job().plan->hash_pixels)
     for_each_valid(*slot_, [&](std::size_t i) { result.push_back(slot_->result(i).pixels); });

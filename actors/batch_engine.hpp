@@ -4,7 +4,7 @@
 #include "messages/fwd.hpp"
 #include "runtime/base/call_record.hpp"
 #include "runtime/rows/batch_order.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace leat {
 
 /// What an engine is made of.
 struct engine_parts {
-  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<const job_plan> plan;
   /// To be begun anew at any time: see `rewindable_order`.
   std::unique_ptr<batch_order> order;
   /// The most rows of a batch.
   std::size_t rows = 0;
   std::shared_ptr<worker_crew> crew;
-  /// Told what the order's programs call.
+  /// Told what the order's iterators call.
   std::shared_ptr<call_record> calls;
 };
 
@@ -38,7 +38,7 @@ public:
   /// batches that are made ahead. Throws `errc::no_resources`, and may be called again.
   virtual void make_room(std::size_t leases) = 0;
   /// The next slot, after make_room: a batch, the job's end, or a failure. Throws `errc::stuck`,
-  /// and what the order's programs throw in the caller's thread.
+  /// and what the order's iterators throw in the caller's thread.
   virtual slot_ptr next() = 0;
   /// Takes a slot back for a later batch. Any thread, also after shutdown().
   virtual void recycle(slot_ptr slot) = 0;

@@ -39,7 +39,7 @@ void guarded(batcher_ptr self, const batch_sink& sink, Handler handler) {
 
 batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_state> self,
                                      const dispatcher_actor& dispatcher, const batch_sink& sink,
-                                     life_token alive) {
+                                     gate_token alive) {
   self->state.dispatcher = dispatcher;
   self->state.alive = std::move(alive);
   self->monitor(dispatcher);

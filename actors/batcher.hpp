@@ -1,9 +1,9 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/base/life_count.hpp"
+#include "runtime/base/gate.hpp"
 #include "runtime/rows/batch_slot.hpp"
-#include "runtime/rows/ledger.hpp"
+#include "runtime/rows/in_flight.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
 #include <caf/actor_addr.hpp>
@@ -23,10 +23,10 @@ struct batcher_state {
   batcher_state() = default;
 
   /// First, so that all else is gone before it.
-  life_token alive;
+  gate_token alive;
 
   /// Batches under way, in order.
-  ledger batches;
+  in_flight batches;
   dispatcher_actor dispatcher;
   /// In place of every batch once there is a failure: none can be finished any more. Made
   /// beforehand, so that telling of it takes no memory; not the slot of any batch, as workers may
@@ -44,6 +44,6 @@ using batch_sink = std::function<void(slot_ptr)>;
 /// a dead worker's rows again, but only after its down message.
 batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_state> self,
                                      const dispatcher_actor& dispatcher, const batch_sink& sink,
-                                     life_token alive);
+                                     gate_token alive);
 
 } // namespace leat

@@ -20,7 +20,7 @@ constexpr const char* in_callers_thread = "in the caller's thread";
 caller_watch::caller_watch(std::chrono::milliseconds limit, std::function<void(const error&)> tell)
     : limit_(limit), tell_(std::move(tell)) {}
 
-void caller_watch::look_at(std::shared_ptr<const row_plan> plan, const doing& records) {
+void caller_watch::look_at(std::shared_ptr<const job_plan> plan, const doing& records) {
   if (limit_.count() == 0)
     return;
   {
@@ -46,7 +46,7 @@ void caller_watch::look_away() {
 
 void caller_watch::look() {
   // The text is made of copies: the program's own function, which gives ids, may take its time.
-  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<const job_plan> plan;
   doing records;
   bool is_row_stuck = false;
   std::optional<call_record::call> stuck;
@@ -59,7 +59,7 @@ void caller_watch::look() {
     const auto since = records.rows->since_ns.load(std::memory_order_relaxed);
     is_row_stuck = since != 0 && now - since >= limit_ns;
     if (!is_row_stuck)
-      stuck = calls_.look(*records.programs, now, limit_ns);
+      stuck = calls_.look(*records.iterators, now, limit_ns);
   }
   if (is_row_stuck)
     say(stuck_row(*plan, *records.rows, in_callers_thread, limit_));

@@ -3,7 +3,7 @@
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/watch_thread.hpp"
 #include "runtime/base/worker_record.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/error.hpp>
 
@@ -26,7 +26,7 @@ public:
   caller_watch& operator=(const caller_watch&) = delete;
 
   /// From now on the caller's thread makes rows of this plan, as the two records say.
-  void look_at(std::shared_ptr<const row_plan> plan, const doing& records);
+  void look_at(std::shared_ptr<const job_plan> plan, const doing& records);
   /// It makes none any more.
   void look_away();
 
@@ -37,7 +37,7 @@ private:
   const std::chrono::milliseconds limit_;
   const std::function<void(const error&)> tell_;
   std::mutex mutex_;
-  std::shared_ptr<const row_plan> plan_;
+  std::shared_ptr<const job_plan> plan_;
   doing records_;
   call_watch calls_;
   /// Last: it calls look().

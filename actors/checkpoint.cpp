@@ -30,7 +30,7 @@ void store(const save_request& request) {
 }
 
 checkpoint_actor::behavior_type
-checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, life_token alive) {
+checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, gate_token alive) {
   self->state.alive = std::move(alive);
   return {
       [](const save_request& request) { store(request); },

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/base/life_count.hpp"
-#include "runtime/job/record_release.hpp"
+#include "runtime/base/gate.hpp"
+#include "runtime/job/journal_retention.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -23,7 +23,7 @@ struct save_request {
   /// Complete sets to keep.
   std::uint64_t keep = 1;
   /// May be null. Told which records no snapshot needs any more.
-  std::shared_ptr<record_release> records;
+  std::shared_ptr<journal_retention> records;
   /// Told once, when the part is safe on the disk or could not be written.
   std::function<void(std::optional<error>)> done;
 };
@@ -36,11 +36,11 @@ struct checkpoint_state {
 
   checkpoint_state() = default;
 
-  life_token alive;
+  gate_token alive;
 };
 
 /// Spawn detached: fsync blocks. Lives until an exit message.
 checkpoint_actor::behavior_type
-checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, life_token alive);
+checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, gate_token alive);
 
 } // namespace leat

@@ -47,7 +47,7 @@ void send_rows(dispatcher_ptr self, const slot_ptr& slot) {
       self->send(state.workers[i].handle, std::move(chunks[i]));
 }
 
-/// False when programs do not know the batch yet.
+/// False when iterators do not know the batch yet.
 bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
   auto& state = self->state;
   auto& next = state.next;

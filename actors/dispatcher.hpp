@@ -2,9 +2,9 @@
 
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
-#include "runtime/base/life_count.hpp"
+#include "runtime/base/gate.hpp"
 #include "runtime/rows/batch_order.hpp"
-#include "runtime/rows/dealer.hpp"
+#include "runtime/rows/row_assignment.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -29,7 +29,7 @@ struct dispatcher_state {
   dispatcher_state& operator=(const dispatcher_state&) = delete;
 
   /// First, so that all else is gone before it.
-  life_token alive;
+  gate_token alive;
 
   struct member {
     std::uint32_t id;
@@ -41,8 +41,8 @@ struct dispatcher_state {
   std::vector<std::uint32_t> ids() const;
 
   std::shared_ptr<batch_order> order;
-  std::optional<dealer> policy;
-  /// Slots of batches that programs do not know yet, in order.
+  std::optional<row_assignment> policy;
+  /// Slots of batches that iterators do not know yet, in order.
   std::deque<slot_ptr> waiting;
   /// What comes next, and the memory of what came before.
   planned_batch next;
@@ -62,19 +62,19 @@ struct dispatcher_state {
 
 struct dispatcher_config {
   std::shared_ptr<batch_order> order;
-  dealer policy;
+  row_assignment policy;
   /// Items that are looked at together.
   std::size_t rows_a_probe = 1;
-  /// Once sources that programs wait for.
-  std::vector<std::shared_ptr<once_feed>> feeds = {};
+  /// Once sources that iterators wait for.
+  std::vector<std::shared_ptr<live_source>> feeds = {};
   std::size_t workers = 1;
   /// Makes what worker number n needs; `replaces`: its predecessor died.
   std::function<worker_config(std::size_t number, bool replaces)> make_worker = {};
-  /// Programs may block: they read files.
+  /// Iterators may block: they read files.
   bool detached = false;
   /// Workers get threads of their own. False only under a deterministic scheduler.
   bool detached_workers = true;
-  life_token alive;
+  gate_token alive;
 };
 
 /// Spawn with `system.spawn(dispatcher, config)`, then send `start_atom`. Lives until an exit

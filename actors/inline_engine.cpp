@@ -35,7 +35,7 @@ slot_ptr inline_engine::next() {
     worker_.rest();
     slot->close();
   } catch (...) {
-    throw error_in_flight(errc::io, {.stage = "programs"});
+    throw error_in_flight(errc::io, {.stage = "iterators"});
   }
   return slot;
 }

@@ -49,10 +49,10 @@ void check_options(const loader_options& x) {
     refuse("fault.deaths", "0 workers", "workers that can die");
 }
 
-void check_options(const loader_options& x, const row_plan& plan,
+void check_options(const loader_options& x, const job_plan& plan,
                    const std::optional<std::string>& limit) {
   const auto& shape = plan.shape;
-  if (shape.is_closed)
+  if (shape.is_indexed)
     return;
   if (shape.lanes % x.world_size != 0)
     refuse("world_size",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/loader.hpp>
 
@@ -14,7 +14,7 @@ void check_options(const loader_options& x);
 
 /// Throws `errc::invalid_argument` for options that a loader of this pipeline cannot have. `limit`:
 /// see `lane_limit`.
-void check_options(const loader_options& x, const row_plan& plan,
+void check_options(const loader_options& x, const job_plan& plan,
                    const std::optional<std::string>& limit);
 
 /// Throws `errc::invalid_argument` in the child of a process that has had loaders: what its

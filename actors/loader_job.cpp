@@ -26,11 +26,11 @@ bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
 }
 
 /// The pipeline's plan with what the options say.
-std::shared_ptr<const row_plan> plan_for(row_plan plan, const loader_options& x) {
+std::shared_ptr<const job_plan> plan_for(job_plan plan, const loader_options& x) {
   plan.bad_samples = x.bad_samples;
   plan.hash_pixels = x.hash_pixels;
   plan.throw_at = x.fault.throw_at;
-  return std::make_shared<const row_plan>(std::move(plan));
+  return std::make_shared<const job_plan>(std::move(plan));
 }
 
 } // namespace
@@ -42,7 +42,7 @@ loader_job::loader_job(const pipeline& data, loader_options options)
   check_options(options_);
   auto plan = plan_without_layout(data);
   const doing told{std::make_shared<worker_record>(), calls_};
-  caller_.look_at(std::make_shared<const row_plan>(plan), told);
+  caller_.look_at(std::make_shared<const job_plan>(plan), told);
   plan.layout = learn_layout(plan, told);
   const auto limit = lane_limit(data.root());
   check_options(options_, plan, limit);
@@ -57,8 +57,8 @@ loader_job::loader_job(const pipeline& data, loader_options options)
   job_.facts = describe(data, shape.lanes);
   job_.encode = snapshot_encoder{job_.facts};
   job_.data_digest = leat::data_digest(data.root());
-  job_.records = std::make_shared<record_release>(plan.samples->feeds, shape.lanes, options_.rank,
-                                                  options_.world_size);
+  job_.records = std::make_shared<journal_retention>(plan.samples->feeds, shape.lanes,
+                                                     options_.rank, options_.world_size);
   job_.bad_log = bad_sample_log{options_.bad_sample_log};
   ends_.emplace(shape, options_.world_size, agreement::job_end{options_.epochs, options_.steps},
                 options_.agree);

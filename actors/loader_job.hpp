@@ -73,7 +73,7 @@ private:
 
   process_mark home_;
   loader_options options_;
-  /// Of the programs, in whichever thread they run.
+  /// Of the iterators, in whichever thread they run.
   std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();
   caller_watch caller_;
   rank_job job_;

@@ -12,8 +12,8 @@ namespace leat {
 pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_config& config,
                                batch_sink sink) {
   pipeline_actors actors;
-  // Programs that read files block.
-  actors.dispatcher = config.detached ? spawn_in_thread(system, "programs", dispatcher, config)
+  // Iterators that read files block.
+  actors.dispatcher = config.detached ? spawn_in_thread(system, "iterators", dispatcher, config)
                                       : system.spawn(dispatcher, config);
   actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.alive);
   caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);

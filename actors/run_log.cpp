@@ -34,8 +34,8 @@ void run_log::append(const batch& x) {
 }
 
 batch_line line_of(const batch& x) {
-  batch_line line{x.epoch(),  x.step(),   x.rank(), x.world_size(), x.positions(), x.ids(),
-                  x.digest(), x.pixels(), {}};
+  batch_line line{x.epoch(),  x.step(),           x.rank(), x.world_size(), x.positions(), x.ids(),
+                  x.digest(), x.content_hashes(), {}};
   for (const auto& row : x.bad())
     line.bad.push_back({row.position, row.id, std::string{to_string(row.why)}, row.substitute});
   return line;

@@ -60,7 +60,7 @@ void save_queue::save(save_request request) {
 
 void save_queue::start() {
   if (in_background_ && !actor_)
-    actor_ = spawn_in_thread(shared_system(), "save", checkpoint, life_token{lives_});
+    actor_ = spawn_in_thread(shared_system(), "save", checkpoint, gate_token{lives_});
 }
 
 void save_queue::run(save_request request) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "actors/checkpoint.hpp"
-#include "runtime/base/life_count.hpp"
+#include "runtime/base/gate.hpp"
 
 #include <leat/error.hpp>
 
@@ -54,7 +54,7 @@ private:
 
   const bool in_background_;
   std::shared_ptr<tracker> saves_ = std::make_shared<tracker>();
-  std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();
+  std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   checkpoint_actor actor_;
 };
 

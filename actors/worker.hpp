@@ -1,9 +1,9 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/base/life_count.hpp"
+#include "runtime/base/gate.hpp"
 #include "runtime/rows/batch_slot.hpp"
-#include "runtime/rows/row_function.hpp"
+#include "runtime/rows/row_runner.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -32,7 +32,7 @@ struct worker_state {
   worker_state() = default;
 
   /// First, so that all else is gone before it.
-  life_token alive;
+  gate_token alive;
 
   /// Runs rows that this worker owns, with their times and counts: those from `first` to before
   /// `end`, or those of the list.
@@ -46,9 +46,9 @@ struct worker_state {
   /// No row follows for now: call it behind the last of a chunk.
   void rest() { record->since_ns.store(0, std::memory_order_relaxed); }
 
-  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
-  std::optional<row_function> function;
+  std::optional<row_runner> function;
   /// Where the fields of the row in hand go.
   row_places places;
   worker_drill drill;
@@ -63,10 +63,10 @@ private:
 
 /// Everything that a new worker needs.
 struct worker_config {
-  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
   worker_drill drill;
-  life_token alive;
+  gate_token alive;
 };
 
 /// Spawn detached: functions block. Lives until `retire_atom`, an exit message, or a death on

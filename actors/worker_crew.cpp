@@ -7,8 +7,8 @@ namespace leat {
 worker_crew::worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault)
     : rank_(rank), world_size_(world_size), fault_(std::move(fault)) {}
 
-worker_config worker_crew::make(std::shared_ptr<const row_plan> plan, std::size_t number,
-                                bool replaces, life_token alive) {
+worker_config worker_crew::make(std::shared_ptr<const job_plan> plan, std::size_t number,
+                                bool replaces, gate_token alive) {
   worker_config config{std::move(plan), board_.add(number), {}, std::move(alive)};
   for (const auto& x : fault_.slow)
     if (x.worker == number)

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "actors/worker.hpp"
-#include "runtime/base/life_count.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/base/gate.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/worker_board.hpp"
 
 #include <leat/loader.hpp>
@@ -22,8 +22,8 @@ public:
   worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault);
 
   /// For the one thread that makes workers. `replaces`: a worker of this number has died.
-  worker_config make(std::shared_ptr<const row_plan> plan, std::size_t number, bool replaces,
-                     life_token alive);
+  worker_config make(std::shared_ptr<const job_plan> plan, std::size_t number, bool replaces,
+                     gate_token alive);
 
   /// Any thread.
   const worker_board& board() const noexcept { return board_; }

@@ -244,7 +244,7 @@ void two_loaders(const leat::pipeline& training_data, const leat::pipeline& vali
 
 void logging(const leat::pipeline& data) {
   leat::loader loader(data, {.workers = 2, .hash_pixels = true});
-  leat::run_log log("run.log", loader); // behind restore()
+  leat::run_log log("run.log", loader); // after restore()
   for (auto batch : loader)
     log.append(*batch); // before the step, and before its snapshot
 }
@@ -258,17 +258,17 @@ void resizing(leat::loader& loader) {
 
 void own_loader() {
   auto at = std::make_shared<std::size_t>(0);
-  leat::loader_adapter<int> squares({.name = "squares@1",
-                                     .begin_epoch = [at](std::uint64_t) { *at = 0; },
-                                     .next = [at]() -> std::optional<int> {
-                                       if (*at == 10)
-                                         return std::nullopt;
-                                       const auto i = static_cast<int>((*at)++);
-                                       return i * i;
-                                     },
-                                     .save = [at] { return std::to_string(*at); },
-                                     .load = [at](const std::string& x) { *at = std::stoul(x); }},
-                                    {.epochs = 2});
+  leat::own_loader<int> squares({.name = "squares@1",
+                                 .begin_epoch = [at](std::uint64_t) { *at = 0; },
+                                 .next = [at]() -> std::optional<int> {
+                                   if (*at == 10)
+                                     return std::nullopt;
+                                   const auto i = static_cast<int>((*at)++);
+                                   return i * i;
+                                 },
+                                 .save = [at] { return std::to_string(*at); },
+                                 .load = [at](const std::string& x) { *at = std::stoul(x); }},
+                                {.epochs = 2});
   squares.skip_first_batches(7);
   while (auto batch = squares.next())
     if (batch->end_of_epoch)

@@ -17,7 +17,8 @@ using worker_actor = caf::typed_actor<
     // Quits, behind the chunks that came before.
     caf::reacts_to<retire_atom>>;
 
-/// Owns the slots and the ledger: closes batches in order and hands them to the loader's door.
+/// Owns the slots and the in-flight ledger: closes batches in order and hands them to the loader's
+/// door.
 using batcher_actor = caf::typed_actor<
     // Begins a batch in a slot that no lease and no worker uses: a new one, or one whose lease
     // ended.
@@ -34,15 +35,15 @@ using batcher_actor = caf::typed_actor<
     // The dispatcher cannot go on: so cannot any batch.
     caf::reacts_to<fail_atom, error_ptr>>;
 
-/// Runs the programs of all rounds, numbers the batches and deals their rows. Owns the workers.
+/// Runs the iterators of all rounds, numbers the batches and deals their rows. Owns the workers.
 using dispatcher_actor = caf::typed_actor<
     // Spawns the workers and tells the batcher of each.
     caf::reacts_to<start_atom, batcher_actor>,
-    // Opens the slot as the next batch and deals its rows, as soon as programs know them.
+    // Opens the slot as the next batch and deals its rows, as soon as iterators know them.
     caf::reacts_to<deal_atom, slot_ptr>,
     // Workers have looked at the items of this slot.
     caf::reacts_to<probe_atom, slot_ptr>,
-    // Programs can run: a record has come, or others have had their turn.
+    // Iterators can run: a record has come, or others have had their turn.
     caf::reacts_to<run_atom>,
     // What is left of epochs before this one is not needed.
     caf::reacts_to<epoch_atom, std::uint64_t>,

@@ -104,7 +104,7 @@ public:
   /// Sum over the valid rows (docs/digest.md). Ranks' digests add up to the global batch's.
   hash128 digest() const noexcept;
   /// Hash of each valid row's fields. Empty unless `loader_options::hash_pixels`.
-  std::vector<hash128> pixels() const;
+  std::vector<hash128> content_hashes() const;
   /// Rows whose sample was bad, under the policies substitute and mask.
   const std::vector<bad_row>& bad() const noexcept;
 
@@ -142,7 +142,7 @@ public:
   lease& operator=(const lease&) = delete;
   ~lease();
 
-  /// False behind the last batch of the job.
+  /// False after the last batch of the job.
   explicit operator bool() const noexcept { return batch_.slot_ != nullptr; }
   batch* operator->() noexcept { return &batch_; }
   const batch* operator->() const noexcept { return &batch_; }

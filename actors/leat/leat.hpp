@@ -2,7 +2,6 @@
 
 // All of leat's public interface.
 
-#include <leat/adapter.hpp>
 #include <leat/bad_sample.hpp>
 #include <leat/batch.hpp>
 #include <leat/error.hpp>
@@ -11,6 +10,7 @@
 #include <leat/image.hpp>
 #include <leat/loader.hpp>
 #include <leat/once.hpp>
+#include <leat/own_loader.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/run_log.hpp>
 #include <leat/sample.hpp>

@@ -44,7 +44,7 @@ struct loader_options {
   std::size_t workers = 1;
   /// The job's length, counted from epoch 0, also after a restore.
   std::uint64_t epochs = 1;
-  /// The job ends behind so many steps, counted from epoch 0, also after a restore, and those that
+  /// The job ends after so many steps, counted from epoch 0, also after a restore, and those that
   /// are left out included.
   std::uint64_t steps = UINT64_MAX;
   /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 16 MiB).
@@ -67,7 +67,7 @@ struct loader_options {
   std::function<void(const error&)> on_stuck = {};
   /// Complete snapshot sets kept by save().
   std::uint64_t keep = 3;
-  /// Computes batch::pixels(); costs about 1 ms per 10 MB in the workers.
+  /// Computes batch::content_hashes(); costs about 1 ms per 10 MB in the workers.
   bool hash_pixels = false;
   /// An all-gather: gives every rank what all ranks say, and waits for them (MPI_Allgather of three
   /// integers). Needed by several ranks for pipelines without known length that end (`drop`,
@@ -151,7 +151,7 @@ public:
   void abandon_epoch();
 
   /// Begins the job anew: the next batch is the first of epoch 0, with sums of zero, as of a new
-  /// loader, and the same batches follow, also behind a restore. For a validation that runs again
+  /// loader, and the same batches follow, also after a restore. For a validation that runs again
   /// and again: data stay open, workers alive, and batches are made ahead at once. At any time,
   /// alike on all ranks. Steps that are left out stay so; leases that are out stay good.
   /// Throws `errc::invalid_argument` where records exist once, and the error of a loader that has
@@ -178,7 +178,7 @@ public:
   iterator begin() { return iterator{*this}; }
   std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// Goes on behind the newest complete snapshot set in `directory`; without one, at the beginning
+  /// Goes on after the newest complete snapshot set in `directory`; without one, at the beginning
   /// (then empty). Before the first next().
   /// Throws `leat::error` (bad_snapshot; mismatch with all that differs).
   std::optional<resume_point> restore(const std::string& directory,
@@ -226,7 +226,7 @@ public:
   std::string snapshot() const;
 
   /// For snapshots that the program keeps itself, as in a checkpoint of its own, of sources that
-  /// exist once and have a spool: their journals hold what this one needs until it is let go, in
+  /// exist once and have a journal: their journals hold what this one needs until it is let go, in
   /// whatever order, however often save() drops older ones. Call it before the checkpoint is
   /// written. `parts`: the snapshot of this rank; behind a restart in another world, those of all
   /// ranks. What is kept twice, as the last and as the best one, is to be let go twice. A new

@@ -40,7 +40,7 @@ rgb_image to_picture(tensor_view<const float, 3> image) {
   for (std::size_t y = 0; y < picture.height; ++y)
     for (std::size_t x = 0; x < picture.width; ++x)
       for (std::size_t c = 0; c < 3; ++c) {
-        const float light = (image(c, y, x) * normal.deviation[c] + normal.mean[c]) * 255;
+        const float light = (image(c, y, x) * normal.std[c] + normal.mean[c]) * 255;
         picture.row(y)[3 * x + c] =
             static_cast<std::uint8_t>(std::clamp(std::lround(light), 0L, 255L));
       }

@@ -93,7 +93,7 @@ private:
     return batches;
   }
 
-  /// The model after this step and the data behind it, together.
+  /// The model after this step and the data after it, together.
   void save(const rank_batches& batches) const {
     if (options_.checkpoint.empty())
       return;
@@ -152,8 +152,7 @@ void add_options(CLI::App& app, train_options& to) {
   using command::whole_number;
   app.add_option("DATA", to.data.shards, "Tar shards: a path, braces or a glob")->required();
   whole_number(app.add_option("--epochs", to.epochs, "Passes over the data"), 1);
-  whole_number(app.add_option("--steps", to.steps, "Stop behind this step of the job; 0: never"),
-               0);
+  whole_number(app.add_option("--steps", to.steps, "Stop after this step of the job; 0: never"), 0);
   whole_number(app.add_option("--global-batch", to.data.global_batch, "Rows of a step, all ranks"),
                1);
   whole_number(app.add_option("--classes", to.data.classes, "Labels are 0 .. N-1"), 2, 1'000'000);

@@ -7,9 +7,9 @@
 
 namespace leat {
 
-/// Which function of an operator runs in the thread of the programs: written there, read by anyone.
-/// No clock: programs make millions of calls a second. Who looks twice and finds the same call
-/// knows how long it has run at least.
+/// Which function of an operator runs in the thread of the iterators: written there, read by
+/// anyone. No clock: iterators make millions of calls a second. Who looks twice and finds the same
+/// call knows how long it has run at least.
 class alignas(64) call_record {
 public:
   struct call {

@@ -17,7 +17,7 @@ struct attempt_start {
   std::uint64_t world_size = 1;
   /// Empty where one process runs all ranks.
   std::optional<std::uint64_t> rank = {};
-  /// First batch of this attempt, where it goes on behind a snapshot.
+  /// First batch of this attempt, where it goes on after a snapshot.
   struct point {
     std::uint64_t epoch = 0;
     std::uint64_t step = 0;

@@ -26,7 +26,7 @@ rng::result_type rng::operator()() noexcept {
   if (used_ == words_.size()) {
     words_ = philox4x32(
         {static_cast<std::uint32_t>(block_), static_cast<std::uint32_t>(block_ >> 32),
-         static_cast<std::uint32_t>(birth_), static_cast<std::uint32_t>(birth_ >> 32)},
+         static_cast<std::uint32_t>(sample_key_), static_cast<std::uint32_t>(sample_key_ >> 32)},
         {static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)});
     ++block_;
     used_ = 0;

@@ -14,8 +14,8 @@ void step_set::add(const step_range& steps) {
   // Ranges that touch it become one with it.
   const auto touches = [&](const step_range& x) {
     const bool is_before = x.last < steps.first && steps.first - x.last > 1;
-    const bool is_behind = steps.last < x.first && x.first - steps.last > 1;
-    if (is_before || is_behind)
+    const bool is_after = steps.last < x.first && x.first - steps.last > 1;
+    if (is_before || is_after)
       return false;
     whole = {std::min(whole.first, x.first), std::max(whole.last, x.last)};
     return true;

@@ -21,7 +21,7 @@ struct alignas(64) worker_record {
   std::atomic<std::uint64_t> bytes_read{0};
 
   // The row in progress: since when (steady clock, ns; 0: none), which item, in which stage
-  // (sources come first, then maps: see sample_plan).
+  // (sources come first, then maps: see sample_graph).
   std::atomic<std::int64_t> since_ns{0};
   std::atomic<std::uint64_t> epoch{0};
   std::atomic<std::uint64_t> item{0};

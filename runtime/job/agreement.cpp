@@ -10,10 +10,10 @@
 
 namespace leat {
 
-agreement::agreement(const epoch_shape& shape, std::uint64_t world_size, job_end end,
+agreement::agreement(const epoch_geometry& shape, std::uint64_t world_size, job_end end,
                      all_gather ask)
     : end_rule_(shape.end), world_size_(world_size),
-      is_needed_(!shape.is_closed && !shape.is_endless() && world_size > 1), job_(end),
+      is_needed_(!shape.is_indexed && !shape.is_endless() && world_size > 1), job_(end),
       ask_(std::move(ask)) {}
 
 bool agreement::settle(const batch_plan& x, const job_progress& now) {

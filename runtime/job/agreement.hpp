@@ -24,7 +24,7 @@ public:
     std::uint64_t steps = UINT64_MAX;
   };
 
-  agreement(const epoch_shape& shape, std::uint64_t world_size, job_end end, all_gather ask);
+  agreement(const epoch_geometry& shape, std::uint64_t world_size, job_end end, all_gather ask);
 
   /// Ranks agree on the ends of this job's epochs; otherwise each rank knows them by itself.
   bool is_needed() const noexcept { return is_needed_; }

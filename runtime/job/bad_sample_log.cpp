@@ -78,8 +78,8 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
   std::string line;
   while (std::getline(in, line) && !in.eof()) { // a line without its newline is torn
     const auto e = number_behind(line, "\"epoch\":");
-    const bool is_behind = e > epoch || (e == epoch && number_behind(line, "\"step\":") >= step);
-    if (!is_behind || number_behind(line, "\"rank\":") % world_size != rank)
+    const bool is_after = e > epoch || (e == epoch && number_behind(line, "\"step\":") >= step);
+    if (!is_after || number_behind(line, "\"rank\":") % world_size != rank)
       kept += line + "\n";
   }
   in.close();

@@ -1,11 +1,11 @@
 #include "runtime/job/rank_job.hpp"
 
 #include "runtime/base/worker_record.hpp"
-#include "runtime/rows/formula_order.hpp"
-#include "runtime/rows/program_order.hpp"
+#include "runtime/rows/indexed_order.hpp"
+#include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/rewindable_order.hpp"
 #include "runtime/rows/row_id.hpp"
-#include "runtime/sample/once_feed.hpp"
+#include "runtime/sample/live_source.hpp"
 
 #include <leat/error.hpp>
 
@@ -41,18 +41,18 @@ void rank_job::learn_fields(const doing& told) {
   if (!fields.known.empty())
     learned.layout = std::make_shared<const batch_layout>(fields.known);
   else if (at.next.epoch < epochs)
-    learned.layout = layout_behind(learned, {fields.learn_at, fields.learn_lanes}, told);
+    learned.layout = layout_after(learned, {fields.learn_at, fields.learn_lanes}, told);
   else // the job is over
     learned.layout = std::make_shared<const batch_layout>();
-  plan = std::make_shared<const row_plan>(std::move(learned));
+  plan = std::make_shared<const job_plan>(std::move(learned));
   fields.learn_lanes = {};
 }
 
 std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_record>& calls) const {
-  if (plan->shape.is_closed)
-    return std::make_unique<formula_order>(plan->shape, rank, world_size, epochs, at.next);
-  return std::make_unique<program_order>(plan->samples, plan->shape, rank, world_size, epochs,
-                                         program_start{at.next, lanes_of(at), calls});
+  if (plan->shape.is_indexed)
+    return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
+  return std::make_unique<iterator_order>(plan->samples, plan->shape, rank, world_size, epochs,
+                                          iterator_start{at.next, lanes_of(at), calls});
 }
 
 std::unique_ptr<batch_order>
@@ -92,7 +92,7 @@ snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
   if (!can_snapshot())
     throw error(errc::invalid_argument, {.stage = "snapshot",
                                          .got = "records that exist once and are kept nowhere",
-                                         .needed = "a journal: pipeline::spool, --spool DIR"});
+                                         .needed = "a journal: pipeline::journal, --journal DIR"});
   return {std::move(of),
           x.next.epoch,
           x.next.step,
@@ -118,7 +118,7 @@ std::string rank_job::encoded_at(const job_progress& x) const {
 attempt_start rank_job::attempt() const {
   attempt_start start{.world_size = world_size,
                       .rank = rank,
-                      .records = plan->shape.is_closed ? plan->shape.items : 0,
+                      .records = plan->shape.is_indexed ? plan->shape.items : 0,
                       .data_digest = data_digest};
   if (at.is_resumed || at.next != job_position{}) // sought out, too
     start.resumed_at = {at.next.epoch, at.next.step};

@@ -3,10 +3,10 @@
 #include "runtime/base/log_lines.hpp"
 #include "runtime/job/bad_sample_log.hpp"
 #include "runtime/job/job_progress.hpp"
+#include "runtime/job/journal_retention.hpp"
 #include "runtime/job/left_out_steps.hpp"
-#include "runtime/job/record_release.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/hash128.hpp>
@@ -38,12 +38,12 @@ struct rank_job {
   std::uint64_t epochs = 1;
   std::uint64_t steps = UINT64_MAX;
 
-  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<const job_plan> plan;
   pipeline_facts facts;
   /// Of these facts.
   snapshot_encoder encode{{}};
   hash128 data_digest;
-  std::shared_ptr<record_release> records;
+  std::shared_ptr<journal_retention> records;
   bad_sample_log bad_log{{}};
 
   once_fields fields;
@@ -59,7 +59,7 @@ struct rank_job {
   /// The batch's fields are still to be learned, by making samples: before an order is made.
   bool has_to_learn_fields() const noexcept { return plan->layout == nullptr; }
   void learn_fields(const doing& told);
-  /// The batches from where the job stands; `calls` is told what its programs call.
+  /// The batches from where the job stands; `calls` is told what its iterators call.
   std::unique_ptr<batch_order> make_order(const std::shared_ptr<call_record>& calls) const;
   /// The same, to be begun anew at any time; `run` counts how often the job was.
   std::unique_ptr<batch_order> make_order_to_rewind(const std::shared_ptr<call_record>& calls,

@@ -16,7 +16,7 @@ namespace leat {
 namespace {
 
 /// Where a job of these epochs can stand. `same`: nothing else differs, batch sizes for one.
-void check_position(const snapshot& x, const epoch_shape& shape, bool same) {
+void check_position(const snapshot& x, const epoch_geometry& shape, bool same) {
   const auto refuse = [&](const std::string& needed) {
     throw error(errc::bad_snapshot,
                 {.stage = "restore",
@@ -73,7 +73,7 @@ lane_states own_lanes(const char* stage, const rank_job& job, const snapshot& me
 /// The lanes that the rank takes over; null where they begin.
 std::shared_ptr<const lane_states> restored_lanes(const rank_job& job, const snapshot& merged,
                                                   std::size_t parts, const job_position& next) {
-  if (job.plan->shape.is_closed)
+  if (job.plan->shape.is_indexed)
     return nullptr;
   auto mine = std::make_shared<lane_states>(own_lanes("restore", job, merged, parts));
   job.records->restored(next, *mine);
@@ -134,7 +134,7 @@ void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
   if (job.records->has_feeds()) {
     auto without_layout = *plan;
     without_layout.layout = nullptr;
-    plan = std::make_shared<const row_plan>(std::move(without_layout));
+    plan = std::make_shared<const job_plan>(std::move(without_layout));
   }
   job.bad_log.cut(at.next.epoch, at.next.step, job.rank, job.world_size);
   // From here on nothing throws: a resume that fails leaves the job where it stood.

@@ -1,7 +1,7 @@
 #include "runtime/job/starting_point.hpp"
 
 #include "runtime/rows/inline_order.hpp"
-#include "runtime/rows/row_function.hpp"
+#include "runtime/rows/row_runner.hpp"
 
 #include <leat/error.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 }
 
 /// Batches of the job before a place.
-std::uint64_t batches_before(const epoch_shape& shape, const job_position& x) {
+std::uint64_t batches_before(const epoch_geometry& shape, const job_position& x) {
   std::uint64_t before = 0;
   if (shape.has_length()
       && (x.step >= shape.batches() || __builtin_mul_overflow(x.epoch, shape.batches(), &before)))
@@ -35,8 +35,8 @@ void run_through(rank_job& job, std::uint64_t n, agreement& ends, const prepare_
   if (n == 0)
     return;
   const auto told = prepare();
-  row_function looks{job.plan, told.rows};
-  inline_order batches{job.make_order(told.programs), looks};
+  row_runner looks{job.plan, told.rows};
+  inline_order batches{job.make_order(told.iterators), looks};
   for (; n > 0; --n) {
     auto plan = batches.next().plan;
     if (plan.what == batch_plan::kind::end)
@@ -62,11 +62,11 @@ void check_seek(const rank_job& job, const job_position& to) {
 void seek(rank_job& job, const job_position& to, agreement& ends, const prepare_caller& prepare) {
   check_seek(job, to);
   const auto& shape = job.plan->shape;
-  job.at.next = shape.is_closed ? to : job_position{to.epoch, 0};
-  job.at.global_step = shape.is_closed ? batches_before(shape, to) : 0;
+  job.at.next = shape.is_indexed ? to : job_position{to.epoch, 0};
+  job.at.global_step = shape.is_indexed ? batches_before(shape, to) : 0;
   job.at.lanes = nullptr;
   ends.begin_epoch();
-  if (!shape.is_closed)
+  if (!shape.is_indexed)
     run_through(job, to.step, ends, prepare);
   if (job.at.next != to)
     refuse_seek(to, "a step that the epoch has");
@@ -79,7 +79,7 @@ void skip_batches(rank_job& job, std::uint64_t n, agreement& ends, const prepare
   const auto& shape = job.plan->shape;
   auto& at = job.at;
   n = std::min(n, job.steps - std::min(job.steps, at.global_step));
-  if (!shape.is_closed)
+  if (!shape.is_indexed)
     return run_through(job, n, ends, prepare);
   if (!shape.is_endless())
     n = std::min(n, job.batches_left());

@@ -10,7 +10,7 @@
 namespace leat {
 
 // Predicates, flat_maps, scans and maps on ids, fields and sizes, for `pipeline::filter`, ...
-// docs/programs.md says what each does to the last bit. In the text form they stand under their
+// docs/iterators.md says what each does to the last bit. In the text form they stand under their
 // names, `key_hash@1`, with these arguments. All throw `errc::invalid_argument` for values out of
 // range, and for names of fields that are empty or have spaces or commas. Unless said otherwise, a
 // sample without the field is bad (missing_field), and so is one whose field has another form than

@@ -26,12 +26,12 @@ LEAT_API map_stage decode_image(const std::string& field,
 struct image_options {
   /// Height and width of the result in pixels, 1 to 8192.
   std::size_t size = 224;
-  /// f32, f16, bf16: (x / 255 - mean) / deviation a channel; u8: 0 .. 255 as decoded.
+  /// f32, f16, bf16: (x / 255 - mean) / std a channel; u8: 0 .. 255 as decoded.
   dtype type = dtype::f32;
   image_layout layout = image_layout::nchw;
   /// Channel order R, G, B. Defaults: those of ImageNet.
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F};
-  std::array<float, 3> deviation{0.229F, 0.224F, 0.225F};
+  std::array<float, 3> std{0.229F, 0.224F, 0.225F};
   /// Crop of train_image: share of the image's area, and aspect ratio (width / height).
   std::array<double, 2> scale{0.08, 1.0};
   std::array<double, 2> ratio{3.0 / 4.0, 4.0 / 3.0};

@@ -8,11 +8,11 @@
 namespace leat {
 
 // Sources whose records exist once. Their order is the order in which records come. Jobs that
-// save snapshots of them need a journal: `pipeline::spool`.
+// save snapshots of them need a journal: `pipeline::journal`.
 
 /// The lines of standard input (file descriptor 0), without their newlines; the last one needs
 /// none. Ids "stdin/0", "stdin/1", ...; field "text". One source in a process reads it at a time.
-/// With a spool, bytes go from a pipe to the journal inside the kernel: none is lost on the way,
+/// With a journal, bytes go from a pipe into it inside the kernel: none is lost on the way,
 /// whenever the process is killed. From anything else than a pipe they are read, then written; a
 /// file is better read with `lines`.
 LEAT_API pipeline standard_input();

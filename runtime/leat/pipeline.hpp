@@ -172,7 +172,7 @@ struct mix_options {
   std::uint64_t seed = 0;
 };
 
-struct spool_options {
+struct journal_options {
   /// Survives a power cut, too: every write is followed by fdatasync before its records are seen.
   /// Without it the journal survives whatever kills the process.
   bool sync = false;
@@ -180,14 +180,14 @@ struct spool_options {
   std::uint64_t file_bytes = 64 << 20;
 };
 
-struct stage;
+struct operator_node;
 
 /// A pipeline as a value: a tree of operators over sources. Nothing is read before a loader needs
 /// it. docs/pipelines.md says what each operator does.
 class LEAT_API pipeline {
 public:
   /// From leat's own functions: `tar_shards`, `zip`, ...
-  explicit pipeline(std::shared_ptr<const stage> root);
+  explicit pipeline(std::shared_ptr<const operator_node> root);
 
   /// A new order in every epoch. Without this call: stored order.
   pipeline shuffle(shuffle_options options = {}) const;
@@ -211,7 +211,7 @@ public:
   pipeline enumerate(std::string field = "index") const;
 
   // The following change how many samples there are or in which order they come, lane by lane
-  // (docs/programs.md). What one of them holds back at the end of an epoch comes in that epoch;
+  // (docs/iterators.md). What one of them holds back at the end of an epoch comes in that epoch;
   // the next one begins anew. Numbers of samples are totals: each lane has its share of them.
   // Bad samples are as the policy says: under `mask` they pass, as invalid rows.
 
@@ -243,7 +243,7 @@ public:
   /// they lie is no part of the pipeline's text or identity. Throws `errc::invalid_argument`;
   /// opening the journals throws `errc::io`, `errc::torn_file` and `errc::mismatch` (of another
   /// kind of source).
-  pipeline spool(std::string directory, spool_options options = {}) const;
+  pipeline journal(std::string directory, journal_options options = {}) const;
 
   /// Rows of the global batch, over all ranks. Call it last.
   pipeline batch(std::uint64_t rows, batch_options options = {}) const;
@@ -254,7 +254,7 @@ public:
   std::optional<std::uint64_t> batches_per_epoch() const;
 
   /// The last operator, with all before it.
-  const stage& root() const noexcept { return *root_; }
+  const operator_node& root() const noexcept { return *root_; }
 
   /// The text form: what `parse_pipeline` reads.
   friend LEAT_API std::string to_string(const pipeline& x);
@@ -265,10 +265,10 @@ public:
   friend LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options);
 
 private:
-  pipeline then(stage next) const;
-  static pipeline join(stage next, std::vector<pipeline> inputs);
+  pipeline then(operator_node next) const;
+  static pipeline join(operator_node next, std::vector<pipeline> inputs);
 
-  std::shared_ptr<const stage> root_;
+  std::shared_ptr<const operator_node> root_;
 };
 
 /// Sample p of all inputs as one sample, as far as the shortest input goes. Fields of one name in

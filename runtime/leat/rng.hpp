@@ -13,15 +13,16 @@ namespace leat {
 LEAT_API std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                  std::array<std::uint32_t, 2> key) noexcept;
 
-/// Random numbers of one sample in one stage. They depend on (seed, the sample's birth, stage)
+/// Random numbers of one sample in one stage. They depend on (seed, the sample's key, stage)
 /// alone: the same on any worker, rank, retry and resume, wherever the sample stands.
 /// Results of all calls are defined by this library, unlike those of <random>'s distributions.
 class LEAT_API rng {
 public:
   using result_type = std::uint32_t;
 
-  /// `stream` tells stages and seeds apart, `birth` tells samples apart.
-  rng(std::uint64_t stream, std::uint64_t birth) noexcept : stream_(stream), birth_(birth) {}
+  /// `stream` tells stages and seeds apart, `sample_key` tells samples apart.
+  rng(std::uint64_t stream, std::uint64_t sample_key) noexcept
+      : stream_(stream), sample_key_(sample_key) {}
 
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return 0xffffffffU; }
@@ -50,7 +51,7 @@ public:
 
 private:
   std::uint64_t stream_;
-  std::uint64_t birth_;
+  std::uint64_t sample_key_;
   std::uint64_t block_ = 0;
   std::array<std::uint32_t, 4> words_{};
   unsigned used_ = 4;

@@ -14,7 +14,7 @@
 namespace leat {
 
 // Records that are found by reading, without an index: units (files, or parts of files) that are
-// each read from the beginning to the end, one after the other in every lane. docs/programs.md
+// each read from the beginning to the end, one after the other in every lane. docs/iterators.md
 // says which unit belongs to which lane.
 //
 // Patterns are as of `tar_shards`, and may name a pipe ("/dev/stdin"): it can be read once, by

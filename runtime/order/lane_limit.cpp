@@ -1,7 +1,7 @@
 #include "runtime/order/lane_limit.hpp"
 
-#include "runtime/order/sample_plan.hpp"
-#include "runtime/order/sequence.hpp"
+#include "runtime/order/indexed_form.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/stream_files.hpp"
@@ -16,13 +16,13 @@ namespace {
 
 /// A source, and how many lanes it can feed.
 struct lane_supply {
-  const stage* source;
+  const operator_node* source;
   std::uint64_t units;
 };
 
-std::vector<lane_supply> lane_supplies(const stage& batch, std::uint64_t rows) {
+std::vector<lane_supply> lane_supplies(const operator_node& batch, std::uint64_t rows) {
   std::vector<lane_supply> found;
-  for_each_stage(batch, [&](const stage& x) {
+  for_each_operator(batch, [&](const operator_node& x) {
     if (x.is_source())
       found.push_back({&x, x.stream ? x.stream->get()->units() : rows});
   });
@@ -30,7 +30,7 @@ std::vector<lane_supply> lane_supplies(const stage& batch, std::uint64_t rows) {
 }
 
 /// `lines("corpus.txt")`
-std::string call_text(const stage& source) {
+std::string call_text(const operator_node& source) {
   for (const auto& option : source.options) {
     if (const auto* texts = std::get_if<std::vector<std::string>>(&option.value))
       return source.op + "(\"" + texts->front() + (texts->size() > 1 ? "\", ...)" : "\")");
@@ -41,7 +41,7 @@ std::string call_text(const stage& source) {
 }
 
 /// What gives the source more units.
-std::string remedy_of(const stage& source) {
+std::string remedy_of(const operator_node& source) {
   if (source.op == "sequential")
     return "give it more units (units=N)";
   if (source.op != "lines" && source.op != "json_lines")
@@ -60,9 +60,9 @@ std::string units_text(std::uint64_t n, const std::string& one) {
 
 } // namespace
 
-std::optional<std::string> lane_limit(const stage& batch) {
+std::optional<std::string> lane_limit(const operator_node& batch) {
   const auto rows = batch.get<std::uint64_t>("rows");
-  if (batch.get<std::uint64_t>("lanes") != 0 || is_closed(*batch.inputs.front()) || rows == 1)
+  if (batch.get<std::uint64_t>("lanes") != 0 || is_indexed(*batch.inputs.front()) || rows == 1)
     return std::nullopt;
   const auto supplies = lane_supplies(batch, rows);
   const auto by_units = [](const lane_supply& a, const lane_supply& b) {

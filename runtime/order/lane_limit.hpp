@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <optional>
 #include <string>
@@ -12,6 +12,6 @@ namespace leat {
 /// source takes lanes away that the others would allow, or leaves one lane alone, this says so,
 /// with the source and what to write. Opens the data. Nothing for pipelines whose order is a
 /// formula: their ranks share no lane.
-std::optional<std::string> lane_limit(const stage& batch);
+std::optional<std::string> lane_limit(const operator_node& batch);
 
 } // namespace leat

@@ -10,7 +10,7 @@ namespace leat {
 
 namespace {
 
-std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
+std::size_t most_items(const sample_graph& plan, std::optional<std::size_t> edge,
                        const round_limits& limits) {
   if (!edge)
     return limits.ahead;
@@ -20,34 +20,34 @@ std::size_t most_items(const sample_plan& plan, std::optional<std::size_t> edge,
 /// A base every so many items, and of larger states about as often as all of a buffer has changed.
 constexpr std::uint64_t least_work_for_base = 64;
 
-/// The most items that are consumed of a generation before it has a base. When that one is due said
-/// the base before it (see `work_behind`), of an older generation, which no snapshot has. But no
+/// The most items that are consumed of a lap before it has a base. When that one is due said
+/// the base before it (see `work_after`), of an older lap, which no snapshot has. But no
 /// state is as large as to say so many.
 constexpr std::uint64_t most_without_base = std::uint64_t{1} << 24;
 
-std::uint64_t work_behind(const lane_base& x) {
+std::uint64_t work_after(const lane_base& x) {
   return std::max<std::uint64_t>(least_work_for_base, x.state.size() / 16);
 }
 
 /// From a base too far behind, a restore would run the past again; from one ahead, items be lost.
 void check_distance(const round_mark& x) {
   const auto given = x.base ? x.base->given : 0;
-  const auto most = x.base ? work_behind(*x.base) : most_without_base;
+  const auto most = x.base ? work_after(*x.base) : most_without_base;
   if (x.consumed < given || x.consumed - given > most)
     refuse_state(std::to_string(x.consumed) + " items consumed, and a state at item "
                      + std::to_string(given),
                  "one at most " + std::to_string(most) + " items before");
 }
 
-/// Orders items by generation and number.
-bool before(const generation& a, std::uint64_t i, const generation& b, std::uint64_t k) noexcept {
+/// Orders items by lap and number.
+bool before(const lap& a, std::uint64_t i, const lap& b, std::uint64_t k) noexcept {
   return a != b ? a < b : i < k;
 }
 
 } // namespace
 
-lane_round::lane_round(const sample_plan& plan, std::optional<std::size_t> edge, std::uint64_t lane,
-                       std::uint64_t lanes, const round_limits& limits)
+lane_round::lane_round(const sample_graph& plan, std::optional<std::size_t> edge,
+                       std::uint64_t lane, std::uint64_t lanes, const round_limits& limits)
     : plan_(plan), edge_(edge),
       limits_(limits), context_{.lane = lane, .lanes = lanes, .inputs = this, .run = limits.run},
       items_(most_items(plan, edge, limits)), work_for_base_(least_work_for_base) {
@@ -55,11 +55,11 @@ lane_round::lane_round(const sample_plan& plan, std::optional<std::size_t> edge,
     inputs_.push_back({std::make_unique<lane_round>(plan, x, lane, lanes, limits)});
 }
 
-const item_stage& lane_round::stage() const {
-  return edge_ ? *plan_.edges[*edge_].input : *plan_.program;
+const iterator_form& lane_round::form() const {
+  return edge_ ? *plan_.edges[*edge_].input : *plan_.iterator;
 }
 
-void lane_round::begin(const generation& g) {
+void lane_round::begin(const lap& g) {
   while (!items_.empty() && items_.front().when < g)
     items_.pop();
   if (skip_when_ < g) {
@@ -74,12 +74,12 @@ void lane_round::begin(const generation& g) {
     start(g);
 }
 
-void lane_round::start(const generation& g) {
+void lane_round::start(const lap& g) {
   begun_ = true;
   when_ = g;
   given_ = 0;
-  failure_.reset(); // of a generation that is over
-  program_ = stage().begin(context_, g);
+  failure_.reset(); // of a lap that is over
+  iterator_ = form().begin(context_, g);
 }
 
 void lane_round::load(const round_mark& mark) {
@@ -98,7 +98,7 @@ void lane_round::load(const round_mark& mark) {
   item_reader reader{base.state};
   for (auto& x : inputs_)
     x.resumed = false;
-  program_->load(reader);
+  iterator_->load(reader);
   if (!reader.at_end())
     refuse_state("more than the operators of the pipeline save", "a state of this pipeline");
   check_inputs(base);
@@ -123,7 +123,7 @@ void lane_round::check_inputs(const lane_base& base) const {
   }
 }
 
-/// The program has said where it stands in each input; the base knows how to get there.
+/// The iterator has said where it stands in each input; the base knows how to get there.
 void lane_round::load_inputs(const lane_base& base) {
   for (auto& x : inputs_) {
     if (!x.resumed)
@@ -152,22 +152,23 @@ bool lane_round::run() {
   return any;
 }
 
-generation lane_round::after(const generation& g) const {
+lap lane_round::after(const lap& g) const {
   const pass_number last = edge_ ? plan_.edges[*edge_].last_pass : 0;
-  return g.pass < last ? generation{g.era, g.pass + 1} : generation{g.era + 1, 0};
+  return g.pass < last ? lap{g.epoch, g.pass + 1} : lap{g.epoch + 1, 0};
 }
 
 bool lane_round::step() {
-  if (!begun_ || failure_ || items_.full() || when_.era >= limits_.eras || limits_.run->budget <= 0)
+  if (!begun_ || failure_ || items_.full() || when_.epoch >= limits_.epochs
+      || limits_.run->budget <= 0)
     return false;
   const auto work = work_;
   try {
     next_.clear();
-    const auto result = program_->pull(next_);
+    const auto result = iterator_->pull(next_);
     if (result != pulled::blocked)
       keep(result);
   } catch (...) { // from a user's function, too
-    failure_ = error_in_flight(errc::io, {.stage = "programs"});
+    failure_ = error_in_flight(errc::io, {.stage = "iterators"});
     return false;
   }
   const bool moved = work_ != work;
@@ -204,12 +205,12 @@ void lane_round::keep(pulled result) {
   if (limits_.is_endless && !edge_ && number == 0)
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = "nothing from lane " + std::to_string(context_.lane)
-                                           + " in its pass " + std::to_string(when_.era),
+                                           + " in its pass " + std::to_string(when_.epoch),
                                     .needed = "at least one sample in each, to begin again"});
   start(after(when_));
 }
 
-void lane_round::take_front(item& what, generation& when) {
+void lane_round::take_front(item& what, lap& when) {
   auto& x = items_.front();
   swap(what, x.what);
   for (const auto& use : what.uses())
@@ -225,15 +226,15 @@ lane_state lane_round::state() const {
   return {context_.lane, mark_at(taken_when_, taken_), used_};
 }
 
-round_mark lane_round::mark_at(const generation& g, std::uint64_t consumed) const {
+round_mark lane_round::mark_at(const lap& g, std::uint64_t consumed) const {
   for (auto x = bases_.rbegin(); x != bases_.rend(); ++x)
     if ((*x)->when == g && (*x)->given <= consumed)
       return {*x, g, consumed};
   return {nullptr, g, consumed};
 }
 
-round_item* lane_round::find(const generation& g, std::uint64_t number) {
-  // Nearly always all are of one generation, whose numbers follow each other.
+round_item* lane_round::find(const lap& g, std::uint64_t number) {
+  // Nearly always all are of one lap, whose numbers follow each other.
   if (!items_.empty() && items_.front().when == g) {
     const auto i = number - items_.front().number;
     return number >= items_.front().number && i < items_.size() && items_[i].when == g ? &items_[i]
@@ -245,7 +246,7 @@ round_item* lane_round::find(const generation& g, std::uint64_t number) {
   return nullptr;
 }
 
-round_item* lane_round::deal(const generation& g, std::uint64_t number) {
+round_item* lane_round::deal(const lap& g, std::uint64_t number) {
   auto* x = find(g, number);
   if (!x || x->state != round_item::phase::waiting)
     return nullptr;
@@ -254,13 +255,13 @@ round_item* lane_round::deal(const generation& g, std::uint64_t number) {
 }
 
 /// Only a state that no pipeline saved asks for what is behind the end.
-void lane_round::refuse_not_there(const generation& g, std::uint64_t number) const {
-  refuse_state("item " + std::to_string(number) + " of era " + std::to_string(g.era)
+void lane_round::refuse_not_there(const lap& g, std::uint64_t number) const {
+  refuse_state("item " + std::to_string(number) + " of epoch " + std::to_string(g.epoch)
                    + " to go on with",
                "one before the end of the input");
 }
 
-pulled lane_round::consume(const generation& g, std::uint64_t number, item& into, looked& found) {
+pulled lane_round::consume(const lap& g, std::uint64_t number, item& into, probe_result& found) {
   if (items_.empty()) {
     if (failure_)
       throw error(*failure_);
@@ -297,7 +298,7 @@ lane_round* lane_round::find_round(std::size_t edge) noexcept {
   return nullptr;
 }
 
-void lane_round::open(std::size_t edge, const generation& g) {
+void lane_round::open(std::size_t edge, const lap& g) {
   auto& x = input_of(edge);
   x.opened = true;
   x.when = g;
@@ -306,8 +307,8 @@ void lane_round::open(std::size_t edge, const generation& g) {
   x.round->begin(g);
 }
 
-pulled lane_round::take(std::size_t edge, const generation& g, std::uint64_t number, item& into,
-                        looked& found) {
+pulled lane_round::take(std::size_t edge, const lap& g, std::uint64_t number, item& into,
+                        probe_result& found) {
   auto& x = input_of(edge);
   const auto result = x.round->consume(g, number, into, found);
   if (result == pulled::blocked)
@@ -317,7 +318,7 @@ pulled lane_round::take(std::size_t edge, const generation& g, std::uint64_t num
   return result;
 }
 
-void lane_round::resume(std::size_t edge, const generation& g, std::uint64_t number) {
+void lane_round::resume(std::size_t edge, const lap& g, std::uint64_t number) {
   auto& x = input_of(edge);
   x.resumed = true;
   x.when = g;
@@ -328,19 +329,19 @@ void lane_round::take_base() {
   auto base = std::make_shared<lane_base>();
   base->when = when_;
   base->given = given_;
-  program_->save(base->state);
+  iterator_->save(base->state);
   for (const auto& x : inputs_)
     if (x.opened)
       base->inputs.push_back({*x.round->edge(), x.round->mark_at(x.when, x.consumed)});
   if (!edge_)
     message_of(*base); // now that all of it is at hand: a snapshot then copies one text a lane
   work_ = 0;
-  work_for_base_ = work_behind(*base);
+  work_for_base_ = work_after(*base);
   bases_.push_back(std::move(base));
 }
 
 /// Keeps the newest base before what the consumer has, and all later ones.
-void lane_round::forget_bases(const generation& g, std::uint64_t consumed) {
+void lane_round::forget_bases(const lap& g, std::uint64_t consumed) {
   while (bases_.size() > 1 && before(bases_[1]->when, bases_[1]->given, g, consumed))
     bases_.pop_front();
 }

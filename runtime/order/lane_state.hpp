@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/order/iterators/program.hpp"
+#include "runtime/order/iterators/iterator.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -15,12 +15,12 @@ struct lane_base;
 using base_ptr = std::shared_ptr<const lane_base>;
 
 /// Where a round of a lane goes on: its newest base at or before an item, and that item. No base:
-/// the beginning of the generation. From the base on the program runs again, without looking at
+/// the beginning of the lap. From the base on the iterator runs again, without looking at
 /// what was consumed.
 struct round_mark {
   base_ptr base;
-  generation when;
-  /// Items of the generation that were consumed; its end counts as one.
+  lap when;
+  /// Items of the lap that were consumed; its end counts as one.
   std::uint64_t consumed = 0;
 };
 
@@ -51,8 +51,8 @@ private:
 /// The state of one round in one lane at some item. Immutable; the rounds behind it are found
 /// through it.
 struct lane_base {
-  generation when;
-  /// Items of the generation given before.
+  lap when;
+  /// Items of the lap given before.
   std::uint64_t given = 0;
   /// What the operators saved.
   item state;
@@ -67,7 +67,7 @@ struct lane_base {
   made_once message = {};
 };
 
-/// The state of one lane behind a batch.
+/// The state of one lane after a batch.
 struct lane_state {
   std::uint64_t lane = 0;
   round_mark mark;

@@ -106,7 +106,7 @@ std::uint64_t share_begin(std::uint64_t n, std::uint64_t lane, std::uint64_t lan
 
 } // namespace
 
-epoch_item epoch_shape::item_at(std::uint64_t epoch, std::uint64_t position) const noexcept {
+epoch_item epoch_geometry::item_at(std::uint64_t epoch, std::uint64_t position) const noexcept {
   if (!is_endless())
     return {position, epoch};
   const auto lane = position % lanes;
@@ -115,16 +115,16 @@ epoch_item epoch_shape::item_at(std::uint64_t epoch, std::uint64_t position) con
   return {lane + k % n * lanes, k / n};
 }
 
-std::uint64_t epoch_shape::batches() const noexcept {
+std::uint64_t epoch_geometry::batches() const noexcept {
   const bool part = end == epoch_end::mask && items % batch_rows != 0;
   return items / batch_rows + (part ? 1 : 0);
 }
 
-std::uint64_t epoch_shape::positions() const noexcept {
+std::uint64_t epoch_geometry::positions() const noexcept {
   return end == epoch_end::mask ? items : batches() * batch_rows;
 }
 
-std::uint64_t epoch_shape::lane_items(std::uint64_t lane) const noexcept {
+std::uint64_t epoch_geometry::lane_items(std::uint64_t lane) const noexcept {
   return share(items, lane, lanes);
 }
 
@@ -145,7 +145,7 @@ struct epoch_order::file_table {
     return first_record[file] + (place - first_place[file]);
   }
 
-  /// Of each file in shuffled order, and behind the last the number of all records.
+  /// Of each file in shuffled order, and after the last the number of all records.
   std::vector<std::uint64_t> first_place;
   /// Of each file in shuffled order: its first record in stored order.
   std::vector<std::uint64_t> first_record;

@@ -40,18 +40,18 @@ constexpr std::uint64_t share(std::uint64_t n, std::uint64_t lane, std::uint64_t
   return n / lanes + (lane < n % lanes ? 1 : 0);
 }
 
-/// An item of a closed pipeline.
+/// An item of an indexed pipeline.
 struct epoch_item {
   std::uint64_t item = 0;
-  /// Epoch, or under `cycle` the lane's pass: the epoch whose order says what the item is.
-  std::uint64_t era = 0;
+  /// The job's epoch, or under `cycle` the lane's own: the epoch whose order says what the item is.
+  std::uint64_t epoch = 0;
 
   friend bool operator==(const epoch_item&, const epoch_item&) = default;
 };
 
 /// How the items of an epoch become batches.
-struct epoch_shape {
-  /// Items of an epoch; only where the pipeline is closed.
+struct epoch_geometry {
+  /// Items of an epoch; only where the pipeline is indexed.
   std::uint64_t items = 0;
   /// Rows of the global batch G, at least 1.
   std::uint64_t batch_rows = 1;
@@ -60,14 +60,14 @@ struct epoch_shape {
   /// Never automatic.
   epoch_end end = epoch_end::drop;
   /// The order is a formula: length and items of an epoch are known.
-  bool is_closed = true;
+  bool is_indexed = true;
 
   bool is_endless() const noexcept { return end == epoch_end::cycle; }
 
   /// True where batches() is known.
-  bool has_length() const noexcept { return is_closed && !is_endless(); }
+  bool has_length() const noexcept { return is_indexed && !is_endless(); }
 
-  /// What stands at a position of a closed pipeline's epoch.
+  /// What stands at a position of an indexed pipeline's epoch.
   epoch_item item_at(std::uint64_t epoch, std::uint64_t position) const noexcept;
 
   /// Global batches of an epoch.

@@ -8,20 +8,21 @@ namespace leat {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> closed_operators{
+constexpr std::array<std::string_view, 8> indexed_operators{
     "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat"};
 
 } // namespace
 
-bool is_closed(const stage& x) {
+bool is_indexed(const operator_node& x) {
   if (x.is_source())
     return x.data != nullptr;
-  return std::find(closed_operators.begin(), closed_operators.end(), x.op) != closed_operators.end()
+  return std::find(indexed_operators.begin(), indexed_operators.end(), x.op)
+             != indexed_operators.end()
          && std::all_of(x.inputs.begin(), x.inputs.end(),
-                        [](const auto& input) { return is_closed(*input); });
+                        [](const auto& input) { return is_indexed(*input); });
 }
 
-bool looks_at_content(const stage& x) {
+bool probes_content(const operator_node& x) {
   if (x.op == "filter")
     return !x.filter->of_id;
   if (x.op == "flat_map")
@@ -31,25 +32,25 @@ bool looks_at_content(const stage& x) {
   return x.op == "scan" || x.op == "pack" || x.op == "read_files";
 }
 
-std::string name_of(const stage& x) {
+std::string name_of(const operator_node& x) {
   for (const auto& option : x.options)
     if (option.name == "name")
       return x.op + ' ' + std::get<std::string>(option.value);
   return x.op;
 }
 
-bool is_once(const stage& root) {
-  return any_source(root, [](const stage& x) { return x.feed != nullptr; });
+bool is_once(const operator_node& root) {
+  return any_source(root, [](const operator_node& x) { return x.feed != nullptr; });
 }
 
-shuffle_kind kind_of(const stage& shuffle) {
+shuffle_kind kind_of(const operator_node& shuffle) {
   const auto& kind = shuffle.get<std::string>("kind");
   return kind == "full"       ? shuffle_kind::full
          : kind == "windowed" ? shuffle_kind::windowed
                               : shuffle_kind::none;
 }
 
-epoch_end end_of(const stage& batch) {
+epoch_end end_of(const operator_node& batch) {
   const auto& word = batch.get<std::string>("end");
   if (word == "drop")
     return epoch_end::drop;
@@ -59,7 +60,7 @@ epoch_end end_of(const stage& batch) {
     return epoch_end::cycle;
   if (is_once(batch))
     return epoch_end::mask;
-  return is_closed(*batch.inputs.front()) ? epoch_end::drop : epoch_end::cycle;
+  return is_indexed(*batch.inputs.front()) ? epoch_end::drop : epoch_end::cycle;
 }
 
 std::string_view name_of(epoch_end x) {

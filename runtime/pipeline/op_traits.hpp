@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -13,24 +13,25 @@ namespace leat {
 // What operators are like, told from their words alone.
 
 /// True where the order of the pipeline is a formula: indexed sources, and operators without state.
-bool is_closed(const stage& root);
-/// True for operators that look at the content of their inputs: a round ends behind each input.
-bool looks_at_content(const stage& x);
+bool is_indexed(const operator_node& root);
+/// True for operators that look at the content of their inputs: a round ends after each input.
+bool probes_content(const operator_node& x);
 /// True where records of the pipeline exist once.
-bool is_once(const stage& root);
+bool is_once(const operator_node& root);
 /// The operator, with its function: "filter field_hash@1", "pack".
-std::string name_of(const stage& x);
+std::string name_of(const operator_node& x);
 /// Of a shuffle.
-shuffle_kind kind_of(const stage& shuffle);
+shuffle_kind kind_of(const operator_node& shuffle);
 /// The end rule of a batch; where it is automatic, the one that fits what is below.
-epoch_end end_of(const stage& batch);
+epoch_end end_of(const operator_node& batch);
 /// "drop", "mask", "cycle", "auto".
 std::string_view name_of(epoch_end x);
 
 template <class Predicate>
-bool any_source(const stage& root, Predicate is_meant) {
+bool any_source(const operator_node& root, Predicate is_meant) {
   bool found = false;
-  for_each_stage(root, [&](const stage& x) { found = found || (x.is_source() && is_meant(x)); });
+  for_each_operator(
+      root, [&](const operator_node& x) { found = found || (x.is_source() && is_meant(x)); });
   return found;
 }
 

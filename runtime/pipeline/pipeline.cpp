@@ -1,7 +1,7 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/refuse_argument.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/option_words.hpp"
-#include "runtime/pipeline/stage.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -14,16 +14,16 @@ namespace leat {
 namespace {
 
 /// A windowed shuffle works on a source's files, so no operator may change what there is.
-bool is_source_with_maps(const stage& x) {
+bool is_source_with_maps(const operator_node& x) {
   return x.is_source() || (x.op == "map" && is_source_with_maps(*x.inputs.front()));
 }
 
-void check_below_batch(const stage& input, const std::string& op) {
+void check_below_batch(const operator_node& input, const std::string& op) {
   if (input.op == "batch")
     refuse_argument(op, "an operator behind batch()", "batch() as last call");
 }
 
-stage counted(std::string op, std::uint64_t n) {
+operator_node counted(std::string op, std::uint64_t n) {
   return {.op = std::move(op), .options = {{"n", n}}};
 }
 
@@ -44,15 +44,15 @@ std::vector<std::uint64_t> list_of(const std::optional<std::uint64_t>& x) {
 
 } // namespace
 
-pipeline::pipeline(std::shared_ptr<const stage> root) : root_(std::move(root)) {}
+pipeline::pipeline(std::shared_ptr<const operator_node> root) : root_(std::move(root)) {}
 
-pipeline pipeline::then(stage next) const {
+pipeline pipeline::then(operator_node next) const {
   check_below_batch(*root_, next.op);
   next.inputs = {root_};
-  return pipeline{std::make_shared<const stage>(std::move(next))};
+  return pipeline{std::make_shared<const operator_node>(std::move(next))};
 }
 
-pipeline pipeline::join(stage next, std::vector<pipeline> inputs) {
+pipeline pipeline::join(operator_node next, std::vector<pipeline> inputs) {
   if (inputs.empty())
     refuse_argument(next.op, "no inputs", "at least one");
   next.inputs.reserve(inputs.size());
@@ -60,7 +60,7 @@ pipeline pipeline::join(stage next, std::vector<pipeline> inputs) {
     check_below_batch(*x.root_, next.op);
     next.inputs.push_back(std::move(x.root_));
   }
-  return pipeline{std::make_shared<const stage>(std::move(next))};
+  return pipeline{std::make_shared<const operator_node>(std::move(next))};
 }
 
 pipeline pipeline::shuffle(shuffle_options options) const {
@@ -140,7 +140,7 @@ pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
 }
 
 bool operator==(const pipeline& a, const pipeline& b) {
-  return same_stages(a.root(), b.root());
+  return same_operators(a.root(), b.root());
 }
 
 } // namespace leat

@@ -6,8 +6,8 @@ namespace leat {
 
 namespace {
 
-stage_facts facts_of(const stage& x) {
-  stage_facts facts{.op = x.op, .options = x.options};
+operator_facts facts_of(const operator_node& x) {
+  operator_facts facts{.op = x.op, .options = x.options};
   if (x.is_source())
     facts.data = x.facts();
   for (const auto& input : x.inputs)
@@ -22,24 +22,25 @@ pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
     throw error(errc::invalid_argument,
                 {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
   check_tree_size(x.root());
-  pipeline_facts facts{facts_of(x.root()), lanes, !is_closed(*x.root().inputs.front())};
+  pipeline_facts facts{facts_of(x.root()), lanes, !is_indexed(*x.root().inputs.front())};
   for (auto& option : facts.root.options)
     if (option.name == "end")
       option.value = std::string{name_of(end_of(x.root()))};
   return facts;
 }
 
-void for_each_stage(const stage_facts& root, const std::function<void(const stage_facts&)>& visit) {
+void for_each_operator(const operator_facts& root,
+                       const std::function<void(const operator_facts&)>& visit) {
   for (const auto& input : root.inputs)
-    for_each_stage(input, visit);
+    for_each_operator(input, visit);
   visit(root);
 }
 
-bool is_map(const stage_facts& x) noexcept {
+bool is_map(const operator_facts& x) noexcept {
   return x.op == "map" && x.inputs.size() == 1;
 }
 
-std::string shape_of(const stage_facts& root) {
+std::string shape_of(const operator_facts& root) {
   std::string inputs;
   for (const auto& input : root.inputs)
     inputs += (inputs.empty() ? "" : ", ") + shape_of(input);

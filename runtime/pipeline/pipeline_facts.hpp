@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace leat {
 
 /// One operator as a snapshot keeps it, with what it works on: a `stage` without its functions.
-struct stage_facts {
+struct operator_facts {
   std::string op;
-  std::vector<stage_option> options = {};
+  std::vector<node_option> options = {};
   /// Sources only.
   std::optional<source_facts> data = {};
-  std::vector<stage_facts> inputs = {};
+  std::vector<operator_facts> inputs = {};
 
   bool is_source() const noexcept { return inputs.empty(); }
 
@@ -39,17 +39,17 @@ struct stage_facts {
     return found ? *found : T{};
   }
 
-  friend bool operator==(const stage_facts&, const stage_facts&) = default;
+  friend bool operator==(const operator_facts&, const operator_facts&) = default;
 };
 
 /// Everything of a pipeline that a snapshot keeps, to refuse another one: a plain value.
 struct pipeline_facts {
   /// The batch, down to the sources.
-  stage_facts root = {};
+  operator_facts root = {};
   /// L as resolved, never 0.
   std::uint64_t lanes = 0;
   /// The order is no formula: lanes have states.
-  bool by_programs = false;
+  bool by_iterators = false;
 
   std::uint64_t batch_rows() const { return root.get<std::uint64_t>("rows"); }
 
@@ -62,12 +62,13 @@ struct pipeline_facts {
 pipeline_facts describe(const pipeline& x, std::uint64_t lanes);
 
 /// Calls `visit` for every operator in data order: inputs first, from left to right.
-void for_each_stage(const stage_facts& root, const std::function<void(const stage_facts&)>& visit);
+void for_each_operator(const operator_facts& root,
+                       const std::function<void(const operator_facts&)>& visit);
 
 /// A map as an operator, not a source that is called so.
-bool is_map(const stage_facts& x) noexcept;
+bool is_map(const operator_facts& x) noexcept;
 
 /// The operators' names without maps: "zip(tar_shards.shuffle, count).take.batch".
-std::string shape_of(const stage_facts& root);
+std::string shape_of(const operator_facts& root);
 
 } // namespace leat

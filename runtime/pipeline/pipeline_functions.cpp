@@ -1,11 +1,11 @@
 #include "runtime/base/refuse_argument.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <leat/pipeline.hpp>
 
 #include <utility>
 
-// Operators that call functions: who a function is goes into the stage's options.
+// Operators that call functions: who a function is goes into the operator's options.
 
 namespace leat {
 
@@ -23,7 +23,7 @@ void check_function(const std::string& name, const Function& x) {
     refuse_argument(name, "no function", "a function");
 }
 
-stage named(std::string op, std::string name, std::string parameters) {
+operator_node named(std::string op, std::string name, std::string parameters) {
   return {.op = std::move(op),
           .options = {{"name", std::move(name)}, {"parameters", std::move(parameters)}}};
 }

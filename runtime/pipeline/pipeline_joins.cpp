@@ -1,6 +1,6 @@
 #include "runtime/base/refuse_argument.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/option_words.hpp"
-#include "runtime/pipeline/stage.hpp"
 
 #include <leat/pipeline.hpp>
 

@@ -23,7 +23,7 @@ using names = std::vector<std::string>;
 
 /// The value that an option's word stands for.
 template <class T, std::size_t N>
-T value_of(const stage& call, const std::string& option, const option_words<T, N>& words) {
+T value_of(const operator_node& call, const std::string& option, const option_words<T, N>& words) {
   const auto& word = call.get<std::string>(option);
   if (const auto value = value_of(word, words))
     return *value;
@@ -37,27 +37,27 @@ shape shape_of(const number_list& xs) {
   return dims;
 }
 
-pipeline make_tar_shards(const stage& call, const inputs&) {
+pipeline make_tar_shards(const operator_node& call, const inputs&) {
   return tar_shards(call.get<names>("patterns"), {.index_dir = call.get<std::string>("index_dir"),
                                                   .allow_torn = call.get<bool>("allow_torn")});
 }
 
-pipeline make_image_folder(const stage& call, const inputs&) {
+pipeline make_image_folder(const operator_node& call, const inputs&) {
   return image_folder(call.get<std::string>("directory"),
                       {.index_dir = call.get<std::string>("index_dir")});
 }
 
-pipeline make_count(const stage& call, const inputs&) {
+pipeline make_count(const operator_node& call, const inputs&) {
   return count(call.get<std::uint64_t>("records"), call.get<std::uint64_t>("bytes"));
 }
 
-pipeline make_raw_records(const stage& call, const inputs&) {
+pipeline make_raw_records(const operator_node& call, const inputs&) {
   return raw_records(
       call.get<std::string>("path"), parse_dtype(call.get<std::string>("type"), call.op),
       shape_of(call.get<number_list>("dims")), {.drop_last = call.get<bool>("drop_last")});
 }
 
-pipeline make_indexed(const stage& call, const inputs&) {
+pipeline make_indexed(const operator_node& call, const inputs&) {
   const auto& name = call.get<std::string>("name");
   return indexed(name, registered_source(name));
 }
@@ -65,38 +65,38 @@ pipeline make_indexed(const stage& call, const inputs&) {
 constexpr option_words<file_order, 2> file_orders{
     {{"stored", file_order::stored}, {"shuffled", file_order::shuffled}}};
 
-stream_options stream_options_of(const stage& call) {
+stream_options stream_options_of(const operator_node& call) {
   return {.order = value_of(call, "file_order", file_orders),
           .seed = call.get<std::uint64_t>("seed")};
 }
 
-pipeline make_tar_stream(const stage& call, const inputs&) {
+pipeline make_tar_stream(const operator_node& call, const inputs&) {
   return tar_stream(call.get<names>("patterns"), stream_options_of(call));
 }
 
 template <pipeline (*Make)(names, line_options)>
-pipeline make_lines(const stage& call, const inputs&) {
+pipeline make_lines(const operator_node& call, const inputs&) {
   const auto [order, seed] = stream_options_of(call);
   return Make(call.get<names>("patterns"),
               {.ranges = call.get<std::uint64_t>("ranges"), .order = order, .seed = seed});
 }
 
-pipeline make_sequential(const stage& call, const inputs&) {
+pipeline make_sequential(const operator_node& call, const inputs&) {
   const auto& name = call.get<std::string>("name");
   return sequential(name, call.get<std::uint64_t>("units"), registered_sequential(name),
                     stream_options_of(call));
 }
 
-pipeline make_standard_input(const stage&, const inputs&) {
+pipeline make_standard_input(const operator_node&, const inputs&) {
   return standard_input();
 }
 
-pipeline make_once(const stage& call, const inputs&) {
+pipeline make_once(const operator_node& call, const inputs&) {
   const auto& name = call.get<std::string>("name");
   return once(name, registered_once(name));
 }
 
-pipeline make_shuffle(const stage& call, const inputs& on) {
+pipeline make_shuffle(const operator_node& call, const inputs& on) {
   return on[0].shuffle({.seed = call.get<std::uint64_t>("seed"),
                         .kind = value_of(call, "kind", shuffle_kinds),
                         .window = call.get<std::uint64_t>("window")});
@@ -104,38 +104,38 @@ pipeline make_shuffle(const stage& call, const inputs& on) {
 
 /// The function that a call names, by one of the registry's functions.
 template <class Stage>
-Stage named(const stage& call, Stage (*make)(const std::string&, const std::string&)) {
+Stage named(const operator_node& call, Stage (*make)(const std::string&, const std::string&)) {
   return make(call.get<std::string>("name"), call.get<std::string>("parameters"));
 }
 
-pipeline make_mapped(const stage& call, const inputs& on) {
+pipeline make_mapped(const operator_node& call, const inputs& on) {
   return on[0].map(named(call, make_map));
 }
 
-pipeline make_filtered(const stage& call, const inputs& on) {
+pipeline make_filtered(const operator_node& call, const inputs& on) {
   return on[0].filter(named(call, make_predicate));
 }
 
-pipeline make_flat_mapped(const stage& call, const inputs& on) {
+pipeline make_flat_mapped(const operator_node& call, const inputs& on) {
   return on[0].flat_map(named(call, make_flat_map));
 }
 
-pipeline make_scanned(const stage& call, const inputs& on) {
+pipeline make_scanned(const operator_node& call, const inputs& on) {
   return on[0].scan(named(call, make_scan));
 }
 
-pipeline make_read_files(const stage& call, const inputs& on) {
+pipeline make_read_files(const operator_node& call, const inputs& on) {
   return on[0].read_files(
       value_of(call, "format", file_formats),
       {.field = call.get<std::string>("field"), .folder = call.get<std::string>("folder")});
 }
 
-pipeline make_shuffle_buffer(const stage& call, const inputs& on) {
+pipeline make_shuffle_buffer(const operator_node& call, const inputs& on) {
   return on[0].shuffle_buffer(call.get<std::uint64_t>("n"), call.get<std::uint64_t>("seed"));
 }
 
 /// A value that stands in a list, or not.
-std::optional<std::uint64_t> at_most_one(const stage& call, const std::string& option) {
+std::optional<std::uint64_t> at_most_one(const operator_node& call, const std::string& option) {
   const auto& list = call.get<number_list>(option);
   if (list.size() > 1)
     refuse_argument(call.op, option + " with " + std::to_string(list.size()) + " numbers",
@@ -143,7 +143,7 @@ std::optional<std::uint64_t> at_most_one(const stage& call, const std::string& o
   return list.empty() ? std::nullopt : std::optional{list.front()};
 }
 
-pipeline make_packed(const stage& call, const inputs& on) {
+pipeline make_packed(const operator_node& call, const inputs& on) {
   return on[0].pack(call.get<std::string>("field"), call.get<std::uint64_t>("length"),
                     {.bins = call.get<std::uint64_t>("bins"),
                      .split = call.get<bool>("split"),
@@ -151,31 +151,31 @@ pipeline make_packed(const stage& call, const inputs& on) {
                      .pad = call.get<std::uint64_t>("pad")});
 }
 
-pipeline make_take(const stage& call, const inputs& on) {
+pipeline make_take(const operator_node& call, const inputs& on) {
   return on[0].take(call.get<std::uint64_t>("n"));
 }
 
-pipeline make_skip(const stage& call, const inputs& on) {
+pipeline make_skip(const operator_node& call, const inputs& on) {
   return on[0].skip(call.get<std::uint64_t>("n"));
 }
 
-pipeline make_repeat(const stage& call, const inputs& on) {
+pipeline make_repeat(const operator_node& call, const inputs& on) {
   return on[0].repeat(call.get<std::uint64_t>("n"));
 }
 
-pipeline make_enumerate(const stage& call, const inputs& on) {
+pipeline make_enumerate(const operator_node& call, const inputs& on) {
   return on[0].enumerate(call.get<std::string>("field"));
 }
 
-pipeline make_zip(const stage&, const inputs& on) {
+pipeline make_zip(const operator_node&, const inputs& on) {
   return zip(on);
 }
 
-pipeline make_concat(const stage&, const inputs& on) {
+pipeline make_concat(const operator_node&, const inputs& on) {
   return concat(on);
 }
 
-pipeline make_mix(const stage& call, const inputs& on) {
+pipeline make_mix(const operator_node& call, const inputs& on) {
   return mix(on, {.weights = call.get<number_list>("weights"),
                   .rule = value_of(call, "rule", mix_rules),
                   .stop = value_of(call, "stop", mix_stops),
@@ -183,7 +183,7 @@ pipeline make_mix(const stage& call, const inputs& on) {
                   .seed = call.get<std::uint64_t>("seed")});
 }
 
-pipeline make_batch(const stage& call, const inputs& on) {
+pipeline make_batch(const operator_node& call, const inputs& on) {
   return on[0].batch(call.get<std::uint64_t>("rows"), {.lanes = call.get<std::uint64_t>("lanes"),
                                                        .end = value_of(call, "end", epoch_ends),
                                                        .fields = call.get<names>("fields")});

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -41,11 +41,11 @@ struct operator_option {
 struct pipeline_operator {
   std::string_view word;
   operator_role role;
-  /// All options of its stages, in their order.
+  /// All options of its operators, in their order.
   std::vector<operator_option> options;
   /// Calls the public function, which checks the values. `call` has all options; `inputs` are one
   /// for a step, at least one for a join.
-  pipeline (*make)(const stage& call, const std::vector<pipeline>& inputs);
+  pipeline (*make)(const operator_node& call, const std::vector<pipeline>& inputs);
 };
 
 /// Whether a value is of the type that options of this type have.

@@ -15,7 +15,7 @@ namespace {
 using field_names = std::set<std::string>;
 
 /// The value of a function's parameter; empty where there is none.
-std::string parameter_value(const stage& x, std::string_view name) {
+std::string parameter_value(const operator_node& x, std::string_view name) {
   const auto words = split_parameters(x.get<std::string>("parameters"));
   if (!words)
     return {};
@@ -32,7 +32,7 @@ void erase_alternatives(field_names& from, std::string_view fields) {
   }
 }
 
-field_names behind_map(const stage& x, field_names fields) {
+field_names after_map(const operator_node& x, field_names fields) {
   const auto& name = x.get<std::string>("name");
   if (name == "pad@1")
     return fields;
@@ -53,13 +53,13 @@ field_names behind_map(const stage& x, field_names fields) {
   return fields;
 }
 
-field_names behind_flat_map(const stage& x, field_names fields) {
+field_names after_flat_map(const operator_node& x, field_names fields) {
   const auto& name = x.get<std::string>("name");
   return name == "copies@1" || name == "split@1" || name == "windows@1" ? std::move(fields)
                                                                         : field_names{};
 }
 
-field_names behind_scan(const stage& x, field_names fields) {
+field_names after_scan(const operator_node& x, field_names fields) {
   const auto& name = x.get<std::string>("name");
   if (name != "running_count@1" && name != "running_sum@1")
     return {};
@@ -67,7 +67,7 @@ field_names behind_scan(const stage& x, field_names fields) {
   return fields;
 }
 
-field_names of_source(const stage& x) {
+field_names of_source(const operator_node& x) {
   if (x.op == "count" || x.op == "raw_records")
     return {"value"};
   if (x.op == "lines" || x.op == "standard_input")
@@ -94,13 +94,13 @@ field_names of_any(const std::vector<field_names>& inputs) {
   return common;
 }
 
-field_names behind(const stage& x, field_names input) {
+field_names behind(const operator_node& x, field_names input) {
   if (x.op == "map")
-    return behind_map(x, std::move(input));
+    return after_map(x, std::move(input));
   if (x.op == "flat_map")
-    return behind_flat_map(x, std::move(input));
+    return after_flat_map(x, std::move(input));
   if (x.op == "scan")
-    return behind_scan(x, std::move(input));
+    return after_scan(x, std::move(input));
   if (x.op == "read_files")
     return x.get<std::string>("format") == "lines" ? field_names{"text"} : field_names{};
   if (x.op == "pack")
@@ -112,7 +112,7 @@ field_names behind(const stage& x, field_names input) {
 
 } // namespace
 
-std::set<std::string> sure_fields(const stage& x) {
+std::set<std::string> sure_fields(const operator_node& x) {
   if (x.is_source())
     return of_source(x);
   std::vector<field_names> inputs;

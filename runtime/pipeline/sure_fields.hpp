@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <set>
 #include <string>
@@ -11,6 +11,6 @@ namespace leat {
 /// leat's own sources with fixed fields, and behind leat's own functions. A function of the program
 /// leaves none that are sure. Throws `errc::invalid_argument` for a `zip` of which two inputs
 /// surely have a field of one name.
-std::set<std::string> sure_fields(const stage& x);
+std::set<std::string> sure_fields(const operator_node& x);
 
 } // namespace leat

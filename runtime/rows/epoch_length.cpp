@@ -1,5 +1,5 @@
-#include "runtime/order/sequence.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/order/indexed_form.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/pipeline.hpp>
 

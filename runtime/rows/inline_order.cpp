@@ -14,14 +14,14 @@ constexpr std::size_t items_a_clock = 8;
 
 } // namespace
 
-inline_order::inline_order(std::unique_ptr<batch_order> order, row_function& function)
+inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& function)
     : order_(std::move(order)), function_(function),
       probe_(std::make_shared<batch_layout>(), items_a_probe) {}
 
 const planned_batch& inline_order::next() {
   while (!order_->open(next_))
-    if (!look_at_items() && !order_->wants_to_run() && !order_->wait_for_feed())
-      throw error(errc::stuck, {.stage = "programs",
+    if (!probe_items() && !order_->wants_to_run() && !order_->wait_for_feed())
+      throw error(errc::stuck, {.stage = "iterators",
                                 .got = "a batch that waits for nothing",
                                 .needed = "an item, an end or an error"});
   return next_;
@@ -32,11 +32,11 @@ void inline_order::open(batch_slot& slot) {
   slot.open(next_, false);
 }
 
-bool inline_order::look_at_items() {
+bool inline_order::probe_items() {
   bool any = false;
   while (order_->open_probe(next_probe_, items_a_probe)) {
     probe_.open(next_probe_, false);
-    look();
+    probe();
     order_->close_probe(probe_);
     probe_.release();
     any = true;
@@ -44,7 +44,7 @@ bool inline_order::look_at_items() {
   return any;
 }
 
-void inline_order::look() {
+void inline_order::probe() {
   busy_scope busy{function_.record()};
   for (std::size_t i = 0; i < probe_.num_rows(); ++i) {
     if (i % items_a_clock == 0)

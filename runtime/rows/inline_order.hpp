@@ -1,17 +1,17 @@
 #pragma once
 
 #include "runtime/rows/batch_order.hpp"
-#include "runtime/rows/row_function.hpp"
+#include "runtime/rows/row_runner.hpp"
 
 #include <memory>
 
 namespace leat {
 
-/// Opens batches in one thread: looks at items itself where programs ask for it.
+/// Opens batches in one thread: looks at items itself where iterators ask for it.
 class inline_order {
 public:
   /// `function` runs probes; it must outlive this.
-  inline_order(std::unique_ptr<batch_order> order, row_function& function);
+  inline_order(std::unique_ptr<batch_order> order, row_runner& function);
 
   /// The next batch, until the next call; blocks for once sources.
   const planned_batch& next();
@@ -21,11 +21,11 @@ public:
   void rewind(std::uint64_t run) { order_->rewind(run); }
 
 private:
-  bool look_at_items();
-  void look();
+  bool probe_items();
+  void probe();
 
   std::unique_ptr<batch_order> order_;
-  row_function& function_;
+  row_runner& function_;
   /// What comes next, and the memory of what came before.
   planned_batch next_;
   planned_batch next_probe_;

@@ -1,9 +1,9 @@
 #include "runtime/rows/plan_graph.hpp"
 
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/text/pipeline_text.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/sources.hpp>
 
@@ -54,7 +54,7 @@ constexpr std::uint64_t bytes_of_share = 6;
 /// What a snapshot writes around the states of a round.
 constexpr std::uint64_t bytes_around_round = 24;
 
-const kept_state& state_of(const stage& x) {
+const kept_state& state_of(const operator_node& x) {
   static constexpr kept_state other{"", "what its function keeps", 0, 0};
   const auto found = std::find_if(kept_states.begin(), kept_states.end(),
                                   [&](const kept_state& state) { return state.op == x.op; });
@@ -71,7 +71,7 @@ std::string counted(std::uint64_t n, const std::string& one) {
 }
 
 /// Where a record stands: unit, number, offset, length.
-std::uint64_t place_bytes(const stage& x) {
+std::uint64_t place_bytes(const operator_node& x) {
   if (!x.stream)
     return 0;
   const auto units = std::max<std::uint64_t>(1, x.stream->get()->units());
@@ -91,7 +91,8 @@ std::optional<std::uint64_t> plus(std::optional<std::uint64_t> a, std::optional<
 }
 
 /// A sample is of all inputs with zip, of one of them with all others.
-std::optional<std::uint64_t> item_bytes(const stage& x, const std::vector<item_flow>& inputs) {
+std::optional<std::uint64_t> item_bytes(const operator_node& x,
+                                        const std::vector<item_flow>& inputs) {
   std::optional<std::uint64_t> bytes = 0;
   for (const auto& input : inputs)
     bytes = x.op == "zip"           ? plus(bytes, input.bytes)
@@ -103,9 +104,9 @@ std::optional<std::uint64_t> item_bytes(const stage& x, const std::vector<item_f
 /// Follows the planner through the tree: rounds come in the order of its edges.
 class graph_builder {
 public:
-  graph_builder(const sample_plan& plan, std::uint64_t lanes) : plan_(plan), lanes_(lanes) {}
+  graph_builder(const sample_graph& plan, std::uint64_t lanes) : plan_(plan), lanes_(lanes) {}
 
-  std::vector<plan_round> build(const stage& root) {
+  std::vector<plan_round> build(const operator_node& root) {
     plan_round last;
     add(root, last, true);
     rounds_.push_back(std::move(last));
@@ -114,11 +115,11 @@ public:
 
 private:
   /// `keeps`: nothing above drops samples that were made.
-  item_flow add(const stage& x, plan_round& to, bool keeps) {
-    if (is_closed(x))
-      return add_closed(x, to);
-    if (looks_at_content(x))
-      return add_looking(x, to, keeps);
+  item_flow add(const operator_node& x, plan_round& to, bool keeps) {
+    if (is_indexed(x))
+      return add_indexed(x, to);
+    if (probes_content(x))
+      return add_probing(x, to, keeps);
     std::vector<item_flow> inputs;
     for (const auto& input : x.inputs)
       inputs.push_back(add(*input, to, keeps && x.op != "shuffle_buffer"));
@@ -131,39 +132,39 @@ private:
     const auto bytes = item_bytes(x, inputs);
     if (x.op != "filter")
       keep_state(x, bytes, step);
-    to.program.push_back(std::move(step));
-    return {to.program.size() - 1, bytes};
+    to.iterator.push_back(std::move(step));
+    return {to.iterator.size() - 1, bytes};
   }
 
   /// A formula, dealt to the lanes: all its state is how far each has come.
-  item_flow add_closed(const stage& x, plan_round& to) {
-    const auto last = add_formula(x, to);
+  item_flow add_indexed(const operator_node& x, plan_round& to) {
+    const auto last = add_indexed_operator(x, to);
     const auto bytes = number_bytes(share(size_of(x), 0, lanes_));
-    if (!plan_.is_closed()) {
-      to.program[last].state = "a number";
-      to.program[last].state_bytes = bytes;
+    if (!plan_.is_indexed()) {
+      to.iterator[last].state = "a number";
+      to.iterator[last].state_bytes = bytes;
     }
     return {last, bytes};
   }
 
-  std::size_t add_formula(const stage& x, plan_round& to) {
+  std::size_t add_indexed_operator(const operator_node& x, plan_round& to) {
     std::vector<std::size_t> inputs;
     for (const auto& input : x.inputs)
-      inputs.push_back(add_formula(*input, to));
+      inputs.push_back(add_indexed_operator(*input, to));
     add_work(x, to);
     if (x.op == "map")
       return inputs.front();
-    to.program.push_back({.call = short_call(x), .inputs = std::move(inputs), .note = note_of(x)});
-    return to.program.size() - 1;
+    to.iterator.push_back({.call = short_call(x), .inputs = std::move(inputs), .note = note_of(x)});
+    return to.iterator.size() - 1;
   }
 
-  item_flow add_looking(const stage& x, plan_round& to, bool keeps) {
+  item_flow add_probing(const operator_node& x, plan_round& to, bool keeps) {
     plan_step step{.call = short_call(x)};
     std::vector<item_flow> inputs;
     for (const auto& input : x.inputs) {
       plan_round behind;
       inputs.push_back(add(*input, behind, true));
-      behind.function.push_back("look for " + name_of(x));
+      behind.function.push_back("probe for " + name_of(x));
       step.rounds.push_back(rounds_.size());
       rounds_.push_back(std::move(behind));
       const bool kept = keeps && plan_.edges[step.rounds.back()].keeps_samples;
@@ -178,12 +179,12 @@ private:
     else if (x.op != "read_files") // whether the item was bad
       bytes = plus(bytes, 1);
     keep_state(x, bytes, step);
-    to.program.push_back(std::move(step));
-    return {to.program.size() - 1, bytes};
+    to.iterator.push_back(std::move(step));
+    return {to.iterator.size() - 1, bytes};
   }
 
   /// What workers do for it.
-  static void add_work(const stage& x, plan_round& to) {
+  static void add_work(const operator_node& x, plan_round& to) {
     if (x.is_source())
       to.function.push_back("read " + x.op);
     else if (x.op == "read_files")
@@ -194,7 +195,7 @@ private:
       to.function.push_back(x.op);
   }
 
-  static std::string note_of(const stage& x) {
+  static std::string note_of(const operator_node& x) {
     if (x.op == "image_folder")
       return counted(x.data->get()->size(), "record") + " in "
              + std::to_string(class_names(x.get<std::string>("directory")).size()) + " classes";
@@ -208,7 +209,7 @@ private:
   }
 
   /// `item`: bytes of one that it gives.
-  void keep_state(const stage& x, std::optional<std::uint64_t> item, plan_step& to) const {
+  void keep_state(const operator_node& x, std::optional<std::uint64_t> item, plan_step& to) const {
     const auto& state = state_of(x);
     to.state = state.what;
     to.state_bytes = state.bytes + place_bytes(x) + to.rounds.size() * bytes_of_edge;
@@ -228,7 +229,7 @@ private:
     }
   }
 
-  const sample_plan& plan_;
+  const sample_graph& plan_;
   std::uint64_t lanes_;
   std::vector<plan_round> rounds_;
 };
@@ -236,11 +237,11 @@ private:
 } // namespace
 
 std::uint64_t plan_graph::lane_bytes() const noexcept {
-  if (is_formula())
+  if (is_indexed())
     return 0;
   auto bytes = rounds.size() * bytes_around_round;
   for (const auto& round : rounds)
-    for (const auto& step : round.program)
+    for (const auto& step : round.iterator)
       bytes += step.state_bytes.value_or(0);
   return bytes;
 }
@@ -248,14 +249,14 @@ std::uint64_t plan_graph::lane_bytes() const noexcept {
 std::vector<std::string> plan_graph::of_unknown_size() const {
   std::vector<std::string> calls;
   for (const auto& round : rounds)
-    for (const auto& step : round.program)
+    for (const auto& step : round.iterator)
       if (!step.state.empty() && !step.state_bytes)
         calls.push_back(step.call);
   return calls;
 }
 
 std::vector<std::uint64_t> plan_graph::world_sizes() const {
-  if (is_formula())
+  if (is_indexed())
     return {};
   std::vector<std::uint64_t> divisors;
   for (std::uint64_t i = 1; i <= shape.lanes / i; ++i)

@@ -12,11 +12,11 @@
 
 namespace leat {
 
-/// An operator at work in a round's program: in the dispatcher, in order.
+/// An operator at work in a round's iterator: in the dispatcher, in order.
 struct plan_step {
   /// As in the text form, without default values: "shuffle_buffer(1000)".
   std::string call;
-  /// Steps of the same program whose items it takes, in the order of its inputs.
+  /// Steps of the same iterator whose items it takes, in the order of its inputs.
   std::vector<std::size_t> inputs = {};
   /// Rounds whose items it takes instead: it looks at their content.
   std::vector<std::size_t> rounds = {};
@@ -25,15 +25,15 @@ struct plan_step {
   /// What it keeps in each lane: "up to 42 items"; empty: nothing.
   std::string state = {};
   /// Size of that in a lane, as a snapshot has it, for items of usual sizes. Empty: depends on
-  /// content, or on a function of the program.
+  /// content, or on a function of the user.
   std::optional<std::uint64_t> state_bytes = {};
 };
 
-/// A program with what workers do for its items.
+/// An iterator with what workers do for its items.
 struct plan_round {
   /// In data order; the last one gives the round's items.
-  std::vector<plan_step> program = {};
-  /// In workers, for every item, in data order: "read lines", "map pad@1", "look for pack".
+  std::vector<plan_step> iterator = {};
+  /// In workers, for every item, in data order: "read lines", "map pad@1", "probe for pack".
   std::vector<std::string> function = {};
 };
 
@@ -43,12 +43,12 @@ struct plan_graph {
   std::vector<plan_round> rounds = {};
   /// The call.
   std::string batch;
-  epoch_shape shape = {};
+  epoch_geometry shape = {};
   /// Sources that exist once and have no journal: snapshots are refused.
   std::vector<std::string> unkept = {};
 
-  /// The order is a formula: programs are none, and no lane has a state.
-  bool is_formula() const noexcept { return shape.is_closed; }
+  /// The order is a formula: iterators are none, and no lane has a state.
+  bool is_indexed() const noexcept { return shape.is_indexed; }
   /// State of a lane, all rounds together, as far as it can be told.
   std::uint64_t lane_bytes() const noexcept;
   /// Operators whose state is of a size that nobody can tell.
@@ -56,7 +56,7 @@ struct plan_graph {
   /// Those that a job may have, rising; empty: any.
   std::vector<std::uint64_t> world_sizes() const;
   /// Several ranks have to agree on the end of an epoch: see loader_options::agree.
-  bool needs_agreement() const noexcept { return !is_formula() && !shape.is_endless(); }
+  bool needs_agreement() const noexcept { return !is_indexed() && !shape.is_endless(); }
 };
 
 /// Opens the data, and reads no sample. Throws all that is wrong with the pipeline, as

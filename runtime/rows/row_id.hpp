@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/rows/row_request.hpp"
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace leat {
 
 /// Appends the id of a row's sample: where the order is a formula that of the item that the row
 /// delivers, else of the row's own. `lanes` is L.
-void append_id(const row_request& row, const epoch_item& delivered, const sample_plan& plan,
+void append_id(const row_request& row, const epoch_item& delivered, const sample_graph& plan,
                std::uint64_t lanes, order_cache& orders, std::string& to);
 
 } // namespace leat

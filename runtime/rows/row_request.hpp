@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/order/iterators/program.hpp"
+#include "runtime/order/iterators/iterator.hpp"
 #include "runtime/order/order.hpp"
 
 #include <leat/error.hpp>
@@ -24,7 +24,7 @@ struct row_request {
   epoch_item own;
   /// Elsewhere: the item, and when it was given.
   item what;
-  generation when;
+  lap when;
   /// Of a probe: the edge whose operator wants to know what is in the item.
   std::optional<std::size_t> edge;
 };
@@ -45,7 +45,7 @@ struct batch_plan {
     end,
     /// `failure` tells why there is no batch: as planned, or the first one of its rows.
     failed,
-    /// No batch, but items that workers look at for a program.
+    /// No batch, but items that workers look at for an iterator.
     probe,
   };
 
@@ -55,7 +55,7 @@ struct batch_plan {
   /// Known where the rank knows by itself; else next() finds out.
   bool end_of_epoch = false;
   epoch_horizon horizon = {};
-  /// Of pipelines ordered by programs: the state behind this batch.
+  /// Of pipelines ordered by iterators: the state after this batch.
   std::shared_ptr<const std::vector<lane_state>> lanes = {};
   std::optional<error> failure = {};
 };

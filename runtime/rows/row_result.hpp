@@ -14,7 +14,7 @@ namespace leat {
 
 /// What a worker saw in an item.
 struct sighting {
-  looked found = {};
+  probe_result found = {};
   /// The sample, where it stays with its item.
   payload_ptr made = {};
 

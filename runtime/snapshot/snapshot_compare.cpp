@@ -41,11 +41,11 @@ std::string text_of(const std::vector<T>& list) {
   return '[' + text + ']';
 }
 
-std::string text_of(const stage_option& x) {
+std::string text_of(const node_option& x) {
   return x.name + '=' + std::visit([](const auto& value) { return text_of(value); }, x.value);
 }
 
-std::string text_of(const std::vector<stage_option>& options) {
+std::string text_of(const std::vector<node_option>& options) {
   std::string text;
   for (const auto& x : options)
     text += (text.empty() ? "" : " ") + text_of(x);
@@ -59,7 +59,7 @@ std::string text_of_fields(const std::vector<std::string>& fields) {
   return text.empty() ? "all" : text;
 }
 
-std::string text_of_shuffle(const stage_facts& x) {
+std::string text_of_shuffle(const operator_facts& x) {
   auto kind = x.get<std::string>("kind");
   if (kind != "windowed")
     return kind;
@@ -91,7 +91,7 @@ map_names only_in(const map_names& maps, const map_names& others) {
 
 /// An operator that is no map, with the maps between it and the next such one.
 struct operator_place {
-  const stage_facts* stage = nullptr;
+  const operator_facts* node = nullptr;
   /// Ordinals of the sources below it: from the first to before the last.
   std::size_t first_source = 0;
   std::size_t last_source = 0;
@@ -100,7 +100,7 @@ struct operator_place {
 
 /// Appends the places of a tree in data order: the same in two trees if and only if they have one
 /// shape. `sources` counts those that are seen.
-void add_places(const stage_facts& x, std::size_t& sources, std::vector<operator_place>& to) {
+void add_places(const operator_facts& x, std::size_t& sources, std::vector<operator_place>& to) {
   const auto first = sources;
   for (const auto& input : x.inputs)
     add_places(input, sources, to);
@@ -121,14 +121,14 @@ std::vector<operator_place> places_of(const pipeline_facts& x) {
 
 /// Of sources any two: what they differ in is said by name.
 bool same_operator(const operator_place& a, const operator_place& b) {
-  if (a.stage->inputs.size() != b.stage->inputs.size())
+  if (a.node->inputs.size() != b.node->inputs.size())
     return false;
-  return a.stage->is_source() || a.stage->op == b.stage->op;
+  return a.node->is_source() || a.node->op == b.node->op;
 }
 
 bool has_windowed(const std::vector<operator_place>& places) {
   return std::any_of(places.begin(), places.end(), [](const operator_place& x) {
-    return x.stage->op == "shuffle" && x.stage->get<std::string>("kind") == "windowed";
+    return x.node->op == "shuffle" && x.node->get<std::string>("kind") == "windowed";
   });
 }
 
@@ -143,15 +143,15 @@ bool is_in_facts(const std::string& op, const std::string& option) {
 }
 
 /// What a source is, wherever its data lie.
-stage_facts kind_of(const stage_facts& source) {
-  stage_facts kind{.op = source.op};
+operator_facts kind_of(const operator_facts& source) {
+  operator_facts kind{.op = source.op};
   for (const auto& x : source.options)
     if (!is_in_facts(source.op, x.name))
       kind.options.push_back(x);
   return kind;
 }
 
-std::string text_of(const stage_facts& kind) {
+std::string text_of(const operator_facts& kind) {
   return kind.op + (kind.options.empty() ? "" : " ") + text_of(kind.options);
 }
 
@@ -173,7 +173,7 @@ public:
       : taken_(taken), now_(now), places_before_(places_of(taken.pipeline)),
         places_now_(places_of(now)),
         lanes_bind_(has_windowed(places_before_) || has_windowed(places_now_)
-                    || taken.pipeline.by_programs || now.by_programs) {}
+                    || taken.pipeline.by_iterators || now.by_iterators) {}
 
   std::vector<difference> all() && {
     if (same_shape())
@@ -209,12 +209,12 @@ private:
 
   void compare_places(const operator_place& before, const operator_place& now) {
     prefix_ = prefix_of(now);
-    compare_stages(*before.stage, *now.stage);
+    compare_operators(*before.node, *now.node);
     compare_maps(before.maps, now.maps);
     prefix_.clear();
   }
 
-  void compare_stages(const stage_facts& before, const stage_facts& now) {
+  void compare_operators(const operator_facts& before, const operator_facts& now) {
     if (now.is_source())
       compare_sources(before, now);
     else if (now.op == "shuffle")
@@ -224,7 +224,7 @@ private:
       add(now.op, text_of(before.options), text_of(now.options), now.op == "enumerate");
   }
 
-  void compare_sources(const stage_facts& before, const stage_facts& now) {
+  void compare_sources(const operator_facts& before, const operator_facts& now) {
     const auto kind_before = kind_of(before);
     const auto kind_now = kind_of(now);
     if (kind_before != kind_now)
@@ -247,7 +247,7 @@ private:
           taken_.step == 0);
   }
 
-  void compare_shuffles(const stage_facts& before, const stage_facts& now) {
+  void compare_shuffles(const operator_facts& before, const operator_facts& now) {
     const auto seed_before = before.get<std::uint64_t>("seed");
     const auto seed_now = now.get<std::uint64_t>("seed");
     if (seed_before != seed_now)
@@ -279,7 +279,7 @@ private:
     compare_rest(before.root, now.root);
   }
 
-  void compare_rest(const stage_facts& before, const stage_facts& now) {
+  void compare_rest(const operator_facts& before, const operator_facts& now) {
     using texts = std::vector<std::string>;
     const auto end_before = before.get<std::string>("end");
     const auto end_now = now.get<std::string>("end");

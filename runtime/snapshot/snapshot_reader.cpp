@@ -56,14 +56,14 @@ private:
   }
 
   pipeline_facts read_pipeline(const wire::Pipeline& message) {
-    pipeline_facts x{read_node(message.root(), {}), message.lanes(), message.by_programs()};
+    pipeline_facts x{read_node(message.root(), {}), message.lanes(), message.by_iterators()};
     need(x.root.op == "batch" && x.root.inputs.size() == 1,
          "a pipeline that ends in \"" + x.root.op + '"', "a batch");
     need(x.lanes > 0, "0 lanes", "at least 1");
     return x;
   }
 
-  stage_facts read_node(const wire::Node& node, const tree_size& above) {
+  operator_facts read_node(const wire::Node& node, const tree_size& above) {
     need(node.operators_size() > 0, "a node without operators", "a source or a join");
     need(node.inputs_size() != 1, "a node with 1 input", "none, or 2 and more");
     const auto size = checked_size(node, above);
@@ -88,16 +88,16 @@ private:
     return size;
   }
 
-  stage_facts read_link(const wire::Operator& message, stage_facts input) const {
+  operator_facts read_link(const wire::Operator& message, operator_facts input) const {
     auto x = read_operator(message);
     need(!x.data, "data of \"" + x.op + "\", which has an input", "data of sources only");
     x.inputs.push_back(std::move(input));
     return x;
   }
 
-  stage_facts read_operator(const wire::Operator& message) const {
+  operator_facts read_operator(const wire::Operator& message) const {
     need(!message.op().empty(), "an operator without a name", "a name");
-    stage_facts x{.op = message.op()};
+    operator_facts x{.op = message.op()};
     for (const auto& option : message.options())
       x.options.push_back({option.name(), read_value(option)});
     if (message.has_data())
@@ -137,7 +137,7 @@ private:
   }
 
   /// Those that comparing looks at by name; all others are kept and compared as they are.
-  void check_options(const stage_facts& x) const {
+  void check_options(const operator_facts& x) const {
     if (x.op == "map") {
       need_option<std::string>(x, "name");
       need_option<std::string>(x, "parameters");
@@ -153,12 +153,12 @@ private:
   }
 
   template <class T>
-  void need_option(const stage_facts& x, const std::string& name) const {
+  void need_option(const operator_facts& x, const std::string& name) const {
     need(x.find<T>(name) != nullptr, x.op + " without \"" + name + '"',
          "all options of " + x.op + ", of their types");
   }
 
-  void need_word(const stage_facts& x, const std::string& name,
+  void need_word(const operator_facts& x, const std::string& name,
                  const std::vector<std::string>& words) const {
     need_option<std::string>(x, name);
     const auto got = x.get<std::string>(name);
@@ -220,7 +220,7 @@ private:
 
   static round_mark read_mark(const wire::Mark& message) {
     round_mark x{nullptr,
-                 {message.era(), pass_number{message.pass_high()} << 64 | message.pass()},
+                 {message.epoch(), pass_number{message.pass_high()} << 64 | message.pass()},
                  message.consumed()};
     if (!message.has_base())
       return x;

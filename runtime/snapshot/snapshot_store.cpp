@@ -169,8 +169,8 @@ bool can_restore(const fs::path& directory, const set_list::value_type& set) {
 
 /// Where the sets begin that are older than the newest `keep` that count, of those from `begin` on.
 template <class Counts>
-set_list::const_iterator behind_kept(const set_list& sets, set_list::const_iterator begin,
-                                     std::uint64_t keep, Counts counts) {
+set_list::const_iterator after_kept(const set_list& sets, set_list::const_iterator begin,
+                                    std::uint64_t keep, Counts counts) {
   for (auto set = begin; set != sets.end(); ++set)
     if (counts(*set) && --keep == 0)
       return std::next(set);
@@ -182,10 +182,10 @@ std::optional<job_position> prune(const fs::path& directory, const part_name& sa
   const auto all = list(directory);
   const auto begin = all.sets.lower_bound(saved.set);
   // Names alone tell most times that nothing is to go, without reading any file.
-  auto old = behind_kept(all.sets, begin, keep, is_complete);
+  auto old = after_kept(all.sets, begin, keep, is_complete);
   if (old != all.sets.end())
-    old = behind_kept(all.sets, begin, keep,
-                      [&](const auto& set) { return can_restore(directory, set); });
+    old = after_kept(all.sets, begin, keep,
+                     [&](const auto& set) { return can_restore(directory, set); });
   for (auto set = old; set != all.sets.end(); ++set)
     for (auto rank : set->second)
       remove_file(directory / to_string({set->first, rank}));

@@ -40,7 +40,7 @@ void write(const source_facts& x, wire::Data& to) {
   write(x.digest, *to.mutable_digest());
 }
 
-void write(const stage_facts& x, wire::Operator& to) {
+void write(const operator_facts& x, wire::Operator& to) {
   to.set_op(x.op);
   for (const auto& option : x.options) {
     auto& message = *to.add_options();
@@ -60,7 +60,7 @@ void write(const field_layout& x, wire::Field& to) {
 
 class tree_writer {
 public:
-  void write_node(const stage_facts& last, const tree_size& above, wire::Node& to) {
+  void write_node(const operator_facts& last, const tree_size& above, wire::Node& to) {
     const auto chain = chain_of(last);
     const auto& inputs = chain.back()->inputs;
     const tree_size size{.operators = operators_ += chain.size(),
@@ -75,8 +75,8 @@ public:
 
 private:
   /// From the last operator down to a source or a join.
-  static std::vector<const stage_facts*> chain_of(const stage_facts& last) {
-    std::vector<const stage_facts*> chain{&last};
+  static std::vector<const operator_facts*> chain_of(const operator_facts& last) {
+    std::vector<const operator_facts*> chain{&last};
     while (chain.back()->inputs.size() == 1)
       chain.push_back(&chain.back()->inputs[0]);
     return chain;
@@ -88,7 +88,7 @@ private:
 void write(const pipeline_facts& x, wire::Pipeline& to) {
   tree_writer{}.write_node(x.root, {}, *to.mutable_root());
   to.set_lanes(x.lanes);
-  to.set_by_programs(x.by_programs);
+  to.set_by_iterators(x.by_iterators);
 }
 
 // -- what changes from batch to batch, written by hand: a snapshot may be taken at each of them,

@@ -1,6 +1,6 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/xxh3.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>

@@ -45,7 +45,7 @@ public:
   /// Opens a pipe. Throws `errc::invalid_argument` at the second call.
   file_descriptor take_pipe(std::size_t file) const;
 
-  /// With the data digest of docs/programs.md.
+  /// With the data digest of docs/iterators.md.
   source_facts facts() const;
 
 private:

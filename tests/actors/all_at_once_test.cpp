@@ -54,7 +54,7 @@ pipeline live(const std::string& at) {
                          })
                         .shuffle_buffer(40, 5))
       .batch(12, {.lanes = 4, .end = epoch_end::mask})
-      .spool(at + "/journal");
+      .journal(at + "/journal");
 }
 
 using digests = std::vector<std::string>;

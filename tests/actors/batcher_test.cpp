@@ -45,7 +45,7 @@ worker_actor::behavior_type worker_probe(worker_actor::pointer self, std::shared
 /// The test is dispatcher and workers itself: it opens slots and finishes rows by hand.
 struct fixture {
   deterministic_system actors;
-  std::shared_ptr<life_count> lives = std::make_shared<life_count>();
+  std::shared_ptr<gate> lives = std::make_shared<gate>();
   std::shared_ptr<told> seen = std::make_shared<told>();
   std::vector<slot_ptr> finished;
   dispatcher_actor dispatcher = actors.system().spawn(dispatcher_probe, seen);

@@ -79,12 +79,12 @@ private:
 
 struct fixture {
   deterministic_system actors;
-  std::shared_ptr<life_count> lives = std::make_shared<life_count>();
+  std::shared_ptr<gate> lives = std::make_shared<gate>();
   worker_board board;
   std::vector<std::pair<std::size_t, bool>> made;
   std::shared_ptr<told> seen = std::make_shared<told>();
   std::string broken;
-  std::shared_ptr<row_plan> plan = noisy_plan(8, 4);
+  std::shared_ptr<job_plan> plan = noisy_plan(8, 4);
   batcher_actor batcher = actors.system().spawn(batcher_probe, seen);
   dispatcher_actor uut;
 

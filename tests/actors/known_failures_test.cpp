@@ -44,12 +44,12 @@ pipeline noisy(const pipeline& x) {
 }
 
 /// An order that is a formula; the last batch of an epoch is not full.
-pipeline formula(std::uint64_t records = 100) {
+pipeline by_index(std::uint64_t records = 100) {
   return noisy(numbers(records).shuffle({.seed = 4})).batch(8, {.end = epoch_end::mask});
 }
 
 /// Two rounds, and items in two buffers.
-pipeline program(epoch_end end, std::uint64_t records = 300) {
+pipeline iterated(epoch_end end, std::uint64_t records = 300) {
   return noisy(numbers(records)
                    .shuffle({.seed = 3})
                    .filter(keep("keep@1", [](std::uint64_t n) { return n % 7 != 2; }))
@@ -185,7 +185,7 @@ TEST_CASE("known failure: samples that overtake a slow one are neither lost nor 
 
 TEST_CASE("known failure: a state that is asked for late is that of its batch") {
   for (const auto& data :
-       {formula(), program(epoch_end::mask), program(epoch_end::drop), uneven(epoch_end::mask)})
+       {by_index(), iterated(epoch_end::mask), iterated(epoch_end::drop), uneven(epoch_end::mask)})
     for (const std::size_t workers : {0, 2}) {
       const auto expected = plain_run(data, 2);
       CAPTURE(to_string(data), workers);
@@ -215,8 +215,8 @@ TEST_CASE("known failure: a state that is asked for late is that of its batch") 
 
 TEST_CASE("known failure: at the end of an epoch no epoch is left out, and none comes again") {
   for (const auto& data :
-       {formula(), noisy(numbers(100).shuffle()).batch(8), program(epoch_end::mask),
-        program(epoch_end::drop), uneven(epoch_end::mask), uneven(epoch_end::drop)}) {
+       {by_index(), noisy(numbers(100).shuffle()).batch(8), iterated(epoch_end::mask),
+        iterated(epoch_end::drop), uneven(epoch_end::mask), uneven(epoch_end::drop)}) {
     const auto expected = plain_run(data, 3);
     CAPTURE(to_string(data));
     test::temporary_directory at;
@@ -244,12 +244,12 @@ TEST_CASE("known failure: at the end of an epoch no epoch is left out, and none 
   }
 }
 
-TEST_CASE("known failure: ranks of unequal length end together, restored behind any batch") {
+TEST_CASE("known failure: ranks of unequal length end together, restored after any batch") {
   // Tails included: lanes have 180 items together, and two each at least.
   CHECK(rows_of(plain_run(uneven(epoch_end::mask), 1)) == 180);
   CHECK(rows_of(plain_run(uneven(epoch_end::drop), 1)) == 48);
   for (const auto& data : {uneven(epoch_end::mask), uneven(epoch_end::drop),
-                           program(epoch_end::mask), program(epoch_end::drop)}) {
+                           iterated(epoch_end::mask), iterated(epoch_end::drop)}) {
     const auto expected = plain_run(data, 2);
     CAPTURE(to_string(data));
     const auto runs = run_ranks(data, quick(1, 2), 4);
@@ -257,7 +257,7 @@ TEST_CASE("known failure: ranks of unequal length end together, restored behind 
     for (std::size_t at = 0; at < expected.size(); ++at) {
       const std::uint64_t world = at % 3 == 0 ? 24 : at % 3 + 2;
       CAPTURE(at, world);
-      const auto parts = parts_behind(runs, at);
+      const auto parts = parts_after(runs, at);
       const auto rest =
           run_ranks(data, quick(at % 2, 2), world, [&](loader& x) { x.restore_parts(parts); });
       REQUIRE(global_steps(rest) == part_of(expected, at + 1));
@@ -266,7 +266,7 @@ TEST_CASE("known failure: ranks of unequal length end together, restored behind 
 }
 
 TEST_CASE("known failure: states of more than ten ranks come back to their own lanes") {
-  const auto data = program(epoch_end::cycle);
+  const auto data = iterated(epoch_end::cycle);
   const auto expected = plain_run(data, 1, 30);
   set_notice_handler([](const std::string&) {}); // a rank may look while others still save
   test::temporary_directory at;
@@ -303,7 +303,7 @@ TEST_CASE("known failure: each epoch of a stream has all records, in another ord
   constexpr std::size_t files = 24;
   constexpr std::size_t lanes = 12;
   constexpr std::size_t lines_a_file = 7;
-  constexpr std::size_t steps_an_era = files / lanes * lines_a_file;
+  constexpr std::size_t steps_an_epoch = files / lanes * lines_a_file;
   test::temporary_directory at;
   for (std::size_t i = 0; i < files; ++i) {
     std::string text;
@@ -318,13 +318,13 @@ TEST_CASE("known failure: each epoch of a stream has all records, in another ord
                                           {stored.shuffle_buffer(48, 6), false}}) {
     const auto data = from.batch(lanes, {.lanes = lanes, .end = epoch_end::cycle});
     CAPTURE(to_string(data));
-    const auto all = plain_run(data, 1, 4 * steps_an_era);
+    const auto all = plain_run(data, 1, 4 * steps_an_epoch);
     std::set<std::vector<std::string>> orders;
     std::set<std::set<std::string>> files_of_lane;
-    for (std::size_t era = 0; era < 4; ++era) {
+    for (std::size_t epoch = 0; epoch < 4; ++epoch) {
       std::vector<std::string> order;
       std::set<std::string> first_lane;
-      for (const auto& step : part_of(all, era * steps_an_era, (era + 1) * steps_an_era)) {
+      for (const auto& step : part_of(all, epoch * steps_an_epoch, (epoch + 1) * steps_an_epoch)) {
         REQUIRE(step.rows.size() == lanes);
         for (const auto& row : step.rows)
           order.push_back(row.id);
@@ -370,7 +370,7 @@ TEST_CASE("known failure: shares of a mix hold in every batch, over resumes and 
         },
         5);
     add_to(got, global_steps(runs));
-    parts = parts_behind(runs, 4);
+    parts = parts_after(runs, 4);
   }
   REQUIRE(got == part_of(expected, 0, 30));
   for (const auto& step : got) {
@@ -453,7 +453,7 @@ TEST_CASE("known failure: an input that gives one sample for thousands of anothe
 }
 
 TEST_CASE("known failure: batches that were skipped are skipped once, over chains of restores") {
-  for (const auto& data : {formula(), program(epoch_end::mask), uneven(epoch_end::drop)}) {
+  for (const auto& data : {by_index(), iterated(epoch_end::mask), uneven(epoch_end::drop)}) {
     const std::uint64_t epochs = 3;
     const auto all = plain_run(data, epochs);
     CAPTURE(to_string(data));
@@ -546,7 +546,7 @@ TEST_CASE("known failure: an empty record is no end") {
   }
 
   // Records that exist once, and a program's own batches.
-  test::temporary_directory spool;
+  test::temporary_directory journal;
   auto given = std::make_shared<std::uint64_t>(0);
   std::vector<std::string> ids;
   std::string state;
@@ -559,7 +559,7 @@ TEST_CASE("known failure: an empty record is no end") {
                              s.set("text", "");
                              return true;
                            })
-                          .spool(spool.path())
+                          .journal(journal.path())
                           .batch(1);
     loader x{data, {.workers = i % 2}};
     if (!state.empty())
@@ -574,14 +574,14 @@ TEST_CASE("known failure: an empty record is no end") {
           == std::vector<std::string>{"queue/0", "queue/1", "queue/2", "queue/3", "queue/4",
                                       "queue/5", "queue/6"});
   auto left = std::make_shared<int>(0);
-  loader_adapter<std::string> own{{.name = "own@1",
-                                   .begin_epoch = [left](std::uint64_t) { *left = 3; },
-                                   .next = [left]() -> std::optional<std::string> {
-                                     if ((*left)-- == 0)
-                                       return std::nullopt;
-                                     return std::string{};
-                                   }},
-                                  {.epochs = 2}};
+  own_loader<std::string> own{{.name = "own@1",
+                               .begin_epoch = [left](std::uint64_t) { *left = 3; },
+                               .next = [left]() -> std::optional<std::string> {
+                                 if ((*left)-- == 0)
+                                   return std::nullopt;
+                                 return std::string{};
+                               }},
+                              {.epochs = 2}};
   std::vector<std::uint64_t> own_steps;
   while (const auto batch = own.next())
     own_steps.push_back(batch->step);
@@ -594,7 +594,7 @@ TEST_CASE("known failure: two loaders of one pipeline do not disturb each other"
   for (int i = 0; i < 200; ++i)
     text += std::to_string(i * i) + '\n';
   write_file(at / "lines.txt", text);
-  for (const auto& data : {formula(), program(epoch_end::mask),
+  for (const auto& data : {by_index(), iterated(epoch_end::mask),
                            noisy(lines(at / "lines.txt", {.ranges = 24}).shuffle_buffer(60))
                                .batch(24, {.lanes = 24, .end = epoch_end::mask})}) {
     CAPTURE(to_string(data));

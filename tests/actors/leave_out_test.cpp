@@ -94,7 +94,7 @@ TEST_CASE("leave_out_steps: what the restored job left out may be named again, n
     begun.leave_out_steps(6, 7);
     for (auto n : {0, 1, 5})
       CHECK(begun.next()->global_step() == static_cast<std::uint64_t>(n));
-    const auto taken = begun.snapshot(); // behind step 5
+    const auto taken = begun.snapshot(); // after step 5
     loader whole{data, {}};
     const auto rest = without(without(rest_of(whole), 0, 5), 6, 9);
     loader x{data, {}};

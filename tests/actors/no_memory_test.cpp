@@ -1,7 +1,7 @@
 #include "actors/batcher.hpp"
 #include "actors/checkpoint.hpp"
+#include "runtime/base/blocking_queue.hpp"
 #include "runtime/base/exception_text.hpp"
-#include "runtime/base/handoff.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/slots.hpp"
@@ -72,7 +72,7 @@ TEST_CASE("no memory: the error in flight is one all the same") {
 }
 
 TEST_CASE("no memory: what is handed over has its place") {
-  handoff<std::shared_ptr<int>> x;
+  blocking_queue<std::shared_ptr<int>> x;
   const auto value = std::make_shared<int>(7);
   for (int round = 0; round < 3; ++round) {
     {
@@ -115,7 +115,7 @@ dispatcher_actor::behavior_type idle_dispatcher(dispatcher_actor::pointer) {
 
 TEST_CASE("no memory: the trainer hears of a batch that could not be handed over") {
   deterministic_system actors;
-  const auto lives = std::make_shared<life_count>();
+  const auto lives = std::make_shared<gate>();
   std::vector<slot_ptr> finished;
   finished.reserve(10);
   bool has_failed = false;

@@ -71,8 +71,8 @@ std::vector<job> jobs() {
   const filter_stage keep{.name = "keep@1", .make = [] {
                             return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; };
                           }};
-  return {{"formula", [] { return numbers().shuffle({.seed = 2}).batch(10); }},
-          {"program",
+  return {{"indexed", [] { return numbers().shuffle({.seed = 2}).batch(10); }},
+          {"iterator",
            [keep] {
              return numbers().filter(keep).shuffle_buffer(30, 4).batch(
                  12, {.lanes = 4, .end = epoch_end::mask});

@@ -79,7 +79,7 @@ loader_options masked(std::size_t workers) {
 std::vector<job_step> unbroken(const job_maker& job, std::uint64_t salt, std::uint64_t world = 1,
                                std::size_t workers = 0) {
   test::temporary_directory at;
-  const auto data = job(records(std::make_shared<std::uint64_t>(0), salt)).spool(at.path());
+  const auto data = job(records(std::make_shared<std::uint64_t>(0), salt)).journal(at.path());
   return global_steps(run_ranks(data, masked(workers), world));
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("once: a chain of resumes in other worlds gives the rows of an unbroke
         const auto most = 1 + random() % 5;
         CAPTURE(got.size(), world, most);
         const auto runs = run_ranks(
-            job(records(next, salt)).spool(at.path()), masked(random() % 3), world,
+            job(records(next, salt)).journal(at.path()), masked(random() % 3), world,
             [&](loader& x) {
               if (!parts.empty())
                 x.restore_parts(parts);
@@ -132,7 +132,7 @@ TEST_CASE("once: a chain of resumes in other worlds gives the rows of an unbroke
             most);
         const auto steps = global_steps(runs);
         REQUIRE_FALSE(steps.empty());
-        parts = parts_behind(runs, steps.size() - 1);
+        parts = parts_after(runs, steps.size() - 1);
         got.insert(got.end(), steps.begin(), steps.end());
       }
       REQUIRE(got == expected);
@@ -144,17 +144,17 @@ TEST_CASE("once: fields are learned anew where a resume is allowed to change the
   const auto next = std::make_shared<std::uint64_t>(0);
   std::vector<std::string> parts;
   {
-    const auto before = all_jobs()[0](records(next, 1)).spool(at.path());
+    const auto before = all_jobs()[0](records(next, 1)).journal(at.path());
     const auto runs = run_ranks(
         before, masked(0), 2, [](loader&) {}, 3);
-    parts = parts_behind(runs, 2);
+    parts = parts_after(runs, 2);
   }
   std::vector<job_step> expected;
   for (const std::uint64_t world : {1, 3, 6}) {
     CAPTURE(world);
     const auto data = all_jobs()[0](records(next, 1).map("y@1", [](sample& s, context&) {
                         s.set("y", 1.0F);
-                      })).spool(at.path());
+                      })).journal(at.path());
     const auto got = global_steps(run_ranks(
         data, masked(1), world, [&](loader& x) { x.restore_parts(parts, {.allow = {"maps"}}); }));
     if (expected.empty())
@@ -163,7 +163,7 @@ TEST_CASE("once: fields are learned anew where a resume is allowed to change the
     REQUIRE(got == expected);
   }
   // One part says nothing of the other lanes.
-  loader x{all_jobs()[0](records(next, 1).map("z@1", [](sample&, context&) {})).spool(at.path()),
+  loader x{all_jobs()[0](records(next, 1).map("z@1", [](sample&, context&) {})).journal(at.path()),
            {.world_size = 2, .agree = [](auto& mine) {
               return std::vector{mine, mine};
             }}};
@@ -184,7 +184,7 @@ TEST_CASE("once: a journal that is gone is refused at once, however early the sn
         auto x = plain(next);
         if (buffered)
           x = x.shuffle_buffer(24, 3);
-        return x.batch(6, {.lanes = lanes, .end = epoch_end::mask}).spool(at.path());
+        return x.batch(6, {.lanes = lanes, .end = epoch_end::mask}).journal(at.path());
       };
       std::string state;
       {

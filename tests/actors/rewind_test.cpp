@@ -26,12 +26,12 @@ pipeline with_noise(const pipeline& x) {
 }
 
 /// Its order is a formula.
-pipeline by_formula() {
+pipeline by_index() {
   return with_noise(count(100).shuffle({.seed = 3})).batch(12, {.end = epoch_end::mask});
 }
 
 /// Its order has a state, and workers look at samples for it.
-pipeline by_programs() {
+pipeline by_iterators() {
   const filter_stage most{.name = "most@1", .make = [] {
                             return [](sample& s) { return s.bytes("value")[0] != std::byte{7}; };
                           }};
@@ -52,7 +52,7 @@ std::vector<job_step> next_steps(loader& from, std::size_t most = SIZE_MAX) {
 }
 
 TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
-  for (const auto& data : {by_formula(), by_programs()})
+  for (const auto& data : {by_index(), by_iterators()})
     for (std::size_t workers : {0, 1, 3}) {
       loader x{data, {.workers = workers, .epochs = 2, .hash_pixels = true}};
       x.rewind(); // before the first batch, too
@@ -79,7 +79,7 @@ TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
 }
 
 TEST_CASE("rewind: hundreds of times, nothing of one run gets into the next") {
-  for (const auto& data : {by_formula(), by_programs()}) {
+  for (const auto& data : {by_index(), by_iterators()}) {
     loader x{data, {.workers = 2, .hash_pixels = true}};
     const auto all = next_steps(x);
     for (std::size_t i = 0; i < 300; ++i) {
@@ -94,8 +94,8 @@ TEST_CASE("rewind: hundreds of times, nothing of one run gets into the next") {
   }
 }
 
-TEST_CASE("rewind: every rank of a job, behind any batch of an epoch") {
-  const auto data = by_formula();
+TEST_CASE("rewind: every rank of a job, after any batch of an epoch") {
+  const auto data = by_index();
   const loader_options options{.workers = 2, .epochs = 2, .hash_pixels = true};
   const auto whole = run_job(data, options, 1);
   std::vector<loader> ranks;
@@ -149,7 +149,7 @@ TEST_CASE("rewind: the log of bad samples has each of them once") {
     std::ifstream in{at / "bad"};
     return std::string{std::istreambuf_iterator<char>{in}, {}};
   };
-  loader x{by_formula(),
+  loader x{by_index(),
            {.workers = 1,
             .bad_samples = bad_sample_policy::mask,
             .bad_sample_log = at / "bad",
@@ -164,8 +164,8 @@ TEST_CASE("rewind: the log of bad samples has each of them once") {
   REQUIRE(lines() == whole);
 }
 
-TEST_CASE("rewind: also behind a restore and a seek, and with leases out") {
-  const auto data = by_programs();
+TEST_CASE("rewind: also after a restore and a seek, and with leases out") {
+  const auto data = by_iterators();
   const loader_options options{.workers = 2, .epochs = 2, .leases = 3, .hash_pixels = true};
   loader first{data, options};
   const auto all = next_steps(first);
@@ -186,8 +186,8 @@ TEST_CASE("rewind: also behind a restore and a seek, and with leases out") {
   REQUIRE(next_steps(sought) == all);
 }
 
-TEST_CASE("rewind: snapshots behind it are those of a new loader") {
-  const auto data = by_programs();
+TEST_CASE("rewind: snapshots after it are those of a new loader") {
+  const auto data = by_iterators();
   loader once{data, {.workers = 2, .hash_pixels = true}};
   next_steps(once, 3);
   const auto state = once.snapshot();
@@ -205,7 +205,7 @@ TEST_CASE("rewind: snapshots behind it are those of a new loader") {
 }
 
 TEST_CASE("rewind: snapshots of batches from before it are what they were") {
-  for (const auto& data : {by_formula(), by_programs()}) {
+  for (const auto& data : {by_index(), by_iterators()}) {
     loader_options options{.workers = 2, .epochs = 2, .leases = 3, .hash_pixels = true};
     loader first{data, options};
     next_steps(first, 2);
@@ -229,13 +229,13 @@ TEST_CASE("rewind: what exists once cannot come again, and a failed loader stays
   });
   loader once{numbers.batch(4), {.workers = 1}};
   CHECK(code_of([&] { once.rewind(); }) == errc::invalid_argument);
-  loader failing{by_formula(), {.workers = 1, .fault = {.throw_at = {0}}}};
+  loader failing{by_index(), {.workers = 1, .fault = {.throw_at = {0}}}};
   CHECK(code_of([&] { failing.next(); }) == errc::bad_sample);
   CHECK(code_of([&] { failing.rewind(); }) == errc::bad_sample);
 }
 
 TEST_CASE("range-for: every round owns its lease") {
-  loader x{by_formula(), {.workers = 2, .leases = 1, .hash_pixels = true}};
+  loader x{by_index(), {.workers = 2, .leases = 1, .hash_pixels = true}};
   const auto all = next_steps(x);
   x.rewind();
   std::vector<job_step> steps;
@@ -245,7 +245,7 @@ TEST_CASE("range-for: every round owns its lease") {
   for (auto batch : x)
     FAIL("a batch behind the end");
   // A round may keep its lease, and the loop may end early.
-  loader more{by_formula(), {.workers = 2, .leases = 2}};
+  loader more{by_index(), {.workers = 2, .leases = 2}};
   lease kept;
   for (auto batch : more) {
     kept = std::move(batch);

@@ -24,8 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A function that hangs while the gate is closed.
-class gate {
+/// A function that hangs while the barrier is closed.
+class barrier {
 public:
   void pass() {
     std::unique_lock lock{mutex_};
@@ -74,7 +74,7 @@ private:
 
 class gated_reader final : public sequential_reader {
 public:
-  explicit gated_reader(gate& at) : at_(at) {}
+  explicit gated_reader(barrier& at) : at_(at) {}
 
   bool next(sample& into) override {
     if (n_ == 40)
@@ -90,7 +90,7 @@ public:
   }
 
 private:
-  gate& at_;
+  barrier& at_;
   std::uint64_t n_ = 0;
 };
 
@@ -107,8 +107,8 @@ batch_options whole() {
   return {.end = epoch_end::mask};
 }
 
-/// Functions that run in the thread of the programs.
-std::vector<hanging> of_programs(gate& at) {
+/// Functions that run in the thread of the iterators.
+std::vector<hanging> of_iterators(barrier& at) {
   const filter_stage by_id{.name = "by_id@1", .of_id = [&at](std::string_view) {
                              at.pass();
                              return true;
@@ -131,7 +131,7 @@ std::vector<hanging> of_programs(gate& at) {
            .batch(4, whole())},
       {"read open", sequential("open@1", 2,
                                [&at](std::uint64_t) {
-                                 static gate always;
+                                 static barrier always;
                                  at.pass();
                                  return std::make_unique<gated_reader>(always);
                                })
@@ -141,7 +141,7 @@ std::vector<hanging> of_programs(gate& at) {
 }
 
 /// Functions that make samples.
-std::vector<hanging> of_samples(gate& at) {
+std::vector<hanging> of_samples(barrier& at) {
   const filter_stage keep{.name = "keep@1", .make = [&at] {
                             return [&at](sample&) {
                               at.pass();
@@ -162,16 +162,16 @@ std::vector<hanging> of_samples(gate& at) {
           {"filter keep@1", numbers().filter(keep).batch(4, whole())}};
 }
 
-std::vector<hanging> all(gate& at) {
-  auto result = of_programs(at);
+std::vector<hanging> all(barrier& at) {
+  auto result = of_iterators(at);
   for (auto& x : of_samples(at))
     result.push_back(std::move(x));
   return result;
 }
 
-TEST_CASE("stuck: with workers next() names what hangs, in programs as in samples") {
+TEST_CASE("stuck: with workers next() names what hangs, in iterators as in samples") {
   constexpr int tries = 20; // on a busy machine others may seem to hang, too
-  gate at;
+  barrier at;
   for (const auto& [stage, data] : all(at)) {
     CAPTURE(stage, to_string(data));
     std::optional<error> problem;
@@ -193,8 +193,8 @@ TEST_CASE("stuck: with workers next() names what hangs, in programs as in sample
   }
 }
 
-/// Runs it in a thread with the gate closed, and answers what on_stuck is told of the stage.
-error told(gate& at, report& to, const std::string& stage, const std::function<void()>& run) {
+/// Runs it in a thread with the barrier closed, and answers what on_stuck is told of the stage.
+error told(barrier& at, report& to, const std::string& stage, const std::function<void()>& run) {
   at.close();
   std::thread caller{run};
   const auto got = to.wait(stage);
@@ -204,7 +204,7 @@ error told(gate& at, report& to, const std::string& stage, const std::function<v
 }
 
 TEST_CASE("stuck: a function that hangs on the very first sample is named") {
-  gate at;
+  barrier at;
   for (const auto& [stage, data] : all(at))
     for (const std::size_t workers : {0, 1}) {
       CAPTURE(stage, to_string(data), workers);
@@ -223,7 +223,7 @@ TEST_CASE("stuck: a function that hangs on the very first sample is named") {
 /// Has no ids to tell of.
 class nameless final : public source {
 public:
-  explicit nameless(gate& at) : at_(at) {}
+  explicit nameless(barrier& at) : at_(at) {}
 
   std::uint64_t size() const override { return 80; }
   void read(std::uint64_t i, sample& into) const override {
@@ -237,11 +237,11 @@ public:
   std::string name() const override { return "nameless"; }
 
 private:
-  gate& at_;
+  barrier& at_;
 };
 
 TEST_CASE("stuck: a sample whose id cannot be told is named by its position") {
-  gate at;
+  barrier at;
   const auto data = indexed("nameless@1", std::make_shared<nameless>(at)).batch(4);
   report to;
   const auto got = told(at, to, "read", [&] {
@@ -293,7 +293,7 @@ private:
 };
 
 TEST_CASE("stuck: handlers that throw end nothing") {
-  gate at;
+  barrier at;
   const auto data = of_samples(at).front().data;
   const auto hang = [&](const std::function<void(const error&)>& on_stuck, notices& heard,
                         const std::string& part) {
@@ -314,7 +314,7 @@ TEST_CASE("stuck: handlers that throw end nothing") {
 }
 
 TEST_CASE("stuck: without workers a function that hangs in next() or in a seek is named") {
-  gate at;
+  barrier at;
   for (const auto& [stage, data] : all(at)) {
     CAPTURE(stage, to_string(data));
     report to;
@@ -334,8 +334,8 @@ TEST_CASE("stuck: without workers a function that hangs in next() or in a seek i
 
 TEST_CASE("stuck: what hangs after a rewind is named") {
   constexpr int tries = 20; // on a busy machine others may seem to hang, too
-  gate at;
-  for (const auto& [stage, data] : of_programs(at)) {
+  barrier at;
+  for (const auto& [stage, data] : of_iterators(at)) {
     CAPTURE(stage, to_string(data));
     std::optional<error> problem;
     for (int i = 0; i < tries && (!problem || problem->details().stage != stage); ++i) {
@@ -365,8 +365,8 @@ TEST_CASE("stuck: what hangs after a rewind is named") {
 }
 
 TEST_CASE("stuck: a reader that hangs where a job goes on is named") {
-  gate at;
-  const auto data = of_programs(at).front().data;
+  barrier at;
+  const auto data = of_iterators(at).front().data;
   std::string state;
   {
     loader x{data, {.workers = 0}};
@@ -380,7 +380,7 @@ TEST_CASE("stuck: a reader that hangs where a job goes on is named") {
 }
 
 TEST_CASE("stuck: a limit of 0 waits, and work that goes on is not stuck") {
-  gate at;
+  barrier at;
   for (const auto& [stage, data] : all(at))
     for (const std::size_t workers : {0, 2}) {
       CAPTURE(stage, to_string(data), workers);

@@ -26,7 +26,7 @@ pipeline with_fields(const pipeline& x) {
   });
 }
 
-/// An order that is a formula, and one of programs that look at content.
+/// An order that is a formula, and one of iterators that look at content.
 std::vector<pipeline> pipelines() {
   const auto numbers =
       from_function("numbers@1", 600, [](std::uint64_t i, sample& s) { s.set("n", i); });

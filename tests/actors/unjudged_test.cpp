@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// Samples that an operator which looks at content cannot judge: docs/programs.md, "Bad samples".
+// Samples that an operator which looks at content cannot judge: docs/iterators.md, "Bad samples".
 // The sample itself can be made all the same, so that nothing but what the operator met says that
 // its row is bad.
 

@@ -31,8 +31,8 @@ batcher_actor::behavior_type probe(batcher_actor::pointer, std::shared_ptr<probe
 struct fixture {
   deterministic_system actors;
   run_counts counts;
-  std::shared_ptr<row_plan> plan = noisy_plan(8, 8, {}, &counts);
-  std::shared_ptr<life_count> lives = std::make_shared<life_count>();
+  std::shared_ptr<job_plan> plan = noisy_plan(8, 8, {}, &counts);
+  std::shared_ptr<gate> lives = std::make_shared<gate>();
   worker_board board;
   std::shared_ptr<worker_record> record = board.add(0);
   std::shared_ptr<probe_state> seen = std::make_shared<probe_state>();
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(fixture, "worker: a drill kills it at the row, which is begun a
   CHECK(record->since_ns == 0); // it is not stuck
 }
 
-TEST_CASE_METHOD(fixture, "worker: it retires behind its work") {
+TEST_CASE_METHOD(fixture, "worker: it retires after its work") {
   start();
   caf::anon_send(uut, chunk{slot, slot->ticket(), slot->num_rows(), {}, true});
   caf::anon_send(uut, retire_atom_v);

@@ -47,10 +47,10 @@ pipeline half_named() {
 }
 
 TEST_CASE("zip: a conflict of names that shows in the samples alone makes these bad") {
-  const auto closed = half_named();
+  const auto by_index = half_named();
   const auto streamed = half_named().filter({.name = "all@1", .of_id = [](auto) { return true; }});
-  for (const auto& data : {closed.batch(1), streamed.batch(1, {.end = epoch_end::mask}),
-                           closed.shuffle_buffer(4).batch(1, {.end = epoch_end::mask})}) {
+  for (const auto& data : {by_index.batch(1), streamed.batch(1, {.end = epoch_end::mask}),
+                           by_index.shuffle_buffer(4).batch(1, {.end = epoch_end::mask})}) {
     CAPTURE(to_string(data));
     loader masking{data, {.bad_samples = bad_sample_policy::mask}};
     std::size_t valid = 0;

@@ -6,7 +6,7 @@
 //      [--type f32|u8|f16|bf16] [--images N]
 
 #include "runtime/base/parse_dtype.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "tests/bench/heap_count.hpp"
 
 #include <leat/error.hpp>
@@ -60,9 +60,7 @@ struct options {
 
 tensor_form form_of(const options& x) {
   const image_options standard;
-  return {.type = parse_dtype(x.type, "--type"),
-          .mean = standard.mean,
-          .deviation = standard.deviation};
+  return {.type = parse_dtype(x.type, "--type"), .mean = standard.mean, .std = standard.std};
 }
 
 std::size_t threads_of(const options& x) {

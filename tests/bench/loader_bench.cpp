@@ -58,7 +58,7 @@ double rate_of_batches(const pipeline& data, std::size_t workers, int batches) {
   return static_cast<double>(samples) / watch.seconds();
 }
 
-/// What a snapshot taken behind every batch adds to the time, in percent: stretches of batches with
+/// What a snapshot taken after every batch adds to the time, in percent: stretches of batches with
 /// and without in turns, short ones, because the machine's speed drifts.
 double cost_of_snapshots(const pipeline& data, std::size_t workers, int batches) {
   constexpr int stretch = 50;
@@ -80,9 +80,9 @@ double cost_of_snapshots(const pipeline& data, std::size_t workers, int batches)
   return 100 * (seconds[1] / seconds[0] - 1);
 }
 
-/// The same trivial samples through a formula, one program, and two rounds of programs: in turns,
+/// The same trivial samples through a formula, one iterator, and two rounds of iterators: in turns,
 /// because these machines drift.
-void rounds_of_programs(int rounds) {
+void rounds_of_iterators(int rounds) {
   constexpr std::uint64_t records = 1'000'000'000;
   const batch_options options{.lanes = 24, .end = epoch_end::drop};
   const auto formula = count(records).batch(240, options);
@@ -164,7 +164,7 @@ void resident_memory() {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 7;
   samples_per_second(rounds);
-  rounds_of_programs(rounds);
+  rounds_of_iterators(rounds);
   first_batch_and_restore(rounds);
   resident_memory();
 }

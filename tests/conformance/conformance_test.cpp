@@ -1,4 +1,4 @@
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot.hpp"
@@ -49,13 +49,13 @@ bool is_once(const std::string& text) {
   return leat::is_once(parse_pipeline(text + ".batch(1)").root());
 }
 
-bool is_closed(const std::string& text) {
-  return leat::is_closed(parse_pipeline(text).root());
+bool is_indexed(const std::string& text) {
+  return leat::is_indexed(parse_pipeline(text).root());
 }
 
 /// Two epochs, or two and a half of an endless one.
-job_plan plan_of(const std::string& text, const batching& x) {
-  job_plan plan{.text = with_batch(text, x), .epochs = is_once(text) ? 1U : 2U};
+interrupted_plan plan_of(const std::string& text, const batching& x) {
+  interrupted_plan plan{.text = with_batch(text, x), .epochs = is_once(text) ? 1U : 2U};
   if (x.end != "cycle")
     return plan;
   auto one_epoch = plan_of(text, {x.rows, x.lanes, "mask"});
@@ -117,7 +117,7 @@ void check_places(const training& x, const batching& how) {
   }
 }
 
-TEST_CASE("conformance: broken behind any batch, a job goes on as if it had not been") {
+TEST_CASE("conformance: broken after any batch, a job goes on as if it had not been") {
   const std::size_t every = sanitized ? 8 : 1;
   const auto first = Catch::rngSeed() % every;
   for_all([&](const std::string& text, const std::string& end) {
@@ -208,7 +208,7 @@ std::vector<epoch_agreement> agree_alone(const epoch_agreement& x) {
 
 TEST_CASE("conformance: other numbers of ranks are refused, and so are parts that do not belong") {
   for_all([](const std::string& text, const std::string& end) {
-    if (is_closed(text))
+    if (is_indexed(text))
       return; // any number will do: there is no state
     const auto plan = plan_of(text, many_lanes(end));
     interrupted_job job{plan};
@@ -258,7 +258,7 @@ TEST_CASE("conformance: any number of workers and any dispatch give the same bat
 /// Items that shuffle buffers hold, over all lanes.
 std::uint64_t buffered(const std::string& text) {
   std::uint64_t n = 0;
-  for_each_stage(parse_pipeline(text).root(), [&](const stage& x) {
+  for_each_operator(parse_pipeline(text).root(), [&](const operator_node& x) {
     if (x.op == "shuffle_buffer")
       n += x.get<std::uint64_t>("n");
   });
@@ -300,7 +300,8 @@ TEST_CASE("conformance: fewer samples than lanes") {
 
 TEST_CASE("conformance: no sample at all is an error, for every end and any number of ranks") {
   for_all([](const std::string& text, const std::string& end) {
-    const job_plan plan{.text = with_batch(text + ".skip(100000)", many_lanes(end)), .steps = 9};
+    const interrupted_plan plan{.text = with_batch(text + ".skip(100000)", many_lanes(end)),
+                                .steps = 9};
     for (const leg& how : {leg{}, leg{.workers = 2}, leg{.world_size = 8}}) {
       const auto trained = train(plan, how);
       REQUIRE(trained.batches.empty());

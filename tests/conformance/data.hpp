@@ -29,15 +29,15 @@ class once_records {
 public:
   once_records();
 
-  const std::string& spool() const noexcept { return spool_.path(); }
+  const std::string& journal() const noexcept { return journal_.path(); }
 
 private:
-  temporary_directory spool_;
+  temporary_directory journal_;
   pipe_pair pipe_;
   standard_input_from input_;
 };
 
-/// Draws random numbers: shows whether a sample's birth stays the same.
+/// Draws random numbers: shows whether a sample's sample key stays the same.
 inline constexpr auto drawing_map = ".map(\"noise@1\")";
 
 } // namespace leat::test

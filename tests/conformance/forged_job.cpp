@@ -1,10 +1,10 @@
 #include "tests/conformance/forged_job.hpp"
 
 #include "runtime/base/xxh3.hpp"
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/pipeline/stage.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/leat.hpp>
 
@@ -25,7 +25,7 @@ hash128 digest_of(const batch& x) {
   hash.add(x.epoch());
   hash.add(x.step());
   hash.add(to_string(x.digest()));
-  for (const auto& pixels : x.pixels())
+  for (const auto& pixels : x.content_hashes())
     hash.add(to_string(pixels));
   for (const auto& bad : x.bad())
     hash.add(bad.id);
@@ -52,7 +52,7 @@ forged_job::forged_job(const std::string& text, std::size_t steps) : text_(text)
 }
 
 pipeline forged_job::open() const {
-  return data_ ? *data_ : parse_pipeline(text_).spool(once_->spool());
+  return data_ ? *data_ : parse_pipeline(text_).journal(once_->journal());
 }
 
 forged_job::outcome forged_job::run(const std::string& bytes, std::size_t number) const {

@@ -14,7 +14,7 @@
 
 namespace leat::test {
 
-/// A job whose snapshots are forged: what it hands over, and a snapshot behind each batch.
+/// A job whose snapshots are forged: what it hands over, and a snapshot after each batch.
 class forged_job {
 public:
   /// `text`: the pipeline, with its batch. Runs at most `steps` batches.

@@ -1,4 +1,4 @@
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/conformance/forged_job.hpp"

@@ -1,6 +1,6 @@
 #include "tests/conformance/interrupted_job.hpp"
 
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
@@ -58,7 +58,7 @@ trained_batch trained_of(const batch& x, const std::string& part) {
   result.parts = {part};
   for (const auto& state : decode(part, "part").lanes)
     result.lanes.push_back(
-        {state.lane, state.mark.when.era, pass_word(state.mark.when.pass), state.mark.consumed});
+        {state.lane, state.mark.when.epoch, pass_word(state.mark.when.pass), state.mark.consumed});
   return result;
 }
 
@@ -203,14 +203,14 @@ std::string difference_of(const training& expected, const training& got) {
   return text;
 }
 
-interrupted_job::interrupted_job(job_plan plan) : plan_(std::move(plan)) {
+interrupted_job::interrupted_job(interrupted_plan plan) : plan_(std::move(plan)) {
   if (is_once(parse_pipeline(plan_.text).root()))
     once_.emplace();
 }
 
 pipeline interrupted_job::open() const {
   const auto data = parse_pipeline(plan_.text);
-  return once_ ? data.spool(once_->spool()) : data;
+  return once_ ? data.journal(once_->journal()) : data;
 }
 
 void interrupted_job::run(const leg& x) {
@@ -258,7 +258,7 @@ void interrupted_job::go_back(std::size_t batches) {
   trained_.batches.resize(batches);
 }
 
-training train(const job_plan& plan, const leg& how) {
+training train(const interrupted_plan& plan, const leg& how) {
   interrupted_job job{plan};
   job.run(how);
   return job.trained();

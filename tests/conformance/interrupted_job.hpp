@@ -17,7 +17,7 @@ namespace leat::test {
 /// Where a lane stands, by numbers alone.
 struct lane_place {
   std::uint64_t lane = 0;
-  std::uint64_t era = 0;
+  std::uint64_t epoch = 0;
   std::uint64_t pass = 0;
   std::uint64_t consumed = 0;
 
@@ -30,7 +30,7 @@ struct trained_batch {
   bool end_of_epoch = false;
   /// Rows that are invalid because their samples are bad.
   std::size_t bad_rows = 0;
-  /// Behind it; empty at the end of an epoch and for closed pipelines.
+  /// Behind it; empty at the end of an epoch and for indexed pipelines.
   std::vector<lane_place> lanes;
   /// "Resume after this batch", encoded, of each rank.
   std::vector<std::string> parts;
@@ -47,7 +47,7 @@ struct training {
 std::string difference_of(const training& expected, const training& got);
 
 /// A job to be broken.
-struct job_plan {
+struct interrupted_plan {
   /// The pipeline, with its batch.
   std::string text;
   std::uint64_t epochs = 2;
@@ -68,7 +68,7 @@ struct leg {
 /// pipeline, the encoded snapshots that the leg before left, and what once sources keep outside.
 class interrupted_job {
 public:
-  explicit interrupted_job(job_plan plan);
+  explicit interrupted_job(interrupted_plan plan);
 
   /// Throws `std::logic_error` where the state right after the restore is not what was restored.
   void run(const leg& x);
@@ -80,17 +80,17 @@ public:
   const training& trained() const noexcept { return trained_; }
   /// Of each rank, behind the last leg.
   const std::vector<std::string>& parts() const noexcept { return parts_; }
-  /// The pipeline anew, with its spool.
+  /// The pipeline anew, with its journal.
   pipeline open() const;
 
 private:
-  job_plan plan_;
+  interrupted_plan plan_;
   std::optional<once_records> once_;
   training trained_;
   std::vector<std::string> parts_;
 };
 
 /// Without a break.
-training train(const job_plan& plan, const leg& how = {});
+training train(const interrupted_plan& plan, const leg& how = {});
 
 } // namespace leat::test

@@ -5,15 +5,15 @@ namespace leat::test {
 // clang-format off
 const std::vector<registered_pipeline>& registered_pipelines() {
   static const std::vector<registered_pipeline> all{
-    // Indexed sources, and operators that stay closed forms over them.
+    // Indexed sources, and operators that stay indexed forms over them.
     {"count", R"(count(240))"},
     {"tar_shards", R"(tar_shards("shard-*.tar").shuffle(seed=1))"},
     {"image_folder", R"(image_folder("images").shuffle(seed=2))"},
     {"raw_records", R"(raw_records("values.f32", type="f32", dims=[2]))"},
     {"indexed", R"(indexed("numbers@1").shuffle(seed=3, kind="windowed", window=2))"},
-    {"closed: map", R"(count(240).map("pad@1", field="value", length=12).map("rename@1", from="value", to="padded"))"},
-    {"closed: take, skip, repeat", R"(count(59).shuffle(seed=4).repeat(5).skip(17).take(270).enumerate())"},
-    {"closed: zip, concat", R"(zip(concat(count(60), count(69)).repeat(2), raw_records("values.f32", type="f32", dims=[2]).map("rename@1", from="value", to="other")))"},
+    {"indexed: map", R"(count(240).map("pad@1", field="value", length=12).map("rename@1", from="value", to="padded"))"},
+    {"indexed: take, skip, repeat", R"(count(59).shuffle(seed=4).repeat(5).skip(17).take(270).enumerate())"},
+    {"indexed: zip, concat", R"(zip(concat(count(60), count(69)).repeat(2), raw_records("values.f32", type="f32", dims=[2]).map("rename@1", from="value", to="other")))"},
 
     // Streams.
     {"tar_stream", R"(tar_stream("shard-*.tar"))"},

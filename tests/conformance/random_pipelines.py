@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--failures", type=int, default=FAILURES, help="as many are shown, by each process")
     parser.add_argument("--texts", help="only jobs of the pipelines in this file, one a line, in turns")
     parser.add_argument("--tame", action="store_true", help="only valid pipelines, nearly without bad samples")
-    parser.add_argument("--closed", action="store_true", help="only pipelines whose order is a formula")
+    parser.add_argument("--indexed", action="store_true", help="only pipelines whose order is a formula")
     parser.add_argument("--no-jobs", action="store_true", help="only the order")
     parser.add_argument("--chains", action="store_true", help="only jobs of several attempts")
     parser.add_argument("--as-it-is", action="store_true", help="does not make failing cases smaller")

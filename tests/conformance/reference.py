@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a pipeline in leat's text form means: its global batches, as simply as possible.
 
-Written from docs/pipelines.md, docs/programs.md, docs/order.md and docs/digest.md alone (the modules in plain/); it shares
+Written from docs/pipelines.md, docs/iterators.md, docs/order.md and docs/digest.md alone (the modules in plain/); it shares
 nothing with leat, and keeps no state: whatever is asked for, everything is made from the beginning. Prints the lines of
 `leat order --pipeline FILE`.
 """
@@ -15,8 +15,8 @@ from collections import Counter, namedtuple
 from plain.checks import check
 from plain.hashes import row_digest, share
 from plain.layouts import first_layout
-from plain.programs import ClosedPart, Lane, is_closed
-from plain.random_numbers import Rng, birth_of, map_stream
+from plain.iterators import IndexedPart, Lane, is_indexed
+from plain.random_numbers import Rng, sample_key_of, map_stream
 from plain.samples import BadSample, Refused
 from plain.sources import INDEXED, StandardInput, Stream, read_file
 from plain.text_form import Node, parse
@@ -36,7 +36,7 @@ class Pipeline:
         self.rows = self.root.options["rows"]
         self.lanes = self.root.options["lanes"] or self.default_lanes()
         self.check_lanes()
-        self.closed = ClosedPart(self.lanes, limit)
+        self.indexed = IndexedPart(self.lanes, limit)
 
     def open_sources(self, standard_input):
         readers = [x for x in self.input.in_data_order() if not x.inputs or x.op == "read_files"]
@@ -82,22 +82,22 @@ class Pipeline:
         """drop, mask or cycle."""
         if self.root.options["end"] != "auto":
             return self.root.options["end"]
-        if is_closed(self.input):
+        if is_indexed(self.input):
             return "drop"
         return "mask" if any(x.op == "standard_input" for x in self.sources) else "cycle"
 
     def lane(self, number, epoch, mask=False):
         """All that a lane gives: in an epoch, or endlessly with end="cycle"."""
         if self.end != "cycle":
-            yield from Lane(number, self.lanes, epoch, self.closed, mask).items(self.input)
+            yield from Lane(number, self.lanes, epoch, self.indexed, mask).items(self.input)
             return
-        era, last = 0, None
+        own_epoch, last = 0, None
         while True:
-            for last in Lane(number, self.lanes, era, self.closed, mask).items(self.input):
+            for last in Lane(number, self.lanes, own_epoch, self.indexed, mask).items(self.input):
                 yield last
             if last is None:
-                raise Refused(f"lane {number} gives nothing in era {era}")
-            era, last = era + 1, None
+                raise Refused(f"lane {number} gives nothing in epoch {own_epoch}")
+            own_epoch, last = own_epoch + 1, None
 
     def batches(self, epoch, steps=None, mask=False):
         """The epoch's global batches: each a list of (position, sample)."""
@@ -141,10 +141,10 @@ class Pipeline:
     def layout(self):
         """Of epoch 0, wherever a job begins: of what the lanes hold, one lane behind the other. Bad samples pass. What exists once is
         looked at in the order of positions (docs/snapshot.md)."""
-        if is_closed(self.input):
-            samples = self.closed.samples(self.input, 0, 0)
+        if is_indexed(self.input):
+            samples = self.indexed.samples(self.input, 0, 0)
         else:
-            lanes = (Lane(number, self.lanes, 0, self.closed, True).items(self.input) for number in range(self.lanes))
+            lanes = (Lane(number, self.lanes, 0, self.indexed, True).items(self.input) for number in range(self.lanes))
             if any(x.op == "standard_input" for x in self.sources):
                 samples = (x for items in itertools.zip_longest(*lanes) for x in items if x is not None)
             else:
@@ -166,11 +166,11 @@ class Pipeline:
         """docs/order.md: an item of the same lane, drawn until one is good."""
         lane, shuffles = position % self.lanes, [x for x in self.input.in_data_order() if x.op == "shuffle"]
         stream = map_stream(shuffles[0].options["seed"] if shuffles else 0, "substitute", 0)
-        rng = Rng(stream, birth_of(0, epoch, 0, position))
-        items = self.closed.samples(self.input, epoch, 0)[lane :: self.lanes]
-        era, own = divmod(position // self.lanes, len(items))
+        rng = Rng(stream, sample_key_of(0, epoch, 0, position))
+        items = self.indexed.samples(self.input, epoch, 0)[lane :: self.lanes]
+        own_epoch, own = divmod(position // self.lanes, len(items))
         if self.end == "cycle":
-            items = self.closed.samples(self.input, era, 0)[lane :: self.lanes]
+            items = self.indexed.samples(self.input, own_epoch, 0)[lane :: self.lanes]
         for _ in range(64):
             number = rng.below(len(items))
             other = items[number]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Worked examples of the reference: what docs/programs.md says, computed by hand."""
+"""Worked examples of the reference: what docs/iterators.md says, computed by hand."""
 
 import gzip
 import io
@@ -21,10 +21,10 @@ except ImportError as missing:
     sys.exit(SKIPPED)
 
 from cases.logs import Handed
-from plain import programs
+from plain import iterators
 from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout
-from plain.random_numbers import Rng, birth_of, map_stream, philox
+from plain.random_numbers import Rng, sample_key_of, map_stream, philox
 from plain.samples import BadSample, Refused, Sample, Tensor, vector
 from reference import Pipeline, to_text
 
@@ -56,7 +56,7 @@ def drawing(*choices):
         assert n == among, f"a draw among {n}, not {among}"
         return choice
 
-    return mock.patch.object(programs.Lane, "draw", draw)
+    return mock.patch.object(iterators.Lane, "draw", draw)
 
 
 class InDirectory(unittest.TestCase):
@@ -154,7 +154,7 @@ class LanesAndEnds(unittest.TestCase):
     def test_repeat_begins_with_a_pass_of_its_own(self):
         text = "mix(count(4).shuffle(seed=1)).repeat(2).repeat(2)"
         shuffled = Pipeline("count(4).shuffle(seed=1).batch(1)")
-        passes = [[x.id[-1] for x in shuffled.closed.samples(shuffled.input, 0, p)] for p in range(4)]
+        passes = [[x.id[-1] for x in shuffled.indexed.samples(shuffled.input, 0, p)] for p in range(4)]
         self.assertEqual(row(text), [x for one in passes for x in one])
 
 
@@ -208,7 +208,7 @@ class Mix(unittest.TestCase):
             seen.append((k, n))
             return n - 1
 
-        with mock.patch.object(programs.Lane, "draw", draw):
+        with mock.patch.object(iterators.Lane, "draw", draw):
             self.assertEqual(row('mix(count(2), count(1), weights=[3, 2], rule="random")'), digits("0 0 1"))
         self.assertEqual(seen, [(0, 5), (1, 5), (1, 3), (2, 3), (3, 3)])
 
@@ -223,7 +223,7 @@ class Mix(unittest.TestCase):
         shuffled = Pipeline("count(2).shuffle(seed=3).batch(1)")
         got = row(text)
         for repeat in (0, 1):
-            order = [x.id[-1] for r in range(4) for x in shuffled.closed.samples(shuffled.input, 0, (repeat << 32) + r)]
+            order = [x.id[-1] for r in range(4) for x in shuffled.indexed.samples(shuffled.input, 0, (repeat << 32) + r)]
             self.assertEqual(got[repeat * len(got) // 2 :][:16:2], order)
 
     def test_an_empty_repetition_is_an_error(self):
@@ -482,11 +482,11 @@ class Jobs(InDirectory):
         rng = Rng(1, 2)
         self.assertEqual([rng.below(6) for _ in range(8)], [1, 2, 3, 5, 3, 4, 2, 2])
         self.assertEqual(map_stream(7, "noise@1", 1), 0xE045E3539D7EA710)
-        self.assertEqual(birth_of(0, 3, 0, 1000), 0x8739BECB317E7492)
+        self.assertEqual(sample_key_of(0, 3, 0, 1000), 0x8739BECB317E7492)
 
     def test_a_substitute_is_drawn_from_the_lane(self):
         got = self.handed_over("count(9).batch(3)", policy="substitute", throw_at=4)
-        rng = Rng(map_stream(0, "substitute", 0), birth_of(0, 0, 0, 4))
+        rng = Rng(map_stream(0, "substitute", 0), sample_key_of(0, 0, 0, 4))
         drawn = next(x for x in iter(lambda: 1 + 3 * rng.below(3), None) if x != 4)
         self.assertEqual(got, [(f"count/{drawn if i == 4 else i}", True) for i in range(9)])
 

@@ -92,7 +92,7 @@ pipeline once() {
     return true;
   };
   auto data = leat::once("queue@1", queue).batch(2);
-  auto kept = data.spool("journal");
+  auto kept = data.journal("journal");
   return data;
 }
 

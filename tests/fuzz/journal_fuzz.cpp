@@ -36,7 +36,7 @@ void read_journal(record_format format, std::string_view file) {
   const auto path = directory() + "/00000000000000000000" + suffix;
   std::ofstream{path, std::ios::binary} << file;
   try {
-    const journal_options options{.format = format};
+    const journal_format options{.format = format};
     std::vector<std::string> records;
     {
       journal x{directory(), options};

@@ -2,7 +2,7 @@
 // Every input is tried as a file and, since no fuzzer finds a checksum, as a message in a frame.
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot.hpp"
-#include "tests/support/stage_facts.hpp"
+#include "tests/support/operator_facts.hpp"
 
 #include <leat/error.hpp>
 

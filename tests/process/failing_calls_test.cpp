@@ -151,7 +151,7 @@ private:
                                                  x.at / "log",
                                                  "--json"};
     if (input_)
-      return all + words{"--spool", x.at / "spool"};
+      return all + words{"--journal", x.at / "journal"};
     return arguments_.front() == "--pipeline" ? all : all + words{"--index-dir", x.at / "index"};
   }
 

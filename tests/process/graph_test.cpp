@@ -51,13 +51,13 @@ TEST_CASE("graph: the same plan as text, as JSON and as a picture") {
   const auto svg = read_file(x.at / "graph.svg");
   const auto graph = x.ask({"graph", "--pipeline", file});
   CAPTURE(text, graph);
-  CHECK(graph["order"] == "programs");
+  CHECK(graph["order"] == "iterators");
   CHECK(graph["batches"].is_null());
   CHECK(graph["needs_agreement"] == true);
   CHECK(graph["world_sizes"] == json{1, 2, 3, 4, 6, 8, 12, 24});
   REQUIRE(graph["rounds"].size() == 2);
   for (const auto& round : graph["rounds"]) {
-    for (const auto& step : round["program"])
+    for (const auto& step : round["iterator"])
       CHECK(contains(text, step["call"].get<std::string>()));
     for (const std::string work : round["function"]) {
       CHECK(contains(text, work));
@@ -73,7 +73,7 @@ TEST_CASE("graph: batches of an epoch are those that order prints") {
   const words job{"count:1000", "--global-batch", "60"};
   const auto graph = x.ask(words{"graph"} + job);
   CHECK(graph["batches"] == x.order(job, 1, x.at / "order").size());
-  CHECK(graph["order"] == "formula");
+  CHECK(graph["order"] == "indexed");
   CHECK(graph["world_sizes"].is_null());
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("graph: 24 rounds behind one another run and are restored, 25 are refu
 
 /// Lines of a document that are indented by four, block by block, from a heading on.
 std::vector<std::string> blocks_below(const std::string& heading) {
-  const auto document = read_file(LEAT_SOURCE_DIR "/docs/programs.md");
+  const auto document = read_file(LEAT_SOURCE_DIR "/docs/iterators.md");
   const auto begin = document.find(heading);
   std::istringstream in{document.substr(begin, document.find("\n## ", begin + 1) - begin)};
   std::vector<std::string> blocks;

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/journal/journal.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/pipe.hpp"
@@ -22,7 +22,7 @@ namespace leat {
 namespace {
 
 constexpr int kills = 50;
-constexpr spool_options small_files{.file_bytes = 100'000};
+constexpr journal_options small_files{.file_bytes = 100'000};
 
 /// Lies in memory that forked processes share.
 struct shared_state {
@@ -97,7 +97,7 @@ void read_all(const pipeline& data, shared_state& shared) {
   const auto feed = data.root().feed->get();
   for (std::uint64_t i = 0;; ++i) {
     feed->wait(i);
-    if (feed->look(i) != once_feed::state::ready)
+    if (feed->peek(i) != live_source::state::ready)
       return;
     if (i >= shared.seen)
       shared.seen = i + 1;
@@ -108,7 +108,7 @@ std::uint64_t journaled(const std::string& directory, record_format format) {
   return journal{directory, {.format = format}}.next();
 }
 
-TEST_CASE("kill: standard input with a spool loses, repeats and moves no line") {
+TEST_CASE("kill: standard input with a journal loses, repeats and moves no line") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
   std::mt19937 random{seed};
@@ -118,7 +118,7 @@ TEST_CASE("kill: standard input with a spool loses, repeats and moves no line") 
   const auto writer = forked([&] { write_lines(pipe.in(), *shared, seed); });
   pipe.close_in();
   const test::standard_input_from input{pipe.out()};
-  const auto data = [&] { return standard_input().spool(at.path(), small_files); };
+  const auto data = [&] { return standard_input().journal(at.path(), small_files); };
   for (int i = 0; i < kills; ++i) {
     CAPTURE(i);
     const auto reader = forked([&] { read_all(data(), *shared); });
@@ -138,7 +138,7 @@ TEST_CASE("kill: standard input with a spool loses, repeats and moves no line") 
 
   const auto feed = data().root().feed->get();
   std::uint64_t number = 0;
-  for (; feed->look(number) == once_feed::state::ready; ++number) {
+  for (; feed->peek(number) == live_source::state::ready; ++number) {
     sample x;
     feed->read(number, x);
     if (x.text("text") != line(number))
@@ -171,7 +171,7 @@ TEST_CASE("kill: of a function's samples a kill loses at most the one in its han
                   into.set("number", number);
                   return true;
                 })
-        .spool(at.path(), small_files);
+        .journal(at.path(), small_files);
   };
   for (int i = 0; i < kills; ++i) {
     CAPTURE(i);
@@ -188,7 +188,7 @@ TEST_CASE("kill: of a function's samples a kill loses at most the one in its han
   const auto feed = data().root().feed->get();
   std::uint64_t lost = 0;
   std::uint64_t next = 0;
-  for (std::uint64_t i = 0; feed->look(i) == once_feed::state::ready; ++i) {
+  for (std::uint64_t i = 0; feed->peek(i) == live_source::state::ready; ++i) {
     sample x;
     feed->read(i, x);
     const auto number = x.get<std::uint64_t>("number");

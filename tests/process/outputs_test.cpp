@@ -96,12 +96,12 @@ TEST_CASE("outputs: an empty text for any option is refused") {
       {"make-data"}, {"index"},  {"order"}, {"graph"},      {"run"}, {"replay", "--step", "0"},
       {"inspect"},   {"verify"}, {"bench"}, {"verify", "a"}};
   for (const auto* option :
-       {"--index-dir", "--snapshot-dir", "--log", "--bad-log", "--stats", "--spool", "--resize",
+       {"--index-dir", "--snapshot-dir", "--log", "--bad-log", "--stats", "--journal", "--resize",
         "--leave-out", "--fault", "--allow", "--pipeline", "--seed", "--shuffle", "--rank"})
     lines.push_back(run + words{option});
   lines.push_back({"graph", "count:100", "--svg"});
   lines.push_back({"replay", "count:100", "--step", "0", "--images"});
-  lines.push_back({"order", "count:100", "--spool"});
+  lines.push_back({"order", "count:100", "--journal"});
   for (const auto& line : lines) {
     CAPTURE(line);
     const auto refused = x.leat(line + words{""});

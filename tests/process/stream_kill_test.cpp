@@ -232,7 +232,7 @@ TEST_CASE("kill: each line of standard input is trained on exactly once, over 50
   std::ofstream{data / "job.leat"}
       << "standard_input().shuffle_buffer(96, seed=1).batch(48, lanes=24)";
   const words job{"--pipeline", data / "job.leat"};
-  killed_job x{job + words{"--spool", data / "spool"}, seed};
+  killed_job x{job + words{"--journal", data / "journal"}, seed};
   std::uint64_t lines = 0;
   {
     pipe_pair pipe;

@@ -36,7 +36,7 @@ struct driven_options {
 /// A job under the deterministic scheduler, from which the test drives every message.
 class driven_job {
 public:
-  driven_job(deterministic_system& actors, std::shared_ptr<const row_plan> plan,
+  driven_job(deterministic_system& actors, std::shared_ptr<const job_plan> plan,
              driven_options options)
       : actors_(actors), most_(options.most) {
     auto make_worker = [this, plan, drill = options.drill](std::size_t number, bool) {
@@ -149,7 +149,7 @@ private:
 
   deterministic_system& actors_;
   std::size_t most_;
-  std::shared_ptr<life_count> lives_ = std::make_shared<life_count>();
+  std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   worker_board board_;
   pipeline_actors pipeline_;
   std::vector<std::weak_ptr<batch_slot>> slots_;
@@ -161,13 +161,13 @@ private:
 /// Runs one job again and again under the deterministic scheduler, and knows what it must give.
 struct driven_fixture {
   run_counts counts;
-  std::shared_ptr<const row_plan> plan;
+  std::shared_ptr<const job_plan> plan;
   std::uint64_t epochs;
   std::vector<finished_batch> expected;
   deterministic_system actors;
 
   /// `make` makes the plan, whose last map counts its runs.
-  driven_fixture(const std::function<std::shared_ptr<row_plan>(run_counts&)>& make,
+  driven_fixture(const std::function<std::shared_ptr<job_plan>(run_counts&)>& make,
                  std::uint64_t epochs_, std::size_t most = SIZE_MAX)
       : plan(make(counts)), epochs(epochs_), expected(expected_batches(plan, epochs, most)) {
     counts.clear();

@@ -45,7 +45,7 @@ inline void append(std::vector<job_step>& steps, const batch& part) {
   job_step x{part.epoch(), part.step(), {}, part.digest()};
   const auto positions = part.positions();
   const auto ids = part.ids();
-  const auto pixels = part.pixels();
+  const auto pixels = part.content_hashes();
   for (std::size_t i = 0; i < positions.size(); ++i)
     x.rows.push_back({positions[i], ids[i], pixels[i]});
   if (!steps.empty() && steps.back().epoch == x.epoch && steps.back().step == x.step)

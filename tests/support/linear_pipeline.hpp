@@ -1,9 +1,9 @@
 #pragma once
 
+#include "runtime/order/indexed_form.hpp"
 #include "runtime/order/order.hpp"
-#include "runtime/order/sequence.hpp"
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <leat/pipeline.hpp>
 #include <leat/source.hpp>
@@ -14,7 +14,7 @@
 namespace leat::test {
 
 /// The source of a pipeline that has one.
-inline const stage& source_stage(const pipeline& x) {
+inline const operator_node& source_stage(const pipeline& x) {
   const auto* at = &x.root();
   while (!at->is_source())
     at = at->inputs.at(0).get();
@@ -32,7 +32,7 @@ inline epoch_order order_of(const pipeline& x, std::uint64_t epoch) {
   config.shuffle.kind = shuffle_kind::none;
   config.records_per_file = source_of(x).records_per_file();
   config.data_digest = data_digest(x.root());
-  for_each_stage(x.root(), [&](const stage& s) {
+  for_each_operator(x.root(), [&](const operator_node& s) {
     if (s.op == "shuffle") {
       config.shuffle.seed = s.get<std::uint64_t>("seed");
       config.shuffle.kind = kind_of(s);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/rows/formula_order.hpp"
+#include "runtime/rows/indexed_order.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace leat {
 
-/// A closed job of which only the order matters.
+/// An indexed job of which only the order matters.
 struct paper_job {
-  epoch_shape shape;
+  epoch_geometry shape;
   std::uint64_t epochs = 1;
   std::uint64_t world_size = 1;
 
   std::size_t rows_of_rank() const { return (shape.batch_rows + world_size - 1) / world_size; }
 
-  formula_order order(std::uint64_t rank, job_position start = {}) const {
+  indexed_order order(std::uint64_t rank, job_position start = {}) const {
     return {shape, rank, world_size, epochs, start};
   }
 };

@@ -105,7 +105,7 @@ inline std::vector<job_step> global_steps(const std::vector<rank_run>& ranks) {
 }
 
 /// The parts of all ranks behind a step.
-inline std::vector<std::string> parts_behind(const std::vector<rank_run>& ranks, std::size_t step) {
+inline std::vector<std::string> parts_after(const std::vector<rank_run>& ranks, std::size_t step) {
   std::vector<std::string> parts;
   for (const auto& x : ranks)
     parts.push_back(x.states.at(step));

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "runtime/rows/batch_slot.hpp"
-#include "runtime/rows/formula_order.hpp"
+#include "runtime/rows/indexed_order.hpp"
 #include "runtime/rows/inline_order.hpp"
-#include "runtime/rows/program_order.hpp"
-#include "runtime/rows/row_function.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/iterator_order.hpp"
+#include "runtime/rows/job_plan.hpp"
+#include "runtime/rows/row_runner.hpp"
 #include "runtime/rows/worker_board.hpp"
 
 #include <leat/dispatch_policy.hpp>
@@ -41,15 +41,15 @@ inline map_function noise(run_counts* counts) {
 }
 
 /// With hashes of pixels, and nothing counted.
-inline std::shared_ptr<row_plan> plan_of(const pipeline& data, run_counts* counts) {
-  auto plan = std::make_shared<row_plan>(plan_rows(data));
+inline std::shared_ptr<job_plan> plan_of(const pipeline& data, run_counts* counts) {
+  auto plan = std::make_shared<job_plan>(plan_job(data));
   plan->hash_pixels = true;
   if (counts)
     counts->clear(); // of the run that found the layout
   return plan;
 }
 
-inline std::shared_ptr<row_plan> noisy_plan(std::uint64_t records, std::uint64_t rows,
+inline std::shared_ptr<job_plan> noisy_plan(std::uint64_t records, std::uint64_t rows,
                                             batch_options batching = {},
                                             run_counts* counts = nullptr) {
   auto data = count(records).shuffle({.seed = 5}).map("noise@1", noise(counts));
@@ -89,26 +89,26 @@ inline finished_batch finished(const batch_slot& slot) {
 }
 
 /// Rows that a batch of one rank has at most.
-inline std::size_t rows_of_rank(const row_plan& plan, std::uint64_t world_size = 1) {
+inline std::size_t rows_of_rank(const job_plan& plan, std::uint64_t world_size = 1) {
   return (plan.shape.batch_rows + world_size - 1) / world_size;
 }
 
 /// The batches of one rank, from the beginning.
-inline std::unique_ptr<batch_order> order_of_rank(const row_plan& plan, std::uint64_t epochs,
+inline std::unique_ptr<batch_order> order_of_rank(const job_plan& plan, std::uint64_t epochs,
                                                   std::uint64_t rank = 0,
                                                   std::uint64_t world_size = 1) {
-  if (plan.shape.is_closed)
-    return std::make_unique<formula_order>(plan.shape, rank, world_size, epochs, job_position{});
-  return std::make_unique<program_order>(plan.samples, plan.shape, rank, world_size, epochs,
-                                         program_start{});
+  if (plan.shape.is_indexed)
+    return std::make_unique<indexed_order>(plan.shape, rank, world_size, epochs, job_position{});
+  return std::make_unique<iterator_order>(plan.samples, plan.shape, rank, world_size, epochs,
+                                          iterator_start{});
 }
 
 /// What a job must give, its end included, or its first batches: made row by row, without actors.
-inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const row_plan>& plan,
+inline std::vector<finished_batch> expected_batches(const std::shared_ptr<const job_plan>& plan,
                                                     std::uint64_t epochs,
                                                     std::size_t most = SIZE_MAX) {
   batch_slot slot{plan->layout, rows_of_rank(*plan)};
-  row_function function{plan, std::make_shared<worker_record>()};
+  row_runner function{plan, std::make_shared<worker_record>()};
   inline_order order{order_of_rank(*plan, epochs), function};
   row_places places;
   std::vector<finished_batch> result;

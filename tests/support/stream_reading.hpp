@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sample/stream_source.hpp"
 

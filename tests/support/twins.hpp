@@ -17,7 +17,7 @@
 #include <vector>
 
 // Pipelines with what they must give: each operator stands here twice, as leat's and as plainly as
-// can be, over whole lists and without state. Samples have one field, `v`; `docs/programs.md` says
+// can be, over whole lists and without state. Samples have one field, `v`; `docs/iterators.md` says
 // what all this means.
 
 namespace leat::test {
@@ -29,10 +29,10 @@ struct gives_nothing {};
 
 struct twin {
   pipeline data;
-  /// All that a lane gives in an era.
+  /// All that a lane gives in an epoch.
   std::function<values(std::uint64_t lane, std::uint64_t lanes)> plain;
   /// Its order is a formula: what stands above it would mean something else than is written here.
-  bool is_closed = false;
+  bool is_indexed = false;
 };
 
 inline std::int64_t scrambled(std::int64_t a, std::int64_t b = 0) {
@@ -46,13 +46,13 @@ inline std::int64_t v_of(const sample& s, const char* field = "v") {
 }
 
 /// `n` samples, whose values no other leaf has.
-inline twin leaf(std::uint64_t n, std::int64_t number, bool is_dear) {
+inline twin leaf(std::uint64_t n, std::int64_t number, bool is_expensive) {
   const auto value = [number](std::uint64_t i) {
     return scrambled(number, static_cast<std::int64_t>(i));
   };
   auto data =
       from_function("leaf@1", n, [value](std::uint64_t i, sample& s) { s.set("v", value(i)); });
-  if (is_dear) // it then stays with its item
+  if (is_expensive) // it then stays with its item
     data = data.map("same@1", [](sample&, context&) {});
   return {data,
           [=](std::uint64_t lane, std::uint64_t lanes) {
@@ -350,15 +350,15 @@ public:
     case 3:
       return packed(grow(depth - 1), 1 + below(3));
     case 4:
-      return taken(by_programs(depth - 1), below(12));
+      return taken(by_iterators(depth - 1), below(12));
     case 5:
-      return below(2) == 0 ? skipped(by_programs(depth - 1), below(6))
-                           : repeated(by_programs(depth - 1), 1 + below(3));
+      return below(2) == 0 ? skipped(by_iterators(depth - 1), below(6))
+                           : repeated(by_iterators(depth - 1), 1 + below(3));
     case 6:
-      return joined(by_programs(depth - 1), grow(depth - 1));
+      return joined(by_iterators(depth - 1), grow(depth - 1));
     case 7:
     case 8:
-      return zipped(by_programs(depth - 1), grow(depth - 1));
+      return zipped(by_iterators(depth - 1), grow(depth - 1));
     default:
       return mixed({grow(depth - 1), grow(depth - 1)}, {1 + below(3), 1 + below(3)},
                    std::array{mix_stop::all, mix_stop::first, mix_stop::cycle}[below(3)]);
@@ -379,9 +379,9 @@ public:
   }
 
 private:
-  twin by_programs(int depth) {
+  twin by_iterators(int depth) {
     auto x = grow(depth);
-    return x.is_closed ? scanned(x) : x;
+    return x.is_indexed ? scanned(x) : x;
   }
 
   std::mt19937_64 chance_;

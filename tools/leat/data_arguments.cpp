@@ -1,6 +1,6 @@
 #include "tools/leat/data_arguments.hpp"
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/once.hpp>

@@ -1,7 +1,7 @@
 #include "tools/leat/index.hpp"
 
 #include "runtime/base/utf8.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/folder/folder_files.hpp"
 #include "runtime/sources/tar/row_index.hpp"
 #include "runtime/storage/file_set.hpp"
@@ -118,7 +118,7 @@ void print_row_index(const row_index& x) {
 }
 
 /// Of a class folder, by number; else none.
-std::vector<std::string> classes_of(const stage& source) {
+std::vector<std::string> classes_of(const operator_node& source) {
   return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
                                      : std::vector<std::string>{};
 }

@@ -91,14 +91,14 @@ json as_json(const option_value& value) {
   return std::visit(of, value);
 }
 
-json options_to_json(const stage_facts& x) {
+json options_to_json(const operator_facts& x) {
   auto options = json::object();
   for (const auto& option : x.options)
     options[as_utf8(option.name)] = as_json(option.value);
   return options;
 }
 
-json operators_to_json(const stage_facts& x) {
+json operators_to_json(const operator_facts& x) {
   json tree{{"op", as_utf8(x.op)}, {"options", options_to_json(x)}};
   for (const auto& input : x.inputs)
     tree["inputs"].push_back(operators_to_json(input));
@@ -116,7 +116,7 @@ json take_patterns(json& options) {
   return patterns;
 }
 
-json source_to_json(const stage_facts& x) {
+json source_to_json(const operator_facts& x) {
   const auto data = x.data.value_or(source_facts{});
   auto parameters = options_to_json(x);
   auto patterns = take_patterns(parameters);
@@ -131,20 +131,20 @@ json source_to_json(const stage_facts& x) {
 
 /// Operators by what they do, in data order.
 struct operator_lists {
-  std::vector<const stage_facts*> sources = {};
-  std::vector<const stage_facts*> shuffles = {};
-  std::vector<const stage_facts*> maps = {};
+  std::vector<const operator_facts*> sources = {};
+  std::vector<const operator_facts*> shuffles = {};
+  std::vector<const operator_facts*> maps = {};
 };
 
 operator_lists lists_of(const pipeline_facts& x) {
   operator_lists lists;
-  for_each_stage(x.root, [&](const stage_facts& stage) {
-    if (stage.is_source())
-      lists.sources.push_back(&stage);
-    else if (stage.op == "shuffle")
-      lists.shuffles.push_back(&stage);
-    else if (is_map(stage))
-      lists.maps.push_back(&stage);
+  for_each_operator(x.root, [&](const operator_facts& node) {
+    if (node.is_source())
+      lists.sources.push_back(&node);
+    else if (node.op == "shuffle")
+      lists.shuffles.push_back(&node);
+    else if (is_map(node))
+      lists.maps.push_back(&node);
   });
   return lists;
 }

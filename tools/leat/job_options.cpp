@@ -1,8 +1,8 @@
 #include "tools/leat/job_options.hpp"
 
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/pipeline/stage.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/image.hpp>
@@ -99,13 +99,13 @@ pipeline with_end(const pipeline& x, epoch_end end) {
   for (auto& option : batch.options)
     if (option.name == "end")
       option.value = std::string{name_of(end)};
-  return pipeline{std::make_shared<const stage>(std::move(batch))};
+  return pipeline{std::make_shared<const operator_node>(std::move(batch))};
 }
 
 /// The tree with the functions of these maps, where it has the same with others.
-stage with_functions(stage x, std::span<const map_stage> maps, bool& found) {
+operator_node with_functions(operator_node x, std::span<const map_stage> maps, bool& found) {
   for (auto& input : x.inputs)
-    input = std::make_shared<const stage>(with_functions(*input, maps, found));
+    input = std::make_shared<const operator_node>(with_functions(*input, maps, found));
   if (x.op != "map")
     return x;
   for (const auto& map : maps)
@@ -117,7 +117,7 @@ stage with_functions(stage x, std::span<const map_stage> maps, bool& found) {
   return x;
 }
 
-/// As said with options, without --end and --spool.
+/// As said with options, without --end and --journal.
 pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
                             pixel_form form);
 
@@ -156,7 +156,7 @@ void add_order_options(CLI::App& app, order_options& to) {
              "the pipeline's; of DATA drop, for standard input mask",
              "What becomes of an epoch's end; cycle: it has none, and needs --steps");
   app.option_defaults()->always_capture_default(false);
-  app.add_option("--spool", to.spool,
+  app.add_option("--journal", to.journal,
                  "Journal what sources give that exist once, so that a job of them can be resumed")
       ->type_name("DIR");
   add_pipeline_option(app, to);
@@ -174,7 +174,7 @@ pipeline job_pipeline(const order_options& x, std::optional<transform> chosen, p
   auto result = described_pipeline(x, chosen, form);
   if (x.end)
     result = with_end(result, *x.end);
-  return x.spool.empty() ? result : result.spool(x.spool);
+  return x.journal.empty() ? result : result.journal(x.journal);
 }
 
 namespace {
@@ -199,7 +199,7 @@ pipeline described_pipeline(const order_options& x, std::optional<transform> cho
 
 bool makes_images(const pipeline& job) {
   bool found = false;
-  for_each_stage(job.root(), [&](const stage& x) {
+  for_each_operator(job.root(), [&](const operator_node& x) {
     if (x.op == "map")
       found = found || x.get<std::string>("name").find("_image@") != std::string::npos;
   });
@@ -213,7 +213,7 @@ std::optional<pipeline> plain_job(const pipeline& job) {
   auto root = with_functions(job.root(), maps, found);
   if (!found)
     return std::nullopt;
-  return pipeline{std::make_shared<const stage>(std::move(root))};
+  return pipeline{std::make_shared<const operator_node>(std::move(root))};
 }
 
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {

@@ -31,7 +31,7 @@ struct order_options {
   /// Empty: as the pipeline says.
   std::optional<epoch_end> end = {};
   /// Journal of sources that exist once; empty: none.
-  std::string spool = {};
+  std::string journal = {};
   /// A file with a pipeline in text form (docs/pipelines.md), in place of data and all of the above
   /// but the epoch.
   std::string pipeline_file = {};

@@ -1,8 +1,8 @@
 #include "tools/leat/order_lines.hpp"
 
 #include "runtime/rows/digest.hpp"
-#include "runtime/rows/formula_order.hpp"
-#include "runtime/rows/program_order.hpp"
+#include "runtime/rows/indexed_order.hpp"
+#include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/row_id.hpp"
 
 #include <leat/error.hpp>
@@ -16,15 +16,15 @@ order_lines::order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t
     throw error(errc::invalid_argument, {.stage = "--epoch",
                                          .got = std::to_string(epoch_),
                                          .needed = "0: with end \"cycle\" it has no end"});
-  if (!plan_->shape.is_closed)
+  if (!plan_->shape.is_indexed)
     while (step-- > 0 && open())
       ;
 }
 
-std::shared_ptr<const row_plan> order_lines::plan_of(const pipeline& job) {
+std::shared_ptr<const job_plan> order_lines::plan_of(const pipeline& job) {
   auto [shape, samples] = plan_epochs(job);
   check_not_empty(shape);
-  auto plan = std::make_shared<row_plan>();
+  auto plan = std::make_shared<job_plan>();
   plan->shape = shape;
   plan->samples = std::move(samples);
   plan->layout = std::make_shared<batch_layout>();
@@ -33,10 +33,10 @@ std::shared_ptr<const row_plan> order_lines::plan_of(const pipeline& job) {
 
 std::unique_ptr<batch_order> order_lines::make_order(std::uint64_t step) const {
   const auto& shape = plan_->shape;
-  if (shape.is_closed)
-    return std::make_unique<formula_order>(shape, 0, 1, epoch_ + 1, job_position{epoch_, step});
-  return std::make_unique<program_order>(plan_->samples, shape, 0, 1, epoch_ + 1,
-                                         program_start{{epoch_, 0}});
+  if (shape.is_indexed)
+    return std::make_unique<indexed_order>(shape, 0, 1, epoch_ + 1, job_position{epoch_, step});
+  return std::make_unique<iterator_order>(plan_->samples, shape, 0, 1, epoch_ + 1,
+                                          iterator_start{{epoch_, 0}});
 }
 
 const planned_batch* order_lines::open() {

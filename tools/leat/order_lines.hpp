@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/rows/inline_order.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -24,17 +24,17 @@ public:
   /// The global batch, over all ranks; empty behind the epoch's last.
   std::optional<batch_line> next();
 
-  const epoch_shape& shape() const noexcept { return plan_->shape; }
+  const epoch_geometry& shape() const noexcept { return plan_->shape; }
 
 private:
-  static std::shared_ptr<const row_plan> plan_of(const pipeline& job);
+  static std::shared_ptr<const job_plan> plan_of(const pipeline& job);
   std::unique_ptr<batch_order> make_order(std::uint64_t step) const;
   /// False behind the epoch's last batch.
   const planned_batch* open();
 
-  std::shared_ptr<const row_plan> plan_;
+  std::shared_ptr<const job_plan> plan_;
   std::uint64_t epoch_;
-  row_function looks_;
+  row_runner looks_;
   inline_order order_;
   order_cache orders_;
 };

@@ -1,7 +1,7 @@
 #include "tools/leat/run_options.hpp"
 
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include "tools/leat/option_values.hpp"
@@ -32,7 +32,7 @@ void add_job(CLI::App& app, run_options& to) {
                1, max_epochs)
       ->default_str("1");
   whole_number(
-      app.add_option("--steps", to.steps, "End behind this step of the job, counted from epoch 0"),
+      app.add_option("--steps", to.steps, "End after this step of the job, counted from epoch 0"),
       1)
       ->default_str("");
   whole_number(app.add_option("--world-size", to.world_size, "Ranks of the job"), 1, max_ranks);
@@ -62,12 +62,12 @@ void add_job(CLI::App& app, run_options& to) {
 void add_snapshots(CLI::App& app, run_options& to) {
   app.add_option("--snapshot-dir", to.snapshot_dir, "Save snapshots here")->type_name("DIR");
   whole_number(
-      app.add_option("--snapshot-every", to.snapshot_every, "Save behind every K steps of the job"),
+      app.add_option("--snapshot-every", to.snapshot_every, "Save after every K steps of the job"),
       1)
       ->default_str("100");
   whole_number(app.add_option("--keep", to.keep, "Complete snapshot sets to keep"), 1)
       ->default_str("3");
-  app.add_flag("--resume", to.resume, "Go on behind the newest complete snapshot set");
+  app.add_flag("--resume", to.resume, "Go on after the newest complete snapshot set");
   app.add_option("--allow", to.allow,
                  "Resume although this differs, by the name that the refusal lists")
       ->type_name("NAME")

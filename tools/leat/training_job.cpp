@@ -1,9 +1,9 @@
 #include "tools/leat/training_job.hpp"
 
 #include "runtime/base/begin_thread.hpp"
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ training_job::training_job(const pipeline& data, training_settings settings)
       };
     loaders_.emplace_back(data, options);
   }
-  must_meet_ = meeting_ && !is_closed(*data.root().inputs.front())
+  must_meet_ = meeting_ && !is_indexed(*data.root().inputs.front())
                && end_of(data.root()) != epoch_end::cycle;
   begin();
   open_log();
@@ -149,7 +149,7 @@ void training_job::resize_if_due() {
       x.resize_workers(resizes[next_resize_].workers);
 }
 
-/// Gives every rank its part of the next step. False behind the last one.
+/// Gives every rank its part of the next step. False after the last one.
 bool training_job::hand_over() {
   resize_if_due();
   const auto asked = clock::now();

@@ -28,7 +28,7 @@ struct training_settings {
   std::uint64_t first_epoch = 0;
   /// Empty: no snapshots.
   std::string snapshot_dir = {};
-  /// Saves behind every so many steps of the job (where one is left out, behind the next), and at
+  /// Saves after every so many steps of the job (where one is left out, behind the next), and at
   /// its end.
   std::uint64_t snapshot_every = 100;
   bool resume = false;
@@ -72,7 +72,7 @@ public:
   /// Constructs the loaders and restores them. Throws `leat::error`.
   training_job(const pipeline& data, training_settings settings);
 
-  /// Trains to the end. `watch` is called behind every step. Throws `leat::error`; the log and
+  /// Trains to the end. `watch` is called after every step. Throws `leat::error`; the log and
   /// earlier snapshots stay good.
   void run(const std::function<void(const training_progress&)>& watch);
 

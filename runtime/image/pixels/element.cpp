@@ -45,7 +45,7 @@ void put_element(const tensor_form& form, double value, std::size_t c, std::size
   if (form.type == dtype::u8)
     return put(to_u8(value), at, to);
   const double mean = form.mean[c];
-  const double deviation = form.deviation[c];
+  const double deviation = form.std[c];
   put_float(form.type, static_cast<float>((value / 255 - mean) / deviation), at, to);
 }
 

@@ -167,7 +167,7 @@ public:
         from.refuse("behind normalize or random_erasing", "it once, before random_erasing");
       normalized_ = true;
       chain_.form.mean = from.channels(-any, any);
-      chain_.form.deviation = from.channels(1e-30, any);
+      chain_.form.std = from.channels(1e-30, any);
     } else if (x.name == "random_erasing") {
       if (chain_.erasing)
         from.refuse("twice", "it once");

@@ -170,8 +170,8 @@ void plane_resampler::begin(const tensor_form& form, std::byte* image) {
   row_.width = what_.window.width;
   row_.plane_bytes = what_.window.width * what_.window.height * size_of(form.type);
   for (std::size_t c = 0; c < 3; ++c) {
-    row_.scale[c] = 1 / (255 * one * form.deviation[c]);
-    row_.offset[c] = -form.mean[c] / form.deviation[c];
+    row_.scale[c] = 1 / (255 * one * form.std[c]);
+    row_.offset[c] = -form.mean[c] / form.std[c];
   }
   next_ = 0;
   for (std::size_t c = 0; c < num_planes_; ++c)

@@ -1,8 +1,8 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 /// Counts the children of each item without looking at it.
 class counted_input {
 public:
-  counted_input(std::unique_ptr<program> input, std::uint64_t children)
+  counted_input(std::unique_ptr<iterator> input, std::uint64_t children)
       : input_(std::move(input)), children_(children) {}
 
   pulled pull(item& into, std::uint64_t& children) {
@@ -27,17 +27,17 @@ public:
   bool may_have(std::uint64_t children) const { return children == children_; }
 
 private:
-  std::unique_ptr<program> input_;
+  std::unique_ptr<iterator> input_;
   std::uint64_t children_;
 };
 
 /// Takes the counts that workers found.
-class looked_input {
+class probed_input {
 public:
-  explicit looked_input(edge_program input) : input_(input) {}
+  explicit probed_input(edge_iterator input) : input_(input) {}
 
   pulled pull(item& into, std::uint64_t& children) {
-    looked found;
+    probe_result found;
     const auto result = input_.pull(into, found);
     children = found.bad ? 1 : found.number;
     return result;
@@ -48,13 +48,14 @@ public:
   bool may_have(std::uint64_t) const { return true; }
 
 private:
-  edge_program input_;
+  edge_iterator input_;
 };
 
 template <class Input>
-class children_program final : public program {
+class children_iterator final : public iterator {
 public:
-  children_program(Input input, const lane_context& lane) : input_(std::move(input)), lane_(lane) {}
+  children_iterator(Input input, const lane_context& lane)
+      : input_(std::move(input)), lane_(lane) {}
 
   pulled pull(item& into) override {
     while (next_ >= children_) {
@@ -103,20 +104,20 @@ private:
 };
 
 template <class Input>
-class children_stage : public over_input<Input> {
+class children_form : public over_input<Input> {
 public:
-  children_stage(std::shared_ptr<const Input> input, std::size_t number)
+  children_form(std::shared_ptr<const Input> input, std::size_t number)
       : over_input<Input>(std::move(input)), number_(number) {}
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto start = from;
     const auto child = from.number();
-    const auto birth = over_input<Input>::make(from, at, into, with);
+    const auto sample_key = over_input<Input>::make(from, at, into, with);
     with.pick(number_, child, into);
     identify(into, *this, start, at, with.orders());
-    const std::array<std::uint64_t, 3> words{birth, child, 1};
-    return with.needs_births() ? xxh3_128(std::as_bytes(std::span{words})).low : 0;
+    const std::array<std::uint64_t, 3> words{sample_key, child, 1};
+    return with.needs_sample_keys() ? xxh3_128(std::as_bytes(std::span{words})).low : 0;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
@@ -129,13 +130,13 @@ private:
   std::size_t number_;
 };
 
-class counted_children final : public children_stage<item_stage> {
+class counted_children final : public children_form<iterator_form> {
 public:
-  counted_children(item_stage_ptr input, std::uint64_t children, std::size_t number)
-      : children_stage(std::move(input), number), children_(children) {}
+  counted_children(iterator_form_ptr input, std::uint64_t children, std::size_t number)
+      : children_form(std::move(input), number), children_(children) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<children_program<counted_input>>(
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<children_iterator<counted_input>>(
         counted_input{input().begin(lane, g), children_}, lane);
   }
 
@@ -143,24 +144,24 @@ private:
   std::uint64_t children_;
 };
 
-class looked_children final : public children_stage<edge_stage> {
+class probed_children final : public children_form<edge_form> {
 public:
-  using children_stage::children_stage;
+  using children_form::children_form;
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<children_program<looked_input>>(looked_input{input().begin(lane, g)},
-                                                            lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<children_iterator<probed_input>>(probed_input{input().begin(lane, g)},
+                                                             lane);
   }
 };
 
 } // namespace
 
-item_stage_ptr children_of(item_stage_ptr input, std::uint64_t children, std::size_t number) {
+iterator_form_ptr children_of(iterator_form_ptr input, std::uint64_t children, std::size_t number) {
   return std::make_shared<counted_children>(std::move(input), children, number);
 }
 
-item_stage_ptr children_of(edge_ptr input, std::size_t number) {
-  return std::make_shared<looked_children>(std::move(input), number);
+iterator_form_ptr children_of(edge_ptr input, std::size_t number) {
+  return std::make_shared<probed_children>(std::move(input), number);
 }
 
 } // namespace leat

@@ -1,13 +1,13 @@
 #include "runtime/order/iterators/edge.hpp"
 
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
 
 namespace leat {
 
-pulled edge_program::pull(item& into, looked& found) {
+pulled edge_iterator::pull(item& into, probe_result& found) {
   if (ended_)
     return pulled::end;
   const auto result = inputs_->take(edge_, when_, consumed_, into, found);
@@ -20,12 +20,12 @@ pulled edge_program::pull(item& into, looked& found) {
   return result;
 }
 
-void edge_program::save(item& to) const {
+void edge_iterator::save(item& to) const {
   to.add(consumed_);
   to.add(ended_ ? 1 : 0);
 }
 
-void edge_program::load(item_reader& from) {
+void edge_iterator::load(item_reader& from) {
   consumed_ = from.number();
   ended_ = from.number(1) == 1;
   if (ended_ && consumed_ == 0)
@@ -33,23 +33,23 @@ void edge_program::load(item_reader& from) {
   inputs_->resume(edge_, when_, consumed_);
 }
 
-std::uint64_t edge_stage::make(item_reader& from, const item_place& at, sample& into,
-                               row_maker& with) const {
-  const auto birth = make_input(from, at, into, with);
+std::uint64_t edge_form::make(item_reader& from, const item_place& at, sample& into,
+                              sample_maker& with) const {
+  const auto sample_key = make_input(from, at, into, with);
   if (from.number(1) == 0)
-    return birth;
-  with.look(number_, into); // throws what it threw before
+    return sample_key;
+  with.probe(number_, into); // throws what it threw before
   throw bad_sample(cause::function_error, "bad when it was looked at first, and good now");
 }
 
-void edge_stage::append_id(item_reader& from, const item_place& at, order_cache& orders,
-                           std::string& to) const {
+void edge_form::append_id(item_reader& from, const item_place& at, order_cache& orders,
+                          std::string& to) const {
   input_->append_id(from, at, orders, to);
   from.number(1);
 }
 
-std::uint64_t edge_stage::make_input(item_reader& from, const item_place& at, sample& into,
-                                     row_maker& with) const {
+std::uint64_t edge_form::make_input(item_reader& from, const item_place& at, sample& into,
+                                    sample_maker& with) const {
   const auto start = from;
   const auto kept = from.take_payload(static_cast<std::uint32_t>(number_));
   if (!kept)
@@ -57,7 +57,7 @@ std::uint64_t edge_stage::make_input(item_reader& from, const item_place& at, sa
   const auto& made = static_cast<const made_sample&>(*kept);
   sample_access::lend(made.content, into);
   identify(into, *input_, start, at, with.orders());
-  return made.birth;
+  return made.sample_key;
 }
 
 } // namespace leat

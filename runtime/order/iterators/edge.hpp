@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/order/iterators/program.hpp"
+#include "runtime/order/iterators/iterator.hpp"
 
 #include <leat/sample.hpp>
 
@@ -14,20 +14,20 @@ namespace leat {
 /// The sample that a worker looked at, kept for the round behind.
 struct made_sample final : payload {
   mutable sample content;
-  std::uint64_t birth = 0;
+  std::uint64_t sample_key = 0;
 };
 
 /// Takes the items of the round behind, with what workers found in them. State: which comes next.
 /// Behind each item it writes whether that was bad.
-class edge_program {
+class edge_iterator {
 public:
-  edge_program(std::size_t edge, const lane_context& lane, const generation& g)
+  edge_iterator(std::size_t edge, const lane_context& lane, const lap& g)
       : edge_(edge), inputs_(lane.inputs), when_(g) {
     inputs_->open(edge_, when_);
   }
 
   /// Appends the next item. Throws what making it threw.
-  pulled pull(item& into, looked& found);
+  pulled pull(item& into, probe_result& found);
   void save(item& to) const;
   void load(item_reader& from);
   /// Items that were taken.
@@ -36,7 +36,7 @@ public:
 private:
   std::size_t edge_;
   round_input* inputs_;
-  generation when_;
+  lap when_;
   std::uint64_t consumed_ = 0;
   bool ended_ = false;
 };
@@ -44,27 +44,26 @@ private:
 /// An input whose content its consumer looks at. Samples that stayed with their items are not made
 /// again. An item that nobody could judge, where policy lets it pass, makes a bad sample again,
 /// whatever the consumer does with it.
-class edge_stage {
+class edge_form {
 public:
-  edge_stage(std::size_t number, item_stage_ptr input)
+  edge_form(std::size_t number, iterator_form_ptr input)
       : number_(number), input_(std::move(input)) {}
 
   std::size_t number() const noexcept { return number_; }
-  edge_program begin(const lane_context& lane, const generation& g) const {
-    return {number_, lane, g};
-  }
-  std::uint64_t make(item_reader& from, const item_place& at, sample& into, row_maker& with) const;
+  edge_iterator begin(const lane_context& lane, const lap& g) const { return {number_, lane, g}; }
+  std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                     sample_maker& with) const;
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const;
 
 private:
   std::uint64_t make_input(item_reader& from, const item_place& at, sample& into,
-                           row_maker& with) const;
+                           sample_maker& with) const;
 
   std::size_t number_;
-  item_stage_ptr input_;
+  iterator_form_ptr input_;
 };
 
-using edge_ptr = std::shared_ptr<const edge_stage>;
+using edge_ptr = std::shared_ptr<const edge_form>;
 
 } // namespace leat

@@ -1,5 +1,5 @@
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
 
 namespace leat {
 
@@ -10,10 +10,10 @@ std::uint64_t most_numbers_of_lane(std::uint64_t lanes) {
   return (std::uint64_t{1} << 63) / lanes - 1;
 }
 
-class enumerated_program final : public program_over {
+class enumerated_iterator final : public iterator_over {
 public:
-  enumerated_program(std::unique_ptr<program> input, const lane_context& lane)
-      : program_over(std::move(input)), most_(most_numbers_of_lane(lane.lanes)) {}
+  enumerated_iterator(std::unique_ptr<iterator> input, const lane_context& lane)
+      : iterator_over(std::move(input)), most_(most_numbers_of_lane(lane.lanes)) {}
 
   pulled pull(item& into) override {
     const auto begin = into.size();
@@ -27,11 +27,11 @@ public:
   }
   void save(item& to) const override {
     to.add(given_);
-    program_over::save(to);
+    iterator_over::save(to);
   }
   void load(item_reader& from) override {
     given_ = from.number(most_, "number");
-    program_over::load(from);
+    iterator_over::load(from);
   }
 
 private:
@@ -39,20 +39,20 @@ private:
   std::uint64_t given_ = 0;
 };
 
-class enumerated_stage final : public over_items {
+class enumerated_form final : public over_items {
 public:
-  enumerated_stage(item_stage_ptr input, std::string field)
+  enumerated_form(iterator_form_ptr input, std::string field)
       : over_items(std::move(input)), field_(std::move(field)) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<enumerated_program>(input().begin(lane, g), lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<enumerated_iterator>(input().begin(lane, g), lane);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto number = at.lane + from.number(most_numbers_of_lane(at.lanes), "number") * at.lanes;
-    const auto birth = over_items::make(from, at, into, with);
+    const auto sample_key = over_items::make(from, at, into, with);
     into.set(field_, static_cast<std::int64_t>(number));
-    return birth;
+    return sample_key;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
@@ -66,8 +66,8 @@ private:
 
 } // namespace
 
-item_stage_ptr enumerated_items(item_stage_ptr input, std::string field) {
-  return std::make_shared<enumerated_stage>(std::move(input), std::move(field));
+iterator_form_ptr enumerated_items(iterator_form_ptr input, std::string field) {
+  return std::make_shared<enumerated_form>(std::move(input), std::move(field));
 }
 
 } // namespace leat

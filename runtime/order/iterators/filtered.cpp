@@ -1,18 +1,18 @@
 #include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
 
 namespace leat {
 
 namespace {
 
-/// Judges ids in the program itself.
-class id_filter_program final : public program_over {
+/// Judges ids in the iterator itself.
+class id_filter_iterator final : public iterator_over {
 public:
-  id_filter_program(std::unique_ptr<program> input, const item_stage& items,
-                    const filter_stage& filter, const std::string& name, std::size_t shuffles,
-                    const lane_context& lane, const generation& g)
-      : program_over(std::move(input)), items_(items), filter_(filter), name_(name),
+  id_filter_iterator(std::unique_ptr<iterator> input, const iterator_form& items,
+                     const filter_stage& filter, const std::string& name, std::size_t shuffles,
+                     const lane_context& lane, const lap& g)
+      : iterator_over(std::move(input)), items_(items), filter_(filter), name_(name),
         lane_(lane), at_{lane.lane, lane.lanes, g}, orders_(shuffles) {}
 
   pulled pull(item& into) override {
@@ -36,7 +36,7 @@ private:
     return filter_.of_id(id_);
   }
 
-  const item_stage& items_;
+  const iterator_form& items_;
   const filter_stage& filter_;
   const std::string& name_;
   lane_context lane_;
@@ -45,16 +45,16 @@ private:
   std::string id_;
 };
 
-class id_filter_stage final : public over_items {
+class id_filter_form final : public over_items {
 public:
-  id_filter_stage(item_stage_ptr input, std::shared_ptr<const filter_stage> filter,
-                  std::size_t shuffles)
+  id_filter_form(iterator_form_ptr input, std::shared_ptr<const filter_stage> filter,
+                 std::size_t shuffles)
       : over_items(std::move(input)), filter_(std::move(filter)), name_("filter " + filter_->name),
         shuffles_(shuffles) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<id_filter_program>(input().begin(lane, g), input(), *filter_, name_,
-                                               shuffles_, lane, g);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<id_filter_iterator>(input().begin(lane, g), input(), *filter_, name_,
+                                                shuffles_, lane, g);
   }
 
 private:
@@ -64,13 +64,13 @@ private:
 };
 
 /// Takes over what workers judged.
-class filter_program final : public program {
+class filter_iterator final : public iterator {
 public:
-  filter_program(edge_program input, const lane_context& lane) : input_(input), lane_(lane) {}
+  filter_iterator(edge_iterator input, const lane_context& lane) : input_(input), lane_(lane) {}
 
   pulled pull(item& into) override {
     const auto begin = into.size();
-    looked found;
+    probe_result found;
     do {
       into.cut(begin);
       const auto result = input_.pull(into, found);
@@ -84,28 +84,28 @@ public:
   void load(item_reader& from) override { input_.load(from); }
 
 private:
-  edge_program input_;
+  edge_iterator input_;
   lane_context lane_;
 };
 
-class content_filter_stage final : public over_input<edge_stage> {
+class content_filter_form final : public over_input<edge_form> {
 public:
   using over_input::over_input;
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<filter_program>(input().begin(lane, g), lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<filter_iterator>(input().begin(lane, g), lane);
   }
 };
 
 } // namespace
 
-item_stage_ptr filtered_by_id(item_stage_ptr input, std::shared_ptr<const filter_stage> filter,
-                              std::size_t shuffles) {
-  return std::make_shared<id_filter_stage>(std::move(input), std::move(filter), shuffles);
+iterator_form_ptr filtered_by_id(iterator_form_ptr input,
+                                 std::shared_ptr<const filter_stage> filter, std::size_t shuffles) {
+  return std::make_shared<id_filter_form>(std::move(input), std::move(filter), shuffles);
 }
 
-item_stage_ptr filtered(edge_ptr input) {
-  return std::make_shared<content_filter_stage>(std::move(input));
+iterator_form_ptr filtered(edge_ptr input) {
+  return std::make_shared<content_filter_form>(std::move(input));
 }
 
 } // namespace leat

@@ -1,6 +1,6 @@
 #include "runtime/base/xxh3.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <utility>
@@ -9,20 +9,20 @@ namespace leat {
 
 namespace {
 
-using programs = std::vector<std::unique_ptr<program>>;
+using iterators = std::vector<std::unique_ptr<iterator>>;
 
-programs begin_all(const std::vector<item_stage_ptr>& inputs, const lane_context& lane,
-                   const generation& g) {
-  programs result;
+iterators begin_all(const std::vector<iterator_form_ptr>& inputs, const lane_context& lane,
+                    const lap& g) {
+  iterators result;
   result.reserve(inputs.size());
   for (const auto& x : inputs)
     result.push_back(x->begin(lane, g));
   return result;
 }
 
-class zip_program final : public program {
+class zip_iterator final : public iterator {
 public:
-  explicit zip_program(programs inputs) : inputs_(std::move(inputs)) {}
+  explicit zip_iterator(iterators inputs) : inputs_(std::move(inputs)) {}
 
   pulled pull(item& into) override {
     while (!ended_ && have_ < inputs_.size()) {
@@ -55,33 +55,33 @@ public:
   }
 
 private:
-  programs inputs_;
+  iterators inputs_;
   /// Of the first `have_` inputs, which came while another was awaited.
   item partial_;
   std::size_t have_ = 0;
   bool ended_ = false;
 };
 
-class zip_stage final : public item_stage {
+class zip_form final : public iterator_form {
 public:
-  zip_stage(std::vector<item_stage_ptr> inputs, std::size_t first_side)
+  zip_form(std::vector<iterator_form_ptr> inputs, std::size_t first_side)
       : inputs_(std::move(inputs)), first_side_(first_side) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<zip_program>(begin_all(inputs_, lane, g));
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<zip_iterator>(begin_all(inputs_, lane, g));
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto start = from;
-    hash_stream births;
-    births.add(inputs_.front()->make(from, at, into, with));
+    hash_stream sample_keys;
+    sample_keys.add(inputs_.front()->make(from, at, into, with));
     for (std::size_t i = 1; i < inputs_.size(); ++i) {
       auto& side = with.side_sample(first_side_ + i - 1);
-      births.add(inputs_[i]->make(from, at, side, with));
+      sample_keys.add(inputs_[i]->make(from, at, side, with));
       sample_access::lend(side, into);
     }
     identify(into, *this, start, at, with.orders());
-    return with.needs_births() ? births.digest64() : 0;
+    return with.needs_sample_keys() ? sample_keys.digest64() : 0;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
@@ -93,14 +93,14 @@ public:
   }
 
 private:
-  std::vector<item_stage_ptr> inputs_;
+  std::vector<iterator_form_ptr> inputs_;
   std::size_t first_side_;
 };
 
-class concat_program final : public program {
+class concat_iterator final : public iterator {
 public:
-  concat_program(const std::vector<item_stage_ptr>& inputs, const lane_context& lane,
-                 const generation& g)
+  concat_iterator(const std::vector<iterator_form_ptr>& inputs, const lane_context& lane,
+                  const lap& g)
       : inputs_(inputs), lane_(lane), when_(g) {
     begin();
   }
@@ -132,23 +132,23 @@ public:
 private:
   void begin() { now_ = inputs_[input_]->begin(lane_, when_); }
 
-  const std::vector<item_stage_ptr>& inputs_;
+  const std::vector<iterator_form_ptr>& inputs_;
   lane_context lane_;
-  generation when_;
+  lap when_;
   std::size_t input_ = 0;
   /// Only the input in use: files are opened when their turn comes.
-  std::unique_ptr<program> now_;
+  std::unique_ptr<iterator> now_;
 };
 
-class concat_stage final : public item_stage {
+class concat_form final : public iterator_form {
 public:
-  explicit concat_stage(std::vector<item_stage_ptr> inputs) : inputs_(std::move(inputs)) {}
+  explicit concat_form(std::vector<iterator_form_ptr> inputs) : inputs_(std::move(inputs)) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<concat_program>(inputs_, lane, g);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<concat_iterator>(inputs_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     return input_of(from).make(from, at, into, with);
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
@@ -157,21 +157,21 @@ public:
   }
 
 private:
-  const item_stage& input_of(item_reader& from) const {
+  const iterator_form& input_of(item_reader& from) const {
     return *inputs_[from.number(inputs_.size() - 1)];
   }
 
-  std::vector<item_stage_ptr> inputs_;
+  std::vector<iterator_form_ptr> inputs_;
 };
 
 } // namespace
 
-item_stage_ptr zipped_items(std::vector<item_stage_ptr> inputs, std::size_t first_side) {
-  return std::make_shared<zip_stage>(std::move(inputs), first_side);
+iterator_form_ptr zipped_items(std::vector<iterator_form_ptr> inputs, std::size_t first_side) {
+  return std::make_shared<zip_form>(std::move(inputs), first_side);
 }
 
-item_stage_ptr concatenated_items(std::vector<item_stage_ptr> inputs) {
-  return std::make_shared<concat_stage>(std::move(inputs));
+iterator_form_ptr concatenated_items(std::vector<iterator_form_ptr> inputs) {
+  return std::make_shared<concat_form>(std::move(inputs));
 }
 
 } // namespace leat

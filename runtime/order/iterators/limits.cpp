@@ -1,23 +1,23 @@
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
 
 namespace leat {
 
 namespace {
 
 /// take and skip: counts items up to the lane's share.
-class counting_program : public program_over {
+class counting_iterator : public iterator_over {
 public:
-  counting_program(std::unique_ptr<program> input, std::uint64_t most)
-      : program_over(std::move(input)), most_(most) {}
+  counting_iterator(std::unique_ptr<iterator> input, std::uint64_t most)
+      : iterator_over(std::move(input)), most_(most) {}
 
   void save(item& to) const final {
     to.add(count_);
-    program_over::save(to);
+    iterator_over::save(to);
   }
   void load(item_reader& from) final {
     count_ = from.number(most_, "item");
-    program_over::load(from);
+    iterator_over::load(from);
   }
 
 protected:
@@ -29,9 +29,9 @@ private:
   std::uint64_t count_ = 0;
 };
 
-class take_program final : public counting_program {
+class take_iterator final : public counting_iterator {
 public:
-  using counting_program::counting_program;
+  using counting_iterator::counting_iterator;
 
   pulled pull(item& into) override {
     if (full())
@@ -43,10 +43,10 @@ public:
   }
 };
 
-class skip_program final : public counting_program {
+class skip_iterator final : public counting_iterator {
 public:
-  skip_program(std::unique_ptr<program> input, std::uint64_t most, const lane_context& lane)
-      : counting_program(std::move(input), most), lane_(lane) {}
+  skip_iterator(std::unique_ptr<iterator> input, std::uint64_t most, const lane_context& lane)
+      : counting_iterator(std::move(input), most), lane_(lane) {}
 
   pulled pull(item& into) override {
     const auto begin = into.size();
@@ -66,9 +66,9 @@ private:
   lane_context lane_;
 };
 
-class limit_stage : public over_items {
+class limit_form : public over_items {
 public:
-  limit_stage(item_stage_ptr input, std::uint64_t n) : over_items(std::move(input)), n_(n) {}
+  limit_form(iterator_form_ptr input, std::uint64_t n) : over_items(std::move(input)), n_(n) {}
 
 protected:
   std::uint64_t share_of(const lane_context& lane) const {
@@ -79,32 +79,32 @@ private:
   std::uint64_t n_;
 };
 
-class take_stage final : public limit_stage {
+class take_form final : public limit_form {
 public:
-  using limit_stage::limit_stage;
+  using limit_form::limit_form;
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<take_program>(input().begin(lane, g), share_of(lane));
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<take_iterator>(input().begin(lane, g), share_of(lane));
   }
 };
 
-class skip_stage final : public limit_stage {
+class skip_form final : public limit_form {
 public:
-  using limit_stage::limit_stage;
+  using limit_form::limit_form;
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<skip_program>(input().begin(lane, g), share_of(lane), lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<skip_iterator>(input().begin(lane, g), share_of(lane), lane);
   }
 };
 
 } // namespace
 
-item_stage_ptr first_items(item_stage_ptr input, std::uint64_t n) {
-  return std::make_shared<take_stage>(std::move(input), n);
+iterator_form_ptr first_items(iterator_form_ptr input, std::uint64_t n) {
+  return std::make_shared<take_form>(std::move(input), n);
 }
 
-item_stage_ptr items_behind(item_stage_ptr input, std::uint64_t n) {
-  return std::make_shared<skip_stage>(std::move(input), n);
+iterator_form_ptr items_after(iterator_form_ptr input, std::uint64_t n) {
+  return std::make_shared<skip_form>(std::move(input), n);
 }
 
 } // namespace leat

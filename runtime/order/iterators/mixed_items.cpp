@@ -1,5 +1,5 @@
 #include "runtime/order/iterators/edge.hpp"
-#include "runtime/order/iterators/stages.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 
 #include <leat/error.hpp>
 
@@ -17,7 +17,7 @@ __extension__ using int128 = __int128;
 /// One input in one lane: items with what they cost.
 class mix_input {
 public:
-  mix_input(const mix_plan& plan, std::size_t number, const lane_context& lane, const generation& g)
+  mix_input(const mix_plan& plan, std::size_t number, const lane_context& lane, const lap& g)
       : plan_(plan), number_(number), lane_(lane), when_(g) {
     begin();
   }
@@ -27,7 +27,7 @@ public:
     into.add(number_);
     if (plan_.stop == mix_stop::cycle)
       into.add(repetition_);
-    looked found{.number = 1};
+    probe_result found{.number = 1};
     const auto result = edge_ ? edge_->pull(into, found) : items_->pull(into);
     if (result == pulled::item) {
       ++given_;
@@ -77,9 +77,8 @@ public:
   /// Items of this repetition.
   std::uint64_t given() const noexcept { return given_; }
 
-  static generation when(const generation& g, mix_stop stop, std::uint64_t repetition) {
-    return stop == mix_stop::cycle ? generation{g.era, g.pass * max_mix_repetitions + repetition}
-                                   : g;
+  static lap when(const lap& g, mix_stop stop, std::uint64_t repetition) {
+    return stop == mix_stop::cycle ? lap{g.epoch, g.pass * max_mix_repetitions + repetition} : g;
   }
 
 private:
@@ -95,17 +94,17 @@ private:
   const mix_plan& plan_;
   std::size_t number_;
   lane_context lane_;
-  generation when_;
+  lap when_;
   std::uint64_t repetition_ = 0;
   /// In this repetition.
   std::uint64_t given_ = 0;
-  std::unique_ptr<program> items_;
-  std::optional<edge_program> edge_;
+  std::unique_ptr<iterator> items_;
+  std::optional<edge_iterator> edge_;
 };
 
-class mix_program final : public program {
+class mix_iterator final : public iterator {
 public:
-  mix_program(const mix_plan& plan, const lane_context& lane, const generation& g)
+  mix_iterator(const mix_plan& plan, const lane_context& lane, const lap& g)
       : plan_(plan), lane_(lane), draws_("mix", plan.seed, plan.ordinal, g, lane.lane),
         taken_(plan.weights.size()), ended_(plan.weights.size()) {
     for (std::size_t i = 0; i < plan.weights.size(); ++i)
@@ -246,15 +245,15 @@ private:
   std::vector<mix_input> inputs_;
 };
 
-class mix_stage final : public item_stage {
+class mix_form final : public iterator_form {
 public:
-  explicit mix_stage(mix_plan plan) : plan_(std::move(plan)) {}
+  explicit mix_form(mix_plan plan) : plan_(std::move(plan)) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<mix_program>(plan_, lane, g);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<mix_iterator>(plan_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto i = from.number_below(plan_.weights.size(), "input");
     const auto inside = place_in(from, at);
     return plan_.edges.empty() ? plan_.inputs[i]->make(from, inside, into, with)
@@ -284,8 +283,8 @@ private:
 
 } // namespace
 
-item_stage_ptr mixed_items(mix_plan plan) {
-  return std::make_shared<mix_stage>(std::move(plan));
+iterator_form_ptr mixed_items(mix_plan plan) {
+  return std::make_shared<mix_form>(std::move(plan));
 }
 
 } // namespace leat

@@ -1,7 +1,7 @@
 #include "runtime/base/utf8.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/sample_key.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <utility>
@@ -15,25 +15,25 @@ std::uint64_t most_records_of_lane(std::uint64_t lanes) {
   return (std::uint64_t{1} << 63) / lanes - 1;
 }
 
-class once_program final : public program {
+class once_iterator final : public iterator {
 public:
-  once_program(once_feed& data, std::uint32_t feed, const lane_context& lane, const generation& g)
-      : data_(data), feed_(feed), lane_(lane), exists_(g == generation{}) {}
+  once_iterator(live_source& data, std::uint32_t feed, const lane_context& lane, const lap& g)
+      : data_(data), feed_(feed), lane_(lane), exists_(g == lap{}) {}
 
   pulled pull(item& into) override {
     if (!exists_)
       return pulled::end;
     const auto number = next_record();
-    switch (data_.look(number)) {
-    case once_feed::state::ready:
+    switch (data_.peek(number)) {
+    case live_source::state::ready:
       into.add(next_++);
       into.use({feed_, number, number + 1});
       return pulled::item;
-    case once_feed::state::pending:
+    case live_source::state::pending:
       lane_.run->feed = &data_;
       lane_.run->record = number;
       return pulled::blocked;
-    case once_feed::state::ended:
+    case live_source::state::ended:
       break;
     }
     return pulled::end;
@@ -52,7 +52,7 @@ public:
 private:
   std::uint64_t next_record() const noexcept { return lane_.lane + next_ * lane_.lanes; }
 
-  once_feed& data_;
+  live_source& data_;
   std::uint32_t feed_;
   lane_context lane_;
   /// There is no second time.
@@ -60,21 +60,21 @@ private:
   std::uint64_t next_ = 0;
 };
 
-class once_stage final : public item_stage {
+class once_form final : public iterator_form {
 public:
-  once_stage(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source)
+  once_form(std::shared_ptr<live_source> data, std::uint32_t feed, std::size_t source)
       : data_(std::move(data)), feed_(feed), source_(source) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<once_program>(*data_, feed_, lane, g);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<once_iterator>(*data_, feed_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto start = from;
     const auto number = number_at(from, at);
     identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { data_->read(number, into); });
-    return with.needs_births() ? birth_of(source_, 0, 0, number) : 0;
+    return with.needs_sample_keys() ? sample_key_of(source_, 0, 0, number) : 0;
   }
   void append_id(item_reader& from, const item_place& at, order_cache&,
                  std::string& to) const override {
@@ -86,15 +86,16 @@ private:
     return at.lane + from.number(most_records_of_lane(at.lanes), "record") * at.lanes;
   }
 
-  std::shared_ptr<once_feed> data_;
+  std::shared_ptr<live_source> data_;
   std::uint32_t feed_;
   std::size_t source_;
 };
 
 } // namespace
 
-item_stage_ptr once_part(std::shared_ptr<once_feed> data, std::uint32_t feed, std::size_t source) {
-  return std::make_shared<once_stage>(std::move(data), feed, source);
+iterator_form_ptr once_part(std::shared_ptr<live_source> data, std::uint32_t feed,
+                            std::size_t source) {
+  return std::make_shared<once_form>(std::move(data), feed, source);
 }
 
 } // namespace leat

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/order/iterators/program.hpp"
+#include "runtime/order/iterators/iterator.hpp"
 
 #include <memory>
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace leat {
 
-/// A stage whose items are those of its one input, as they are. Input: item_stage or edge_stage.
+/// A form whose items are those of its one input, as they are. Input: iterator_form or edge_form.
 template <class Input>
-class over_input : public item_stage {
+class over_input : public iterator_form {
 public:
   explicit over_input(std::shared_ptr<const Input> input) : input_(std::move(input)) {}
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     return input_->make(from, at, into, with);
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
@@ -30,21 +30,21 @@ private:
   std::shared_ptr<const Input> input_;
 };
 
-using over_items = over_input<item_stage>;
+using over_items = over_input<iterator_form>;
 
-/// A program over one input's.
-class program_over : public program {
+/// An iterator over one input's.
+class iterator_over : public iterator {
 public:
-  explicit program_over(std::unique_ptr<program> input) : input_(std::move(input)) {}
+  explicit iterator_over(std::unique_ptr<iterator> input) : input_(std::move(input)) {}
 
   void save(item& to) const override { input_->save(to); }
   void load(item_reader& from) override { input_->load(from); }
 
 protected:
-  program& input() noexcept { return *input_; }
+  iterator& input() noexcept { return *input_; }
 
 private:
-  std::unique_ptr<program> input_;
+  std::unique_ptr<iterator> input_;
 };
 
 } // namespace leat

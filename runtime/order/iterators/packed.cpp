@@ -1,9 +1,9 @@
 #include "runtime/base/number_as.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -100,9 +100,9 @@ std::deque<bin> load_bins(const pack_plan& plan, std::uint64_t most, std::uint64
   return bins;
 }
 
-class pack_program final : public program {
+class pack_iterator final : public iterator {
 public:
-  pack_program(const pack_plan& plan, edge_program input, const lane_context& lane)
+  pack_iterator(const pack_plan& plan, edge_iterator input, const lane_context& lane)
       : plan_(plan), input_(input), lane_(lane) {}
 
   pulled pull(item& into) override {
@@ -110,7 +110,7 @@ public:
       if (!lane_.run->may_go_on())
         return pulled::blocked;
       item document;
-      looked found;
+      probe_result found;
       const auto result = input_.pull(document, found);
       if (result == pulled::blocked)
         return result;
@@ -144,7 +144,7 @@ public:
   }
 
 private:
-  void place(item document, const looked& found) {
+  void place(item document, const probe_result& found) {
     if (found.bad)
       closed_.push_back({0, {{.document = std::move(document)}}});
     else if (plan_.split)
@@ -203,7 +203,7 @@ private:
   }
 
   const pack_plan& plan_;
-  edge_program input_;
+  edge_iterator input_;
   lane_context lane_;
   bool ended_ = false;
   std::deque<bin> open_;
@@ -292,29 +292,29 @@ private:
   std::int32_t segment_ = 0;
 };
 
-class pack_stage final : public item_stage {
+class pack_form final : public iterator_form {
 public:
-  pack_stage(edge_ptr input, pack_plan plan) : input_(std::move(input)), plan_(std::move(plan)) {}
+  pack_form(edge_ptr input, pack_plan plan) : input_(std::move(input)), plan_(std::move(plan)) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<pack_program>(plan_, input_->begin(lane, g), lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<pack_iterator>(plan_, input_->begin(lane, g), lane);
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto start = from;
     identify(into, *this, start, at, with.orders());
     assembly pack{plan_, into};
-    hash_stream births;
+    hash_stream sample_keys;
     for (auto left = from.number(); left > 0; --left) {
       const auto x = read_range(plan_, from);
       auto& document = with.side_sample(plan_.side);
-      const auto birth = input_->make(from, at, document, with);
+      const auto sample_key = input_->make(from, at, document, with);
       pack.add(document, x.from, x.to);
-      births.add(x.to ? birth_of_part(birth, x.from, *x.to) : birth);
+      sample_keys.add(x.to ? sample_key_of_part(sample_key, x.from, *x.to) : sample_key);
     }
     pack.finish();
-    return with.needs_births() ? births.digest64() : 0;
+    return with.needs_sample_keys() ? sample_keys.digest64() : 0;
   }
 
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
@@ -331,8 +331,9 @@ public:
   }
 
 private:
-  static std::uint64_t birth_of_part(std::uint64_t birth, std::uint64_t from, std::uint64_t to) {
-    const std::array<std::uint64_t, 3> words{birth, from, to};
+  static std::uint64_t sample_key_of_part(std::uint64_t sample_key, std::uint64_t from,
+                                          std::uint64_t to) {
+    const std::array<std::uint64_t, 3> words{sample_key, from, to};
     return xxh3_128(std::as_bytes(std::span{words})).low;
   }
 
@@ -342,11 +343,11 @@ private:
 
 } // namespace
 
-item_stage_ptr packed(edge_ptr input, pack_plan plan) {
-  return std::make_shared<pack_stage>(std::move(input), std::move(plan));
+iterator_form_ptr packed(edge_ptr input, pack_plan plan) {
+  return std::make_shared<pack_form>(std::move(input), std::move(plan));
 }
 
-looked look_at_document(const pack_plan& plan, const sample& x) {
+probe_result probe_document(const pack_plan& plan, const sample& x) {
   const auto layout = sample_access::layout_of(x, plan.field);
   if (!layout.ragged && layout.dims.rank() != 1)
     throw bad_sample(cause::wrong_shape,

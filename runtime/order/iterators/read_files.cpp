@@ -1,9 +1,9 @@
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/named_files.hpp"
 
@@ -19,11 +19,11 @@ namespace {
 ///
 /// An item begins with the number of its file's item in the lane, from 1; 0 stands before an item
 /// of the input that nobody can judge.
-class reading_program final : public program {
+class reading_iterator final : public iterator {
 public:
-  reading_program(edge_program input, const named_files& files, const lane_context& lane)
+  reading_iterator(edge_iterator input, const named_files& files, const lane_context& lane)
       : input_(input), files_(files), lane_(lane), id_(files.new_reader_id()) {}
-  ~reading_program() override { files_.drop(id_); }
+  ~reading_iterator() override { files_.drop(id_); }
 
   pulled pull(item& into) override {
     while (true) {
@@ -37,7 +37,7 @@ public:
       if (!lane_.run->may_go_on())
         return pulled::blocked;
       item named;
-      looked found;
+      probe_result found;
       if (const auto result = input_.pull(named, found); result != pulled::item)
         return result;
       ++number_;
@@ -102,7 +102,7 @@ private:
       into.attach(begin, payload_of_source, std::exchange(record_.content, nullptr));
   }
 
-  edge_program input_;
+  edge_iterator input_;
   const named_files& files_;
   lane_context lane_;
   /// Of the reader: others may have it closed between two records.
@@ -114,34 +114,34 @@ private:
   stream_record record_;
 };
 
-class reading_stage final : public over_input<edge_stage> {
+class reading_form final : public over_input<edge_form> {
 public:
-  reading_stage(edge_ptr input, std::shared_ptr<const named_files> files, std::size_t source)
+  reading_form(edge_ptr input, std::shared_ptr<const named_files> files, std::size_t source)
       : over_input(std::move(input)), files_(std::move(files)), source_(source) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<reading_program>(input().begin(lane, g), *files_, lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<reading_iterator>(input().begin(lane, g), *files_, lane);
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto start = from;
     const auto content = from.find_payload(payload_of_source);
     const auto number = from.number();
     if (number == 0) {
-      const auto birth = over_input::make(from, at, into, with);
+      const auto sample_key = over_input::make(from, at, into, with);
       identify(into, *this, start, at, with.orders());
-      return birth;
+      return sample_key;
     }
     const auto name = from.text();
     auto record = read_record(from);
     record.content = content;
     identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { files_->get(std::string{name})->read(record, into); });
-    if (!with.needs_births())
+    if (!with.needs_sample_keys())
       return 0;
     const auto file = at.lane + (number - 1) * at.lanes; // a hash's word: any number will do
-    const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass), file,
+    const std::array<std::uint64_t, 5> words{source_, at.when.epoch, pass_word(at.when.pass), file,
                                              record.number};
     return xxh3_128(std::as_bytes(std::span{words})).low;
   }
@@ -172,9 +172,9 @@ private:
 
 } // namespace
 
-item_stage_ptr read_files(edge_ptr input, std::shared_ptr<const named_files> files,
-                          std::size_t source) {
-  return std::make_shared<reading_stage>(std::move(input), std::move(files), source);
+iterator_form_ptr read_files(edge_ptr input, std::shared_ptr<const named_files> files,
+                             std::size_t source) {
+  return std::make_shared<reading_form>(std::move(input), std::move(files), source);
 }
 
 } // namespace leat

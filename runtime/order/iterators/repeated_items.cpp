@@ -1,6 +1,6 @@
 #include "runtime/base/limits.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
 
 #include <leat/error.hpp>
 
@@ -10,14 +10,14 @@ namespace leat {
 
 namespace {
 
-generation pass_of(const generation& g, std::uint64_t times, std::uint64_t repetition) {
-  return {g.era, g.pass * times + repetition};
+lap pass_of(const lap& g, std::uint64_t times, std::uint64_t repetition) {
+  return {g.epoch, g.pass * times + repetition};
 }
 
-class repeat_program final : public program {
+class repeat_iterator final : public iterator {
 public:
-  repeat_program(const item_stage& input, std::uint64_t times, const lane_context& lane,
-                 const generation& g)
+  repeat_iterator(const iterator_form& input, std::uint64_t times, const lane_context& lane,
+                  const lap& g)
       : input_(input), times_(times), lane_(lane), when_(g) {
     begin();
   }
@@ -66,27 +66,27 @@ private:
 
   void begin() { now_ = input_.begin(lane_, pass_of(when_, times_, repetition_)); }
 
-  const item_stage& input_;
+  const iterator_form& input_;
   std::uint64_t times_;
   lane_context lane_;
-  generation when_;
+  lap when_;
   std::uint64_t repetition_ = 0;
   bool gave_ = false; // in this repetition
   std::uint64_t empty_ =
       0; // repetitions that have come without an item since; no part of the state
-  std::unique_ptr<program> now_;
+  std::unique_ptr<iterator> now_;
 };
 
-class repeat_stage final : public over_items {
+class repeat_form final : public over_items {
 public:
-  repeat_stage(item_stage_ptr input, std::uint64_t times)
+  repeat_form(iterator_form_ptr input, std::uint64_t times)
       : over_items(std::move(input)), times_(times) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<repeat_program>(input(), times_, lane, g);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<repeat_iterator>(input(), times_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     return over_items::make(from, inside(from, at), into, with);
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
@@ -104,8 +104,8 @@ private:
 
 } // namespace
 
-item_stage_ptr repeated_items(item_stage_ptr input, std::uint64_t times) {
-  return std::make_shared<repeat_stage>(std::move(input), times);
+iterator_form_ptr repeated_items(iterator_form_ptr input, std::uint64_t times) {
+  return std::make_shared<repeat_form>(std::move(input), times);
 }
 
 } // namespace leat

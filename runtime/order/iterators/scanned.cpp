@@ -1,7 +1,7 @@
 #include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/sample_maker.hpp"
 
 #include <utility>
 
@@ -9,14 +9,14 @@ namespace leat {
 
 namespace {
 
-class scan_program final : public program {
+class scan_iterator final : public iterator {
 public:
-  scan_program(edge_program input, const scan_stage& scan, const std::string& name,
-               const lane_context& lane)
+  scan_iterator(edge_iterator input, const scan_stage& scan, const std::string& name,
+                const lane_context& lane)
       : input_(input), scan_(scan), name_(name), lane_(lane), state_(scan.initial) {}
 
   pulled pull(item& into) override {
-    looked found;
+    probe_result found;
     const auto result = input_.pull(into, found);
     if (result != pulled::item)
       return result;
@@ -39,27 +39,27 @@ public:
   }
 
 private:
-  edge_program input_;
+  edge_iterator input_;
   const scan_stage& scan_;
   const std::string& name_;
   lane_context lane_;
   std::string state_;
 };
 
-class scanned_stage final : public over_input<edge_stage> {
+class scanned_form final : public over_input<edge_form> {
 public:
-  scanned_stage(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number)
+  scanned_form(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number)
       : over_input(std::move(input)), scan_(std::move(scan)), name_("scan " + scan_->name),
         number_(number) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<scan_program>(input().begin(lane, g), *scan_, name_, lane);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<scan_iterator>(input().begin(lane, g), *scan_, name_, lane);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
-    const auto birth = over_input::make(from, at, into, with);
+                     sample_maker& with) const override {
+    const auto sample_key = over_input::make(from, at, into, with);
     with.apply(number_, from.text(), into); // not of a bad one: that has thrown
-    return birth;
+    return sample_key;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
@@ -75,8 +75,9 @@ private:
 
 } // namespace
 
-item_stage_ptr scanned(edge_ptr input, std::shared_ptr<const scan_stage> scan, std::size_t number) {
-  return std::make_shared<scanned_stage>(std::move(input), std::move(scan), number);
+iterator_form_ptr scanned(edge_ptr input, std::shared_ptr<const scan_stage> scan,
+                          std::size_t number) {
+  return std::make_shared<scanned_form>(std::move(input), std::move(scan), number);
 }
 
 } // namespace leat

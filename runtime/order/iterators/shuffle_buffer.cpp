@@ -1,5 +1,5 @@
+#include "runtime/order/iterators/iterator_forms.hpp"
 #include "runtime/order/iterators/over_input.hpp"
-#include "runtime/order/iterators/stages.hpp"
 
 #include <string_view>
 #include <vector>
@@ -8,10 +8,10 @@ namespace leat {
 
 namespace {
 
-class buffer_program final : public program_over {
+class buffer_iterator final : public iterator_over {
 public:
-  buffer_program(std::unique_ptr<program> input, std::uint64_t capacity, const draws& draws)
-      : program_over(std::move(input)), capacity_(capacity), draws_(draws) {}
+  buffer_iterator(std::unique_ptr<iterator> input, std::uint64_t capacity, const draws& draws)
+      : iterator_over(std::move(input)), capacity_(capacity), draws_(draws) {}
 
   pulled pull(item& into) override {
     while (!ended_ && order_.size() < capacity_) {
@@ -40,7 +40,7 @@ public:
     to.add(order_.size());
     for (const auto i : order_)
       to.hold(held_[i]);
-    program_over::save(to);
+    iterator_over::save(to);
   }
 
   void load(item_reader& from) override {
@@ -48,7 +48,7 @@ public:
     ended_ = from.number(1) == 1;
     for (auto left = from.number(capacity_, "a buffer of"); left > 0; --left)
       hold(from.held());
-    program_over::load(from);
+    iterator_over::load(from);
   }
 
 private:
@@ -74,15 +74,15 @@ private:
   std::vector<std::uint32_t> free_;
 };
 
-class buffer_stage final : public over_items {
+class buffer_form final : public over_items {
 public:
-  buffer_stage(item_stage_ptr input, std::uint64_t n, std::uint64_t seed, std::uint64_t ordinal)
+  buffer_form(iterator_form_ptr input, std::uint64_t n, std::uint64_t seed, std::uint64_t ordinal)
       : over_items(std::move(input)), n_(n), seed_(seed), ordinal_(ordinal) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<buffer_program>(input().begin(lane, g),
-                                            share(n_, lane.lane, lane.lanes),
-                                            draws{"shuffle_buffer", seed_, ordinal_, g, lane.lane});
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<buffer_iterator>(
+        input().begin(lane, g), share(n_, lane.lane, lane.lanes),
+        draws{"shuffle_buffer", seed_, ordinal_, g, lane.lane});
   }
 
 private:
@@ -93,9 +93,9 @@ private:
 
 } // namespace
 
-item_stage_ptr shuffled_by_buffer(item_stage_ptr input, std::uint64_t n, std::uint64_t seed,
-                                  std::uint64_t ordinal) {
-  return std::make_shared<buffer_stage>(std::move(input), n, seed, ordinal);
+iterator_form_ptr shuffled_by_buffer(iterator_form_ptr input, std::uint64_t n, std::uint64_t seed,
+                                     std::uint64_t ordinal) {
+  return std::make_shared<buffer_form>(std::move(input), n, seed, ordinal);
 }
 
 } // namespace leat

@@ -1,7 +1,7 @@
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
-#include "runtime/order/iterators/stages.hpp"
-#include "runtime/order/row_maker.hpp"
+#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <array>
@@ -14,13 +14,13 @@ namespace leat {
 namespace {
 
 /// Reads the lane's units, one after the other.
-class stream_program final : public program {
+class stream_iterator final : public iterator {
 public:
-  stream_program(const stream_source& data, const std::string& name, const unit_order& order,
-                 const lane_context& lane, const generation& g)
+  stream_iterator(const stream_source& data, const std::string& name, const unit_order& order,
+                  const lane_context& lane, const lap& g)
       : data_(data), name_(name), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
     if (order.order)
-      order_ = order.order->get(g.era, pass_word(g.pass));
+      order_ = order.order->get(g.epoch, pass_word(g.pass));
   }
 
   pulled pull(item& into) override {
@@ -94,25 +94,25 @@ private:
   stream_record record_;
 };
 
-class stream_stage final : public item_stage {
+class stream_form final : public iterator_form {
 public:
-  stream_stage(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source)
+  stream_form(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source)
       : data_(std::move(data)), name_("read " + data_->name()), order_(std::move(order)),
         source_(source) {}
 
-  std::unique_ptr<program> begin(const lane_context& lane, const generation& g) const override {
-    return std::make_unique<stream_program>(*data_, name_, order_, lane, g);
+  std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
+    return std::make_unique<stream_iterator>(*data_, name_, order_, lane, g);
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
-                     row_maker& with) const override {
+                     sample_maker& with) const override {
     const auto start = from;
     const auto record = read_record(from);
     identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { data_->read(record, into); });
-    if (!with.needs_births())
+    if (!with.needs_sample_keys())
       return 0;
-    const std::array<std::uint64_t, 5> words{source_, at.when.era, pass_word(at.when.pass),
+    const std::array<std::uint64_t, 5> words{source_, at.when.epoch, pass_word(at.when.pass),
                                              record.unit, record.number};
     return xxh3_128(std::as_bytes(std::span{words})).low;
   }
@@ -142,9 +142,9 @@ private:
 
 } // namespace
 
-item_stage_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
-                           std::size_t source) {
-  return std::make_shared<stream_stage>(std::move(data), std::move(order), source);
+iterator_form_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
+                              std::size_t source) {
+  return std::make_shared<stream_form>(std::move(data), std::move(order), source);
 }
 
 } // namespace leat

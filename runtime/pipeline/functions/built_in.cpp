@@ -37,7 +37,7 @@ image_options common_options(parameter_reader& from, const std::string& map) {
   if (const auto layout = from.optional("layout"))
     x.layout = layout_of(*layout, from);
   from.read("mean", x.mean);
-  from.read("deviation", x.deviation);
+  from.read("std", x.std);
   from.read("max_pixels", x.max_pixels);
   x.exact = is_exact(from);
   return x;

@@ -93,7 +93,7 @@ std::string common_text(const std::string& field, const image_options& x) {
   return "field=" + field + " size=" + number_text(x.size)
          + " type=" + std::string{to_string(x.type)}
          + " layout=" + (x.layout == image_layout::nchw ? "nchw" : "nhwc")
-         + " mean=" + list_text(x.mean) + " deviation=" + list_text(x.deviation)
+         + " mean=" + list_text(x.mean) + " std=" + list_text(x.std)
          + " max_pixels=" + number_text(x.max_pixels) + (x.exact ? " exact=true" : "");
 }
 
@@ -103,7 +103,7 @@ void add_form(std::vector<image_transform>& to, const image_options& x) {
     return std::array<double, 3>{from[0], from[1], from[2]};
   };
   if (x.type != dtype::u8)
-    to.push_back(normalize(doubles(x.mean), doubles(x.deviation)));
+    to.push_back(normalize(doubles(x.mean), doubles(x.std)));
   to.push_back(to_dtype(x.type));
   to.push_back(to_layout(x.layout));
 }

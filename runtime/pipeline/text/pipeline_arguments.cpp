@@ -156,8 +156,8 @@ public:
   }
 
   /// The call with all options. Only where no error was added.
-  stage result() {
-    stage x{.op = std::string{op_.word}};
+  operator_node result() {
+    operator_node x{.op = std::string{op_.word}};
     for (std::size_t i = 0; i < values_.size(); ++i)
       x.options.push_back({std::string{op_.options[i].name}, std::move(*values_[i])});
     return x;
@@ -258,8 +258,8 @@ private:
 
 } // namespace
 
-std::optional<stage> read_arguments(const pipeline_operator& op, const syntax_call& call,
-                                    text_errors& errors) {
+std::optional<operator_node> read_arguments(const pipeline_operator& op, const syntax_call& call,
+                                            text_errors& errors) {
   const auto before = errors.size();
   argument_reader reader{op, errors};
   for (const auto& x : call.arguments)

@@ -1,8 +1,8 @@
 #include "runtime/pipeline/text/pipeline_builder.hpp"
 
 #include "runtime/base/text.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/pipeline_operators.hpp"
-#include "runtime/pipeline/stage.hpp"
 #include "runtime/pipeline/text/pipeline_arguments.hpp"
 #include "runtime/pipeline/text/text_errors.hpp"
 
@@ -145,7 +145,7 @@ private:
   }
 
   /// Sets the result to what the call makes, or adds the error.
-  void make(const pipeline_operator& op, const syntax_call& call, const stage& arguments,
+  void make(const pipeline_operator& op, const syntax_call& call, const operator_node& arguments,
             const std::vector<pipeline>& inputs, const extent& size, built& result) {
     if (!size.fits())
       return errors_.add(call.at, excerpt(call.word) + " on too much",

@@ -29,23 +29,23 @@ bool takes(const pipeline_operator& op, std::size_t inputs) {
   return false;
 }
 
-bool has_options_of(const stage_facts& x, const pipeline_operator& op) {
+bool has_options_of(const operator_facts& x, const pipeline_operator& op) {
   return std::equal(x.options.begin(), x.options.end(), op.options.begin(), op.options.end(),
-                    [](const stage_option& option, const operator_option& known) {
+                    [](const node_option& option, const operator_option& known) {
                       return option.name == known.name && holds(option.value, known.type);
                     });
 }
 
 class rebuilder {
 public:
-  pipeline build(const stage_facts& root) {
+  pipeline build(const operator_facts& root) {
     auto result = made(root);
     errors_.check();
     return result;
   }
 
 private:
-  pipeline made(const stage_facts& x) {
+  pipeline made(const operator_facts& x) {
     std::vector<pipeline> inputs;
     inputs.reserve(x.inputs.size());
     for (const auto& input : x.inputs)
@@ -59,7 +59,7 @@ private:
     return inputs.empty() ? count(1) : inputs.front();
   }
 
-  static pipeline call(const stage_facts& x, const std::vector<pipeline>& inputs) {
+  static pipeline call(const operator_facts& x, const std::vector<pipeline>& inputs) {
     const auto* op = find_operator(x.op);
     if (!op || !takes(*op, inputs.size()))
       refuse_argument("pipeline", "operator " + excerpt(x.op), "one that this version knows");

@@ -39,7 +39,7 @@ struct syntax_call {
   std::vector<syntax_argument> arguments = {};
 };
 
-/// What `first` gives, changed by the steps behind it.
+/// What `first` gives, changed by the steps after it.
 struct syntax_expression {
   text_position at;
   /// A call, or a name where `named`; names have no arguments.

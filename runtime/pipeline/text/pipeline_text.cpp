@@ -3,8 +3,8 @@
 #include "runtime/base/map_parameters.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/pipeline_operators.hpp"
-#include "runtime/pipeline/stage.hpp"
 #include "runtime/pipeline/text/pipeline_builder.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 #include "runtime/pipeline/text/pipeline_syntax.hpp"
@@ -19,7 +19,7 @@ namespace leat {
 
 namespace {
 
-const pipeline_operator& operator_of(const stage& x) {
+const pipeline_operator& operator_of(const operator_node& x) {
   if (const auto* found = find_operator(x.op))
     return *found;
   throw error(errc::invalid_argument,
@@ -77,7 +77,7 @@ std::string option_text(const operator_option& option, const option_value& value
 
 enum class options_shown : std::uint8_t { all, changed };
 
-std::string options_text(const stage& x, options_shown which = options_shown::all) {
+std::string options_text(const operator_node& x, options_shown which = options_shown::all) {
   std::string options;
   for (const auto& option : operator_of(x).options) {
     const auto& value = x.value(option.name);
@@ -89,13 +89,13 @@ std::string options_text(const stage& x, options_shown which = options_shown::al
   return options;
 }
 
-std::string call_text(const stage& x) {
+std::string call_text(const operator_node& x) {
   return x.op + '(' + options_text(x) + ')';
 }
 
-void print(const stage& root, const std::string& indent, std::string& to);
+void print(const operator_node& root, const std::string& indent, std::string& to);
 
-void print_join(const stage& x, const std::string& indent, std::string& to) {
+void print_join(const operator_node& x, const std::string& indent, std::string& to) {
   to += x.op + '(';
   const char* gap = "\n";
   for (const auto& input : x.inputs) {
@@ -108,8 +108,8 @@ void print_join(const stage& x, const std::string& indent, std::string& to) {
 }
 
 /// An expression whose first line is indented already.
-void print(const stage& root, const std::string& indent, std::string& to) {
-  std::vector<const stage*> steps;
+void print(const operator_node& root, const std::string& indent, std::string& to) {
+  std::vector<const operator_node*> steps;
   const auto* first = &root;
   for (; operator_of(*first).role == operator_role::step; first = first->inputs.front().get())
     steps.push_back(first);
@@ -129,7 +129,7 @@ std::string to_string(const pipeline& x) {
   return text + '\n';
 }
 
-std::string short_call(const stage& x) {
+std::string short_call(const operator_node& x) {
   return x.op + '(' + options_text(x, options_shown::changed) + ')';
 }
 

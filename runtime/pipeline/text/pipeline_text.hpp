@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 
 #include <string>
 
@@ -8,6 +8,6 @@ namespace leat {
 
 /// One call as it stands in a pipeline's text, without inputs, and without options that have their
 /// default values: "mix(weights=[3, 1])".
-std::string short_call(const stage& x);
+std::string short_call(const operator_node& x);
 
 } // namespace leat

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/folder/folder_files.hpp"
 #include "runtime/sources/folder/folder_index.hpp"

@@ -64,7 +64,7 @@ std::uint64_t number_of(const fs::path& file) {
 
 } // namespace
 
-journal::journal(fs::path directory, const journal_options& options)
+journal::journal(fs::path directory, const journal_format& options)
     : directory_(std::move(directory)), options_(options) {
   make_directory_durably(directory_);
   lock_ = lock_directory(directory_);

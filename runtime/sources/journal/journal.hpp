@@ -18,7 +18,7 @@
 
 namespace leat {
 
-struct journal_options {
+struct journal_format {
   record_format format = record_format::lines;
   /// A file that has as many bytes, and a whole record, is followed by another one.
   std::uint64_t file_bytes = 64 << 20;
@@ -43,7 +43,7 @@ public:
   /// Opens or makes it, and goes on where it ends. Throws `errc::io` (also where another process,
   /// or another source of this one, has it), `errc::mismatch` (its records are of the other
   /// format), `errc::torn_file`.
-  journal(std::filesystem::path directory, const journal_options& options);
+  journal(std::filesystem::path directory, const journal_format& options);
 
   std::uint64_t first() const override;
   std::uint64_t next() const override;
@@ -74,7 +74,7 @@ private:
   void check_end(const segment& x) const;
 
   const std::filesystem::path directory_;
-  const journal_options options_;
+  const journal_format options_;
   file_descriptor lock_;
 
   mutable std::mutex mutex_;

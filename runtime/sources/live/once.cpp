@@ -1,4 +1,4 @@
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/live/function_input.hpp"
 #include "runtime/sources/live/memory_records.hpp"
 #include "runtime/sources/live/reading_feed.hpp"
@@ -13,14 +13,15 @@ namespace leat {
 
 namespace {
 
-std::shared_ptr<once_feed> unspooled(std::shared_ptr<once_input> input) {
+std::shared_ptr<live_source> without_journal(std::shared_ptr<once_input> input) {
   return std::make_shared<reading_feed>(std::move(input), std::make_unique<memory_records>());
 }
 
 } // namespace
 
 pipeline standard_input() {
-  return feed_pipeline("standard_input", {}, [] { return unspooled(standard_input_lines()); });
+  return feed_pipeline("standard_input", {},
+                       [] { return without_journal(standard_input_lines()); });
 }
 
 pipeline once(std::string name, std::function<bool(sample&)> next) {
@@ -30,7 +31,7 @@ pipeline once(std::string name, std::function<bool(sample&)> next) {
                                          .needed = "a name (\"queue@1\") and a function"});
   auto input = function_samples(name.substr(0, name.rfind('@')), std::move(next));
   return feed_pipeline("once", {{"name", std::move(name)}},
-                       [input = std::move(input)] { return unspooled(input); });
+                       [input = std::move(input)] { return without_journal(input); });
 }
 
 } // namespace leat

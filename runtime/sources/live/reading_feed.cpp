@@ -54,7 +54,7 @@ void reading_feed::stop() {
 
 // -- what others see
 
-once_feed::state reading_feed::look(std::uint64_t number) {
+live_source::state reading_feed::peek(std::uint64_t number) {
   std::lock_guard lock{mutex_};
   want(number);
   return state_of(number);
@@ -78,7 +78,7 @@ void reading_feed::want(std::uint64_t number) {
   helper_->wanted.notify_one();
 }
 
-once_feed::state reading_feed::state_of(std::uint64_t number) const {
+live_source::state reading_feed::state_of(std::uint64_t number) const {
   if (number < next_)
     return state::ready;
   if (failure_)

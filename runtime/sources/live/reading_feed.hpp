@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/base/fork_check.hpp"
-#include "runtime/sample/once_feed.hpp"
+#include "runtime/sample/live_source.hpp"
 #include "runtime/sources/live/change_listeners.hpp"
 #include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/read_ahead.hpp"
@@ -18,14 +18,14 @@ namespace leat {
 /// Reads an input in a thread of its own, from the first record that is looked at, and keeps the
 /// records in a store. A failure is thrown for each record that did not come because of it; those
 /// that came stay good.
-class reading_feed : public once_feed {
+class reading_feed : public live_source {
 public:
   reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
                read_ahead_limits limits = {});
   /// Waits for the thread; says so with a notice if that takes long.
   ~reading_feed() override;
 
-  state look(std::uint64_t number) override;
+  state peek(std::uint64_t number) override;
   void wait(std::uint64_t number) override;
   std::function<void()> on_change(std::function<void()> changed) override;
   void read(std::uint64_t number, sample& into) const override;

@@ -1,5 +1,5 @@
 #include "runtime/base/xxh3.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/file_set.hpp"

@@ -1,5 +1,5 @@
 #include "runtime/base/limits.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/lines/line_source.hpp"
 #include "runtime/sources/open_stream.hpp"

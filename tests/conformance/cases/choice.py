@@ -9,7 +9,7 @@ from cases.judge import Case, Expected, NoCase
 from cases.kinds import Checker, Invalid, reads_standard_input
 from cases.wild import WildGrower
 from cases.writing import pipeline_text
-from plain.programs import is_closed
+from plain.iterators import is_indexed
 from plain.text_form import parse
 
 MAX_SAMPLES = 800
@@ -58,7 +58,7 @@ class Chooser:
 
     def tame(self, rng):
         """Valid, large and deep: no bad samples, or few."""
-        tree = Grower(rng, self.data, self.options.closed).pipeline()
+        tree = Grower(rng, self.data, self.options.indexed).pipeline()
         try:
             self.checker.fields(tree)
         except (Invalid, KeyError):
@@ -68,9 +68,9 @@ class Chooser:
         return self.case_of(rng, tree, "lines")
 
     def wild(self, rng):
-        kind = rng.choice((None, None, None, None, None, None, "lines", "names")) if not self.options.closed else None
+        kind = rng.choice((None, None, None, None, None, None, "lines", "names")) if not self.options.indexed else None
         grower = WildGrower(rng, kind)
-        grower.closed = grower.closed or self.options.closed
+        grower.indexed = grower.indexed or self.options.indexed
         tree = grower.pipeline()
         if sum(x.op == "standard_input" for x in tree.below()) != (kind is not None):
             return None
@@ -90,11 +90,11 @@ class Chooser:
                 return False
         if self.options.no_jobs:
             return True
-        once, closed = case.stdin is not None, is_closed(case.tree.inputs[0])
+        once, indexed = case.stdin is not None, is_indexed(case.tree.inputs[0])
         endless = is_endless(case.tree)
         lanes = 1 if expected.refused else expected.pipeline.lanes
-        worlds = [x for x in WORLDS if closed or lanes % x == 0]
-        bad = rng.choice(("fail", "mask", "mask") + (("substitute",) * 2 if closed else ()))
+        worlds = [x for x in WORLDS if indexed or lanes % x == 0]
+        bad = rng.choice(("fail", "mask", "mask") + (("substitute",) * 2 if indexed else ()))
         steps = rng.randint(1, 30) if endless else None
         job = {"epochs": None if endless else 1 if once else rng.choice((1, 1, 2, 3)), "steps": steps, "bad": bad,
                "every": rng.randint(1, 4), "throw": rng.randint(0, 12) if rng.random() < 0.08 else None, "leave_out": [],
@@ -106,7 +106,7 @@ class Chooser:
         if not error and rng.random() < 0.1 * count:
             first = rng.randrange(len(due))
             job["leave_out"] = [(first, rng.choice((first, first + rng.randint(0, 3))))]
-        may_part = not error and (closed or endless)  # else ranks have to agree on ends of epochs
+        may_part = not error and (indexed or endless)  # else ranks have to agree on ends of epochs
         part = 0 if not may_part else 0.25 if count > 1 else 0.06
         if part and count > 1 and max(worlds) > 1 and rng.random() < 0.15:
             part, worlds = 1, [rng.choice([x for x in worlds if x > 1])]  # ranks that stay apart, and are killed in different places
@@ -145,4 +145,4 @@ class Chooser:
 
 def is_endless(tree):
     end = tree.options["end"]
-    return end == "cycle" or end == "auto" and not is_closed(tree.inputs[0]) and not reads_standard_input(tree)
+    return end == "cycle" or end == "auto" and not is_indexed(tree.inputs[0]) and not reads_standard_input(tree)

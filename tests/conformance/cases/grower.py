@@ -17,30 +17,30 @@ def select(names, node):
 
 
 # What a pipeline's batches may have: kinds of fields (cases/data.py).
-CLOSED_ROOTS = (["u8x8"], ["u8x8"], ["u8x3"], ["bytes"], ["odd"], ["bytes", "bytes"], ["f32x3"], ["u8x8", "bytes"],
+INDEXED_ROOTS = (["u8x8"], ["u8x8"], ["u8x3"], ["bytes"], ["odd"], ["bytes", "bytes"], ["f32x3"], ["u8x8", "bytes"],
                 ["int", "bytes"], ["int", "u8x8", "u8x3"])  # fmt: skip
 OPEN_ROOTS = (["u8x8"], ["u8x3"], ["bytes"], ["bytes"], ["bytes", "bytes"], ["int", "bytes"], ["int", "float"],
               ["i64x7"], ["i64x16"], ["i64x20", "bytes"], ["u8x24"], ["float", "bytes", "int"])  # fmt: skip
 
 
 class Grower:
-    """`closed`: only sources with an index, and operators that keep the order a closed formula."""
+    """`indexed`: only sources with an index, and operators that keep the order a formula."""
 
-    def __init__(self, rng, data, closed_only=False):
+    def __init__(self, rng, data, indexed_only=False):
         self.rng, self.data, self.names = rng, data, (f"f{i}" for i in itertools.count())
-        self.closed = closed_only or rng.random() < 0.25
-        self.once = not self.closed and rng.random() < 0.15  # standard input is still to be read
+        self.indexed = indexed_only or rng.random() < 0.25
+        self.once = not self.indexed and rng.random() < 0.15  # standard input is still to be read
 
     def pipeline(self):
         o = {"rows": self.rng.choice((1, 2, 3, 4, 6, 8, 12, self.rng.randint(1, 20)))}
         o["lanes"] = self.rng.choice([0] + [x for x in range(1, o["rows"] + 1) if o["rows"] % x == 0])
-        o["end"] = self.rng.choice(("drop", "mask", "auto") if self.closed else ("drop", "mask", "cycle", "cycle", "auto"))
+        o["end"] = self.rng.choice(("drop", "mask", "auto") if self.indexed else ("drop", "mask", "cycle", "cycle", "auto"))
         if self.once:
             o["end"] = self.rng.choice(("drop", "mask", "auto"))
         self.lanes, self.rows = o["lanes"], o["rows"]
-        wanted = self.wanted(self.rng.choice(CLOSED_ROOTS if self.closed else OPEN_ROOTS))
+        wanted = self.wanted(self.rng.choice(INDEXED_ROOTS if self.indexed else OPEN_ROOTS))
         o["fields"] = self.rng.sample(list(wanted), len(wanted) - 1) if self.rng.random() < 0.2 else []
-        if not self.closed and self.rng.random() < 0.1:
+        if not self.indexed and self.rng.random() < 0.1:
             wanted = {"segment": "i32x9", "offset": "i32x9", next(self.names): self.rng.choice(("u8x9", "i64x9"))}
         return Node("batch", o, [self.tree(wanted, self.rng.randrange(11))])
 
@@ -74,9 +74,9 @@ class Grower:
         seldom = [self.zip, self.enumerate, self.rename, self.select]
         if "segment" in wanted:
             often, seldom = often + [self.pack] * 4, []
-        if self.closed or all(map(has_closed_source, wanted.values())):
-            often += [self.shuffle] * (2 if self.closed else 1)
-        if not self.closed:
+        if self.indexed or all(map(has_indexed_source, wanted.values())):
+            often += [self.shuffle] * (2 if self.indexed else 1)
+        if not self.indexed:
             often += [self.filter, self.filter, self.shuffle_buffer, self.shuffle_buffer, self.mix, self.mix]
             seldom += [self.copies, self.scan, self.taken_apart, self.pack, self.pack]
         return self.rng.choice(often * 2 + seldom)(wanted, budget - 1)
@@ -87,9 +87,9 @@ class Grower:
         return [b - a for a, b in zip([0] + cuts, cuts + [budget])]
 
     def shuffle(self, wanted, budget):
-        was, self.closed = self.closed, True
+        was, self.indexed = self.indexed, True
         node = self.shuffled(self.tree(wanted, budget), self.rng.choice(("full", "full", "full", "none")))
-        self.closed = was
+        self.indexed = was
         return node
 
     def shuffled(self, node, kind):
@@ -259,7 +259,7 @@ class Grower:
         return Node("map", pad, [self.leaf({name: element(kind) + "[]"})])
 
     def fits(self, source, wanted):
-        if source.units and (self.closed or source.units < self.lanes):
+        if source.units and (self.indexed or source.units < self.lanes):
             return False
         if source.call[0] == "standard_input" and not self.once:
             return False
@@ -275,7 +275,7 @@ class Grower:
         if format_of(source):
             return self.read_files(node, format_of(source))
         field = self.some_field(source.fields, "digits")
-        if field and not self.closed and self.rng.random() < 0.1:
+        if field and not self.indexed and self.rng.random() < 0.1:
             node = Node("filter", {"name": "field_between@1", "field": field, **self.bounds(-2, 3)}, [node])
         return node, source.fields
 
@@ -339,5 +339,5 @@ def plain_kind(kind):
     return "bytes" if kind == "digits" else kind
 
 
-def has_closed_source(kind):
+def has_indexed_source(kind):
     return kind in ("bytes", "odd", "int", "f32x3") or kind.startswith("u8x")

@@ -150,7 +150,7 @@ class Chain:
             result += ["--steps", job["steps"]]
         if len(job["attempts"]) > 1:
             result += ["--snapshot-dir", self.path("snapshots"), "--snapshot-every", job["every"]]
-            result += ["--spool", self.path("spool")] if self.is_once else []
+            result += ["--journal", self.path("journal")] if self.is_once else []
         result += ["--resume"] if len(job["attempts"]) > 1 and (self.groups[1:] or os.path.exists(self.path("snapshots"))) else []
         result += [x for first, last in told for x in ("--leave-out", f"{first}..{last}")]
         result += [] if job["throw"] is None else ["--fault", f"throw:{job['throw']}"]

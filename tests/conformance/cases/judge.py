@@ -9,7 +9,7 @@ from cases.command import Late
 from cases.data import write_file
 from cases.jobs import Chain
 from cases.writing import pipeline_text
-from plain.programs import TooLong
+from plain.iterators import TooLong
 from plain.samples import Refused, Undocumented
 
 LIMIT = 5000  # items that the reference looks at, for one question
@@ -84,7 +84,7 @@ class Expected:
         if self.refused:
             return [], self.refused
         if key not in self.known:
-            self.pipeline.closed.left = LIMIT
+            self.pipeline.indexed.left = LIMIT
             self.known[key] = listed(ask())
         return self.known[key]
 

@@ -138,8 +138,8 @@ class Checker:
             return self.source(node).size
         if node.op == "mix" and o["stop"] == "cycle":
             weights = o["weights"] or [1] * len(inputs)
-            dearest = 16 if o["cost"] else 1
-            return max(2 * dearest * (n + 1) * sum(weights) // w for n, w in zip(inputs, weights))
+            most_expensive = 16 if o["cost"] else 1
+            return max(2 * most_expensive * (n + 1) * sum(weights) // w for n, w in zip(inputs, weights))
         if node.op in JOINS:
             return min(inputs) if node.op == "zip" else sum(inputs)
         if node.op == "repeat":
@@ -161,7 +161,7 @@ class Checker:
 
 
 def check_once(root):
-    """Standard input is there once: not for two sources, another pass, or another era."""
+    """Standard input is there once: not for two sources, another pass, or another epoch."""
     if not reads_standard_input(root):
         return
     again = [x for x in root.below() if x.op == "repeat" or x.options.get("stop") == "cycle" or x.options.get("end") == "cycle"]

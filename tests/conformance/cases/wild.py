@@ -2,7 +2,7 @@
 
 Small on purpose: few lanes, few samples, but many operators in one another, so that ends, repetitions and bad samples meet."""
 
-from plain.programs import CLOSED
+from plain.iterators import INDEXED_OPERATORS
 from plain.text_form import Node
 
 FIELDS = ("value", "text", "txt", "cls", "i", "x", "a", "s", "d", "u")
@@ -10,11 +10,11 @@ KINDS_OF_NUMBERS = ("i", "x", "d", "cls", "n")
 
 
 class WildGrower:
-    """`closed`: only sources with an index, and operators that keep the order a closed formula."""
+    """`indexed`: only sources with an index, and operators that keep the order a formula."""
 
     def __init__(self, rng, stdin):
         self.rng, self.once, self.fresh = rng, stdin, 0
-        self.closed = not stdin and rng.random() < 0.12
+        self.indexed = not stdin and rng.random() < 0.12
 
     def pipeline(self):
         rng = self.rng
@@ -47,7 +47,7 @@ class WildGrower:
         if budget <= 0:
             return self.leaf(below_repeat)
         ops = ["take", "skip", "concat", "zip", "enumerate", "map", "map"] + ([] if self.must_read_once(below_repeat) else ["repeat"] * 3)
-        if self.closed:
+        if self.indexed:
             ops += ["shuffle"] * 3
         else:
             ops += ["filter"] * 6 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
@@ -291,7 +291,7 @@ class WildGrower:
             self.once = None
             return Node("standard_input", {}, []), ["text"]
         sources = [self.count] * 5 + [self.odd_shards, self.records]
-        if not self.closed:
+        if not self.indexed:
             sources += [self.mixed] * 4 + [self.plain_lines, self.good_json]
         return rng.choice(sources)()
 

@@ -1,4 +1,4 @@
-"""What is refused before anything is read: docs/pipelines.md, docs/programs.md, and "refused" of docs/operators/."""
+"""What is refused before anything is read: docs/pipelines.md, docs/iterators.md, and "refused" of docs/operators/."""
 
 import re
 
@@ -78,7 +78,7 @@ def sure_fields(node):
     if not node.inputs:
         return {OWN_FIELDS[node.op]} if node.op in OWN_FIELDS else set()
     if node.op == "map":
-        return fields_behind_map(o, inputs[0])
+        return fields_after_map(o, inputs[0])
     if node.op == "read_files":
         return {"text"} if o["format"] == "lines" else set()
     if node.op == "pack":
@@ -90,7 +90,7 @@ def sure_fields(node):
 OWN_FIELDS = {"count": "value", "raw_records": "value", "lines": "text", "standard_input": "text"}
 
 
-def fields_behind_map(o, fields):
+def fields_after_map(o, fields):
     if o["name"] == "select@1":
         return set(o["fields"])
     if o["name"] == "rename@1":

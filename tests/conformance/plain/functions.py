@@ -1,4 +1,4 @@
-"""Predicates, flat_maps, scans and maps that are built in: docs/programs.md, "Functions", and docs/pipelines.md, "Operators".
+"""Predicates, flat_maps, scans and maps that are built in: docs/iterators.md, "Functions", and docs/pipelines.md, "Operators".
 
 Each gets a good sample, the lane's input to it, and the call's options.
 """

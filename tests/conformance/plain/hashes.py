@@ -1,4 +1,4 @@
-"""Hashes, random draws, permutations and orders: docs/order.md, docs/digest.md, and docs/programs.md, "Draws"."""
+"""Hashes, random draws, permutations and orders: docs/order.md, docs/digest.md, and docs/iterators.md, "Draws"."""
 
 import functools
 import re

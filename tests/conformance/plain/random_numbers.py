@@ -18,13 +18,13 @@ def philox(counter, key):
 
 
 class Rng:
-    def __init__(self, stream, birth):
-        self.key, self.birth = (stream & WORD, stream >> 32), birth
+    def __init__(self, stream, sample_key):
+        self.key, self.sample_key = (stream & WORD, stream >> 32), sample_key
         self.block, self.words = 0, []
 
     def word(self):
         if not self.words:
-            self.words = philox((self.block & WORD, self.block >> 32, self.birth & WORD, self.birth >> 32), self.key)
+            self.words = philox((self.block & WORD, self.block >> 32, self.sample_key & WORD, self.sample_key >> 32), self.key)
             self.block += 1
         return self.words.pop(0)
 
@@ -44,5 +44,5 @@ def map_stream(seed, name, ordinal):
     return hash128(data) & MASK
 
 
-def birth_of(source, epoch, repeat_pass, record):
+def sample_key_of(source, epoch, repeat_pass, record):
     return hash128(struct.pack("<4Q", source, epoch, repeat_pass, record)) & MASK

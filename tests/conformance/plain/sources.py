@@ -1,4 +1,4 @@
-"""What sources give: docs/order.md, "Records, ids and data digests", and docs/programs.md, "Stream sources"."""
+"""What sources give: docs/order.md, "Records, ids and data digests", and docs/iterators.md, "Stream sources"."""
 
 import glob
 import io
@@ -123,11 +123,11 @@ class Stream:
             facts += text_bytes(name) + number_bytes(os.path.getsize(path))
         self.digest = hash128(facts)
 
-    def lane(self, node, era, repeat_pass, lane, lanes):
+    def lane(self, node, epoch, repeat_pass, lane, lanes):
         """The records of a lane, in their order."""
         order = range(len(self.units))
         if self.options["file_order"] == "shuffled":
-            words = (self.options["seed"], era, pass_word(repeat_pass), node.ordinal, self.digest, self.digest >> 64)
+            words = (self.options["seed"], epoch, pass_word(repeat_pass), node.ordinal, self.digest, self.digest >> 64)
             order = permutation(len(self.units), keyed("leat.order.full", *words))
         return [record for j in list(order)[lane::lanes] for record in self.units[j]]
 
@@ -140,10 +140,10 @@ class StandardInput:
         self.records = [Sample(f"stdin/{i}", {"text": line}) for i, line in enumerate(lines)]
         self.digest = hash128(b"")
 
-    def lane(self, node, era, repeat_pass, lane, lanes):
+    def lane(self, node, epoch, repeat_pass, lane, lanes):
         if repeat_pass:
             raise Refused("standard input is there once")
-        return self.records[lane::lanes] if era == 0 else []
+        return self.records[lane::lanes] if epoch == 0 else []
 
 
 def tar_units(path, name, _):

@@ -1,4 +1,4 @@
-"""The text form of pipelines: docs/pipelines.md, "Syntax", and the calls of docs/pipelines.md and docs/programs.md.
+"""The text form of pipelines: docs/pipelines.md, "Syntax", and the calls of docs/pipelines.md and docs/iterators.md.
 
 Pipelines with mistakes get Python's errors, not leat's.
 """
@@ -11,7 +11,7 @@ class Node:
 
     def __init__(self, op, options, inputs):
         self.op, self.options, self.inputs = op, options, inputs
-        self.closed = None  # whether its order is a formula; not known yet
+        self.indexed = None  # whether its order is a formula; not known yet
 
     def below(self):
         """This node and all that it works on, from the root to the leaves, from left to right."""

@@ -57,7 +57,7 @@ TEST_CASE("rng: philox4x32-10 gives the known answers of its authors") {
         == words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("rng: stream is the key, birth and block are the counter") {
+TEST_CASE("rng: stream is the key, sample key and block are the counter") {
   rng r{0x299f31d0a4093822, 0x0370734413198a2e};
   for (std::uint32_t block = 0; block < 3; ++block)
     for (auto word : philox4x32({block, 0, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}))
@@ -167,15 +167,15 @@ TEST_CASE("rng: normal has the mean, variance and tails of the standard normal")
   CHECK(std::abs(beyond_two - tails * draws) < most_sigmas * std::sqrt(tails * draws));
 }
 
-TEST_CASE("rng: the same stream and birth give the same words") {
+TEST_CASE("rng: the same stream and sample key give the same words") {
   CHECK(first_words({6, 7}) == first_words({6, 7}));
 }
 
-TEST_CASE("rng: neighbouring streams and births share no words and do not correlate") {
+TEST_CASE("rng: neighbouring streams and sample keys share no words and do not correlate") {
   std::set<std::uint64_t> seen;
   for (std::uint64_t stream : {0ULL, 1ULL, 2ULL, 1ULL << 32, 2ULL << 32})
-    for (std::uint64_t birth : {0ULL, 1ULL, 2ULL, 1ULL << 32, 2ULL << 32}) {
-      rng r{stream, birth};
+    for (std::uint64_t sample_key : {0ULL, 1ULL, 2ULL, 1ULL << 32, 2ULL << 32}) {
+      rng r{stream, sample_key};
       for (int i = 0; i < 16; ++i)
         CHECK(seen.insert(r.bits64()).second);
     }

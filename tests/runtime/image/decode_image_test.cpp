@@ -41,11 +41,11 @@ struct made {
 };
 
 made make_image(std::span<const std::byte> file, const std::vector<image_transform>& transforms,
-                std::uint64_t birth = 0, const decode_options& options = {}) {
+                std::uint64_t sample_key = 0, const decode_options& options = {}) {
   sample s;
   sample_access::reset(s, nullptr);
   s.set("jpg", file);
-  context in{rng(stream, birth), 0, birth, 1, nullptr};
+  context in{rng(stream, sample_key), 0, sample_key, 1, nullptr};
   decode_image("jpg", transforms, options).make()(s, in);
   CHECK_FALSE(s.has("jpg"));
   const auto bytes = s.bytes("image");
@@ -329,13 +329,13 @@ TEST_CASE("floats of 16 bits become the same floats of 32 bits") {
 TEST_CASE("random erasing writes its values into one rectangle, in every layout") {
   const auto file = write_jpeg(64, 48);
   int erased = 0;
-  for (std::uint64_t birth = 0; birth < 40; ++birth) {
+  for (std::uint64_t sample_key = 0; sample_key < 40; ++sample_key) {
     const std::vector plain{resize(40, 60), normalize()};
     auto chain = plain;
     chain.push_back(random_erasing({.p = 0.5, .value = {7, 8, 9}}));
-    const auto before = make_image(file, plain, birth);
-    const auto after = make_image(file, chain, birth);
-    rng draws(stream, birth);
+    const auto before = make_image(file, plain, sample_key);
+    const auto after = make_image(file, chain, sample_key);
+    rng draws(stream, sample_key);
     const auto part = draw_erased({60, 40}, {0.5, {0.02, 0.33}, {0.3, 3.3}}, draws);
     erased += part ? 1 : 0;
     int wrong = 0;

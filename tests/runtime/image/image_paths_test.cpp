@@ -28,7 +28,7 @@ std::vector<tensor_form> forms() {
       all.push_back({.type = type,
                      .layout = layout,
                      .mean = {0.485F, 0.456F, 0.406F},
-                     .deviation = {0.229F, 0.224F, 0.225F}});
+                     .std = {0.229F, 0.224F, 0.225F}});
   return all;
 }
 

@@ -14,23 +14,23 @@ using namespace leat::test;
 
 namespace {
 
-context context_of(std::uint64_t birth) {
-  return {rng(9, birth), 0, birth, 1, nullptr};
+context context_of(std::uint64_t sample_key) {
+  return {rng(9, sample_key), 0, sample_key, 1, nullptr};
 }
 
 /// Runs one map on a sample of one field.
 void apply(const map_stage& stage, sample& to, std::string_view field,
-           std::span<const std::byte> content, std::uint64_t birth = 0) {
+           std::span<const std::byte> content, std::uint64_t sample_key = 0) {
   sample_access::reset(to, nullptr);
   to.set(field, content);
-  auto chance = context_of(birth);
+  auto chance = context_of(sample_key);
   stage.make()(to, chance);
 }
 
 std::vector<std::byte> image_bytes(const map_stage& stage, std::span<const std::byte> file,
-                                   std::uint64_t birth = 0) {
+                                   std::uint64_t sample_key = 0) {
   sample s;
-  apply(stage, s, "jpg", file, birth);
+  apply(stage, s, "jpg", file, sample_key);
   const auto bytes = s.bytes("image");
   return {bytes.begin(), bytes.end()};
 }
@@ -85,10 +85,10 @@ TEST_CASE("layouts and types show the same pixels") {
     const auto c = i % 3;
     const auto in_plane = c * 32 * 32 + i / 3;
     const auto v = static_cast<float>(std::to_integer<int>(plain[i]));
-    const float expected = (v / 255.0F - defaults.mean[c]) / defaults.deviation[c];
+    const float expected = (v / 255.0F - defaults.mean[c]) / defaults.std[c];
     differing += planes[in_plane] == plain[i] ? 0 : 1;
     // Floats are not rounded to bytes first.
-    const float half = 0.5001F / 255 / defaults.deviation[c];
+    const float half = 0.5001F / 255 / defaults.std[c];
     differing += std::abs(f_plain[i] - expected) <= half ? 0 : 1;
     differing += f_planes[in_plane] == f_plain[i] ? 0 : 1;
   }
@@ -98,11 +98,11 @@ TEST_CASE("layouts and types show the same pixels") {
 TEST_CASE("flip mirrors the same crop exactly") {
   const auto file = write_jpeg(100, 80, {.horizontal = 2, .vertical = 2});
   auto options = small(dtype::u8, image_layout::nhwc);
-  for (std::uint64_t birth = 0; birth < 20; ++birth) {
+  for (std::uint64_t sample_key = 0; sample_key < 20; ++sample_key) {
     options.flip = 0;
-    const auto straight = image_bytes(train_image("jpg", options), file, birth);
+    const auto straight = image_bytes(train_image("jpg", options), file, sample_key);
     options.flip = 1;
-    const auto mirrored = image_bytes(train_image("jpg", options), file, birth);
+    const auto mirrored = image_bytes(train_image("jpg", options), file, sample_key);
     int differing = 0;
     for (std::size_t i = 0; i < straight.size(); ++i) {
       const auto x = i / 3 % 32;
@@ -116,11 +116,11 @@ TEST_CASE("pixels depend on the random numbers alone, not on what the worker did
   const auto file = write_jpeg(90, 120);
   const auto other = write_jpeg(300, 40, {.components = 1});
   const auto function = train_image("jpg", {.size = 48}).make();
-  auto run = [&](std::span<const std::byte> content, std::uint64_t birth) {
+  auto run = [&](std::span<const std::byte> content, std::uint64_t sample_key) {
     sample s;
     sample_access::reset(s, nullptr);
     s.set("jpg", content);
-    auto chance = context_of(birth);
+    auto chance = context_of(sample_key);
     function(s, chance);
     const auto bytes = s.bytes("image");
     return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -185,7 +185,7 @@ TEST_CASE("options out of range are refused at once") {
   CHECK(refuses("jpg", {.size = 0}));
   CHECK(refuses("jpg", {.size = 8193}));
   CHECK(refuses("jpg", {.type = dtype::f64}));
-  CHECK(refuses("jpg", {.deviation = {1, 0, 1}}));
+  CHECK(refuses("jpg", {.std = {1, 0, 1}}));
   CHECK(refuses("jpg", {.mean = {1, static_cast<float>(nan), 1}}));
   CHECK(refuses("jpg", {.scale = {0, 1}}));
   CHECK(refuses("jpg", {.scale = {0.5, 0.4}}));
@@ -201,13 +201,13 @@ TEST_CASE("stages say who they are and all that their results depend on") {
   CHECK(train.name == "train_image@1");
   CHECK(train.parameters
         == "field=jpg;jpeg size=224 type=f32 layout=nchw mean=0.485,0.456,0.406 "
-           "deviation=0.229,0.224,0.225 max_pixels=134217728 scale=0.08,1 "
+           "std=0.229,0.224,0.225 max_pixels=134217728 scale=0.08,1 "
            "ratio=0.75,1.3333333333333333 flip=0.5");
   const auto eval = eval_image("jpg", {.size = 112, .type = dtype::u8});
   CHECK(eval.name == "eval_image@1");
   CHECK(eval.parameters
         == "field=jpg size=112 type=u8 layout=nchw mean=0.485,0.456,0.406 "
-           "deviation=0.229,0.224,0.225 max_pixels=134217728 resize=128");
+           "std=0.229,0.224,0.225 max_pixels=134217728 resize=128");
 }
 
 TEST_CASE("a label is a decimal integer, with blanks around it or not") {

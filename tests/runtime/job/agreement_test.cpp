@@ -20,8 +20,8 @@ bool contains(const std::string& text, const char* part) {
 
 using answers = std::vector<epoch_agreement>;
 
-epoch_shape shape_with(epoch_end end) {
-  return {.batch_rows = 4, .lanes = 4, .end = end, .is_closed = false};
+epoch_geometry shape_with(epoch_end end) {
+  return {.batch_rows = 4, .lanes = 4, .end = end, .is_indexed = false};
 }
 
 /// Answers as a test says, and counts how often it was asked.
@@ -47,7 +47,7 @@ TEST_CASE("agreement: one rank, an endless epoch and an indexed order need none"
   const auto never = [](const epoch_agreement&) -> answers { throw std::logic_error("asked"); };
   CHECK_FALSE(agreement(shape_with(epoch_end::drop), 1, {}, never).is_needed());
   CHECK_FALSE(agreement(shape_with(epoch_end::cycle), 3, {}, never).is_needed());
-  CHECK_FALSE(agreement({.end = epoch_end::drop, .is_closed = true}, 3, {}, never).is_needed());
+  CHECK_FALSE(agreement({.end = epoch_end::drop, .is_indexed = true}, 3, {}, never).is_needed());
   auto alone = agreement(shape_with(epoch_end::mask), 1, {}, never);
   auto batch = batch_at(0, 1, true);
   batch.end_of_epoch = true;

@@ -492,7 +492,7 @@ TEST_CASE("order: a windowed lane reads only its own run of files, window after 
       for (std::uint64_t p = lane; p < order.records(); p += config.lanes)
         files.push_back(file_of.at(order.record(p)));
       REQUIRE(files.size()
-              == epoch_shape{.items = order.records(), .lanes = config.lanes}.lane_items(lane));
+              == epoch_geometry{.items = order.records(), .lanes = config.lanes}.lane_items(lane));
       if (files.empty())
         continue;
       const auto [first, last] = std::minmax_element(files.begin(), files.end());
@@ -521,7 +521,7 @@ TEST_CASE("order: drop ends where the first lane is dry, mask where the last is"
   std::mt19937_64 random{seed};
   for (int i = 0; i < 3'000; ++i) {
     const auto rows_of_lane = 1 + random() % 6;
-    epoch_shape drop{.items = random() % 300, .lanes = 1 + random() % 12};
+    epoch_geometry drop{.items = random() % 300, .lanes = 1 + random() % 12};
     drop.batch_rows = rows_of_lane * drop.lanes;
     auto mask = drop;
     mask.end = epoch_end::mask;
@@ -545,7 +545,7 @@ TEST_CASE("order: an epoch of no records has no batch") {
   for (auto kind : {shuffle_kind::none, shuffle_kind::full, shuffle_kind::windowed})
     for (const auto& files : {list{}, list{0, 0}})
       CHECK(order_of(config_of(kind, files, 2), 0).records() == 0);
-  const epoch_shape shape{.items = 0, .batch_rows = 2, .lanes = 2, .end = epoch_end::mask};
+  const epoch_geometry shape{.items = 0, .batch_rows = 2, .lanes = 2, .end = epoch_end::mask};
   CHECK(shape.batches() == 0);
   CHECK(shape.positions() == 0);
   CHECK(shape.lane_items(0) == 0);

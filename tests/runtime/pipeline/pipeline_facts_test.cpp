@@ -1,6 +1,6 @@
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stage_facts.hpp"
+#include "tests/support/operator_facts.hpp"
 
 #include <leat/error.hpp>
 
@@ -25,18 +25,18 @@ private:
   std::uint64_t records_;
 };
 
-stage_ptr made(stage x) {
-  return std::make_shared<const stage>(std::move(x));
+operator_ptr made(operator_node x) {
+  return std::make_shared<const operator_node>(std::move(x));
 }
 
-stage_ptr source_stage(std::uint64_t records) {
+operator_ptr source_stage(std::uint64_t records) {
   auto open = [=] { return std::make_shared<const numbers>(records); };
   return made({.op = "count",
                .options = {{"records", records}, {"bytes", std::uint64_t{8}}},
                .data = std::make_shared<lazy_source>(open)});
 }
 
-pipeline batched(stage_ptr input) {
+pipeline batched(operator_ptr input) {
   return pipeline{made({.op = "batch",
                         .options = {{"rows", std::uint64_t{8}},
                                     {"lanes", std::uint64_t{0}},
@@ -104,13 +104,13 @@ TEST_CASE("operators are visited in data order") {
   const auto x =
       batch_of(join("zip", {shuffle_of(count_of(1), 1), map_of(count_of(2), "a@1")}), 1, 1);
   std::string seen;
-  for_each_stage(x.root, [&](const stage_facts& stage) { seen += stage.op + ' '; });
+  for_each_operator(x.root, [&](const operator_facts& node) { seen += node.op + ' '; });
   CHECK(seen == "count shuffle count map zip batch ");
 }
 
 TEST_CASE("a shape names operators without maps") {
   const auto source = count_of(1);
-  auto shape = [](stage_facts x) { return shape_of(batch_of(std::move(x), 1, 1).root); };
+  auto shape = [](operator_facts x) { return shape_of(batch_of(std::move(x), 1, 1).root); };
   CHECK(shape(source) == "count.batch");
   CHECK(shape(map_of(shuffle_of(map_of(source, "a@1"), 1), "b@1")) == "count.shuffle.batch");
   CHECK(shape(join("zip", {source, join("concat", {source, shuffle_of(source, 1)})}))

@@ -72,8 +72,8 @@ TEST_CASE("batch_slot: eight threads claim every row once, and one of them finis
   }
 }
 
-TEST_CASE("batch_slot: late claimers of an older generation get nothing while the slot is reused") {
-  constexpr std::uint32_t generations = 30'000;
+TEST_CASE("batch_slot: late claimers of an older ticket get nothing while the slot is reused") {
+  constexpr std::uint32_t tickets = 30'000;
   constexpr std::size_t rows = 5;
   batch_slot slot{std::make_shared<batch_layout>(), rows};
   std::atomic<std::uint32_t> current{0};
@@ -83,15 +83,15 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
   for (std::size_t i = 0; i < rows; ++i)
     batch.add();
   std::vector<std::thread> workers;
-  // Each works through all generations at its own speed: whoever is slow claims in old ones.
+  // Each works through all tickets at its own speed: whoever is slow claims in old ones.
   for (std::uint32_t id = 0; id < threads; ++id)
     workers.emplace_back([&, id] {
-      for (std::uint32_t generation = 1; generation <= generations; ++generation) {
-        for (auto now = current.load(); now < generation; now = current.load())
+      for (std::uint32_t ticket = 1; ticket <= tickets; ++ticket) {
+        for (auto now = current.load(); now < ticket; now = current.load())
           current.wait(now);
-        while (auto mine = slot.claim(generation, rows, id, 1 + id % 3)) {
+        while (auto mine = slot.claim(ticket, rows, id, 1 + id % 3)) {
           for (auto row = mine.first; row < mine.end; ++row) {
-            if (slot.request(row).position != generation) // the slot was reopened beneath its row
+            if (slot.request(row).position != ticket) // the slot was reopened beneath its row
               wrong = true;
             ++done;
             slot.finish(row);
@@ -99,13 +99,13 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
         }
       }
     });
-  for (std::uint32_t generation = 1; generation <= generations; ++generation) {
+  for (std::uint32_t ticket = 1; ticket <= tickets; ++ticket) {
     slot.reserve();
     for (auto& row : batch.requests)
-      row.position = generation;
+      row.position = ticket;
     slot.open(batch, true);
     batch.requests.resize(rows); // it has the memory of the one before
-    current = generation;
+    current = ticket;
     current.notify_all();
     for (int i = 1; !slot.complete(); ++i)
       if (i % 64 == 0)
@@ -116,10 +116,10 @@ TEST_CASE("batch_slot: late claimers of an older generation get nothing while th
   for (auto& x : workers)
     x.join();
   CHECK_FALSE(wrong);
-  CHECK(done == std::uint64_t{generations} * rows);
+  CHECK(done == std::uint64_t{tickets} * rows);
 }
 
-TEST_CASE("batch_slot: claims of another generation, or beyond the limit, find nothing") {
+TEST_CASE("batch_slot: claims of another ticket, or beyond the limit, find nothing") {
   batch_slot slot{two_fields, 3};
   open_rows(slot, 3);
   const auto claim = [&](std::uint32_t seen, std::size_t limit, std::size_t at_most) {

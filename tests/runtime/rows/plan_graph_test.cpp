@@ -1,6 +1,6 @@
-#include "runtime/order/sample_plan.hpp"
+#include "runtime/order/sample_graph.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/plan_graph.hpp"
-#include "runtime/rows/row_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -42,14 +42,14 @@ plan_graph graph_of_text(const std::string& text) {
 
 texts calls_of(const plan_round& x) {
   texts calls;
-  for (const auto& step : x.program)
+  for (const auto& step : x.iterator)
     calls.push_back(step.call);
   return calls;
 }
 
 const plan_step& step_of(const plan_graph& x, const std::string& op) {
   for (const auto& round : x.rounds)
-    for (const auto& step : round.program)
+    for (const auto& step : round.iterator)
       if (step.call.substr(0, step.call.find('(')) == op)
         return step;
   throw std::logic_error("no step " + op);
@@ -81,10 +81,10 @@ constexpr const char* by_content = ".filter(\"bytes_between@1\", field=\"text\",
 
 } // namespace
 
-TEST_CASE("a closed pipeline is one round without state, for any number of ranks") {
+TEST_CASE("an indexed pipeline is one round without state, for any number of ranks") {
   const auto graph = graph_of_text("zip(count(1000).shuffle(seed=1), count(900).map(\"rename@1\", "
                                    "from=\"value\", to=\"other\").skip(5)).batch(64)");
-  CHECK(graph.is_formula());
+  CHECK(graph.is_indexed());
   CHECK(graph.shape.batches() == 13);
   CHECK(graph.world_sizes().empty());
   CHECK(graph.lane_bytes() == 0);
@@ -94,10 +94,10 @@ TEST_CASE("a closed pipeline is one round without state, for any number of ranks
   const auto& round = graph.rounds[0];
   CHECK(calls_of(round)
         == texts{"count(1000)", "shuffle(seed=1)", "count(900)", "skip(5)", "zip()"});
-  CHECK(round.program[3].inputs == indices{2}); // not the map between
-  CHECK(round.program[4].inputs == indices{1, 3});
+  CHECK(round.iterator[3].inputs == indices{2}); // not the map between
+  CHECK(round.iterator[4].inputs == indices{1, 3});
   CHECK(round.function == texts{"read count", "read count", "map rename@1", "zip"});
-  for (const auto& step : round.program)
+  for (const auto& step : round.iterator)
     CHECK(step.state.empty());
 }
 
@@ -109,17 +109,18 @@ TEST_CASE("an operator that looks at content begins a round behind each of its i
                       "mix(a, b, cost=\"text\").enumerate().batch(12)");
   REQUIRE(graph.rounds.size() == 4);
   CHECK(calls_of(graph.rounds[0]) == texts{files.lines()});
-  CHECK(graph.rounds[0].function == texts{"read lines", "look for filter bytes_between@1"});
+  CHECK(graph.rounds[0].function == texts{"read lines", "probe for filter bytes_between@1"});
   CHECK(calls_of(graph.rounds[1])
         == texts{"filter(\"bytes_between@1\", field=\"text\", min=1)", "take(100)"});
-  CHECK(graph.rounds[1].program[0].rounds == indices{0});
-  CHECK(graph.rounds[1].program[0].inputs.empty());
-  CHECK(graph.rounds[1].program[1].inputs == indices{0});
-  CHECK(graph.rounds[1].program[1].rounds.empty());
-  CHECK(graph.rounds[1].function == texts{"samples of round 1, as they were made", "look for mix"});
-  CHECK(graph.rounds[2].function == texts{"read lines", "map rename@1", "look for mix"});
+  CHECK(graph.rounds[1].iterator[0].rounds == indices{0});
+  CHECK(graph.rounds[1].iterator[0].inputs.empty());
+  CHECK(graph.rounds[1].iterator[1].inputs == indices{0});
+  CHECK(graph.rounds[1].iterator[1].rounds.empty());
+  CHECK(graph.rounds[1].function
+        == texts{"samples of round 1, as they were made", "probe for mix"});
+  CHECK(graph.rounds[2].function == texts{"read lines", "map rename@1", "probe for mix"});
   CHECK(calls_of(graph.rounds[3]) == texts{"mix(cost=\"text\")", "enumerate()"});
-  CHECK(graph.rounds[3].program[0].rounds == indices{1, 2});
+  CHECK(graph.rounds[3].iterator[0].rounds == indices{1, 2});
   CHECK(graph.rounds[3].function
         == texts{"samples of round 2, as they were made", "samples of round 3, as they were made",
                  "enumerate"});
@@ -139,11 +140,11 @@ TEST_CASE("rounds of the graph are the edges of the plan") {
     CAPTURE(i);
     const bool last = i == plan->edges.size();
     indices taken;
-    for (const auto& step : graph.rounds[i].program)
+    for (const auto& step : graph.rounds[i].iterator)
       taken.insert(taken.end(), step.rounds.begin(), step.rounds.end());
     CHECK(taken == (last ? plan->last_edges : plan->edges[i].below));
     if (!last)
-      CHECK(graph.rounds[i].function.back() == "look for " + plan->edges[i].stage);
+      CHECK(graph.rounds[i].function.back() == "probe for " + plan->edges[i].stage);
   }
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("predicates on ids and known numbers of children need no round of thei
 TEST_CASE("lanes limit the world sizes of a pipeline with states") {
   const text_files files{30};
   const auto graph = graph_of_text(files.lines() + ".batch(48, lanes=24)");
-  CHECK_FALSE(graph.is_formula());
+  CHECK_FALSE(graph.is_indexed());
   CHECK(graph.shape.lanes == 24);
   CHECK(graph.world_sizes() == numbers{1, 2, 3, 4, 6, 8, 12, 24});
   CHECK(graph_of_text(files.lines() + ".batch(25, lanes=25)").world_sizes() == numbers{1, 5, 25});
@@ -195,7 +196,7 @@ TEST_CASE("what exists once cannot be in a snapshot without a journal") {
   const temporary_directory at;
   const auto data = once("queue@1", [](sample&) { return false; });
   CHECK(graph_of(data.batch(4)).unkept == texts{"queue"});
-  CHECK(graph_of(data.batch(4).spool(at / "spool")).unkept.empty());
+  CHECK(graph_of(data.batch(4).journal(at / "journal")).unkept.empty());
 }
 
 TEST_CASE("a buffer's state is its lane's share of items, each as large as its operators make it") {

@@ -1,6 +1,6 @@
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stage_facts.hpp"
+#include "tests/support/operator_facts.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/error.hpp>

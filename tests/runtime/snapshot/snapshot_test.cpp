@@ -1,7 +1,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stage_facts.hpp"
+#include "tests/support/operator_facts.hpp"
 
 #include <leat/error.hpp>
 
@@ -23,7 +23,7 @@ namespace {
 
 using texts = std::vector<std::string>;
 
-stage_facts shards() {
+operator_facts shards() {
   return source_facts_of(
       "tar_shards",
       {{"patterns", texts{"/data/imagenet/train-{000000..000511}.tar",
@@ -33,7 +33,7 @@ stage_facts shards() {
       {577, 1'281'167, 146'899'890'176, {0x1234567890abcdef, 0xfedcba0987654321}});
 }
 
-stage_facts five_maps(stage_facts x) {
+operator_facts five_maps(operator_facts x) {
   for (const char* name : {"train_image@1", "label@1", "mix_in@2", "weight@1", "text@3"})
     x = map_of(std::move(x), name, "size=224 type=f32 layout=nchw");
   return x;
@@ -57,7 +57,7 @@ snapshot taken_of(pipeline_facts pipeline) {
 }
 
 /// With the maps in their only place.
-snapshot with_maps(const std::function<stage_facts(stage_facts)>& add_maps) {
+snapshot with_maps(const std::function<operator_facts(operator_facts)>& add_maps) {
   return taken_of(batch_of(add_maps(shuffle_of(shards(), 7)), 240, 24, {"image", "label"}));
 }
 
@@ -119,11 +119,11 @@ public:
     }
   }
 
-  stage_facts operator_alone() {
-    return {.op = "op" + text(), .options = several([&] { return stage_option{text(), value()}; })};
+  operator_facts operator_alone() {
+    return {.op = "op" + text(), .options = several([&] { return node_option{text(), value()}; })};
   }
 
-  stage_facts tree(int depth) {
+  operator_facts tree(int depth) {
     auto x = operator_alone();
     const auto inputs = depth == 0 ? 0 : random_() % 4;
     for (std::uint64_t i = 0; i < inputs; ++i)
@@ -208,7 +208,7 @@ private:
 /// All of a lane's state, in words.
 std::string text_of(const round_mark& x) {
   std::ostringstream text;
-  text << '(' << x.when.era << ' ' << static_cast<std::uint64_t>(x.when.pass >> 64) << ' '
+  text << '(' << x.when.epoch << ' ' << static_cast<std::uint64_t>(x.when.pass >> 64) << ' '
        << static_cast<std::uint64_t>(x.when.pass) << ' ' << x.consumed;
   if (x.base) {
     text << " given " << x.base->given << ' ' << x.base->state.bytes();
@@ -357,7 +357,7 @@ TEST_CASE("states of lanes come back as they were, and steps that are left out")
 
 TEST_CASE("a pipeline comes back up to the limits of a tree, above them it is not written") {
   auto maps = [](std::size_t number) {
-    return with_maps([=](stage_facts x) {
+    return with_maps([=](operator_facts x) {
       for (std::size_t i = 0; i < number; ++i)
         x = map_of(std::move(x), "map" + std::to_string(i) + "@1");
       return x;
@@ -614,7 +614,7 @@ TEST_CASE("differences have names, show both values and say whether they can be 
     expect("shuffle: snapshot windowed over 4 files, pipeline windowed over 5 files", false);
   }
   SECTION("maps: which") {
-    now = with_maps([](stage_facts x) {
+    now = with_maps([](operator_facts x) {
             for (const char* name : {"train_image@1", "label@2", "mix_in@2", "weight@1"})
               x = map_of(std::move(x), name, "size=224 type=f32 layout=nchw");
             return map_of(std::move(x), "text@3", "size=256");
@@ -625,13 +625,14 @@ TEST_CASE("differences have names, show both values and say whether they can be 
            true);
   }
   SECTION("maps: one more") {
-    now =
-        with_maps([](stage_facts x) { return map_of(five_maps(std::move(x)), "last@1"); }).pipeline;
+    now = with_maps([](operator_facts x) {
+            return map_of(five_maps(std::move(x)), "last@1");
+          }).pipeline;
     expect("maps: snapshot none, pipeline last@1", true);
   }
   SECTION("maps: another order") {
-    taken = with_maps([](stage_facts x) { return map_of(map_of(x, "a@1"), "b@1", "x"); });
-    now = with_maps([](stage_facts x) { return map_of(map_of(x, "b@1", "x"), "a@1"); }).pipeline;
+    taken = with_maps([](operator_facts x) { return map_of(map_of(x, "a@1"), "b@1", "x"); });
+    now = with_maps([](operator_facts x) { return map_of(map_of(x, "b@1", "x"), "a@1"); }).pipeline;
     expect("maps: snapshot a@1, b@1 (x), pipeline b@1 (x), a@1", true);
   }
   SECTION("rows where a batch begins at the same row") {
@@ -792,8 +793,8 @@ TEST_CASE("a windowed shuffle anywhere fixes rows and lanes") {
 
 TEST_CASE(
     "what a source is called and how large its records are is compared, where it lies is not") {
-  auto taken_with = [](stage_facts x) { return taken_of(batch_of(std::move(x), 1, 1)); };
-  auto now_with = [](stage_facts x) { return batch_of(std::move(x), 1, 1); };
+  auto taken_with = [](operator_facts x) { return taken_of(batch_of(std::move(x), 1, 1)); };
+  auto now_with = [](operator_facts x) { return batch_of(std::move(x), 1, 1); };
   auto raw = [](const std::string& path, std::vector<std::uint64_t> dims) {
     return source_facts_of("raw_records", {{"path", path}, {"type", "f32"s}, {"dims", dims}}, {});
   };

@@ -216,10 +216,10 @@ TEST_CASE("a user's source is a pipeline with all of its options") {
       {.order = file_order::shuffled, .seed = 9});
   CHECK(x.root().op == "sequential");
   CHECK(x.root().options
-        == std::vector<stage_option>{{"name", std::string{"user@2"}},
-                                     {"units", std::uint64_t{3}},
-                                     {"file_order", std::string{"shuffled"}},
-                                     {"seed", std::uint64_t{9}}});
+        == std::vector<node_option>{{"name", std::string{"user@2"}},
+                                    {"units", std::uint64_t{3}},
+                                    {"file_order", std::string{"shuffled"}},
+                                    {"seed", std::uint64_t{9}}});
   CHECK(read_stream(*stream_of(x)).size() == 3);
   CHECK(stream_of(x)->facts().files == 3);
   CHECK_THROWS_AS(sequential("user@2", 0, {}), error);

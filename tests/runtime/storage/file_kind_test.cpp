@@ -1,4 +1,4 @@
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/whole_file.hpp"
 #include "tests/support/catch.hpp"
@@ -94,7 +94,7 @@ TEST_CASE("kinds: files without lines are no lines") {
   for (const auto& x : files) {
     tar_writer::write(at / x.name, x.content);
     for (const auto& source : {lines(at / x.name), json_lines(at / x.name)})
-      check_told([&] { plan_rows(source.batch(1)); }, x);
+      check_told([&] { plan_job(source.batch(1)); }, x);
   }
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("kinds: texts are texts, whatever words they begin with") {
         const auto text = begin + rest;
         CAPTURE(text, name);
         tar_writer::write(at / name, text);
-        CHECK_NOTHROW(plan_rows(lines(at / name).batch(1)));
+        CHECK_NOTHROW(plan_job(lines(at / name).batch(1)));
         CHECK(kind_of_path(at / name).is == file_kind::form::text);
       }
 }

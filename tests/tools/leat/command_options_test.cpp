@@ -1,4 +1,4 @@
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -115,8 +115,8 @@ struct random_job {
     return result;
   }
 
-  /// One start in any shape, killed behind so many steps.
-  training_progress start(std::uint64_t kill_behind) {
+  /// One start in any shape, killed after so many steps.
+  training_progress start(std::uint64_t kill_after) {
     auto shape = settings;
     const std::uint64_t worlds[] = {1, 2, 3};
     shape.ranks = shape.loader.world_size = worlds[random() % 3];
@@ -125,7 +125,7 @@ struct random_job {
     try {
       job.run([&](const training_progress& now) {
         REQUIRE(now.global_step <= end);
-        if (--kill_behind == 0)
+        if (--kill_after == 0)
           throw killed{};
       });
     } catch (const killed&) {

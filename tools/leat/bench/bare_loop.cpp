@@ -1,7 +1,7 @@
 #include "tools/leat/bench/bare_loop.hpp"
 
 #include "runtime/base/huge_buffer.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/source.hpp>
@@ -44,7 +44,7 @@ struct row_ring {
 };
 
 /// One thread: takes the next row, reads its record, runs the maps, writes the row.
-void work(const row_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t rows,
+void work(const job_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t rows,
           std::size_t ring_rows) {
   row_ring ring{*plan.layout, ring_rows};
   auto maker = maker_of(plan, std::make_shared<worker_record>());
@@ -63,10 +63,10 @@ void work(const row_plan& plan, std::atomic<std::uint64_t>& next, std::uint64_t 
 } // namespace
 
 std::chrono::nanoseconds bare_loop(const pipeline& job, std::uint64_t rows, std::size_t threads) {
-  auto plan = plan_rows(job);
+  auto plan = plan_job(job);
   if (!plan.shape.has_length())
     throw error(errc::invalid_argument, {.stage = "bare loop",
-                                         .got = "a pipeline that is ordered by programs",
+                                         .got = "a pipeline that is ordered by iterators",
                                          .needed = "indexed data, and operators without state"});
   std::atomic<std::uint64_t> next{0};
   std::mutex mutex;

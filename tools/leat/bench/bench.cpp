@@ -1,7 +1,7 @@
 #include "tools/leat/bench/bench.hpp"
 
-#include "runtime/pipeline/stage.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include <leat/image.hpp>
 #include <leat/loader.hpp>
@@ -196,7 +196,7 @@ json to_json(const plan& x, const std::vector<round_result>& rounds) {
 
 bool evaluates(const pipeline& job) {
   bool found = false;
-  for_each_stage(job.root(), [&](const stage& x) {
+  for_each_operator(job.root(), [&](const operator_node& x) {
     found = found || (x.op == "map" && x.get<std::string>("name").starts_with("eval_image@"));
   });
   return found;
@@ -208,14 +208,14 @@ std::optional<decoding> measure_decoding(const plan& x, std::uint64_t rounds) {
   decoding result;
   if (evaluates(x.job))
     result.transform = decode_transform::eval;
-  for_each_stage(x.job.root(), [&](const stage& leaf) {
+  for_each_operator(x.job.root(), [&](const operator_node& leaf) {
     if (leaf.data && result.cases.images.empty())
       result.cases = load_cases(*leaf.data->get(), result.transform, most_images);
   });
   if (result.cases.images.empty())
     return std::nullopt;
   const image_options standard;
-  const tensor_form form{.mean = standard.mean, .deviation = standard.deviation};
+  const tensor_form form{.mean = standard.mean, .std = standard.std};
   result.ways = time_ways(result.cases, form, make_workers(x.threads), rounds);
   const auto own = own_ones(result.cases, form);
   result.own = own.size();

@@ -60,8 +60,8 @@ void cmyk_to_rgb(std::uint8_t* row, std::size_t width) {
 
 void write_floats(const std::vector<float>& row, const tensor_form& form, std::size_t c,
                   float* to) {
-  const float scale = 1 / (255 * form.deviation[c]);
-  const float offset = -form.mean[c] / form.deviation[c];
+  const float scale = 1 / (255 * form.std[c]);
+  const float offset = -form.mean[c] / form.std[c];
   const auto* from = row.data() + c;
   const auto width = row.size() / 3;
   for (std::size_t x = 0; x < width; ++x)
@@ -234,8 +234,7 @@ public:
 
   void make(sample& x, const resize_plan& what) {
     auto* to = x.make_tensor("image", options_.type, {3, options_.size, options_.size});
-    image_.make(
-        what, {.type = options_.type, .mean = options_.mean, .deviation = options_.deviation}, to);
+    image_.make(what, {.type = options_.type, .mean = options_.mean, .std = options_.std}, to);
     x.erase(*name_);
   }
 

@@ -2,7 +2,7 @@
 
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/durable_file.hpp"
 
 #include "tools/leat/graph/graph_svg.hpp"
@@ -36,10 +36,10 @@ json to_json(const plan_step& x) {
 }
 
 json to_json(const plan_round& x) {
-  auto program = json::array();
-  for (const auto& step : x.program)
-    program.push_back(to_json(step));
-  return {{"program", program}, {"function", x.function}};
+  auto iterator = json::array();
+  for (const auto& step : x.iterator)
+    iterator.push_back(to_json(step));
+  return {{"iterator", iterator}, {"function", x.function}};
 }
 
 json to_json(const plan_graph& x) {
@@ -47,14 +47,14 @@ json to_json(const plan_graph& x) {
   for (const auto& round : x.rounds)
     rounds.push_back(to_json(round));
   const auto& shape = x.shape;
-  return {{"order", x.is_formula() ? "formula" : "programs"},
+  return {{"order", x.is_indexed() ? "indexed" : "iterators"},
           {"rounds", rounds},
           {"batch", x.batch},
           {"global_batch", shape.batch_rows},
           {"lanes", shape.lanes},
           {"end", name_of(shape.end)},
           {"batches", shape.has_length() ? json(shape.batches()) : json()},
-          {"world_sizes", x.is_formula() ? json() : json(x.world_sizes())},
+          {"world_sizes", x.is_indexed() ? json() : json(x.world_sizes())},
           {"needs_agreement", x.needs_agreement()},
           {"no_snapshots_for", x.unkept},
           {"lane_bytes", x.lane_bytes()},

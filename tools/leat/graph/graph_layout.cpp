@@ -65,11 +65,11 @@ drawn_box function_box(const plan_round& x) {
   return box_of(box_kind::function, lines);
 }
 
-/// Beside the program, so that no arrow crosses it.
+/// Beside the iterator, so that no arrow crosses it.
 drawn_box round_box(const plan_graph& x, std::size_t number) {
   constexpr std::size_t characters = 16;
   std::vector lines{title_of(x, number)};
-  for (auto& line : wrapped(program_caption(x), characters))
+  for (auto& line : wrapped(iterator_caption(x), characters))
     lines.push_back(std::move(line));
   return box_of(box_kind::round, lines);
 }
@@ -78,7 +78,7 @@ drawn_box round_box(const plan_graph& x, std::size_t number) {
 struct placed_step {
   drawn_box box = {};
   double width = 0;
-  /// Below the top of the program, and to the right of the round's middle.
+  /// Below the top of the iterator, and to the right of the round's middle.
   double top = 0;
   double middle = 0;
 };
@@ -113,16 +113,16 @@ public:
 private:
   /// The rounds behind it are measured.
   void measure(std::size_t number) {
-    const auto& program = graph_.rounds[number].program;
+    const auto& iterator = graph_.rounds[number].iterator;
     placed_round x{.box = round_box(graph_, number),
                    .function = function_box(graph_.rounds[number])};
     double bottom = 0;
-    for (const auto& step : program) {
+    for (const auto& step : iterator) {
       x.steps.push_back(measured(step, x.steps));
       bottom = std::max(bottom, x.steps.back().top + x.steps.back().box.height);
     }
-    for (auto i = program.size(); i-- > 0;)
-      place_inputs(program[i], x.steps[i], x.steps);
+    for (auto i = iterator.size(); i-- > 0;)
+      place_inputs(iterator[i], x.steps[i], x.steps);
     x.function.y = box_margin + bottom + gap;
     x.box.height = std::max(x.box.height, x.function.y + x.function.height + box_margin);
     set_width(x);
@@ -187,7 +187,7 @@ private:
     x.function.y += x.box.y;
     drawing_.boxes.push_back(x.function);
     for (std::size_t i = 0; i < x.steps.size(); ++i)
-      connect_inputs(graph_.rounds[number].program[i], x.steps[i], x);
+      connect_inputs(graph_.rounds[number].iterator[i], x.steps[i], x);
     connect(x.steps.back().box, x.function);
   }
 

@@ -10,9 +10,9 @@
 namespace leat::command {
 
 enum class box_kind : std::uint8_t {
-  /// Has a program and a function in it.
+  /// Has an iterator and a function in it.
   round,
-  /// A step of a program, without and with a state.
+  /// A step of an iterator, without and with a state.
   step,
   stateful_step,
   function,

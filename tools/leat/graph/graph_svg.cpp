@@ -74,7 +74,7 @@ public:
   void box(const drawn_box& box) {
     rectangle(box);
     auto y = box.y + box_margin + text_below_top;
-    // The title says what it is; of a round also where its program runs.
+    // The title says what it is; of a round also where its iterator runs.
     for (std::size_t i = 0; i < box.lines.size(); ++i, y += line_height)
       text(box.x + box_margin, y, box.lines[i], i == 0 ? "bold" : "normal");
   }

@@ -1,7 +1,7 @@
 #include "tools/leat/graph/graph_text.hpp"
 
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 
 #include "tools/leat/output.hpp"
 
@@ -48,7 +48,7 @@ std::string epoch_of(const plan_graph& x) {
 }
 
 std::string world_sizes_of(const plan_graph& x) {
-  if (x.is_formula())
+  if (x.is_indexed())
     return "any";
   std::vector<std::string> sizes;
   for (const auto size : x.world_sizes())
@@ -58,8 +58,8 @@ std::string world_sizes_of(const plan_graph& x) {
 
 std::string snapshots_of(const plan_graph& x) {
   if (!x.unkept.empty())
-    return "refused: " + listed(x.unkept) + " without a journal (--spool DIR)";
-  if (x.is_formula())
+    return "refused: " + listed(x.unkept) + " without a journal (--journal DIR)";
+  if (x.is_indexed())
     return "the position, no state";
   const auto others = x.of_unknown_size();
   return about(x.lane_bytes()) + " a lane"
@@ -71,7 +71,7 @@ std::vector<std::string> branch_marks(const plan_round& round) {
   std::vector<std::string> marks;
   std::size_t open = 0;
   std::size_t widest = 0;
-  for (const auto& step : round.program) {
+  for (const auto& step : round.iterator) {
     const auto joined = std::max<std::size_t>(1, step.inputs.size());
     open -= step.inputs.size();
     std::string mark;
@@ -89,15 +89,15 @@ std::vector<std::string> branch_marks(const plan_round& round) {
   return marks;
 }
 
-void add_program(const plan_round& x, std::string& to) {
+void add_iterator(const plan_round& x, std::string& to) {
   std::size_t width = 0;
-  for (const auto& step : x.program)
+  for (const auto& step : x.iterator)
     if (step.call.size() <= widest_call)
       width = std::max(width, step.call.size());
   const auto marks = branch_marks(x);
-  for (std::size_t i = 0; i < x.program.size(); ++i) {
-    auto line = "    " + marks[i] + ' ' + x.program[i].call;
-    if (const auto remark = remark_of(x.program[i]); !remark.empty()) {
+  for (std::size_t i = 0; i < x.iterator.size(); ++i) {
+    auto line = "    " + marks[i] + ' ' + x.iterator[i].call;
+    if (const auto remark = remark_of(x.iterator[i]); !remark.empty()) {
       line.resize(std::max(line.size(), 5 + marks[i].size() + width), ' ');
       line += "  " + remark;
     }
@@ -106,8 +106,8 @@ void add_program(const plan_round& x, std::string& to) {
 }
 
 void add_round(const plan_graph& x, std::size_t round, std::string& to) {
-  to += '\n' + title_of(x, round) + "\n  " + program_caption(x) + '\n';
-  add_program(x.rounds[round], to);
+  to += '\n' + title_of(x, round) + "\n  " + iterator_caption(x) + '\n';
+  add_iterator(x.rounds[round], to);
   to += "  " + function_caption() + '\n';
   for (const auto& work : x.rounds[round].function)
     to += "    " + work + '\n';
@@ -118,7 +118,8 @@ void add_round(const plan_graph& x, std::size_t round, std::string& to) {
 std::vector<graph_fact> facts_of(const plan_graph& x) {
   const auto& shape = x.shape;
   std::vector<graph_fact> facts{
-      {"order", x.is_formula() ? "a formula, without state" : "by programs, a state in every lane"},
+      {"order",
+       x.is_indexed() ? "a formula, without state" : "by iterators, a state in every lane"},
       {"lanes", std::to_string(shape.lanes) + "; a batch takes "
                     + counted(shape.batch_rows / shape.lanes, "item") + " of each"},
       {"epoch", epoch_of(x)},
@@ -141,9 +142,9 @@ std::string title_of(const plan_graph& x, std::size_t round) {
   return "round " + std::to_string(round + 1) + " of " + std::to_string(x.rounds.size());
 }
 
-std::string program_caption(const plan_graph& x) {
-  return x.is_formula() ? "formula in the dispatcher, by position"
-                        : "program in the dispatcher, lane by lane";
+std::string iterator_caption(const plan_graph& x) {
+  return x.is_indexed() ? "formula in the dispatcher, by position"
+                        : "iterator in the dispatcher, lane by lane";
 }
 
 std::string function_caption() {

@@ -20,8 +20,8 @@ std::vector<graph_fact> facts_of(const plan_graph& x);
 std::string remark_of(const plan_step& x);
 /// "round 2", and what it works on.
 std::string title_of(const plan_graph& x, std::size_t round);
-/// Where programs run, or what stands in their place.
-std::string program_caption(const plan_graph& x);
+/// Where iterators run, or what stands in their place.
+std::string iterator_caption(const plan_graph& x);
 std::string function_caption();
 std::string batch_caption();
 

@@ -126,7 +126,7 @@ private:
       for (std::uint64_t rank = 0; rank < ranks.size(); ++rank)
         reached = std::min(reached, ranks[rank] ? reach_of(*ranks[rank], rank) : step_key{});
       // It would have gone on with a set of `end` that had been there before it.
-      const auto* alone = alone_behind(
+      const auto* alone = alone_after(
           run, next, [&](const process_attempt& x) { return x.start < end && !is_of(x, run); });
       const std::tuple now{!alone, reached, newest_of(ranks)};
       if (best.empty() || now > score) {
@@ -156,14 +156,14 @@ private:
       result[rank] = best;
     }
     const auto* alone =
-        alone_behind(run, next, [&](const process_attempt& x) { return is_of(x, run); });
+        alone_after(run, next, [&](const process_attempt& x) { return is_of(x, run); });
     return alone ? cast(run.first, alone) : result;
   }
 
   /// A process with all ranks that fits, certainly behind all others of the run, and before those.
   /// It threw away what the others did behind its start.
   template <class Fits>
-  const process_attempt* alone_behind(const run_key& run, const cast& next, Fits fits) const {
+  const process_attempt* alone_after(const run_key& run, const cast& next, Fits fits) const {
     const auto precedes = [&](const process_attempt& x) {
       return std::any_of(next.begin(), next.end(),
                          [&](const auto* y) { return y && is_before(x, *y); });

@@ -271,8 +271,8 @@ TEST_CASE("factors are uniform in their ranges, and all orders are alike") {
   constexpr int tries = 24000;
   std::array<double, 4> sums{};
   std::map<std::array<color_adjustment, 4>, int> orders;
-  for (std::uint64_t birth = 0; birth < tries; ++birth) {
-    rng random(9, birth);
+  for (std::uint64_t sample_key = 0; sample_key < tries; ++sample_key) {
+    rng random(9, sample_key);
     const auto x = draw_color_jitter(ranges, random);
     const std::array<double, 4> shares{(x.brightness.value() - 0.6) / 0.8, x.contrast.value() / 2,
                                        (x.saturation.value() - 0.5) / 0.2,

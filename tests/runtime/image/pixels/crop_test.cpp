@@ -18,8 +18,8 @@ bool inside(const pixel_rect& crop, const image_size& image) {
 
 TEST_CASE("random crops lie within the image, with areas and ratios in range") {
   const image_size image{500, 375};
-  for (std::uint64_t birth = 0; birth < 5000; ++birth) {
-    rng random(1, birth);
+  for (std::uint64_t sample_key = 0; sample_key < 5000; ++sample_key) {
+    rng random(1, sample_key);
     const auto crop = random_crop(image, usual, random);
     REQUIRE(inside(crop, image));
     const auto share = static_cast<double>(crop.width * crop.height) / (500.0 * 375.0);
@@ -40,8 +40,8 @@ TEST_CASE("area is uniform, the logarithm of the ratio too, and all places are a
   double log_ratio = 0;
   double place_x = 0;
   double place_y = 0;
-  for (std::uint64_t birth = 0; birth < tries; ++birth) {
-    rng random(2, birth);
+  for (std::uint64_t sample_key = 0; sample_key < tries; ++sample_key) {
+    rng random(2, sample_key);
     const auto crop = random_crop(image, small, random);
     const auto width = static_cast<double>(crop.width);
     const auto height = static_cast<double>(crop.height);
@@ -67,8 +67,8 @@ TEST_CASE("an image that no crop fits gives the largest central one in ratio") {
 }
 
 TEST_CASE("even images of one pixel's height give a crop") {
-  for (std::uint64_t birth = 0; birth < 200; ++birth) {
-    rng random(4, birth);
+  for (std::uint64_t sample_key = 0; sample_key < 200; ++sample_key) {
+    rng random(4, sample_key);
     CHECK(inside(random_crop({3000, 1}, usual, random), {3000, 1}));
   }
 }

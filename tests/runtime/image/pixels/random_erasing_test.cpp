@@ -12,8 +12,8 @@ namespace {
 const erasing_ranges always{1, {0.02, 0.33}, {0.3, 3.3}};
 
 std::optional<pixel_rect> drawn(const image_size& image, const erasing_ranges& ranges,
-                                std::uint64_t birth) {
-  rng random(7, birth);
+                                std::uint64_t sample_key) {
+  rng random(7, sample_key);
   return draw_erased(image, ranges, random);
 }
 
@@ -21,8 +21,8 @@ std::optional<pixel_rect> drawn(const image_size& image, const erasing_ranges& r
 
 TEST_CASE("erased rectangles lie within the image, with areas and ratios in range") {
   const image_size image{400, 300};
-  for (std::uint64_t birth = 0; birth < 5000; ++birth) {
-    const auto erased = drawn(image, always, birth);
+  for (std::uint64_t sample_key = 0; sample_key < 5000; ++sample_key) {
+    const auto erased = drawn(image, always, sample_key);
     REQUIRE(erased.has_value());
     REQUIRE(erased->width >= 1);
     REQUIRE(erased->height >= 1);
@@ -55,8 +55,8 @@ TEST_CASE("erased area is uniform, the logarithm of the ratio too, and all place
   double log_ratio = 0;
   double place_x = 0;
   double place_y = 0;
-  for (std::uint64_t birth = 0; birth < tries; ++birth) {
-    const auto erased = drawn({1000, 1000}, small, birth);
+  for (std::uint64_t sample_key = 0; sample_key < tries; ++sample_key) {
+    const auto erased = drawn({1000, 1000}, small, sample_key);
     REQUIRE(erased.has_value());
     const auto width = static_cast<double>(erased->width);
     const auto height = static_cast<double>(erased->height);
@@ -76,22 +76,22 @@ TEST_CASE("images are erased with the probability asked for") {
   constexpr int tries = 20000;
   for (const double probability : {0.0, 0.25, 1.0}) {
     int erased = 0;
-    for (std::uint64_t birth = 0; birth < tries; ++birth)
-      erased += drawn({100, 100}, {probability, {0.1, 0.2}, {1, 1}}, birth) ? 1 : 0;
+    for (std::uint64_t sample_key = 0; sample_key < tries; ++sample_key)
+      erased += drawn({100, 100}, {probability, {0.1, 0.2}, {1, 1}}, sample_key) ? 1 : 0;
     const double error = std::sqrt(probability * (1 - probability) / tries);
     CHECK(std::abs(static_cast<double>(erased) / tries - probability) <= 5 * error);
   }
 }
 
 TEST_CASE("nothing is erased where no rectangle fits, or none has a pixel") {
-  for (std::uint64_t birth = 0; birth < 100; ++birth) {
-    CHECK_FALSE(drawn({100, 100}, {1, {1, 1}, {1, 1}}, birth).has_value());
-    CHECK_FALSE(drawn({1, 1}, always, birth).has_value());
-    CHECK_FALSE(drawn({3000, 1}, always, birth).has_value());
+  for (std::uint64_t sample_key = 0; sample_key < 100; ++sample_key) {
+    CHECK_FALSE(drawn({100, 100}, {1, {1, 1}, {1, 1}}, sample_key).has_value());
+    CHECK_FALSE(drawn({1, 1}, always, sample_key).has_value());
+    CHECK_FALSE(drawn({3000, 1}, always, sample_key).has_value());
     // 100 x 25 and 25 x 100: as wide, or as high, as the image.
-    CHECK_FALSE(drawn({100, 50}, {1, {0.5, 0.5}, {0.25, 0.25}}, birth).has_value());
-    CHECK_FALSE(drawn({50, 100}, {1, {0.5, 0.5}, {4, 4}}, birth).has_value());
-    CHECK_FALSE(drawn({10, 10}, {1, {0, 0}, {1, 1}}, birth).has_value());
+    CHECK_FALSE(drawn({100, 50}, {1, {0.5, 0.5}, {0.25, 0.25}}, sample_key).has_value());
+    CHECK_FALSE(drawn({50, 100}, {1, {0.5, 0.5}, {4, 4}}, sample_key).has_value());
+    CHECK_FALSE(drawn({10, 10}, {1, {0, 0}, {1, 1}}, sample_key).has_value());
   }
 }
 
@@ -101,8 +101,8 @@ TEST_CASE("a ratio beyond all numbers of pixels erases nothing") {
 
 TEST_CASE("every place can be erased, the last row and column too") {
   std::map<std::pair<std::size_t, std::size_t>, int> places;
-  for (std::uint64_t birth = 0; birth < 400; ++birth) {
-    const auto erased = drawn({3, 2}, {1, {0.16, 0.17}, {1, 1}}, birth);
+  for (std::uint64_t sample_key = 0; sample_key < 400; ++sample_key) {
+    const auto erased = drawn({3, 2}, {1, {0.16, 0.17}, {1, 1}}, sample_key);
     REQUIRE(erased.has_value());
     CHECK(erased->width * erased->height == 1);
     ++places[{erased->x, erased->y}];

@@ -99,7 +99,7 @@ std::vector<T> padded(const std::vector<T>& values, std::uint64_t length, double
 } // namespace
 
 TEST_CASE("key_hash keeps the ids that its formula says, about as many as asked for") {
-  // From the formula of docs/programs.md, worked out with python3-xxhash.
+  // From the formula of docs/iterators.md, worked out with python3-xxhash.
   CHECK(key_hash(31).of_id("count/7"));
   CHECK_FALSE(key_hash(31 - 1).of_id("count/7"));
   CHECK(key_hash(77, 5).of_id("count/7"));

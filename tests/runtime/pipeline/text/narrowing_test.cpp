@@ -1,5 +1,5 @@
 #include "runtime/base/number_as.hpp"
-#include "runtime/rows/row_plan.hpp"
+#include "runtime/rows/job_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
@@ -75,7 +75,7 @@ TEST_CASE("narrowing: a number is the same as a value of another type, or there 
 
 /// What a job of this pipeline is refused with.
 std::string refusal_of(const std::string& text) {
-  const auto problem = problem_of([&] { plan_rows(parse_pipeline(text)); });
+  const auto problem = problem_of([&] { plan_job(parse_pipeline(text)); });
   return problem ? problem->what() : "nothing";
 }
 

@@ -1,7 +1,7 @@
 #include "runtime/pipeline/text/pipeline_rebuild.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stage_facts.hpp"
+#include "tests/support/operator_facts.hpp"
 
 #include <leat/error.hpp>
 #include <leat/functions.hpp>
@@ -20,8 +20,8 @@ using namespace leat::test;
 namespace {
 
 /// What a snapshot would hold of a pipeline, whose data need not exist.
-stage_facts facts_of(const stage& x) {
-  stage_facts facts{.op = x.op, .options = x.options};
+operator_facts facts_of(const operator_node& x) {
+  operator_facts facts{.op = x.op, .options = x.options};
   if (x.is_source())
     facts.data = source_facts{};
   for (const auto& input : x.inputs)
@@ -73,11 +73,10 @@ TEST_CASE("a pipeline is rebuilt from its facts, with the functions of its opera
   CHECK(again == x);
   CHECK(to_string(again) == to_string(x));
   std::size_t functions = 0;
-  for_each_stage(again.root(), [&](const stage& stage) {
-    functions += (stage.op == "map" && stage.make) || (stage.op == "filter" && stage.filter)
-                 || (stage.op == "flat_map" && stage.flat_map)
-                 || (stage.op == "scan" && stage.scan);
-    CHECK(stage.is_source() == (stage.data || stage.stream || stage.feed));
+  for_each_operator(again.root(), [&](const operator_node& node) {
+    functions += (node.op == "map" && node.make) || (node.op == "filter" && node.filter)
+                 || (node.op == "flat_map" && node.flat_map) || (node.op == "scan" && node.scan);
+    CHECK(node.is_source() == (node.data || node.stream || node.feed));
   });
   CHECK(functions == 8);
 }

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/text/pipeline_builder.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 #include "tests/support/catch.hpp"
@@ -335,11 +335,11 @@ TEST_CASE("leat's own maps are made from their parameters") {
                                                   .flip = 0,
                                                   .max_pixels = 1000000})),
              R"(.map("train_image@1", field="jpg;png", size=96, type="u8", layout="nhwc", )"
-             R"(mean=[0, 0, 0.25], deviation=[0.229, 0.224, 0.225], max_pixels=1000000, )"
+             R"(mean=[0, 0, 0.25], std=[0.229, 0.224, 0.225], max_pixels=1000000, )"
              R"(scale=[0.5, 1], ratio=[0.75, 1.3333333333333333], flip=0))");
   check_step(R"(.map("eval_image@1", field="jpg"))", count(1).map(eval_image("jpg")),
              R"(.map("eval_image@1", field="jpg", size=224, type="f32", layout="nchw", )"
-             R"(mean=[0.485, 0.456, 0.406], deviation=[0.229, 0.224, 0.225], )"
+             R"(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225], )"
              R"(max_pixels=134217728, resize=256))");
 }
 

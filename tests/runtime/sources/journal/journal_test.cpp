@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr journal_options lines{.format = record_format::lines};
-constexpr journal_options frames{.format = record_format::frames};
+constexpr journal_format lines{.format = record_format::lines};
+constexpr journal_format frames{.format = record_format::frames};
 
 std::string record(const record_store& from, std::uint64_t number) {
   sample x;
@@ -80,8 +80,8 @@ TEST_CASE("journal: lines come back by number, however they were cut, over any r
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     test::temporary_directory at;
-    const journal_options options{.format = record_format::lines,
-                                  .file_bytes = 1 + random() % 20'000};
+    const journal_format options{.format = record_format::lines,
+                                 .file_bytes = 1 + random() % 20'000};
     std::vector<std::string> given;
     std::string text;
     for (int i = 0; i < 300; ++i) {
@@ -116,7 +116,7 @@ TEST_CASE("journal: frames of all sizes come back by number, over any reopenings
   CAPTURE(seed);
   std::mt19937 random{seed};
   test::temporary_directory at;
-  const journal_options options{.format = record_format::frames, .file_bytes = 30'000};
+  const journal_format options{.format = record_format::frames, .file_bytes = 30'000};
   std::vector<std::string> given;
   std::optional<journal> to;
   for (int i = 0; i < 500; ++i) {
@@ -297,7 +297,7 @@ TEST_CASE("journal: records of another kind and foreign files are refused") {
 TEST_CASE("journal: releasing removes files that are not needed, and numbers go on") {
   for (const auto format : {record_format::lines, record_format::frames}) {
     test::temporary_directory at;
-    const journal_options options{.format = format, .file_bytes = 100};
+    const journal_format options{.format = format, .file_bytes = 100};
     {
       journal to{at.path(), options};
       for (int i = 0; i < 100; ++i)
@@ -337,7 +337,7 @@ TEST_CASE("journal: half a line is not counted in the file that it was copied fr
 
 TEST_CASE("journal: a line longer than a file is one record") {
   test::temporary_directory at;
-  const journal_options options{.format = record_format::lines, .file_bytes = 1000};
+  const journal_format options{.format = record_format::lines, .file_bytes = 1000};
   journal to{at.path(), options};
   const std::string line(150'000, 'x');
   pour(to, "short\n");
@@ -349,7 +349,7 @@ TEST_CASE("journal: a line longer than a file is one record") {
 
 TEST_CASE("journal: a lost or shortened file in the middle is found") {
   test::temporary_directory at;
-  const journal_options options{.format = record_format::frames, .file_bytes = 50};
+  const journal_format options{.format = record_format::frames, .file_bytes = 50};
   {
     journal to{at.path(), options};
     for (int i = 0; i < 10; ++i)
@@ -366,7 +366,7 @@ TEST_CASE("journal: a lost or shortened file in the middle is found") {
 TEST_CASE(
     "journal: a file in the middle with a line more or less is refused before its first one") {
   test::temporary_directory at;
-  const journal_options options{.format = record_format::lines, .file_bytes = 10};
+  const journal_format options{.format = record_format::lines, .file_bytes = 10};
   pour(*std::make_unique<journal>(at.path(), options), "one\ntwo\nthree\n");
   pour(*std::make_unique<journal>(at.path(), options), "four\n");
   for (const char* changed : {"one two\nthree\n", "on\ne\ntwo\nthree\n"}) {
@@ -380,7 +380,7 @@ TEST_CASE(
 
 TEST_CASE("journal: few files are open, however many there are") {
   test::temporary_directory at;
-  const journal_options options{.format = record_format::frames, .file_bytes = 1};
+  const journal_format options{.format = record_format::frames, .file_bytes = 1};
   journal to{at.path(), options};
   for (int i = 0; i < 100; ++i)
     to.append(std::to_string(i));
@@ -393,7 +393,7 @@ TEST_CASE("journal: few files are open, however many there are") {
 
 TEST_CASE("journal: with sync it is the same") {
   test::temporary_directory at;
-  const journal_options options{.format = record_format::lines, .file_bytes = 10, .sync = true};
+  const journal_format options{.format = record_format::lines, .file_bytes = 10, .sync = true};
   journal to{at.path(), options};
   for (int i = 0; i < 10; ++i)
     pour(to, "12345\n6");
@@ -404,7 +404,7 @@ TEST_CASE("journal: with sync it is the same") {
 
 TEST_CASE("journal: threads read what is there while one adds and one releases") {
   test::temporary_directory at;
-  const journal_options options{.format = record_format::frames, .file_bytes = 2000};
+  const journal_format options{.format = record_format::frames, .file_bytes = 2000};
   journal to{at.path(), options};
   std::atomic<std::uint64_t> released = 0;
   std::atomic<std::uint64_t> wrong = 0;

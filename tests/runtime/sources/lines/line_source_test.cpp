@@ -221,10 +221,10 @@ TEST_CASE("lines and JSON lines are pipelines with all of their options") {
   const line_options options{.ranges = 2, .order = file_order::shuffled, .seed = 5};
   for (const auto& x : {lines(dir / "x.txt", options), json_lines(dir / "x.txt", options)})
     CHECK(x.root().options
-          == std::vector<stage_option>{{"patterns", texts{dir / "x.txt"}},
-                                       {"ranges", std::uint64_t{2}},
-                                       {"file_order", std::string{"shuffled"}},
-                                       {"seed", std::uint64_t{5}}});
+          == std::vector<node_option>{{"patterns", texts{dir / "x.txt"}},
+                                      {"ranges", std::uint64_t{2}},
+                                      {"file_order", std::string{"shuffled"}},
+                                      {"seed", std::uint64_t{5}}});
   CHECK(lines(dir / "x.txt").root().op == "lines");
   CHECK(json_lines(dir / "x.txt").root().op == "json_lines");
   CHECK(read_stream(*stream_of(lines(dir / "x.txt", options))).at(1)

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/file_size_limit.hpp"
 #include "tests/support/pipe.hpp"
@@ -18,28 +18,28 @@
 namespace leat {
 namespace {
 
-using state = once_feed::state;
+using state = live_source::state;
 
 /// What an engine makes of a pipeline: a feed of its own.
-std::shared_ptr<once_feed> feed_of(const pipeline& x) {
+std::shared_ptr<live_source> feed_of(const pipeline& x) {
   return x.root().feed->get();
 }
 
-state look_when_there(once_feed& from, std::uint64_t number) {
+state peek_when_there(live_source& from, std::uint64_t number) {
   from.wait(number);
-  return from.look(number);
+  return from.peek(number);
 }
 
-std::string text(const once_feed& from, std::uint64_t number) {
+std::string text(const live_source& from, std::uint64_t number) {
   sample x;
   from.read(number, x);
   return std::string{x.text("text")};
 }
 
 /// All texts from a number to the end.
-std::vector<std::string> texts(once_feed& from, std::uint64_t number = 0) {
+std::vector<std::string> texts(live_source& from, std::uint64_t number = 0) {
   std::vector<std::string> all;
-  for (; look_when_there(from, number) == state::ready; ++number)
+  for (; peek_when_there(from, number) == state::ready; ++number)
     all.push_back(text(from, number));
   return all;
 }
@@ -111,20 +111,20 @@ error error_of(F f) {
   throw std::logic_error("never reached");
 }
 
-TEST_CASE("once: a function's samples come once, in order, with ids, with and without a spool") {
+TEST_CASE("once: a function's samples come once, in order, with ids, with and without a journal") {
   test::temporary_directory at;
-  for (const bool spooled : {false, true}) {
-    CAPTURE(spooled);
+  for (const bool journaled : {false, true}) {
+    CAPTURE(journaled);
     auto data = once_numbers(std::make_shared<numbers>(10'000));
-    const auto feed = feed_of(spooled ? data.spool(at.path()) : data);
-    REQUIRE(feed->has_journal() == spooled);
+    const auto feed = feed_of(journaled ? data.journal(at.path()) : data);
+    REQUIRE(feed->has_journal() == journaled);
     for (std::uint64_t i = 0; i < 10'000; ++i) {
-      REQUIRE(look_when_there(*feed, i) == state::ready);
+      REQUIRE(peek_when_there(*feed, i) == state::ready);
       REQUIRE(text(*feed, i) == std::to_string(i));
       feed->release_below(i / 2, 0, 1);
     }
-    REQUIRE(look_when_there(*feed, 10'000) == state::ended);
-    REQUIRE(feed->look(20'000) == state::ended);
+    REQUIRE(peek_when_there(*feed, 10'000) == state::ended);
+    REQUIRE(feed->peek(20'000) == state::ended);
     std::string id = "of ";
     feed->append_id(17, id);
     REQUIRE(id == "of numbers/17");
@@ -135,31 +135,31 @@ TEST_CASE("once: nothing is read before it is wanted, and then only so far ahead
   const auto from = std::make_shared<numbers>(1'000'000);
   const auto feed = feed_of(once_numbers(from));
   REQUIRE(from->given() == 0);
-  REQUIRE(look_when_there(*feed, 10) == state::ready);
+  REQUIRE(peek_when_there(*feed, 10) == state::ready);
   // The thread stops as soon as it has read as far ahead as it may.
   constexpr std::uint64_t ahead = 4096;
   from->wait_for(11 + ahead);
-  REQUIRE(look_when_there(*feed, 100) == state::ready);
+  REQUIRE(peek_when_there(*feed, 100) == state::ready);
   from->wait_for(101 + ahead);
   REQUIRE(from->given() == 101 + ahead);
 }
 
-TEST_CASE("once: a restart at every record, over the same spool, loses and repeats none") {
+TEST_CASE("once: a restart at every record, over the same journal, loses and repeats none") {
   test::temporary_directory at;
   constexpr std::uint64_t all = 60;
   const auto from = std::make_shared<numbers>(all);
-  const spool_options options{.file_bytes = 200};
+  const journal_options options{.file_bytes = 200};
   for (std::uint64_t i = 0; i < all; ++i) {
     CAPTURE(i);
     // As a snapshot before record i does.
-    const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
+    const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
     feed->release_below(i, 0, 1);
-    REQUIRE(look_when_there(*feed, i) == state::ready);
+    REQUIRE(peek_when_there(*feed, i) == state::ready);
     std::string expected = std::to_string(i);
     REQUIRE(text(*feed, i) == expected);
   }
-  const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
-  REQUIRE(look_when_there(*feed, all) == state::ended);
+  const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
+  REQUIRE(peek_when_there(*feed, all) == state::ended);
   REQUIRE(text(*feed, all - 1) == std::to_string(all - 1));
 }
 
@@ -167,10 +167,10 @@ TEST_CASE("once: a job that saved no snapshot begins again with the first record
   test::temporary_directory at;
   const auto from = std::make_shared<numbers>(100);
   {
-    const auto feed = feed_of(once_numbers(from).spool(at.path()));
-    REQUIRE(look_when_there(*feed, 50) == state::ready);
+    const auto feed = feed_of(once_numbers(from).journal(at.path()));
+    REQUIRE(peek_when_there(*feed, 50) == state::ready);
   }
-  const auto feed = feed_of(once_numbers(from).spool(at.path()));
+  const auto feed = feed_of(once_numbers(from).journal(at.path()));
   const auto all = texts(*feed);
   REQUIRE(all.size() == 100);
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -180,20 +180,20 @@ TEST_CASE("once: a job that saved no snapshot begins again with the first record
 TEST_CASE("once: a snapshot of another journal, and records that were released, are refused") {
   test::temporary_directory at;
   const auto from = std::make_shared<numbers>(1000);
-  const spool_options options{.file_bytes = 100};
+  const journal_options options{.file_bytes = 100};
   {
-    const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
-    REQUIRE(look_when_there(*feed, 999) == state::ready);
+    const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
+    REQUIRE(peek_when_there(*feed, 999) == state::ready);
     feed->check_holds(0, 1000);
     REQUIRE(error_of([&] { feed->check_holds(0, 1001); }).code() == errc::mismatch);
     feed->release_below(500, 0, 1);
-    REQUIRE(error_of([&] { feed->look(499); }).code() == errc::not_found);
-    REQUIRE(feed->look(500) == state::ready);
+    REQUIRE(error_of([&] { feed->peek(499); }).code() == errc::not_found);
+    REQUIRE(feed->peek(500) == state::ready);
     feed->check_holds(500, 1000);
     REQUIRE(error_of([&] { feed->check_holds(499, 1000); }).code() == errc::mismatch);
   }
-  const auto feed = feed_of(once_numbers(from).spool(at.path(), options));
-  const auto problem = error_of([&] { feed->look(0); });
+  const auto feed = feed_of(once_numbers(from).journal(at.path(), options));
+  const auto problem = error_of([&] { feed->peek(0); });
   REQUIRE(problem.code() == errc::not_found);
   REQUIRE(std::string{problem.what()}.find("released") != std::string::npos);
 }
@@ -208,7 +208,7 @@ TEST_CASE("once: what the function throws comes out, and what came before stays 
   std::promise<void> changed;
   const auto stop = feed->on_change([&, told = false]() mutable {
     try {
-      feed->look(5);
+      feed->peek(5);
     } catch (const error&) {
       if (!std::exchange(told, true))
         changed.set_value();
@@ -216,12 +216,12 @@ TEST_CASE("once: what the function throws comes out, and what came before stays 
   });
   feed->wait(5);
   for (int turn = 0; turn < 2; ++turn) {
-    const auto problem = error_of([&] { feed->look(5); });
+    const auto problem = error_of([&] { feed->peek(5); });
     REQUIRE(problem.code() == errc::io);
     REQUIRE(problem.details().got == "the queue is gone");
     REQUIRE(problem.details().stage == "once source \"numbers\"");
   }
-  REQUIRE(feed->look(4) == state::ready);
+  REQUIRE(feed->peek(4) == state::ready);
   REQUIRE(text(*feed, 4) == "4");
   changed.get_future().wait();
   stop();
@@ -244,12 +244,12 @@ TEST_CASE("once: a destruction waits for the function, says so, and journals wha
     return true;
   });
   {
-    const auto feed = data.spool(at.path()).root().feed->get();
-    REQUIRE(feed->look(0) == state::pending);
+    const auto feed = data.journal(at.path()).root().feed->get();
+    REQUIRE(feed->peek(0) == state::pending);
     called.get_future().wait();
   }
   set_notice_handler({});
-  const auto feed = feed_of(data.spool(at.path()));
+  const auto feed = feed_of(data.journal(at.path()));
   REQUIRE(texts(*feed) == std::vector<std::string>{"late"});
 }
 
@@ -257,15 +257,15 @@ TEST_CASE("once: of one source two feeds cannot read at a time") {
   test::temporary_directory at;
   const auto data = once_numbers(std::make_shared<numbers>(10));
   const auto first = feed_of(data);
-  REQUIRE(look_when_there(*first, 0) == state::ready);
-  const auto second = feed_of(data.spool(at.path()));
-  REQUIRE(error_of([&] { second->look(0); }).code() == errc::invalid_argument);
+  REQUIRE(peek_when_there(*first, 0) == state::ready);
+  const auto second = feed_of(data.journal(at.path()));
+  REQUIRE(error_of([&] { second->peek(0); }).code() == errc::invalid_argument);
 }
 
-TEST_CASE("once: a spool that is in use is refused") {
+TEST_CASE("once: a journal that is in use is refused") {
   test::temporary_directory at;
-  const auto first = feed_of(once_numbers(std::make_shared<numbers>(1)).spool(at.path()));
-  const auto second = once_numbers(std::make_shared<numbers>(1)).spool(at.path());
+  const auto first = feed_of(once_numbers(std::make_shared<numbers>(1)).journal(at.path()));
+  const auto second = once_numbers(std::make_shared<numbers>(1)).journal(at.path());
   REQUIRE(error_of([&] { feed_of(second); }).code() == errc::io);
 }
 
@@ -274,39 +274,39 @@ TEST_CASE("once: a full disk is an error at the record that found no room") {
   const auto feed = feed_of(once("big", [i = 0](sample& into) mutable {
                               into.set("text", std::string(i++ == 3 ? 10'000 : 10, 'x'));
                               return true;
-                            }).spool(at.path()));
+                            }).journal(at.path()));
   const test::file_size_limit full{5000};
   feed->wait(3);
-  REQUIRE(error_of([&] { feed->look(3); }).code() == errc::io);
-  REQUIRE(feed->look(2) == state::ready);
+  REQUIRE(error_of([&] { feed->peek(3); }).code() == errc::io);
+  REQUIRE(feed->peek(2) == state::ready);
   REQUIRE(text(*feed, 2) == std::string(10, 'x'));
 }
 
 TEST_CASE("standard input: lines come as they are written, and listeners are told") {
   test::temporary_directory at;
-  for (const bool spooled : {false, true}) {
-    CAPTURE(spooled);
+  for (const bool journaled : {false, true}) {
+    CAPTURE(journaled);
     test::pipe_pair pipe;
     const test::standard_input_from input{pipe.out()};
-    const auto feed = feed_of(spooled ? standard_input().spool(at.path()) : standard_input());
+    const auto feed = feed_of(journaled ? standard_input().journal(at.path()) : standard_input());
     change_count changes;
     const auto stop = feed->on_change([&] { changes.add(); });
-    REQUIRE(feed->look(1) == state::pending);
+    REQUIRE(feed->peek(1) == state::pending);
     pipe.write("one\nt");
     changes.wait_for(1);
-    REQUIRE(feed->look(0) == state::ready);
-    REQUIRE(feed->look(1) == state::pending);
+    REQUIRE(feed->peek(0) == state::ready);
+    REQUIRE(feed->peek(1) == state::pending);
     pipe.write("wo\n");
     changes.wait_for(2);
     REQUIRE(text(*feed, 1) == "two");
-    REQUIRE(feed->look(2) == state::pending);
+    REQUIRE(feed->peek(2) == state::pending);
     pipe.write("no newline");
     pipe.close_in();
     changes.wait_for(3);
     REQUIRE(texts(*feed) == std::vector<std::string>{"one", "two", "no newline"});
     stop();
     const auto told = changes.count();
-    REQUIRE(feed->look(9) == state::ended);
+    REQUIRE(feed->peek(9) == state::ended);
     REQUIRE(changes.count() == told);
     std::string id;
     feed->append_id(2, id);
@@ -320,12 +320,12 @@ TEST_CASE("standard input: a feed goes while nobody writes, and another goes on,
   const test::standard_input_from input{pipe.out()};
   for (int i = 0; i < 10; ++i) {
     pipe.write(std::to_string(i) + "\nhalf of ");
-    const auto feed = feed_of(standard_input().spool(at.path()));
-    REQUIRE(look_when_there(*feed, static_cast<std::uint64_t>(i)) == state::ready);
-    REQUIRE(feed->look(static_cast<std::uint64_t>(i) + 1) == state::pending);
+    const auto feed = feed_of(standard_input().journal(at.path()));
+    REQUIRE(peek_when_there(*feed, static_cast<std::uint64_t>(i)) == state::ready);
+    REQUIRE(feed->peek(static_cast<std::uint64_t>(i) + 1) == state::pending);
   }
   pipe.close_in();
-  const auto feed = feed_of(standard_input().spool(at.path()));
+  const auto feed = feed_of(standard_input().journal(at.path()));
   const auto all = texts(*feed);
   REQUIRE(all.size() == 11);
   REQUIRE(all[0] == "0");
@@ -341,13 +341,13 @@ TEST_CASE("standard input: behind an end without newline a later process begins 
     const test::standard_input_from input{pipe.out()};
     pipe.write(last);
     pipe.close_in();
-    const auto feed = feed_of(standard_input().spool(at.path()));
+    const auto feed = feed_of(standard_input().journal(at.path()));
     REQUIRE(texts(*feed).back() == last);
   }
   test::pipe_pair pipe;
   pipe.close_in();
   const test::standard_input_from input{pipe.out()};
-  const auto feed = feed_of(standard_input().spool(at.path()));
+  const auto feed = feed_of(standard_input().journal(at.path()));
   REQUIRE(texts(*feed) == std::vector<std::string>{"first", "second"});
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("standard input: a file is read to its end") {
   auto* file = std::fopen((at / "text").c_str(), "r");
   {
     const test::standard_input_from input{fileno(file)};
-    const auto feed = feed_of(standard_input().spool(at / "spool"));
+    const auto feed = feed_of(standard_input().journal(at / "journal"));
     REQUIRE(texts(*feed) == std::vector<std::string>{"one", "two"});
   }
   std::fclose(file);
@@ -368,12 +368,12 @@ TEST_CASE("standard input: two sources of one process are refused, one after the
   const test::standard_input_from input{pipe.out()};
   pipe.write("a\n");
   auto first = standard_input();
-  REQUIRE(look_when_there(*feed_of(first), 0) == state::ready);
+  REQUIRE(peek_when_there(*feed_of(first), 0) == state::ready);
   const auto second = feed_of(standard_input());
-  REQUIRE(error_of([&] { second->look(0); }).code() == errc::invalid_argument);
+  REQUIRE(error_of([&] { second->peek(0); }).code() == errc::invalid_argument);
   first = count(1);
   pipe.write("b\n");
-  REQUIRE(look_when_there(*second, 0) == state::ready);
+  REQUIRE(peek_when_there(*second, 0) == state::ready);
   REQUIRE(text(*second, 0) == "b");
 }
 
@@ -385,38 +385,38 @@ TEST_CASE("standard input: a full disk is an error, and another feed goes on whe
     pipe.write("line\n");
   pipe.close_in();
   {
-    const auto feed = feed_of(standard_input().spool(at.path()));
+    const auto feed = feed_of(standard_input().journal(at.path()));
     const test::file_size_limit full{4096};
     feed->wait(999);
-    const auto problem = error_of([&] { feed->look(999); });
+    const auto problem = error_of([&] { feed->peek(999); });
     REQUIRE(problem.code() == errc::io);
     REQUIRE(problem.details().got == "File too large");
-    REQUIRE(feed->look(4096 / 5 - 1) == state::ready);
+    REQUIRE(feed->peek(4096 / 5 - 1) == state::ready);
     REQUIRE(text(*feed, 10) == "line");
   }
-  const auto feed = feed_of(standard_input().spool(at.path()));
+  const auto feed = feed_of(standard_input().journal(at.path()));
   REQUIRE(texts(*feed) == std::vector<std::string>(1000, "line"));
 }
 
-TEST_CASE("spool: where the journal lies is no part of a pipeline") {
+TEST_CASE("journal: where the journal lies is no part of a pipeline") {
   test::temporary_directory at;
   const auto plain = standard_input().batch(4);
-  const auto spooled = plain.spool(at.path());
-  REQUIRE(plain == spooled);
+  const auto journaled = plain.journal(at.path());
+  REQUIRE(plain == journaled);
   REQUIRE(standard_input().root().feed->facts()
-          == standard_input().spool(at.path()).root().feed->facts());
+          == standard_input().journal(at.path()).root().feed->facts());
   REQUIRE(feed_of(once("a", [](sample&) { return false; }))->facts().digest
           != feed_of(once("b", [](sample&) { return false; }))->facts().digest);
 }
 
-TEST_CASE("spool: each once source has its folder, one that stands twice in a pipeline has one") {
+TEST_CASE("journal: each once source has its folder, one that stands twice in a pipeline has one") {
   test::temporary_directory at;
   auto make = [](const std::string& name) { return once(name, [](sample&) { return false; }); };
   const auto twice = make("a b/c@2");
-  const auto joined = concat({twice, make("q"), count(3), make("q"), twice}).spool(at / "x/y");
+  const auto joined = concat({twice, make("q"), count(3), make("q"), twice}).journal(at / "x/y");
   REQUIRE_FALSE(std::filesystem::exists(at / "x"));
-  std::vector<std::shared_ptr<once_feed>> feeds;
-  for_each_stage(joined.root(), [&](const stage& x) {
+  std::vector<std::shared_ptr<live_source>> feeds;
+  for_each_operator(joined.root(), [&](const operator_node& x) {
     if (x.feed)
       feeds.push_back(x.feed->get());
   });
@@ -426,13 +426,13 @@ TEST_CASE("spool: each once source has its folder, one that stands twice in a pi
     REQUIRE(std::filesystem::exists(at / "x/y/" + folder));
 }
 
-TEST_CASE("spool: wrong calls are refused") {
+TEST_CASE("journal: wrong calls are refused") {
   const auto data = standard_input();
-  REQUIRE(error_of([&] { (void)data.spool(""); }).code() == errc::invalid_argument);
-  REQUIRE(error_of([&] { (void)data.spool("x", {.file_bytes = 0}); }).code()
+  REQUIRE(error_of([&] { (void)data.journal(""); }).code() == errc::invalid_argument);
+  REQUIRE(error_of([&] { (void)data.journal("x", {.file_bytes = 0}); }).code()
           == errc::invalid_argument);
   test::temporary_directory at;
-  const auto twice = data.spool(at / "a").spool(at / "b");
+  const auto twice = data.journal(at / "a").journal(at / "b");
   REQUIRE(error_of([&] { feed_of(twice); }).code() == errc::invalid_argument);
   REQUIRE(error_of([] { once("", [](sample&) { return true; }); }).code()
           == errc::invalid_argument);

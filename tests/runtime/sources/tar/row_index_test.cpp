@@ -1,6 +1,6 @@
 #include "runtime/image/image_reader.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/sources/index_files.hpp"

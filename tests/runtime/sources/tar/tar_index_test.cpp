@@ -254,7 +254,7 @@ TEST_CASE("a tear anywhere leaves the records before it, for those who allow it"
     }
     auto index = index_of(bytes, true);
     REQUIRE(!index.tear().empty());
-    // A tear in a header drops the record before it: that might go on behind it.
+    // A tear in a header drops the record before it: that might go on after it.
     const auto complete = cut / record;
     REQUIRE(index.size() == (behind < 512 && complete > 0 ? complete - 1 : complete));
   }

@@ -422,9 +422,9 @@ TEST_CASE("a tar stream is a pipeline with all of its options") {
   const auto x = tar_stream(dir / "a.tar", {.order = file_order::shuffled, .seed = 5});
   CHECK(x.root().op == "tar_stream");
   CHECK(x.root().options
-        == std::vector<stage_option>{{"patterns", names{dir / "a.tar"}},
-                                     {"file_order", std::string{"shuffled"}},
-                                     {"seed", std::uint64_t{5}}});
+        == std::vector<node_option>{{"patterns", names{dir / "a.tar"}},
+                                    {"file_order", std::string{"shuffled"}},
+                                    {"seed", std::uint64_t{5}}});
   CHECK(read_stream(*stream_of(x)) == samples{{"a.tar/a", {{"txt", "1"}}}});
   CHECK_THROWS_AS(stream_of(tar_stream(dir / "none.tar")), error);
 }

@@ -1,5 +1,5 @@
 #include "runtime/image/image_reader.hpp"
-#include "runtime/pipeline/stage.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
@@ -57,11 +57,11 @@ double largest_difference(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 std::vector<float> map_image(const map_stage& stage, std::span<const std::byte> file,
-                             std::uint64_t birth) {
+                             std::uint64_t sample_key) {
   sample x;
   sample_access::reset(x, nullptr);
   x.set("jpeg", file);
-  context chance{rng(9, birth), 0, birth, 1, nullptr};
+  context chance{rng(9, sample_key), 0, sample_key, 1, nullptr};
   stage.make()(x, chance);
   const auto bytes = x.bytes("image");
   REQUIRE(x.fields() == std::vector<std::string>{"image"});
@@ -103,9 +103,9 @@ TEST_CASE("plain_image: a broken file is a bad sample, and leaves no trace in th
 TEST_CASE("plain_image: the maps cut and mirror as leat's do") {
   const image_options form{.size = 64};
   const auto file = write_jpeg(size.width, size.height, {.horizontal = 2, .vertical = 2});
-  auto mean_difference = [&](const map_stage& a, const map_stage& b, std::uint64_t birth) {
-    const auto x = map_image(a, file, birth);
-    const auto y = map_image(b, file, birth);
+  auto mean_difference = [&](const map_stage& a, const map_stage& b, std::uint64_t sample_key) {
+    const auto x = map_image(a, file, sample_key);
+    const auto y = map_image(b, file, sample_key);
     REQUIRE(x.size() == y.size());
     double sum = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -113,10 +113,10 @@ TEST_CASE("plain_image: the maps cut and mirror as leat's do") {
     return sum / static_cast<double>(x.size());
   };
   const auto field = "jpg;jpeg";
-  for (std::uint64_t birth = 0; birth < 20; ++birth)
-    REQUIRE(
-        mean_difference(train_image(field, form), command::plain_train_image(field, form), birth)
-        < 1.5);
+  for (std::uint64_t sample_key = 0; sample_key < 20; ++sample_key)
+    REQUIRE(mean_difference(train_image(field, form), command::plain_train_image(field, form),
+                            sample_key)
+            < 1.5);
   REQUIRE(mean_difference(eval_image(field, form), command::plain_eval_image(field, form), 0)
           < 1.5);
 }
@@ -137,5 +137,5 @@ TEST_CASE("plain_job: only maps of the standard transforms are replaced") {
   const auto job = data.shuffle().map(train_image("jpg;jpeg")).map(int_label("cls")).batch(2);
   const auto plain = command::plain_job(job);
   REQUIRE(plain);
-  REQUIRE(same_stages(plain->root(), job.root()));
+  REQUIRE(same_operators(plain->root(), job.root()));
 }

@@ -24,8 +24,8 @@ plan_step source_step(std::string call) {
 plan_graph joined_branches() {
   plan_graph graph{
       .batch = "batch(24)",
-      .shape = {.batch_rows = 24, .lanes = 12, .end = epoch_end::mask, .is_closed = false}};
-  graph.rounds.push_back({{source_step("a()")}, {"read a", "look for pack"}});
+      .shape = {.batch_rows = 24, .lanes = 12, .end = epoch_end::mask, .is_indexed = false}};
+  graph.rounds.push_back({{source_step("a()")}, {"read a", "probe for pack"}});
   plan_step pack{.call = "pack(\"x\", 8)", .rounds = {0}, .state = "documents"};
   plan_step mix{.call = "mix()", .inputs = {0, 2, 3}};
   graph.rounds.push_back(
@@ -40,7 +40,7 @@ public:
   explicit random_graphs(std::uint32_t seed) : random_(seed) {}
 
   plan_graph next() {
-    plan_graph graph{.batch = "batch(4)", .shape = {.batch_rows = 4, .is_closed = false}};
+    plan_graph graph{.batch = "batch(4)", .shape = {.batch_rows = 4, .is_indexed = false}};
     add_round(graph, 3);
     return graph;
   }
@@ -69,8 +69,8 @@ private:
         step.inputs.push_back(add_step(graph, round, depth, height - 1));
     if (below(2) == 0)
       step.state = word();
-    round.program.push_back(std::move(step));
-    return round.program.size() - 1;
+    round.iterator.push_back(std::move(step));
+    return round.iterator.size() - 1;
   }
 
   std::mt19937 random_;
@@ -133,13 +133,13 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 TEST_CASE("graph: branches are columns that joins close") {
   const auto text = to_text(joined_branches());
   CAPTURE(text);
-  const auto program = text.substr(text.find("round 2 of 2"));
-  CHECK(count_of(program, "\n    o     pack(\"x\", 8)  takes round 1; keeps documents\n") == 1);
-  CHECK(count_of(program, "\n    | o   b()           3 units; keeps a number, about 3 bytes\n")
+  const auto iterator = text.substr(text.find("round 2 of 2"));
+  CHECK(count_of(iterator, "\n    o     pack(\"x\", 8)  takes round 1; keeps documents\n") == 1);
+  CHECK(count_of(iterator, "\n    | o   b()           3 units; keeps a number, about 3 bytes\n")
         == 1);
-  CHECK(count_of(program, "\n    | o   take(5)\n") == 1);
-  CHECK(count_of(program, "\n    | | o c()           3 units") == 1);
-  CHECK(count_of(program, "\n    o-+-' mix()\n") == 1);
+  CHECK(count_of(iterator, "\n    | o   take(5)\n") == 1);
+  CHECK(count_of(iterator, "\n    | | o c()           3 units") == 1);
+  CHECK(count_of(iterator, "\n    o-+-' mix()\n") == 1);
 }
 
 TEST_CASE("graph: facts say what limits a job") {
@@ -175,9 +175,9 @@ TEST_CASE("graph: boxes stand apart, steps in their rounds, arrows from box to b
     std::size_t boxes = 1;
     std::size_t arrows = 1;
     for (const auto& round : graph.rounds) {
-      boxes += 2 + round.program.size();
+      boxes += 2 + round.iterator.size();
       ++arrows;
-      for (const auto& step : round.program)
+      for (const auto& step : round.iterator)
         arrows += step.inputs.size() + step.rounds.size();
     }
     REQUIRE(drawn.boxes.size() == boxes);
@@ -186,13 +186,13 @@ TEST_CASE("graph: boxes stand apart, steps in their rounds, arrows from box to b
 }
 
 TEST_CASE("graph: a small round has room for what is said of it") {
-  plan_graph graph{.batch = "b", .shape = {.batch_rows = 4, .is_closed = false}};
+  plan_graph graph{.batch = "b", .shape = {.batch_rows = 4, .is_indexed = false}};
   graph.rounds.push_back({{{.call = "a"}}, {}});
   check_drawing(lay_out(graph));
 }
 
 TEST_CASE("graph: a chain of rounds is no wider than its widest round") {
-  plan_graph graph{.batch = "batch(4)", .shape = {.batch_rows = 4, .is_closed = false}};
+  plan_graph graph{.batch = "batch(4)", .shape = {.batch_rows = 4, .is_indexed = false}};
   graph.rounds.push_back({{source_step("a()")}, {"read a"}});
   const auto alone = lay_out(graph).width;
   for (std::size_t i = 1; i < 24; ++i)
@@ -202,7 +202,7 @@ TEST_CASE("graph: a chain of rounds is no wider than its widest round") {
 
 TEST_CASE("graph: a picture is XML whatever names have in them") {
   auto graph = joined_branches();
-  graph.rounds[0].program[0].call = "lines(\"<a> & b\xff\x01\xc3\xa4\")";
+  graph.rounds[0].iterator[0].call = "lines(\"<a> & b\xff\x01\xc3\xa4\")";
   const auto svg = to_svg(graph);
   CHECK(count_of(svg, "lines(\"&lt;a> &amp; b??\xc3\xa4\")") == 1);
   CHECK(count_of(svg, "<text") == count_of(svg, "</text>"));
@@ -213,7 +213,7 @@ TEST_CASE("graph: a picture is XML whatever names have in them") {
 
 TEST_CASE("graph: long texts are cut in the picture, and broken in lines at spaces") {
   auto graph = joined_branches();
-  graph.rounds[0].program[0].call = std::string(500, 'x');
+  graph.rounds[0].iterator[0].call = std::string(500, 'x');
   const auto drawn = lay_out(graph);
   CHECK(drawn.width < 2000);
   CHECK(wrapped("aa bbb c", 6) == std::vector<std::string>{"aa bbb", "c"});

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace leat {
+
+/// Passes finished values from actors to the one thread that waits for them. Bounded by its users:
+/// it never holds more than there are batch slots. Takes memory only where more wait than ever
+/// before, and more than `places`: who has to tell that there is no more memory can.
+template <class T>
+class blocking_queue {
+public:
+  static constexpr std::size_t places = 64;
+
+  /// Any thread.
+  void push(T x) {
+    {
+      std::lock_guard lock{mutex_};
+      if (free_.empty())
+        free_.emplace_back();
+      free_.front() = std::move(x);
+      ready_.splice(ready_.end(), free_, free_.begin());
+    }
+    some_.notify_one();
+  }
+
+  /// The oldest value, or nothing when none came in time. One thread.
+  template <class Clock, class Duration>
+  std::optional<T> pop_until(std::chrono::time_point<Clock, Duration> deadline) {
+    std::unique_lock lock{mutex_};
+    if (!some_.wait_until(lock, deadline, [&] { return !ready_.empty(); }))
+      return std::nullopt;
+    return take();
+  }
+
+  /// The oldest value if one is there.
+  std::optional<T> try_pop() {
+    std::lock_guard lock{mutex_};
+    return ready_.empty() ? std::nullopt : take();
+  }
+
+private:
+  std::optional<T> take() {
+    std::optional<T> x{std::move(ready_.front())};
+    free_.splice(free_.begin(), ready_, ready_.begin());
+    return x;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable some_;
+  std::list<T> ready_;
+  /// Places of values that have left, and some for the first ones.
+  std::list<T> free_{places};
+};
+
+} // namespace leat

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace leat {
+
+/// Counts who still uses something, for one thread that waits until nobody does.
+class gate {
+public:
+  /// Waits for at most `time`; true when the count is 0.
+  template <class Duration>
+  bool wait_for_none(Duration time) {
+    std::unique_lock lock{mutex_};
+    return none_.wait_for(lock, time, [&] { return alive_ == 0; });
+  }
+
+private:
+  friend class gate_token;
+
+  void add(int n) {
+    std::lock_guard lock{mutex_};
+    alive_ = static_cast<std::size_t>(static_cast<long>(alive_) + n);
+    if (alive_ == 0)
+      none_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable none_;
+  std::size_t alive_ = 0;
+};
+
+/// One life in a count, shared by its copies: from construction until the last of them is gone.
+/// Made before the thread or actor that it stands for begins, so that nobody is missed.
+class gate_token {
+public:
+  gate_token() = default;
+  gate_token(std::shared_ptr<gate> count) {
+    count->add(1);
+    auto* of = count.get();
+    life_ = {of, [count = std::move(count)](const gate*) { count->add(-1); }};
+  }
+
+private:
+  std::shared_ptr<const gate> life_;
+};
+
+} // namespace leat

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "runtime/order/lane_state.hpp"
+#include "runtime/rows/batch_order.hpp"
+#include "runtime/sample/live_source.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// Tells the sources that exist once which records the lanes of one rank will not ask for again.
+/// Records of a journal are needed as long as a snapshot is kept, or saved in a directory, that
+/// goes on before them; others only by what is still to come of this job. Any thread.
+class journal_retention {
+public:
+  using feed_list = std::vector<std::shared_ptr<live_source>>;
+
+  journal_retention(feed_list feeds, std::uint64_t lanes, std::uint64_t rank,
+                    std::uint64_t world_size)
+      : feeds_(std::move(feeds)), lanes_(lanes), rank_(rank), world_size_(world_size) {}
+
+  bool has_feeds() const noexcept { return !feeds_.empty(); }
+
+  /// The job goes on from there; no lanes: from the epoch's beginning. Throws `errc::mismatch`
+  /// where a journal does not have the records that were used (it is another one), or no longer
+  /// those that are needed.
+  void restored(const job_position& at, const lane_states& lanes) const;
+  /// All samples of the batches before are made.
+  void passed(const lane_states& lanes) const;
+
+  /// A snapshot that goes on there is about to be stored.
+  void saving(const std::string& directory, const job_position& at, const lane_states& lanes);
+  /// Older snapshots in the directory are gone.
+  void kept_from(const std::string& directory, const job_position& oldest);
+  /// Behind a snapshot of an earlier process, from a directory: it stays good until one of this
+  /// process is there.
+  void found_saved(const job_position& at, const lane_states& lanes);
+
+  /// The program has a snapshot that goes on there, once more. What it needs is checked and held
+  /// at once: nobody releases it in between. Throws as `restored`, and then keeps nothing.
+  void keep(const job_position& at, const lane_states& lanes);
+  /// It has it once less. Releases what neither the job, which stands at `now`, nor any
+  /// snapshot that is left needs. If the program keeps none then, releases nothing: that one was
+  /// the last, and the program may be ending.
+  void let_go(const job_position& at, const job_position& now, const lane_states& lanes);
+
+private:
+  struct lane_need {
+    std::uint64_t lane = 0;
+    /// By feed; UINT64_MAX: none.
+    std::vector<std::uint64_t> lowest;
+  };
+  /// Of the rank's lanes.
+  using needs = std::vector<lane_need>;
+  struct saved {
+    job_position at;
+    needs lanes;
+  };
+  struct saved_sets {
+    /// In the order of saving, from the oldest one that is kept on.
+    std::deque<saved> sets;
+    /// False while there may be sets of earlier processes.
+    bool are_all = false;
+  };
+
+  struct kept {
+    std::uint64_t times = 0;
+    needs lanes;
+  };
+
+  needs needs_of(const job_position& at, const lane_states& lanes) const;
+  static void lower(needs& to, const needs& by);
+  /// Keeps the feeds from releasing it, then checks that it is there.
+  void hold(const needs& needed, const lane_states& lanes) const;
+  void release_unneeded(needs needed) const;
+  void release(const needs& lanes, bool journals) const;
+
+  const feed_list feeds_;
+  const std::uint64_t lanes_;
+  const std::uint64_t rank_;
+  const std::uint64_t world_size_;
+  std::mutex mutex_;
+  // Guarded by `mutex_`:
+  std::map<std::string, saved_sets> saved_;
+  std::optional<needs> found_;
+  std::map<job_position, kept> kept_;
+};
+
+} // namespace leat

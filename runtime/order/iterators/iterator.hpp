@@ -1,0 +1,179 @@
+#pragma once
+
+#include "runtime/base/call_record.hpp"
+#include "runtime/base/pass_number.hpp"
+#include "runtime/order/indexed_form.hpp"
+#include "runtime/sample/item.hpp"
+
+#include <leat/sample.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace leat {
+
+class live_source;
+class sample_maker;
+
+/// Numbers of a lane's items begin at 0 in each of these.
+struct lap {
+  /// The job's epoch, or under `cycle` the lane's own.
+  std::uint64_t epoch = 0;
+  pass_number pass = 0;
+
+  friend bool operator==(const lap&, const lap&) = default;
+  friend bool operator<(const lap& a, const lap& b) noexcept {
+    return a.epoch != b.epoch ? a.epoch < b.epoch : a.pass < b.pass;
+  }
+};
+
+/// What a pull came to.
+enum class pulled : std::uint8_t {
+  item,
+  /// Nothing follows in this lap; so again.
+  end,
+  /// What it needs is not there yet, or others should run first: pull again later. The state is
+  /// whole: it may be saved now.
+  blocked,
+};
+
+/// What a worker found when it looked at an item's content for an operator.
+struct probe_result {
+  std::uint64_t number = 0;
+  std::string text = {};
+  /// The content is bad and policy lets it pass: nobody can judge it.
+  bool bad = false;
+
+  /// Keeps the text's memory.
+  void clear() noexcept {
+    number = 0;
+    text.clear();
+    bad = false;
+  }
+  friend void swap(probe_result& a, probe_result& b) noexcept {
+    std::swap(a.number, b.number);
+    a.text.swap(b.text);
+    std::swap(a.bad, b.bad);
+  }
+};
+
+/// The round behind an operator that looks at content, in one lane.
+class round_input {
+public:
+  /// The consumer begins a lap: what is left of older ones is dropped unread.
+  virtual void open(std::size_t edge, const lap& g) = 0;
+  /// Appends item `number` of a lap, once workers have looked at it. Throws what making it
+  /// threw.
+  virtual pulled take(std::size_t edge, const lap& g, std::uint64_t number, item& into,
+                      probe_result& found) = 0;
+  /// The consumer was restored: it goes on with item `number`.
+  virtual void resume(std::size_t edge, const lap& g, std::uint64_t number) = 0;
+
+protected:
+  ~round_input() = default;
+};
+
+/// What all iterators of a rank share while they run.
+struct iterator_run {
+  /// Items that may still be passed over before others run.
+  std::int64_t budget = 0;
+  /// A record that an iterator needs and that has not come yet.
+  live_source* feed = nullptr;
+  std::uint64_t record = 0;
+
+  /// What the thread that runs them is calling.
+  std::shared_ptr<call_record> calls = std::make_shared<call_record>();
+
+  /// A call of a function that may not return, while the result lives. `stage` lives as long as the
+  /// pipeline's plan.
+  call_record::scope call(const std::string& stage, std::uint64_t lane) const noexcept {
+    return {*calls, stage, lane};
+  }
+
+  /// False when it is time to let others run.
+  bool may_go_on() noexcept { return --budget > 0; }
+};
+
+/// Which lane an iterator works for, and what it needs there. What it points at outlives the
+/// iterator.
+struct lane_context {
+  std::uint64_t lane = 0;
+  std::uint64_t lanes = 1;
+  round_input* inputs = nullptr;
+  iterator_run* run = nullptr;
+};
+
+/// An ordered operator at work in one lane and lap, with all below it: a plain iterator over
+/// items, without threads and payload. One thread at a time.
+class iterator {
+public:
+  iterator() = default;
+  virtual ~iterator() = default;
+  iterator(const iterator&) = delete;
+  iterator& operator=(const iterator&) = delete;
+
+  /// Appends the next item; appends nothing where it gives none. Throws `leat::error`; the iterator
+  /// is then of no further use.
+  virtual pulled pull(item& into) = 0;
+  /// Writes the state: at any time between pulls.
+  virtual void save(item& to) const = 0;
+  /// Takes over a saved state; the iterator is fresh. Throws `errc::bad_snapshot`.
+  virtual void load(item_reader& from) = 0;
+};
+
+/// Where an item is made.
+struct item_place {
+  std::uint64_t lane = 0;
+  std::uint64_t lanes = 1;
+  lap when = {};
+};
+
+/// An operator whose order only an iterator can tell, with all below it: begins iterators, and
+/// makes samples of their items. Immutable, shared by all threads.
+class iterator_form {
+public:
+  iterator_form() = default;
+  virtual ~iterator_form() = default;
+  iterator_form(const iterator_form&) = delete;
+  iterator_form& operator=(const iterator_form&) = delete;
+
+  virtual std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const = 0;
+
+  /// Sets the item's fields in a sample without fields, and returns its key. Throws what sources
+  /// and maps throw.
+  virtual std::uint64_t make(item_reader& from, const item_place& at, sample& into,
+                             sample_maker& with) const = 0;
+
+  virtual void append_id(item_reader& from, const item_place& at, order_cache& orders,
+                         std::string& to) const = 0;
+};
+
+using iterator_form_ptr = std::shared_ptr<const iterator_form>;
+
+/// Says in the sample which item it is; `from`, the item and `orders` must outlive its row.
+void identify(sample& x, const iterator_form& from, const item_reader& what, const item_place& at,
+              order_cache& orders);
+
+/// An operator's draws: draw k is a function of all these (docs/iterators.md).
+class draws {
+public:
+  draws(std::string_view tag, std::uint64_t seed, std::uint64_t ordinal, const lap& g,
+        std::uint64_t lane);
+
+  std::uint64_t draw(std::uint64_t k) noexcept;
+  /// Below n.
+  std::uint64_t below(std::uint64_t n, std::uint64_t k) noexcept {
+    __extension__ using uint128 = unsigned __int128;
+    return static_cast<std::uint64_t>((uint128{draw(k)} * n) >> 64);
+  }
+
+private:
+  /// What is hashed; the last eight bytes are k.
+  std::string bytes_;
+};
+
+} // namespace leat

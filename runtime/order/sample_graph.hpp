@@ -1,0 +1,79 @@
+#pragma once
+
+#include "runtime/order/indexed_form.hpp"
+#include "runtime/order/iterators/iterator.hpp"
+
+#include <leat/pipeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// An input whose content an operator looks at: where a round ends and the next one takes over.
+struct edge_plan {
+  /// The operator that looks: "filter field_hash@1".
+  std::string stage;
+  iterator_form_ptr input;
+  /// What a worker does with the input's sample.
+  std::function<probe_result(sample&, sample_maker&)> probe;
+  /// Edges that the round behind this one has below itself.
+  std::vector<std::size_t> below = {};
+  /// The last one of an epoch.
+  pass_number last_pass = 0;
+  /// Samples stay with their items: making them again would cost more than to keep them.
+  bool keeps_samples = false;
+};
+
+/// The samples of a pipeline below its batch, and what making them needs. Immutable, shared by all
+/// threads.
+struct sample_graph {
+  /// Of an indexed pipeline: its order is a formula. Null for all others.
+  std::shared_ptr<const indexed_form> items;
+  /// Of a pipeline ordered by iterators: its last round. Null for indexed ones.
+  iterator_form_ptr iterator;
+  std::vector<edge_plan> edges;
+  /// Those that the last round has below itself.
+  std::vector<std::size_t> last_edges;
+
+  /// In data order, as are the random streams of each: see `map_stream`.
+  std::vector<map_stage> maps;
+  std::vector<std::uint64_t> streams;
+  std::vector<std::shared_ptr<const filter_stage>> filters;
+  std::vector<std::shared_ptr<const flat_map_stage>> flat_maps;
+  std::vector<std::shared_ptr<const scan_stage>> scans;
+  /// Of sources, maps, edges, flat_maps, scans: see worker_record::stage.
+  std::vector<std::string> stage_names;
+  std::size_t num_sources = 0;
+  std::size_t num_shuffles = 0;
+  /// Samples that zips and packs need beside the row's own.
+  std::size_t num_side_samples = 0;
+  /// Of the first operator that has one.
+  std::uint64_t seed = 0;
+  std::vector<std::shared_ptr<live_source>> feeds;
+
+  bool is_indexed() const noexcept { return items != nullptr; }
+  std::size_t stage_of_edge(std::size_t i) const noexcept { return num_sources + maps.size() + i; }
+  std::size_t stage_of_flat_map(std::size_t i) const noexcept {
+    return stage_of_edge(edges.size()) + i;
+  }
+  std::size_t stage_of_scan(std::size_t i) const noexcept {
+    return stage_of_flat_map(flat_maps.size()) + i;
+  }
+};
+
+/// Rounds behind one another, the last one included, that a pipeline may have: a snapshot nests
+/// three messages for each, and protobuf stops at 100.
+inline constexpr std::size_t max_rounds = 24;
+
+/// Opens the data. `root` is a stage below the batch; `lanes` is L.
+/// Throws all that is wrong, a line each: data that cannot be opened, and what cannot be planned
+/// (`errc::invalid_argument`). The code is that of the first.
+sample_graph plan_samples(const operator_node& root, std::uint64_t lanes);
+
+} // namespace leat

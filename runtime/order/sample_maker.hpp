@@ -1,0 +1,100 @@
+#pragma once
+
+#include "runtime/base/worker_record.hpp"
+#include "runtime/order/indexed_form.hpp"
+#include "runtime/order/sample_graph.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+#include <leat/sample.hpp>
+#include <leat/source.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// What one thread needs to make samples: its copies of the maps, the orders that it used last,
+/// samples for the other inputs of zips. Tells the worker's record which stage it is in.
+class sample_maker {
+public:
+  sample_maker(std::shared_ptr<const sample_graph> plan, std::shared_ptr<worker_record> record,
+               std::uint64_t lanes, const std::atomic<bool>* cancelled);
+
+  /// Makes an item of an indexed pipeline for the row at `position` of the epoch in an emptied
+  /// sample. Throws `bad_sample`, also for what user functions throw; `leat::error` (io,
+  /// torn_file).
+  void make(const place& at, std::uint64_t position, sample& into);
+  /// The same for an item that an iterator gave; it must outlive the row. Returns its key.
+  std::uint64_t make(const iterator_form& of, const item& what, const item_place& at,
+                     std::uint64_t position, sample& into);
+  /// What an edge's operator finds in a sample that was made for it.
+  probe_result probe(std::size_t edge, sample& x);
+
+  order_cache& orders() noexcept { return orders_; }
+  /// The other inputs' bytes count as read, too.
+  std::uint64_t take_bytes_read();
+
+  // For indexed and iterator forms.
+  void read(std::size_t source, const leat::source& from, std::uint64_t record, sample& into) {
+    read(source, [&] { from.read(record, into); });
+  }
+  /// Reads a record by calling `read`.
+  template <class Read>
+  void read(std::size_t source, Read read) {
+    call(source, read);
+  }
+  void map(std::size_t number, std::uint64_t sample_key, sample& into);
+  /// Emptied.
+  sample& side_sample(std::size_t number);
+  std::function<bool(sample&)>& filter(std::size_t number) { return filters_[number]; }
+  flat_map_function& flat_map(std::size_t number) { return flat_maps_[number]; }
+  scan_function& scan(std::size_t number) { return scans_[number]; }
+  /// Turns the sample into a child of it.
+  void pick(std::size_t flat_map, std::uint64_t child, sample& into);
+  /// Puts a scan's result into the sample.
+  void apply(std::size_t scan, std::string_view result, sample& into);
+  /// False where no map draws: sample keys are then of no use.
+  bool needs_sample_keys() const noexcept { return !functions_.empty(); }
+
+private:
+  void enter(std::size_t stage) noexcept { record_->stage.store(stage, std::memory_order_relaxed); }
+  /// Runs a function of a user in a stage: what it throws makes a bad sample, unless it says that
+  /// the machine lacks something.
+  template <class Function>
+  void call(std::size_t stage, Function function) {
+    enter(stage);
+    try {
+      function();
+    } catch (const bad_sample&) {
+      throw;
+    } catch (const error&) {
+      throw;
+    } catch (...) {
+      rethrow(stage);
+    }
+  }
+  [[noreturn]] void rethrow(std::size_t stage) const;
+
+  std::shared_ptr<const sample_graph> plan_;
+  std::shared_ptr<worker_record> record_;
+  std::uint64_t lanes_;
+  const std::atomic<bool>* cancelled_;
+  order_cache orders_;
+  std::vector<map_function> functions_;
+  std::vector<std::function<bool(sample&)>> filters_;
+  std::vector<flat_map_function> flat_maps_;
+  std::vector<scan_function> scans_;
+  std::vector<std::unique_ptr<sample>> side_samples_;
+
+  // Of the row in the making.
+  std::uint64_t epoch_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+} // namespace leat

@@ -1,0 +1,96 @@
+#include "runtime/pipeline/operator_node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Before any data are opened: shared inputs can make a tree larger than could ever be walked.
+/// `operators` counts those that are seen.
+void check_size(const operator_node& x, const tree_size& above, std::size_t& operators) {
+  const tree_size size{.operators = ++operators,
+                       .height = above.height + 1,
+                       .nested_joins = above.nested_joins + (x.inputs.size() > 1 ? 1 : 0)};
+  check_tree_size(size);
+  for (const auto& input : x.inputs)
+    check_size(*input, size, operators);
+}
+
+pipeline made(operator_node x) {
+  return pipeline{std::make_shared<const operator_node>(std::move(x))};
+}
+
+} // namespace
+
+source_facts operator_node::facts() const {
+  return data ? data->facts() : stream ? stream->facts() : feed->facts();
+}
+
+const option_value& operator_node::value(std::string_view name) const {
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const auto& option) { return option.name == name; });
+  if (found == options.end())
+    throw error(errc::invalid_argument,
+                {.stage = op, .got = "no option \"" + std::string{name} + '"'});
+  return found->value;
+}
+
+pipeline source_pipeline(std::string op, std::vector<node_option> options,
+                         std::function<std::shared_ptr<const source>()> open) {
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .data = std::make_shared<lazy_source>(std::move(open))});
+}
+
+pipeline stream_pipeline(std::string op, std::vector<node_option> options,
+                         std::function<std::shared_ptr<const stream_source>()> open) {
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .stream = std::make_shared<lazy_stream>(std::move(open))});
+}
+
+pipeline feed_pipeline(std::string op, std::vector<node_option> options,
+                       std::function<std::shared_ptr<live_source>()> open) {
+  return made({.op = std::move(op),
+               .options = std::move(options),
+               .feed = std::make_shared<lazy_live>(std::move(open))});
+}
+
+std::string excess_of(const tree_size& x) {
+  const auto& most = max_tree_size;
+  if (x.operators > most.operators)
+    return "more than " + std::to_string(most.operators) + " operators";
+  if (x.height > most.height)
+    return "more than " + std::to_string(most.height) + " operators behind one another";
+  if (x.nested_joins > most.nested_joins)
+    return "more than " + std::to_string(most.nested_joins) + " joins in one another";
+  return {};
+}
+
+void check_tree_size(const tree_size& x) {
+  const auto excess = excess_of(x);
+  if (!excess.empty())
+    throw error(errc::invalid_argument, {.stage = "pipeline", .got = excess, .needed = "fewer"});
+}
+
+void check_tree_size(const operator_node& root) {
+  std::size_t operators = 0;
+  check_size(root, {}, operators);
+}
+
+bool same_operators(const operator_node& a, const operator_node& b) {
+  return a.op == b.op && a.options == b.options
+         && std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+                       [](const auto& x, const auto& y) { return same_operators(*x, *y); });
+}
+
+void for_each_operator(const operator_node& root,
+                       const std::function<void(const operator_node&)>& visit) {
+  for (const auto& x : root.inputs)
+    for_each_operator(*x, visit);
+  visit(root);
+}
+
+} // namespace leat

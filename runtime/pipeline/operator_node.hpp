@@ -1,0 +1,137 @@
+#pragma once
+
+#include "runtime/sample/live_source.hpp"
+#include "runtime/sample/stream_source.hpp"
+
+#include <leat/pipeline.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace leat {
+
+/// What an operator was told: one of its options.
+using option_value = std::variant<bool, std::uint64_t, double, std::string,
+                                  std::vector<std::uint64_t>, std::vector<std::string>>;
+
+struct node_option {
+  std::string name;
+  option_value value;
+
+  friend bool operator==(const node_option&, const node_option&) = default;
+};
+
+/// Data that the first who needs it opens: T is `source`, `stream_source` or `live_source`. Shared
+/// by all copies of a pipeline.
+template <class T>
+class lazy {
+public:
+  explicit lazy(std::function<std::shared_ptr<T>()> open) : open_(std::move(open)) {}
+
+  /// Throws what opening throws, again at the next call. Any thread.
+  std::shared_ptr<T> get() {
+    std::lock_guard lock{mutex_};
+    return open();
+  }
+  /// Worked out once: they are hashes over all files. Throws like `get`.
+  source_facts facts() {
+    std::lock_guard lock{mutex_};
+    if (!facts_)
+      facts_ = open()->facts();
+    return *facts_;
+  }
+
+private:
+  std::shared_ptr<T> open() {
+    if (!data_)
+      data_ = open_();
+    return data_;
+  }
+
+  std::mutex mutex_;
+  std::function<std::shared_ptr<T>()> open_;
+  std::shared_ptr<T> data_;
+  std::optional<source_facts> facts_;
+};
+
+using lazy_source = lazy<const source>;
+using lazy_stream = lazy<const stream_source>;
+using lazy_live = lazy<live_source>;
+
+/// One operator of a pipeline as a value, with what it works on: a pipeline is a tree of these.
+/// docs/pipelines.md lists the operators and their options.
+struct operator_node {
+  /// "tar_shards", "shuffle", "zip", ...
+  std::string op;
+  /// All options, in the order of the documentation.
+  std::vector<node_option> options = {};
+  std::vector<std::shared_ptr<const operator_node>> inputs = {};
+  /// One of these for sources: indexed, read in sequence, or once.
+  std::shared_ptr<lazy_source> data = {};
+  std::shared_ptr<lazy_stream> stream = {};
+  std::shared_ptr<lazy_live> feed = {};
+  /// Maps only: called once per worker.
+  std::function<map_function()> make = {};
+  /// The functions of these operators.
+  std::shared_ptr<const filter_stage> filter = {};
+  std::shared_ptr<const flat_map_stage> flat_map = {};
+  std::shared_ptr<const scan_stage> scan = {};
+
+  bool is_source() const noexcept { return inputs.empty(); }
+  /// Of a source. Opens the data.
+  source_facts facts() const;
+
+  /// The option of this name. Throws `errc::invalid_argument` where the operator has none.
+  const option_value& value(std::string_view name) const;
+  /// The same, as the type that it has.
+  template <class T>
+  const T& get(std::string_view name) const {
+    return std::get<T>(value(name));
+  }
+};
+
+using operator_ptr = std::shared_ptr<const operator_node>;
+
+/// A pipeline of a source alone.
+pipeline source_pipeline(std::string op, std::vector<node_option> options,
+                         std::function<std::shared_ptr<const source>()> open);
+pipeline stream_pipeline(std::string op, std::vector<node_option> options,
+                         std::function<std::shared_ptr<const stream_source>()> open);
+pipeline feed_pipeline(std::string op, std::vector<node_option> options,
+                       std::function<std::shared_ptr<live_source>()> open);
+
+/// How large a tree is, up to one of its operators.
+struct tree_size {
+  std::size_t operators = 0;
+  /// Operators on the way from the root.
+  std::size_t height = 0;
+  /// Joins (zip, concat) among those.
+  std::size_t nested_joins = 0;
+};
+
+/// What a pipeline, and so a snapshot, can hold. Keeps every walk over a tree, from whatever file,
+/// short; joins stay well below protobuf's limit of nested messages.
+inline constexpr tree_size max_tree_size{.operators = 10'000, .height = 1'000, .nested_joins = 64};
+
+/// "more than 10000 operators"; empty for a tree within the limits.
+std::string excess_of(const tree_size& x);
+
+/// Throws `errc::invalid_argument` for a tree above the limits. Opens no data.
+void check_tree_size(const tree_size& x);
+void check_tree_size(const operator_node& root);
+
+/// Same operators, options and shape; what data hold and functions do cannot be compared.
+bool same_operators(const operator_node& a, const operator_node& b);
+
+/// Calls `visit` for every operator in data order: inputs first, from left to right.
+void for_each_operator(const operator_node& root,
+                       const std::function<void(const operator_node&)>& visit);
+
+} // namespace leat

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "runtime/order/order.hpp"
+#include "runtime/rows/batch_order.hpp"
+
+#include <cstdint>
+
+namespace leat {
+
+/// Batches of an indexed pipeline: rows have positions, and their order is a formula.
+class indexed_order final : public batch_order {
+public:
+  /// `epochs`: the job's length. Rank below world size.
+  indexed_order(const epoch_geometry& shape, std::uint64_t rank, std::uint64_t world_size,
+                std::uint64_t epochs, job_position start)
+      : shape_(shape), rank_(rank), world_size_(world_size), epochs_(epochs), next_(start) {}
+
+  bool open(planned_batch& batch) override;
+  void begin_epoch(std::uint64_t epoch) override;
+
+private:
+  epoch_geometry shape_;
+  std::uint64_t rank_;
+  std::uint64_t world_size_;
+  std::uint64_t epochs_;
+  job_position next_;
+};
+
+} // namespace leat

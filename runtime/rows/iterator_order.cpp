@@ -1,0 +1,322 @@
+#include "runtime/rows/iterator_order.hpp"
+
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/sample/live_source.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Items that iterators pass over before messages have their turn again: some milliseconds.
+constexpr std::int64_t items_in_one_go = 1 << 16;
+
+/// A lane's place in a snapshot is one that `step` batches of `items` of each lane come to.
+void check_place(const round_mark& x, const job_position& at, std::uint64_t items,
+                 const epoch_geometry& shape) {
+  std::uint64_t taken = 0;
+  const bool overflows = __builtin_mul_overflow(at.step, items, &taken);
+  const auto place = std::to_string(x.consumed) + " items consumed in epoch "
+                     + std::to_string(x.when.epoch) + ", pass "
+                     + std::to_string(static_cast<std::uint64_t>(x.when.pass));
+  const auto all = std::to_string(taken) + " before step " + std::to_string(at.step);
+  if (overflows || taken > std::uint64_t{1} << 62)
+    refuse_state("step " + std::to_string(at.step), "one that can be counted to");
+  if (shape.is_endless()) { // each epoch gave an item at least
+    if (x.when.pass != 0 || x.consumed == 0 || x.when.epoch >= taken
+        || x.consumed > taken - x.when.epoch)
+      refuse_state(place, "pass 0, and no more in all than the " + all);
+    return;
+  }
+  if (x.when != lap{at.epoch, 0} || x.consumed > taken
+      || (shape.end == epoch_end::drop && x.consumed != taken))
+    refuse_state(place, (shape.end == epoch_end::drop ? "the " : "at most the ") + all
+                            + " of epoch " + std::to_string(at.epoch));
+}
+
+} // namespace
+
+iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
+                               const epoch_geometry& shape, std::uint64_t rank,
+                               std::uint64_t world_size, std::uint64_t epochs,
+                               const iterator_start& start)
+    : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
+      items_per_lane_(shape.batch_rows / shape.lanes), next_(start.at) {
+  const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
+                            .wide_window = 8 * items_per_lane_,
+                            // Two batches, the end of an epoch, and some to take bases from.
+                            .ahead = 4 * items_per_lane_ + 1,
+                            .epochs = shape.is_endless() ? UINT64_MAX : epochs,
+                            .is_endless = shape.is_endless(),
+                            .run = &run_,
+                            .requests = &requests_};
+  if (start.calls)
+    run_.calls = start.calls;
+  // While states are loaded, too.
+  run_.budget = items_in_one_go;
+  for (auto lane = rank; lane < shape.lanes; lane += world_size) {
+    auto& x = lanes_.emplace_back(
+        std::make_unique<lane_round>(*plan_, std::nullopt, lane, shape.lanes, limits));
+    if (start.lanes.empty()) {
+      x->begin({start.at.epoch, 0});
+      continue;
+    }
+    const auto state = std::find_if(start.lanes.begin(), start.lanes.end(),
+                                    [&](const lane_state& s) { return s.lane == lane; });
+    if (state == start.lanes.end())
+      throw error(errc::bad_snapshot, {.stage = "restore",
+                                       .got = "no state of lane " + std::to_string(lane),
+                                       .needed = "the parts of all ranks of the snapshot"});
+    check_place(state->mark, start.at, items_per_lane_, shape);
+    x->load(*state);
+  }
+}
+
+void iterator_order::run() {
+  run_.budget = items_in_one_go;
+  run_.feed = nullptr;
+  for (auto& x : lanes_)
+    if (x->is_stale()) {
+      x->run();
+      // What is late waits for a feed, or for its turn.
+      if (run_.budget <= 0 || run_.feed)
+        x->make_stale();
+    }
+}
+
+lane_round& iterator_order::lane_at(std::uint64_t position) const {
+  const auto lane = position % shape_.lanes;
+  return *lanes_[(lane - lanes_.front()->lane()) / world_size_];
+}
+
+bool iterator_order::open(planned_batch& batch) {
+  batch.rows = 0;
+  if (!shape_.is_endless() && next_.epoch >= epochs_) {
+    batch.plan = {.what = batch_plan::kind::end};
+    return true;
+  }
+  run();
+  const auto ahead = look_ahead();
+  batch_plan plan{.epoch = next_.epoch, .step = next_.step};
+  const auto open_failed = [&](const error& problem) {
+    plan.what = batch_plan::kind::failed;
+    plan.failure = problem;
+    batch.plan = std::move(plan);
+    return true;
+  };
+  if (ahead.failure)
+    return open_failed(*ahead.failure);
+  if (!ahead.is_known)
+    return false;
+  if (!ahead.exists && world_size_ == 1 && next_.step > 0) {
+    begin_epoch(next_.epoch + 1); // data that ended where a job was resumed
+    return open(batch);
+  }
+  if (!ahead.exists && world_size_ == 1)
+    return open_failed(
+        error(errc::empty_epoch, {.stage = "batch",
+                                  .got = "no batch in epoch " + std::to_string(next_.epoch),
+                                  .needed = "at least one"}));
+  plan.end_of_epoch = world_size_ == 1 && ahead.is_last;
+  plan.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
+                  ahead.is_last || !ahead.exists};
+  if (ahead.exists)
+    fill(batch);
+  plan.lanes = states();
+  batch.plan = std::move(plan);
+  advance(ahead.is_last || !ahead.exists);
+  return true;
+}
+
+std::shared_ptr<const lane_states> iterator_order::states() const {
+  auto states = std::make_shared<lane_states>();
+  states->reserve(lanes_.size());
+  for (const auto& x : lanes_)
+    states->push_back(x->state());
+  return states;
+}
+
+void iterator_order::advance(bool is_last) {
+  ++next_.step;
+  // Under mask other ranks may have more: this one goes on with empty batches until it is told.
+  if (is_last && (world_size_ == 1 || shape_.end == epoch_end::drop))
+    begin_epoch(next_.epoch + 1);
+}
+
+void iterator_order::begin_epoch(std::uint64_t epoch) {
+  if (next_.epoch >= epoch)
+    return;
+  next_ = {epoch, 0};
+  for (auto& x : lanes_) {
+    x->begin({epoch, 0});
+    x->make_stale();
+  }
+}
+
+iterator_order::supply iterator_order::supply_of(const lane_round& lane) const {
+  supply result;
+  const auto enough = 2 * items_per_lane_ + 1;
+  const auto& items = lane.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto& x = items[i];
+    if (x.is_end && !shape_.is_endless()) {
+      result.is_dry = true;
+      return result;
+    }
+    if (!x.is_end && ++result.items == enough)
+      return result;
+  }
+  result.has_failed = lane.failure().has_value();
+  return result;
+}
+
+iterator_order::outlook iterator_order::look_ahead() const {
+  return shape_.end == epoch_end::cycle  ? look_ahead_cycle()
+         : shape_.end == epoch_end::mask ? look_ahead_mask()
+                                         : look_ahead_drop();
+}
+
+/// A batch needs all lanes; so does the one behind it.
+iterator_order::outlook iterator_order::look_ahead_drop() const {
+  std::size_t batches = 2;
+  for (const auto& x : lanes_)
+    batches = std::min<std::size_t>(batches, supply_of(*x).items / items_per_lane_);
+  if (batches == 2)
+    return {.is_known = true, .exists = true};
+  const auto needed = (batches + 1) * items_per_lane_;
+  bool is_over = false;
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    is_over = is_over || (lane.items < needed && lane.is_dry);
+  }
+  // A lane without more ends the epoch, whatever others have met in place of their items.
+  if (is_over)
+    return {.is_known = true, .exists = batches == 1, .is_last = true};
+  const auto* failure = may_come(needed) ? nullptr : first_failure(needed);
+  return failure && batches == 1 ? outlook{.is_known = true, .exists = true}
+                                 : outlook{.failure = failure};
+}
+
+/// A batch needs one lane; all others must be dry, or have theirs.
+iterator_order::outlook iterator_order::look_ahead_mask() const {
+  bool any = false;
+  bool more = false;
+  bool all_dry = true;
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    if (lane.items < items_per_lane_ && !lane.is_dry)
+      return {.failure = certain_failure()};
+    any = any || lane.items > 0;
+    more = more || lane.items > items_per_lane_ || lane.has_failed;
+    all_dry = all_dry && lane.is_dry;
+  }
+  if (!more && !all_dry)
+    return {};
+  return {.is_known = true, .exists = any, .is_last = !more};
+}
+
+iterator_order::outlook iterator_order::look_ahead_cycle() const {
+  for (const auto& x : lanes_)
+    if (supply_of(*x).items < items_per_lane_)
+      return {.failure = certain_failure()};
+  return {.is_known = true, .exists = true};
+}
+
+/// Some lane has fewer items than are needed, and may have more later.
+bool iterator_order::may_come(std::size_t needed) const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& x) {
+    const auto lane = supply_of(*x);
+    return lane.items < needed && !lane.is_dry && !lane.has_failed;
+  });
+}
+
+/// Where each lane that fails makes the next batch fail. Which of several is told does not depend
+/// on which came first; but nobody waits for a feed to hear of an error.
+const error* iterator_order::certain_failure() const {
+  return may_come(items_per_lane_) && !run_.feed ? nullptr : first_failure(items_per_lane_);
+}
+
+/// Of the lanes that have fewer items than are needed, and will not have more: at the first
+/// position.
+const error* iterator_order::first_failure(std::size_t needed) const {
+  const error* first = nullptr;
+  for (const auto& x : lanes_) {
+    const auto lane = supply_of(*x);
+    if (lane.has_failed && lane.items < needed) {
+      needed = lane.items;
+      first = &*x->failure();
+    }
+  }
+  return first;
+}
+
+void iterator_order::fill(planned_batch& batch) {
+  // Rows stand in the order of their positions: the first item of every lane, then the second.
+  item skipped;
+  lap when;
+  for (std::size_t i = 0; i < items_per_lane_; ++i)
+    for (auto& lane : lanes_) {
+      while (!lane->items().empty() && lane->items().front().is_end && shape_.is_endless())
+        lane->take_front(skipped, when);
+      if (lane->items().empty() || lane->items().front().is_end)
+        continue;
+      auto& row = batch.add();
+      row.epoch = next_.epoch;
+      row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
+      row.edge.reset();
+      lane->take_front(row.what, row.when);
+    }
+}
+
+bool iterator_order::open_probe(planned_batch& probe, std::size_t most) {
+  probe.rows = 0;
+  while (probe.rows < most && !requests_.empty()) {
+    const auto request = requests_.front();
+    requests_.pop_front();
+    const auto* x = request.round->deal(request.when, request.number);
+    if (!x)
+      continue; // dropped unread
+    auto& row = probe.add();
+    row.epoch = 0;
+    row.position = request.round->lane() + request.number * shape_.lanes;
+    row.edge = request.edge;
+    row.what = x->what;
+    row.when = request.when;
+  }
+  if (probe.rows == 0)
+    return false;
+  probe.plan = {.what = batch_plan::kind::probe};
+  return true;
+}
+
+void iterator_order::close_probe(batch_slot& slot) {
+  for (std::size_t i = 0; i < slot.num_rows(); ++i) {
+    const auto& asked = slot.request(i);
+    auto& result = slot.result(i);
+    auto& lane = lane_at(asked.position);
+    auto* x = lane.find_round(*asked.edge)->find(asked.when, asked.position / shape_.lanes);
+    if (!x)
+      continue; // dropped unread: opening the slot again clears what was seen
+    x->state = round_item::phase::done;
+    lane.make_stale();
+    if (result.failure)
+      x->failure = std::make_shared<const error>(*result.failure);
+    swap(x->found, result.seen.found);
+    if (result.seen.made)
+      x->what.attach(0, static_cast<std::uint32_t>(*asked.edge), std::move(result.seen.made));
+  }
+}
+
+bool iterator_order::wait_for_feed() {
+  if (!run_.feed)
+    return false;
+  run_.feed->wait(run_.record);
+  return true;
+}
+
+} // namespace leat

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "runtime/order/lane_round.hpp"
+#include "runtime/order/order.hpp"
+#include "runtime/order/sample_graph.hpp"
+#include "runtime/rows/batch_order.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace leat {
+
+/// Where the iterators of a rank begin.
+struct iterator_start {
+  job_position at;
+  /// Behind the batch before; empty: the epoch's beginning.
+  lane_states lanes = {};
+  /// Told what the iterators call; empty: nobody looks.
+  std::shared_ptr<call_record> calls = {};
+};
+
+/// Batches of a pipeline that is ordered by iterators: runs those of the rank's lanes ahead, and
+/// takes m = G / L items of each for every batch.
+class iterator_order final : public batch_order {
+public:
+  /// `epochs`: the job's length. The world size divides the lanes. Throws `errc::bad_snapshot` for
+  /// states of other lanes, or of another pipeline.
+  iterator_order(std::shared_ptr<const sample_graph> plan, const epoch_geometry& shape,
+                 std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs,
+                 const iterator_start& start);
+
+  bool open(planned_batch& batch) override;
+  void begin_epoch(std::uint64_t epoch) override;
+  bool open_probe(planned_batch& probe, std::size_t most) override;
+  void close_probe(batch_slot& slot) override;
+  bool wants_to_run() const noexcept override { return run_.budget <= 0; }
+  bool wait_for_feed() override;
+
+private:
+  /// What a lane has for the next batches of the epoch.
+  struct supply {
+    std::size_t items = 0;
+    bool is_dry = false;
+    bool has_failed = false;
+  };
+  /// What is known of the next batch.
+  struct outlook {
+    bool is_known = false;
+    /// The rank has rows for it.
+    bool exists = false;
+    /// The rank has none for the one behind it.
+    bool is_last = false;
+    const error* failure = nullptr;
+  };
+
+  void run();
+  /// The last round of the lane that a position is in.
+  lane_round& lane_at(std::uint64_t position) const;
+  supply supply_of(const lane_round& lane) const;
+  outlook look_ahead() const;
+  outlook look_ahead_drop() const;
+  outlook look_ahead_mask() const;
+  outlook look_ahead_cycle() const;
+  bool may_come(std::size_t needed) const;
+  const error* certain_failure() const;
+  const error* first_failure(std::size_t needed) const;
+  /// Adds the rows of the next batch.
+  void fill(planned_batch& batch);
+  /// Of the lanes, behind what was taken of them.
+  std::shared_ptr<const lane_states> states() const;
+  void advance(bool is_last);
+
+  std::shared_ptr<const sample_graph> plan_;
+  epoch_geometry shape_;
+  std::uint64_t world_size_;
+  std::uint64_t epochs_;
+  /// Items that a batch takes of each lane.
+  std::size_t items_per_lane_;
+  job_position next_;
+  iterator_run run_;
+  std::deque<probe_request> requests_;
+  std::vector<std::unique_ptr<lane_round>> lanes_;
+};
+
+} // namespace leat

@@ -1,0 +1,196 @@
+#include "runtime/rows/row_runner.hpp"
+
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/order/iterators/edge.hpp"
+#include "runtime/order/sample_key.hpp"
+#include "runtime/rows/digest.hpp"
+#include "runtime/rows/row_id.hpp"
+
+#include <utility>
+
+namespace leat {
+
+row_runner::row_runner(std::shared_ptr<const job_plan> plan, std::shared_ptr<worker_record> record)
+    : plan_(std::move(plan)), record_(std::move(record)) {}
+
+void row_runner::run(const row_request& row, const row_target& target, row_result& result) {
+  record_->epoch.store(row.epoch, std::memory_order_relaxed);
+  record_->item.store(row.position, std::memory_order_relaxed);
+  record_->stage.store(0, std::memory_order_relaxed);
+  try {
+    if (!maker_)
+      maker_.emplace(maker_of(*plan_, record_));
+    row.edge ? probe(row, result) : run_or_treat(row, target, result);
+  } catch (...) {
+    result.what = row_result::outcome::failed;
+    result.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), row, result);
+  }
+  const auto beside = maker_ ? maker_->take_bytes_read() : 0;
+  record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_) + beside,
+                                std::memory_order_relaxed);
+}
+
+void row_runner::append_id_of(const row_request& row, const row_result& result, std::string& to) {
+  append_id(row, result.delivered, *plan_->samples, plan_->shape.lanes, maker_->orders(), to);
+}
+
+/// What the machine lacked says over which sample, where that can still be told.
+error row_runner::with_sample(const error& problem, const row_request& row,
+                              const row_result& result) {
+  auto details = problem.details();
+  if (problem.code() != errc::no_resources || !details.sample.empty() || !maker_ || row.edge)
+    return problem;
+  try {
+    append_id_of(row, result, details.sample);
+  } catch (...) {
+    return problem;
+  }
+  return error(problem.code(), std::move(details));
+}
+
+void row_runner::run_or_treat(const row_request& row, const row_target& target,
+                              row_result& result) {
+  result.delivered = row.own;
+  try {
+    produce(row, target, result, row.own);
+    seal(row, target, result);
+  } catch (const bad_sample& problem) {
+    treat_bad(row, target, result, problem);
+  }
+}
+
+item_place row_runner::place_of(const row_request& row) const {
+  const auto lanes = plan_->shape.lanes;
+  return {row.position % lanes, lanes, row.when};
+}
+
+void row_runner::probe(const row_request& row, row_result& result) {
+  result.seen.clear(); // a worker may have died over it
+  try {
+    probe_item(row, result.seen);
+  } catch (const bad_sample& problem) {
+    result.seen.clear();
+    if (plan_->bad_samples == bad_sample_policy::mask) {
+      result.seen.found.bad = true;
+      return;
+    }
+    id_.clear();
+    append_id_of(row, result, id_);
+    result.what = row_result::outcome::failed;
+    result.failure = error(errc::bad_sample,
+                           {.stage = stage_name(),
+                            .sample = id_,
+                            .got = std::string{to_string(problem.why())} + ": " + problem.what()});
+  }
+}
+
+void row_runner::probe_item(const row_request& row, sighting& seen) {
+  const auto number = *row.edge;
+  const auto& edge = plan_->samples->edges[number];
+  const auto make = [&](sample& into) {
+    sample_access::reset(into, nullptr);
+    return maker_->make(*edge.input, row.what, place_of(row), row.position, into);
+  };
+  if (!edge.keeps_samples) {
+    make(sample_);
+    seen.found = maker_->probe(number, sample_);
+    return;
+  }
+  auto kept = std::make_shared<made_sample>();
+  kept->sample_key = make(kept->content);
+  seen.found = maker_->probe(number, kept->content);
+  // Its bytes may lie in what this worker uses again for the next.
+  sample_access::own(kept->content);
+  record_->bytes_read.fetch_add(sample_access::take_bytes_read(kept->content),
+                                std::memory_order_relaxed);
+  seen.made = std::move(kept);
+}
+
+void row_runner::produce(const row_request& row, const row_target& target, row_result& result,
+                         const epoch_item& what) {
+  sample_access::reset(sample_, &target);
+  // The fault is the sample's, so that a substitute can take its row.
+  const bool is_own = !plan_->shape.is_indexed || what == row.own;
+  if (const auto& at = plan_->throw_at;
+      is_own && std::find(at.begin(), at.end(), row.position) != at.end())
+    throw bad_sample(cause::function_error, "a fault on purpose");
+  if (plan_->shape.is_indexed)
+    maker_->make({.item = what.item, .epoch = what.epoch}, row.position, sample_);
+  else
+    maker_->make(*plan_->samples->iterator, row.what, place_of(row), row.position, sample_);
+  sample_access::deliver(sample_);
+  result.delivered = what;
+}
+
+void row_runner::seal(const row_request& row, const row_target& target, row_result& result) {
+  id_.clear();
+  sample_access::append_id(sample_, id_);
+  result.digest = row_digest(row.epoch, row.position, id_);
+  if (plan_->hash_pixels)
+    result.pixels = hash_of_pixels(row, target);
+}
+
+void row_runner::treat_bad(const row_request& row, const row_target& target, row_result& result,
+                           const bad_sample& problem) {
+  id_.clear();
+  result.delivered = row.own;
+  append_id_of(row, result, id_);
+  result.bad = bad_row{row.position, id_, problem.why(), problem.what(), {}};
+  // Now: substitutes may fail in other stages.
+  const auto stage = stage_name();
+  auto fail = [&](const std::string& got) {
+    result.what = row_result::outcome::failed;
+    result.failure =
+        error(errc::bad_sample, {.stage = stage, .sample = result.bad->id, .got = got});
+  };
+  const auto what = std::string{to_string(problem.why())} + ": " + problem.what();
+  switch (plan_->bad_samples) {
+  case bad_sample_policy::fail:
+    return fail(what);
+  case bad_sample_policy::mask:
+    result.what = row_result::outcome::masked;
+    return;
+  case bad_sample_policy::substitute:
+    if (!substitute(row, target, result))
+      fail(what + "; no good substitute in its lane");
+  }
+}
+
+bool row_runner::substitute(const row_request& row, const row_target& target, row_result& result) {
+  constexpr int tries = 64;
+  const auto lanes = plan_->shape.lanes;
+  const auto lane = row.position % lanes;
+  const auto items = plan_->shape.lane_items(lane);
+  rng draw{map_stream(plan_->samples->seed, "substitute", 0),
+           sample_key_of(0, row.epoch, 0, row.position)};
+  for (int i = 0; i < tries; ++i) {
+    const epoch_item other{lane + draw.below(items) * lanes, row.own.epoch};
+    try {
+      produce(row, target, result, other);
+      seal(row, target, result);
+      result.bad->substitute = id_;
+      return true;
+    } catch (const bad_sample&) {
+      continue; // the next draw
+    }
+  }
+  return false;
+}
+
+hash128 row_runner::hash_of_pixels(const row_request& row, const row_target& target) const {
+  hash_stream hash;
+  hash.add(row.position);
+  const auto& fields = plan_->layout->fields();
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    hash.add_raw(fields[i].ragged
+                     ? std::span<const std::byte>{*target.ragged[i]}
+                     : std::span<const std::byte>{target.dense[i], fields[i].row_bytes()});
+  return hash.digest128();
+}
+
+const std::string& row_runner::stage_name() const {
+  return plan_->samples->stage_names[record_->stage.load(std::memory_order_relaxed)];
+}
+
+} // namespace leat

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <leat/sample.hpp>
+#include <leat/source.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace leat {
+
+/// Records that exist once, numbered as they come: standard input, a queue, a user's generator.
+/// Reading happens in one place in the process; all lanes of all ranks there look at the same feed.
+/// With a journal every record is written there before anyone sees it, and stays readable by number
+/// until it is released. All members are called by many threads at once.
+class live_source {
+public:
+  live_source() = default;
+  virtual ~live_source() = default;
+  live_source(const live_source&) = delete;
+  live_source& operator=(const live_source&) = delete;
+
+  enum class state : std::uint8_t {
+    ready,
+    /// Not there yet; `on_change` will tell.
+    pending,
+    /// The source ended before it.
+    ended,
+  };
+
+  /// Says whether record `number` is there, and that it is wanted. Never blocks.
+  /// Throws what the source threw: `leat::error`.
+  virtual state peek(std::uint64_t number) = 0;
+  /// Blocks while record `number` is pending.
+  virtual void wait(std::uint64_t number) = 0;
+  /// Calls `changed`, from any thread and without a lock held, whenever a pending record may have
+  /// come or the source has ended, until the returned function is called (which waits for a call
+  /// in progress). `changed` must not block.
+  virtual std::function<void()> on_change(std::function<void()> changed) = 0;
+
+  /// Sets the fields of a ready record in an empty sample. Throws `bad_sample`; `leat::error` (io).
+  virtual void read(std::uint64_t number, sample& into) const = 0;
+  virtual void append_id(std::uint64_t number, std::string& to) const = 0;
+
+  /// Of the records n with n mod `lanes` = `lane`, none below `number` will be asked for again,
+  /// here or after a restore. What all lanes have released is forgotten.
+  virtual void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
+  /// Of these records those from `number` on may be asked for after all: they are kept, as far as
+  /// they are there.
+  virtual void hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
+  /// A job goes on that has used the records up to before `behind`, and will ask for those from
+  /// `lowest` on. Throws `errc::mismatch` where they are not there.
+  virtual void check_holds(std::uint64_t lowest, std::uint64_t behind) const = 0;
+  /// With a journal a job can go on from a snapshot; without one snapshots are refused.
+  virtual bool has_journal() const noexcept = 0;
+
+  /// All zero but the digest, which is over the name: what comes is not known.
+  virtual source_facts facts() const = 0;
+  virtual std::string name() const = 0;
+};
+
+} // namespace leat

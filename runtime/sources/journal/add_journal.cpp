@@ -1,0 +1,95 @@
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/sources/journal/journal.hpp"
+#include "runtime/sources/live/reading_feed.hpp"
+
+#include <leat/error.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+[[noreturn]] void refuse(std::string got, std::string needed) {
+  throw error(errc::invalid_argument,
+              {.stage = "journal", .got = std::move(got), .needed = std::move(needed)});
+}
+
+/// A name as part of a file's name: whatever else than letters, digits, '-' and '_' is "%XX".
+std::string file_name_of(std::string_view name) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain.find(c) != plain.npos)
+      text += c;
+    else
+      (text += '%') += {digits[byte / 16], digits[byte % 16]};
+  }
+  return text;
+}
+
+std::shared_ptr<live_source> with_journal(std::shared_ptr<once_input> input,
+                                          std::filesystem::path directory,
+                                          const journal_options& options) {
+  auto records = std::make_unique<journal>(
+      std::move(directory), journal_format{input->format(), options.file_bytes, options.sync});
+  return std::make_shared<reading_feed>(std::move(input), std::move(records));
+}
+
+/// Copies a tree and gives each of its once sources a journal; one that stands in it several times
+/// is one still.
+class journal_adder {
+public:
+  journal_adder(std::filesystem::path directory, journal_options options)
+      : directory_(std::move(directory)), options_(options) {}
+
+  operator_ptr copy(const operator_ptr& x) {
+    if (const auto found = copies_.find(x); found != copies_.end())
+      return found->second;
+    auto made = *x;
+    for (auto& input : made.inputs)
+      input = copy(input);
+    if (made.feed)
+      made.feed = journaled(made.feed);
+    return copies_[x] = std::make_shared<const operator_node>(std::move(made));
+  }
+
+private:
+  /// Opens no journal yet.
+  std::shared_ptr<lazy_live> journaled(const std::shared_ptr<lazy_live>& plain) {
+    return std::make_shared<lazy_live>(
+        [plain, directory = directory_, options = options_, ordinal = sources_++] {
+          const auto feed = std::dynamic_pointer_cast<reading_feed>(plain->get());
+          if (!feed || feed->has_journal())
+            refuse(feed ? "a source that has a journal" : "a source that cannot be kept",
+                   "one journal for each source, and none for sources that are no leat::once");
+          const auto folder = file_name_of(feed->name()) + '-' + std::to_string(ordinal);
+          return with_journal(feed->input(), directory / folder, options);
+        });
+  }
+
+  const std::filesystem::path directory_;
+  const journal_options options_;
+  /// Once sources seen so far.
+  std::uint64_t sources_ = 0;
+  std::map<operator_ptr, operator_ptr> copies_;
+};
+
+} // namespace
+
+pipeline pipeline::journal(std::string directory, journal_options options) const {
+  if (directory.empty() || options.file_bytes == 0)
+    refuse(directory.empty() ? "no directory" : "files of 0 bytes",
+           "a directory, and files of at least 1 byte");
+  return pipeline{journal_adder{std::move(directory), options}.copy(root_)};
+}
+
+} // namespace leat

@@ -1,0 +1,273 @@
+#include "tests/support/driven_job.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace leat {
+namespace {
+
+constexpr std::uint64_t records = 40;
+
+bool passes_first(std::uint64_t n) {
+  return n % 3 != 1;
+}
+bool passes_second(std::uint64_t n) {
+  return n % 4 != 2;
+}
+
+struct look_record {
+  /// How often each filter looked at each number.
+  std::map<std::pair<std::string, std::uint64_t>, int> looks;
+
+  /// A filter that counts what it looks at.
+  filter_stage filter(const std::string& name, bool (*passes)(std::uint64_t)) {
+    return {.name = name, .make = [=, this] {
+              return [=, this](sample& s) {
+                const auto n = s.get<std::uint64_t>("n");
+                ++looks[{name, n}];
+                return passes(n);
+              };
+            }};
+  }
+};
+
+/// Three rounds: two filters look at content, the second one at what a map made.
+struct fixture : look_record, driven_fixture {
+  explicit fixture(epoch_end end, std::uint64_t epochs_ = 2, std::size_t most = SIZE_MAX)
+      : driven_fixture([&](run_counts& counts) { return plan_for(end, counts); }, epochs_, most) {
+    looks.clear();
+  }
+
+  std::shared_ptr<job_plan> plan_for(epoch_end end, run_counts& counts) {
+    auto data =
+        from_function("numbers@1", records, [](std::uint64_t i, sample& s) { s.set("n", i); })
+            .shuffle({.seed = 5})
+            .filter(filter("first@1", passes_first))
+            .shuffle_buffer(12, 3)
+            .map("double@1", [](sample& s, context&) { s.set("m", 2 * s.get<std::uint64_t>("n")); })
+            .filter(filter("second@1", passes_second))
+            .map("noise@1", noise(&counts));
+    return plan_of(data.batch(8, {.lanes = 4, .end = end}), &counts);
+  }
+};
+
+struct masked : fixture {
+  masked() : fixture(epoch_end::mask) {}
+
+  /// As check(), and nobody looked at a sample twice.
+  void check_looks(driven_job& x) {
+    check(x);
+    for (std::uint64_t n = 0; n < records; ++n) {
+      CAPTURE(n);
+      REQUIRE(looks[{"first@1", n}] == 2);
+      REQUIRE(looks[{"second@1", n}] == (passes_first(n) ? 2 : 0));
+    }
+    looks.clear();
+  }
+};
+
+struct dropped : fixture {
+  dropped() : fixture(epoch_end::drop) {}
+};
+
+/// Eight batches: most lanes are in their third pass.
+struct endless : fixture {
+  endless() : fixture(epoch_end::cycle, 1, 8) {}
+};
+
+void test_policies(fixture& x) {
+  for (auto policy : all_policies)
+    for (std::size_t workers : {1, 2, 3, 9})
+      for (std::size_t slots : {1, 2, 5}) {
+        CAPTURE(static_cast<int>(policy), workers, slots);
+        x.length({.policy = policy, .workers = workers, .slots = slots});
+      }
+}
+
+TEST_CASE("iterators: a job gives the same batches under every policy") {
+  masked with_mask;
+  REQUIRE(with_mask.expected.size() == 8);
+  test_policies(with_mask);
+  dropped with_drop;
+  REQUIRE(with_drop.expected.size() == 4);
+  test_policies(with_drop);
+  endless x;
+  REQUIRE(x.expected.size() == 8);
+  test_policies(x);
+}
+
+TEST_CASE_METHOD(masked, "iterators: nobody looks twice at what a filter has seen") {
+  for (auto policy : all_policies) {
+    auto x = start({.policy = policy, .workers = 3});
+    x.finish();
+    check_looks(x);
+  }
+}
+
+/// A random job of which chance has part in all, too.
+driven_options random_options(std::mt19937_64& chance) {
+  return {
+      .policy = all_policies[chance() % 3], .workers = 1 + chance() % 4, .slots = 1 + chance() % 4};
+}
+
+void test_any_order(fixture& x, std::uint64_t seeds) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    std::mt19937_64 chance{seed};
+    const auto options = random_options(chance);
+    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
+    auto job = x.start(options);
+    x.run_in_any_order(job, chance);
+    x.check(job);
+  }
+}
+
+TEST_CASE("iterators: messages in any order and slots back in any order change nothing") {
+  masked with_mask;
+  test_any_order(with_mask, 700);
+  dropped with_drop;
+  test_any_order(with_drop, 700);
+  endless x;
+  test_any_order(x, 700);
+}
+
+TEST_CASE_METHOD(masked, "iterators: a worker may die at any row, and over any item it looks at") {
+  for (auto policy : all_policies)
+    for (std::size_t workers = 1; workers <= 3; ++workers)
+      for (std::uint64_t position = 0; position < records; ++position) {
+        CAPTURE(static_cast<int>(policy), workers, position);
+        auto x = start(
+            {.policy = policy, .workers = workers, .drill = [&](std::size_t, std::size_t made) {
+               worker_drill drill;
+               if (made == workers - 1)
+                 drill.die_at = position;
+               return drill;
+             }});
+        x.finish();
+        check_looks(x);
+      }
+}
+
+TEST_CASE_METHOD(masked, "iterators: a worker may be killed between any two messages") {
+  for (auto policy : all_policies)
+    for (std::size_t workers = 1; workers <= 3; ++workers)
+      disturb_everywhere({.policy = policy, .workers = workers}, [](driven_job& x) { x.kill(0); });
+}
+
+TEST_CASE("iterators: a worker may be killed between any two messages under other ends, too") {
+  dropped with_drop;
+  with_drop.disturb_everywhere({.workers = 2}, [](driven_job& x) { x.kill(1); });
+  endless x;
+  x.disturb_everywhere({.workers = 2}, [](driven_job& job) { job.kill(1); });
+}
+
+TEST_CASE_METHOD(masked, "iterators: all workers may be killed at once") {
+  for (auto policy : all_policies)
+    disturb_everywhere({.policy = policy, .workers = 3}, [](driven_job& x) {
+      for (std::size_t i = x.workers().size(); i > 0; --i)
+        x.kill(i - 1);
+    });
+}
+
+TEST_CASE_METHOD(masked, "iterators: workers may come and go between any two messages") {
+  for (auto policy : all_policies)
+    for (std::uint64_t size : {1, 5})
+      disturb_everywhere({.policy = policy, .workers = 3}, [=](driven_job& x) { x.resize(size); });
+}
+
+void test_deaths_and_resizes(fixture& x, std::uint64_t seeds) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    std::mt19937_64 chance{seed};
+    const auto options = random_options(chance);
+    CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
+    auto job = x.start(options);
+    x.run_in_any_order(job, chance, [&] {
+      const auto what = chance() % 16;
+      if (what == 0)
+        job.kill(chance());
+      else if (what == 1)
+        job.resize(1 + chance() % 4);
+    });
+    x.check(job);
+  }
+}
+
+TEST_CASE("iterators: deaths and resizes in any order of messages change nothing") {
+  masked with_mask;
+  test_deaths_and_resizes(with_mask, 700);
+  dropped with_drop;
+  test_deaths_and_resizes(with_drop, 700);
+  endless x;
+  test_deaths_and_resizes(x, 700);
+}
+
+TEST_CASE_METHOD(masked, "iterators: what kills every worker fails the batch that needs it") {
+  for (auto policy : all_policies)
+    for (std::uint64_t position = 0; position < records; ++position) {
+      CAPTURE(static_cast<int>(policy), position);
+      auto x = start({.policy = policy, .drill = [&](std::size_t, std::size_t) {
+                        return worker_drill{.die_at = position};
+                      }});
+      const auto first_failed = [&] {
+        return std::find_if(x.results().begin(), x.results().end(), [](const auto& batch) {
+          return batch.what == batch_plan::kind::failed;
+        });
+      };
+      while (first_failed() == x.results().end() && x.step())
+        ;
+      REQUIRE(first_failed() != x.results().end());
+      const auto failed = static_cast<std::size_t>(first_failed() - x.results().begin());
+      REQUIRE(failed <= position / 8);
+      for (std::size_t i = 0; i < failed; ++i)
+        REQUIRE(x.results()[i] == expected[i]);
+      REQUIRE(x.failures()[failed]->code() == errc::worker_lost);
+      check_end(x);
+    }
+}
+
+TEST_CASE_METHOD(masked, "iterators: an epoch may be left between any two messages") {
+  const auto first =
+      std::find_if(expected.begin(), expected.end(), [](const auto& x) { return x.epoch == 1; });
+  const std::vector<finished_batch> second_epoch{first, expected.end()};
+  for (auto policy : all_policies) {
+    const driven_options options{.policy = policy, .workers = 2};
+    const auto messages = length(options);
+    std::set<std::size_t> begun;
+    for (std::size_t at = 0; at < messages; ++at) {
+      CAPTURE(static_cast<int>(policy), at);
+      auto x = start(options);
+      for (std::size_t i = 0; i < at; ++i)
+        x.step();
+      x.begin_epoch(1);
+      x.finish();
+      REQUIRE(x.over());
+      const auto& got = x.results();
+      REQUIRE(got.size() >= second_epoch.size());
+      const auto n = got.size() - second_epoch.size();
+      begun.insert(n);
+      REQUIRE(
+          std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(n), expected.begin()));
+      REQUIRE(std::equal(second_epoch.begin(), second_epoch.end(),
+                         got.begin() + static_cast<std::ptrdiff_t>(n)));
+      check_end(x);
+    }
+    CHECK(begun.size() == static_cast<std::size_t>(first - expected.begin()) + 1);
+  }
+}
+
+TEST_CASE_METHOD(masked, "iterators: it may be shut down between any two messages") {
+  for (auto policy : all_policies) {
+    const driven_options options{.policy = policy, .workers = 3};
+    const auto messages = length(options);
+    for (std::size_t at = 0; at < messages; ++at) {
+      CAPTURE(static_cast<int>(policy), at);
+      auto x = start(options);
+      for (std::size_t i = 0; i < at; ++i)
+        x.step();
+      check_end(x);
+    }
+  }
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,425 @@
+"""What each lane of a pipeline gives: docs/iterators.md; indexed parts: docs/pipelines.md and docs/order.md.
+
+An indexed part is the list of its whole epoch. Everything else is one generator a lane, saved and shared by nobody.
+"""
+
+import itertools
+import os
+
+from plain import functions
+from plain.hashes import hash128, keyed, mulhi, number_bytes, pass_word, permutation, share, windowed_order
+from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
+from plain.sources import INDEXED, STREAMS, records_of_file
+
+INDEXED_OPERATORS = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
+
+
+def is_indexed(node):
+    if node.indexed is None:
+        node.indexed = node.op in INDEXED_OPERATORS and all(map(is_indexed, node.inputs))
+    return node.indexed
+
+
+class TooLong(Exception):
+    """More items than are to be looked at."""
+
+
+# -------------------------------------------------------------------------------------------------- indexed parts
+
+
+class IndexedPart:
+    """All samples that an indexed operator gives in an epoch, for a number of lanes. `left`: items that may be looked at still."""
+
+    def __init__(self, lanes, limit=None):
+        self.lanes, self.known, self.left = lanes, {}, float("inf") if limit is None else limit
+
+    def spend(self, items):
+        self.left -= items
+        if self.left < 0:
+            raise TooLong
+
+    def samples(self, node, epoch, repeat_pass):
+        key = (id(node), epoch, repeat_pass)
+        if key not in self.known:
+            self.known[key] = self.made(node, epoch, repeat_pass)
+            self.spend(len(self.known[key]))
+        return self.known[key]
+
+    def made(self, node, epoch, repeat_pass):
+        if not node.inputs:
+            return node.source.records
+        if node.op == "repeat":
+            n = node.options["n"]
+            self.spend(n)
+            passes = [self.samples(node.inputs[0], epoch, repeat_pass * n + r) for r in range(n)]
+            return [x for samples in passes for x in samples]
+        inputs = [self.samples(x, epoch, repeat_pass) for x in node.inputs]
+        if node.op == "zip":
+            return [zipped(together) for together in zip(*inputs)]
+        if node.op == "concat":
+            return [x for samples in inputs for x in samples]
+        if node.op == "take":
+            return inputs[0][: node.options["n"]]
+        if node.op == "skip":
+            return inputs[0][node.options["n"] :]
+        if node.op == "enumerate":
+            return [numbered(x, node.options["field"], p) for p, x in enumerate(inputs[0])]
+        if node.op == "map":
+            return [mapped(x, node) for x in inputs[0]]
+        return [inputs[0][i] for i in self.shuffled(node, len(inputs[0]), epoch, repeat_pass)]
+
+    def shuffled(self, node, n, epoch, repeat_pass):
+        """The number of the input's sample at each place."""
+        kind = node.options["kind"]
+        if kind == "none":
+            return range(n)
+        if kind == "full":
+            return permutation(n, shuffle_key("leat.order.full", node, epoch, repeat_pass))
+        return windowed_order(
+            node.sources()[0].source.records_per_file,
+            node.options["window"],
+            self.lanes,
+            shuffle_key("leat.order.files", node, epoch, repeat_pass),
+            shuffle_key("leat.order.windows", node, epoch, repeat_pass),
+        )
+
+
+def shuffle_key(tag, node, epoch, repeat_pass):
+    sources = node.sources()
+    digest = sources[0].source.digest
+    if len(sources) > 1:
+        halves = [number_bytes(x.source.digest) + number_bytes(x.source.digest >> 64) for x in sources]
+        digest = hash128(b"".join(halves))
+    words = [node.options["seed"], epoch, pass_word(repeat_pass), sources[0].ordinal, digest, digest >> 64]
+    between, below = 0, node.inputs[0]
+    while below.inputs:
+        between += below.op == "shuffle"
+        below = below.inputs[0]
+    return keyed(tag, *words, *([between] if between else []))
+
+
+# ---------------------------------------------------------------------------------------------------- one sample
+
+
+def zipped(together):
+    id, fields = joined_ids(together), {}
+    if any(x.bad for x in together):
+        return Sample(id, None)
+    for x in together:
+        if set(fields) & set(x.fields):
+            return Sample(id, None)
+        fields.update(x.fields)
+    return Sample(id, fields)
+
+
+def joined_ids(samples):
+    return "(" + "+".join(x.id for x in samples) + ")"
+
+
+def numbered(sample, field, number):
+    return sample if sample.bad else sample.but(**{field: scalar("i64", number)})
+
+
+def mapped(sample, node):
+    """Of maps that the reference does not know only the ids are right: no map changes them."""
+    function = functions.MAPS.get(node.options["name"])
+    if sample.bad or not function:
+        return sample
+    try:
+        return function(sample, **functions.parameters(node))
+    except BadSample:
+        return Sample(sample.id, None)
+
+
+# ------------------------------------------------------------------------------------------------------ one lane
+
+
+class Lane:
+    """Lane `number` of `lanes` in one epoch. `mask`: bad samples pass operators that look at content, else raise."""
+
+    def __init__(self, number, lanes, epoch, indexed, mask=False):
+        self.number, self.lanes, self.epoch, self.indexed, self.mask = number, lanes, epoch, indexed, mask
+
+    def items(self, node, repeat_pass=0):
+        self.indexed.spend(1)
+        if is_indexed(node):
+            return self.counted(self.indexed.samples(node, self.epoch, repeat_pass)[self.number :: self.lanes])
+        if node.op in STREAMS:
+            return self.counted(node.source.lane(node, self.epoch, repeat_pass, self.number, self.lanes))
+        return getattr(self, node.op)(node, repeat_pass)
+
+    def counted(self, samples):
+        for x in samples:
+            self.indexed.spend(1)
+            yield x
+
+    def inputs(self, node, repeat_pass):
+        return [self.items(x, repeat_pass) for x in node.inputs]
+
+    def share(self, n):
+        return share(n, self.number, self.lanes)
+
+    def draw(self, node, repeat_pass, k, n):
+        """The k-th choice of an operator, among n."""
+        numbers = (node.options["seed"], node.ordinal, self.epoch, pass_word(repeat_pass), self.number, k)
+        return mulhi(keyed(node.op, *numbers), n)
+
+    def judged(self, sample, result_of_good, result_of_bad):
+        """What an operator that looks at content makes of a sample."""
+        try:
+            if sample.bad:
+                raise BadSample(sample.id)
+            return result_of_good(sample)
+        except BadSample:
+            if not self.mask:
+                raise
+            return result_of_bad(Sample(sample.id, None))
+
+    # Each of the following gives what the operator of its name gives.
+
+    def map(self, node, repeat_pass):
+        for x in self.items(node.inputs[0], repeat_pass):
+            yield mapped(x, node)
+
+    def enumerate(self, node, repeat_pass):
+        for k, x in enumerate(self.items(node.inputs[0], repeat_pass)):
+            yield numbered(x, node.options["field"], self.number + k * self.lanes)
+
+    def zip(self, node, repeat_pass):
+        for together in zip(*self.inputs(node, repeat_pass)):
+            yield zipped(together)
+
+    def concat(self, node, repeat_pass):
+        for x in node.inputs:
+            yield from self.items(x, repeat_pass)
+
+    def take(self, node, repeat_pass):
+        n = self.share(node.options["n"])
+        yield from itertools.islice(self.items(node.inputs[0], repeat_pass), n)
+
+    def skip(self, node, repeat_pass):
+        n = self.share(node.options["n"])
+        yield from itertools.islice(self.items(node.inputs[0], repeat_pass), n, None)
+
+    def repeat(self, node, repeat_pass):
+        n = node.options["n"]
+        for r in range(n):
+            yield from self.items(node.inputs[0], repeat_pass * n + r)
+
+    def filter(self, node, repeat_pass):
+        name, options = node.options["name"], functions.parameters(node)
+
+        def holds(sample):
+            return functions.PREDICATES[name](sample, **options)
+
+        for x in self.items(node.inputs[0], repeat_pass):
+            if name in functions.NEEDS_NO_CONTENT:
+                kept = holds(x)
+            else:
+                kept, x = self.judged(x, lambda x: (holds(x), x), lambda bad: (True, bad))
+            if kept:
+                yield x
+
+    def flat_map(self, node, repeat_pass):
+        name, options = node.options["name"], functions.parameters(node)
+
+        def children(sample):
+            return functions.CHILDREN[name](sample, **options)
+
+        for x in self.items(node.inputs[0], repeat_pass):
+            free = name in functions.NEEDS_NO_CONTENT
+            parts = children(x) if free else self.judged(x, children, lambda _: [None])
+            for i, fields in enumerate(parts):
+                yield Sample(f"{x.id}#{i}", fields)
+
+    def scan(self, node, repeat_pass):
+        function, options, value = functions.SCANS[node.options["name"]], functions.parameters(node), 0
+        for x in self.items(node.inputs[0], repeat_pass):
+            value, result = self.judged(x, lambda x: function(value, x, **options), lambda bad: (value, bad))
+            yield result
+
+    def read_files(self, node, repeat_pass):
+        o = node.options
+
+        def records(named):
+            name = os.fsdecode(field_bytes(named.field(o["field"])))
+            return records_of_file(o["format"], os.path.join(o["folder"], name), name)
+
+        for x in self.items(node.inputs[0], repeat_pass):
+            yield from self.judged(x, records, lambda bad: [bad])
+
+    def shuffle_buffer(self, node, repeat_pass):
+        most, held, k = self.share(node.options["n"]), [], 0
+        for x in self.items(node.inputs[0], repeat_pass):
+            held.append(x)
+            if len(held) == most:
+                yield held.pop(self.draw(node, repeat_pass, k, len(held)))
+                k += 1
+        while held:
+            yield held.pop(self.draw(node, repeat_pass, k, len(held)))
+            k += 1
+
+    def mix(self, node, repeat_pass):
+        o, inputs = node.options, range(len(node.inputs))
+        weights = o["weights"] or [1] * len(inputs)
+        cycle = o["stop"] == "cycle"
+        live, ended, repetition, given = set(inputs), set(), [0] * len(inputs), [False] * len(inputs)
+        taken = taken_before(self.number, weights) if o["rule"] == "deficit" else None
+
+        def begin(i):
+            return self.items(node.inputs[i], (repeat_pass << 32) + repetition[i] if cycle else repeat_pass)
+
+        iterators, k = [begin(i) for i in inputs], 0
+        while live:
+            if o["rule"] == "deficit":
+                i = deficit_choice(weights, live, taken)
+            else:
+                i = input_at(self.draw(node, repeat_pass, k, sum(weights[i] for i in live)), weights, live)
+            x = next(iterators[i], None)
+            if x is not None:
+                if o["rule"] == "deficit":
+                    cost, x = self.cost(x, o["cost"])
+                    taken[i] += cost
+                given[i] = True
+                k += 1
+                yield x
+            elif o["stop"] == "first":
+                return
+            elif o["stop"] == "all":
+                live.remove(i)
+            else:
+                if not given[i]:
+                    raise Refused(f"input {i} of mix gives nothing in repetition {repetition[i]}")
+                ended.add(i)
+                if len(ended) == len(inputs):
+                    return
+                repetition[i] += 1
+                given[i] = False
+                iterators[i] = begin(i)
+
+    def cost(self, sample, field):
+        def elements(sample):
+            x = sample.field(field)
+            return len(field_bytes(x)) // (size_of(x.type) if isinstance(x, Tensor) else 1)
+
+        return self.judged(sample, lambda x: (elements(x), x), lambda bad: (0, bad)) if field else (1, sample)
+
+    def pack(self, node, repeat_pass):
+        packer = SplittingPacker(node.options) if node.options["split"] else FirstFitPacker(node.options)
+        for x in self.items(node.inputs[0], repeat_pass):
+            yield from self.judged(x, packer.add, lambda bad: [Sample(joined_ids([bad]), None)])
+        yield from packer.rest()
+
+
+# ---------------------------------------------------------------------------------------------------------- mix
+
+
+def deficit_choice(weights, live, taken):
+    total, weight = sum(taken), sum(weights[i] for i in live)
+    return max(sorted(live), key=lambda i: weights[i] * (total + 1) - taken[i] * weight)  # of equal ones the first
+
+
+def taken_before(lane, weights):
+    """What lane `lane` begins with."""
+    taken = [0] * len(weights)
+    for _ in range(lane):
+        taken[deficit_choice(weights, range(len(weights)), taken)] += 1
+    return taken
+
+
+def input_at(u, weights, live):
+    """The first live input with u below the weights up to it."""
+    up_to = 0
+    for i in sorted(live):
+        up_to += weights[i]
+        if u < up_to:
+            return i
+
+
+# ---------------------------------------------------------------------------------------------------------- pack
+
+
+class Document:
+    """The elements of an item's field, bytes, with its delimiter, a number; or a part of them."""
+
+    def __init__(self, sample, type, elements, id=None, begin=0):
+        self.sample, self.type, self.elements = sample, type, elements
+        self.id, self.begin = id or sample.id, begin
+
+    def part(self, begin, end):
+        whole = begin == 0 and end == len(self.elements)
+        id = self.id if whole else f"{self.id}@{begin}-{end}"
+        return Document(self.sample, self.type, self.elements[begin:end], id, begin)
+
+
+class Packer:
+    def __init__(self, options):
+        self.field, self.length, self.pad = options["field"], options["length"], options["pad"]
+        self.most, self.delimiter = options["bins"], options["delimiter"]
+        self.bins = []  # open ones: lists of documents
+
+    def document(self, sample):
+        type, raw = sample.row(self.field)
+        size = size_of(type)
+        return Document(sample, type, [raw[i : i + size] for i in range(0, len(raw), size)] + self.delimiter)
+
+    def room(self, bin):
+        return self.length - sum(len(x.elements) for x in bin)
+
+    def closed(self, bin):
+        self.bins = [x for x in self.bins if x is not bin]
+        try:
+            return Sample(joined_ids(bin), self.contents(bin))
+        except BadSample:
+            return Sample(joined_ids(bin), None)
+
+    def contents(self, bin):
+        """Fields. Raises BadSample where documents have several types, or theirs lacks a number that is to stand in it."""
+        type, room = bin[0].type, self.room(bin)
+        if any(x.type != type for x in bin):
+            raise BadSample("documents of several types")
+        own = {x: functions.elements(type, x) for x in [self.pad, *self.delimiter]}
+        raw = b"".join(own[x] if isinstance(x, int) else x for document in bin for x in document.elements)
+        segment = [i + 1 for i, x in enumerate(bin) for _ in x.elements]
+        offset = [x.begin + i for x in bin for i in range(len(x.elements))]
+        return {
+            self.field: Tensor(type, [self.length], raw + own[self.pad] * room),
+            "segment": vector("i32", segment + [0] * room),
+            "offset": vector("i32", offset + [0] * room),
+        }
+
+    def rest(self):
+        """At the end of the input."""
+        return [self.closed(bin) for bin in list(self.bins)]
+
+
+class FirstFitPacker(Packer):
+    def add(self, sample):
+        """The samples that come out of it when one more goes in."""
+        document = self.document(sample)
+        if len(document.elements) > self.length:
+            raise BadSample(f"{sample.id} is longer than {self.length}")
+        out = []
+        bin = next((x for x in self.bins if self.room(x) >= len(document.elements)), None)
+        if bin is None:
+            if len(self.bins) == self.most:
+                out.append(self.closed(min(self.bins, key=self.room)))  # of equal ones the first
+            bin = []
+            self.bins.append(bin)
+        bin.append(document)
+        return out + ([self.closed(bin)] if self.room(bin) == 0 else [])
+
+
+class SplittingPacker(Packer):
+    def add(self, sample):
+        document, begin, out = self.document(sample), 0, []
+        while begin < len(document.elements):
+            if not self.bins:
+                self.bins.append([])
+            bin = self.bins[0]
+            end = min(len(document.elements), begin + self.room(bin))
+            bin.append(document.part(begin, end))
+            begin = end
+            if self.room(bin) == 0:
+                out.append(self.closed(bin))
+        return out

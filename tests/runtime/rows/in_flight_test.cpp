@@ -1,0 +1,167 @@
+#include "runtime/rows/in_flight.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/slots.hpp"
+#include "tests/support/small_job.hpp"
+
+#include <algorithm>
+
+namespace leat {
+namespace {
+
+using phase = row_holder::phase;
+
+const auto one_field =
+    std::make_shared<batch_layout>(std::vector<field_layout>{{.name = "x", .dims = {2}}});
+
+/// A batch of `rows` rows that is open.
+std::shared_ptr<batch_slot> open_slot(std::size_t rows, bool claimable) {
+  auto slot = std::make_shared<batch_slot>(one_field, rows);
+  slot->reserve();
+  open_rows(*slot, rows, claimable, 100);
+  return slot;
+}
+
+void give(batch_slot& slot, std::size_t row, std::uint32_t worker) {
+  slot.holder(row).owner = worker + 1;
+}
+
+using rows_t = std::vector<std::uint32_t>;
+
+TEST_CASE("in_flight: complete batches leave in order only") {
+  in_flight x;
+  auto first = open_slot(1, false);
+  auto second = open_slot(1, false);
+  x.begin(first);
+  x.begin(second);
+  second->finish(0);
+  CHECK_FALSE(x.take_complete());
+  first->finish(0);
+  CHECK(x.take_complete() == first);
+  CHECK(x.take_complete() == second);
+  CHECK_FALSE(x.take_complete());
+  CHECK(x.size() == 0);
+}
+
+TEST_CASE("in_flight: a batch that is reserved and not yet open is not complete") {
+  in_flight x;
+  auto slot = open_slot(1, true);
+  slot->finish(0);
+  slot->close();
+  slot->release();
+  slot->reserve();
+  x.begin(slot);
+  CHECK_FALSE(x.take_complete());
+  CHECK(x.lost(0, 1).empty());
+}
+
+TEST_CASE("in_flight: an heir gets exactly the rows that the dead worker had not finished") {
+  constexpr std::uint32_t dead = 3;
+  constexpr std::uint32_t other = 4;
+  constexpr std::uint32_t heir = 9;
+  constexpr std::size_t rows = 4;
+  // Every mix of four states a row: the dead one's dealt, begun or done; another's.
+  for (int mix = 0; mix < 256; ++mix) {
+    CAPTURE(mix);
+    in_flight x;
+    auto slot = open_slot(rows, false);
+    x.begin(slot);
+    rows_t unfinished;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const int state = mix >> (2 * i) & 3;
+      give(*slot, i, state == 3 ? other : dead);
+      if (state == 1)
+        slot->holder(i).state = phase::begun;
+      if (state == 2)
+        slot->finish(i);
+      if (state < 2)
+        unfinished.push_back(static_cast<std::uint32_t>(i));
+    }
+    auto chunks = x.lost(dead, heir);
+    REQUIRE(chunks.size() == (unfinished.empty() ? 0 : 1));
+    for (const auto& chunk : chunks) {
+      REQUIRE(chunk.slot == slot);
+      REQUIRE(chunk.ticket == slot->ticket());
+      REQUIRE(chunk.rows == unfinished);
+      REQUIRE_FALSE(chunk.claims);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      const int state = mix >> (2 * i) & 3;
+      const bool inherited = state < 2;
+      REQUIRE(slot->holder(i).owner == (inherited ? heir : state == 3 ? other : dead) + 1);
+      REQUIRE(slot->holder(i).deaths == (state == 1 ? 1U : 0U));
+      if (inherited)
+        REQUIRE(slot->holder(i).state == phase::dealt);
+    }
+    REQUIRE(x.lost(dead, heir).empty()); // nothing is dealt twice
+  }
+}
+
+TEST_CASE("in_flight: where rows are claimed the heir joins in every open batch") {
+  in_flight x;
+  auto begun = open_slot(3, true);
+  auto untouched = open_slot(3, true);
+  auto complete = open_slot(1, true);
+  for (const auto& slot : {begun, untouched, complete})
+    x.begin(slot);
+  begun->claim(begun->ticket(), 3, 0, 1);
+  begun->holder(0).state = phase::begun;
+  begun->claim(begun->ticket(), 3, 1, 1);
+  complete->claim(complete->ticket(), 1, 0, 1);
+  complete->finish(0);
+  auto chunks = x.lost(0, 2);
+  REQUIRE(chunks.size() == 2);
+  CHECK(chunks[0].slot == begun);
+  CHECK(chunks[0].rows == rows_t{0});
+  CHECK(chunks[0].claims);
+  CHECK(chunks[0].limit == 3);
+  CHECK(chunks[1].slot == untouched);
+  CHECK(chunks[1].rows.empty());
+  CHECK(chunks[1].claims);
+}
+
+TEST_CASE("in_flight: the second death over a row fails the row, and the batch still completes") {
+  in_flight x;
+  auto slot = open_slot(2, false);
+  x.begin(slot);
+  give(*slot, 0, 0);
+  give(*slot, 1, 0);
+  slot->holder(0).state = phase::begun;
+  CHECK(x.lost(0, 1).at(0).rows == rows_t{0, 1});
+  slot->holder(0).state = phase::begun;
+  CHECK(x.lost(1, 2).at(0).rows == rows_t{1});
+  CHECK_FALSE(x.take_complete());
+  slot->finish(1);
+  REQUIRE(x.take_complete() == slot);
+  slot->close();
+  CHECK(slot->plan().what == batch_plan::kind::failed);
+  REQUIRE(slot->plan().failure);
+  CHECK(slot->plan().failure->code() == errc::worker_lost);
+  CHECK(std::string{slot->plan().failure->what()}
+        == "worker lost: worker, sample at position 100, got 2 workers that died over it, needed "
+           "at most 1");
+}
+
+TEST_CASE("in_flight: a row that is given up may be the one that completes its batch") {
+  in_flight x;
+  auto slot = open_slot(1, true);
+  x.begin(slot);
+  for (std::uint32_t worker : {0, 1}) {
+    give(*slot, 0, worker);
+    slot->holder(0).state = phase::begun;
+    const auto chunks = x.lost(worker, worker + 1);
+    CHECK(chunks.size() == (worker == 0 ? 1 : 0));
+  }
+  CHECK(x.take_complete() == slot);
+}
+
+TEST_CASE("in_flight: deaths between rows do not count against them") {
+  in_flight x;
+  auto slot = open_slot(1, false);
+  x.begin(slot);
+  give(*slot, 0, 0);
+  for (std::uint32_t worker = 0; worker < 5; ++worker)
+    REQUIRE(x.lost(worker, worker + 1).at(0).rows == rows_t{0});
+}
+
+} // namespace
+} // namespace leat

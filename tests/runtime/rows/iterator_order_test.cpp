@@ -1,0 +1,177 @@
+#include "runtime/rows/iterator_order.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/small_job.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/functions.hpp>
+#include <leat/pipeline.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leat {
+namespace {
+
+/// What one thread sees of a slot as soon as it is complete, while another one opens it.
+struct sighting_of_batch {
+  std::uint64_t step = 0;
+  std::shared_ptr<const lane_states> lanes;
+  epoch_horizon horizon;
+};
+
+TEST_CASE("iterator_order: who sees an empty batch complete sees all that it was opened with") {
+  // The second rank's lane has nothing: all its batches are empty, and complete when they are
+  // opened.
+  const auto data = count(1).filter(key_hash(100)).batch(2, {.end = epoch_end::mask});
+  const auto plan = plan_of(data, nullptr);
+  const auto order = order_of_rank(*plan, 1, 1, 2);
+  batch_slot slot{plan->layout, 1};
+  planned_batch batch;
+  constexpr std::uint64_t batches = 1000;
+  std::atomic<std::uint64_t> seen{0};
+  std::vector<sighting_of_batch> sightings(batches);
+  slot.reserve();
+  std::thread other{[&] {
+    for (auto& x : sightings) {
+      for (int i = 1; !slot.complete(); ++i)
+        if (i % 4096 == 0) // else as soon as can be
+          std::this_thread::yield();
+      x = {slot.plan().step, slot.plan().lanes, slot.plan().horizon};
+      slot.release();
+      slot.reserve();
+      ++seen;
+    }
+  }};
+  for (std::uint64_t step = 0; step < batches; ++step) {
+    REQUIRE(order->open(batch));
+    slot.open(batch, false);
+    while (seen <= step)
+      std::this_thread::yield();
+  }
+  other.join();
+  const lane_states* former = nullptr;
+  for (std::uint64_t step = 0; step < batches; ++step) {
+    CAPTURE(step);
+    const auto& x = sightings[step];
+    REQUIRE(x.step == step);
+    REQUIRE(x.lanes);
+    REQUIRE(x.lanes.get() != std::exchange(former, x.lanes.get())); // not the former batch's
+    REQUIRE(x.lanes->size() == 1);
+    REQUIRE(x.lanes->front().lane == 1);
+    REQUIRE(x.horizon.batches == step);
+    REQUIRE(x.horizon.is_final);
+  }
+}
+
+/// Filters that keep, drop or refuse each of a few records, by chance; while the batch's fields are
+/// learned they keep all.
+class random_judges {
+public:
+  random_judges(std::uint64_t seed, std::uint64_t records) : records_(records), chance_(seed) {}
+
+  filter_stage next() {
+    std::vector<int> verdicts(records_);
+    for (auto& x : verdicts)
+      x = static_cast<int>(chance_() % 8);
+    const auto judge = [all = std::move(verdicts), active = active_](sample& s) {
+      const auto verdict =
+          *active ? all[static_cast<std::size_t>(s.bytes("value")[0]) % all.size()] : 0;
+      if (verdict == 7)
+        throw bad_sample(cause::corrupt, "judged so");
+      return verdict < 4;
+    };
+    return {.name = "judged@1", .make = [judge] { return judge; }};
+  }
+  void begin() { *active_ = true; }
+
+private:
+  std::uint64_t records_;
+  std::mt19937_64 chance_;
+  std::shared_ptr<bool> active_ = std::make_shared<bool>(false);
+};
+
+std::string text_of(const planned_batch& batch) {
+  const auto& plan = batch.plan;
+  if (plan.what == batch_plan::kind::end)
+    return "end";
+  if (plan.what == batch_plan::kind::failed)
+    return plan.failure->what();
+  auto text = std::to_string(plan.epoch) + '/' + std::to_string(plan.step) + ' '
+              + std::to_string(plan.horizon.batches) + (plan.end_of_epoch ? " last:" : ":");
+  for (std::size_t i = 0; i < batch.rows; ++i)
+    text += ' ' + std::to_string(batch.requests[i].position);
+  return text;
+}
+
+/// All batches of an order, or its first ones, and how it ends. Without `chance` all probes are
+/// done before the next batch is asked for, else one of those that are under way, and so on.
+std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
+                                   std::mt19937_64* chance) {
+  constexpr std::size_t most = 40;
+  const auto order = order_of_rank(*plan, 3);
+  row_runner function{plan, std::make_shared<worker_record>()};
+  planned_batch batch;
+  std::vector<std::unique_ptr<batch_slot>> probes;
+  std::vector<std::string> result;
+  const auto close = [&](std::size_t i) {
+    for (std::size_t row = 0; row < probes[i]->num_rows(); ++row)
+      function.run(probes[i]->request(row), {}, probes[i]->result(row));
+    order->close_probe(*probes[i]);
+    probes.erase(probes.begin() + static_cast<std::ptrdiff_t>(i));
+  };
+  while (result.size() < most) {
+    if (order->open(batch)) {
+      result.push_back(text_of(batch));
+      if (batch.plan.what != batch_plan::kind::batch)
+        return result;
+      continue;
+    }
+    for (;;) {
+      const auto rows = chance ? 1 + (*chance)() % 3 : 64;
+      planned_batch probe;
+      if (!order->open_probe(probe, rows))
+        break;
+      probes.push_back(std::make_unique<batch_slot>(std::make_shared<batch_layout>(), rows));
+      probes.back()->open(probe, false);
+    }
+    REQUIRE((!probes.empty() || order->wants_to_run()));
+    if (chance && !probes.empty())
+      close((*chance)() % probes.size());
+    while (!chance && !probes.empty())
+      close(0);
+  }
+  return result;
+}
+
+TEST_CASE(
+    "iterator_order: batches, ends and errors do not depend on which item workers judge first") {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 chance{seed};
+    const std::uint64_t lanes = 1 + chance() % 3;
+    const std::uint64_t records = 2 + chance() % 12;
+    random_judges judges{seed, records};
+    auto data = count(records).filter(judges.next());
+    if (chance() % 2 == 0)
+      data = data.shuffle_buffer(2 * lanes, seed).filter(judges.next());
+    constexpr std::array ends{epoch_end::drop, epoch_end::mask, epoch_end::cycle};
+    const auto end = ends[chance() % 3];
+    const auto plan =
+        plan_of(data.batch(lanes * (1 + chance() % 2), {.lanes = lanes, .end = end}), nullptr);
+    judges.begin();
+    const auto expected = run_order(plan, nullptr);
+    for (int i = 0; i < 12; ++i)
+      REQUIRE(run_order(plan, &chance) == expected);
+  }
+}
+
+} // namespace
+} // namespace leat

@@ -1,0 +1,479 @@
+#include "runtime/order/sample_key.hpp"
+#include "runtime/rows/digest.hpp"
+#include "runtime/rows/row_runner.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/linear_pipeline.hpp"
+#include "tests/support/slots.hpp"
+#include "tests/support/small_job.hpp"
+
+#include <leat/sources.hpp>
+
+#include <functional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace leat {
+namespace {
+
+constexpr std::uint64_t records = 24;
+constexpr std::uint64_t lanes = 4;
+
+/// Runs all rows of one epoch as one batch, as a worker would.
+struct epoch_run {
+  std::shared_ptr<job_plan> plan;
+  std::shared_ptr<worker_record> record = std::make_shared<worker_record>();
+  std::shared_ptr<batch_slot> slot;
+
+  explicit epoch_run(const pipeline& data, bad_sample_policy policy = bad_sample_policy::fail,
+                     std::uint64_t epoch = 0)
+      : plan(std::make_shared<job_plan>(plan_job(data))), data_(data),
+        order_(test::order_of(data, epoch)) {
+    plan->bad_samples = policy;
+    plan->hash_pixels = true;
+    indexed_order order{plan->shape, 0, 1, epoch + 1, {epoch, 0}};
+    slot = std::make_shared<batch_slot>(plan->layout, records);
+    open_next(order, *slot);
+  }
+
+  row_result& run(std::size_t row) {
+    auto& result = slot->result(row);
+    result.clear();
+    function_.run(slot->request(row), places_.at(slot->memory(), row), result);
+    return result;
+  }
+
+  /// Rows from the last to the first, if `backwards`.
+  batch_slot& run_all(bool backwards = false) {
+    for (std::size_t i = 0; i < slot->num_rows(); ++i)
+      run(backwards ? slot->num_rows() - 1 - i : i);
+    slot->close();
+    return *slot;
+  }
+
+  std::string id(std::uint64_t number) const {
+    std::string text;
+    test::source_of(data_).append_id(number, text);
+    return text;
+  }
+
+  /// Of an item of the epoch.
+  std::uint64_t record_of(std::uint64_t item) const { return order_.record(item); }
+
+  /// Element i of the only dense field of each row.
+  template <class T>
+  std::vector<T> column() const {
+    std::vector<T> result(slot->num_rows());
+    std::memcpy(result.data(), slot->memory().dense(0), result.size() * sizeof(T));
+    return result;
+  }
+
+private:
+  pipeline data_;
+  epoch_order order_;
+  row_runner function_{plan, record};
+  row_places places_;
+};
+
+pipeline stored_numbers() {
+  return from_function("numbers@1", records,
+                       [](std::uint64_t i, sample& s) { s.set("n", std::int64_t(i)); });
+}
+
+pipeline numbers() {
+  return stored_numbers().shuffle({.seed = 9});
+}
+
+pipeline batched(const pipeline& x) {
+  return x.batch(records, {.lanes = lanes});
+}
+
+/// Every third record is bad, but not record 0, which tells the layout.
+bool is_bad(std::int64_t number) {
+  return number % 3 == 1;
+}
+
+pipeline partly_bad() {
+  return batched(numbers().map("check@1", [](sample& s, context&) {
+    if (is_bad(s.get<std::int64_t>("n")))
+      throw bad_sample(cause::corrupt, "one in three");
+  }));
+}
+
+TEST_CASE("row_runner: a good row has its sample, its digest and its hash of pixels") {
+  epoch_run x{batched(numbers())};
+  const auto& slot = x.run_all();
+  CHECK(slot.summary().num_valid == records);
+  for (std::size_t i = 0; i < records; ++i) {
+    const auto& row = slot.result(i);
+    CHECK(row.delivered == epoch_item{i, 0});
+    CHECK(x.column<std::int64_t>()[i]
+          == static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)));
+    CHECK(row.digest == row_digest(0, i, x.id(x.record_of(x.slot->request(i).position))));
+  }
+}
+
+TEST_CASE("row_runner: pixels are hashed as docs/digest.md says") {
+  auto data = from_function("one@1", 6, [](std::uint64_t, sample& s) {
+                s.set("txt", "hey");
+                s.set("n", std::int32_t{-3});
+                const std::vector<std::uint8_t> a{1, 2};
+                s.set<std::uint8_t>("a", a, {2});
+              }).batch(6);
+  epoch_run x{data};
+  CHECK(to_string(x.run(5).pixels) == "3bb49767a08c4e508c24e2a475710758");
+}
+
+TEST_CASE("row_runner: under fail a bad sample fails its row and tells where") {
+  epoch_run x{partly_bad()};
+  for (std::size_t i = 0; i < records; ++i) {
+    const auto& row = x.run(i);
+    const bool bad = is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)));
+    REQUIRE((row.what == row_result::outcome::failed) == bad);
+    REQUIRE(row.failure.has_value() == bad);
+    if (!bad)
+      continue;
+    CHECK(row.failure->code() == errc::bad_sample);
+    CHECK(row.failure->details().stage == "check@1");
+    CHECK(row.failure->details().sample == x.id(x.record_of(x.slot->request(i).position)));
+    CHECK(row.failure->details().got == "corrupt: one in three");
+  }
+}
+
+TEST_CASE("row_runner: under mask a bad sample's row stays, invalid and zero") {
+  epoch_run x{partly_bad(), bad_sample_policy::mask};
+  const auto& slot = x.run_all();
+  REQUIRE(slot.plan().what == batch_plan::kind::batch);
+  CHECK(slot.summary().num_valid == 16);
+  REQUIRE(slot.summary().bad.size() == 8);
+  hash128 digest;
+  std::size_t bad = 0;
+  for (std::size_t i = 0; i < records; ++i) {
+    if (is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)))) {
+      CHECK(slot.summary().valid[i] == 0);
+      CHECK(x.column<std::int64_t>()[i] == 0);
+      CHECK(slot.summary().bad[bad].position == i);
+      CHECK(slot.summary().bad[bad].id == x.id(x.record_of(x.slot->request(i).position)));
+      CHECK(slot.summary().bad[bad].why == cause::corrupt);
+      CHECK(slot.summary().bad[bad].text == "one in three");
+      CHECK_FALSE(slot.summary().bad[bad++].substitute);
+    } else {
+      CHECK(slot.summary().valid[i] == 1);
+      digest += row_digest(0, i, x.id(x.record_of(x.slot->request(i).position)));
+    }
+  }
+  CHECK(slot.summary().digest == digest);
+}
+
+TEST_CASE("row_runner: a substitute is a good sample of the same lane, with its own id") {
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
+    epoch_run x{partly_bad(), bad_sample_policy::substitute, epoch};
+    const auto& slot = x.run_all();
+    REQUIRE(slot.summary().num_valid == records);
+    std::size_t bad = 0;
+    for (std::size_t i = 0; i < records; ++i) {
+      const auto& row = slot.result(i);
+      const auto value = x.column<std::int64_t>()[i];
+      REQUIRE(value == static_cast<std::int64_t>(x.record_of(row.delivered.item)));
+      REQUIRE_FALSE(is_bad(value));
+      REQUIRE(row.digest == row_digest(epoch, i, x.id(x.record_of(row.delivered.item))));
+      if (!is_bad(static_cast<std::int64_t>(x.record_of(x.slot->request(i).position)))) {
+        REQUIRE(row.delivered == epoch_item{i, epoch});
+        continue;
+      }
+      REQUIRE(slot.summary().bad.at(bad).id == x.id(x.record_of(x.slot->request(i).position)));
+      REQUIRE(slot.summary().bad[bad].why == cause::corrupt);
+      REQUIRE(slot.summary().bad[bad++].substitute == x.id(x.record_of(row.delivered.item)));
+      std::set<std::uint64_t> lane;
+      for (std::uint64_t k = 0; k < x.plan->shape.lane_items(i % lanes); ++k)
+        lane.insert(i % lanes + k * lanes);
+      REQUIRE(lane.count(row.delivered.item) == 1);
+      REQUIRE(row.delivered.epoch == epoch);
+    }
+    REQUIRE(bad == slot.summary().bad.size());
+  }
+}
+
+TEST_CASE("row_runner: substitutes do not depend on who makes the rows, or in which order") {
+  epoch_run a{partly_bad(), bad_sample_policy::substitute};
+  epoch_run b{partly_bad(), bad_sample_policy::substitute};
+  a.run_all();
+  b.run_all(true);
+  CHECK(finished(*a.slot) == finished(*b.slot));
+}
+
+TEST_CASE("row_runner: a lane without a good sample fails, and tells what was wrong at first") {
+  auto data = batched(numbers()
+                          .map("first@1",
+                               [](sample&, context& c) {
+                                 if (c.position() == 2)
+                                   throw std::runtime_error("the first problem");
+                               })
+                          .map("second@1", [](sample&, context&) {}));
+  epoch_run x{data, bad_sample_policy::substitute};
+  const auto& row = x.run(2); // its substitutes stand at the same position
+  REQUIRE(row.failure);
+  CHECK(row.failure->code() == errc::bad_sample);
+  CHECK(row.failure->details().stage == "first@1");
+  CHECK(row.failure->details().got
+        == "function_error: the first problem; no good substitute in its lane");
+}
+
+TEST_CASE("row_runner: whatever a function throws is a bad sample with its text") {
+  struct thrown {
+    std::function<void()> raise;
+    cause why;
+    std::string text;
+  };
+  const std::vector<thrown> all{
+      {[] { throw bad_sample(cause::too_large, "big"); }, cause::too_large, "big"},
+      {[] { throw std::logic_error("logic"); }, cause::function_error, "logic"},
+      {[] { throw 42; }, cause::function_error, "threw something that is no std::exception"},
+      {[] { throw error(errc::io, {.file = "label.txt"}); }, cause::function_error,
+       "input/output: file label.txt"},
+  };
+  for (const auto& x : all)
+    for (bool in_source : {false, true}) {
+      CAPTURE(x.text, in_source);
+      if (in_source && x.text == "input/output: file label.txt")
+        continue; // a source's own: see below
+      auto raise = [&](bool here, std::int64_t n) {
+        if (here && n == 5)
+          x.raise();
+      };
+      auto data = batched(from_function("source@1", records, [&](std::uint64_t i, sample& s) {
+                            s.set("n", std::int64_t(i));
+                            raise(in_source, std::int64_t(i));
+                          }).map("map@1", [&](sample& s, context&) {
+        raise(!in_source, s.get<std::int64_t>("n"));
+      }));
+      epoch_run masked{data, bad_sample_policy::mask};
+      const auto& row = masked.run(5);
+      CHECK(row.what == row_result::outcome::masked);
+      REQUIRE(row.bad);
+      CHECK(row.bad->why == x.why);
+      CHECK(row.bad->text == x.text);
+      epoch_run failed{data};
+      REQUIRE(failed.run(5).failure);
+      CHECK(failed.run(5).failure->details().stage == (in_source ? "source" : "map@1"));
+    }
+}
+
+TEST_CASE("row_runner: an error of the store stays one under every policy") {
+  auto data = batched(from_function("disk@1", records, [](std::uint64_t i, sample& s) {
+    s.set("n", std::int64_t(i));
+    if (i == 5)
+      throw error(errc::io, {.file = "a.tar", .offset = 7});
+  }));
+  for (auto policy :
+       {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute}) {
+    epoch_run x{data, policy};
+    auto& slot = x.run_all();
+    CHECK(slot.plan().what == batch_plan::kind::failed);
+    REQUIRE(slot.plan().failure);
+    CHECK(slot.plan().failure->code() == errc::io);
+    CHECK(slot.plan().failure->details().offset == 7);
+    CHECK(slot.summary().bad.empty());
+  }
+}
+
+TEST_CASE("row_runner: a store that fails under a substitute fails the row") {
+  auto data = from_function("disk@1", 2, [](std::uint64_t i, sample& s) {
+                s.set("n", std::int64_t(i));
+                if (i == 1)
+                  throw error(errc::io, {.file = "a.tar"});
+              }).map("map@1", [](sample&, context& c) {
+    if (c.epoch() == 1)
+      throw std::runtime_error("bad");
+  });
+  epoch_run x{data.batch(2, {.lanes = 1}), bad_sample_policy::substitute, 1};
+  REQUIRE(x.run(0).failure);
+  CHECK(x.run(0).failure->code() == errc::io);
+}
+
+TEST_CASE("row_runner: a fault on purpose is treated as the policy says") {
+  const std::uint64_t position = 6;
+  for (auto policy :
+       {bad_sample_policy::fail, bad_sample_policy::mask, bad_sample_policy::substitute}) {
+    epoch_run x{batched(numbers()), policy};
+    x.plan->throw_at = {position};
+    for (std::size_t i = 0; i < records; ++i)
+      REQUIRE(x.run(i).bad.has_value() == (i == position));
+    const auto& row = x.slot->result(position);
+    CHECK(row.bad->text == "a fault on purpose");
+    CHECK(row.bad->substitute.has_value() == (policy == bad_sample_policy::substitute));
+    CHECK(row.failure.has_value() == (policy == bad_sample_policy::fail));
+  }
+}
+
+/// A map that stores what it draws, under its own name.
+pipeline draws(const pipeline& x, const std::string& name, const std::string& field) {
+  return x.map(name, [field](sample& s, context& c) { s.set(field, c.rng().bits64()); });
+}
+
+/// What was drawn for each record, under the field name.
+std::map<std::uint64_t, std::uint64_t> drawn(const pipeline& data, const std::string& field) {
+  epoch_run x{data.batch(records, {.lanes = lanes, .fields = {field}})};
+  x.run_all();
+  std::map<std::uint64_t, std::uint64_t> result;
+  for (std::size_t i = 0; i < records; ++i)
+    result[x.record_of(x.slot->request(i).position)] = x.column<std::uint64_t>()[i];
+  return result;
+}
+
+TEST_CASE("row_runner: a map's random numbers are those of the record, wherever it stands") {
+  const auto here = drawn(draws(numbers(), "noise@1", "r"), "r");
+  CHECK(std::set<std::pair<std::uint64_t, std::uint64_t>>(here.begin(), here.end()).size()
+        == records);
+  std::set<std::uint64_t> values;
+  for (const auto& [record, value] : here)
+    values.insert(value);
+  CHECK(values.size() == records);
+  auto unshuffled = stored_numbers().shuffle({.seed = 9, .kind = shuffle_kind::none});
+  CHECK(drawn(draws(unshuffled, "noise@1", "r"), "r") == here);
+  auto other_seed = stored_numbers().shuffle({.seed = 10});
+  CHECK(drawn(draws(other_seed, "noise@1", "r"), "r") != here);
+}
+
+TEST_CASE("row_runner: another map changes nobody else's random numbers") {
+  const auto alone = drawn(draws(numbers(), "noise@1", "r"), "r");
+  const auto before = draws(draws(numbers(), "other@1", "o"), "noise@1", "r");
+  const auto after = draws(draws(numbers(), "noise@1", "r"), "other@1", "o");
+  CHECK(drawn(before, "r") == alone);
+  CHECK(drawn(after, "r") == alone);
+  CHECK(drawn(before, "o") == drawn(after, "o"));
+  CHECK(drawn(before, "o") != alone);
+}
+
+TEST_CASE("row_runner: two maps of one name draw different numbers") {
+  const auto twice = draws(draws(numbers(), "noise@1", "a"), "noise@1", "b");
+  CHECK(drawn(twice, "a") == drawn(draws(numbers(), "noise@1", "a"), "a"));
+  CHECK(drawn(twice, "a") != drawn(twice, "b"));
+}
+
+TEST_CASE("row_runner: another version of a map draws different numbers, parameters do not") {
+  const auto first = drawn(draws(numbers(), "noise@1", "r"), "r");
+  CHECK(drawn(draws(numbers(), "noise@2", "r"), "r") != first);
+  const map_stage stage{.name = "noise@1", .parameters = "x=1", .make = [] {
+                          return [](sample& s, context& c) { s.set("r", c.rng().bits64()); };
+                        }};
+  CHECK(drawn(numbers().map(stage), "r") == first);
+}
+
+TEST_CASE("job_plan: keys of random numbers are those that its header defines") {
+  CHECK(map_stream(7, "noise@1", 0) == 0xfea57a3d20e9a7d8);
+  CHECK(map_stream(7, "noise@1", 1) == 0xe045e3539d7ea710);
+  CHECK(sample_key_of(0, 3, 0, 1000) == 0x8739becb317e7492);
+}
+
+TEST_CASE("row_runner: per_worker makes one function for each worker") {
+  int made = 0;
+  auto data = batched(numbers().map("counter@1", per_worker([&made] {
+                                      ++made;
+                                      return [rows = std::int64_t{0}](sample& s, context&) mutable {
+                                        s.set("n", rows++);
+                                      };
+                                    })));
+  auto first = std::make_unique<epoch_run>(data);
+  epoch_run second{data};
+  made = 0; // without those that found the layout
+  first->run_all();
+  second.run_all();
+  CHECK(made == 2);
+  for (std::size_t i = 0; i < records; ++i) {
+    CHECK(first->column<std::int64_t>()[i] == static_cast<std::int64_t>(i));
+    CHECK(second.column<std::int64_t>()[i] == static_cast<std::int64_t>(i));
+  }
+}
+
+TEST_CASE("row_runner: a factory that throws is an error that names its map") {
+  for (bool standard : {true, false}) {
+    bool broken = false;
+    auto data = batched(numbers().map("model@1", per_worker([&broken, standard]() -> map_function {
+                                        if (broken && standard)
+                                          throw std::runtime_error("no model file");
+                                        if (broken)
+                                          throw 1;
+                                        return [](sample&, context&) {};
+                                      })));
+    epoch_run x{data, bad_sample_policy::mask};
+    broken = true;
+    REQUIRE(x.run(0).failure);
+    CHECK(x.run(0).failure->code() == errc::invalid_argument);
+    CHECK(x.run(0).failure->details().stage == "model@1");
+    CHECK(x.run(0).failure->details().got
+          == (standard ? "the factory threw: no model file"
+                       : "the factory threw: threw something that is no std::exception"));
+    CHECK_THROWS_AS(plan_job(data), error);
+  }
+}
+
+TEST_CASE("row_runner: what it is doing can be seen") {
+  std::shared_ptr<worker_record> seen;
+  std::size_t stage = 0;
+  std::uint64_t item = 0;
+  auto data =
+      batched(numbers().map("a@1", [](sample&, context&) {}).map("b@1", [&](sample&, context&) {
+        if (seen) {
+          stage = seen->stage;
+          item = seen->item;
+        }
+      }));
+  epoch_run x{data};
+  seen = x.record;
+  x.run(3);
+  CHECK(stage == 2);
+  CHECK(item == x.slot->request(3).position);
+}
+
+TEST_CASE("job_plan: the layout comes from the first good record") {
+  auto data = from_function("late@1", 10, [](std::uint64_t i, sample& s) {
+    if (i < 3)
+      throw bad_sample(cause::empty, "nothing here");
+    s.set("n", std::int64_t(i));
+  });
+  CHECK(to_string(plan_job(data.batch(5)).layout->fields().at(0)) == "n i64 []");
+}
+
+TEST_CASE("job_plan: without a good record the first problem is told") {
+  auto data = from_function("never@1", 10, [](std::uint64_t i, sample&) {
+    throw bad_sample(cause::empty, "nothing in " + std::to_string(i));
+  });
+  try {
+    plan_job(data.batch(5));
+    FAIL("no exception");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::bad_sample);
+    CHECK(x.details().got == "nothing in 0");
+    CHECK(x.details().sample == "never/0");
+  }
+}
+
+TEST_CASE("job_plan: batch fields are those that were asked for, and must be there") {
+  auto data = numbers().map("two@1", [](sample& s, context&) { s.set("m", 1.5F); });
+  CHECK(plan_job(batched(data)).layout->fields().size() == 2);
+  const auto chosen = plan_job(data.batch(4, {.fields = {"m"}}));
+  REQUIRE(chosen.layout->fields().size() == 1);
+  CHECK(chosen.layout->fields()[0].name == "m");
+  try {
+    plan_job(data.batch(4, {.fields = {"image"}}));
+    FAIL("no exception");
+  } catch (const error& x) {
+    CHECK(x.details().got == "batch field \"image\" is not in the sample");
+  }
+}
+
+TEST_CASE("job_plan: an epoch without a batch is an error") {
+  try {
+    plan_job(numbers().batch(records + 1));
+    FAIL("no exception");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::empty_epoch);
+    CHECK(x.details().got == "24 samples");
+  }
+  CHECK_NOTHROW(plan_job(numbers().batch(records + 1, {.end = epoch_end::mask})));
+}
+
+} // namespace
+} // namespace leat
