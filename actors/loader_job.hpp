@@ -24,8 +24,8 @@
 namespace leat {
 
 /// The inside of a loader: runs one rank's job on an engine, which it starts at the first next().
-/// One thread, but where it says any. It has more member functions than other classes have: one for
-/// each of the loader's.
+/// One thread, but where it says any. Large because it has a function for each of
+/// the loader's.
 class loader_job {
 public:
   loader_job(const pipeline& data, loader_options options);

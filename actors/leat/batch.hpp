@@ -48,6 +48,7 @@ struct tensor_memory {
 /// This rank's part of one global batch: rows in the order of their positions. Everything it hands
 /// out is borrowed until its lease ends. Reading is safe from several threads. Lives in its lease
 /// alone: a copy would go on reading memory that another batch has by then.
+/// Large because each member reads one thing of a batch.
 class LEAT_API batch {
 public:
   batch(const batch&) = delete;

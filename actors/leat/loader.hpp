@@ -36,6 +36,7 @@ struct fault_drill {
   std::vector<death> deaths = {};
 };
 
+/// Large because it is the list of all options.
 struct loader_options {
   /// This process among `world_size` trainer processes.
   std::uint64_t rank = 0;
@@ -129,6 +130,7 @@ struct loader_stats {
 /// have loaders of its own where its parent had none. Destroying a loader is allowed at any moment,
 /// also with leases out: it asks running functions to stop, waits for them and for a save() in
 /// progress.
+/// Large because it is the one door between a training loop and its data.
 class LEAT_API loader {
 public:
   /// Opens the data and checks the pipeline. Throws `leat::error` (invalid_argument, empty_epoch,

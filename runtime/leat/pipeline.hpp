@@ -184,6 +184,7 @@ struct operator_node;
 
 /// A pipeline as a value: a tree of operators over sources. Nothing is read before a loader needs
 /// it. docs/pipelines.md says what each operator does.
+/// Large because each operator is a member function.
 class LEAT_API pipeline {
 public:
   /// From leat's own functions: `tar_shards`, `zip`, ...

@@ -24,6 +24,7 @@ namespace leat {
 /// (values and offsets in a batch). Which one is decided by how it was set, and all samples of a
 /// pipeline must agree. Everything that a sample hands out is borrowed until its row is done, or
 /// until the field is set again. Used by one thread at a time.
+/// Large because fields have several ways to be set and read.
 class LEAT_API sample {
 public:
   sample();

@@ -73,6 +73,8 @@ struct round_limits {
 /// the items that wait, and from time to time a base. A plain value of one thread.
 ///
 /// Not moved: iterators point at it.
+/// Large because a round is its consumer's input and the consumer of its own inputs, and both ends
+/// move together.
 class lane_round final : public round_input {
 public:
   /// `edge`: the one that the round ends at; none: the last round.

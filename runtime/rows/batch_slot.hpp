@@ -74,8 +74,8 @@ struct batch_summary {
 ///
 /// `open` publishes a batch in one call; from there on everything that it was opened with is read
 /// only, and each row belongs to its owner until it is done. Each opening has a new ticket: claims
-/// of an older one find nothing, and nothing of an older one is left. It has more than 20 member
-/// functions because most of them read one thing.
+/// of an older one find nothing, and nothing of an older one is left. Large because
+/// most functions read one thing.
 class batch_slot {
 public:
   /// `rows`: the most that a batch of this rank has. Throws `errc::no_resources`.

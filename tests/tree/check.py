@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks how the code is laid out: which folder may include which, how large folders and sources may be, and how many units may
-include one another in a circle. A unit is a header with its source.
+"""Checks how the code is laid out: which folder may include which, how large folders, sources and classes may be, and how many
+units may include one another in a circle. A unit is a header with its source.
 
   tests/tree/check.py [--stamp FILE]      FILE is written where all is well
 """
@@ -10,6 +10,8 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+
+from classes import large_classes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +30,7 @@ PUBLIC = {
     "runtime/job": "epoch_agreement",
 }
 MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 30, 500, 6
+MOST_FUNCTIONS, MOST_FIELDS = 20, 15
 INCLUDE = re.compile(r'#include ["<]([^">]+)[">]')
 
 
@@ -122,12 +125,19 @@ def large_circles(files):
             yield f"{len(circle)} units include one another, at most {LARGEST_CIRCLE}: {', '.join(sorted(circle))}"
 
 
+def large_types(files):
+    for path in files:
+        if path.endswith(".hpp"):
+            text = (ROOT / path).read_text()
+            yield from (f"{path}: {x}" for x in large_classes(text, MOST_FUNCTIONS, MOST_FIELDS))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stamp", type=Path, help="is written where all is well")
     options = parser.parse_args()
     files = own_files(["messages", "runtime", "actors", "tools", "demos"])
-    checks = (wrong_includes, large_folders, large_files, large_circles)
+    checks = (wrong_includes, large_folders, large_files, large_circles, large_types)
     problems = [x for check in checks for x in check(files)]
     print(*problems, sep="\n", end="\n" if problems else "")
     if not problems and options.stamp:

@@ -16,6 +16,7 @@ class App;
 namespace leat::command {
 
 /// The command line of `leat run`.
+/// Large because it is the list of all options of a subcommand.
 struct run_options {
   order_options order;
   /// Empty: one.

@@ -36,6 +36,7 @@ struct coefficient_group {
 /// Decodes the scan of a plain JPEG: MCU by MCU, of which some are only passed over. Knows when it
 /// meets anything that is not as it should be, and then says no more: libjpeg is to judge.
 /// Reads and writes within bounds whatever the bytes are. Keeps its buffers and tables.
+/// Large because the state of the bit reader and the tables must lie side by side for speed.
 class scan_decoder {
 public:
   /// `group`: what `decode` writes.

@@ -37,6 +37,7 @@ using plane_rect = pixel_rect;
 /// Enlarging is a part of the resizing, and colours are converted afterwards: both are sums of
 /// products, so that their order matters only to rounding and to colours outside 0 .. 255.
 /// Keeps its buffers from image to image; used by one thread at a time.
+/// Large because it keeps a buffer for each step of its one pass.
 class plane_resampler {
 public:
   explicit plane_resampler(const resample_kernels& kernels = resample_kernels::best())

@@ -18,6 +18,7 @@ namespace leat {
 /// Reads an input in a thread of its own, from the first record that is looked at, and keeps the
 /// records in a store. A failure is thrown for each record that did not come because of it; those
 /// that came stay good.
+/// Large because two threads meet in it, and what they share has one mutex.
 class reading_feed : public live_source {
 public:
   reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
