@@ -2,6 +2,7 @@
 
 #include "actors/own_thread.hpp"
 #include "runtime/base/exception_text.hpp"
+#include "runtime/sample/live_source.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/send.hpp>

@@ -53,4 +53,8 @@ std::string excerpt(std::string_view text) {
   return text.size() <= most ? in_quotes(text) : in_quotes(text.substr(0, most)) + "...";
 }
 
+std::string counted(std::uint64_t n, const std::string& one) {
+  return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
+}
+
 } // namespace leat

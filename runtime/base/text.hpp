@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,5 +25,8 @@ std::string in_quotes(std::string_view text);
 
 /// `in_quotes` for errors: cut to its first 40 bytes.
 std::string excerpt(std::string_view text);
+
+/// "1 item", "2 items"
+std::string counted(std::uint64_t n, const std::string& one);
 
 } // namespace leat

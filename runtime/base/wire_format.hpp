@@ -22,6 +22,11 @@ inline char* put_varint(char* to, std::uint64_t x) {
   return to;
 }
 
+/// Bytes of a number as a varint.
+inline std::uint64_t varint_bytes(std::uint64_t x) {
+  return (static_cast<std::uint64_t>(std::bit_width(x | 1)) + 6) / 7;
+}
+
 inline char* put_tag(char* to, int field, wire_type type) {
   return put_varint(to, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(type));
 }

@@ -1,18 +1,12 @@
 #pragma once
 
 #include "runtime/base/pass_number.hpp"
-#include "runtime/order/order.hpp"
-#include "runtime/pipeline/operator_node.hpp"
 
-#include <cstddef>
+#include <leat/sample.hpp>
+
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace leat {
 
@@ -45,85 +39,28 @@ public:
 
 using indexed_form_ptr = std::shared_ptr<const indexed_form>;
 
+/// An operator with one input, whose items it hands on.
+class indexed_over : public indexed_form {
+public:
+  explicit indexed_over(indexed_form_ptr input) : input_(std::move(input)) {}
+
+  std::uint64_t size() const noexcept override { return input_->size(); }
+  void append_id(const place& at, order_cache& orders, std::string& to) const override {
+    input_->append_id(source_of(at, orders), orders, to);
+  }
+  std::uint64_t make(const place& at, sample& into, sample_maker& with) const override;
+
+protected:
+  /// Where the input has the item.
+  virtual place source_of(const place& at, order_cache&) const { return at; }
+
+  const indexed_form& input() const noexcept { return *input_; }
+
+private:
+  indexed_form_ptr input_;
+};
+
 /// Says in the sample which item it is; `from` and `orders` must outlive its row.
 void identify(sample& x, const indexed_form& from, const place& at, order_cache& orders);
-
-struct sample_graph;
-
-/// Makes indexed forms of indexed parts of a pipeline, in data order, and counts what all parts
-/// have in common: sources, maps, shuffles.
-class indexed_planner {
-public:
-  /// What is found goes into the plan, which must outlive this. `lanes` is L.
-  indexed_planner(sample_graph& plan, std::uint64_t lanes) : plan_(plan), lanes_(lanes) {}
-
-  /// Opens the data. Throws `errc::invalid_argument` where an epoch has more than 2^62 samples.
-  indexed_form_ptr build(const operator_node& x);
-
-  // Also for what is not indexed.
-  /// Ordinal of a new source.
-  std::size_t add_source(std::string name);
-  /// Number of a new map.
-  std::size_t add_map(const operator_node& x);
-  /// The first one is that of all maps.
-  void see_seed(std::uint64_t seed);
-  /// Once all is built: names and random streams.
-  void finish();
-
-private:
-  indexed_form_ptr build_source(const operator_node& x);
-  indexed_form_ptr build_unary(const operator_node& x, indexed_form_ptr input,
-                               std::size_t first_source);
-  indexed_form_ptr build_shuffle(const operator_node& x, indexed_form_ptr input,
-                                 std::size_t first_source);
-
-  sample_graph& plan_;
-  std::uint64_t lanes_;
-  bool has_seed_ = false;
-  std::vector<std::string> source_names_;
-  /// By first source.
-  std::map<std::size_t, std::uint64_t> shuffles_above_;
-};
-
-/// Items of an epoch. Opens the data.
-std::uint64_t size_of(const operator_node& root);
-
-/// Digest of the sources' data: that of one source, or over those of several in data order.
-hash128 data_digest(const operator_node& root);
-
-/// L of a batch: what the user said, or the default (docs/pipelines.md). May open data.
-/// Throws `errc::invalid_argument` where it does not divide the batch.
-std::uint64_t lanes_of(const operator_node& batch);
-
-/// The orders of one shuffle that were used last. Any thread.
-class shared_orders {
-public:
-  explicit shared_orders(std::shared_ptr<const order_config> config) : config_(std::move(config)) {}
-
-  std::shared_ptr<const epoch_order> get(std::uint64_t epoch, std::uint64_t pass);
-
-private:
-  std::mutex mutex_;
-  std::shared_ptr<const order_config> config_;
-  std::deque<std::shared_ptr<const epoch_order>> used_;
-};
-
-/// The order of each shuffle that one thread used last: most rows find theirs without a lock.
-class order_cache {
-public:
-  explicit order_cache(std::size_t shuffles) : used_(shuffles) {}
-
-  const epoch_order& get(std::size_t shuffle, shared_orders& all, std::uint64_t epoch,
-                         pass_number in_pass) {
-    const auto pass = pass_word(in_pass);
-    auto& used = used_[shuffle];
-    if (!used || used->epoch() != epoch || used->pass() != pass)
-      used = all.get(epoch, pass);
-    return *used;
-  }
-
-private:
-  std::vector<std::shared_ptr<const epoch_order>> used_;
-};
 
 } // namespace leat

@@ -1,10 +1,8 @@
 #include "runtime/order/lane_limit.hpp"
 
-#include "runtime/order/indexed_form.hpp"
-#include "runtime/order/sample_graph.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/pipeline/op_traits.hpp"
-#include "runtime/storage/file_kind.hpp"
-#include "runtime/storage/stream_files.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -42,23 +40,41 @@ std::string call_text(const operator_node& source) {
 
 /// What gives the source more units.
 std::string remedy_of(const operator_node& source) {
-  if (source.op == "sequential")
-    return "give it more units (units=N)";
-  if (source.op != "lines" && source.op != "json_lines")
-    return "spread its data over more files";
-  const auto& patterns = source.get<std::vector<std::string>>("patterns");
-  const std::string ranges = "ranges=N (`leat run DATA`: --ranges N)";
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [](const auto& x) { return packing_of(x) != packing::none; })
-             ? "spread its lines over more files, or unpack it and write " + ranges
-             : "write " + ranges;
+  const auto more_units = type_of(source).traits.more_units;
+  return more_units ? more_units(source) : "spread its data over more files";
 }
 
-std::string units_text(std::uint64_t n, const std::string& one) {
-  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+std::uint64_t largest_divisor(std::uint64_t n, std::uint64_t at_most) noexcept {
+  auto divisor = std::clamp<std::uint64_t>(at_most, 1, n);
+  while (n % divisor != 0)
+    --divisor;
+  return divisor;
+}
+
+/// Files of which each lane needs one; nothing where the node deals none.
+std::optional<std::uint64_t> files_for_lanes(const operator_node& x) {
+  if (x.stream)
+    return x.stream->get()->units();
+  const auto files = type_of(x).traits.files_for_lanes;
+  return files ? files(x) : std::nullopt;
 }
 
 } // namespace
+
+std::uint64_t lanes_of(const operator_node& batch) {
+  const auto rows = batch.get<std::uint64_t>("rows");
+  if (const auto lanes = batch.get<std::uint64_t>("lanes"); lanes != 0)
+    return lanes;
+  auto files = rows;
+  bool in_files = false;
+  for_each_operator(batch, [&](const operator_node& x) {
+    if (const auto has = files_for_lanes(x)) {
+      in_files = true;
+      files = std::min(files, *has);
+    }
+  });
+  return in_files ? largest_divisor(rows, files) : rows;
+}
 
 std::optional<std::string> lane_limit(const operator_node& batch) {
   const auto rows = batch.get<std::uint64_t>("rows");
@@ -73,8 +89,8 @@ std::optional<std::string> lane_limit(const operator_node& batch) {
   const auto lanes = lanes_of(batch);
   if (!least->source->stream || (lanes > 1 && least->units >= std::min(rows, most->units)))
     return std::nullopt;
-  return call_text(*least->source) + " has " + units_text(least->units, "unit")
-         + ", so the job has " + units_text(lanes, "lane")
+  return call_text(*least->source) + " has " + counted(least->units, "unit") + ", so the job has "
+         + counted(lanes, "lane")
          + (lanes == 1 ? ", and one rank only" : ", and a world size that divides them")
          + ". For more " + remedy_of(*least->source);
 }

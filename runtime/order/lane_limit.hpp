@@ -2,10 +2,14 @@
 
 #include "runtime/pipeline/operator_node.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace leat {
+
+/// L of a batch: what the user said, or the default (docs/pipelines.md). May open data.
+std::uint64_t lanes_of(const operator_node& batch);
 
 /// A batch has as many lanes as its smallest source that is read in sequence has files, or parts of
 /// files, unless it says `lanes`: and only world sizes that divide them are possible. Where one

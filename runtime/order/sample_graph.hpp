@@ -67,13 +67,4 @@ struct sample_graph {
   }
 };
 
-/// Rounds behind one another, the last one included, that a pipeline may have: a snapshot nests
-/// three messages for each, and protobuf stops at 100.
-inline constexpr std::size_t max_rounds = 24;
-
-/// Opens the data. `root` is a stage below the batch; `lanes` is L.
-/// Throws all that is wrong, a line each: data that cannot be opened, and what cannot be planned
-/// (`errc::invalid_argument`). The code is that of the first.
-sample_graph plan_samples(const operator_node& root, std::uint64_t lanes);
-
 } // namespace leat

@@ -2,6 +2,7 @@
 
 #include "runtime/base/worker_record.hpp"
 #include "runtime/order/indexed_form.hpp"
+#include "runtime/order/order_cache.hpp"
 #include "runtime/order/sample_graph.hpp"
 
 #include <leat/bad_sample.hpp>

@@ -1,5 +1,7 @@
 #include "runtime/pipeline/operator_node.hpp"
 
+#include "runtime/base/xxh3.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -91,6 +93,22 @@ void for_each_operator(const operator_node& root,
   for (const auto& x : root.inputs)
     for_each_operator(*x, visit);
   visit(root);
+}
+
+hash128 data_digest(const operator_node& root) {
+  std::vector<hash128> digests;
+  for_each_operator(root, [&](const operator_node& x) {
+    if (x.is_source())
+      digests.push_back(x.facts().digest);
+  });
+  if (digests.size() == 1)
+    return digests.front();
+  hash_stream all;
+  for (const auto& x : digests) {
+    all.add(x.low);
+    all.add(x.high);
+  }
+  return all.digest128();
 }
 
 } // namespace leat

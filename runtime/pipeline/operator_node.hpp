@@ -134,4 +134,8 @@ bool same_operators(const operator_node& a, const operator_node& b);
 void for_each_operator(const operator_node& root,
                        const std::function<void(const operator_node&)>& visit);
 
+/// Digest of the sources' data: that of one source, or over those of several in data order. Opens
+/// the data.
+hash128 data_digest(const operator_node& root);
+
 } // namespace leat

@@ -13,23 +13,30 @@
 
 namespace leat {
 
-/// One operator as a snapshot keeps it, with what it works on: a `stage` without its functions.
+/// One operator as a snapshot keeps it, with what it works on: an `operator_node` without its
+/// functions.
 struct operator_facts {
   std::string op;
   std::vector<node_option> options = {};
   /// Sources only.
   std::optional<source_facts> data = {};
+  /// Of what the operator writes into states of lanes: see operator_forms. 0: it writes nothing.
+  std::uint32_t state_version = 0;
   std::vector<operator_facts> inputs = {};
 
   bool is_source() const noexcept { return inputs.empty(); }
 
-  /// The option of this name; null where the operator has none of this name and type.
-  template <class T>
-  const T* find(std::string_view name) const noexcept {
+  /// The value of this option; null where the operator has none of this name.
+  const option_value* find(std::string_view name) const noexcept {
     for (const auto& x : options)
       if (x.name == name)
-        return std::get_if<T>(&x.value);
+        return &x.value;
     return nullptr;
+  }
+  /// As T; null where the operator has none of this name and type.
+  template <class T>
+  const T* find(std::string_view name) const noexcept {
+    return std::get_if<T>(find(name));
   }
 
   /// The option of this name; T{} where the operator has none of this name and type.
@@ -65,8 +72,11 @@ pipeline_facts describe(const pipeline& x, std::uint64_t lanes);
 void for_each_operator(const operator_facts& root,
                        const std::function<void(const operator_facts&)>& visit);
 
+/// The root of a pipeline. False for an operator that leat does not know.
+bool is_batch(const operator_facts& x);
+
 /// A map as an operator, not a source that is called so.
-bool is_map(const operator_facts& x) noexcept;
+bool is_map(const operator_facts& x);
 
 /// The operators' names without maps: "zip(tar_shards.shuffle, count).take.batch".
 std::string shape_of(const operator_facts& root);

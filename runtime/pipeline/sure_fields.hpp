@@ -1,9 +1,6 @@
 #pragma once
 
-#include "runtime/pipeline/operator_node.hpp"
-
-#include <set>
-#include <string>
+#include "runtime/pipeline/operator_type.hpp"
 
 namespace leat {
 
@@ -11,6 +8,6 @@ namespace leat {
 /// leat's own sources with fixed fields, and behind leat's own functions. A function of the program
 /// leaves none that are sure. Throws `errc::invalid_argument` for a `zip` of which two inputs
 /// surely have a field of one name.
-std::set<std::string> sure_fields(const operator_node& x);
+field_names sure_fields(const operator_node& x);
 
 } // namespace leat

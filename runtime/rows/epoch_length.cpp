@@ -1,4 +1,5 @@
-#include "runtime/order/indexed_form.hpp"
+#include "runtime/order/indexed_planner.hpp"
+#include "runtime/pipeline/op_traits.hpp"
 #include "runtime/rows/job_plan.hpp"
 
 #include <leat/pipeline.hpp>
@@ -9,7 +10,7 @@
 namespace leat {
 
 std::uint64_t pipeline::size() const {
-  return size_of(root_->op == "batch" ? *root_->inputs.front() : *root_);
+  return size_of(is_batch(*root_) ? *root_->inputs.front() : *root_);
 }
 
 std::optional<std::uint64_t> pipeline::batches_per_epoch() const {

@@ -1,6 +1,8 @@
 #include "runtime/rows/job_plan.hpp"
 
 #include "runtime/base/xxh3.hpp"
+#include "runtime/order/lane_limit.hpp"
+#include "runtime/order/plan_samples.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/sure_fields.hpp"
 #include "runtime/rows/inline_order.hpp"
@@ -156,7 +158,7 @@ std::shared_ptr<const batch_layout> find_program_layout(job_plan plan, const doi
 }
 
 const operator_node& batch_of(const pipeline& x) {
-  if (x.root().op != "batch")
+  if (!is_batch(x.root()))
     throw error(errc::invalid_argument,
                 {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
   check_tree_size(x.root());

@@ -1,82 +1,24 @@
 #include "runtime/rows/plan_graph.hpp"
 
+#include "runtime/base/text.hpp"
+#include "runtime/base/wire_format.hpp"
+#include "runtime/order/indexed_planner.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_text.hpp"
 #include "runtime/rows/job_plan.hpp"
 
-#include <leat/sources.hpp>
-
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <string_view>
 #include <utility>
 
 namespace leat {
 
 namespace {
 
-/// What an operator keeps in a lane, apart from what its inputs keep.
-struct kept_state {
-  std::string_view op;
-  const char* what;
-  /// Of numbers and keys of usual size.
-  std::uint64_t bytes;
-  /// Added to each item on its way.
-  std::uint64_t item_bytes;
-};
-
-/// Streams: without the place where a record stands.
-constexpr std::array<kept_state, 17> kept_states{{
-    {"tar_stream", "unit, and place in it", 1, 24},
-    {"lines", "unit, and place in it", 1, 1},
-    {"json_lines", "unit, and place in it", 1, 1},
-    {"sequential", "unit, and place in it", 24, 24},
-    {"standard_input", "a number", 3, 3},
-    {"once", "a number", 3, 3},
-    {"take", "a count", 3, 0},
-    {"skip", "a count", 3, 0},
-    {"enumerate", "a number", 3, 3},
-    {"repeat", "the repetition", 1, 1},
-    {"concat", "which input", 1, 1},
-    {"zip", "items of a sample in the making", 3, 0},
-    {"mix", "shares and ends of its inputs", 1, 2},
-    {"shuffle_buffer", "items", 5, 0},
-    {"flat_map", "parent, and next child", 2, 1},
-    {"filter", "place in its input", 0, 0},
-    {"read_files", "an open file, and place in it", 40, 60},
-}};
-
 constexpr std::uint64_t bytes_of_edge = 4;
-/// Of a mix, for each of its inputs.
-constexpr std::uint64_t bytes_of_share = 6;
 /// What a snapshot writes around the states of a round.
 constexpr std::uint64_t bytes_around_round = 24;
-
-const kept_state& state_of(const operator_node& x) {
-  static constexpr kept_state other{"", "what its function keeps", 0, 0};
-  const auto found = std::find_if(kept_states.begin(), kept_states.end(),
-                                  [&](const kept_state& state) { return state.op == x.op; });
-  return found == kept_states.end() ? other : *found;
-}
-
-/// Numbers take 7 bits a byte.
-std::uint64_t number_bytes(std::uint64_t largest) {
-  return (static_cast<std::uint64_t>(std::bit_width(largest | 1)) + 6) / 7;
-}
-
-std::string counted(std::uint64_t n, const std::string& one) {
-  return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
-}
-
-/// Where a record stands: unit, number, offset, length.
-std::uint64_t place_bytes(const operator_node& x) {
-  if (!x.stream)
-    return 0;
-  const auto units = std::max<std::uint64_t>(1, x.stream->get()->units());
-  return number_bytes(units) + 2 * number_bytes(x.facts().bytes / units) + 2;
-}
 
 /// What comes out of an operator.
 struct item_flow {
@@ -86,19 +28,15 @@ struct item_flow {
   std::optional<std::uint64_t> bytes = 0;
 };
 
-std::optional<std::uint64_t> plus(std::optional<std::uint64_t> a, std::optional<std::uint64_t> b) {
-  return a && b ? std::optional{*a + *b} : std::nullopt;
-}
-
-/// A sample is of all inputs with zip, of one of them with all others.
-std::optional<std::uint64_t> item_bytes(const operator_node& x,
+/// Of the inputs' items, what a sample of the operator needs.
+std::optional<std::uint64_t> item_below(const operator_type& type,
                                         const std::vector<item_flow>& inputs) {
   std::optional<std::uint64_t> bytes = 0;
   for (const auto& input : inputs)
-    bytes = x.op == "zip"           ? plus(bytes, input.bytes)
-            : bytes && !input.bytes ? std::nullopt
-                                    : std::max(bytes, input.bytes);
-  return plus(bytes, state_of(x).item_bytes + place_bytes(x));
+    bytes = type.traits.joins_samples ? plus(bytes, input.bytes)
+            : bytes && !input.bytes   ? std::nullopt
+                                      : std::max(bytes, input.bytes);
+  return bytes;
 }
 
 /// Follows the planner through the tree: rounds come in the order of its edges.
@@ -120,18 +58,17 @@ private:
       return add_indexed(x, to);
     if (probes_content(x))
       return add_probing(x, to, keeps);
+    const auto& type = type_of(x);
     std::vector<item_flow> inputs;
     for (const auto& input : x.inputs)
-      inputs.push_back(add(*input, to, keeps && x.op != "shuffle_buffer"));
+      inputs.push_back(add(*input, to, keeps && !type.traits.drops_made_samples));
     add_work(x, to);
-    if (x.op == "map")
+    if (type.traits.is_map)
       return inputs.front();
     plan_step step{.call = short_call(x), .note = note_of(x)};
     for (const auto& input : inputs)
       step.inputs.push_back(input.step);
-    const auto bytes = item_bytes(x, inputs);
-    if (x.op != "filter")
-      keep_state(x, bytes, step);
+    const auto bytes = keep_state(x, item_below(type, inputs), step);
     to.iterator.push_back(std::move(step));
     return {to.iterator.size() - 1, bytes};
   }
@@ -139,7 +76,7 @@ private:
   /// A formula, dealt to the lanes: all its state is how far each has come.
   item_flow add_indexed(const operator_node& x, plan_round& to) {
     const auto last = add_indexed_operator(x, to);
-    const auto bytes = number_bytes(share(size_of(x), 0, lanes_));
+    const auto bytes = varint_bytes(share(size_of(x), 0, lanes_));
     if (!plan_.is_indexed()) {
       to.iterator[last].state = "a number";
       to.iterator[last].state_bytes = bytes;
@@ -152,13 +89,14 @@ private:
     for (const auto& input : x.inputs)
       inputs.push_back(add_indexed_operator(*input, to));
     add_work(x, to);
-    if (x.op == "map")
+    if (is_map(x))
       return inputs.front();
     to.iterator.push_back({.call = short_call(x), .inputs = std::move(inputs), .note = note_of(x)});
     return to.iterator.size() - 1;
   }
 
   item_flow add_probing(const operator_node& x, plan_round& to, bool keeps) {
+    const auto& type = type_of(x);
     plan_step step{.call = short_call(x)};
     std::vector<item_flow> inputs;
     for (const auto& input : x.inputs) {
@@ -168,17 +106,15 @@ private:
       step.rounds.push_back(rounds_.size());
       rounds_.push_back(std::move(behind));
       const bool kept = keeps && plan_.edges[step.rounds.back()].keeps_samples;
-      if (x.op != "read_files")
+      if (!type.traits.replaces_samples)
         to.function.push_back("samples of round " + std::to_string(rounds_.size())
                               + (kept ? ", as they were made" : ", made again"));
     }
     add_work(x, to);
-    auto bytes = item_bytes(x, inputs);
-    if (x.op == "pack" || x.op == "scan")
-      bytes.reset();
-    else if (x.op != "read_files") // whether the item was bad
-      bytes = plus(bytes, 1);
-    keep_state(x, bytes, step);
+    auto below = item_below(type, inputs);
+    if (!type.traits.replaces_samples) // whether the item was bad
+      below = plus(below, 1);
+    const auto bytes = keep_state(x, below, step);
     to.iterator.push_back(std::move(step));
     return {to.iterator.size() - 1, bytes};
   }
@@ -187,18 +123,13 @@ private:
   static void add_work(const operator_node& x, plan_round& to) {
     if (x.is_source())
       to.function.push_back("read " + x.op);
-    else if (x.op == "read_files")
-      to.function.push_back("read files");
-    else if (x.op == "map" || x.op == "scan" || x.op == "flat_map")
-      to.function.push_back(name_of(x));
-    else if (x.op == "enumerate" || x.op == "zip" || x.op == "pack")
-      to.function.push_back(x.op);
+    else if (const auto work = type_of(x).graph.work)
+      to.function.push_back(work(x));
   }
 
   static std::string note_of(const operator_node& x) {
-    if (x.op == "image_folder")
-      return counted(x.data->get()->size(), "record") + " in "
-             + std::to_string(class_names(x.get<std::string>("directory")).size()) + " classes";
+    if (const auto note = type_of(x).graph.note)
+      return note(x);
     if (x.data)
       return counted(x.data->get()->size(), "record");
     if (x.stream)
@@ -208,25 +139,17 @@ private:
     return {};
   }
 
-  /// `item`: bytes of one that it gives.
-  void keep_state(const operator_node& x, std::optional<std::uint64_t> item, plan_step& to) const {
-    const auto& state = state_of(x);
-    to.state = state.what;
-    to.state_bytes = state.bytes + place_bytes(x) + to.rounds.size() * bytes_of_edge;
-    if (x.op == "shuffle_buffer") {
-      const auto held = share(x.get<std::uint64_t>("n"), 0, lanes_);
-      to.state = "up to " + counted(held, "item");
-      to.state_bytes = item ? std::optional{*to.state_bytes + held * (*item + 1)} : std::nullopt;
-    } else if (x.op == "mix") {
-      *to.state_bytes += x.inputs.size() * bytes_of_share;
-    } else if (x.op == "flat_map" || x.op == "zip") {
-      to.state_bytes = plus(to.state_bytes, item);
-    } else if (x.op == "pack") {
-      to.state = "documents of " + counted(x.get<std::uint64_t>("bins"), "open sample");
-      to.state_bytes.reset();
-    } else if (x.op == "scan") {
-      to.state_bytes.reset();
-    }
+  /// `below`: bytes of an item below. Returns those of one that it gives.
+  std::optional<std::uint64_t> keep_state(const operator_node& x,
+                                          std::optional<std::uint64_t> below, plan_step& to) const {
+    const auto state = type_of(x).graph.state;
+    if (!state)
+      return below;
+    const auto sizes = state(x, {.lanes = lanes_, .item = below});
+    to.state = sizes.what;
+    if (!to.state.empty())
+      to.state_bytes = plus(sizes.bytes, to.rounds.size() * bytes_of_edge);
+    return sizes.item;
   }
 
   const sample_graph& plan_;

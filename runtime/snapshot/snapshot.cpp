@@ -11,8 +11,8 @@ namespace leat {
 namespace {
 
 constexpr std::string_view magic = "leatsnap";
-constexpr std::uint32_t current_version = 2;
-constexpr std::uint32_t oldest_version = 2;
+constexpr std::uint32_t current_version = 3;
+constexpr std::uint32_t oldest_version = 3;
 // Magic, version and length are hashed together with the message, behind which nothing follows.
 constexpr std::size_t length_at = 12;
 constexpr std::size_t checksum_at = 16;

@@ -1,3 +1,4 @@
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <algorithm>
@@ -57,13 +58,6 @@ std::string text_of_fields(const std::vector<std::string>& fields) {
   for (const auto& field : fields)
     text += (text.empty() ? "" : ", ") + field;
   return text.empty() ? "all" : text;
-}
-
-std::string text_of_shuffle(const operator_facts& x) {
-  auto kind = x.get<std::string>("kind");
-  if (kind != "windowed")
-    return kind;
-  return kind + " over " + std::to_string(x.get<std::uint64_t>("window")) + " files";
 }
 
 // -- maps
@@ -126,20 +120,19 @@ bool same_operator(const operator_place& a, const operator_place& b) {
   return a.node->is_source() || a.node->op == b.node->op;
 }
 
-bool has_windowed(const std::vector<operator_place>& places) {
+bool bind_lanes(const std::vector<operator_place>& places) {
   return std::any_of(places.begin(), places.end(), [](const operator_place& x) {
-    return x.node->op == "shuffle" && x.node->get<std::string>("kind") == "windowed";
+    const auto* type = find_operator(x.node->op);
+    return type && type->comparison.binds_lanes && type->comparison.binds_lanes(*x.node);
   });
 }
 
 /// True for options that only say where data lie, or what its facts say, too.
 bool is_in_facts(const std::string& op, const std::string& option) {
-  using pair = std::pair<std::string_view, std::string_view>;
-  constexpr std::array<pair, 6> all{
-      pair{"tar_shards", "patterns"},    pair{"tar_shards", "index_dir"},
-      pair{"image_folder", "directory"}, pair{"image_folder", "index_dir"},
-      pair{"raw_records", "path"},       pair{"count", "records"}};
-  return std::find(all.begin(), all.end(), pair{op, option}) != all.end();
+  const auto* type = find_operator(op);
+  return type && std::any_of(type->options.begin(), type->options.end(), [&](const auto& x) {
+           return x.name == option && x.is_in_facts;
+         });
 }
 
 /// What a source is, wherever its data lie.
@@ -172,7 +165,7 @@ public:
   comparison(const snapshot& taken, const pipeline_facts& now)
       : taken_(taken), now_(now), places_before_(places_of(taken.pipeline)),
         places_now_(places_of(now)),
-        lanes_bind_(has_windowed(places_before_) || has_windowed(places_now_)
+        lanes_bind_(bind_lanes(places_before_) || bind_lanes(places_now_)
                     || taken.pipeline.by_iterators || now.by_iterators) {}
 
   std::vector<difference> all() && {
@@ -215,13 +208,26 @@ private:
   }
 
   void compare_operators(const operator_facts& before, const operator_facts& now) {
+    const auto* type = find_operator(now.op);
     if (now.is_source())
       compare_sources(before, now);
-    else if (now.op == "shuffle")
-      compare_shuffles(before, now);
-    else if (now.op != "batch" && before.options != now.options)
-      // A field of another name moves no sample; any other number does.
-      add(now.op, text_of(before.options), text_of(now.options), now.op == "enumerate");
+    else if (type && type->comparison.differences)
+      for (auto& x : type->comparison.differences(before, now))
+        add(std::move(x.name), x.before, x.now, false);
+    else if (!is_batch(now) && before.options != now.options)
+      add(now.op, text_of(before.options), text_of(now.options),
+          type && type->comparison.options_may_change);
+    compare_versions(before, now);
+  }
+
+  /// Of what operators write into states.
+  void compare_versions(const operator_facts& before, const operator_facts& now) {
+    if (before.state_version == now.state_version || !taken_.pipeline.by_iterators
+        || !now_.by_iterators)
+      return;
+    add("state", "version " + std::to_string(before.state_version) + " of " + now.op,
+        "version " + std::to_string(now.state_version) + ", which this leat reads and writes",
+        false);
   }
 
   void compare_sources(const operator_facts& before, const operator_facts& now) {
@@ -245,16 +251,6 @@ private:
       // The digest is a key of the order: in mid-epoch, rows would be lost and repeated.
       add("names", "data digest " + to_string(before.digest), to_string(now.digest),
           taken_.step == 0);
-  }
-
-  void compare_shuffles(const operator_facts& before, const operator_facts& now) {
-    const auto seed_before = before.get<std::uint64_t>("seed");
-    const auto seed_now = now.get<std::uint64_t>("seed");
-    if (seed_before != seed_now)
-      add("seed", std::to_string(seed_before), std::to_string(seed_now), false);
-    // The text has the window where it means something.
-    if (text_of_shuffle(before) != text_of_shuffle(now))
-      add("shuffle", text_of_shuffle(before), text_of_shuffle(now), false);
   }
 
   void compare_maps(const map_names& before, const map_names& now) {

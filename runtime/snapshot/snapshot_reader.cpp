@@ -1,4 +1,5 @@
 #include "runtime/base/limits.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 
 #include <wire/snapshot.pb.h>
@@ -57,7 +58,7 @@ private:
 
   pipeline_facts read_pipeline(const wire::Pipeline& message) {
     pipeline_facts x{read_node(message.root(), {}), message.lanes(), message.by_iterators()};
-    need(x.root.op == "batch" && x.root.inputs.size() == 1,
+    need(is_batch(x.root) && x.root.inputs.size() == 1,
          "a pipeline that ends in \"" + x.root.op + '"', "a batch");
     need(x.lanes > 0, "0 lanes", "at least 1");
     return x;
@@ -102,6 +103,7 @@ private:
       x.options.push_back({option.name(), read_value(option)});
     if (message.has_data())
       x.data = read_data(message.data());
+    x.state_version = message.state_version();
     check_options(x);
     return x;
   }
@@ -136,39 +138,29 @@ private:
             .digest = read_hash(message.digest())};
   }
 
-  /// Those that comparing looks at by name; all others are kept and compared as they are.
+  /// Those that comparing looks at one by one; all others are kept and compared as they are.
   void check_options(const operator_facts& x) const {
-    if (x.op == "map") {
-      need_option<std::string>(x, "name");
-      need_option<std::string>(x, "parameters");
-    } else if (x.op == "shuffle") {
-      need_option<std::uint64_t>(x, "seed");
-      need_word(x, "kind", {"none", "full", "windowed"});
-      need_option<std::uint64_t>(x, "window");
-    } else if (x.op == "batch") {
-      need_option<std::uint64_t>(x, "rows");
-      need_word(x, "end", {"auto", "drop", "mask", "cycle"});
-      need_option<std::vector<std::string>>(x, "fields");
+    const auto* type = find_operator(x.op);
+    if (!type || !(type->traits.is_map || type->traits.is_batch || type->comparison.differences))
+      return;
+    for (const auto& option : type->options) {
+      const auto* value = x.find(option.name);
+      need(value && holds(*value, option.type),
+           x.op + " without \"" + std::string{option.name} + '"',
+           "all options of " + x.op + ", of their types");
+      if (!option.words.empty())
+        check_word(option, std::get<std::string>(*value));
     }
   }
 
-  template <class T>
-  void need_option(const operator_facts& x, const std::string& name) const {
-    need(x.find<T>(name) != nullptr, x.op + " without \"" + name + '"',
-         "all options of " + x.op + ", of their types");
-  }
-
-  void need_word(const operator_facts& x, const std::string& name,
-                 const std::vector<std::string>& words) const {
-    need_option<std::string>(x, name);
-    const auto got = x.get<std::string>(name);
+  void check_word(const operator_option& option, const std::string& got) const {
     std::string known;
-    for (const auto& word : words) {
+    for (const auto word : option.words) {
       if (got == word)
         return;
-      known += (known.empty() ? "" : " or ") + word;
+      known += (known.empty() ? "" : " or ") + std::string{word};
     }
-    refuse_snapshot(name_, name + " \"" + got + '"', known);
+    refuse_snapshot(name_, std::string{option.name} + " \"" + got + '"', known);
   }
 
   handed_over read_sums(const wire::Sums& message) const {

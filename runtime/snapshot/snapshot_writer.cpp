@@ -49,6 +49,7 @@ void write(const operator_facts& x, wire::Operator& to) {
   }
   if (x.data)
     write(*x.data, *to.mutable_data());
+  to.set_state_version(x.state_version);
 }
 
 void write(const field_layout& x, wire::Field& to) {

@@ -1,6 +1,8 @@
 #include "runtime/base/limits.hpp"
+#include "runtime/base/parse_dtype.hpp"
 #include "runtime/base/xxh3.hpp"
-#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
+#include "runtime/pipeline/pipeline_registry.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>
@@ -188,6 +190,60 @@ pipeline raw_records(std::string path, dtype type, shape dims, raw_options optio
        {"dims", extents},
        {"drop_last", options.drop_last}},
       [=] { return std::make_shared<const raw_source>(path, type, dims, record_bytes, options); });
+}
+
+namespace {
+
+shape shape_of(const std::vector<std::uint64_t>& xs) {
+  shape dims;
+  for (auto i = xs.size(); i-- > 0;)
+    dims = dims.behind(xs[i]);
+  return dims;
+}
+
+field_names value_alone(const operator_node&, std::vector<field_names>) {
+  return {"value"};
+}
+
+} // namespace
+
+operator_type count_operator() {
+  return {.word = "count",
+          .role = operator_role::source,
+          .options = {in_facts(plain("records", option_type::number)),
+                      {"bytes", option_type::number, std::uint64_t{8}}},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>&) {
+                return count(call.get<std::uint64_t>("records"), call.get<std::uint64_t>("bytes"));
+              },
+          .traits = {.sure_fields = value_alone}};
+}
+
+operator_type raw_records_operator() {
+  return {.word = "raw_records",
+          .role = operator_role::source,
+          .options = {in_facts(plain("path", option_type::text)),
+                      {"type", option_type::text},
+                      {"dims", option_type::numbers},
+                      {"drop_last", option_type::flag, false}},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>&) {
+                return raw_records(call.get<std::string>("path"),
+                                   parse_dtype(call.get<std::string>("type"), call.op),
+                                   shape_of(call.get<std::vector<std::uint64_t>>("dims")),
+                                   {.drop_last = call.get<bool>("drop_last")});
+              },
+          .traits = {.sure_fields = value_alone}};
+}
+
+operator_type indexed_operator() {
+  return {.word = "indexed",
+          .role = operator_role::source,
+          .options = {plain("name", option_type::text)},
+          .make = [](const operator_node& call, const std::vector<pipeline>&) {
+            const auto& name = call.get<std::string>("name");
+            return indexed(name, registered_source(name));
+          }};
 }
 
 } // namespace leat

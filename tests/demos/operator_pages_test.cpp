@@ -1,7 +1,7 @@
 // The pages of docs/operators: their pipelines parse, are those of their C++, and give what the
 // pages show.
 
-#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "tests/demos/operator_examples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
@@ -98,7 +98,7 @@ std::string ids_of(const pipeline& data) {
 
 TEST_CASE("every operator has a page, and the list of pages names it") {
   const auto list = read_file((pages / "README.md").string());
-  for (const auto& x : pipeline_operators()) {
+  for (const auto& x : operator_types()) {
     const auto file = std::string{x.word} + ".md";
     INFO(file);
     CHECK(std::filesystem::exists(pages / file));

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -95,7 +95,7 @@ public:
 
 TEST_CASE("limits: every number of every operator") {
   limits_bench x;
-  for (const auto& op : pipeline_operators())
+  for (const auto& op : operator_types())
     for (const auto& option : op.options) {
       if (option.type != option_type::number && option.type != option_type::numbers)
         continue;

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "runtime/order/indexed_form.hpp"
+#include "runtime/order/lane_limit.hpp"
 #include "runtime/order/order.hpp"
-#include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_option.hpp"
 
 #include <leat/pipeline.hpp>
 #include <leat/source.hpp>
@@ -35,7 +35,7 @@ inline epoch_order order_of(const pipeline& x, std::uint64_t epoch) {
   for_each_operator(x.root(), [&](const operator_node& s) {
     if (s.op == "shuffle") {
       config.shuffle.seed = s.get<std::uint64_t>("seed");
-      config.shuffle.kind = kind_of(s);
+      config.shuffle.kind = value_of(s, "kind", shuffle_kinds);
       config.shuffle.window = s.get<std::uint64_t>("window");
     }
     if (s.op == "batch")

@@ -1,4 +1,4 @@
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterators/parts.hpp"
 #include "runtime/order/sample_maker.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 #include "runtime/base/utf8.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterators/parts.hpp"
 #include "runtime/order/sample_key.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"

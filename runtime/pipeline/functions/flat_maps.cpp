@@ -51,7 +51,7 @@ flat_map_stage copies(std::uint64_t n) {
 
 flat_map_stage split(const std::string& field, std::uint64_t at) {
   constexpr auto name = "split@1";
-  check_field(name, field);
+  check_field_name(name, field);
   if (at > 255)
     refuse_argument(name, "at=" + std::to_string(at), "a byte: 0 to 255");
   const auto gap = static_cast<char>(at);
@@ -69,7 +69,7 @@ flat_map_stage split(const std::string& field, std::uint64_t at) {
 
 flat_map_stage windows(const std::string& field, std::uint64_t length) {
   constexpr auto name = "windows@1";
-  check_field(name, field);
+  check_field_name(name, field);
   if (length == 0)
     refuse_argument(name, "length=0", "at least 1");
   auto count = [=](sample& x) -> std::uint64_t {

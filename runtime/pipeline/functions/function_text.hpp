@@ -17,7 +17,7 @@ namespace leat {
 // they are made again.
 
 /// Refuses a field's name that could not stand in the text.
-inline void check_field(const char* function, const std::string& name) {
+inline void check_field_name(const char* function, const std::string& name) {
   if (name.empty() || name.find_first_of(" ,\t\n\v\f\r") != std::string::npos)
     refuse_argument(function, "field " + excerpt(name), "a name without spaces and commas");
 }

@@ -42,7 +42,7 @@ void pad_field(sample& x, const std::string& field, std::uint64_t length, double
 map_stage pad(const std::string& field, std::uint64_t length, double value) {
   constexpr auto name = "pad@1";
   constexpr auto longest = std::uint64_t{std::numeric_limits<std::int32_t>::max()};
-  check_field(name, field);
+  check_field_name(name, field);
   if (length > longest)
     refuse_argument(name, "length=" + std::to_string(length), "at most " + std::to_string(longest));
   auto text = word("field", field) + ' ' + word("length", length) + ' ' + word("value", value);
@@ -54,7 +54,7 @@ map_stage select(std::vector<std::string> fields) {
   constexpr auto name = "select@1";
   std::string text;
   for (const auto& x : fields) {
-    check_field(name, x);
+    check_field_name(name, x);
     text += (text.empty() ? "fields=" : ",") + x;
   }
   if (fields.empty())
@@ -66,8 +66,8 @@ map_stage select(std::vector<std::string> fields) {
 
 map_stage rename(std::string from, std::string to) {
   constexpr auto name = "rename@1";
-  check_field(name, from);
-  check_field(name, to);
+  check_field_name(name, from);
+  check_field_name(name, to);
   auto text = word("from", from) + ' ' + word("to", to);
   return {name, std::move(text), [from = std::move(from), to = std::move(to)] {
             return [from, to](sample& x, context&) { sample_access::rename(x, from, to); };

@@ -89,7 +89,7 @@ filter_stage key_matches(std::string pattern) {
 
 filter_stage field_hash(const std::string& field, std::uint64_t keep, std::uint64_t salt) {
   constexpr auto name = "field_hash@1";
-  check_field(name, field);
+  check_field_name(name, field);
   const hash_sieve sieve{name, keep, salt};
   return {.name = name,
           .parameters = word("field", field) + ' ' + sieve.text(),
@@ -99,7 +99,7 @@ filter_stage field_hash(const std::string& field, std::uint64_t keep, std::uint6
 filter_stage field_between(const std::string& field, std::optional<double> min,
                            std::optional<double> max) {
   constexpr auto name = "field_between@1";
-  check_field(name, field);
+  check_field_name(name, field);
   const bounds<double> within{name, min, max};
   return {.name = name,
           .parameters = word("field", field) + within.text(),
@@ -109,7 +109,7 @@ filter_stage field_between(const std::string& field, std::optional<double> min,
 filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                            std::optional<std::uint64_t> max) {
   constexpr auto name = "bytes_between@1";
-  check_field(name, field);
+  check_field_name(name, field);
   const bounds<std::uint64_t> within{name, min, max};
   return {.name = name,
           .parameters = word("field", field) + within.text(),

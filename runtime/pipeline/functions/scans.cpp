@@ -37,7 +37,7 @@ auto setter(const std::string& into) {
 
 scan_stage running_count(const std::string& into) {
   constexpr auto name = "running_count@1";
-  check_field(name, into);
+  check_field_name(name, into);
   scan_function function{.look = [](sample&) { return std::string{}; }, .apply = setter(into)};
   return {.name = name,
           .parameters = word("into", into),
@@ -50,8 +50,8 @@ scan_stage running_count(const std::string& into) {
 
 scan_stage running_sum(const std::string& field, const std::string& into) {
   constexpr auto name = "running_sum@1";
-  check_field(name, field);
-  check_field(name, into);
+  check_field_name(name, field);
+  check_field_name(name, into);
   scan_function function{.look = [=](sample& x) { return bytes_of(integer_of(x, field)); },
                          .apply = setter(into)};
   return {.name = name,

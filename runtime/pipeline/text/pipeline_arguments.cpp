@@ -19,6 +19,8 @@ const char* needed_for(option_type type) {
     return "true or false";
   case option_type::number:
     return "a whole number";
+  case option_type::real:
+    return "a number";
   case option_type::numbers:
     return "a list of whole numbers: [3, 32, 32]";
   case option_type::text:
@@ -63,6 +65,14 @@ std::optional<option_value> single(const syntax_value& x) {
   return std::nullopt;
 }
 
+std::optional<option_value> real_number(const syntax_value& x) {
+  if (const auto* whole = std::get_if<std::uint64_t>(&x.data))
+    return static_cast<double>(*whole);
+  if (const auto* negative = std::get_if<std::int64_t>(&x.data))
+    return static_cast<double>(*negative);
+  return single<double>(x);
+}
+
 template <class T>
 std::optional<option_value> list_of(const syntax_value& x) {
   const auto* elements = std::get_if<std::vector<syntax_value>>(&x.data);
@@ -84,6 +94,8 @@ std::optional<option_value> convert(const syntax_value& x, option_type to) {
     return single<bool>(x);
   case option_type::number:
     return single<std::uint64_t>(x);
+  case option_type::real:
+    return real_number(x);
   case option_type::numbers:
     return list_of<std::uint64_t>(x);
   case option_type::text:
@@ -118,7 +130,7 @@ std::optional<std::string> parameter_text(const syntax_value& x) {
 /// Puts the arguments of one call in the places of its operator's options.
 class argument_reader {
 public:
-  argument_reader(const pipeline_operator& op, text_errors& errors)
+  argument_reader(const operator_type& op, text_errors& errors)
       : op_(op), errors_(errors), values_(op.options.size()), given_(op.options.size()) {}
 
   void place(const syntax_argument& x) {
@@ -244,7 +256,7 @@ private:
     return names;
   }
 
-  const pipeline_operator& op_;
+  const operator_type& op_;
   text_errors& errors_;
   std::vector<std::optional<option_value>> values_;
   /// Options for which something stands in the call, right or wrong.
@@ -258,7 +270,7 @@ private:
 
 } // namespace
 
-std::optional<operator_node> read_arguments(const pipeline_operator& op, const syntax_call& call,
+std::optional<operator_node> read_arguments(const operator_type& op, const syntax_call& call,
                                             text_errors& errors) {
   const auto before = errors.size();
   argument_reader reader{op, errors};

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/pipeline/operator_node.hpp"
-#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_syntax.hpp"
 #include "runtime/pipeline/text/text_errors.hpp"
 
@@ -12,7 +12,7 @@ namespace leat {
 /// A call as an operator node without inputs: all its options, with the values given or preset.
 /// Pipelines among a join's arguments are left out. Nothing where an argument does not fit;
 /// `errors` gets all that do not.
-std::optional<operator_node> read_arguments(const pipeline_operator& op, const syntax_call& call,
+std::optional<operator_node> read_arguments(const operator_type& op, const syntax_call& call,
                                             text_errors& errors);
 
 } // namespace leat

@@ -2,7 +2,7 @@
 
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/operator_node.hpp"
-#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_arguments.hpp"
 #include "runtime/pipeline/text/text_errors.hpp"
 
@@ -56,7 +56,7 @@ built stand_in() {
 
 std::string words_of(operator_role role) {
   std::string words;
-  for (const auto& x : pipeline_operators())
+  for (const auto& x : operator_types())
     if (x.role == role)
       words += (words.empty() ? "" : ", ") + std::string{x.word};
   return words;
@@ -106,7 +106,7 @@ private:
     return stand_in();
   }
 
-  built source(const pipeline_operator& op, const syntax_call& call) {
+  built source(const operator_type& op, const syntax_call& call) {
     auto result = stand_in();
     if (const auto arguments = read_arguments(op, call, errors_))
       make(op, call, *arguments, {}, {}, result);
@@ -122,8 +122,7 @@ private:
     return inputs;
   }
 
-  built join(const pipeline_operator& op, const syntax_call& call,
-             const std::vector<built>& inputs) {
+  built join(const operator_type& op, const syntax_call& call, const std::vector<built>& inputs) {
     auto result = stand_in();
     std::vector<pipeline> values;
     values.reserve(inputs.size());
@@ -145,7 +144,7 @@ private:
   }
 
   /// Sets the result to what the call makes, or adds the error.
-  void make(const pipeline_operator& op, const syntax_call& call, const operator_node& arguments,
+  void make(const operator_type& op, const syntax_call& call, const operator_node& arguments,
             const std::vector<pipeline>& inputs, const extent& size, built& result) {
     if (!size.fits())
       return errors_.add(call.at, excerpt(call.word) + " on too much",

@@ -2,7 +2,7 @@
 
 #include "runtime/base/refuse_argument.hpp"
 #include "runtime/base/text.hpp"
-#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/text_errors.hpp"
 
 #include <leat/sources.hpp>
@@ -17,7 +17,7 @@ namespace leat {
 
 namespace {
 
-bool takes(const pipeline_operator& op, std::size_t inputs) {
+bool takes(const operator_type& op, std::size_t inputs) {
   switch (op.role) {
   case operator_role::source:
     return inputs == 0;
@@ -29,7 +29,7 @@ bool takes(const pipeline_operator& op, std::size_t inputs) {
   return false;
 }
 
-bool has_options_of(const operator_facts& x, const pipeline_operator& op) {
+bool has_options_of(const operator_facts& x, const operator_type& op) {
   return std::equal(x.options.begin(), x.options.end(), op.options.begin(), op.options.end(),
                     [](const node_option& option, const operator_option& known) {
                       return option.name == known.name && holds(option.value, known.type);

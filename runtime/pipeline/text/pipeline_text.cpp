@@ -4,7 +4,7 @@
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/operator_node.hpp"
-#include "runtime/pipeline/pipeline_operators.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_builder.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 #include "runtime/pipeline/text/pipeline_syntax.hpp"
@@ -19,7 +19,7 @@ namespace leat {
 
 namespace {
 
-const pipeline_operator& operator_of(const operator_node& x) {
+const operator_type& operator_of(const operator_node& x) {
   if (const auto* found = find_operator(x.op))
     return *found;
   throw error(errc::invalid_argument,

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/folder/folder_files.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
@@ -82,6 +82,24 @@ pipeline image_folder(std::string directory, folder_options options) {
   return source_pipeline("image_folder",
                          {{"directory", directory}, {"index_dir", options.index_dir}},
                          [=] { return std::make_shared<const folder_source>(directory, options); });
+}
+
+operator_type image_folder_operator() {
+  return {.word = "image_folder",
+          .role = operator_role::source,
+          .options = {in_facts(plain("directory", option_type::text)),
+                      in_facts({"index_dir", option_type::text, std::string{}})},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>&) {
+                return image_folder(call.get<std::string>("directory"),
+                                    {.index_dir = call.get<std::string>("index_dir")});
+              },
+          .traits = {.is_expensive = true},
+          .graph = {.note = [](const operator_node& x) -> std::string {
+            return counted(x.data->get()->size(), "record") + " in "
+                   + std::to_string(class_names(x.get<std::string>("directory")).size())
+                   + " classes";
+          }}};
 }
 
 } // namespace leat

@@ -1,4 +1,5 @@
-#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
+#include "runtime/pipeline/pipeline_registry.hpp"
 #include "runtime/sources/live/function_input.hpp"
 #include "runtime/sources/live/memory_records.hpp"
 #include "runtime/sources/live/reading_feed.hpp"
@@ -32,6 +33,35 @@ pipeline once(std::string name, std::function<bool(sample&)> next) {
   auto input = function_samples(name.substr(0, name.rfind('@')), std::move(next));
   return feed_pipeline("once", {{"name", std::move(name)}},
                        [input = std::move(input)] { return without_journal(input); });
+}
+
+operator_type standard_input_operator() {
+  return {
+      .word = "standard_input",
+      .role = operator_role::source,
+      .make = [](const operator_node&, const std::vector<pipeline>&) { return standard_input(); },
+      .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>) -> field_names {
+        return {"text"};
+      }},
+      .forms = {.state_version = 1},
+      .graph = {.state = [](const operator_node&, const graph_facts&) -> state_sizes {
+        return {"a number", 3, 3};
+      }}};
+}
+
+operator_type once_operator() {
+  return {.word = "once",
+          .role = operator_role::source,
+          .options = {plain("name", option_type::text)},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>&) {
+                const auto& name = call.get<std::string>("name");
+                return once(name, registered_once(name));
+              },
+          .forms = {.state_version = 1},
+          .graph = {.state = [](const operator_node&, const graph_facts&) -> state_sizes {
+            return {"a number", 3, 3};
+          }}};
 }
 
 } // namespace leat

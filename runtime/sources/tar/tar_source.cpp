@@ -1,5 +1,5 @@
 #include "runtime/base/xxh3.hpp"
-#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/file_set.hpp"
@@ -150,6 +150,21 @@ pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
                           {"index_dir", options.index_dir},
                           {"allow_torn", options.allow_torn}},
                          [=] { return std::make_shared<const tar_source>(patterns, options); });
+}
+
+operator_type tar_shards_operator() {
+  return {.word = "tar_shards",
+          .role = operator_role::source,
+          .options = {in_facts(plain("patterns", option_type::listed_texts)),
+                      in_facts({"index_dir", option_type::text, std::string{}}),
+                      {"allow_torn", option_type::flag, false}},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>&) {
+                return tar_shards(call.get<std::vector<std::string>>("patterns"),
+                                  {.index_dir = call.get<std::string>("index_dir"),
+                                   .allow_torn = call.get<bool>("allow_torn")});
+              },
+          .traits = {.is_expensive = true}};
 }
 
 } // namespace leat

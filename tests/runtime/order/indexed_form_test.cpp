@@ -1,4 +1,6 @@
 #include "runtime/order/indexed_form.hpp"
+#include "runtime/order/lane_limit.hpp"
+#include "runtime/order/plan_samples.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "tests/support/catch.hpp"

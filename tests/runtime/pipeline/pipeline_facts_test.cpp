@@ -3,6 +3,8 @@
 #include "tests/support/operator_facts.hpp"
 
 #include <leat/error.hpp>
+#include <leat/functions.hpp>
+#include <leat/sources.hpp>
 
 using namespace leat;
 using namespace leat::test;
@@ -98,6 +100,20 @@ TEST_CASE("a pipeline that no snapshot can hold is refused before its data are o
       x = made({.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {x}});
     CHECK(is_refused(batched(x)));
   }
+}
+
+TEST_CASE("facts have the versions of the states that operators write") {
+  auto versions = [](const pipeline& x) {
+    std::string seen;
+    for_each_operator(describe(x, 1).root, [&](const operator_facts& node) {
+      seen += node.op + ' ' + std::to_string(node.state_version) + ", ";
+    });
+    return seen;
+  };
+  const auto closed = count(9).take(5).repeat(2);
+  CHECK(versions(closed.batch(1)) == "count 0, take 0, repeat 0, batch 0, ");
+  CHECK(versions(closed.filter(key_hash(50)).map("m@1", [](sample&, context&) {}).take(3).batch(1))
+        == "count 0, take 0, repeat 0, filter 1, map 0, take 1, batch 0, ");
 }
 
 TEST_CASE("operators are visited in data order") {

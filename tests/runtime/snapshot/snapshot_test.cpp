@@ -286,8 +286,8 @@ std::string batched(const std::string& end = "drop") {
   auto option = [](const std::string& name, const std::string& value) {
     return field(2, field(1, name) + value);
   };
-  return in_node("batch", option("rows", "\x18\x01") + option("end", field(5, end))
-                              + option("fields", field(7, "")));
+  return in_node("batch", option("rows", "\x18\x01") + option("lanes", "\x18\x01")
+                              + option("end", field(5, end)) + option("fields", field(7, "")));
 }
 
 /// The only difference, or a failure that lists what was found.
@@ -431,13 +431,13 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
     CHECK(has(decode_refusal(std::string(40, 'x')).what(), "\"leatsnap\""));
   }
   SECTION("a version of the future") {
-    bytes[8] = 3;
-    CHECK(has(decode_refusal(bytes).what(), "got version 3, of a later leat, needed version 2"));
+    bytes[8] = 4;
+    CHECK(has(decode_refusal(bytes).what(), "got version 4, of a later leat, needed version 3"));
   }
-  SECTION("no version, and one without the fields of what exists once") {
-    for (const char version : {0, 1}) {
+  SECTION("no version, and those without what cannot be done without") {
+    for (const char version : {0, 1, 2}) {
       bytes[8] = version;
-      CHECK(has(decode_refusal(bytes).what(), ", of an earlier leat, needed version 2"));
+      CHECK(has(decode_refusal(bytes).what(), ", of an earlier leat, needed version 3"));
     }
   }
   SECTION("another length") {
@@ -538,6 +538,19 @@ TEST_CASE("what a restore may change is no difference") {
   CHECK(compare(taken, now).empty());
   CHECK_NOTHROW(check(taken, now, {}));
   CHECK(step_for(taken, now) == taken.step);
+}
+
+TEST_CASE("sources that are read in sequence may lie elsewhere, too") {
+  for (const std::string op : {"tar_stream", "lines", "json_lines"}) {
+    auto pipeline = batch_of(
+        source_facts_of(op, {{"patterns", texts{"/data/a.gz"}}, {"seed", std::uint64_t{0}}}, {}), 8,
+        4);
+    const auto taken = taken_of(pipeline);
+    set_option(stage_of(pipeline, op), "patterns", texts{"/elsewhere/a.gz"});
+    CHECK(compare(taken, pipeline).empty());
+    set_option(stage_of(pipeline, op), "seed", std::uint64_t{1});
+    CHECK(compare(taken, pipeline).size() == 1);
+  }
 }
 
 TEST_CASE("differences have names, show both values and say whether they can be allowed") {
@@ -734,6 +747,23 @@ TEST_CASE("operators of a tree that differ are differences, with the sources tha
            "concat(count, concat(count.repeat, count.take.shuffle).enumerate, "
            "count).shuffle.skip.batch",
            false}});
+}
+
+TEST_CASE("a state that another version of an operator wrote is refused") {
+  auto pipeline = batch_of(shuffle_of(shards(), 7), 240, 24);
+  pipeline.by_iterators = true;
+  stage_of(pipeline, "tar_shards").state_version = 1;
+  const auto bytes = encode(taken_of(pipeline));
+  CHECK(compare(decode(bytes, "a-file"), pipeline).empty());
+  auto later = pipeline;
+  stage_of(later, "tar_shards").state_version = 2;
+  const auto found = compare(decode(bytes, "a-file"), later);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].name == "state");
+  CHECK(found[0].text
+        == "state: snapshot version 1 of tar_shards, pipeline version 2, which this leat reads and "
+           "writes");
+  CHECK_FALSE(found[0].can_allow);
 }
 
 TEST_CASE("another shape is one difference, besides those of the batch") {

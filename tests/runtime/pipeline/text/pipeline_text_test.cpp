@@ -1,4 +1,5 @@
 #include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_builder.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 #include "tests/support/catch.hpp"
@@ -437,12 +438,18 @@ TEST_CASE("texts take any bytes, and are printed as UTF-8") {
 
 namespace {
 
-const std::string known_steps =
-    "one of shuffle, map, take, skip, repeat, enumerate, filter, flat_map, "
-    "read_files, shuffle_buffer, scan, pack, batch";
-const std::string known_starts =
-    "a source (tar_shards, image_folder, count, raw_records, indexed, tar_stream, lines, "
-    "json_lines, sequential, standard_input, once) or a join (zip, concat, mix)";
+/// The words of all operators that stand there, in the order of docs/pipelines.md.
+std::string words_of(operator_role role) {
+  std::string words;
+  for (const auto& x : operator_types())
+    if (x.role == role)
+      words += (words.empty() ? "" : ", ") + std::string{x.word};
+  return words;
+}
+
+const std::string known_steps = "one of " + words_of(operator_role::step);
+const std::string known_starts = "a source (" + words_of(operator_role::source) + ") or a join ("
+                                 + words_of(operator_role::join) + ")";
 
 } // namespace
 

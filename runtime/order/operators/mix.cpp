@@ -1,5 +1,6 @@
-#include "runtime/order/iterators/edge.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterator_planner.hpp"
+#include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sample/sample_access.hpp"
 
 #include <leat/error.hpp>
 
@@ -11,6 +12,50 @@
 namespace leat {
 
 namespace {
+
+/// Sums of weights stay below this, so that a product with a count of samples fits in 128 bits.
+constexpr auto weight_limit = std::uint64_t{1} << 32;
+
+void check_weights(const std::vector<std::uint64_t>& weights, std::size_t inputs) {
+  if (!weights.empty() && weights.size() != inputs)
+    refuse_argument("mix.weights", std::to_string(weights.size()),
+                    std::to_string(inputs) + ", one an input; or none");
+  std::uint64_t sum = 0;
+  for (const auto x : weights) {
+    if (x == 0 || x >= weight_limit - sum)
+      refuse_argument("mix.weights", std::to_string(x), "at least 1 each, below 2^32 together");
+    sum += x;
+  }
+}
+
+} // namespace
+
+pipeline mix(std::vector<pipeline> inputs, mix_options options) {
+  check_weights(options.weights, inputs.size());
+  return pipeline::join({.op = "mix",
+                         .options = {{"weights", std::move(options.weights)},
+                                     {"rule", word_of(options.rule, mix_rules)},
+                                     {"stop", word_of(options.stop, mix_stops)},
+                                     {"cost", std::move(options.cost)},
+                                     {"seed", options.seed}}},
+                        std::move(inputs));
+}
+
+namespace {
+
+/// Repetitions of an input that begins again, at most.
+constexpr std::uint64_t max_mix_repetitions = std::uint64_t{1} << 32;
+
+/// `edges` stands in place of the inputs where shares count a cost, which they find.
+struct mix_plan {
+  std::vector<iterator_form_ptr> inputs = {};
+  std::vector<edge_ptr> edges = {};
+  std::vector<std::uint64_t> weights;
+  mix_rule rule = mix_rule::deficit;
+  mix_stop stop = mix_stop::all;
+  std::uint64_t seed = 0;
+  std::uint64_t ordinal = 0;
+};
 
 __extension__ using int128 = __int128;
 
@@ -281,10 +326,66 @@ private:
   mix_plan plan_;
 };
 
+bool counts_cost(const operator_node& x) {
+  return !x.get<std::string>("cost").empty() && value_of(x, "rule", mix_rules) != mix_rule::random;
+}
+
+/// Of an input, for numbers of usual size.
+constexpr std::uint64_t bytes_of_share = 6;
+
+iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
+                            iterator_planner& planner) {
+  mix_plan mix{.weights = x.get<std::vector<std::uint64_t>>("weights"),
+               .rule = value_of(x, "rule", mix_rules),
+               .stop = value_of(x, "stop", mix_stops),
+               .seed = x.get<std::uint64_t>("seed")};
+  if (mix.weights.empty())
+    mix.weights.assign(x.inputs.size(), 1);
+  auto at = above;
+  if (mix.stop == mix_stop::cycle)
+    at = {planner.last_pass_below(x, above, max_mix_repetitions), true};
+  if (!counts_cost(x))
+    mix.inputs = planner.build_inputs(x, at);
+  else
+    for (const auto& input : x.inputs)
+      mix.edges.push_back(planner.build_edge(
+          x, *input, at, [cost = x.get<std::string>("cost")](sample& s, sample_maker&) {
+            const auto layout = sample_access::layout_of(s, cost);
+            return probe_result{.number =
+                                    layout.ragged ? s.bytes(cost).size() : layout.dims.elements()};
+          }));
+  mix.ordinal = planner.take_ordinal(x);
+  if (mix.rule == mix_rule::random)
+    planner.common().see_seed(mix.seed);
+  return std::make_shared<mix_form>(std::move(mix));
+}
+
+pipeline make_mix(const operator_node& call, const std::vector<pipeline>& on) {
+  return mix(on, {.weights = call.get<std::vector<std::uint64_t>>("weights"),
+                  .rule = value_of(call, "rule", mix_rules),
+                  .stop = value_of(call, "stop", mix_stops),
+                  .cost = call.get<std::string>("cost"),
+                  .seed = call.get<std::uint64_t>("seed")});
+}
+
 } // namespace
 
-iterator_form_ptr mixed_items(mix_plan plan) {
-  return std::make_shared<mix_form>(std::move(plan));
+operator_type mix_operator() {
+  using enum option_type;
+  return {.word = "mix",
+          .role = operator_role::join,
+          .options = {{"weights", numbers, std::vector<std::uint64_t>{}},
+                      one_of("rule", mix_rules, mix_rule::deficit),
+                      one_of("stop", mix_stops, mix_stop::all),
+                      {"cost", text, std::string{}},
+                      {"seed", number, std::uint64_t{0}}},
+          .make = make_mix,
+          .traits = {.probes_content = counts_cost},
+          .forms = {.iterator = build_mix, .state_version = 1},
+          .graph = {.state = [](const operator_node& x, const graph_facts& facts) -> state_sizes {
+            return {"shares and ends of its inputs", 1 + x.inputs.size() * bytes_of_share,
+                    plus(facts.item, 2)};
+          }}};
 }
 
 } // namespace leat

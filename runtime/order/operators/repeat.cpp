@@ -1,6 +1,7 @@
 #include "runtime/base/limits.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 
 #include <leat/error.hpp>
 
@@ -8,7 +9,30 @@
 
 namespace leat {
 
+pipeline pipeline::repeat(std::uint64_t n) const {
+  if (n == 0)
+    refuse_argument("repeat", "0 times", "at least 1");
+  return then({.op = "repeat", .options = {{"n", n}}});
+}
+
 namespace {
+
+class repeated final : public indexed_over {
+public:
+  repeated(indexed_form_ptr input, std::uint64_t times)
+      : indexed_over(std::move(input)), times_(times) {}
+
+  std::uint64_t size() const noexcept override { return input().size() * times_; }
+
+protected:
+  place source_of(const place& at, order_cache&) const override {
+    const auto once = input().size();
+    return {at.item % once, at.epoch, at.pass * times_ + at.item / once};
+  }
+
+private:
+  std::uint64_t times_;
+};
 
 lap pass_of(const lap& g, std::uint64_t times, std::uint64_t repetition) {
   return {g.epoch, g.pass * times + repetition};
@@ -102,10 +126,37 @@ private:
   std::uint64_t times_;
 };
 
+indexed_form_ptr repeat_indexed(const operator_node& x, indexed_inputs inputs, indexed_planner&) {
+  const auto n = x.get<std::uint64_t>("n");
+  auto& input = inputs.items.front();
+  std::uint64_t size = 0;
+  if (__builtin_mul_overflow(input->size(), n, &size))
+    refuse_size(x);
+  return std::make_shared<repeated>(std::move(input), n);
+}
+
+iterator_form_ptr build_repeat(const operator_node& x, const surroundings& at,
+                               iterator_planner& planner) {
+  const auto n = x.get<std::uint64_t>("n");
+  const auto last = planner.last_pass_below(x, at, n);
+  return std::make_shared<repeat_form>(planner.build_input(x, {last, at.repeats || n > 1}), n);
+}
+
 } // namespace
 
-iterator_form_ptr repeated_items(iterator_form_ptr input, std::uint64_t times) {
-  return std::make_shared<repeat_form>(std::move(input), times);
+operator_type repeat_operator() {
+  return {.word = "repeat",
+          .role = operator_role::step,
+          .options = {plain("n", option_type::number)},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>& on) {
+                return on[0].repeat(call.get<std::uint64_t>("n"));
+              },
+          .traits = {.passes = [](const operator_node& x) { return x.get<std::uint64_t>("n"); }},
+          .forms = {.indexed = repeat_indexed, .iterator = build_repeat, .state_version = 1},
+          .graph = {.state = [](const operator_node&, const graph_facts& facts) -> state_sizes {
+            return {"the repetition", 1, plus(facts.item, 1)};
+          }}};
 }
 
 } // namespace leat

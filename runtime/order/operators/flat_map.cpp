@@ -1,14 +1,25 @@
 #include "runtime/base/xxh3.hpp"
-#include "runtime/order/iterators/edge.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/order/sample_maker.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/operator_type.hpp"
+#include "runtime/pipeline/pipeline_registry.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <array>
 #include <span>
+#include <utility>
 
 namespace leat {
+
+pipeline pipeline::flat_map(flat_map_stage x) const {
+  check_function_name("flat_map", x.name);
+  check_function(x.name, x.make);
+  auto next = calling("flat_map", x.name, x.parameters);
+  next.flat_map = std::make_shared<const flat_map_stage>(std::move(x));
+  return then(std::move(next));
+}
 
 namespace {
 
@@ -154,14 +165,45 @@ public:
   }
 };
 
-} // namespace
-
-iterator_form_ptr children_of(iterator_form_ptr input, std::uint64_t children, std::size_t number) {
-  return std::make_shared<counted_children>(std::move(input), children, number);
+field_names fields_of_flat_map(const operator_node& x, std::vector<field_names> inputs) {
+  const auto& name = x.get<std::string>("name");
+  return name == "copies@1" || name == "split@1" || name == "windows@1" ? std::move(inputs.front())
+                                                                        : field_names{};
 }
 
-iterator_form_ptr children_of(edge_ptr input, std::size_t number) {
-  return std::make_shared<probed_children>(std::move(input), number);
+iterator_form_ptr build_flat_map(const operator_node& x, const surroundings& at,
+                                 iterator_planner& planner) {
+  auto& flat_maps = planner.result().flat_maps;
+  const auto number = flat_maps.size();
+  flat_maps.push_back(x.flat_map);
+  if (const auto children = x.flat_map->children)
+    return std::make_shared<counted_children>(planner.build_input(x, at), *children, number);
+  return std::make_shared<probed_children>(
+      planner.build_edge(x, at,
+                         [number](sample& s, sample_maker& with) {
+                           return probe_result{.number = with.flat_map(number).count(s)};
+                         }),
+      number);
+}
+
+} // namespace
+
+operator_type flat_map_operator() {
+  return {.word = "flat_map",
+          .role = operator_role::step,
+          .options = function_options(),
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>& on) {
+                return on[0].flat_map(function_of(call, make_flat_map));
+              },
+          .traits = {.probes_content = [](const operator_node& x) { return !x.flat_map->children; },
+                     .sure_fields = fields_of_flat_map},
+          .forms = {.iterator = build_flat_map, .state_version = 1},
+          .graph = {.state = [](const operator_node&, const graph_facts& facts) -> state_sizes {
+                      const auto child = plus(facts.item, 1);
+                      return {"parent, and next child", plus(child, 2), child};
+                    },
+                    .work = name_of}};
 }
 
 } // namespace leat

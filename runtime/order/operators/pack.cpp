@@ -1,10 +1,11 @@
+#include "runtime/base/limits.hpp"
 #include "runtime/base/number_as.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/base/xxh3.hpp"
-#include "runtime/order/iterators/edge.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
-#include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -25,6 +26,38 @@ namespace {
 
 /// Elements have numbers of type int32.
 constexpr std::uint64_t longest_row = std::numeric_limits<std::int32_t>::max();
+
+std::vector<std::uint64_t> list_of(const std::optional<std::uint64_t>& x) {
+  return x ? std::vector{*x} : std::vector<std::uint64_t>{};
+}
+
+} // namespace
+
+pipeline pipeline::pack(std::string field, std::uint64_t length, pack_options options) const {
+  check_field("pack", field);
+  if (length == 0 || length > longest_row)
+    refuse_argument("pack.length", std::to_string(length), "1 to " + std::to_string(longest_row));
+  check_range("pack.bins", options.bins, 1, max_bins);
+  return then({.op = "pack",
+               .options = {{"field", std::move(field)},
+                           {"length", length},
+                           {"bins", options.split ? std::uint64_t{1} : options.bins},
+                           {"split", options.split},
+                           {"delimiter", list_of(options.delimiter)},
+                           {"pad", options.pad}}});
+}
+
+namespace {
+
+struct pack_plan {
+  std::string field;
+  std::uint64_t length = 1;
+  std::uint64_t bins = 1;
+  bool split = false;
+  std::vector<std::uint64_t> delimiter = {};
+  std::uint64_t pad = 0;
+  std::size_t side = 0;
+};
 
 /// Elements `from` to `to` of a document; the whole of it where `to` is not set.
 struct part {
@@ -341,12 +374,8 @@ private:
   pack_plan plan_;
 };
 
-} // namespace
-
-iterator_form_ptr packed(edge_ptr input, pack_plan plan) {
-  return std::make_shared<pack_form>(std::move(input), std::move(plan));
-}
-
+/// What the edge finds: a document's elements, delimiter included. Throws `bad_sample` for a field
+/// that cannot be packed.
 probe_result probe_document(const pack_plan& plan, const sample& x) {
   const auto layout = sample_access::layout_of(x, plan.field);
   if (!layout.ragged && layout.dims.rank() != 1)
@@ -363,6 +392,64 @@ probe_result probe_document(const pack_plan& plan, const sample& x) {
                                            + " elements; a pack has "
                                            + std::to_string(plan.length));
   return {.number = size};
+}
+
+iterator_form_ptr build_pack(const operator_node& x, const surroundings& at,
+                             iterator_planner& planner) {
+  pack_plan plan{.field = x.get<std::string>("field"),
+                 .length = x.get<std::uint64_t>("length"),
+                 .bins = x.get<std::uint64_t>("bins"),
+                 .split = x.get<bool>("split"),
+                 .delimiter = x.get<std::vector<std::uint64_t>>("delimiter"),
+                 .pad = x.get<std::uint64_t>("pad"),
+                 .side = planner.common().add_side_samples(1)};
+  auto input = planner.build_edge(
+      x, at, [plan](sample& s, sample_maker&) { return probe_document(plan, s); });
+  return std::make_shared<pack_form>(std::move(input), std::move(plan));
+}
+
+/// A value that stands in a list, or not.
+std::optional<std::uint64_t> at_most_one(const operator_node& call, const std::string& option) {
+  const auto& list = call.get<std::vector<std::uint64_t>>(option);
+  if (list.size() > 1)
+    refuse_argument(call.op, option + " with " + std::to_string(list.size()) + " numbers",
+                    "one, or none");
+  return list.empty() ? std::nullopt : std::optional{list.front()};
+}
+
+pipeline make_pack(const operator_node& call, const std::vector<pipeline>& on) {
+  return on[0].pack(call.get<std::string>("field"), call.get<std::uint64_t>("length"),
+                    {.bins = call.get<std::uint64_t>("bins"),
+                     .split = call.get<bool>("split"),
+                     .delimiter = at_most_one(call, "delimiter"),
+                     .pad = call.get<std::uint64_t>("pad")});
+}
+
+} // namespace
+
+operator_type pack_operator() {
+  using enum option_type;
+  return {.word = "pack",
+          .role = operator_role::step,
+          .options = {plain("field", text),
+                      plain("length", number),
+                      {"bins", number, std::uint64_t{8}},
+                      {"split", flag, false},
+                      {"delimiter", numbers, std::vector<std::uint64_t>{}},
+                      {"pad", number, std::uint64_t{0}}},
+          .make = make_pack,
+          .traits = {.probes_content = [](const operator_node&) { return true; },
+                     .sure_fields =
+                         [](const operator_node& x, std::vector<field_names>) {
+                           return field_names{x.get<std::string>("field"), "segment", "offset"};
+                         }},
+          .forms = {.iterator = build_pack, .state_version = 1},
+          .graph = {.state = [](const operator_node& x, const graph_facts&) -> state_sizes {
+                      return {"documents of "
+                                  + counted(x.get<std::uint64_t>("bins"), "open sample"),
+                              std::nullopt, std::nullopt};
+                    },
+                    .work = [](const operator_node& x) -> std::string { return x.op; }}};
 }
 
 } // namespace leat

@@ -1,10 +1,23 @@
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/order.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leat {
+
+pipeline pipeline::shuffle_buffer(std::uint64_t n, std::uint64_t seed) const {
+  if (n < 2)
+    refuse_argument("shuffle_buffer", std::to_string(n) + " samples", "at least 2 a lane");
+  check_range("shuffle_buffer", n, 2, max_buffered);
+  return then({.op = "shuffle_buffer", .options = {{"n", n}, {"seed", seed}}});
+}
 
 namespace {
 
@@ -91,11 +104,44 @@ private:
   std::uint64_t ordinal_;
 };
 
+state_sizes buffer_sizes(const operator_node& x, const graph_facts& facts) {
+  const auto held = share(x.get<std::uint64_t>("n"), 0, facts.lanes);
+  state_sizes sizes{.what = "up to " + counted(held, "item"), .bytes = {}, .item = facts.item};
+  if (facts.item)
+    sizes.bytes = 5 + held * (*facts.item + 1);
+  return sizes;
+}
+
+iterator_form_ptr build_buffer(const operator_node& x, const surroundings& at,
+                               iterator_planner& planner) {
+  auto input = planner.build_input(x, at);
+  const auto n = x.get<std::uint64_t>("n");
+  const auto seed = x.get<std::uint64_t>("seed");
+  const auto lanes = planner.lanes();
+  const auto got = std::to_string(n) + " samples over " + std::to_string(lanes) + " lanes";
+  if ((n - 1) / lanes >= UINT32_MAX)
+    planner.refuse(x, got, "at most 2^32 - 1 a lane");
+  if (n / 2 < lanes)
+    planner.refuse(x, got, "at least 2 a lane: " + std::to_string(2 * lanes));
+  planner.common().see_seed(seed);
+  return std::make_shared<buffer_form>(std::move(input), n, seed, planner.take_ordinal(x));
+}
+
 } // namespace
 
-iterator_form_ptr shuffled_by_buffer(iterator_form_ptr input, std::uint64_t n, std::uint64_t seed,
-                                     std::uint64_t ordinal) {
-  return std::make_shared<buffer_form>(std::move(input), n, seed, ordinal);
+operator_type shuffle_buffer_operator() {
+  return {
+      .word = "shuffle_buffer",
+      .role = operator_role::step,
+      .options = {plain("n", option_type::number), {"seed", option_type::number, std::uint64_t{0}}},
+      .make =
+          [](const operator_node& call, const std::vector<pipeline>& on) {
+            return on[0].shuffle_buffer(call.get<std::uint64_t>("n"),
+                                        call.get<std::uint64_t>("seed"));
+          },
+      .traits = {.drops_made_samples = true},
+      .forms = {.iterator = build_buffer, .state_version = 1},
+      .graph = {.state = buffer_sizes}};
 }
 
 } // namespace leat

@@ -1,11 +1,22 @@
-#include "runtime/order/iterators/edge.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/order/sample_maker.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/operator_type.hpp"
+#include "runtime/pipeline/pipeline_registry.hpp"
 
 #include <utility>
 
 namespace leat {
+
+pipeline pipeline::scan(scan_stage x) const {
+  check_function_name("scan", x.name);
+  check_function(x.name, x.make);
+  check_function(x.name, x.step);
+  auto next = calling("scan", x.name, x.parameters);
+  next.scan = std::make_shared<const scan_stage>(std::move(x));
+  return then(std::move(next));
+}
 
 namespace {
 
@@ -73,11 +84,43 @@ private:
   std::size_t number_;
 };
 
+field_names fields_of_scan(const operator_node& x, std::vector<field_names> inputs) {
+  const auto& name = x.get<std::string>("name");
+  if (name != "running_count@1" && name != "running_sum@1")
+    return {};
+  inputs.front().insert(parameter_value(x, "into"));
+  return std::move(inputs.front());
+}
+
+/// The edge finds what the step needs.
+iterator_form_ptr build_scan(const operator_node& x, const surroundings& at,
+                             iterator_planner& planner) {
+  auto& scans = planner.result().scans;
+  const auto number = scans.size();
+  scans.push_back(x.scan);
+  auto input = planner.build_edge(x, at, [number](sample& s, sample_maker& with) {
+    return probe_result{.text = with.scan(number).look(s)};
+  });
+  return std::make_shared<scanned_form>(std::move(input), x.scan, number);
+}
+
 } // namespace
 
-iterator_form_ptr scanned(edge_ptr input, std::shared_ptr<const scan_stage> scan,
-                          std::size_t number) {
-  return std::make_shared<scanned_form>(std::move(input), std::move(scan), number);
+operator_type scan_operator() {
+  return {.word = "scan",
+          .role = operator_role::step,
+          .options = function_options(),
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>& on) {
+                return on[0].scan(function_of(call, make_scan));
+              },
+          .traits = {.probes_content = [](const operator_node&) { return true; },
+                     .sure_fields = fields_of_scan},
+          .forms = {.iterator = build_scan, .state_version = 1},
+          .graph = {.state = [](const operator_node&, const graph_facts&) -> state_sizes {
+                      return {"what its function keeps", std::nullopt, std::nullopt};
+                    },
+                    .work = name_of}};
 }
 
 } // namespace leat

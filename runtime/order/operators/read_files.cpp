@@ -1,17 +1,27 @@
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
-#include "runtime/order/iterators/edge.hpp"
-#include "runtime/order/iterators/iterator_forms.hpp"
+#include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/order/sample_maker.hpp"
+#include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/named_files.hpp"
+#include "runtime/sources/open_stream.hpp"
 
 #include <array>
 #include <span>
 #include <utility>
 
 namespace leat {
+
+pipeline pipeline::read_files(file_format format, read_files_options options) const {
+  check_field("read_files", options.field);
+  return then({.op = "read_files",
+               .options = {{"format", word_of(format, file_formats)},
+                           {"field", std::move(options.field)},
+                           {"folder", std::move(options.folder)}}});
+}
 
 namespace {
 
@@ -170,11 +180,53 @@ private:
   std::size_t source_;
 };
 
+field_names fields_of_format(const operator_node& x, std::vector<field_names>) {
+  return x.get<std::string>("format") == "lines" ? field_names{"text"} : field_names{};
+}
+
+/// The edge finds names of files.
+iterator_form_ptr build_read_files(const operator_node& x, const surroundings& at,
+                                   iterator_planner& planner) {
+  auto names =
+      planner.build_edge(x, at, [field = x.get<std::string>("field")](sample& s, sample_maker&) {
+        const auto name = s.bytes(field);
+        return probe_result{.text = {reinterpret_cast<const char*>(name.data()), name.size()}};
+      });
+  auto open = [format = value_of(x, "format", file_formats)](file_set files) {
+    return open_stream(format, std::move(files));
+  };
+  return std::make_shared<reading_form>(
+      std::move(names),
+      std::make_shared<const named_files>(x.get<std::string>("folder"), std::move(open)),
+      planner.common().add_source(name_of(x)));
+}
+
 } // namespace
 
-iterator_form_ptr read_files(edge_ptr input, std::shared_ptr<const named_files> files,
-                             std::size_t source) {
-  return std::make_shared<reading_form>(std::move(input), std::move(files), source);
+operator_type read_files_operator() {
+  auto format = one_of("format", file_formats, file_format::tar);
+  format.preset.reset();
+  format.named = false;
+  return {.word = "read_files",
+          .role = operator_role::step,
+          .options = {format,
+                      {"field", option_type::text, std::string{"text"}},
+                      {"folder", option_type::text, std::string{}}},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>& on) {
+                return on[0].read_files(value_of(call, "format", file_formats),
+                                        {.field = call.get<std::string>("field"),
+                                         .folder = call.get<std::string>("folder")});
+              },
+          .traits = {.is_expensive = true,
+                     .replaces_samples = true,
+                     .probes_content = [](const operator_node&) { return true; },
+                     .sure_fields = fields_of_format},
+          .forms = {.iterator = build_read_files, .state_version = 1},
+          .graph = {.state = [](const operator_node&, const graph_facts& facts) -> state_sizes {
+                      return {"an open file, and place in it", 40, plus(facts.item, 60)};
+                    },
+                    .work = [](const operator_node&) -> std::string { return "read files"; }}};
 }
 
 } // namespace leat

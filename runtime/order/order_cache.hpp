@@ -1,0 +1,47 @@
+#pragma once
+
+#include "runtime/base/pass_number.hpp"
+#include "runtime/order/order.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// The orders of one shuffle that were used last. Any thread.
+class shared_orders {
+public:
+  explicit shared_orders(std::shared_ptr<const order_config> config) : config_(std::move(config)) {}
+
+  std::shared_ptr<const epoch_order> get(std::uint64_t epoch, std::uint64_t pass);
+
+private:
+  std::mutex mutex_;
+  std::shared_ptr<const order_config> config_;
+  std::deque<std::shared_ptr<const epoch_order>> used_;
+};
+
+/// The order of each shuffle that one thread used last: most rows find theirs without a lock.
+class order_cache {
+public:
+  explicit order_cache(std::size_t shuffles) : used_(shuffles) {}
+
+  const epoch_order& get(std::size_t shuffle, shared_orders& all, std::uint64_t epoch,
+                         pass_number in_pass) {
+    const auto pass = pass_word(in_pass);
+    auto& used = used_[shuffle];
+    if (!used || used->epoch() != epoch || used->pass() != pass)
+      used = all.get(epoch, pass);
+    return *used;
+  }
+
+private:
+  std::vector<std::shared_ptr<const epoch_order>> used_;
+};
+
+} // namespace leat

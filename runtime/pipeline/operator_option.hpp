@@ -1,0 +1,104 @@
+#pragma once
+
+#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/option_words.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+enum class option_type : std::uint8_t {
+  flag,
+  number,
+  /// Also a whole one.
+  real,
+  numbers,
+  text,
+  texts,
+  /// One text or more, given in order; only the first option can be of this type.
+  listed_texts,
+  /// Of a function: all values by name, or one text in their place.
+  parameters,
+};
+
+struct operator_option {
+  std::string_view name;
+  option_type type;
+  /// Empty: must be given.
+  std::optional<option_value> preset = {};
+  /// Whether it is printed with its name.
+  bool named = true;
+  /// Says only where data lie, or what the facts about data say, too: no part of what a source is.
+  bool is_in_facts = false;
+  /// The only values that it has, of a text. Empty: any.
+  std::vector<std::string_view> words = {};
+};
+
+/// Whether a value is of the type that options of this type have.
+bool holds(const option_value& x, option_type type);
+
+/// An option that must be given, and needs no name.
+operator_option plain(std::string_view name, option_type type);
+
+/// The same option, of those that are in facts.
+operator_option in_facts(operator_option x);
+
+/// A text that is one of an enum's words.
+template <class T, std::size_t N>
+operator_option one_of(std::string_view name, const option_words<T, N>& words, T preset) {
+  operator_option x{.name = name, .type = option_type::text, .preset = word_of(preset, words)};
+  for (const auto& word : words)
+    x.words.push_back(word.word);
+  return x;
+}
+
+/// The value that an option's word stands for. Throws `errc::invalid_argument`.
+template <class T, std::size_t N>
+T value_of(const operator_node& call, const std::string& option, const option_words<T, N>& words) {
+  const auto& word = call.get<std::string>(option);
+  if (const auto value = value_of(word, words))
+    return *value;
+  refuse_argument(call.op, option + '=' + excerpt(word), list_of(words));
+}
+
+// Operators that call a function.
+
+/// "name" and "parameters".
+std::vector<operator_option> function_options();
+
+/// A node that calls this function.
+operator_node calling(std::string op, std::string name, std::string parameters);
+
+/// Throws `errc::invalid_argument` for a name without a version.
+void check_function_name(const char* op, const std::string& name);
+
+/// Throws `errc::invalid_argument` for an empty function.
+template <class Function>
+void check_function(const std::string& name, const Function& x) {
+  if (!x)
+    refuse_argument(name, "no function", "a function");
+}
+
+/// The function that a call names, by one of the registry's functions.
+template <class Stage>
+Stage function_of(const operator_node& call,
+                  Stage (*make)(const std::string&, const std::string&)) {
+  return make(call.get<std::string>("name"), call.get<std::string>("parameters"));
+}
+
+/// The value of one of a call's parameters; empty where there is none.
+std::string parameter_value(const operator_node& call, std::string_view name);
+
+// Checks of single options.
+
+/// Throws `errc::invalid_argument` where a field has no name.
+void check_field(const char* op, const std::string& field);
+
+} // namespace leat

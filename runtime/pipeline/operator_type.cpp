@@ -1,0 +1,37 @@
+#include "runtime/pipeline/operator_type.hpp"
+
+#include "runtime/base/refuse_argument.hpp"
+#include "runtime/pipeline/operator_list.hpp"
+
+#include <map>
+
+namespace leat {
+
+#define LEAT_DECLARE_OPERATOR(word) operator_type word##_operator();
+LEAT_OPERATORS(LEAT_DECLARE_OPERATOR)
+
+const std::vector<operator_type>& operator_types() {
+#define LEAT_LIST_OPERATOR(word) word##_operator(),
+  static const std::vector<operator_type> types{LEAT_OPERATORS(LEAT_LIST_OPERATOR)};
+  return types;
+}
+
+const operator_type* find_operator(std::string_view word) {
+  static const auto by_word = [] {
+    std::map<std::string_view, const operator_type*> map;
+    for (const auto& x : operator_types())
+      map.emplace(x.word, &x);
+    return map;
+  }();
+  const auto found = by_word.find(word);
+  return found == by_word.end() ? nullptr : found->second;
+}
+
+const operator_type& type_of(const operator_node& x) {
+  if (const auto* type = find_operator(x.op))
+    return *type;
+  refuse_argument(x.op, "an operator that is not known here",
+                  "one of docs/pipelines.md or docs/iterators.md");
+}
+
+} // namespace leat

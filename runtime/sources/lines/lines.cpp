@@ -1,0 +1,95 @@
+#include "runtime/base/limits.hpp"
+#include "runtime/sources/file_orders.hpp"
+#include "runtime/sources/lines/json_fields.hpp"
+#include "runtime/sources/lines/line_source.hpp"
+#include "runtime/storage/stream_files.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
+                        const line_options& options, line_parser parse) {
+  check_at_least_one(op, "ranges", options.ranges);
+  check_range(op + ".ranges", options.ranges, 1, max_ranges);
+  return stream_pipeline(op,
+                         {{"patterns", patterns},
+                          {"ranges", options.ranges},
+                          {"file_order", word_of(options.order, file_orders)},
+                          {"seed", options.seed}},
+                         [=, ranges = options.ranges] {
+                           return std::make_shared<const line_source>(op, patterns, ranges, parse);
+                         });
+}
+
+std::string more_ranges(const operator_node& source) {
+  const auto& patterns = source.get<std::vector<std::string>>("patterns");
+  const std::string ranges = "ranges=N (`leat run DATA`: --ranges N)";
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [](const auto& x) { return packing_of(x) != packing::none; })
+             ? "spread its lines over more files, or unpack it and write " + ranges
+             : "write " + ranges;
+}
+
+std::vector<operator_option> line_source_options() {
+  return with_file_order({in_facts(plain("patterns", option_type::listed_texts)),
+                          {"ranges", option_type::number, std::uint64_t{1}}});
+}
+
+template <pipeline (*Make)(std::vector<std::string>, line_options)>
+pipeline make_lines(const operator_node& call, const std::vector<pipeline>&) {
+  const auto [order, seed] = stream_options_of(call);
+  return Make(call.get<std::vector<std::string>>("patterns"),
+              {.ranges = call.get<std::uint64_t>("ranges"), .order = order, .seed = seed});
+}
+
+} // namespace
+
+pipeline lines(std::string pattern, line_options options) {
+  return lines(std::vector{std::move(pattern)}, options);
+}
+
+pipeline lines(std::vector<std::string> patterns, line_options options) {
+  return lines_pipeline("lines", std::move(patterns), options, parse_text_line);
+}
+
+pipeline json_lines(std::string pattern, line_options options) {
+  return json_lines(std::vector{std::move(pattern)}, options);
+}
+
+pipeline json_lines(std::vector<std::string> patterns, line_options options) {
+  return lines_pipeline("json_lines", std::move(patterns), options, set_json_fields);
+}
+
+operator_type lines_operator() {
+  return {
+      .word = "lines",
+      .role = operator_role::source,
+      .options = line_source_options(),
+      .make = make_lines<lines>,
+      .traits = {.more_units = more_ranges,
+                 .sure_fields = [](const operator_node&, std::vector<field_names>) -> field_names {
+                   return {"text"};
+                 }},
+      .forms = {.state_version = 1},
+      .graph = {.state = [](const operator_node& x, const graph_facts&) {
+        return sizes_of_stream(x, 1, 1);
+      }}};
+}
+
+operator_type json_lines_operator() {
+  return {.word = "json_lines",
+          .role = operator_role::source,
+          .options = line_source_options(),
+          .make = make_lines<json_lines>,
+          .traits = {.more_units = more_ranges},
+          .forms = {.state_version = 1},
+          .graph = {.state = [](const operator_node& x, const graph_facts&) {
+            return sizes_of_stream(x, 1, 1);
+          }}};
+}
+
+} // namespace leat
