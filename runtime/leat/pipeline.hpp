@@ -218,6 +218,9 @@ public:
 
   /// The samples that a filter keeps. Lanes may keep more or fewer than others: see `epoch_end`.
   pipeline filter(filter_stage stage) const;
+  /// Each sample with the probability p, 0 to 1: others in every epoch, and in each pass of a
+  /// repeat. Decided by id, seed and epoch alone, whatever the lanes, ranks and workers.
+  pipeline sample(double p, std::uint64_t seed = 0) const;
   /// Each sample's children, in its place: none, one or many.
   pipeline flat_map(flat_map_stage stage) const;
   /// A map with state: a field that depends on the samples before, in the lane.

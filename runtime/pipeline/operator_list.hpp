@@ -23,6 +23,7 @@
   each(repeat) \
   each(enumerate) \
   each(filter) \
+  each(sample) \
   each(flat_map) \
   each(read_files) \
   each(shuffle_buffer) \

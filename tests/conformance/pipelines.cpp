@@ -34,6 +34,8 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     // Operators that do not look at content.
     {"filter: by id", R"(count(340).shuffle(seed=8).filter("key_hash@1", keep=70))"},
     {"filter: by pattern", R"(tar_stream("shard-*.tar").filter("key_matches@1", pattern="*[02468]"))"},
+    {"sample", R"(count(340).shuffle(seed=8).sample(0.7, seed=2))"},
+    {"sample: of content, twice", R"(tar_stream("shard-*.tar", file_order="shuffled").filter("field_hash@1", field="txt", keep=80).sample(0.8).shuffle_buffer(48).sample(0.75).repeat(3))"},
     {"flat_map: counted", R"(lines("book-0.txt", ranges=24).flat_map("copies@1", n=3))"},
     {"shuffle_buffer", R"(count(240).shuffle(seed=9).shuffle_buffer(100, seed=9))"},
     {"shuffle_buffer: of packed files", R"(tar_stream("shard-*.tar.gz").shuffle_buffer(120))"},

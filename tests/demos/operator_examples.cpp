@@ -153,6 +153,11 @@ pipeline filter() {
   return data;
 }
 
+pipeline sample() {
+  auto data = leat::count(10).sample(0.5, 1).batch(3, {.lanes = 1, .end = leat::epoch_end::mask});
+  return data;
+}
+
 pipeline own_filter() {
   leat::filter_stage even{.name = "even@1", .make = [] {
                             return [](leat::sample& s) {
@@ -230,6 +235,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"raw_records", raw_records},
           {"read_files", read_files},
           {"repeat", repeat},
+          {"sample", sample},
           {"scan", scan},
           {"sequential", sequential},
           {"shuffle", shuffle},

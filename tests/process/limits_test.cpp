@@ -27,6 +27,7 @@ const std::map<std::string, std::string>& examples() {
       {"take n", "count(4).take(#).batch(2)"},
       {"skip n", "count(4).skip(#).batch(2)"},
       {"repeat n", "count(4).repeat(#).batch(2)"},
+      {"sample seed", "count(4).sample(1, seed=#).batch(2)"},
       {"shuffle_buffer n", "count(4).shuffle_buffer(#).batch(2)"},
       {"shuffle_buffer seed", "count(4).shuffle_buffer(4, seed=#).batch(2)"},
       {"pack length", R"(count(4).pack("value", #).batch(2))"},

@@ -77,7 +77,7 @@ class Grower:
         if self.indexed or all(map(has_indexed_source, wanted.values())):
             often += [self.shuffle] * (2 if self.indexed else 1)
         if not self.indexed:
-            often += [self.filter, self.filter, self.shuffle_buffer, self.shuffle_buffer, self.mix, self.mix]
+            often += [self.filter, self.filter, self.sample, self.shuffle_buffer, self.shuffle_buffer, self.mix, self.mix]
             seldom += [self.copies, self.scan, self.taken_apart, self.pack, self.pack]
         return self.rng.choice(often * 2 + seldom)(wanted, budget - 1)
 
@@ -178,6 +178,9 @@ class Grower:
         least = 2 * (self.lanes or self.rows)
         n = least + self.rng.choice((0, 1, self.rng.randint(0, 60)))
         return Node("shuffle_buffer", {"n": n, "seed": self.seed()}, [self.tree(wanted, budget)])
+
+    def sample(self, wanted, budget):
+        return Node("sample", {"p": self.rng.choice((0.5, 0.75, 0.9, 1)), "seed": self.seed()}, [self.tree(wanted, budget)])
 
     def mix(self, wanted, budget):
         inputs = self.several(wanted, budget)

@@ -50,7 +50,7 @@ class WildGrower:
         if self.indexed:
             ops += ["shuffle"] * 3
         else:
-            ops += ["filter"] * 6 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
+            ops += ["filter"] * 6 + ["sample"] * 2 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
             ops += ["read_files"] if self.rng.random() < 0.3 else []
             ops += ["zips_clash", "packs_mixed"]
             ops += ["ends_early"] * 2 + ([] if self.must_read_once(below_repeat) else ["cycles"] * 2)
@@ -257,6 +257,10 @@ class WildGrower:
              "split": self.rng.random() < 0.4, "delimiter": [self.rng.randint(0, 99)] if self.rng.random() < 0.4 else [],
              "pad": self.rng.randint(0, 9)}  # fmt: skip
         return self.over("pack", o, node), [field, "segment", "offset"]
+
+    def sample(self, budget, below):
+        node, fields = self.tree(budget, below)
+        return self.over("sample", {"p": self.rng.choice((0, 0.25, 0.5, 0.9, 0.999, 1)), "seed": self.seed()}, node), fields
 
     def shuffle_buffer(self, budget, below):
         node, fields = self.tree(budget, below)

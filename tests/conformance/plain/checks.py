@@ -123,6 +123,8 @@ def check_value(node, name, x):
     elif name in TEXTS:
         fine = isinstance(x, str) and x in WORDS.get((node.op, name), (x,))
         fine = fine and (name != "file_order" or x in ("stored", "shuffled"))
+    elif name == "p":
+        fine = isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x <= 1
     elif name in ("allow_torn", "split", "drop_last"):
         fine = isinstance(x, bool)
     else:

@@ -4,10 +4,11 @@ An indexed part is the list of its whole epoch. Everything else is one generator
 """
 
 import itertools
+import math
 import os
 
 from plain import functions
-from plain.hashes import hash128, keyed, mulhi, number_bytes, pass_word, permutation, share, windowed_order
+from plain.hashes import MASK, hash128, keyed, mulhi, number_bytes, pass_word, permutation, raw_bytes, share, text_bytes, windowed_order
 from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS, records_of_file
 
@@ -218,6 +219,14 @@ class Lane:
             else:
                 kept, x = self.judged(x, lambda x: (holds(x), x), lambda bad: (True, bad))
             if kept:
+                yield x
+
+    def sample(self, node, repeat_pass):
+        o, below = node.options, math.ldexp(node.options["p"], 64)
+        numbers = (o["seed"], node.ordinal, self.epoch, pass_word(repeat_pass))
+        start = text_bytes("sample") + b"".join(map(number_bytes, numbers))
+        for x in self.items(node.inputs[0], repeat_pass):
+            if hash128(start + raw_bytes(x.id)) & MASK < below:
                 yield x
 
     def flat_map(self, node, repeat_pass):

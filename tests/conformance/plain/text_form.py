@@ -46,6 +46,7 @@ OPTIONS = {
     "zip": {},
     "concat": {},
     "filter": {"name": None},
+    "sample": {"p": None, "seed": 0},
     "flat_map": {"name": None},
     "scan": {"name": None},
     "read_files": {"format": None, "field": "text", "folder": ""},
