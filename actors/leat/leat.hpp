@@ -18,3 +18,4 @@
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 #include <leat/tensor.hpp>
+#include <leat/trace.hpp>

@@ -30,13 +30,21 @@ public:
     some_.notify_one();
   }
 
+  /// From now on nobody waits. Any thread.
+  void interrupt() {
+    {
+      std::lock_guard lock{mutex_};
+      interrupted_ = true;
+    }
+    some_.notify_one();
+  }
+
   /// The oldest value, or nothing when none came in time. One thread.
   template <class Clock, class Duration>
   std::optional<T> pop_until(std::chrono::time_point<Clock, Duration> deadline) {
     std::unique_lock lock{mutex_};
-    if (!some_.wait_until(lock, deadline, [&] { return !ready_.empty(); }))
-      return std::nullopt;
-    return take();
+    some_.wait_until(lock, deadline, [&] { return !ready_.empty() || interrupted_; });
+    return ready_.empty() ? std::nullopt : take();
   }
 
   /// The oldest value if one is there.
@@ -54,6 +62,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable some_;
+  bool interrupted_ = false;
   std::list<T> ready_;
   /// Places of values that have left, and some for the first ones.
   std::list<T> free_{places};

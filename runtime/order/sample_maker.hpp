@@ -63,7 +63,10 @@ public:
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 
 private:
-  void enter(std::size_t stage) noexcept { record_->stage.store(stage, std::memory_order_relaxed); }
+  void enter(std::size_t stage) noexcept {
+    record_->stage.store(stage, std::memory_order_relaxed);
+    record_->clock.enter(stage);
+  }
   /// Runs a function of a user in a stage: what it throws makes a bad sample, unless it says that
   /// the machine lacks something.
   template <class Function>

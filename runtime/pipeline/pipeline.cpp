@@ -1,5 +1,5 @@
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/limits.hpp"
-#include "runtime/base/refuse_argument.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/option_words.hpp"
 

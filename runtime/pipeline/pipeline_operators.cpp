@@ -1,7 +1,6 @@
 #include "runtime/pipeline/pipeline_operators.hpp"
 
-#include "runtime/base/parse_dtype.hpp"
-#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/option_words.hpp"
 #include "runtime/pipeline/pipeline_registry.hpp"
@@ -10,6 +9,7 @@
 #include <leat/once.hpp>
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
+#include <leat/tensor.hpp>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "runtime/pipeline/sure_fields.hpp"
 
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/map_parameters.hpp"
-#include "runtime/base/refuse_argument.hpp"
 
 #include <algorithm>
 #include <iterator>

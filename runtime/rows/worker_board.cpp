@@ -1,6 +1,7 @@
 #include "runtime/rows/worker_board.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace leat {
 
@@ -14,14 +15,25 @@ void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
   sum.rows_done += x.rows_done.load(std::memory_order_relaxed);
   sum.busy += std::chrono::nanoseconds{x.busy_ns.load(std::memory_order_relaxed)};
   sum.bytes_read += x.bytes_read.load(std::memory_order_relaxed);
+  sum.stages.resize(std::max(sum.stages.size(), x.clock.num_stages() + 1));
+  for (std::size_t i = 0; i <= x.clock.num_stages(); ++i)
+    sum.stages[i] += x.clock.time_in(i);
 }
 
 } // namespace
+
+void worker_board::measure(std::size_t num_stages,
+                           std::function<row_tracing(std::size_t number)> tracing) {
+  std::lock_guard lock{mutex_};
+  num_stages_ = num_stages;
+  tracing_ = std::move(tracing);
+}
 
 std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
   auto record = std::make_shared<worker_record>();
   std::lock_guard lock{mutex_};
   add_up_gone();
+  record->clock.prepare(num_stages_, tracing_ ? tracing_(number) : row_tracing{});
   record->number = number;
   record->id = next_id_++;
   records_.push_back(record);

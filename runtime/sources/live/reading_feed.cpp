@@ -60,10 +60,15 @@ live_source::state reading_feed::peek(std::uint64_t number) {
   return state_of(number);
 }
 
-void reading_feed::wait(std::uint64_t number) {
+void reading_feed::wait(std::uint64_t number, const std::atomic<bool>& stop) {
   std::unique_lock lock{mutex_};
   want(number);
-  helper_->came.wait(lock, [&] { return number < next_ || ended_ || failure_; });
+  helper_->came.wait(lock, [&] { return number < next_ || ended_ || failure_ || stop; });
+}
+
+void reading_feed::wake() {
+  std::lock_guard lock{mutex_}; // so that nobody is between looking and waiting
+  helper_->came.notify_all();
 }
 
 void reading_feed::want(std::uint64_t number) {

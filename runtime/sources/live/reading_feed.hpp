@@ -27,7 +27,8 @@ public:
   ~reading_feed() override;
 
   state peek(std::uint64_t number) override;
-  void wait(std::uint64_t number) override;
+  void wait(std::uint64_t number, const std::atomic<bool>& stop) override;
+  void wake() override;
   std::function<void()> on_change(std::function<void()> changed) override;
   void read(std::uint64_t number, sample& into) const override;
   void append_id(std::uint64_t number, std::string& to) const override;
