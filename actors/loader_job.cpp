@@ -291,8 +291,10 @@ loader_stats loader_job::stats() const {
 
 void loader_job::shutdown() noexcept {
   saves_.wait_for_all();
-  if (job_.plan)
+  if (job_.plan) {
     job_.plan->cancelled->store(true);
+    job_.plan->stop.request_stop();
+  }
   if (engine_)
     engine_->shutdown();
   saves_.shutdown();

@@ -16,5 +16,6 @@
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
+#include <leat/stored_source.hpp>
 #include <leat/streams.hpp>
 #include <leat/tensor.hpp>

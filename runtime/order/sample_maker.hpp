@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +25,7 @@ namespace leat {
 class sample_maker {
 public:
   sample_maker(std::shared_ptr<const sample_graph> plan, std::shared_ptr<worker_record> record,
-               std::uint64_t lanes, const std::atomic<bool>* cancelled);
+               std::uint64_t lanes, const std::atomic<bool>* cancelled, std::stop_token stop = {});
 
   /// Makes an item of an indexed pipeline for the row at `position` of the epoch in an emptied
   /// sample. Throws `bad_sample`, also for what user functions throw; `leat::error` (io,
@@ -85,6 +86,8 @@ private:
   std::shared_ptr<worker_record> record_;
   std::uint64_t lanes_;
   const std::atomic<bool>* cancelled_;
+  /// For those who wait for a store.
+  std::stop_token stop_;
   order_cache orders_;
   std::vector<map_function> functions_;
   std::vector<std::function<bool(sample&)>> filters_;

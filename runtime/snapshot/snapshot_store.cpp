@@ -118,7 +118,7 @@ listing list(const fs::path& directory) {
 
 std::string read_file(const std::string& path) {
   const auto file = file_descriptor::open(path);
-  const auto size = stamp_of(file, path).size;
+  const auto size = version_of(file, path).size;
   // One byte more than allowed, so that decode refuses it.
   std::string bytes(std::min<std::uint64_t>(size, max_snapshot_bytes + 1), '\0');
   bytes.resize(read_at(file, path, 0, std::as_writable_bytes(std::span{bytes})));

@@ -24,6 +24,12 @@ bool is_transient(int code) {
 
 } // namespace
 
+object_version version_of(const struct stat& x) {
+  return {.size = static_cast<std::uint64_t>(x.st_size),
+          .mtime_ns = std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec,
+          .tag = std::to_string(x.st_ino)};
+}
+
 void throw_errno(std::string stage, std::string file, std::string needed) {
   const int code = errno;
   const bool absent = code == ENOENT || code == ENOTDIR;
@@ -63,30 +69,14 @@ file_descriptor::~file_descriptor() {
     ::close(fd_);
 }
 
-namespace {
-
-file_stamp stamp_of(const struct stat& x) {
-  return {.size = static_cast<std::uint64_t>(x.st_size),
-          .mtime_ns = std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec};
-}
-
-} // namespace
-
-file_stamp stamp_of(const file_descriptor& file, const std::string& path) {
+object_version version_of(const file_descriptor& file, const std::string& path) {
   struct stat x {};
   if (::fstat(file.get(), &x) != 0)
     throw_errno("stat", path, "size and time");
   if (!S_ISREG(x.st_mode))
     throw error(errc::io,
                 {.stage = "open", .file = path, .got = "no plain file", .needed = "a plain file"});
-  return stamp_of(x);
-}
-
-file_stamp stamp_of(const std::string& path) {
-  struct stat x {};
-  if (::stat(path.c_str(), &x) != 0)
-    throw_errno("stat", path, "size and time");
-  return stamp_of(x);
+  return version_of(x);
 }
 
 std::size_t read_at(const file_descriptor& file, const std::string& path, std::uint64_t offset,
@@ -139,9 +129,31 @@ private:
   const file_descriptor& descriptor_;
 };
 
-void open_files::read(std::size_t file, std::uint64_t offset, std::span<std::byte> into) {
-  lease right{*this, file};
-  read_fully(right.descriptor(), paths_[file], offset, into);
+object_version open_files::stat(std::size_t file) {
+  const lease right{*this, file};
+  return version_of(right.descriptor(), paths_[file]);
+}
+
+read_result open_files::read_here(std::span<const read_part> parts, const std::stop_token&) {
+  read_result x;
+  try {
+    x.bytes = read_parts(parts);
+  } catch (const error& problem) {
+    x.failure = problem;
+  }
+  return x;
+}
+
+std::uint64_t open_files::read_parts(std::span<const read_part> parts) {
+  std::uint64_t done = 0;
+  for (const auto& x : parts) {
+    const lease right{*this, x.object};
+    const auto n = read_at(right.descriptor(), paths_[x.object], x.offset, x.into);
+    done += n;
+    if (n < x.into.size())
+      break;
+  }
+  return done;
 }
 
 std::size_t open_files::open_count() const {

@@ -51,7 +51,7 @@ std::optional<std::size_t> line_end(std::span<const std::byte> text) {
 
 segment::segment(std::string path, record_format format, std::uint64_t first)
     : path_(std::move(path)), format_(format), first_(first), file_(open_to_write(path_)),
-      size_(stamp_of(file_, path_).size), next_(first) {
+      size_(version_of(file_, path_).size), next_(first) {
   find_records();
 }
 
