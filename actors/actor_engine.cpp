@@ -117,12 +117,13 @@ void actor_engine::recycle(slot_ptr slot) {
 }
 
 void actor_engine::send_free(slot_ptr slot) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (actors_.batcher)
     caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
 }
 
 void actor_engine::begin_epoch(std::uint64_t epoch) {
+  mutex_lock lock{mutex_};
   caf::anon_send(actors_.dispatcher, epoch_atom_v, epoch);
 }
 
@@ -131,19 +132,23 @@ void actor_engine::rewind(std::uint64_t run) {
   std::vector<slot_ptr> made_ahead;
   while (auto slot = ready_.try_pop())
     made_ahead.push_back(std::move(*slot));
-  caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
+  {
+    mutex_lock lock{mutex_};
+    caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
+  }
   // Its memory is for the new run, which begins at once.
   for (auto& slot : made_ahead)
     recycle(std::move(slot));
 }
 
 void actor_engine::resize(std::size_t workers) {
+  mutex_lock lock{mutex_};
   caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
 }
 
 void actor_engine::shutdown() noexcept {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (!actors_.batcher)
       return;
     send_exit(actors_);

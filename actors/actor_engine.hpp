@@ -5,6 +5,7 @@
 #include "actors/slot_pool.hpp"
 #include "runtime/base/blocking_queue.hpp"
 #include "runtime/base/gate.hpp"
+#include "runtime/base/mutex.hpp"
 
 #include <leat/loader.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 namespace leat {
 
@@ -54,9 +54,9 @@ private:
   std::chrono::nanoseconds waited_{0};
 
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
-  /// Guards the handles: leases give back from any thread.
-  std::mutex mutex_;
-  pipeline_actors actors_;
+  mutex mutex_;
+  /// Leases give back from any thread.
+  pipeline_actors actors_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

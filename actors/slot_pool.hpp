@@ -1,12 +1,12 @@
 #pragma once
 
 #include "messages/fwd.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/rows/batch_slot.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -27,12 +27,12 @@ public:
   }
 
   void put(slot_ptr slot) {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     free_.push_back(std::move(slot));
   }
   /// One that was put; there must be one.
   slot_ptr take() {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     auto slot = std::move(free_.back());
     free_.pop_back();
     return slot;
@@ -42,8 +42,8 @@ private:
   const std::shared_ptr<const batch_layout> layout_;
   const std::size_t rows_;
   std::size_t made_ = 0;
-  std::mutex mutex_;
-  std::vector<slot_ptr> free_;
+  mutex mutex_;
+  std::vector<slot_ptr> free_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

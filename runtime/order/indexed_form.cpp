@@ -399,7 +399,7 @@ std::uint64_t lanes_of(const operator_node& batch) {
 
 std::shared_ptr<const epoch_order> shared_orders::get(std::uint64_t epoch, std::uint64_t pass) {
   constexpr std::size_t kept = 8;
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   for (const auto& x : used_)
     if (x->epoch() == epoch && x->pass() == pass)
       return x;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/pass_number.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/pipeline/operator_node.hpp"
@@ -9,7 +10,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,9 +103,9 @@ public:
   std::shared_ptr<const epoch_order> get(std::uint64_t epoch, std::uint64_t pass);
 
 private:
-  std::mutex mutex_;
-  std::shared_ptr<const order_config> config_;
-  std::deque<std::shared_ptr<const epoch_order>> used_;
+  const std::shared_ptr<const order_config> config_;
+  mutex mutex_;
+  std::deque<std::shared_ptr<const epoch_order>> used_ LEAT_GUARDED_BY(mutex_);
 };
 
 /// The order of each shuffle that one thread used last: most rows find theirs without a lock.

@@ -20,7 +20,7 @@ void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
 
 std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
   auto record = std::make_shared<worker_record>();
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   add_up_gone();
   record->number = number;
   record->id = next_id_++;
@@ -38,12 +38,13 @@ void worker_board::add_up_gone() {
         ours.reset();
         return is_there;
       });
-  std::for_each(first_gone, records_.end(), [&](const auto& x) { add_to(gone_, *x); });
+  for (auto x = first_gone; x != records_.end(); ++x)
+    add_to(gone_, **x);
   records_.erase(first_gone, records_.end());
 }
 
 std::vector<worker_sums> worker_board::sums() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   auto result = gone_;
   for (const auto& x : records_)
     add_to(result, *x);
@@ -51,17 +52,17 @@ std::vector<worker_sums> worker_board::sums() const {
 }
 
 std::size_t worker_board::num_workers() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return next_id_;
 }
 
 std::size_t worker_board::num_records() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return records_.size();
 }
 
 std::shared_ptr<worker_record> worker_board::busy_since_before(std::int64_t limit_ns) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   std::shared_ptr<worker_record> result;
   std::int64_t oldest = limit_ns;
   for (const auto& x : records_) {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/worker_record.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace leat {
@@ -40,13 +40,13 @@ public:
   std::int64_t oldest_start_ns() const;
 
 private:
-  void add_up_gone();
+  void add_up_gone() LEAT_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::uint32_t next_id_ = 0;
-  std::vector<std::shared_ptr<worker_record>> records_;
+  mutable mutex mutex_;
+  std::uint32_t next_id_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<worker_record>> records_ LEAT_GUARDED_BY(mutex_);
   /// Of those that are gone.
-  std::vector<worker_sums> gone_;
+  std::vector<worker_sums> gone_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

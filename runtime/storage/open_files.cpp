@@ -145,24 +145,24 @@ void open_files::read(std::size_t file, std::uint64_t offset, std::span<std::byt
 }
 
 std::size_t open_files::open_count() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return recent_.size();
 }
 
 const file_descriptor& open_files::acquire(std::size_t file) {
-  std::unique_lock lock{mutex_};
+  mutex_lock lock{mutex_};
   auto& x = slots_[file];
-  changed_.wait(lock,
-                [&] { return x.now == state::open || (x.now == state::closed && make_room()); });
+  while (x.now != state::open && !(x.now == state::closed && make_room()))
+    changed_.wait(mutex_);
   if (x.now == state::closed)
-    open(file, lock);
+    open(file);
   recent_.splice(recent_.end(), recent_, x.place);
   ++x.readers;
   return x.descriptor;
 }
 
 void open_files::release(std::size_t file) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (--slots_[file].readers == 0)
     changed_.notify_all();
 }
@@ -171,9 +171,10 @@ void open_files::release(std::size_t file) {
 bool open_files::make_room() {
   if (recent_.size() < limit_)
     return true;
-  auto idle = std::find_if(recent_.begin(), recent_.end(), [this](std::size_t i) {
-    return slots_[i].now == state::open && slots_[i].readers == 0;
-  });
+  auto idle =
+      std::find_if(recent_.begin(), recent_.end(), [this](std::size_t i) LEAT_REQUIRES(mutex_) {
+        return slots_[i].now == state::open && slots_[i].readers == 0;
+      });
   if (idle == recent_.end())
     return false;
   slots_[*idle].descriptor = {};
@@ -183,11 +184,11 @@ bool open_files::make_room() {
 }
 
 /// Opens without the lock: on a network this takes a while, and others can read meanwhile.
-void open_files::open(std::size_t file, std::unique_lock<std::mutex>& lock) {
+void open_files::open(std::size_t file) {
   auto& x = slots_[file];
   x.now = state::opening;
   x.place = recent_.insert(recent_.end(), file);
-  lock.unlock();
+  mutex_.unlock();
   file_descriptor descriptor;
   std::exception_ptr failure;
   try {
@@ -195,7 +196,7 @@ void open_files::open(std::size_t file, std::unique_lock<std::mutex>& lock) {
   } catch (...) {
     failure = std::current_exception();
   }
-  lock.lock();
+  mutex_.lock();
   changed_.notify_all();
   if (failure) {
     x.now = state::closed;

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <leat/error.hpp>
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -102,18 +102,17 @@ private:
 
   const file_descriptor& acquire(std::size_t file);
   void release(std::size_t file);
-  bool make_room();
-  void open(std::size_t file, std::unique_lock<std::mutex>& lock);
+  bool make_room() LEAT_REQUIRES(mutex_);
+  void open(std::size_t file) LEAT_REQUIRES(mutex_);
 
   const std::vector<std::string> paths_;
   const std::size_t limit_;
-  mutable std::mutex mutex_;
+  mutable mutex mutex_;
   /// A file was opened, or is no longer read.
-  std::condition_variable changed_;
-  // Guarded by `mutex_`:
-  std::vector<slot> slots_;
+  condition_variable changed_;
+  std::vector<slot> slots_ LEAT_GUARDED_BY(mutex_);
   /// Files that are open or being opened, least recently used first.
-  std::list<std::size_t> recent_;
+  std::list<std::size_t> recent_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

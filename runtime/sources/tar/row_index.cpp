@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/row_index.hpp"
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/image/image_format.hpp"
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -169,11 +169,11 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
                            const row_index_progress& progress, Survey survey) {
   row_index_facts facts;
   std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
+  mutex adding;
   std::uint64_t done = 0;
   std::vector<std::exception_ptr> failed(pieces);
   const on_bytes tell = [&](std::uint64_t more) {
-    const std::lock_guard lock{mutex};
+    mutex_lock lock{adding};
     done += more;
     if (progress)
       progress(done, bytes);
@@ -186,7 +186,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
       } catch (...) {
         failed[i] = std::current_exception();
       }
-    const std::lock_guard lock{mutex};
+    mutex_lock lock{adding};
     add(facts, own.facts);
   };
   {

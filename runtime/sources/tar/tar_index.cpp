@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_index.hpp"
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
 
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -349,13 +349,13 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
   std::vector<std::optional<tar_index>> found(shards.size());
   std::vector<std::exception_ptr> failed(shards.size());
   std::atomic<std::size_t> next = 0;
-  std::mutex telling;
+  mutex telling;
   std::uint64_t done = 0;
   auto work = [&] {
     for (auto i = next++; i < shards.size(); i = next++) {
       try {
         found[i] = open_tar_index(shards[i], options);
-        std::lock_guard lock{telling};
+        mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
       } catch (...) { // from who is told of progress, too
         failed[i] = std::current_exception();
