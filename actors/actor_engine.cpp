@@ -1,6 +1,7 @@
 #include "actors/actor_engine.hpp"
 
 #include "actors/runtime_system.hpp"
+#include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/stuck_report.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
@@ -50,8 +51,9 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 } // namespace
 
 actor_engine::actor_engine(engine_parts parts, const loader_options& options)
-    : plan_(parts.plan), crew_(parts.crew), calls_(parts.calls), stuck_after_(options.stuck_after),
-      ahead_(prefetch_depth(parts, options.prefetch)), slots_(plan_->layout, parts.rows) {
+    : plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics), calls_(parts.calls),
+      stuck_after_(options.stuck_after), ahead_(prefetch_depth(parts, options.prefetch)),
+      slots_(plan_->layout, parts.rows, *metrics_) {
   const auto config = config_for(parts, options);
   actors_ = spawn_pipeline(shared_system(), config,
                            [this](slot_ptr slot) { ready_.push(std::move(slot)); });
@@ -68,7 +70,8 @@ dispatcher_config actor_engine::config_for(engine_parts& parts, const loader_opt
                 return crew_->make(plan_, number, replaces, gate_token{lives_});
               },
           .detached = !plan_->shape.is_indexed,
-          .alive = lives_};
+          .alive = lives_,
+          .metrics = metrics_.get()};
 }
 
 void actor_engine::make_room(std::size_t leases) {
@@ -78,9 +81,9 @@ void actor_engine::make_room(std::size_t leases) {
 slot_ptr actor_engine::next() {
   if (auto slot = ready_.try_pop())
     return std::move(*slot);
-  const auto begin = steady_clock::now();
+  const auto begin = steady_ns();
   call_watch iterators;
-  (void)iterators.look(*calls_, steady_ns(), 0); // which call runs, if any
+  (void)iterators.look(*calls_, begin, 0); // which call runs, if any
   for (;;) {
     // Workers and iterators may be idle and the batch still on its way: then there is nobody to
     // name.
@@ -89,9 +92,11 @@ slot_ptr actor_engine::next() {
     auto slot = stuck_after_.count() > 0 ? ready_.pop_until(since + stuck_after_)
                                          : ready_.pop_until(steady_clock::now() + no_limit);
     if (slot) {
-      waited_ += steady_clock::now() - begin;
+      metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
     }
+    if (*plan_->cancelled)
+      throw_interrupted();
     if (stuck_after_.count() > 0)
       check_not_stuck(iterators);
   }
@@ -117,12 +122,13 @@ void actor_engine::recycle(slot_ptr slot) {
 }
 
 void actor_engine::send_free(slot_ptr slot) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (actors_.batcher)
     caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
 }
 
 void actor_engine::begin_epoch(std::uint64_t epoch) {
+  mutex_lock lock{mutex_};
   caf::anon_send(actors_.dispatcher, epoch_atom_v, epoch);
 }
 
@@ -131,19 +137,23 @@ void actor_engine::rewind(std::uint64_t run) {
   std::vector<slot_ptr> made_ahead;
   while (auto slot = ready_.try_pop())
     made_ahead.push_back(std::move(*slot));
-  caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
+  {
+    mutex_lock lock{mutex_};
+    caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
+  }
   // Its memory is for the new run, which begins at once.
   for (auto& slot : made_ahead)
     recycle(std::move(slot));
 }
 
 void actor_engine::resize(std::size_t workers) {
+  mutex_lock lock{mutex_};
   caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
 }
 
 void actor_engine::shutdown() noexcept {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (!actors_.batcher)
       return;
     send_exit(actors_);

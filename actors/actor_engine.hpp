@@ -5,6 +5,7 @@
 #include "actors/slot_pool.hpp"
 #include "runtime/base/blocking_queue.hpp"
 #include "runtime/base/gate.hpp"
+#include "runtime/base/mutex.hpp"
 
 #include <leat/loader.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 namespace leat {
 
@@ -33,7 +33,7 @@ public:
   void begin_epoch(std::uint64_t epoch) override;
   void rewind(std::uint64_t run) override;
   void resize(std::size_t workers) override;
-  std::chrono::nanoseconds waited() const noexcept override { return waited_; }
+  void interrupt() noexcept override { ready_.interrupt(); }
   void shutdown() noexcept override;
 
 private:
@@ -45,18 +45,18 @@ private:
 
   const std::shared_ptr<const job_plan> plan_;
   const std::shared_ptr<worker_crew> crew_;
+  const std::shared_ptr<job_metrics> metrics_;
   const std::shared_ptr<call_record> calls_;
   const std::chrono::milliseconds stuck_after_;
   /// Batches made ahead of the one in use.
   const std::size_t ahead_;
   slot_pool slots_;
   blocking_queue<slot_ptr> ready_;
-  std::chrono::nanoseconds waited_{0};
 
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
-  /// Guards the handles: leases give back from any thread.
-  std::mutex mutex_;
-  pipeline_actors actors_;
+  mutex mutex_;
+  /// Leases give back from any thread.
+  pipeline_actors actors_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

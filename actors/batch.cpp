@@ -144,7 +144,7 @@ const std::vector<bad_row>& batch::bad() const noexcept {
 }
 
 std::string batch::snapshot() const {
-  return desk_->job().encoded_at(*after_);
+  return desk_->encoded_at(*after_);
 }
 
 void batch::swap(batch& other) noexcept {

@@ -4,6 +4,7 @@
 #include "messages/fwd.hpp"
 #include "runtime/base/call_record.hpp"
 #include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/job_plan.hpp"
 
 #include <chrono>
@@ -21,6 +22,8 @@ struct engine_parts {
   /// The most rows of a batch.
   std::size_t rows = 0;
   std::shared_ptr<worker_crew> crew;
+  /// Told what becomes of slots, and how long others wait and work.
+  std::shared_ptr<job_metrics> metrics;
   /// Told what the order's iterators call.
   std::shared_ptr<call_record> calls;
 };
@@ -48,8 +51,9 @@ public:
   virtual void rewind(std::uint64_t run) = 0;
   /// Not for an engine without workers.
   virtual void resize(std::size_t workers) = 0;
-  /// Time that next() waited for others.
-  virtual std::chrono::nanoseconds waited() const noexcept = 0;
+  /// Ends a next() that waits for others: it throws `errc::interrupted`, as all later ones may.
+  /// Once the plan's `cancelled` is true. Any thread.
+  virtual void interrupt() noexcept = 0;
   /// Ends actors and their threads.
   virtual void shutdown() noexcept = 0;
 };

@@ -24,7 +24,7 @@ void caller_watch::look_at(std::shared_ptr<const job_plan> plan, const doing& re
   if (limit_.count() == 0)
     return;
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     plan_ = std::move(plan);
     records_ = records;
     calls_ = {};
@@ -40,7 +40,7 @@ void caller_watch::look_at(std::shared_ptr<const job_plan> plan, const doing& re
 
 void caller_watch::look_away() {
   registration_ = {};
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   plan_ = nullptr;
 }
 
@@ -51,7 +51,7 @@ void caller_watch::look() {
   bool is_row_stuck = false;
   std::optional<call_record::call> stuck;
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     plan = plan_;
     records = records_;
     const auto limit_ns = std::chrono::nanoseconds{limit_}.count();

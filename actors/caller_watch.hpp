@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/call_record.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/watch_thread.hpp"
 #include "runtime/base/worker_record.hpp"
 #include "runtime/rows/job_plan.hpp"
@@ -10,7 +11,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 namespace leat {
 
@@ -36,10 +36,10 @@ private:
 
   const std::chrono::milliseconds limit_;
   const std::function<void(const error&)> tell_;
-  std::mutex mutex_;
-  std::shared_ptr<const job_plan> plan_;
-  doing records_;
-  call_watch calls_;
+  mutex mutex_;
+  std::shared_ptr<const job_plan> plan_ LEAT_GUARDED_BY(mutex_);
+  doing records_ LEAT_GUARDED_BY(mutex_);
+  call_watch calls_ LEAT_GUARDED_BY(mutex_);
   /// Last: it calls look().
   watch_thread::registration registration_;
 };

@@ -10,7 +10,11 @@ namespace leat {
 namespace {
 
 void write(const save_request& request) try {
-  const auto oldest = snapshot_store{request.directory}.save(*request.part, request.keep);
+  const auto begin = steady_ns();
+  const auto bytes = encode(*request.part);
+  const auto oldest = snapshot_store{request.directory}.save(*request.part, bytes, request.keep);
+  if (request.metrics)
+    request.metrics->saved(begin, steady_ns(), bytes.size());
   if (oldest && request.records)
     request.records->kept_from(request.directory, *oldest);
 } catch (...) {

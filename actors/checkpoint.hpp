@@ -3,6 +3,7 @@
 #include "messages/interfaces.hpp"
 #include "runtime/base/gate.hpp"
 #include "runtime/job/journal_retention.hpp"
+#include "runtime/rows/job_metrics.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -24,6 +25,8 @@ struct save_request {
   std::uint64_t keep = 1;
   /// May be null. Told which records no snapshot needs any more.
   std::shared_ptr<journal_retention> records;
+  /// May be null. Told how long it took, and how many bytes it has.
+  job_metrics* metrics = nullptr;
   /// Told once, when the part is safe on the disk or could not be written.
   std::function<void(std::optional<error>)> done;
 };

@@ -26,7 +26,7 @@ control_threads::~control_threads() {
 
 void control_threads::stop() {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     stopping_ = true;
     changed_.notify_all();
   }
@@ -36,28 +36,30 @@ void control_threads::stop() {
 }
 
 void control_threads::set_system(caf::actor_system& system) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   system_ = &system;
 }
 
 void control_threads::push(caf::resumable* x) {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     ready_.push_back(x);
   }
   changed_.notify_one();
 }
 
 void control_threads::run() {
-  std::unique_lock lock{mutex_};
+  mutex_lock lock{mutex_};
   for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || !ready_.empty(); });
+    while (!stopping_ && ready_.empty())
+      changed_.wait(mutex_);
     if (stopping_)
       return;
     auto* const x = ready_.front();
+    auto* const system = system_;
     ready_.pop_front();
     lock.unlock();
-    caf::scoped_execution_unit unit{system_};
+    caf::scoped_execution_unit unit{system};
     const auto result = x->resume(&unit, messages_at_a_time_);
     if (result == caf::resumable::resume_later)
       push(x);

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/resumable.hpp>
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -32,11 +32,11 @@ private:
   void stop();
 
   const std::size_t messages_at_a_time_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  caf::actor_system* system_ = nullptr;
-  std::deque<caf::resumable*> ready_;
-  bool stopping_ = false;
+  mutex mutex_;
+  condition_variable changed_;
+  caf::actor_system* system_ LEAT_GUARDED_BY(mutex_) = nullptr;
+  std::deque<caf::resumable*> ready_ LEAT_GUARDED_BY(mutex_);
+  bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

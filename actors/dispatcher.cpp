@@ -88,12 +88,15 @@ bool deal_probe(dispatcher_ptr self) {
 /// Deals all that is known.
 void work(dispatcher_ptr self) {
   auto& state = self->state;
+  const auto begin = state.metrics ? steady_ns() : 0;
   while (!state.waiting.empty() && deal_batch(self, state.waiting.front()))
     state.waiting.pop_front();
   while (deal_probe(self))
     ;
   if (!state.waiting.empty() && state.order->wants_to_run())
     self->send(self, run_atom_v);
+  if (state.metrics)
+    state.metrics->dealt(begin, steady_ns());
 }
 
 /// Fills the place of a worker that is gone, and names its heir.
@@ -158,6 +161,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   self->state.policy.emplace(config.policy);
   self->state.rows_a_probe = config.rows_a_probe;
   self->state.alive = config.alive;
+  self->state.metrics = config.metrics;
   self->set_exit_handler([self](const caf::exit_msg& x) {
     for (auto& member : self->state.workers)
       self->send_exit(member.handle, x.reason);

@@ -4,6 +4,7 @@
 #include "messages/interfaces.hpp"
 #include "runtime/base/gate.hpp"
 #include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/row_assignment.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -51,6 +52,8 @@ struct dispatcher_state {
   std::size_t rows_a_probe = 1;
   /// One message is enough for any number of records that come.
   std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
+  /// May be null.
+  job_metrics* metrics = nullptr;
   /// A handler threw: nothing is dealt any more.
   bool has_failed = false;
   /// End the feeds' calls.
@@ -75,6 +78,8 @@ struct dispatcher_config {
   /// Workers get threads of their own. False only under a deterministic scheduler.
   bool detached_workers = true;
   gate_token alive;
+  /// Told how long the dispatcher works; may be null.
+  job_metrics* metrics = nullptr;
 };
 
 /// Spawn with `system.spawn(dispatcher, config)`, then send `start_atom`. Lives until an exit

@@ -2,12 +2,13 @@
 
 #include "runtime/base/exception_text.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace leat {
 
 inline_engine::inline_engine(engine_parts parts, caller_watch& watch)
-    : slots_(parts.plan->layout, parts.rows) {
+    : metrics_(parts.metrics), slots_(parts.plan->layout, parts.rows, *metrics_) {
   const auto config = parts.crew->make(parts.plan, 0, false, {});
   worker_.plan = parts.plan;
   worker_.record = config.record;
@@ -26,12 +27,24 @@ void inline_engine::recycle(slot_ptr slot) {
   slots_.put(std::move(slot));
 }
 
+/// In groups, as workers take them: some rows of each are measured.
+void inline_engine::make_rows(batch_slot& slot) {
+  auto result = worker_state::verdict::going_on;
+  for (std::size_t i = 0; i < slot.num_rows() && result == worker_state::verdict::going_on;) {
+    const auto n = std::min(worker_.group(), slot.num_rows() - i);
+    result = worker_.run(slot, i, i + n);
+    i += n;
+  }
+}
+
 slot_ptr inline_engine::next() {
   auto slot = slots_.take();
   try {
+    const auto begin = steady_ns();
     order_->open(*slot);
+    metrics_->dealt(begin, steady_ns());
     if (slot->plan().what == batch_plan::kind::batch)
-      worker_.run(*slot, 0, slot->num_rows());
+      make_rows(*slot);
     worker_.rest();
     slot->close();
   } catch (...) {

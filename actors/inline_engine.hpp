@@ -22,10 +22,14 @@ public:
   void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
   void rewind(std::uint64_t run) override { order_->rewind(run); }
   void resize(std::size_t) override {}
-  std::chrono::nanoseconds waited() const noexcept override { return {}; }
+  /// What waits in the caller's thread waits for a source, which is woken.
+  void interrupt() noexcept override {}
   void shutdown() noexcept override {}
 
 private:
+  void make_rows(batch_slot& slot);
+
+  const std::shared_ptr<job_metrics> metrics_;
   worker_state worker_;
   /// Runs probes on the worker.
   std::optional<inline_order> order_;

@@ -3,11 +3,13 @@
 #include "actors/batch_engine.hpp"
 #include "runtime/base/fork_check.hpp"
 #include "runtime/job/rank_job.hpp"
+#include "runtime/rows/job_metrics.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -16,10 +18,18 @@ namespace leat {
 class lease_desk : public std::enable_shared_from_this<lease_desk> {
 public:
   /// `job`: the rank's job as it begins, whose plan and facts stay the same.
-  lease_desk(std::shared_ptr<batch_engine> engine, rank_job job, process_mark home)
-      : engine_(std::move(engine)), job_(std::move(job)), home_(home) {}
+  lease_desk(std::shared_ptr<batch_engine> engine, rank_job job,
+             std::shared_ptr<job_metrics> metrics, process_mark home)
+      : engine_(std::move(engine)), job_(std::move(job)), metrics_(std::move(metrics)),
+        home_(home) {}
 
   const rank_job& job() const noexcept { return job_; }
+  /// "Resume from there", encoded.
+  std::string encoded_at(const job_progress& x) const {
+    auto bytes = job_.encoded_at(x);
+    metrics_->snapshot_bytes.set(bytes.size());
+    return bytes;
+  }
   std::size_t leases_out() const noexcept { return leases_out_.load(); }
   void lend() noexcept { leases_out_.fetch_add(1); }
   /// Takes the slot of a lease that has ended. In the child of a fork, which cannot end what it did
@@ -29,6 +39,7 @@ public:
 private:
   const std::shared_ptr<batch_engine> engine_;
   const rank_job job_;
+  const std::shared_ptr<job_metrics> metrics_;
   const process_mark home_;
   std::atomic<std::size_t> leases_out_{0};
 };

@@ -117,11 +117,15 @@ resume_point loader::position() const {
 }
 
 std::string loader::snapshot() const {
-  return guarded([&] { return job().job().encoded_at(job().job().at); });
+  return guarded([&] { return job().encoded(); });
 }
 
 void loader::resize_workers(std::size_t workers) {
   guarded([&] { job().resize_workers(workers); });
+}
+
+void loader::interrupt() {
+  guarded([&] { job().interrupt(); });
 }
 
 loader_stats loader::stats() const {

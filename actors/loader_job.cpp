@@ -3,8 +3,8 @@
 #include "actors/actor_engine.hpp"
 #include "actors/inline_engine.hpp"
 #include "actors/loader_checks.hpp"
+#include "actors/loader_statistics.hpp"
 #include "runtime/base/exception_text.hpp"
-#include "runtime/base/refuse_argument.hpp"
 #include "runtime/job/resume.hpp"
 #include "runtime/job/starting_point.hpp"
 #include "runtime/order/lane_limit.hpp"
@@ -23,6 +23,10 @@ constexpr std::size_t most_workers = 4096;
 /// Of one that failed whatever batch was next there is no run.
 bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
   return x.run() != run && x.plan().epoch != UINT64_MAX;
+}
+
+std::string name_of_rank(const loader_options& x) {
+  return "rank " + std::to_string(x.rank) + " of " + std::to_string(x.world_size);
 }
 
 /// The pipeline's plan with what the options say.
@@ -64,6 +68,12 @@ loader_job::loader_job(const pipeline& data, loader_options options)
                 options_.agree);
   crew_ = std::make_shared<worker_crew>(options_.rank, options_.world_size, options_.fault);
   job_.plan = plan_for(std::move(plan), options_);
+  samples_ = job_.plan->samples;
+  cancelled_ = job_.plan->cancelled;
+  const auto& stages = samples_->stage_names;
+  if (options_.trace)
+    metrics_->show_in(options_.trace, name_of_rank(options_), stages);
+  crew_->measure(stages.size(), [to = metrics_](std::size_t x) { return to->tracing_of(x); });
 }
 
 void loader_job::fail(const error& problem) {
@@ -86,6 +96,7 @@ resume_point loader_job::restore(const std::vector<snapshot>& parts, bool comple
   check_not_begun("restore");
   resume(job_, parts, complete, options.allow);
   ends_->begin_epoch();
+  count_bad();
   return position();
 }
 
@@ -95,6 +106,7 @@ std::optional<resume_point> loader_job::restore(const std::string& directory,
   if (!resume(job_, directory, options.allow, options.allow_older))
     return std::nullopt;
   ends_->begin_epoch();
+  count_bad();
   return position();
 }
 
@@ -113,6 +125,7 @@ void loader_job::seek(const job_position& to) {
   check_seek(job_, to);
   try {
     leat::seek(job_, to, *ends_, [this] { return look_after_caller(); });
+    count_bad();
   } catch (...) { // it may stand anywhere
     fail(error_in_flight(errc::io, {.stage = "seek"}));
   }
@@ -136,15 +149,23 @@ void loader_job::start() {
   try {
     if (job_.has_to_learn_fields())
       (void)look_after_caller();
-    engine_parts parts{job_.plan, job_.make_order_to_rewind(calls_, run_), job_.rows_per_batch(),
-                       crew_, calls_};
+    engine_parts parts{
+        job_.plan, job_.make_order_to_rewind(calls_, run_), job_.rows_per_batch(), crew_, metrics_,
+        calls_};
+    std::shared_ptr<batch_engine> engine;
     if (options_.workers == 0) {
-      engine_ = std::make_shared<inline_engine>(std::move(parts), caller_);
+      engine = std::make_shared<inline_engine>(std::move(parts), caller_);
     } else {
       caller_.look_away();
-      engine_ = std::make_shared<actor_engine>(std::move(parts), options_);
+      auto options = options_;
+      options.workers = number_of_workers();
+      engine = std::make_shared<actor_engine>(std::move(parts), options);
     }
-    desk_ = std::make_shared<lease_desk>(engine_, job_, home_);
+    {
+      const mutex_lock lock{engine_mutex_};
+      engine_ = std::move(engine);
+    }
+    desk_ = std::make_shared<lease_desk>(engine_, job_, metrics_, home_);
   } catch (...) {
     fail(error_in_flight(errc::io, {.stage = "loader"}));
   }
@@ -153,6 +174,8 @@ void loader_job::start() {
 lease loader_job::next() {
   if (failure_)
     throw error(*failure_);
+  if (*cancelled_)
+    throw_interrupted();
   saves_.check();
   if (ended_ || job_.is_over())
     return {};
@@ -176,6 +199,8 @@ lease loader_job::next() {
 lease loader_job::next_batch() {
   while (!job_.is_over()) {
     auto slot = engine_->next();
+    if (*cancelled_) // functions may have ended early
+      throw_interrupted();
     if (is_of_earlier_run(*slot, run_)) {
       engine_->recycle(std::move(slot));
       continue;
@@ -211,8 +236,11 @@ void loader_job::end_epoch(const batch_slot& slot) {
 lease loader_job::hand_over(slot_ptr slot) {
   job_.hand_over(*slot);
   end_epoch(*slot);
-  ++batches_;
-  samples_ += slot->summary().num_valid;
+  metrics_->batches.add(1);
+  metrics_->samples.add(slot->summary().num_valid);
+  count_bad();
+  if (automatic_)
+    tune_workers();
   lease result;
   result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
   slot->lend();
@@ -242,6 +270,7 @@ void loader_job::rewind() {
   if (!job_.plan->samples->feeds.empty())
     refuse_argument("rewind", "records that exist once", "data that can be read again");
   job_.rewind();
+  count_bad();
   ends_->begin_epoch();
   ++run_;
   ended_ = false;
@@ -249,14 +278,37 @@ void loader_job::rewind() {
     engine_->rewind(run_);
 }
 
+/// As asked for, or as many as there may be until it is known how many are needed.
+std::size_t loader_job::number_of_workers() {
+  automatic_.reset();
+  if (options_.workers == automatic)
+    automatic_.emplace(core_shares::of_process());
+  const auto number = automatic_ ? automatic_->number() : options_.workers;
+  metrics_->workers.set(number);
+  return number;
+}
+
+void loader_job::tune_workers() {
+  const auto found = automatic_->after_batch([this] {
+    std::chrono::nanoseconds busy{0};
+    for (const auto& x : crew_->board().sums())
+      busy += x.busy;
+    return std::pair{metrics_->waits.read().sum, busy};
+  });
+  if (!found)
+    return;
+  metrics_->workers.set(*found);
+  engine_->resize(*found);
+}
+
 void loader_job::resize_workers(std::size_t workers) {
   const bool has_none = options_.workers == 0;
-  if (has_none || workers == 0 || workers > most_workers)
+  if (has_none || workers == 0 || (workers > most_workers && workers != automatic))
     refuse_argument("resize_workers", std::to_string(has_none ? 0 : workers) + " workers",
-                    has_none ? "a loader made with workers" : "1 to 4096");
+                    has_none ? "a loader made with workers" : "1 to 4096, or automatic");
   options_.workers = workers;
   if (engine_)
-    engine_->resize(workers);
+    engine_->resize(number_of_workers());
 }
 
 void loader_job::save(const std::string& directory, snapshot part) {
@@ -264,6 +316,7 @@ void loader_job::save(const std::string& directory, snapshot part) {
                .part = std::make_shared<const snapshot>(std::move(part)),
                .keep = options_.keep,
                .records = job_.records,
+               .metrics = metrics_.get(),
                .done = {}});
 }
 
@@ -272,27 +325,37 @@ void loader_job::wait_saved() {
   saves_.check();
 }
 
+std::string loader_job::encoded() const {
+  auto bytes = job_.encoded_at(job_.at);
+  metrics_->snapshot_bytes.set(bytes.size());
+  return bytes;
+}
+
 loader_stats loader_job::stats() const {
-  loader_stats result;
-  for (const auto& x : crew_->board().sums()) {
-    result.workers.push_back(
-        {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
-    result.bytes_read += x.bytes_read;
-  }
-  result.workers_replaced = crew_->replaced();
-  result.batches = batches_;
-  result.samples = samples_;
+  return stats_of(*metrics_, crew_->board(), samples_->stage_names, samples_->num_sources,
+                  crew_->replaced());
+}
+
+void loader_job::count_bad() noexcept {
+  for (std::size_t i = 0; i < num_causes; ++i)
+    metrics_->bad[i].set(job_.at.sums.bad[i]);
+}
+
+void loader_job::interrupt() noexcept {
+  cancelled_->store(true);
+  for (const auto& x : samples_->feeds)
+    x->wake();
+  const mutex_lock lock{engine_mutex_};
   if (engine_)
-    result.waited = engine_->waited();
-  result.bad = job_.at.sums.bad;
-  result.snapshot_bytes = job_.can_snapshot() ? job_.encoded_at(job_.at).size() : 0;
-  return result;
+    engine_->interrupt();
 }
 
 void loader_job::shutdown() noexcept {
   saves_.wait_for_all();
-  if (job_.plan)
+  if (job_.plan) {
     job_.plan->cancelled->store(true);
+    job_.plan->stop.request_stop();
+  }
   if (engine_)
     engine_->shutdown();
   saves_.shutdown();

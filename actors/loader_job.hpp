@@ -7,13 +7,17 @@
 #include "actors/worker_crew.hpp"
 #include "runtime/base/call_record.hpp"
 #include "runtime/base/fork_check.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/step_ranges.hpp"
 #include "runtime/job/agreement.hpp"
+#include "runtime/job/automatic_workers.hpp"
 #include "runtime/job/rank_job.hpp"
+#include "runtime/rows/job_metrics.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/loader.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +39,7 @@ public:
 
   const rank_job& job() const noexcept { return job_; }
   resume_point position() const;
+  /// Any thread.
   loader_stats stats() const;
 
   // Before the first next().
@@ -50,8 +55,13 @@ public:
   void rewind();
   void resize_workers(std::size_t workers);
 
+  /// "Resume from here", encoded.
+  std::string encoded() const;
   void save(const std::string& directory, snapshot part);
   void wait_saved();
+
+  /// Lets next() end, now and later: it throws `errc::interrupted`. Any thread.
+  void interrupt() noexcept;
 
   /// Ends actors and threads; leases that are out stay readable.
   void shutdown() noexcept;
@@ -67,6 +77,11 @@ private:
   /// `next` of a loader that has begun and may hand over.
   lease next_batch();
   lease hand_over(slot_ptr slot);
+  /// Gives the job the number of workers that it needs.
+  void tune_workers();
+  std::size_t number_of_workers();
+  /// Bad samples are the job's, which may go elsewhere.
+  void count_bad() noexcept;
   /// Moves past a batch that ends its epoch.
   void end_epoch(const batch_slot& slot);
   [[noreturn]] void fail(const error& problem);
@@ -83,10 +98,16 @@ private:
   std::uint64_t run_ = 0;
   bool ended_ = false;
   std::optional<error> failure_;
-  std::uint64_t batches_ = 0;
-  std::uint64_t samples_ = 0;
+  std::shared_ptr<job_metrics> metrics_ = std::make_shared<job_metrics>();
+  /// Of every plan of the job; stay, for other threads.
+  std::shared_ptr<const sample_graph> samples_;
+  std::shared_ptr<std::atomic<bool>> cancelled_;
+  /// Where the loader looks for the number of workers itself.
+  std::optional<automatic_workers> automatic_;
 
   // Once it has begun.
+  /// Guards changes of `engine_`, for interrupt().
+  mutable mutex engine_mutex_;
   std::shared_ptr<batch_engine> engine_;
   std::shared_ptr<lease_desk> desk_;
   save_queue saves_;

@@ -1,4 +1,4 @@
-#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
@@ -25,6 +25,7 @@ pipeline_facts facts_of(const std::string& name, std::uint64_t world_size) {
                         .data = source_facts{.digest = hash.digest128()}};
   operator_facts batch{.op = "batch",
                        .options = {{"rows", std::uint64_t{1}},
+                                   {"lanes", std::uint64_t{0}},
                                    {"end", std::string{"drop"}},
                                    {"fields", std::vector<std::string>{}}},
                        .inputs = {std::move(loader)}};

@@ -16,7 +16,7 @@ std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, const s
 
 void own_thread::exec_later(caf::resumable* x) {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (!actor_)
       actor_ = x;
     if (x == actor_) {
@@ -29,30 +29,33 @@ void own_thread::exec_later(caf::resumable* x) {
 }
 
 void own_thread::close() {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   closed_ = true;
   changed_.notify_one();
 }
 
 void own_thread::run() {
   constexpr auto all_messages = std::numeric_limits<std::size_t>::max();
+  caf::resumable* actor = nullptr;
   for (;;) {
     {
-      std::unique_lock lock{mutex_};
-      changed_.wait(lock, [&] { return is_ready_ || closed_; });
+      mutex_lock lock{mutex_};
+      while (!is_ready_ && !closed_)
+        changed_.wait(mutex_);
       if (!is_ready_)
         return;
       is_ready_ = false;
+      actor = actor_;
     }
-    const auto result = actor_->resume(this, all_messages);
+    const auto result = actor->resume(this, all_messages);
     if (result == caf::resumable::resume_later)
-      exec_later(actor_);
+      exec_later(actor);
     else if (result == caf::resumable::awaiting_message)
-      caf::intrusive_ptr_release(actor_); // that of whoever said that it is ready
+      caf::intrusive_ptr_release(actor); // that of whoever said that it is ready
     else
       break;
   }
-  caf::intrusive_ptr_release(actor_);
+  caf::intrusive_ptr_release(actor);
 }
 
 } // namespace leat

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <caf/actor_config.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/detail/init_fun_factory.hpp>
@@ -8,9 +10,7 @@
 #include <caf/mailbox_element.hpp>
 #include <caf/resumable.hpp>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -34,11 +34,11 @@ public:
 private:
   void run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  caf::resumable* actor_ = nullptr;
-  bool is_ready_ = false;
-  bool closed_ = false;
+  mutex mutex_;
+  condition_variable changed_;
+  caf::resumable* actor_ LEAT_GUARDED_BY(mutex_) = nullptr;
+  bool is_ready_ LEAT_GUARDED_BY(mutex_) = false;
+  bool closed_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
 /// An actor that runs in its own thread, whoever sends to it.

@@ -14,13 +14,14 @@
 namespace leat {
 
 void save_queue::tracker::begin() {
-  std::unique_lock lock{mutex_};
-  changed_.wait(lock, [&] { return on_their_way_ < 2; });
+  mutex_lock lock{mutex_};
+  while (on_their_way_ >= 2)
+    changed_.wait(mutex_);
   ++on_their_way_;
 }
 
 void save_queue::tracker::end(std::optional<error> problem) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   --on_their_way_;
   if (problem && !problem_)
     problem_ = std::move(problem);
@@ -28,14 +29,15 @@ void save_queue::tracker::end(std::optional<error> problem) {
 }
 
 void save_queue::tracker::wait_for_all() {
-  std::unique_lock lock{mutex_};
-  changed_.wait(lock, [&] { return on_their_way_ == 0; });
+  mutex_lock lock{mutex_};
+  while (on_their_way_ > 0)
+    changed_.wait(mutex_);
 }
 
 void save_queue::tracker::check() {
   std::optional<error> problem;
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     problem.swap(problem_);
   }
   if (problem)

@@ -2,13 +2,12 @@
 
 #include "actors/checkpoint.hpp"
 #include "runtime/base/gate.hpp"
+#include "runtime/base/mutex.hpp"
 
 #include <leat/error.hpp>
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace leat {
@@ -43,10 +42,10 @@ private:
     void check();
 
   private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::size_t on_their_way_ = 0;
-    std::optional<error> problem_;
+    mutex mutex_;
+    condition_variable changed_;
+    std::size_t on_their_way_ LEAT_GUARDED_BY(mutex_) = 0;
+    std::optional<error> problem_ LEAT_GUARDED_BY(mutex_);
   };
 
   void start();

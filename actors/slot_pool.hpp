@@ -1,12 +1,13 @@
 #pragma once
 
 #include "messages/fwd.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/rows/batch_slot.hpp"
+#include "runtime/rows/job_metrics.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -15,24 +16,28 @@ namespace leat {
 /// Makes all slots of one loader, and keeps those that nobody uses. Any thread.
 class slot_pool {
 public:
-  slot_pool(std::shared_ptr<const batch_layout> layout, std::size_t rows)
-      : layout_(std::move(layout)), rows_(rows) {}
+  /// `metrics`, which are told what becomes of slots, must outlive them all.
+  slot_pool(std::shared_ptr<const batch_layout> layout, std::size_t rows, job_metrics& metrics)
+      : layout_(std::move(layout)), rows_(rows), metrics_(metrics) {}
 
   /// Makes slots until there are `n`, and gives each new one to `give`. Throws
   /// `errc::no_resources`; the slots made before stay. For one thread.
   template <class Give>
   void grow(std::size_t n, Give give) {
-    for (; made_ < n; ++made_)
-      give(std::make_shared<batch_slot>(layout_, rows_));
+    for (; made_ < n; ++made_) {
+      auto slot = std::make_shared<batch_slot>(layout_, rows_);
+      slot->count_in(metrics_, made_);
+      give(std::move(slot));
+    }
   }
 
   void put(slot_ptr slot) {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     free_.push_back(std::move(slot));
   }
   /// One that was put; there must be one.
   slot_ptr take() {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     auto slot = std::move(free_.back());
     free_.pop_back();
     return slot;
@@ -41,9 +46,10 @@ public:
 private:
   const std::shared_ptr<const batch_layout> layout_;
   const std::size_t rows_;
+  job_metrics& metrics_;
   std::size_t made_ = 0;
-  std::mutex mutex_;
-  std::vector<slot_ptr> free_;
+  mutex mutex_;
+  std::vector<slot_ptr> free_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t short_group_ns = 25'000;
 constexpr std::int64_t long_group_ns = 100'000;
 constexpr std::size_t largest_group = 64;
+constexpr std::size_t groups_a_look = 8;
 
 /// Rows of a slot that are done: counted together, as every count goes through all cores.
 class done_rows {
@@ -46,6 +47,11 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
   auto begin = record->since_ns.load(std::memory_order_relaxed);
   if (begin == 0)
     record->since_ns.store(begin = steady_ns(), std::memory_order_relaxed);
+  // Of the smallest rows one group in a few is looked into.
+  const bool is_measured = n < largest_group || ++unmeasured_ == groups_a_look;
+  const auto weight = n < largest_group ? n : n * groups_a_look;
+  if (is_measured)
+    unmeasured_ = 0;
   done_rows done{slot};
   for (std::size_t i = 0; i < n; ++i) {
     if (plan->cancelled->load(std::memory_order_relaxed))
@@ -57,18 +63,36 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
       return verdict::dead;
     if (drill.slow_by.count() > 0)
       std::this_thread::sleep_for(drill.slow_by);
+    if (i == 0 && is_measured)
+      record->clock.begin(begin);
     function->run(x, places.at(slot.memory(), row), slot.result(row));
+    if (i == 0 && is_measured && n > 1)
+      record->clock.end(steady_ns(), weight, slot.plan().epoch, x.position);
     done.add(row);
     record->rows_done.fetch_add(1, std::memory_order_relaxed);
   }
   const auto end = steady_ns();
+  if (is_measured && n == 1)
+    record->clock.end(end, 1, slot.plan().epoch, slot.request(row_at(0)).position);
   record->busy_ns.fetch_add(end - begin, std::memory_order_relaxed);
   record->since_ns.store(end, std::memory_order_relaxed);
+  if (record->clock.is_traced()) {
+    if (shown_.rows == 0)
+      shown_.begin = begin;
+    shown_ = {shown_.begin, end, slot.plan().epoch, slot.plan().step, shown_.rows + n};
+  }
   if (end - begin < short_group_ns)
     group_ = std::min(2 * group_, largest_group);
   else if (end - begin > long_group_ns)
     group_ = 1;
   return done.count() ? verdict::batch_complete : verdict::going_on;
+}
+
+void worker_state::rest() {
+  record->since_ns.store(0, std::memory_order_relaxed);
+  if (shown_.rows > 0)
+    record->clock.show_rows(shown_.begin, shown_.end, shown_.epoch, shown_.step, shown_.rows);
+  shown_.rows = 0;
 }
 
 worker_state::verdict worker_state::run(batch_slot& slot, std::size_t first, std::size_t end) {

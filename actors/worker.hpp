@@ -44,7 +44,7 @@ struct worker_state {
   std::size_t group() const noexcept { return group_; }
 
   /// No row follows for now: call it behind the last of a chunk.
-  void rest() { record->since_ns.store(0, std::memory_order_relaxed); }
+  void rest();
 
   std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
@@ -59,6 +59,16 @@ private:
   verdict run_group(batch_slot& slot, std::size_t n, RowAt row_at);
 
   std::size_t group_ = 1;
+  /// Rows since the last rest, for a trace.
+  struct {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t step = 0;
+    std::uint64_t rows = 0;
+  } shown_;
+  /// Largest groups since one was measured.
+  std::size_t unmeasured_ = 0;
 };
 
 /// Everything that a new worker needs.

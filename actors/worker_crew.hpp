@@ -10,8 +10,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace leat {
 
@@ -20,6 +22,11 @@ class worker_crew {
 public:
   /// `fault`: drills of a job with so many ranks.
   worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault);
+
+  /// See worker_board. Before any worker is made.
+  void measure(std::size_t num_stages, std::function<row_tracing(std::size_t number)> tracing) {
+    board_.measure(num_stages, std::move(tracing));
+  }
 
   /// For the one thread that makes workers. `replaces`: a worker of this number has died.
   worker_config make(std::shared_ptr<const job_plan> plan, std::size_t number, bool replaces,

@@ -39,7 +39,7 @@ target_compile_options(leat_warnings INTERFACE
   $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set_property(TARGET leat_warnings PROPERTY INTERFACE_COMPILE_OPTIONS
-    -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier $<$<BOOL:${LEAT_WERROR}>:-Werror>)
+    -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier -Wthread-safety $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
 # leat_unity(<target> [BATCH <n>]): compiles n (8) neighbours of its list of sources as one, if LEAT_UNITY is on: no two of

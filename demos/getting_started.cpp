@@ -80,6 +80,23 @@ private:
   std::vector<std::string> lines_;
 };
 
+class clips : public leat::stored_source {
+public:
+  clips(std::vector<std::string> files, std::vector<leat::extent> places)
+      : stored_source(std::move(files)), places_(std::move(places)) {}
+  std::uint64_t size() const override { return places_.size(); }
+  void locate(std::uint64_t record, std::vector<leat::extent>& into) const override {
+    into.push_back(places_[record]);
+  }
+  void decode(std::uint64_t, std::span<const std::byte> bytes, leat::sample& into) const override {
+    into.borrow("sound", bytes);
+  }
+  std::string name() const override { return "clips"; }
+
+private:
+  std::vector<leat::extent> places_;
+};
+
 void own_source() {
   auto data = leat::indexed("sentences@1", std::make_shared<sentences>(std::vector<std::string>{
                                                "one sentence", "another", "and a third one"}))

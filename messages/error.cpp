@@ -69,6 +69,8 @@ std::string_view to_string(errc code) noexcept {
     return "empty epoch";
   case errc::no_resources:
     return "no resources";
+  case errc::interrupted:
+    return "interrupted";
   }
   return "unknown error";
 }

@@ -16,5 +16,7 @@
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>
+#include <leat/stored_source.hpp>
 #include <leat/streams.hpp>
 #include <leat/tensor.hpp>
+#include <leat/trace.hpp>

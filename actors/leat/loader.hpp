@@ -4,6 +4,7 @@
 #include <leat/dispatch_policy.hpp>
 #include <leat/epoch_agreement.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/trace.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -36,13 +37,18 @@ struct fault_drill {
   std::vector<death> deaths = {};
 };
 
+/// As many workers as the trainer needs so that it does not wait, within the cores that the process
+/// may use (its affinity and its control group), shared with its other loaders: the loader adds and
+/// removes workers while the job runs. Batches are the same for any number.
+inline constexpr std::size_t automatic = SIZE_MAX;
+
 /// Large because it is the list of all options.
 struct loader_options {
   /// This process among `world_size` trainer processes.
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
-  /// Threads that read and decode. 0: everything in the thread that calls next().
-  std::size_t workers = 1;
+  /// Threads that read and decode, at most 4096. 0: everything in the thread that calls next().
+  std::size_t workers = automatic;
   /// The job's length, counted from epoch 0, also after a restore.
   std::uint64_t epochs = 1;
   /// The job ends after so many steps, counted from epoch 0, also after a restore, and those that
@@ -75,6 +81,8 @@ struct loader_options {
   /// `mask`). Called in the caller's thread, at the same batches on all ranks, by next(), and by
   /// seek() and skip_first_batches() for batches that they run through.
   std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
+  /// A timeline that the loader is shown in; empty: none. Costs nothing without.
+  std::shared_ptr<leat::trace> trace = {};
   fault_drill fault = {};
 };
 
@@ -105,31 +113,82 @@ struct worker_stats {
   std::uint64_t bytes_read = 0;
 };
 
+/// Where the time of making rows goes.
+struct stage_stats {
+  enum class kind : std::uint8_t {
+    /// A source: finding and reading a record.
+    reading,
+    /// A map of leat's that makes images: decoding, cropping, resizing.
+    decoding,
+    /// Any other function of the pipeline.
+    function,
+    /// Beside the stages: rows are written to the batch and hashed.
+    writing,
+  };
+  /// As the pipeline names it: "map tokenize".
+  std::string name;
+  kind what = kind::function;
+  /// Of all workers together. Measured in every row that takes long; of short ones in some, which
+  /// stand for the others.
+  std::chrono::nanoseconds time{0};
+};
+
+/// How long something took, as far as it was counted.
+struct duration_stats {
+  std::uint64_t count = 0;
+  std::chrono::nanoseconds sum{0};
+  /// At least so long: half of them, one of a hundred; to the next power of 2 of nanoseconds.
+  std::chrono::nanoseconds median{0};
+  std::chrono::nanoseconds worst_percent{0};
+};
+
+/// Where the batches' memory is.
+struct slot_stats {
+  std::uint64_t free = 0;
+  /// Waiting for rows, or workers make them.
+  std::uint64_t making = 0;
+  /// Finished, waiting for next().
+  std::uint64_t ready = 0;
+  /// Held by the caller.
+  std::uint64_t leased = 0;
+};
+
 struct loader_stats {
   /// One for each worker number: what all did that ever had it, also those that died or were
   /// removed.
   std::vector<worker_stats> workers;
+  /// In data order; what is done beside the stages last.
+  std::vector<stage_stats> stages;
   /// Batches and valid rows handed over by this loader object.
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
   std::uint64_t bytes_read = 0;
-  /// Time that next() waited.
+  /// Time that next() waited for workers; without workers 0, as it makes the batches.
   std::chrono::nanoseconds waited{0};
+  /// The same one by one, where a batch was not there at once.
+  duration_stats waits = {};
+  /// Times that finished batches lay ready before they were asked for.
+  duration_stats ready_for = {};
+  /// Workers that there are to be now: as asked for, or found (`automatic`).
+  std::uint64_t workers_now = 0;
+  /// Time that iterators ran, and dealt rows to workers.
+  std::chrono::nanoseconds iterating{0};
+  slot_stats slots = {};
   /// Bad samples since the job began, as far as this rank knows them.
   bad_counts bad{};
   std::uint64_t workers_replaced = 0;
-  /// Encoded bytes of a snapshot of this rank.
+  /// Encoded bytes of the last snapshot of this rank that was taken or saved here; 0: none was.
   std::uint64_t snapshot_bytes = 0;
 };
 
 /// Feeds one rank of a training job: the door between a pipeline's actors and a trainer's thread.
 ///
-/// Every member is for one thread, the trainer's; leases and batches are for any. Several loaders
-/// in one process share one runtime. In the child of a fork every call throws
-/// `errc::invalid_argument`, and what it destroys of its parent's is left as it is; a child may
-/// have loaders of its own where its parent had none. Destroying a loader is allowed at any moment,
-/// also with leases out: it asks running functions to stop, waits for them and for a save() in
-/// progress.
+/// Every member but stats() and interrupt() is for one thread, the trainer's; leases and batches
+/// are for any. Several loaders in one process share one runtime. In the child of a fork every call
+/// throws `errc::invalid_argument`, and what it destroys of its parent's is left as it is; a child
+/// may have loaders of its own where its parent had none. Destroying a loader is allowed at any
+/// moment, also with leases out: it asks running functions to stop, waits for them and for a save()
+/// in progress.
 /// Large because it is the one door between a training loop and its data.
 class LEAT_API loader {
 public:
@@ -243,11 +302,21 @@ public:
   /// one first. Snapshots that are not kept are none of its concern.
   void let_go(const std::vector<std::string>& parts);
 
-  /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1; not for a
-  /// loader made with 0 workers.
+  /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1, or
+  /// `automatic`; another number ends the loader's own looking for one. Not for a loader made with
+  /// 0 workers.
   void resize_workers(std::size_t workers);
 
+  /// What the loader did so far. Any thread, also while others are in other members; not beside
+  /// moves and the end of the loader.
   loader_stats stats() const;
+
+  /// Lets a next() that waits end, and all later ones: they throw `errc::interrupted`, and
+  /// functions of the pipeline are asked to stop (`context::cancelled`). What was handed over stays
+  /// so, and snapshot() and save() still say where the loader stands: for a job that is told to end
+  /// while it waits, for records that may never come too. Any thread, but not beside moves and the
+  /// end of the loader; not in a signal handler.
+  void interrupt();
 
   /// Of the data that the pipeline reads, as logs and `leat index` have it: other data have another
   /// one, wherever they lie.

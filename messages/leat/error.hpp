@@ -39,6 +39,8 @@ enum class errc : std::uint8_t {
   empty_epoch,
   /// The machine gives no more of something: threads, memory, descriptors. Never a sample's fault.
   no_resources,
+  /// Somebody called loader::interrupt.
+  interrupted,
 };
 
 LEAT_API std::string_view to_string(errc code) noexcept;

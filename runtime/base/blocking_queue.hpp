@@ -1,10 +1,10 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -21,7 +21,7 @@ public:
   /// Any thread.
   void push(T x) {
     {
-      std::lock_guard lock{mutex_};
+      mutex_lock lock{mutex_};
       if (free_.empty())
         free_.emplace_back();
       free_.front() = std::move(x);
@@ -30,33 +30,43 @@ public:
     some_.notify_one();
   }
 
+  /// From now on nobody waits. Any thread.
+  void interrupt() {
+    {
+      const mutex_lock lock{mutex_};
+      interrupted_ = true;
+    }
+    some_.notify_one();
+  }
+
   /// The oldest value, or nothing when none came in time. One thread.
   template <class Clock, class Duration>
   std::optional<T> pop_until(std::chrono::time_point<Clock, Duration> deadline) {
-    std::unique_lock lock{mutex_};
-    if (!some_.wait_until(lock, deadline, [&] { return !ready_.empty(); }))
-      return std::nullopt;
-    return take();
+    mutex_lock lock{mutex_};
+    while (ready_.empty() && !interrupted_ && some_.wait_until(mutex_, deadline)) {
+    }
+    return ready_.empty() ? std::nullopt : take();
   }
 
   /// The oldest value if one is there.
   std::optional<T> try_pop() {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     return ready_.empty() ? std::nullopt : take();
   }
 
 private:
-  std::optional<T> take() {
+  std::optional<T> take() LEAT_REQUIRES(mutex_) {
     std::optional<T> x{std::move(ready_.front())};
     free_.splice(free_.begin(), ready_, ready_.begin());
     return x;
   }
 
-  std::mutex mutex_;
-  std::condition_variable some_;
-  std::list<T> ready_;
+  mutex mutex_;
+  condition_variable some_;
+  bool interrupted_ LEAT_GUARDED_BY(mutex_) = false;
+  std::list<T> ready_ LEAT_GUARDED_BY(mutex_);
   /// Places of values that have left, and some for the first ones.
-  std::list<T> free_{places};
+  std::list<T> free_ LEAT_GUARDED_BY(mutex_){places};
 };
 
 } // namespace leat

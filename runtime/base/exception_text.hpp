@@ -13,6 +13,12 @@
 
 namespace leat {
 
+/// Throws `errc::invalid_argument`.
+[[noreturn]] inline void refuse_argument(std::string stage, std::string got, std::string needed) {
+  throw error(errc::invalid_argument,
+              {.stage = std::move(stage), .got = std::move(got), .needed = std::move(needed)});
+}
+
 /// What the exception in flight says. Call it inside of a catch block. Those of the standard
 /// library, whose own texts name its functions, say what they mean.
 inline std::string exception_text() {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 namespace leat {
@@ -15,23 +15,26 @@ public:
   /// Waits for at most `time`; true when the count is 0.
   template <class Duration>
   bool wait_for_none(Duration time) {
-    std::unique_lock lock{mutex_};
-    return none_.wait_for(lock, time, [&] { return alive_ == 0; });
+    mutex_lock lock{mutex_};
+    const auto deadline = std::chrono::steady_clock::now() + time;
+    while (alive_ > 0 && none_.wait_until(mutex_, deadline)) {
+    }
+    return alive_ == 0;
   }
 
 private:
   friend class gate_token;
 
   void add(int n) {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     alive_ = static_cast<std::size_t>(static_cast<long>(alive_) + n);
     if (alive_ == 0)
       none_.notify_all();
   }
 
-  std::mutex mutex_;
-  std::condition_variable none_;
-  std::size_t alive_ = 0;
+  mutex mutex_;
+  condition_variable none_;
+  std::size_t alive_ LEAT_GUARDED_BY(mutex_) = 0;
 };
 
 /// One life in a count, shared by its copies: from construction until the last of them is gone.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/exception_text.hpp"
 
 #include <cstdint>
 #include <string>

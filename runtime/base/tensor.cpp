@@ -1,5 +1,9 @@
+#include "runtime/base/text.hpp"
+
 #include <leat/error.hpp>
 #include <leat/tensor.hpp>
+
+#include <utility>
 
 namespace leat {
 
@@ -35,6 +39,18 @@ std::size_t size_of(dtype x) noexcept {
 
 std::string_view to_string(dtype x) noexcept {
   return facts_of(x).name;
+}
+
+dtype parse_dtype(std::string_view text, const std::string& stage) {
+  std::string names;
+  for (auto i = static_cast<int>(dtype::u8); i <= static_cast<int>(last_dtype); ++i) {
+    const auto x = static_cast<dtype>(i);
+    if (to_string(x) == text)
+      return x;
+    names += (names.empty() ? "one of " : ", ") + std::string{to_string(x)};
+  }
+  throw error(errc::invalid_argument,
+              {.stage = stage, .got = "type " + excerpt(text), .needed = std::move(names)});
 }
 
 shape::shape(std::initializer_list<std::size_t> extents) {

@@ -1,10 +1,9 @@
 #include "runtime/base/watch_thread.hpp"
 
 #include "runtime/base/begin_thread.hpp"
+#include "runtime/base/mutex.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -12,29 +11,32 @@ namespace leat {
 
 using std::chrono::steady_clock;
 
-struct watch_thread::entry {
-  entry(std::chrono::milliseconds interval_, std::function<void()> look_)
-      : interval(interval_), due(steady_clock::now() + interval_), look(std::move(look_)) {}
+class watch_thread::entry {
+public:
+  entry(std::chrono::milliseconds interval_, std::function<void()> look)
+      : interval(interval_), due(steady_clock::now() + interval_), look_(std::move(look)) {}
 
   void call() {
-    std::lock_guard lock{mutex};
+    mutex_lock lock{calling_};
     try {
-      if (look)
-        look();
+      if (look_)
+        look_();
     } catch (...) { // it has told whom it could
     }
   }
   void end() {
-    std::lock_guard lock{mutex};
-    look = nullptr;
+    mutex_lock lock{calling_};
+    look_ = nullptr;
   }
 
   const std::chrono::milliseconds interval;
-  /// Guarded by the shared mutex.
+  /// Guarded by the mutex of `shared`, which clang cannot be told from here.
   steady_clock::time_point due;
+
+private:
   /// Held during a call: the others' calls and registrations do not wait for it.
-  std::mutex mutex;
-  std::function<void()> look;
+  mutex calling_;
+  std::function<void()> look_ LEAT_GUARDED_BY(calling_);
 };
 
 class watch_thread::shared {
@@ -44,7 +46,7 @@ public:
   shared() : thread_(begin_thread("stuck_after", [this] { run(); })) {}
   ~shared() {
     {
-      std::lock_guard lock{mutex_};
+      mutex_lock lock{mutex_};
       stopping_ = true;
       changed_.notify_all();
     }
@@ -54,20 +56,20 @@ public:
   shared& operator=(const shared&) = delete;
 
   void add(entry_ptr x) {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     entries_.push_back(std::move(x));
     changed_.notify_all();
   }
   void remove(const entry_ptr& x) {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     entries_.erase(std::remove(entries_.begin(), entries_.end(), x), entries_.end());
   }
 
   /// The one of the process; made where there is none.
   static std::shared_ptr<shared> get() {
-    static std::mutex mutex;
+    static mutex making;
     static std::weak_ptr<shared> of_process;
-    std::lock_guard lock{mutex};
+    mutex_lock lock{making};
     auto x = of_process.lock();
     if (!x)
       of_process = x = std::make_shared<shared>();
@@ -76,16 +78,16 @@ public:
 
 private:
   void run() {
-    std::unique_lock lock{mutex_};
+    mutex_lock lock{mutex_};
     while (!stopping_) {
       if (entries_.empty()) {
-        changed_.wait(lock);
+        changed_.wait(mutex_);
         continue;
       }
       const auto next = *std::min_element(entries_.begin(), entries_.end(),
                                           [](auto& a, auto& b) { return a->due < b->due; });
       if (steady_clock::now() < next->due) {
-        changed_.wait_until(lock, next->due);
+        changed_.wait_until(mutex_, next->due);
         continue;
       }
       lock.unlock();
@@ -95,10 +97,10 @@ private:
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<entry_ptr> entries_;
-  bool stopping_ = false;
+  mutex mutex_;
+  condition_variable changed_;
+  std::vector<entry_ptr> entries_ LEAT_GUARDED_BY(mutex_);
+  bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
   /// Last: it uses all others.
   std::thread thread_;
 };

@@ -34,7 +34,7 @@ public:
   static registration add(std::chrono::milliseconds interval, std::function<void()> look);
 
 private:
-  struct entry;
+  class entry;
   class shared;
 };
 

@@ -1,11 +1,100 @@
 #pragma once
 
+#include "runtime/base/metrics.hpp"
+#include "runtime/base/trace.hpp"
+
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace leat {
+
+/// How a worker's rows are shown in a trace.
+struct row_tracing {
+  trace_track* track = nullptr;
+  /// Of rows that are dealt together, of one row, and of each stage and the rest.
+  std::uint32_t rows = 0;
+  std::uint32_t row = 0;
+  std::vector<std::uint32_t> stages = {};
+};
+
+/// Where the time of a thread's rows goes, by stage. Some rows are measured for all: looking at the
+/// clock costs as much as a small row. Written by one thread, `time_in` is for any.
+class stage_clock {
+public:
+  /// What is done beside the stages: rows are written and hashed. Its number is that of stages.
+  std::size_t num_stages() const noexcept { return times_.empty() ? 0 : times_.size() - 1; }
+
+  /// Before the thread begins.
+  void prepare(std::size_t num_stages, row_tracing tracing) {
+    times_ = std::vector<std::atomic<std::int64_t>>(num_stages + 1);
+    of_row_.assign(num_stages + 1, 0);
+    tracing_ = std::move(tracing);
+  }
+
+  /// A row begins that is measured.
+  void begin(std::int64_t now) noexcept {
+    is_on_ = !times_.empty();
+    begin_ = since_ = now;
+    stage_ = num_stages();
+    switches_ = 0;
+  }
+  /// A stage that it was not prepared for counts as done beside them.
+  void enter(std::size_t stage) noexcept {
+    if (is_on_)
+      turn_to(std::min(stage, num_stages()), steady_ns());
+  }
+  /// Beside the stages.
+  void leave() noexcept { enter(num_stages()); }
+  /// The row has ended; it stands for `rows` like it. `epoch`, `position`: of the row, for a trace.
+  void end(std::int64_t now, std::size_t rows, std::uint64_t epoch,
+           std::uint64_t position) noexcept;
+  /// Rows of a batch that were taken one after the other, for a trace.
+  void show_rows(std::int64_t begin, std::int64_t end, std::uint64_t epoch, std::uint64_t step,
+                 std::uint64_t rows) noexcept {
+    if (tracing_.track)
+      tracing_.track->add(tracing_.rows, begin, end, {epoch, step, rows});
+  }
+  bool is_traced() const noexcept { return tracing_.track != nullptr; }
+
+  /// Any thread; estimated where not all rows were measured.
+  std::chrono::nanoseconds time_in(std::size_t stage) const noexcept {
+    return std::chrono::nanoseconds{
+        stage < times_.size() ? times_[stage].load(std::memory_order_relaxed) : 0};
+  }
+
+private:
+  /// Rows that change between stages more often are measured at their beginning.
+  static constexpr std::size_t most_switches = 64;
+  /// A shorter row is shown only where that long has passed since the one shown before began.
+  static constexpr std::int64_t shown_every_ns = 100'000;
+
+  struct lap {
+    std::size_t stage;
+    std::int64_t begin;
+    std::int64_t end;
+  };
+
+  void turn_to(std::size_t stage, std::int64_t now) noexcept;
+  void show(std::int64_t now, std::uint64_t epoch, std::uint64_t position) noexcept;
+
+  std::vector<std::atomic<std::int64_t>> times_;
+  row_tracing tracing_;
+
+  // Of the row that is measured.
+  bool is_on_ = false;
+  std::int64_t begin_ = 0;
+  std::int64_t since_ = 0;
+  std::size_t stage_ = 0;
+  std::size_t switches_ = 0;
+  std::vector<std::int64_t> of_row_;
+  std::array<lap, most_switches> laps_{};
+  std::int64_t shown_ = 0;
+};
 
 /// What one worker did, and what it is doing now: written by the worker, read by anyone.
 /// On cache lines of its own: a worker writes it for every row.
@@ -26,13 +115,10 @@ struct alignas(64) worker_record {
   std::atomic<std::uint64_t> epoch{0};
   std::atomic<std::uint64_t> item{0};
   std::atomic<std::size_t> stage{0};
-};
 
-inline std::int64_t steady_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+  /// Where the time of its rows goes.
+  stage_clock clock;
+};
 
 /// Notes in a record that its thread works on an item, while this lives.
 class busy_scope {

@@ -35,7 +35,7 @@ public:
   /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` where
   /// ranks agree that the epoch has no batch, and `errc::worker_lost` where another rank has
   /// failed.
-  bool settle(const batch_plan& x, const job_progress& now);
+  [[nodiscard]] bool settle(const batch_plan& x, const job_progress& now);
 
 private:
   bool is_asked_again(const job_progress& now) const noexcept;

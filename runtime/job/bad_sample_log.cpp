@@ -1,5 +1,6 @@
 #include "runtime/job/bad_sample_log.hpp"
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/storage/durable_file.hpp"
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -33,9 +33,9 @@ std::uint64_t number_behind(std::string_view line, std::string_view name) {
 
 /// Logs are few and small: one right for all of the process. A cut replaces its file, and what
 /// another rank appends meanwhile would be lost with the old one.
-std::mutex& right_to_write() {
-  static std::mutex mutex;
-  return mutex;
+mutex& right_to_write() {
+  static mutex right;
+  return right;
 }
 
 constexpr auto log_name = "bad sample log";
@@ -67,7 +67,7 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
                          std::uint64_t world_size) {
   if (path_.empty())
     return;
-  std::lock_guard lock{right_to_write()};
+  mutex_lock lock{right_to_write()};
   const auto place = place_of_output(path_, log_name);
   std::ifstream in;
   if (place.is_file) // what went to anything else cannot be taken back
@@ -103,7 +103,7 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
     lines << "}\n";
   }
   const auto text = lines.str();
-  std::lock_guard lock{right_to_write()};
+  mutex_lock lock{right_to_write()};
   const auto file =
       open_output(place_of_output(path_, log_name), O_WRONLY | O_APPEND | O_CREAT, log_name);
   // One write: ranks of one process may share the file.

@@ -134,17 +134,17 @@ void journal_retention::saving(const std::string& directory, const job_position&
                                const lane_states& lanes) {
   if (feeds_.empty())
     return;
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   saved_[directory].sets.push_back({at, needs_of(at, lanes)});
 }
 
 void journal_retention::found_saved(const job_position& at, const lane_states& lanes) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   found_ = needs_of(at, lanes);
 }
 
 void journal_retention::kept_from(const std::string& directory, const job_position& oldest) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   const auto of = saved_.find(directory);
   if (of == saved_.end())
     return;
@@ -163,7 +163,7 @@ void journal_retention::keep(const job_position& at, const lane_states& lanes) {
   for (const auto& x : lanes)
     check_uses(x, feeds_.size());
   const auto needed = needs_of(at, lanes);
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   hold(needed, lanes);
   auto& x = kept_.try_emplace(at, kept{0, needed}).first->second;
   lower(x.lanes, needed);
@@ -173,7 +173,7 @@ void journal_retention::keep(const job_position& at, const lane_states& lanes) {
 void journal_retention::let_go(const job_position& at, const job_position& now,
                                const lane_states& lanes) {
   auto needed = needs_of(now, lanes);
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (const auto x = kept_.find(at); x != kept_.end() && --x->second.times == 0)
     kept_.erase(x);
   if (!kept_.empty())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/order/lane_state.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/sample/live_source.hpp"
@@ -8,7 +9,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -80,18 +80,17 @@ private:
   static void lower(needs& to, const needs& by);
   /// Keeps the feeds from releasing it, then checks that it is there.
   void hold(const needs& needed, const lane_states& lanes) const;
-  void release_unneeded(needs needed) const;
+  void release_unneeded(needs needed) const LEAT_REQUIRES(mutex_);
   void release(const needs& lanes, bool journals) const;
 
   const feed_list feeds_;
   const std::uint64_t lanes_;
   const std::uint64_t rank_;
   const std::uint64_t world_size_;
-  std::mutex mutex_;
-  // Guarded by `mutex_`:
-  std::map<std::string, saved_sets> saved_;
-  std::optional<needs> found_;
-  std::map<job_position, kept> kept_;
+  mutex mutex_;
+  std::map<std::string, saved_sets> saved_ LEAT_GUARDED_BY(mutex_);
+  std::optional<needs> found_ LEAT_GUARDED_BY(mutex_);
+  std::map<job_position, kept> kept_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

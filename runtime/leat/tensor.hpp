@@ -21,6 +21,9 @@ inline constexpr dtype last_dtype = dtype::bf16;
 
 LEAT_API std::size_t size_of(dtype x) noexcept;
 LEAT_API std::string_view to_string(dtype x) noexcept;
+/// Reads what `to_string` of a dtype wrote: "f32". Throws `errc::invalid_argument`; `stage` is who
+/// asks.
+LEAT_API dtype parse_dtype(std::string_view text, const std::string& stage);
 
 /// An element of `dtype::f16`: its bits, as a device takes them.
 struct f16 {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/pass_number.hpp"
 
 #include <leat/sample.hpp>

@@ -4,7 +4,7 @@ namespace leat {
 
 std::shared_ptr<const epoch_order> shared_orders::get(std::uint64_t epoch, std::uint64_t pass) {
   constexpr std::size_t kept = 8;
-  std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   for (const auto& x : used_)
     if (x->epoch() == epoch && x->pass() == pass)
       return x;

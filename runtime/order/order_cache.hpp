@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/pass_number.hpp"
 #include "runtime/order/order.hpp"
 
@@ -7,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -21,9 +21,9 @@ public:
   std::shared_ptr<const epoch_order> get(std::uint64_t epoch, std::uint64_t pass);
 
 private:
-  std::mutex mutex_;
+  mutex mutex_;
   std::shared_ptr<const order_config> config_;
-  std::deque<std::shared_ptr<const epoch_order>> used_;
+  std::deque<std::shared_ptr<const epoch_order>> used_ LEAT_GUARDED_BY(mutex_);
 };
 
 /// The order of each shuffle that one thread used last: most rows find theirs without a lock.

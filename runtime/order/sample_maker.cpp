@@ -30,9 +30,9 @@ auto made(const std::string& stage, const Make& make) {
 
 sample_maker::sample_maker(std::shared_ptr<const sample_graph> plan,
                            std::shared_ptr<worker_record> record, std::uint64_t lanes,
-                           const std::atomic<bool>* cancelled)
+                           const std::atomic<bool>* cancelled, std::stop_token stop)
     : plan_(std::move(plan)), record_(std::move(record)), lanes_(lanes), cancelled_(cancelled),
-      orders_(plan_->num_shuffles) {
+      stop_(std::move(stop)), orders_(plan_->num_shuffles) {
   for (const auto& x : plan_->maps)
     functions_.push_back(made(x.name, x.make));
   for (const auto& x : plan_->filters)
@@ -48,6 +48,7 @@ sample_maker::sample_maker(std::shared_ptr<const sample_graph> plan,
 void sample_maker::make(const place& at, std::uint64_t position, sample& into) {
   epoch_ = at.epoch;
   position_ = position;
+  sample_access::stop_with(into, stop_);
   plan_->items->make(at, into, *this);
 }
 
@@ -55,6 +56,7 @@ std::uint64_t sample_maker::make(const iterator_form& of, const item& what, cons
                                  std::uint64_t position, sample& into) {
   epoch_ = at.when.epoch;
   position_ = position;
+  sample_access::stop_with(into, stop_);
   item_reader reader{what};
   return of.make(reader, at, into, *this);
 }
@@ -99,6 +101,7 @@ void sample_maker::map(std::size_t number, std::uint64_t sample_key, sample& int
 sample& sample_maker::side_sample(std::size_t number) {
   auto& x = *side_samples_[number];
   sample_access::reset(x, nullptr);
+  sample_access::stop_with(x, stop_);
   return x;
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +26,7 @@ namespace leat {
 class sample_maker {
 public:
   sample_maker(std::shared_ptr<const sample_graph> plan, std::shared_ptr<worker_record> record,
-               std::uint64_t lanes, const std::atomic<bool>* cancelled);
+               std::uint64_t lanes, const std::atomic<bool>* cancelled, std::stop_token stop = {});
 
   /// Makes an item of an indexed pipeline for the row at `position` of the epoch in an emptied
   /// sample. Throws `bad_sample`, also for what user functions throw; `leat::error` (io,
@@ -64,7 +65,10 @@ public:
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 
 private:
-  void enter(std::size_t stage) noexcept { record_->stage.store(stage, std::memory_order_relaxed); }
+  void enter(std::size_t stage) noexcept {
+    record_->stage.store(stage, std::memory_order_relaxed);
+    record_->clock.enter(stage);
+  }
   /// Runs a function of a user in a stage: what it throws makes a bad sample, unless it says that
   /// the machine lacks something.
   template <class Function>
@@ -86,6 +90,8 @@ private:
   std::shared_ptr<worker_record> record_;
   std::uint64_t lanes_;
   const std::atomic<bool>* cancelled_;
+  /// For those who wait for a store.
+  std::stop_token stop_;
   order_cache orders_;
   std::vector<map_function> functions_;
   std::vector<std::function<bool(sample&)>> filters_;

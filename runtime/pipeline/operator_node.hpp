@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/sample/live_source.hpp"
 #include "runtime/sample/stream_source.hpp"
 
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,28 +37,28 @@ public:
 
   /// Throws what opening throws, again at the next call. Any thread.
   std::shared_ptr<T> get() {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     return open();
   }
   /// Worked out once: they are hashes over all files. Throws like `get`.
   source_facts facts() {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (!facts_)
       facts_ = open()->facts();
     return *facts_;
   }
 
 private:
-  std::shared_ptr<T> open() {
+  std::shared_ptr<T> open() LEAT_REQUIRES(mutex_) {
     if (!data_)
       data_ = open_();
     return data_;
   }
 
-  std::mutex mutex_;
-  std::function<std::shared_ptr<T>()> open_;
-  std::shared_ptr<T> data_;
-  std::optional<source_facts> facts_;
+  const std::function<std::shared_ptr<T>()> open_;
+  mutex mutex_;
+  std::shared_ptr<T> data_ LEAT_GUARDED_BY(mutex_);
+  std::optional<source_facts> facts_ LEAT_GUARDED_BY(mutex_);
 };
 
 using lazy_source = lazy<const source>;

@@ -1,6 +1,6 @@
 #include "runtime/pipeline/operator_type.hpp"
 
-#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/exception_text.hpp"
 #include "runtime/pipeline/operator_list.hpp"
 
 #include <map>

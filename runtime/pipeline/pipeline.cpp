@@ -1,4 +1,5 @@
-#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 

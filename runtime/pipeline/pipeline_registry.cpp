@@ -1,9 +1,9 @@
 #include "runtime/pipeline/pipeline_registry.hpp"
 
 #include "runtime/base/exception_text.hpp"
-#include "runtime/base/name_table.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/functions/built_in.hpp"
+#include "runtime/pipeline/name_table.hpp"
 
 #include <leat/once.hpp>
 #include <leat/streams.hpp>

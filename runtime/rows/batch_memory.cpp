@@ -85,12 +85,13 @@ void batch_memory::clear(std::size_t row) noexcept {
 }
 
 void batch_memory::forget_gathered() noexcept {
+  mutex_lock lock{gather_mutex_};
   for (auto& x : gathered_)
     x.reset();
 }
 
 const batch_memory::gathered& batch_memory::gather(std::size_t field) {
-  std::lock_guard lock{gather_mutex_};
+  mutex_lock lock{gather_mutex_};
   auto& result = gathered_[field];
   if (!result) {
     result.emplace();

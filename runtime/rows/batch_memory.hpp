@@ -1,13 +1,13 @@
 #pragma once
 
 #include "runtime/base/huge_buffer.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,8 +53,8 @@ private:
   std::vector<huge_buffer> dense_;
   /// By field, then by row.
   std::vector<std::vector<std::vector<std::byte>>> ragged_;
-  std::mutex gather_mutex_;
-  std::vector<std::optional<gathered>> gathered_;
+  mutex gather_mutex_;
+  std::vector<std::optional<gathered>> gathered_ LEAT_GUARDED_BY(gather_mutex_);
 };
 
 /// Where the fields of one row are, for who writes it.

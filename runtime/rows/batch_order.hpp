@@ -41,8 +41,9 @@ public:
   virtual void close_probe(batch_slot&) {}
   /// `open` would get further at once, but others should have their turn.
   virtual bool wants_to_run() const noexcept { return false; }
-  /// Blocks until what `open` needs from a once source is there. False: it needs none.
-  virtual bool wait_for_feed() { return false; }
+  /// Blocks until what `open` needs from a once source is there, or `stop` is true and the source
+  /// was woken. False: it needs none.
+  virtual bool wait_for_feed(const std::atomic<bool>& /*stop*/) { return false; }
 };
 
 } // namespace leat

@@ -8,6 +8,26 @@
 
 namespace leat {
 
+namespace {
+
+/// As metrics have it.
+slot_phase phase_of(slot_state x) noexcept {
+  switch (x) {
+  case slot_state::free:
+    return slot_phase::free;
+  case slot_state::ready:
+    return slot_phase::ready;
+  case slot_state::leased:
+    return slot_phase::leased;
+  case slot_state::reserved:
+  case slot_state::filling:
+    break;
+  }
+  return slot_phase::making;
+}
+
+} // namespace
+
 batch_slot::batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows)
     : memory_(std::move(layout), rows) {
   try {
@@ -27,6 +47,7 @@ batch_plan failed_batch(error problem) noexcept {
 }
 
 void batch_slot::enter(slot_state next) noexcept {
+  life_.turn(phase_of(next), plan_.what == batch_plan::kind::batch, plan_.epoch, plan_.step);
   const auto last = state_.exchange(next, std::memory_order_acq_rel);
   if (may_follow(last, next))
     return;

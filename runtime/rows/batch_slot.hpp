@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/rows/batch_memory.hpp"
+#include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/row_request.hpp"
 #include "runtime/rows/row_result.hpp"
 #include "runtime/sample/batch_layout.hpp"
@@ -83,6 +84,11 @@ public:
 
   slot_state state() const noexcept { return state_.load(std::memory_order_acquire); }
 
+  /// Before anyone else has the slot: see slot_life.
+  void count_in(job_metrics& metrics, std::size_t number) noexcept {
+    life_.count_in(metrics, number);
+  }
+
   // The slot's life. A step that no state allows ends the process: memory would be used twice.
   /// Notes the next batch, which is not open yet: nothing of it is complete.
   void reserve() noexcept;
@@ -156,6 +162,7 @@ private:
 
   void enter(slot_state next) noexcept;
 
+  slot_life life_;
   batch_memory memory_;
   std::atomic<slot_state> state_{slot_state::free};
 

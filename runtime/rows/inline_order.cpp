@@ -14,16 +14,23 @@ constexpr std::size_t items_a_clock = 8;
 
 } // namespace
 
+void throw_interrupted() {
+  throw error(errc::interrupted, {.stage = "loader", .got = "a call of interrupt()"});
+}
+
 inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& function)
     : order_(std::move(order)), function_(function),
       probe_(std::make_shared<batch_layout>(), items_a_probe) {}
 
 const planned_batch& inline_order::next() {
-  while (!order_->open(next_))
-    if (!probe_items() && !order_->wants_to_run() && !order_->wait_for_feed())
+  while (!order_->open(next_)) {
+    if (!probe_items() && !order_->wants_to_run() && !order_->wait_for_feed(function_.cancelled()))
       throw error(errc::stuck, {.stage = "iterators",
                                 .got = "a batch that waits for nothing",
                                 .needed = "an item, an end or an error"});
+    if (function_.cancelled())
+      throw_interrupted();
+  }
   return next_;
 }
 

@@ -7,6 +7,9 @@
 
 namespace leat {
 
+/// Throws `errc::interrupted`.
+[[noreturn]] void throw_interrupted();
+
 /// Opens batches in one thread: looks at items itself where iterators ask for it.
 class inline_order {
 public:

@@ -312,10 +312,10 @@ void iterator_order::close_probe(batch_slot& slot) {
   }
 }
 
-bool iterator_order::wait_for_feed() {
+bool iterator_order::wait_for_feed(const std::atomic<bool>& stop) {
   if (!run_.feed)
     return false;
-  run_.feed->wait(run_.record);
+  run_.feed->wait(run_.record, stop);
   return true;
 }
 

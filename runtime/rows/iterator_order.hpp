@@ -37,7 +37,7 @@ public:
   bool open_probe(planned_batch& probe, std::size_t most) override;
   void close_probe(batch_slot& slot) override;
   bool wants_to_run() const noexcept override { return run_.budget <= 0; }
-  bool wait_for_feed() override;
+  bool wait_for_feed(const std::atomic<bool>& stop) override;
 
 private:
   /// What a lane has for the next batches of the epoch.

@@ -254,7 +254,8 @@ std::shared_ptr<const batch_layout> layout_after(const job_plan& plan, iterator_
 }
 
 sample_maker maker_of(const job_plan& plan, std::shared_ptr<worker_record> record) {
-  return {plan.samples, std::move(record), plan.shape.lanes, plan.cancelled.get()};
+  return {plan.samples, std::move(record), plan.shape.lanes, plan.cancelled.get(),
+          plan.stop.get_token()};
 }
 
 } // namespace leat

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 namespace leat {
@@ -35,6 +36,8 @@ struct job_plan {
   std::vector<std::uint64_t> throw_at;
   /// Set when the loader is being destroyed.
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+  /// Requested then: nobody waits for a store any longer.
+  std::stop_source stop = {};
 };
 
 /// The samples of a pipeline and how they become batches.

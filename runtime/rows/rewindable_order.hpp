@@ -36,7 +36,7 @@ public:
       order_->close_probe(slot);
   }
   bool wants_to_run() const noexcept override { return order_->wants_to_run(); }
-  bool wait_for_feed() override { return order_->wait_for_feed(); }
+  bool wait_for_feed(const std::atomic<bool>& stop) override { return order_->wait_for_feed(stop); }
 
 private:
   std::unique_ptr<batch_order> order_;

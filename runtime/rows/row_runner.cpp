@@ -119,6 +119,7 @@ void row_runner::produce(const row_request& row, const row_target& target, row_r
     maker_->make({.item = what.item, .epoch = what.epoch}, row.position, sample_);
   else
     maker_->make(*plan_->samples->iterator, row.what, place_of(row), row.position, sample_);
+  record_->clock.leave();
   sample_access::deliver(sample_);
   result.delivered = what;
 }

@@ -8,6 +8,7 @@
 
 #include <leat/sample.hpp>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ public:
   void run(const row_request& row, const row_target& target, row_result& result);
 
   worker_record& record() noexcept { return *record_; }
+  /// The job asks functions to end.
+  const std::atomic<bool>& cancelled() const noexcept { return *plan_->cancelled; }
 
 private:
   error with_sample(const error& problem, const row_request& row, const row_result& result);

@@ -1,6 +1,7 @@
 #include "runtime/rows/worker_board.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace leat {
 
@@ -14,14 +15,25 @@ void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
   sum.rows_done += x.rows_done.load(std::memory_order_relaxed);
   sum.busy += std::chrono::nanoseconds{x.busy_ns.load(std::memory_order_relaxed)};
   sum.bytes_read += x.bytes_read.load(std::memory_order_relaxed);
+  sum.stages.resize(std::max(sum.stages.size(), x.clock.num_stages() + 1));
+  for (std::size_t i = 0; i <= x.clock.num_stages(); ++i)
+    sum.stages[i] += x.clock.time_in(i);
 }
 
 } // namespace
 
+void worker_board::measure(std::size_t num_stages,
+                           std::function<row_tracing(std::size_t number)> tracing) {
+  const mutex_lock lock{mutex_};
+  num_stages_ = num_stages;
+  tracing_ = std::move(tracing);
+}
+
 std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
   auto record = std::make_shared<worker_record>();
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   add_up_gone();
+  record->clock.prepare(num_stages_, tracing_ ? tracing_(number) : row_tracing{});
   record->number = number;
   record->id = next_id_++;
   records_.push_back(record);
@@ -38,12 +50,13 @@ void worker_board::add_up_gone() {
         ours.reset();
         return is_there;
       });
-  std::for_each(first_gone, records_.end(), [&](const auto& x) { add_to(gone_, *x); });
+  for (auto x = first_gone; x != records_.end(); ++x)
+    add_to(gone_, **x);
   records_.erase(first_gone, records_.end());
 }
 
 std::vector<worker_sums> worker_board::sums() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   auto result = gone_;
   for (const auto& x : records_)
     add_to(result, *x);
@@ -51,17 +64,17 @@ std::vector<worker_sums> worker_board::sums() const {
 }
 
 std::size_t worker_board::num_workers() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return next_id_;
 }
 
 std::size_t worker_board::num_records() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return records_.size();
 }
 
 std::shared_ptr<worker_record> worker_board::busy_since_before(std::int64_t limit_ns) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   std::shared_ptr<worker_record> result;
   std::int64_t oldest = limit_ns;
   for (const auto& x : records_) {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/worker_record.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace leat {
@@ -16,12 +17,18 @@ struct worker_sums {
   std::uint64_t rows_done = 0;
   std::chrono::nanoseconds busy{0};
   std::uint64_t bytes_read = 0;
+  /// By stage, and of what is done beside them last.
+  std::vector<std::chrono::nanoseconds> stages = {};
 };
 
 /// The records of a loader's workers. Those of workers that are gone are added up, so that a job
 /// that replaces and resizes for weeks keeps one entry for each number.
 class worker_board {
 public:
+  /// Clocks of workers that are added from now on count these stages. `tracing` (may be empty)
+  /// shows a worker's number how to trace.
+  void measure(std::size_t num_stages, std::function<row_tracing(std::size_t number)> tracing);
+
   /// Adds a record for a new worker with this number and a fresh id. The worker is gone when it has
   /// let go of it.
   std::shared_ptr<worker_record> add(std::size_t number);
@@ -40,13 +47,15 @@ public:
   std::int64_t oldest_start_ns() const;
 
 private:
-  void add_up_gone();
+  void add_up_gone() LEAT_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::uint32_t next_id_ = 0;
-  std::vector<std::shared_ptr<worker_record>> records_;
+  mutable mutex mutex_;
+  std::size_t num_stages_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::function<row_tracing(std::size_t)> tracing_ LEAT_GUARDED_BY(mutex_);
+  std::uint32_t next_id_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<worker_record>> records_ LEAT_GUARDED_BY(mutex_);
   /// Of those that are gone.
-  std::vector<worker_sums> gone_;
+  std::vector<worker_sums> gone_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

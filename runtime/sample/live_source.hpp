@@ -3,6 +3,7 @@
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,8 +32,10 @@ public:
   /// Says whether record `number` is there, and that it is wanted. Never blocks.
   /// Throws what the source threw: `leat::error`.
   virtual state peek(std::uint64_t number) = 0;
-  /// Blocks while record `number` is pending.
-  virtual void wait(std::uint64_t number) = 0;
+  /// Blocks while record `number` is pending and `stop` is false.
+  virtual void wait(std::uint64_t number, const std::atomic<bool>& stop) = 0;
+  /// Lets those who wait look at what stops them again.
+  virtual void wake() = 0;
   /// Calls `changed`, from any thread and without a lock held, whenever a pending record may have
   /// come or the source has ended, until the returned function is called (which waits for a call
   /// in progress). `changed` must not block.

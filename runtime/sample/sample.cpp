@@ -32,6 +32,17 @@ struct field {
   throw bad_sample(cause::missing_field, have.empty() ? text + " none" : text);
 }
 
+/// Grows the buffer where it is too small.
+std::span<std::byte> first_of(std::vector<std::byte>& buffer, std::size_t size) {
+  if (buffer.size() < size)
+    buffer.resize(size);
+  return {buffer.data(), size};
+}
+
+bool lies_in(const std::vector<std::byte>& buffer, const std::byte* at) {
+  return std::less_equal<>{}(buffer.data(), at) && std::less<>{}(at, buffer.data() + buffer.size());
+}
+
 } // namespace
 
 struct sample::state {
@@ -39,6 +50,9 @@ struct sample::state {
   std::vector<field> fields;
   std::size_t used = 0;
   std::vector<std::byte> scratch;
+  std::vector<std::byte> place_bytes;
+  sample_access::extent_buffers extents;
+  const std::stop_token* stop = nullptr;
   /// Bytes of the field that was replaced last.
   std::vector<std::byte> replaced;
   id_writer id;
@@ -206,9 +220,7 @@ void sample::erase(std::string_view name) noexcept {
 }
 
 std::span<std::byte> sample::scratch(std::size_t size) {
-  if (state_->scratch.size() < size)
-    state_->scratch.resize(size);
-  return {state_->scratch.data(), size};
+  return first_of(state_->scratch, size);
 }
 
 void sample::borrow(std::string_view name, std::span<const std::byte> bytes) {
@@ -227,6 +239,7 @@ void sample_access::reset(sample& x, const row_target* target) {
   s.used = 0;
   s.id = {};
   s.target = target;
+  s.stop = nullptr;
 }
 
 void sample_access::identify(sample& x, const id_writer& id) noexcept {
@@ -262,17 +275,30 @@ std::span<const std::byte> sample_access::places(const sample& x, std::string_vi
   return x.state_->get(name).places;
 }
 
+std::span<std::byte> sample_access::place_buffer(sample& x, std::size_t size) {
+  return first_of(x.state_->place_bytes, size);
+}
+
+sample_access::extent_buffers& sample_access::buffers(sample& x) noexcept {
+  return x.state_->extents;
+}
+
+void sample_access::stop_with(sample& x, const std::stop_token& stop) noexcept {
+  x.state_->stop = &stop;
+}
+
+const std::stop_token& sample_access::stop_of(const sample& x) noexcept {
+  static const std::stop_token never;
+  return x.state_->stop ? *x.state_->stop : never;
+}
+
 void sample_access::own(sample& x) {
   auto& s = *x.state_;
-  const auto* const scratch = s.scratch.data();
-  const auto is_scratch = [&](const std::byte* at) {
-    return std::less_equal<>{}(scratch, at) && std::less<>{}(at, scratch + s.scratch.size());
-  };
   for (std::size_t i = 0; i < s.used; ++i) {
     auto& f = s.fields[i];
-    if (!is_scratch(f.places.data()))
+    if (!lies_in(s.place_bytes, f.places.data()))
       f.places = {}; // only time is lost
-    if (f.data == f.owned.data() || is_scratch(f.data) || f.size == 0)
+    if (f.data == f.owned.data() || lies_in(s.scratch, f.data) || f.size == 0)
       continue;
     f.owned.assign(f.data, f.data + f.size);
     f.data = f.owned.data();

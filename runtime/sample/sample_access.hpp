@@ -2,12 +2,15 @@
 
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/id_writer.hpp"
+#include "runtime/storage/object_store.hpp"
 
 #include <leat/sample.hpp>
+#include <leat/stored_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +48,22 @@ public:
   /// `bad_sample` (missing_field).
   static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
   static std::span<const std::byte> places(const sample& x, std::string_view name);
+
+  /// A buffer for such bytes, which lives as long as `scratch` does; its content is undefined. A
+  /// second call takes the first one's bytes away.
+  static std::span<std::byte> place_buffer(sample& x, std::size_t size);
+
+  /// What a source that is read by extents needs, kept for the next record.
+  struct extent_buffers {
+    std::vector<extent> extents = {};
+    std::vector<read_part> parts = {};
+  };
+  static extent_buffers& buffers(sample& x) noexcept;
+
+  /// Who waits for bytes of the sample gives up once `stop` is requested, which lives until the
+  /// next `reset`; after that nothing is.
+  static void stop_with(sample& x, const std::stop_token& stop) noexcept;
+  static const std::stop_token& stop_of(const sample& x) noexcept;
 
   /// Copies all bytes that lie elsewhere, so that the sample can outlive where they are.
   static void own(sample& x);

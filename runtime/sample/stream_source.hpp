@@ -4,9 +4,12 @@
 
 #include <leat/sample.hpp>
 #include <leat/source.hpp>
+#include <leat/stored_source.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -77,6 +80,21 @@ public:
   virtual source_facts facts() const = 0;
   /// Short name of the kind of data: "tar_stream".
   virtual std::string name() const = 0;
+};
+
+/// A stream of files, whose records can be read by themselves where a file is neither packed nor a
+/// pipe. `read` is then made of these three.
+class located_stream : public stream_source {
+public:
+  /// Where the bytes of a record lie; nothing where they can only be read in sequence, or the
+  /// record has its content. Throws `errc::bad_snapshot` for a record that cannot lie there.
+  virtual std::optional<extent> locate(const stream_record& record) const = 0;
+  /// Sets the fields of an empty sample from these bytes, which outlive its row. Throws
+  /// `bad_sample`, and `leat::error` where the file has changed.
+  virtual void decode(const stream_record& record, std::span<const std::byte> bytes,
+                      sample& into) const = 0;
+  /// What the numbers of files in extents mean.
+  virtual stored_objects& objects() const = 0;
 };
 
 } // namespace leat

@@ -118,7 +118,7 @@ listing list(const fs::path& directory) {
 
 std::string read_file(const std::string& path) {
   const auto file = file_descriptor::open(path);
-  const auto size = stamp_of(file, path).size;
+  const auto size = version_of(file, path).size;
   // One byte more than allowed, so that decode refuses it.
   std::string bytes(std::min<std::uint64_t>(size, max_snapshot_bytes + 1), '\0');
   bytes.resize(read_at(file, path, 0, std::as_writable_bytes(std::span{bytes})));
@@ -237,11 +237,16 @@ snapshot_store::found find_newest(const fs::path& directory, bool allow_torn) {
 } // namespace
 
 std::optional<job_position> snapshot_store::save(const snapshot& part, std::uint64_t keep) const {
+  return save(part, encode(part), keep);
+}
+
+std::optional<job_position> snapshot_store::save(const snapshot& part, std::string_view encoded,
+                                                 std::uint64_t keep) const {
   if (keep == 0)
     throw error(errc::invalid_argument, {.stage = "keep", .got = "0", .needed = "at least 1"});
   const auto name = name_of(part);
   make_directory_durably(directory_);
-  write_durably(directory_ / to_string(name), encode(part));
+  write_durably(directory_ / to_string(name), encoded);
   return prune(directory_, name, keep);
 }
 

@@ -28,6 +28,9 @@ public:
   /// if older ones were removed. Throws `errc::io` (full, read-only) with the file; older sets are
   /// untouched then.
   std::optional<job_position> save(const snapshot& part, std::uint64_t keep) const;
+  /// The same of a part whose bytes the caller has.
+  std::optional<job_position> save(const snapshot& part, std::string_view encoded,
+                                   std::uint64_t keep) const;
 
   struct found {
     /// In the order of their ranks; empty where there is no complete set.

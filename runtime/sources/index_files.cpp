@@ -88,7 +88,7 @@ std::vector<std::string> index_paths(const std::string& data, const std::string&
 std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
                                       held_bytes held) try {
   const auto file = file_descriptor::open(path);
-  const auto all = stamp_of(file, path).size;
+  const auto all = version_of(file, path).size;
   std::vector<std::byte> header(header_bytes);
   if (read_at(file, path, 0, header) < header_bytes)
     return {};

@@ -28,7 +28,7 @@ void check_plain(const std::string& path) {
 
 std::shared_ptr<const stream_source> named_files::get(const std::string& name) const {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (auto known = files_.take(name)) {
       files_.put(name, *known);
       return std::move(*known);
@@ -37,20 +37,20 @@ std::shared_ptr<const stream_source> named_files::get(const std::string& name) c
   const auto path = (std::filesystem::path{folder_} / name).string();
   check_plain(path);
   auto file = open_({.paths = {path}, .names = {name}});
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   files_.put(name, file);
   return file;
 }
 
 std::uint64_t named_files::new_reader_id() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return ++last_id_;
 }
 
 named_files::reading named_files::take(std::uint64_t id, const std::string& name,
                                        const stream_place& at) const {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (auto parked = readers_.take(id))
       return std::move(*parked);
   }
@@ -60,12 +60,12 @@ named_files::reading named_files::take(std::uint64_t id, const std::string& name
 }
 
 void named_files::park(std::uint64_t id, reading x) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   readers_.put(id, std::move(x));
 }
 
 void named_files::drop(std::uint64_t id) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   readers_.take(id);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/recent_values.hpp"
 #include "runtime/sample/stream_source.hpp"
 #include "runtime/storage/file_set.hpp"
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace leat {
@@ -44,11 +44,11 @@ private:
 
   std::string folder_;
   stream_opener_function open_;
-  mutable std::mutex mutex_;
-  // Guarded by `mutex_`:
-  mutable recent_values<std::string, std::shared_ptr<const stream_source>> files_{max_open};
-  mutable recent_values<std::uint64_t, reading> readers_{max_open};
-  mutable std::uint64_t last_id_ = 0;
+  mutable mutex mutex_;
+  mutable recent_values<std::string, std::shared_ptr<const stream_source>>
+      files_ LEAT_GUARDED_BY(mutex_){max_open};
+  mutable recent_values<std::uint64_t, reading> readers_ LEAT_GUARDED_BY(mutex_){max_open};
+  mutable std::uint64_t last_id_ LEAT_GUARDED_BY(mutex_) = 0;
 };
 
 } // namespace leat

@@ -171,7 +171,7 @@ sequential_source::remake_by_replay(const stream_record& record) const {
 sequential_source::replayed sequential_source::take_before(std::uint64_t unit,
                                                            std::uint64_t number) const {
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& x) {
       return x.unit == unit && x.next <= number;
     });
@@ -186,7 +186,7 @@ sequential_source::replayed sequential_source::take_before(std::uint64_t unit,
 
 void sequential_source::keep(replayed x) const {
   std::list<replayed> dropped; // destroyed without the lock
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   kept_.push_back(std::move(x));
   if (kept_.size() > max_kept)
     dropped.splice(dropped.end(), kept_, kept_.begin());

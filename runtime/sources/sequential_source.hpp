@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/sample/stored_sample.hpp"
 #include "runtime/sample/stream_source.hpp"
 
@@ -10,7 +11,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace leat {
@@ -52,9 +52,9 @@ private:
   std::string name_;
   std::uint64_t units_;
   open_sequential open_;
-  mutable std::mutex mutex_;
-  /// Guarded by `mutex_`. Used last at the end.
-  mutable std::list<replayed> kept_;
+  mutable mutex mutex_;
+  /// Used last at the end.
+  mutable std::list<replayed> kept_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

@@ -152,7 +152,7 @@ std::unique_ptr<byte_stream> stream_opener::open(std::size_t file, std::uint64_t
 }
 
 void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_point from,
-                               std::span<std::byte> into) const {
+                               std::span<std::byte> into, const std::stop_token& stop) const {
   if (files_.is_pipe(file))
     throw error(errc::invalid_argument,
                 {.stage = "read",
@@ -164,7 +164,7 @@ void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_p
   const auto got = is_packed ? [&] {
     pooled stream{*this, file, file, offset, from};
     return read_all(stream, into);
-  }() : files_.read(file, offset, into);
+  }() : files_.read(file, offset, into, stop);
   if (got < into.size())
     ends_early(files_.path(file), offset + got, offset + into.size());
 }

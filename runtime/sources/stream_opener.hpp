@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -17,8 +18,9 @@ namespace leat {
 /// them. Any thread.
 class stream_opener {
 public:
-  explicit stream_opener(file_set files, std::size_t pool_bytes = stream_pool::default_limit_bytes)
-      : files_(std::move(files)), pool_(pool_bytes) {}
+  explicit stream_opener(file_set files, std::size_t pool_bytes = stream_pool::default_limit_bytes,
+                         const object_store& store = local_store())
+      : files_(std::move(files), store), pool_(pool_bytes) {}
 
   const stream_files& files() const noexcept { return files_; }
 
@@ -37,7 +39,7 @@ public:
   /// goes on where the last such call for the file ended, if that is nearer than `from`.
   /// Throws `errc::io`, `errc::torn_file`.
   void read_again(std::size_t file, std::uint64_t offset, restart_point from,
-                  std::span<std::byte> into) const;
+                  std::span<std::byte> into, const std::stop_token& stop = {}) const;
 
   /// Throws `errc::bad_snapshot` for what cannot lie in the file: a place at or behind which
   /// reading goes on, and a record of `length` bytes from there, of a packed file at most `most`.

@@ -5,12 +5,12 @@
 namespace leat {
 
 std::uint64_t stream_pool::new_id() {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return ++last_id_;
 }
 
 std::unique_ptr<packed_stream> stream_pool::take(std::uint64_t id) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return remove(id);
 }
 
@@ -18,7 +18,7 @@ void stream_pool::park(std::uint64_t id, std::unique_ptr<packed_stream> stream) 
   // Freed without the lock.
   std::list<parked> dropped;
   std::unique_ptr<packed_stream> replaced;
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   replaced = remove(id);
   const auto bytes = stream->memory();
   by_id_[id] = streams_.insert(streams_.end(), {id, bytes, std::move(stream)});
@@ -35,7 +35,7 @@ void stream_pool::drop(std::uint64_t id) {
 }
 
 std::size_t stream_pool::memory() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return bytes_;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/storage/packed_stream.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 namespace leat {
@@ -41,16 +41,15 @@ private:
     std::unique_ptr<packed_stream> stream;
   };
 
-  std::unique_ptr<packed_stream> remove(std::uint64_t id);
+  std::unique_ptr<packed_stream> remove(std::uint64_t id) LEAT_REQUIRES(mutex_);
 
   const std::size_t limit_;
-  mutable std::mutex mutex_;
-  // Guarded by `mutex_`:
+  mutable mutex mutex_;
   /// Longest parked first.
-  std::list<parked> streams_;
-  std::unordered_map<std::uint64_t, std::list<parked>::iterator> by_id_;
-  std::size_t bytes_ = 0;
-  std::uint64_t last_id_ = (std::uint64_t{1} << 32) - 1;
+  std::list<parked> streams_ LEAT_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, std::list<parked>::iterator> by_id_ LEAT_GUARDED_BY(mutex_);
+  std::size_t bytes_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_id_ LEAT_GUARDED_BY(mutex_) = (std::uint64_t{1} << 32) - 1;
 };
 
 } // namespace leat

@@ -24,6 +24,12 @@ bool is_transient(int code) {
 
 } // namespace
 
+object_version version_of(const struct stat& x) {
+  return {.size = static_cast<std::uint64_t>(x.st_size),
+          .mtime_ns = std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec,
+          .tag = std::to_string(x.st_ino)};
+}
+
 void throw_errno(std::string stage, std::string file, std::string needed) {
   const int code = errno;
   const bool absent = code == ENOENT || code == ENOTDIR;
@@ -63,30 +69,14 @@ file_descriptor::~file_descriptor() {
     ::close(fd_);
 }
 
-namespace {
-
-file_stamp stamp_of(const struct stat& x) {
-  return {.size = static_cast<std::uint64_t>(x.st_size),
-          .mtime_ns = std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec};
-}
-
-} // namespace
-
-file_stamp stamp_of(const file_descriptor& file, const std::string& path) {
+object_version version_of(const file_descriptor& file, const std::string& path) {
   struct stat x {};
   if (::fstat(file.get(), &x) != 0)
     throw_errno("stat", path, "size and time");
   if (!S_ISREG(x.st_mode))
     throw error(errc::io,
                 {.stage = "open", .file = path, .got = "no plain file", .needed = "a plain file"});
-  return stamp_of(x);
-}
-
-file_stamp stamp_of(const std::string& path) {
-  struct stat x {};
-  if (::stat(path.c_str(), &x) != 0)
-    throw_errno("stat", path, "size and time");
-  return stamp_of(x);
+  return version_of(x);
 }
 
 std::size_t read_at(const file_descriptor& file, const std::string& path, std::uint64_t offset,
@@ -139,30 +129,52 @@ private:
   const file_descriptor& descriptor_;
 };
 
-void open_files::read(std::size_t file, std::uint64_t offset, std::span<std::byte> into) {
-  lease right{*this, file};
-  read_fully(right.descriptor(), paths_[file], offset, into);
+object_version open_files::stat(std::size_t file) {
+  const lease right{*this, file};
+  return version_of(right.descriptor(), paths_[file]);
+}
+
+read_result open_files::read_here(std::span<const read_part> parts, const std::stop_token&) {
+  read_result x;
+  try {
+    x.bytes = read_parts(parts);
+  } catch (const error& problem) {
+    x.failure = problem;
+  }
+  return x;
+}
+
+std::uint64_t open_files::read_parts(std::span<const read_part> parts) {
+  std::uint64_t done = 0;
+  for (const auto& x : parts) {
+    const lease right{*this, x.object};
+    const auto n = read_at(right.descriptor(), paths_[x.object], x.offset, x.into);
+    done += n;
+    if (n < x.into.size())
+      break;
+  }
+  return done;
 }
 
 std::size_t open_files::open_count() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return recent_.size();
 }
 
 const file_descriptor& open_files::acquire(std::size_t file) {
-  std::unique_lock lock{mutex_};
+  mutex_lock lock{mutex_};
   auto& x = slots_[file];
-  changed_.wait(lock,
-                [&] { return x.now == state::open || (x.now == state::closed && make_room()); });
+  while (x.now != state::open && !(x.now == state::closed && make_room()))
+    changed_.wait(mutex_);
   if (x.now == state::closed)
-    open(file, lock);
+    open(file);
   recent_.splice(recent_.end(), recent_, x.place);
   ++x.readers;
   return x.descriptor;
 }
 
 void open_files::release(std::size_t file) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (--slots_[file].readers == 0)
     changed_.notify_all();
 }
@@ -171,9 +183,10 @@ void open_files::release(std::size_t file) {
 bool open_files::make_room() {
   if (recent_.size() < limit_)
     return true;
-  auto idle = std::find_if(recent_.begin(), recent_.end(), [this](std::size_t i) {
-    return slots_[i].now == state::open && slots_[i].readers == 0;
-  });
+  auto idle =
+      std::find_if(recent_.begin(), recent_.end(), [this](std::size_t i) LEAT_REQUIRES(mutex_) {
+        return slots_[i].now == state::open && slots_[i].readers == 0;
+      });
   if (idle == recent_.end())
     return false;
   slots_[*idle].descriptor = {};
@@ -183,11 +196,11 @@ bool open_files::make_room() {
 }
 
 /// Opens without the lock: on a network this takes a while, and others can read meanwhile.
-void open_files::open(std::size_t file, std::unique_lock<std::mutex>& lock) {
+void open_files::open(std::size_t file) {
   auto& x = slots_[file];
   x.now = state::opening;
   x.place = recent_.insert(recent_.end(), file);
-  lock.unlock();
+  mutex_.unlock();
   file_descriptor descriptor;
   std::exception_ptr failure;
   try {
@@ -195,7 +208,7 @@ void open_files::open(std::size_t file, std::unique_lock<std::mutex>& lock) {
   } catch (...) {
     failure = std::current_exception();
   }
-  lock.lock();
+  mutex_.lock();
   changed_.notify_all();
   if (failure) {
     x.now = state::closed;

@@ -1,14 +1,16 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+#include "runtime/storage/object_store.hpp"
+
 #include <leat/error.hpp>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,19 +48,10 @@ private:
 /// How many descriptors this process may have now.
 std::uint64_t descriptor_limit() noexcept;
 
-/// What tells one version of a file from another.
-struct file_stamp {
-  std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;
+object_version version_of(const struct ::stat& x);
 
-  friend bool operator==(const file_stamp&, const file_stamp&) = default;
-};
-
-/// Throws `errc::io`, also where the descriptor is no plain file.
-file_stamp stamp_of(const file_descriptor& file, const std::string& path);
-
-/// The same of a file that is not open, or of a directory. Throws as `throw_errno`.
-file_stamp stamp_of(const std::string& path);
+/// The version of a plain file; throws `errc::io` where the descriptor is of something else.
+object_version version_of(const file_descriptor& file, const std::string& path);
 
 /// Same contract as ::pread; tests put a failing one in its place.
 using pread_function = ssize_t (*)(int, void*, std::size_t, off_t);
@@ -75,16 +68,18 @@ void read_fully(const file_descriptor& file, const std::string& path, std::uint6
 /// Reads from many files through few shared descriptors: opened on first use, the least recently
 /// used one closed for the next. Any thread may read at any time; with more readers of different
 /// files than descriptors, readers wait for each other.
-class open_files {
+class open_files final : public stored_objects {
 public:
   /// `limit` is at least 1.
   explicit open_files(std::vector<std::string> paths, std::size_t limit = 256);
 
-  /// Fills `into` with the bytes at `offset` of file number `file`.
-  /// Throws `errc::io`, `errc::not_found`, `errc::torn_file` (the file ends before).
-  void read(std::size_t file, std::uint64_t offset, std::span<std::byte> into);
-
-  const std::string& path(std::size_t file) const { return paths_[file]; }
+  std::string name(std::size_t file) const override { return paths_[file]; }
+  object_version stat(std::size_t file) override;
+  void read(std::span<const read_part> parts, read_done done,
+            const std::stop_token& stop) override {
+    done(read_here(parts, stop));
+  }
+  read_result read_here(std::span<const read_part> parts, const std::stop_token& stop) override;
   /// Descriptors open now.
   std::size_t open_count() const;
 
@@ -100,20 +95,20 @@ private:
   };
   class lease;
 
+  std::uint64_t read_parts(std::span<const read_part> parts);
   const file_descriptor& acquire(std::size_t file);
   void release(std::size_t file);
-  bool make_room();
-  void open(std::size_t file, std::unique_lock<std::mutex>& lock);
+  bool make_room() LEAT_REQUIRES(mutex_);
+  void open(std::size_t file) LEAT_REQUIRES(mutex_);
 
   const std::vector<std::string> paths_;
   const std::size_t limit_;
-  mutable std::mutex mutex_;
+  mutable mutex mutex_;
   /// A file was opened, or is no longer read.
-  std::condition_variable changed_;
-  // Guarded by `mutex_`:
-  std::vector<slot> slots_;
+  condition_variable changed_;
+  std::vector<slot> slots_ LEAT_GUARDED_BY(mutex_);
   /// Files that are open or being opened, least recently used first.
-  std::list<std::size_t> recent_;
+  std::list<std::size_t> recent_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

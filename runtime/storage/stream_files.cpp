@@ -1,10 +1,9 @@
 #include "runtime/storage/stream_files.hpp"
 
 #include "runtime/base/xxh3.hpp"
+#include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
-
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
@@ -31,32 +30,31 @@ packing packing_of(std::string_view name) noexcept {
   return has_ending(name, ".zst") || has_ending(name, ".tzst") ? packing::zstd : packing::none;
 }
 
-stream_files::stream_files(file_set files)
-    : names_(std::move(files.names)), files_(files.paths),
+stream_files::stream_files(file_set files, const object_store& store)
+    : names_(std::move(files.names)),
       taken_(std::make_unique<std::atomic<bool>[]>(files.paths.size())) {
   for (const auto& path : files.paths)
-    facts_of_.push_back(look_at(path));
+    facts_of_.push_back(look_at(path, store));
+  objects_ = store.open(std::move(files.paths));
 }
 
-stream_files::file_facts stream_files::look_at(const std::string& path) {
-  struct stat x {};
-  if (::stat(path.c_str(), &x) != 0)
-    throw_errno("stat", path, "size and kind");
-  if (!S_ISREG(x.st_mode))
+stream_files::file_facts stream_files::look_at(const std::string& path, const object_store& store) {
+  const auto x = store.stat(path);
+  if (x.is != object_kind::plain)
     return {.bytes = 0, .is_pipe = true};
-  return {.bytes = static_cast<std::uint64_t>(x.st_size), .is_pipe = false};
+  return {.bytes = x.version.size, .is_pipe = false};
 }
 
 packing stream_files::packed(std::size_t file) const {
   return packing_of(path(file));
 }
 
-std::size_t stream_files::read(std::size_t file, std::uint64_t offset,
-                               std::span<std::byte> into) const {
+std::size_t stream_files::read(std::size_t file, std::uint64_t offset, std::span<std::byte> into,
+                               const std::stop_token& stop) const {
   const auto size = bytes(file);
   const auto part = into.first(std::min<std::uint64_t>(into.size(), size - std::min(size, offset)));
   if (!part.empty())
-    files_.read(file, offset, part);
+    read_now(*objects_, file, offset, part, stop);
   return part.size();
 }
 

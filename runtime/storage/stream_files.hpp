@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/storage/file_set.hpp"
+#include "runtime/storage/local_store.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <leat/source_facts.hpp>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +28,10 @@ packing packing_of(std::string_view name) noexcept;
 class stream_files {
 public:
   /// Throws `errc::not_found`, `errc::io`.
-  explicit stream_files(file_set files);
+  explicit stream_files(file_set files, const object_store& store = local_store());
 
   std::size_t size() const noexcept { return facts_of_.size(); }
-  const std::string& path(std::size_t file) const { return files_.path(file); }
+  std::string path(std::size_t file) const { return objects_->name(file); }
   /// As in ids: SHARD of docs/order.md.
   const std::string& name(std::size_t file) const { return names_[file]; }
   /// As on opening; 0 for a pipe.
@@ -41,7 +43,10 @@ public:
 
   /// Fills `into` with bytes of a plain file, as stored; returns their number, fewer only at the
   /// end. Throws `errc::io`; `errc::torn_file` where the file is shorter than on opening.
-  std::size_t read(std::size_t file, std::uint64_t offset, std::span<std::byte> into) const;
+  std::size_t read(std::size_t file, std::uint64_t offset, std::span<std::byte> into,
+                   const std::stop_token& stop = {}) const;
+  /// The files, by the same numbers.
+  stored_objects& objects() const noexcept { return *objects_; }
   /// Opens a pipe. Throws `errc::invalid_argument` at the second call.
   file_descriptor take_pipe(std::size_t file) const;
 
@@ -54,10 +59,10 @@ private:
     bool is_pipe;
   };
 
-  static file_facts look_at(const std::string& path);
+  static file_facts look_at(const std::string& path, const object_store& store);
 
   std::vector<std::string> names_;
-  mutable open_files files_;
+  std::shared_ptr<stored_objects> objects_;
   std::vector<file_facts> facts_of_;
   /// Which pipes were opened.
   std::unique_ptr<std::atomic<bool>[]> taken_;

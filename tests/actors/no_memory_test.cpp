@@ -90,7 +90,11 @@ TEST_CASE("no memory: a snapshot that could not be stored is told of") {
   test::temporary_directory at;
   std::vector<std::optional<error>> told;
   told.reserve(1);
-  const save_request request{at / "snapshots", std::make_shared<const snapshot>(), 1, nullptr,
+  const save_request request{at / "snapshots",
+                             std::make_shared<const snapshot>(),
+                             1,
+                             nullptr,
+                             nullptr,
                              [&](std::optional<error> problem) {
                                no_memory::found();
                                told.push_back(std::move(problem));

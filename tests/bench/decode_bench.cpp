@@ -5,12 +5,12 @@
 // train|eval]
 //      [--type f32|u8|f16|bf16] [--images N]
 
-#include "runtime/base/parse_dtype.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "tests/bench/heap_count.hpp"
 
 #include <leat/error.hpp>
 #include <leat/image.hpp>
+#include <leat/tensor.hpp>
 
 #include "tools/leat/bench/decode_timing.hpp"
 #include "tools/leat/data_arguments.hpp"

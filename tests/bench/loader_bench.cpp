@@ -7,7 +7,10 @@
 
 #include <leat/leat.hpp>
 
+#include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -116,6 +119,48 @@ void rounds_of_iterators(int rounds) {
   }
 }
 
+/// What a trace adds to the time of an epoch, in percent: with and without in turns, because these
+/// machines drift.
+void cost_of_traces(int rounds) {
+  const auto file = (std::filesystem::temp_directory_path() / "leat-loader-bench-trace").string();
+  // About 300 us a row, as a decoded image.
+  const auto work = [](sample& x, context& in) {
+    auto sum = in.rng().uniform();
+    for (int i = 0; i < 60'000; ++i)
+      sum = std::sqrt(sum + i);
+    x.set("sum", sum);
+  };
+  struct row {
+    const char* name;
+    pipeline data;
+    std::size_t workers;
+  };
+  const auto small = count(4'000'000).shuffle().batch(256);
+  for (const auto& x :
+       {row{"8-byte samples, 2 workers", small, 2},
+        row{"8-byte samples, caller's thread", small, 0},
+        row{"150,528-byte samples, 2 workers", count(50'000, 150'528).shuffle().batch(256), 2},
+        row{"samples of some 300 us, 2 workers", count(10'000).map("work", work).batch(64), 2}}) {
+    std::vector<double> cost;
+    for (int i = 0; i < rounds; ++i) {
+      double seconds[2] = {0, 0};
+      for (const int with : {i % 2, 1 - i % 2}) {
+        loader_options options{.workers = x.workers};
+        if (with == 1)
+          options.trace = std::make_shared<trace>(file);
+        stopwatch watch;
+        loader job{x.data, options};
+        while (job.next())
+          ;
+        seconds[with] = watch.seconds();
+      }
+      cost.push_back(100 * (seconds[1] / seconds[0] - 1));
+    }
+    report(std::string{"a trace costs, "} + x.name, spread_of(cost), "%");
+  }
+  std::filesystem::remove(file);
+}
+
 void first_batch_and_restore(int rounds) {
   const auto data = count(1'000'000'000).shuffle().batch(256);
   std::vector<double> first;
@@ -165,6 +210,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 7;
   samples_per_second(rounds);
   rounds_of_iterators(rounds);
+  cost_of_traces(rounds);
   first_batch_and_restore(rounds);
   resident_memory();
 }

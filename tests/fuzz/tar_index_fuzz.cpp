@@ -35,7 +35,7 @@ void visit(const tar_index& index) {
   (void)used;
 }
 
-std::optional<tar_index> adopt(std::vector<std::byte> bytes, file_stamp stamp) {
+std::optional<tar_index> adopt(std::vector<std::byte> bytes, object_version stamp) {
   auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   return tar_index::adopt({{held, held->data()}, held->size()}, stamp);
 }
@@ -50,7 +50,7 @@ void walk_archive(std::span<const std::byte> archive) {
     std::copy(part.begin(), part.end(), into.begin());
     return part.size();
   };
-  const file_stamp stamp{archive.size(), 1};
+  const object_version stamp{archive.size(), 1};
   try {
     auto bytes = build_tar_index(tar_reader{"fuzz", archive.size(), read}, stamp, true);
     visit(adopt(std::move(bytes), stamp).value());
@@ -73,7 +73,7 @@ void read_index(std::span<const std::byte> input) {
   const auto unchecked = std::min<std::uint64_t>(places, bytes.size() - header);
   const auto sum = xxh3_64(std::span{bytes}.subspan(16, bytes.size() - 16 - unchecked));
   std::memcpy(bytes.data() + 8, &sum, sizeof sum);
-  file_stamp stamp;
+  object_version stamp;
   std::memcpy(&stamp.size, bytes.data() + 16, sizeof stamp.size);
   std::memcpy(&stamp.mtime_ns, bytes.data() + 24, sizeof stamp.mtime_ns);
   if (auto index = adopt(std::move(bytes), stamp))

@@ -92,11 +92,13 @@ void write_lines(int to, shared_state& shared, std::uint32_t seed) {
   shared.given = number;
 }
 
+const std::atomic<bool> never{false};
+
 /// Looks at all records, one after the other.
 void read_all(const pipeline& data, shared_state& shared) {
   const auto feed = data.root().feed->get();
   for (std::uint64_t i = 0;; ++i) {
-    feed->wait(i);
+    feed->wait(i, never);
     if (feed->peek(i) != live_source::state::ready)
       return;
     if (i >= shared.seen)

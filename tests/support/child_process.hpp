@@ -46,6 +46,8 @@ public:
     }
   }
 
+  void signal(int x) const { ::kill(pid_, x); }
+
   /// Has not ended yet; a zombie has. Does not wait for it.
   bool is_running() const {
     siginfo_t info{};

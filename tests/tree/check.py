@@ -23,7 +23,8 @@ FOLDERS = [
 # Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
 PUBLIC = {
     "runtime/base": "notice rng source_facts tensor",
-    "runtime/sample": "sample source",
+    "runtime/storage": "trace",
+    "runtime/sample": "sample source stored_source",
     "runtime/image": "decode_options transforms",
     "runtime/pipeline": "functions image once pipeline sources streams",
     "runtime/rows": "dispatch_policy",

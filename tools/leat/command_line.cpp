@@ -62,7 +62,7 @@ int run_command_line(int argc, char** argv) {
   add_index(app);
   add_order(app);
   add_graph(app);
-  add_run(app);
+  add_run(app, status);
   add_replay(app);
   add_inspect(app);
   add_verify(app, status);

@@ -5,7 +5,7 @@
 namespace leat::command {
 
 std::vector<epoch_agreement> rank_meeting::gather(std::uint64_t rank, const epoch_agreement& mine) {
-  std::unique_lock lock{mutex_};
+  mutex_lock lock{mutex_};
   said_[rank] = mine;
   const auto meeting = meeting_;
   if (++present_ == said_.size()) {
@@ -15,7 +15,8 @@ std::vector<epoch_agreement> rank_meeting::gather(std::uint64_t rank, const epoc
     changed_.notify_all();
     return all_;
   }
-  changed_.wait(lock, [&] { return meeting_ != meeting || is_over_; });
+  while (meeting_ == meeting && !is_over_)
+    changed_.wait(mutex_);
   // The next meeting cannot end before this rank has come to it, so these are still its own.
   if (meeting_ != meeting)
     return all_;
@@ -24,7 +25,7 @@ std::vector<epoch_agreement> rank_meeting::gather(std::uint64_t rank, const epoc
 }
 
 void rank_meeting::break_up() {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   is_over_ = true;
   changed_.notify_all();
 }

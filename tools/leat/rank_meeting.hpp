@@ -1,10 +1,10 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <leat/loader.hpp>
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 namespace leat::command {
@@ -23,13 +23,13 @@ public:
   void break_up();
 
 private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<epoch_agreement> said_;
-  std::vector<epoch_agreement> all_;
-  std::uint64_t present_ = 0;
-  std::uint64_t meeting_ = 0;
-  bool is_over_ = false;
+  mutex mutex_;
+  condition_variable changed_;
+  std::vector<epoch_agreement> said_ LEAT_GUARDED_BY(mutex_);
+  std::vector<epoch_agreement> all_ LEAT_GUARDED_BY(mutex_);
+  std::uint64_t present_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t meeting_ LEAT_GUARDED_BY(mutex_) = 0;
+  bool is_over_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
 } // namespace leat::command

@@ -1,26 +1,30 @@
 #include "tools/leat/run.hpp"
 
+#include "runtime/base/mutex.hpp"
+#include "runtime/job/core_budget.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include <leat/error.hpp>
 
+#include "tools/leat/bound.hpp"
 #include "tools/leat/option_values.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/progress.hpp"
 #include "tools/leat/run_options.hpp"
+#include "tools/leat/stop_signals.hpp"
 #include "tools/leat/training_job.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace leat::command {
@@ -39,6 +43,9 @@ struct summary {
   std::uint64_t bytes_read = 0;
   std::uint64_t workers_replaced = 0;
   bad_counts bad{};
+  job_times times = {};
+  /// The signal that ended the job early; 0: none.
+  int signal = 0;
 };
 
 void check_snapshot_dir(const run_options& x) {
@@ -73,13 +80,16 @@ std::uint64_t resident_bytes() {
   return 0;
 }
 
-summary sum_up(const training_job& job) {
+summary sum_up(const training_job& job, int signal) {
   summary result{.progress = job.progress(),
                  .digest = job.digest(),
                  .resumed_at = job.resumed_at(),
-                 .skipped = job.skipped()};
-  for (const auto& x : job.stats()) {
-    result.snapshot_bytes = std::max(result.snapshot_bytes, x.snapshot_bytes);
+                 .skipped = job.skipped(),
+                 .snapshot_bytes = job.snapshot_bytes(),
+                 .signal = signal};
+  const auto ranks = job.stats();
+  result.times = times_of(ranks, result.progress.elapsed, result.progress.waited);
+  for (const auto& x : ranks) {
     result.bytes_read += x.bytes_read;
     result.workers_replaced += x.workers_replaced;
     for (std::size_t i = 0; i < num_causes; ++i)
@@ -91,6 +101,13 @@ summary sum_up(const training_job& job) {
 double samples_per_second(const training_progress& x) {
   auto seconds = in_seconds(x.elapsed);
   return seconds > 0 ? static_cast<double>(x.samples) / seconds : 0;
+}
+
+json stages_to_json(const std::vector<stage_stats>& stages) {
+  auto result = json::array();
+  for (const auto& x : stages)
+    result.push_back({{"stage", x.name}, {"seconds", in_seconds(x.time)}});
+  return result;
 }
 
 json to_json(const summary& x) {
@@ -109,6 +126,9 @@ json to_json(const summary& x) {
                              : json()},
           {"skipped_snapshots", x.skipped},
           {"workers_replaced", x.workers_replaced},
+          {"bound_by", bound_to_json(bound_of(x.times))},
+          {"stages", stages_to_json(x.times.stages)},
+          {"ended_by", x.signal == 0 ? json() : json(name_of_signal(x.signal))},
           {"epoch", done.epoch},
           {"step", done.step},
           {"global_step", done.global_step},
@@ -122,7 +142,10 @@ void print_summary(const summary& x, const char* unit) {
   print_line(with_commas(done.samples) + " " + unit + " in " + fixed(seconds, 2) + " s: "
              + with_commas(static_cast<std::uint64_t>(std::llround(samples_per_second(done)))) + " "
              + unit + "/s");
+  if (x.signal != 0)
+    print_line(std::string{"ended by          "} + name_of_signal(x.signal));
   print_line("waiting for data  " + fixed(waiting, 1) + "% of the time");
+  print_line("bound by          " + bound_text(bound_of(x.times)));
   if (done.first_batch)
     print_line("first batch       " + fixed(1e3 * in_seconds(*done.first_batch), 1) + " ms");
   print_line("read              " + readable_bytes(x.bytes_read));
@@ -138,6 +161,7 @@ void print_summary(const summary& x, const char* unit) {
 
 void write_stats(const std::string& file, const training_job& job, std::uint64_t first_rank) {
   auto workers = json::array();
+  auto stages = json::array();
   for (auto rank = first_rank; const auto& stats : job.stats()) {
     for (const auto& x : stats.workers)
       workers.push_back({{"rank", rank},
@@ -146,41 +170,90 @@ void write_stats(const std::string& file, const training_job& job, std::uint64_t
                          {"rows_done", x.rows_done},
                          {"busy_seconds", in_seconds(x.busy)},
                          {"bytes_read", x.bytes_read}});
+    for (const auto& x : stats.stages)
+      stages.push_back({{"rank", rank}, {"stage", x.name}, {"seconds", in_seconds(x.time)}});
     ++rank;
   }
-  write_output(file, json{{"workers", workers}}.dump(2) + "\n", "--stats");
+  write_output(file, json{{"workers", workers}, {"stages", stages}}.dump(2) + "\n", "--stats");
 }
 
-void run(const run_options& x) {
-  auto settings = settings_of(x, std::max(1U, std::thread::hardware_concurrency()));
+/// Lets signals end the job that there is.
+class job_stop {
+public:
+  /// Null: the job is over.
+  void set(training_job* job) {
+    const mutex_lock lock{mutex_};
+    job_ = job;
+  }
+  void stop(int signal) {
+    const mutex_lock lock{mutex_};
+    const std::string name = name_of_signal(signal);
+    if (!job_) { // still opening its data, or done: nothing was handed over that is not saved
+      print_notice("run", name);
+      std::_Exit(exit_code_of(signal));
+    }
+    print_notice("run", name + ": the job ends after its batch; a second signal ends it at once");
+    job_->request_stop();
+  }
+
+private:
+  mutex mutex_;
+  training_job* job_ LEAT_GUARDED_BY(mutex_) = nullptr;
+};
+
+/// Signals reach a job while this lives.
+class stoppable {
+public:
+  stoppable(job_stop& stop, training_job& job) : stop_(stop) { stop_.set(&job); }
+  ~stoppable() { stop_.set(nullptr); }
+  stoppable(const stoppable&) = delete;
+  stoppable& operator=(const stoppable&) = delete;
+
+private:
+  job_stop& stop_;
+};
+
+/// Returns the exit code.
+int run(const run_options& x) {
+  job_stop stop;
+  // Before there is any thread of the job.
+  const stop_signals signals{[&](int signal) { stop.stop(signal); }};
+  auto settings = settings_of(x, usable_cores());
   check_snapshot_dir(x);
   // Before the job runs: hours of training should not end with "no such directory".
   if (!x.stats.empty())
     check_output(x.stats, "--stats");
+  if (!x.trace.empty()) {
+    check_output(x.trace, "--trace");
+    settings.loader.trace = std::make_shared<trace>(x.trace);
+  }
   const auto data = job_pipeline(x.order, x.maps);
   check_length(x, data);
   const auto* unit = makes_images(data) ? "images" : "samples";
   training_job job{data, settings};
   tell_of_resume(x, job);
   {
+    const stoppable stops{stop, job};
     progress_display display{unit};
     job.run([&](const training_progress& now) { display.update(now); });
   }
   if (!x.stats.empty())
     write_stats(x.stats, job, settings.loader.rank);
+  const auto sums = sum_up(job, signals.caught());
   if (x.json)
-    print_line(to_json(sum_up(job)).dump());
+    print_line(to_json(sums).dump());
   else
-    print_summary(sum_up(job), unit);
+    print_summary(sums, unit);
+  return sums.signal == 0 ? 0 : exit_code_of(sums.signal);
 }
 
 } // namespace
 
-void add_run(CLI::App& app) {
+void add_run(CLI::App& app, int& status) {
   auto* sub = app.add_subcommand("run", "Run a training job that only reads, and show how fast");
   auto x = std::make_shared<run_options>();
   add_run_options(*sub, *x);
-  sub->callback([x] { run(*x); });
+  sub->callback([x, &status] { status = run(*x); });
 }
 
 } // namespace leat::command

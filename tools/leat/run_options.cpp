@@ -25,6 +25,23 @@ constexpr std::uint64_t max_workers = 4096;
 constexpr std::uint64_t default_snapshot_every = 100;
 constexpr std::uint64_t default_keep = 3;
 
+void add_workers(CLI::App& app, std::size_t& to) {
+  const auto set = [&to](const std::string& text) {
+    const auto number = parse_number(text);
+    if (text != "auto" && (!number || *number > max_workers))
+      throw CLI::ValidationError("--workers", "got \"" + text
+                                                  + "\", needed auto, or a whole number of 0 .. "
+                                                  + std::to_string(max_workers));
+    to = number.value_or(automatic);
+  };
+  app.add_option_function<std::string>(
+         "--workers", set,
+         "Worker threads of a rank; 0: none, all in the trainer's thread; auto: as many as the "
+         "trainer needs, within the cores of this process")
+      ->type_name("auto|N")
+      ->default_str("auto");
+}
+
 void add_job(CLI::App& app, run_options& to) {
   whole_number(app.add_option("--epochs", to.epochs,
                               "Epochs to run; none where there is one "
@@ -38,10 +55,7 @@ void add_job(CLI::App& app, run_options& to) {
   whole_number(app.add_option("--world-size", to.world_size, "Ranks of the job"), 1, max_ranks);
   whole_number(app.add_option("--rank", to.rank, "Run this rank alone; else all in this process"),
                0);
-  whole_number(app.add_option("--workers", to.workers,
-                              "Worker threads of a rank; 0: none, all in the trainer's thread; "
-                              "else the cores, shared by the ranks of this process"),
-               0, max_workers);
+  add_workers(app, to.workers);
   app.add_option("--resize", to.resizes, "From this step of the job on, a rank has N workers")
       ->type_name("STEP:N")
       ->allow_extra_args(false)
@@ -83,6 +97,9 @@ void add_reports(CLI::App& app, run_options& to) {
   app.add_option("--bad-log", to.bad_log, "List bad samples here [the log's name and \".bad\"]")
       ->type_name("FILE");
   app.add_option("--stats", to.stats, "Write what each worker did, as JSON")->type_name("FILE");
+  app.add_option("--trace", to.trace,
+                 "Write a timeline that ui.perfetto.dev and chrome://tracing open, up to 64 MiB")
+      ->type_name("FILE");
   app.add_flag("--json", to.json, "Print the summary as a JSON object");
 }
 
@@ -124,12 +141,6 @@ void check(const run_options& x) {
     bad_usage("--resize", "--workers 0", "at least one worker");
 }
 
-std::size_t workers_of(const run_options& x, std::size_t cores) {
-  if (x.workers)
-    return *x.workers;
-  return std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
-}
-
 /// Beside the log, where that is a file.
 std::string bad_log_of(const run_options& x) {
   if (!x.bad_log.empty() || x.log.empty() || !place_of_output(x.log, "--log").is_file)
@@ -162,7 +173,6 @@ void check_fault_workers(const training_settings& x) {
 
 loader_options loader_of(const run_options& x, std::size_t cores) {
   loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
-  result.workers = workers_of(x, cores);
   result.epochs = x.order.epoch + x.epochs.value_or(1);
   result.steps = x.steps;
   result.dispatch = x.dispatch;
@@ -174,6 +184,11 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.hash_pixels = !x.log.empty();
   for (const auto& text : x.faults)
     parse_fault(text, result.fault);
+  result.workers = x.workers;
+  // A worker that is named must be there.
+  const bool names_worker = !result.fault.slow.empty() || !result.fault.deaths.empty();
+  if (x.workers == automatic && names_worker)
+    result.workers = std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
   return result;
 }
 

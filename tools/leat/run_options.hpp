@@ -24,8 +24,7 @@ struct run_options {
   std::uint64_t world_size = 1;
   /// Empty: all ranks in this process.
   std::optional<std::uint64_t> rank = {};
-  /// Empty: as many as cores, shared by the ranks of this process.
-  std::optional<std::size_t> workers = {};
+  std::size_t workers = automatic;
   std::vector<std::string> resizes = {};
   dispatch_policy dispatch = dispatch_policy::on_demand;
   std::optional<transform> maps = {};
@@ -42,6 +41,7 @@ struct run_options {
   std::vector<std::string> left_out = {};
   std::string log = {};
   std::string stats = {};
+  std::string trace = {};
   std::uint64_t stuck_after_ms = 300'000;
   std::uint64_t step_time_ms = 0;
   std::vector<std::string> faults = {};
@@ -60,8 +60,8 @@ step_range parse_steps(const std::string& text);
 /// Throws `errc::invalid_argument`.
 void parse_fault(const std::string& text, fault_drill& to);
 
-/// What the job shall do, on a machine of so many cores. Throws `errc::invalid_argument` where
-/// options do not fit each other. Looks where the log is, and reads no file.
+/// What the job shall do, in a process that may use so many cores. Throws `errc::invalid_argument`
+/// where options do not fit each other. Looks where the log is, and reads no file.
 training_settings settings_of(const run_options& x, std::size_t cores);
 
 /// Refuses a job without end, and epochs where there is one endless one. Throws

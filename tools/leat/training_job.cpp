@@ -3,6 +3,7 @@
 #include "runtime/base/begin_thread.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 
@@ -34,6 +35,12 @@ namespace {
   std::rethrow_exception(first);
 }
 
+bool has_live_source(const pipeline& data) {
+  bool any = false;
+  for_each_operator(data.root(), [&](const operator_node& x) { any = any || x.feed != nullptr; });
+  return any;
+}
+
 } // namespace
 
 training_job::training_job(const pipeline& data, training_settings settings)
@@ -50,8 +57,11 @@ training_job::training_job(const pipeline& data, training_settings settings)
   }
   must_meet_ = meeting_ && !is_indexed(*data.root().inputs.front())
                && end_of(data.root()) != epoch_end::cycle;
+  keeps_step_ = settings_.ranks > 1 && has_live_source(data);
+  can_interrupt_ = settings_.ranks == 1 || keeps_step_;
   begin();
   open_log();
+  digest_ = digest_of_ranks();
 }
 
 /// Moves all loaders to where the job goes on.
@@ -101,12 +111,13 @@ void training_job::open_log() {
 
 void training_job::run(const std::function<void(const training_progress&)>& watch) {
   auto start = clock::now();
-  for (auto before = progress_.global_step; !finished() && hand_over();
+  for (auto before = progress_.global_step; !is_to_stop_ && !finished() && hand_over();
        before = progress_.global_step) {
     if (settings_.step_time.count() > 0)
       std::this_thread::sleep_for(settings_.step_time);
     save_if_due(before);
-    leases_.clear();
+    if (!keeps_step_)
+      leases_.clear();
     progress_.elapsed = clock::now() - start;
     watch(progress_);
   }
@@ -124,11 +135,28 @@ std::vector<loader_stats> training_job::stats() const {
   return result;
 }
 
-hash128 training_job::digest() const {
+hash128 training_job::digest_of_ranks() const {
   hash128 sum;
   for (const auto& x : loaders_)
     sum += x.position().digest;
   return sum;
+}
+
+std::uint64_t training_job::snapshot_bytes() const {
+  std::uint64_t most = 0;
+  try {
+    for (const auto& x : loaders_)
+      most = std::max<std::uint64_t>(most, x.snapshot().size());
+  } catch (const error&) { // of records that are kept nowhere
+  }
+  return most;
+}
+
+void training_job::request_stop() {
+  is_to_stop_ = true;
+  if (can_interrupt_)
+    for (auto& x : loaders_)
+      x.interrupt();
 }
 
 std::optional<std::uint64_t> training_job::steps_of_job() const {
@@ -153,9 +181,13 @@ void training_job::resize_if_due() {
 bool training_job::hand_over() {
   resize_if_due();
   const auto asked = clock::now();
-  next_of_all_ranks();
+  const bool all_have_it = next_of_all_ranks();
   progress_.waited += clock::now() - asked;
+  if (!all_have_it)
+    return false;
+  leases_ = std::exchange(next_leases_, {});
   note_position();
+  digest_ = digest_of_ranks();
   if (!leases_.front())
     return false;
   for (const auto& x : leases_) {
@@ -170,12 +202,12 @@ bool training_job::hand_over() {
 }
 
 /// One after the other; in threads where they wait for each other.
-void training_job::next_of_all_ranks() {
-  leases_.resize(loaders_.size());
+std::vector<std::exception_ptr> training_job::ask_all_ranks() {
+  next_leases_.resize(loaders_.size());
   std::vector<std::exception_ptr> problems(loaders_.size());
   auto next = [&](std::size_t i) {
     try {
-      leases_[i] = loaders_[i].next();
+      next_leases_[i] = loaders_[i].next();
     } catch (...) {
       problems[i] = std::current_exception();
       if (meeting_)
@@ -195,10 +227,21 @@ void training_job::next_of_all_ranks() {
     for (i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)
       next(i);
   }
+  return problems;
+}
+
+bool training_job::next_of_all_ranks() {
+  const auto problems = ask_all_ranks();
+  if (std::none_of(problems.begin(), problems.end(), [](const auto& x) { return x != nullptr; }))
+    return true;
   // The rank that failed by itself says why; the others only miss it.
-  for (const auto& x : problems)
-    if (x)
-      rethrow_first_cause(problems);
+  try {
+    rethrow_first_cause(problems);
+  } catch (const error& problem) {
+    if (problem.code() != errc::interrupted)
+      throw;
+  }
+  return false;
 }
 
 void training_job::save_if_due(std::uint64_t step_before) {
@@ -209,8 +252,11 @@ void training_job::save_if_due(std::uint64_t step_before) {
 
 /// Behind the step that all ranks have.
 void training_job::save() {
-  for (auto& x : loaders_)
-    x.save(settings_.snapshot_dir);
+  for (std::size_t i = 0; i < loaders_.size(); ++i)
+    if (i < next_leases_.size() && next_leases_[i]) // ahead of the others
+      loaders_[i].save(settings_.snapshot_dir, *leases_[i]);
+    else
+      loaders_[i].save(settings_.snapshot_dir);
   saved_ = progress_.global_step;
 }
 

@@ -8,8 +8,10 @@
 
 #include "tools/leat/rank_meeting.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -67,14 +69,21 @@ struct training_progress {
 
 /// A synchronous trainer that only reads: all ranks of this process get a step's batches, then it
 /// "trains", then all save. A batch is in the log before a snapshot covers it.
+/// Large because ranks of one process may have to agree, and may be stopped, in the middle of a
+/// step.
 class training_job {
 public:
   /// Constructs the loaders and restores them. Throws `leat::error`.
   training_job(const pipeline& data, training_settings settings);
 
-  /// Trains to the end. `watch` is called after every step. Throws `leat::error`; the log and
-  /// earlier snapshots stay good.
+  /// Trains to the end, or until it is asked to stop. `watch` is called after every step. Throws
+  /// `leat::error`; the log and earlier snapshots stay good.
   void run(const std::function<void(const training_progress&)>& watch);
+
+  /// Lets run() return after the step in progress, with a snapshot where it saves any. A step that
+  /// no rank has yet is not waited for, and neither is one of records that may never come. Any
+  /// thread.
+  void request_stop();
 
   const training_progress& progress() const noexcept { return progress_; }
   std::optional<resume_point> resumed_at() const noexcept { return resumed_at_; }
@@ -83,7 +92,9 @@ public:
   /// Of each rank in this process.
   std::vector<loader_stats> stats() const;
   /// Of what all ranks of this process handed over since the job began.
-  hash128 digest() const;
+  hash128 digest() const { return digest_; }
+  /// Of the largest part of a snapshot of the present step; 0 where there can be none.
+  std::uint64_t snapshot_bytes() const;
 
 private:
   using clock = std::chrono::steady_clock;
@@ -97,7 +108,10 @@ private:
   }
   void resize_if_due();
   bool hand_over();
-  void next_of_all_ranks();
+  /// False where the job was asked to stop, and some rank has no batch of the step.
+  bool next_of_all_ranks();
+  std::vector<std::exception_ptr> ask_all_ranks();
+  hash128 digest_of_ranks() const;
   /// What the loaders say.
   void note_position();
   void save_if_due(std::uint64_t step_before);
@@ -110,7 +124,17 @@ private:
   bool must_meet_ = false;
   std::vector<loader> loaders_;
   std::optional<run_log> log_;
+  /// Of the step that all ranks have.
   std::vector<lease> leases_;
+  /// Of the next one, while ranks are asked for it.
+  std::vector<lease> next_leases_;
+  /// Ranks are stopped while they wait for a batch: one rank always, several where records may
+  /// never come. Several then keep their step until all have the next: some may be ahead when it
+  /// ends.
+  bool can_interrupt_ = false;
+  bool keeps_step_ = false;
+  std::atomic<bool> is_to_stop_ = false;
+  hash128 digest_;
   std::optional<resume_point> resumed_at_;
   std::vector<std::string> skipped_;
   std::size_t next_resize_ = 0;

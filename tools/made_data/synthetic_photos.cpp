@@ -1,5 +1,7 @@
 #include "tools/made_data/synthetic_photos.hpp"
 
+#include "runtime/base/mutex.hpp"
+
 #include <leat/error.hpp>
 #include <leat/rng.hpp>
 
@@ -10,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <string>
 #include <system_error>
@@ -110,7 +111,7 @@ void write_shard(const fs::path& directory, const synthetic_options& options, st
 template <class F>
 void run_parallel(std::uint64_t count, std::size_t threads, F f) {
   std::atomic<std::uint64_t> next{0};
-  std::mutex failure_mutex;
+  mutex failing;
   std::exception_ptr failure;
   auto work = [&] {
     try {
@@ -118,7 +119,7 @@ void run_parallel(std::uint64_t count, std::size_t threads, F f) {
         f(i);
     } catch (...) {
       next = count;
-      const std::lock_guard lock(failure_mutex);
+      mutex_lock lock{failing};
       if (!failure)
         failure = std::current_exception();
     }

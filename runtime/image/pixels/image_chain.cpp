@@ -1,9 +1,10 @@
 #include "runtime/image/pixels/image_chain.hpp"
 
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/map_parameters.hpp"
 #include "runtime/base/number_as.hpp"
-#include "runtime/base/parse_dtype.hpp"
-#include "runtime/base/refuse_argument.hpp"
+
+#include <leat/tensor.hpp>
 
 #include <algorithm>
 #include <charconv>

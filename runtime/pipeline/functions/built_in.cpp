@@ -1,11 +1,11 @@
 #include "runtime/pipeline/functions/built_in.hpp"
 
 #include "runtime/base/map_parameters.hpp"
-#include "runtime/base/parse_dtype.hpp"
 #include "runtime/image/pixels/image_chain.hpp"
 
 #include <leat/functions.hpp>
 #include <leat/image.hpp>
+#include <leat/tensor.hpp>
 
 #include <utility>
 

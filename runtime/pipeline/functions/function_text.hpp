@@ -1,7 +1,7 @@
 #pragma once
 
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/number_text.hpp"
-#include "runtime/base/refuse_argument.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/local_store.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace leat {
@@ -30,79 +29,103 @@ bool is_image(const std::string& path) {
   return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".png");
 }
 
-/// Links that lead nowhere, or in a circle.
-struct lost_links {
-  std::uint64_t count = 0;
-  std::string first = {};
+/// A folder that is being listed.
+class listing {
+public:
+  listing(std::string directory, const object_store& store)
+      : directory_(std::move(directory)), store_(store) {}
 
-  /// What the entry is, through links.
-  fs::file_type type_of(const fs::directory_entry& x) {
-    std::error_code problem;
-    const auto type = x.status(problem).type();
-    const bool is_lost = x.is_symlink()
-                         && (type == fs::file_type::not_found
-                             || problem == std::errc::too_many_symbolic_link_levels);
-    if (is_lost && (count++ == 0 || x.path().native() < first))
-      first = x.path().string();
-    if (problem && !is_lost && type != fs::file_type::not_found)
-      throw fs::filesystem_error{"status", x.path(), problem};
-    return type;
+  std::vector<class_folder> classes() {
+    std::vector<class_folder> found;
+    store_.list(directory_, [&](listed_object x) {
+      if (!x.name.starts_with('.') && stat(x.name, x).is == object_kind::folder)
+        found.push_back({.name = std::move(x.name)});
+    });
+    std::sort(found.begin(), found.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    return found;
   }
 
-  void tell(const std::string& directory) const {
-    if (count > 0)
-      notice("image_folder: " + directory + ": left out " + std::to_string(count)
-             + (count == 1 ? " link that leads" : " links that lead") + " nowhere: " + first
-             + (count == 1 ? "" : ", ..."));
+  /// Adds those in a folder, and in the folders in there.
+  void add_images(const std::string& folder, std::size_t label, std::vector<image_file>& to) {
+    std::vector<std::string> folders;
+    store_.list(directory_ + "/" + folder, [&](listed_object x) {
+      auto path = folder + "/" + x.name;
+      if (x.is == object_kind::folder)
+        folders.push_back(std::move(path));
+      else if (is_image(path))
+        add_image(std::move(path), label, x, to);
+    });
+    for (const auto& x : folders)
+      add_images(x, label, to);
   }
+
+  void tell_lost_links() const {
+    if (lost_ > 0)
+      notice("image_folder: " + directory_ + ": left out " + std::to_string(lost_)
+             + (lost_ == 1 ? " link that leads" : " links that lead") + " nowhere: " + first_lost_
+             + (lost_ == 1 ? "" : ", ..."));
+  }
+
+private:
+  void add_image(std::string path, std::size_t label, const listed_object& entry,
+                 std::vector<image_file>& to) {
+    if (entry.is == object_kind::other)
+      return;
+    const auto x = entry.version ? object_stat{entry.is, *entry.version} : version_of(path, entry);
+    if (x.is == object_kind::plain)
+      to.push_back({std::move(path), x.version.size, label, x.version.mtime_ns});
+  }
+
+  /// What an entry is, without asking where it says so itself.
+  object_stat stat(const std::string& path, const listed_object& entry) {
+    return entry.is == object_kind::link ? version_of(path, entry) : object_stat{entry.is};
+  }
+
+  /// What is gone counts as nothing, and as lost where there is a link to it.
+  object_stat version_of(const std::string& path, const listed_object& entry) try {
+    return store_.stat(directory_ + "/" + path);
+  } catch (const error& x) {
+    if (x.code() != errc::not_found)
+      throw;
+    if (entry.is == object_kind::link) {
+      const auto lost = directory_ + "/" + path;
+      if (lost_++ == 0 || lost < first_lost_)
+        first_lost_ = lost;
+    }
+    return {.is = object_kind::other};
+  }
+
+  const std::string directory_;
+  const object_store& store_;
+  std::uint64_t lost_ = 0;
+  std::string first_lost_;
 };
 
-std::vector<class_folder> find_classes(const std::string& directory, lost_links& links) {
-  std::vector<class_folder> classes;
-  for (const auto& x : fs::directory_iterator{directory})
-    if (auto name = x.path().filename().string();
-        !name.starts_with('.') && links.type_of(x) == fs::file_type::directory)
-      classes.push_back({.name = std::move(name)});
-  std::sort(classes.begin(), classes.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
-  return classes;
-}
-
-/// Adds those of one class.
-void find_images(const std::string& directory, const std::string& name, std::size_t label,
-                 std::vector<image_file>& images, lost_links& links) {
-  for (const auto& x : fs::recursive_directory_iterator{directory + "/" + name})
-    if (auto path = x.path().string().substr(directory.size() + 1);
-        is_image(path) && links.type_of(x) == fs::file_type::regular) {
-      const auto stamp = stamp_of(x.path().string());
-      images.push_back({std::move(path), stamp.size, label, stamp.mtime_ns});
-    }
-}
-
-[[noreturn]] void refuse_folder(const std::string& directory, const fs::filesystem_error& x) {
+[[noreturn]] void refuse_folder(const std::string& directory, const error& x) {
   if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
     throw error(errc::invalid_argument, {.stage = "image_folder",
                                          .file = directory,
                                          .got = kind.what + ", which is no folder",
                                          .needed = std::move(kind.instead)});
-  const bool absent =
-      x.code() == std::errc::no_such_file_or_directory || x.code() == std::errc::not_a_directory;
-  throw error(absent ? errc::not_found : errc::io, {.stage = "image_folder",
-                                                    .file = x.path1().string(),
-                                                    .got = x.code().message(),
-                                                    .needed = "a readable directory"});
+  auto details = x.details();
+  details.stage = "image_folder";
+  throw error(x.code(), std::move(details));
 }
 
-folder_files find_in_folder(const std::string& directory) {
-  lost_links links;
-  folder_files x{directory, find_classes(directory, links), {}};
-  for (std::size_t i = 0; i < x.classes.size(); ++i)
-    find_images(directory, x.classes[i].name, i, x.images, links);
-  links.tell(directory);
-  std::sort(x.images.begin(), x.images.end(),
+std::shared_ptr<const folder_files> find_in_folder(const std::string& directory,
+                                                   const object_store& store) {
+  auto x = std::make_shared<folder_files>();
+  x->directory = directory;
+  listing entries{directory, store};
+  x->classes = entries.classes();
+  for (std::size_t i = 0; i < x->classes.size(); ++i)
+    entries.add_images(x->classes[i].name, i, x->images);
+  entries.tell_lost_links();
+  std::sort(x->images.begin(), x->images.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
-  for (std::size_t i = 0; i < x.images.size(); ++i)
-    if (auto& folder = x.classes[x.images[i].label]; folder.images++ == 0)
+  for (std::size_t i = 0; i < x->images.size(); ++i)
+    if (auto& folder = x->classes[x->images[i].label]; folder.images++ == 0)
       folder.first = i;
   return x;
 }
@@ -115,26 +138,29 @@ std::string folder_name(std::string directory) {
   return directory;
 }
 
-folder_files list_folder(const std::string& directory) try {
-  auto x = find_in_folder(folder_name(directory));
-  if (x.images.empty())
+std::shared_ptr<const folder_files> list_folder(const std::string& directory,
+                                                const object_store& store) {
+  std::shared_ptr<const folder_files> x;
+  try {
+    x = find_in_folder(folder_name(directory), store);
+  } catch (const error& problem) {
+    refuse_folder(directory, problem);
+  }
+  if (x->images.empty())
     throw error(errc::not_found,
                 {.stage = "image_folder",
                  .file = directory,
-                 .got = std::to_string(x.classes.size()) + " class folders, no image in them",
+                 .got = std::to_string(x->classes.size()) + " class folders, no image in them",
                  .needed = "CLASS/*.jpg, *.jpeg or *.png"});
   return x;
-} catch (const fs::filesystem_error& x) {
-  refuse_folder(directory, x);
 }
 
 std::vector<std::string> class_names(const std::string& directory) try {
   std::vector<std::string> names;
-  lost_links links;
-  for (auto& x : find_classes(folder_name(directory), links))
+  for (auto& x : listing{folder_name(directory), local_store()}.classes())
     names.push_back(std::move(x.name));
   return names;
-} catch (const fs::filesystem_error& x) {
+} catch (const error& x) {
   refuse_folder(directory, x);
 }
 

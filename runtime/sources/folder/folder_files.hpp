@@ -1,9 +1,12 @@
 #pragma once
 
+#include "runtime/storage/local_store.hpp"
+
 #include <leat/hash128.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +31,8 @@ struct class_folder {
   std::size_t images = 0;
 };
 
-/// A folder of class folders.
-struct folder_files {
+/// A folder of class folders. Its objects are the images, by their places among all.
+struct folder_files final : object_names {
   /// As of folder_name.
   std::string directory;
   /// Sorted bytewise.
@@ -40,14 +43,18 @@ struct folder_files {
   std::span<const image_file> of(const class_folder& x) const noexcept {
     return std::span{images}.subspan(x.first, x.images);
   }
-  std::string path_of(const image_file& x) const { return directory + "/" + x.path; }
+  std::string name(std::size_t image) const override {
+    return directory + "/" + images[image].path;
+  }
+  std::uint64_t bytes(std::size_t image) const override { return images[image].bytes; }
 };
 
 /// `directory` without slashes at its end.
 std::string folder_name(std::string directory);
 
 /// Lists the images. Throws `errc::not_found` (no class, no image, no folder) and `errc::io`.
-folder_files list_folder(const std::string& directory);
+std::shared_ptr<const folder_files> list_folder(const std::string& directory,
+                                                const object_store& store = local_store());
 
 /// Of paths and sizes.
 hash128 digest_of(std::span<const image_file> images);

@@ -1,10 +1,12 @@
+#include "runtime/sources/folder/folder_source.hpp"
+
+#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/folder/folder_files.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/local_store.hpp"
 
-#include <leat/error.hpp>
 #include <leat/sources.hpp>
 
 #include <optional>
@@ -15,49 +17,42 @@ namespace leat {
 
 namespace {
 
-class folder_source : public source {
+class folder_source final : public stored_source {
 public:
-  folder_source(const std::string& directory, const folder_options& options)
-      : files_(list_folder(directory)) {
-    for (const auto& folder : files_.classes) {
+  folder_source(std::shared_ptr<const folder_files> files, const folder_options& options,
+                const object_store& store)
+      : stored_source(store.open(files, "image_folder")), files_(std::move(files)) {
+    for (const auto& folder : files_->classes) {
       numbers_.push_back(std::to_string(numbers_.size()));
-      indexes_.push_back(open_folder_index(files_, folder, options));
+      indexes_.push_back(open_folder_index(*files_, folder, options));
     }
   }
 
-  std::uint64_t size() const override { return files_.images.size(); }
+  std::uint64_t size() const override { return files_->images.size(); }
 
-  void read(std::uint64_t record, sample& into) const override {
-    const auto& image = files_.images[record];
-    const auto path = files_.path_of(image);
-    const auto file = file_descriptor::open(path);
-    if (auto now = stamp_of(file, path).size; now != image.bytes)
-      throw error(errc::torn_file, {.stage = "image_folder",
-                                    .file = path,
-                                    .got = std::to_string(now) + " bytes",
-                                    .needed = std::to_string(image.bytes) + ", as on opening"});
-    const auto& folder = files_.classes[image.label];
-    const auto& index = indexes_[image.label];
-    const auto number = record - folder.first;
-    const auto buffer = into.scratch(image.bytes + (index ? index->place_bytes(number) : 0));
-    const auto bytes = buffer.first(image.bytes);
-    const auto places = buffer.subspan(image.bytes);
-    read_fully(file, path, 0, bytes);
+  void locate(std::uint64_t record, std::vector<extent>& into) const override {
+    into.push_back({.file = static_cast<std::size_t>(record),
+                    .offset = 0,
+                    .size = files_->images[record].bytes});
+  }
+
+  void decode(std::uint64_t record, std::span<const std::byte> bytes, sample& into) const override {
+    const auto label = files_->images[record].label;
+    const auto& folder = files_->classes[label];
     into.borrow("jpg", bytes);
-    into.borrow("cls", as_bytes(numbers_[image.label]));
+    into.borrow("cls", as_bytes(numbers_[label]));
     into.borrow("class", as_bytes(folder.name));
-    into.count_read(bytes.size());
-    if (!places.empty() && index->read_places(number, places))
-      sample_access::set_places(into, "jpg", places);
+    if (indexes_[label])
+      read_places(*indexes_[label], record - folder.first, into);
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
-    to += files_.images[record].path;
+    to += files_->images[record].path;
   }
 
   source_facts facts() const override {
-    source_facts x{.files = 1, .records = size(), .bytes = 0, .digest = digest_of(files_.images)};
-    for (const auto& image : files_.images)
+    source_facts x{.files = 1, .records = size(), .bytes = 0, .digest = digest_of(files_->images)};
+    for (const auto& image : files_->images)
       x.bytes += image.bytes;
     return x;
   }
@@ -65,11 +60,16 @@ public:
   std::string name() const override { return "folder"; }
 
 private:
+  static void read_places(const folder_index& index, std::size_t image, sample& into) {
+    const auto places = sample_access::place_buffer(into, index.place_bytes(image));
+    if (!places.empty() && index.read_places(image, places))
+      sample_access::set_places(into, "jpg", places);
+  }
   static std::span<const std::byte> as_bytes(std::string_view text) {
     return std::as_bytes(std::span{text.data(), text.size()});
   }
 
-  folder_files files_;
+  std::shared_ptr<const folder_files> files_;
   /// Of each class: its number as ASCII, and where its images' MCU rows begin.
   std::vector<std::string> numbers_;
   std::vector<std::optional<folder_index>> indexes_;
@@ -77,11 +77,17 @@ private:
 
 } // namespace
 
+std::shared_ptr<const stored_source> open_folder_source(const std::string& directory,
+                                                        const folder_options& options,
+                                                        const object_store& store) {
+  return std::make_shared<const folder_source>(list_folder(directory, store), options, store);
+}
+
 pipeline image_folder(std::string directory, folder_options options) {
   directory = folder_name(std::move(directory));
   return source_pipeline("image_folder",
                          {{"directory", directory}, {"index_dir", options.index_dir}},
-                         [=] { return std::make_shared<const folder_source>(directory, options); });
+                         [=] { return open_folder_source(directory, options, local_store()); });
 }
 
 operator_type image_folder_operator() {

@@ -72,9 +72,9 @@ journal::journal(fs::path directory, const journal_format& options)
   if (files_.empty())
     begin_file(0, {});
   else
-    last_ = files_.rbegin()->second = open(files_.rbegin()->first);
+    writing_ = last_ = files_.rbegin()->second = open(files_.rbegin()->first);
   if (options_.format == record_format::frames)
-    last_->cut_tail();
+    writing_->cut_tail();
 }
 
 void journal::find_files() {
@@ -104,17 +104,17 @@ fs::path journal::path_of(std::uint64_t first) const {
 }
 
 std::uint64_t journal::first() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return files_.begin()->first;
 }
 
 std::uint64_t journal::next() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return last_->next();
 }
 
 std::size_t journal::open_count() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return recent_.size() + 1;
 }
 
@@ -122,35 +122,35 @@ std::size_t journal::open_count() const {
 
 std::optional<std::size_t> journal::take(int from) {
   begin_file_if_full();
-  return last_->take(from, options_.sync);
+  return writing_->take(from, options_.sync);
 }
 
 void journal::end_line() {
   constexpr std::array newline{std::byte{'\n'}};
-  if (!last_->tail().empty())
-    last_->append(newline, options_.sync);
+  if (!writing_->tail().empty())
+    writing_->append(newline, options_.sync);
 }
 
 void journal::append(std::string_view content) {
   begin_file_if_full();
-  const auto frame = make_frame(last_->next(), content);
-  last_->append(std::as_bytes(std::span{frame}), options_.sync);
+  const auto frame = make_frame(writing_->next(), content);
+  writing_->append(std::as_bytes(std::span{frame}), options_.sync);
 }
 
 void journal::begin_file_if_full() {
-  const auto next = last_->next();
-  if (last_->size() >= options_.file_bytes && next > last_->first())
-    begin_file(next, last_->tail());
+  const auto next = writing_->next();
+  if (writing_->size() >= options_.file_bytes && next > writing_->first())
+    begin_file(next, writing_->tail());
 }
 
 /// The file has its name when it has the half line that it begins with.
 void journal::begin_file(std::uint64_t first, const std::string& half_line) {
   write_durably(path_of(first), half_line);
   auto begun = open(first);
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (last_)
     keep_open(last_->first());
-  last_ = files_[first] = std::move(begun);
+  writing_ = last_ = files_[first] = std::move(begun);
 }
 
 // -- reading
@@ -163,7 +163,7 @@ std::span<const std::byte> journal::read(std::uint64_t number, sample& into) con
 
 /// The file that holds a record; null where none does.
 journal::segment_ptr journal::find(std::uint64_t number) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (number < files_.begin()->first || number >= last_->next())
     return nullptr;
   const auto file = std::prev(files_.upper_bound(number));
@@ -204,7 +204,7 @@ void journal::check_end(const segment& x) const {
 }
 
 void journal::release_below(std::uint64_t number) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   while (files_.size() > 1 && std::next(files_.begin())->first <= number) {
     const auto first = files_.begin()->first;
     remove_file(path_of(first));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/sources/journal/segment.hpp"
 #include "runtime/sources/live/record_store.hpp"
 #include "runtime/storage/open_files.hpp"
@@ -10,7 +11,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,27 +64,29 @@ public:
 private:
   using segment_ptr = std::shared_ptr<segment>;
 
-  void find_files();
+  void find_files() LEAT_REQUIRES(mutex_);
   std::filesystem::path path_of(std::uint64_t first) const;
   void begin_file_if_full();
   void begin_file(std::uint64_t first, const std::string& half_line);
   segment_ptr find(std::uint64_t number) const;
   segment_ptr open(std::uint64_t first) const;
-  void keep_open(std::uint64_t first) const;
-  void check_end(const segment& x) const;
+  void keep_open(std::uint64_t first) const LEAT_REQUIRES(mutex_);
+  void check_end(const segment& x) const LEAT_REQUIRES(mutex_);
 
   const std::filesystem::path directory_;
   const journal_format options_;
   file_descriptor lock_;
 
-  mutable std::mutex mutex_;
-  // Guarded by `mutex_`:
+  /// Written to. Only the thread that adds has it.
+  segment_ptr writing_;
+
+  mutable mutex mutex_;
   /// By the number of its first record, each file, or null while it is not open.
-  mutable std::map<std::uint64_t, segment_ptr> files_;
+  mutable std::map<std::uint64_t, segment_ptr> files_ LEAT_GUARDED_BY(mutex_);
   /// Earlier files that are open, the least recently used first.
-  mutable std::list<std::uint64_t> recent_;
-  /// Written to. Only the thread that adds changes which one it is.
-  segment_ptr last_;
+  mutable std::list<std::uint64_t> recent_ LEAT_GUARDED_BY(mutex_);
+  /// What is written to, for readers.
+  segment_ptr last_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

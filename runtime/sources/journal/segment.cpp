@@ -51,13 +51,18 @@ std::optional<std::size_t> line_end(std::span<const std::byte> text) {
 
 segment::segment(std::string path, record_format format, std::uint64_t first)
     : path_(std::move(path)), format_(format), first_(first), file_(open_to_write(path_)),
-      size_(stamp_of(file_, path_).size), next_(first) {
+      size_(version_of(file_, path_).size), next_(first) {
   find_records();
 }
 
 std::uint64_t segment::next() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return next_;
+}
+
+std::uint64_t segment::end_of_records() const {
+  mutex_lock lock{mutex_};
+  return end_;
 }
 
 void segment::throw_torn(std::uint64_t offset, std::string got, std::string needed) const {
@@ -71,15 +76,17 @@ void segment::throw_torn(std::uint64_t offset, std::string got, std::string need
 // -- writing
 
 std::string segment::tail() const {
-  std::string text(size_ - end_, '\0');
-  read_fully(file_, path_, end_, std::as_writable_bytes(std::span{text}));
+  const auto end = end_of_records();
+  std::string text(size_ - end, '\0');
+  read_fully(file_, path_, end, std::as_writable_bytes(std::span{text}));
   return text;
 }
 
 void segment::cut_tail() {
-  if (uninterrupted([&] { return ::ftruncate(file_.get(), static_cast<off_t>(end_)); }) != 0)
-    throw_errno("journal", path_, "to be cut to " + std::to_string(end_) + " bytes");
-  size_ = end_;
+  const auto end = end_of_records();
+  if (uninterrupted([&] { return ::ftruncate(file_.get(), static_cast<off_t>(end)); }) != 0)
+    throw_errno("journal", path_, "to be cut to " + std::to_string(end) + " bytes");
+  size_ = end;
 }
 
 void segment::append(std::span<const std::byte> bytes, bool sync) {
@@ -158,26 +165,28 @@ void segment::find_frames() {
   std::array<std::byte, chunk_bytes> buffer;
   std::uint64_t held_from = 0;
   std::uint64_t held_to = 0;
-  while (size_ - end_ >= frame_header_bytes) {
-    if (end_ < held_from || end_ + frame_header_bytes > held_to) {
-      const auto n = std::min<std::uint64_t>(buffer.size(), size_ - end_);
-      read_fully(file_, path_, end_, std::span{buffer}.first(n));
-      held_from = end_;
-      held_to = end_ + n;
+  auto begin = end_of_records();
+  for (auto number = next(); size_ - begin >= frame_header_bytes; ++number) {
+    if (begin < held_from || begin + frame_header_bytes > held_to) {
+      const auto n = std::min<std::uint64_t>(buffer.size(), size_ - begin);
+      read_fully(file_, path_, begin, std::span{buffer}.first(n));
+      held_from = begin;
+      held_to = begin + n;
     }
-    const auto at = std::span<const std::byte>{buffer}.subspan(end_ - held_from);
-    const auto content = content_bytes(header_of(at), next_);
+    const auto at = std::span<const std::byte>{buffer}.subspan(begin - held_from);
+    const auto content = content_bytes(header_of(at), number);
     if (!content)
-      throw_torn(end_, "a damaged record", "record " + std::to_string(next_));
-    if (*content > size_ - end_ - frame_header_bytes)
+      throw_torn(begin, "a damaged record", "record " + std::to_string(number));
+    if (*content > size_ - begin - frame_header_bytes)
       return;
-    add_record(end_ + frame_header_bytes + *content);
+    begin += frame_header_bytes + *content;
+    add_record(begin);
   }
 }
 
 void segment::add_record(std::uint64_t end) {
+  mutex_lock lock{mutex_};
   const bool is_long = end - end_ >= window_bytes;
-  std::lock_guard lock{mutex_};
   if (windows_.empty() || is_long || end_ - windows_.back().offset >= window_bytes)
     windows_.push_back({next_, end_});
   ++next_;
@@ -187,7 +196,7 @@ void segment::add_record(std::uint64_t end) {
 // -- reading one record
 
 segment::extent segment::window_of(std::uint64_t number) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (number < first_ || number >= next_)
     throw_torn(end_, "records " + std::to_string(first_) + " to before " + std::to_string(next_),
                "record " + std::to_string(number));

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/sources/live/record_store.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +14,8 @@
 namespace leat {
 
 /// One file of a journal: whole records, numbered from `first` on, and behind them perhaps a part
-/// of one more. One thread writes, any number read.
+/// of one more. One thread writes, any number read. Large because
+/// reading and writing share its index.
 class segment {
 public:
   /// Opens a file and finds its records. Throws `errc::io`, `errc::torn_file`.
@@ -61,6 +62,7 @@ private:
   void find_lines();
   void find_frames();
   void add_record(std::uint64_t end);
+  std::uint64_t end_of_records() const;
 
   /// The window that holds a record.
   extent window_of(std::uint64_t number) const;
@@ -80,12 +82,12 @@ private:
   /// Up to here there is no further end of a line.
   std::uint64_t searched_ = 0;
 
-  mutable std::mutex mutex_;
-  // Guarded by `mutex_`, but the writer alone changes them:
-  std::uint64_t next_;
+  mutable mutex mutex_;
+  // The writer alone changes them:
+  std::uint64_t next_ LEAT_GUARDED_BY(mutex_);
   /// Where the last whole record ends.
-  std::uint64_t end_ = 0;
-  std::vector<window> windows_;
+  std::uint64_t end_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::vector<window> windows_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

@@ -1,6 +1,7 @@
 #include "runtime/sources/lines/line_source.hpp"
 
 #include "runtime/base/limits.hpp"
+#include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 
@@ -32,9 +33,9 @@ line_source::line_source(const std::string& name, const std::vector<std::string>
                   pool_bytes) {}
 
 line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
-                         std::size_t pool_bytes)
+                         std::size_t pool_bytes, const object_store& store)
     : name_(std::move(name)), ranges_(ranges), parse_(parse),
-      opener_(std::move(files), pool_bytes) {
+      opener_(std::move(files), pool_bytes, store) {
   if (ranges > max_units / opener_.files().size())
     refuse_argument(name_ + ".ranges",
                     std::to_string(ranges) + " of each of " + std::to_string(opener_.files().size())
@@ -74,21 +75,37 @@ void line_source::check(const line_range& part, const stream_place& from) const 
                  "lines from byte " + std::to_string(part.begin) + " on");
 }
 
+void line_source::check(const stream_record& record) const {
+  opener_.check_record(file_of(record), record.offset, restart_from(record.key), record.length,
+                       line_reader::max_line);
+}
+
+std::optional<extent> line_source::locate(const stream_record& record) const {
+  if (record.content || !opener_.seekable(file_of(record)))
+    return {};
+  check(record);
+  return extent{.file = file_of(record), .offset = record.offset, .size = record.length};
+}
+
+void line_source::decode(const stream_record&, std::span<const std::byte> bytes,
+                         sample& into) const {
+  parse_(bytes, into);
+}
+
 void line_source::read(const stream_record& record, sample& into) const {
-  opener_.check_record(static_cast<std::size_t>(record.unit / ranges_), record.offset,
-                       restart_from(record.key), record.length, line_reader::max_line);
+  check(record);
   auto bytes = into.scratch(record.length);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
     std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
   else
-    opener_.read_again(static_cast<std::size_t>(record.unit / ranges_), record.offset,
-                       restart_from(record.key), bytes);
+    opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
+                       sample_access::stop_of(into));
   into.count_read(bytes.size());
-  parse_(bytes, into);
+  decode(record, bytes, into);
 }
 
 void line_source::append_id(const stream_record& record, std::string& to) const {
-  to += opener_.files().name(static_cast<std::size_t>(record.unit / ranges_));
+  to += opener_.files().name(file_of(record));
   to += ranges_ == 1 ? "/" + std::to_string(record.number) : "/@" + std::to_string(record.offset);
 }
 

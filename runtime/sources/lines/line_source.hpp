@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ using line_parser = void (*)(std::span<const std::byte> line, sample& into);
 void parse_text_line(std::span<const std::byte> line, sample& into);
 
 /// The lines of text files. A unit is a file, or one of `ranges` parts of it.
-class line_source final : public stream_source {
+class line_source final : public located_stream {
 public:
   /// Throws as `find_files`; `errc::invalid_argument` where a file cannot be cut.
   line_source(const std::string& name, const std::vector<std::string>& patterns,
@@ -29,10 +30,15 @@ public:
               std::size_t pool_bytes = stream_pool::default_limit_bytes);
   /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` where a file cannot be cut.
   line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
-              std::size_t pool_bytes = stream_pool::default_limit_bytes);
+              std::size_t pool_bytes = stream_pool::default_limit_bytes,
+              const object_store& store = local_store());
 
   std::uint64_t units() const override { return opener_.files().size() * ranges_; }
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  std::optional<extent> locate(const stream_record& record) const override;
+  void decode(const stream_record& record, std::span<const std::byte> bytes,
+              sample& into) const override;
+  stored_objects& objects() const override { return opener_.files().objects(); }
   void read(const stream_record& record, sample& into) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
@@ -40,6 +46,10 @@ public:
 
 private:
   void check(const line_range& part, const stream_place& from) const;
+  void check(const stream_record& record) const;
+  std::size_t file_of(const stream_record& x) const {
+    return static_cast<std::size_t>(x.unit / ranges_);
+  }
   line_range part(std::uint64_t unit) const;
 
   std::string name_;

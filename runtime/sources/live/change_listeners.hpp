@@ -1,9 +1,11 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
+
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -19,15 +21,17 @@ public:
 
 private:
   struct listener {
-    std::function<void()> changed;
-    std::mutex calling;
+    explicit listener(std::function<void()> f) : changed(std::move(f)) {}
+
+    const std::function<void()> changed;
+    /// Held during a call.
+    mutex calling;
     /// Set under `calling`.
     std::atomic<bool> gone = false;
   };
 
-  std::mutex mutex_;
-  // Guarded by `mutex_`:
-  std::vector<std::shared_ptr<listener>> all_;
+  mutex mutex_;
+  std::vector<std::shared_ptr<listener>> all_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

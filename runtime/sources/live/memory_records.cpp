@@ -10,12 +10,12 @@
 namespace leat {
 
 std::uint64_t memory_records::first() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return first_;
 }
 
 std::uint64_t memory_records::next() const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   return first_ + records_.size();
 }
 
@@ -43,12 +43,12 @@ void memory_records::end_line() {
 
 void memory_records::append(std::string_view content) {
   auto record = std::make_shared<const std::string>(content);
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   records_.push_back(std::move(record));
 }
 
 std::shared_ptr<const std::string> memory_records::find(std::uint64_t number) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (number < first_ || number - first_ >= records_.size())
     return nullptr;
   return records_[number - first_];
@@ -64,7 +64,7 @@ std::span<const std::byte> memory_records::read(std::uint64_t number, sample& in
 }
 
 void memory_records::release_below(std::uint64_t number) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   for (; first_ < number && !records_.empty(); ++first_)
     records_.pop_front();
 }

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/sources/live/record_store.hpp"
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace leat {
@@ -29,10 +29,9 @@ private:
   /// The last line, as far as it came. Only the thread that adds has it.
   std::string half_line_;
 
-  mutable std::mutex mutex_;
-  // Guarded by `mutex_`:
-  std::uint64_t first_ = 0;
-  std::deque<std::shared_ptr<const std::string>> records_;
+  mutable mutex mutex_;
+  std::uint64_t first_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::deque<std::shared_ptr<const std::string>> records_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

@@ -42,11 +42,14 @@ reading_feed::~reading_feed() {
 }
 
 void reading_feed::stop() {
-  std::unique_lock lock{mutex_};
+  mutex_lock lock{mutex_};
   stopping_ = true;
   helper_->wanted.notify_one();
   reader_->interrupt();
-  if (!helper_->came.wait_for(lock, std::chrono::seconds{1}, [&] { return has_run_; }))
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  while (!has_run_ && helper_->came.wait_until(mutex_, patience)) {
+  }
+  if (!has_run_)
     notice("once source \"" + name() + "\": waiting for its function to return");
   lock.unlock();
   helper_->thread.join();
@@ -55,15 +58,21 @@ void reading_feed::stop() {
 // -- what others see
 
 live_source::state reading_feed::peek(std::uint64_t number) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   want(number);
   return state_of(number);
 }
 
-void reading_feed::wait(std::uint64_t number) {
-  std::unique_lock lock{mutex_};
+void reading_feed::wait(std::uint64_t number, const std::atomic<bool>& stop) {
+  mutex_lock lock{mutex_};
   want(number);
-  helper_->came.wait(lock, [&] { return number < next_ || ended_ || failure_; });
+  while (number >= next_ && !ended_ && !failure_ && !stop)
+    helper_->came.wait(mutex_);
+}
+
+void reading_feed::wake() {
+  const mutex_lock lock{mutex_}; // so that nobody is between looking and waiting
+  helper_->came.notify_all();
 }
 
 void reading_feed::want(std::uint64_t number) {
@@ -103,7 +112,7 @@ void reading_feed::append_id(std::uint64_t number, std::string& to) const {
 void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
   std::uint64_t lowest = 0;
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (released_.size() != lanes) // another job's
       released_.assign(lanes, 0);
     released_[lane] = std::max(released_[lane], number);
@@ -116,13 +125,13 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
 }
 
 void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (released_.size() == lanes) // else another job's, which has released nothing for this one
     released_[lane] = std::min(released_[lane], number);
 }
 
 void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   if (behind > next_)
     throw error(errc::mismatch,
                 {.stage = "once source \"" + name() + '"',
@@ -149,24 +158,26 @@ source_facts reading_feed::facts() const {
 void reading_feed::run() {
   block_file_size_signal();
   try {
-    while (wait_until_wanted() && read_some()) {
+    for (auto* reader = wait_until_wanted(); reader && read_some(*reader);
+         reader = wait_until_wanted()) {
     }
   } catch (...) {
     publish({}, std::current_exception());
   }
-  std::lock_guard lock{mutex_};
+  mutex_lock lock{mutex_};
   has_run_ = true;
   helper_->came.notify_all();
 }
 
-bool reading_feed::wait_until_wanted() {
-  std::unique_lock lock{mutex_};
-  helper_->wanted.wait(lock, [&] { return stopping_ || ahead_.wants_more(); });
-  return !stopping_;
+record_reader* reading_feed::wait_until_wanted() {
+  mutex_lock lock{mutex_};
+  while (!stopping_ && !ahead_.wants_more())
+    helper_->wanted.wait(mutex_);
+  return stopping_ ? nullptr : reader_.get();
 }
 
-bool reading_feed::read_some() {
-  const auto got = reader_->take(*records_);
+bool reading_feed::read_some(record_reader& reader) {
+  const auto got = reader.take(*records_);
   publish(got);
   return got.now == record_reader::state::going_on;
 }
@@ -175,7 +186,7 @@ bool reading_feed::read_some() {
 void reading_feed::publish(const record_reader::result& got, std::exception_ptr failure) {
   bool awaited = false;
   {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     const auto before = std::exchange(next_, records_->next());
     ahead_.came(next_, got.bytes);
     ended_ = got.now == record_reader::state::ended;

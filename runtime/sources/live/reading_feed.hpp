@@ -1,15 +1,14 @@
 #pragma once
 
 #include "runtime/base/fork_check.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/sample/live_source.hpp"
 #include "runtime/sources/live/change_listeners.hpp"
 #include "runtime/sources/live/once_input.hpp"
 #include "runtime/sources/live/read_ahead.hpp"
 
-#include <condition_variable>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -27,7 +26,8 @@ public:
   ~reading_feed() override;
 
   state peek(std::uint64_t number) override;
-  void wait(std::uint64_t number) override;
+  void wait(std::uint64_t number, const std::atomic<bool>& stop) override;
+  void wake() override;
   std::function<void()> on_change(std::function<void()> changed) override;
   void read(std::uint64_t number, sample& into) const override;
   void append_id(std::uint64_t number, std::string& to) const override;
@@ -41,12 +41,13 @@ public:
   const std::shared_ptr<once_input>& input() const noexcept { return input_; }
 
 private:
-  state state_of(std::uint64_t number) const;
-  void want(std::uint64_t number);
+  state state_of(std::uint64_t number) const LEAT_REQUIRES(mutex_);
+  void want(std::uint64_t number) LEAT_REQUIRES(mutex_);
 
   void run();
-  bool wait_until_wanted();
-  bool read_some();
+  /// What to read with; null where nothing more is to be read.
+  record_reader* wait_until_wanted();
+  bool read_some(record_reader& reader);
   void publish(const record_reader::result& got, std::exception_ptr failure = {});
   void stop();
 
@@ -57,28 +58,27 @@ private:
   /// The thread, and what it waits with.
   struct helper {
     /// Something is wanted, or the feed is destroyed.
-    std::condition_variable wanted;
+    condition_variable wanted;
     /// Records came, or will not come, or the thread has ended.
-    std::condition_variable came;
+    condition_variable came;
     std::thread thread;
   };
 
   process_mark home_;
-  mutable std::mutex mutex_;
+  mutable mutex mutex_;
   std::unique_ptr<helper> helper_ = std::make_unique<helper>();
-  // Guarded by `mutex_`:
   /// Records below it are released, those from `next_` on are still to come.
-  std::uint64_t first_;
+  std::uint64_t first_ LEAT_GUARDED_BY(mutex_);
   /// By lane, what it has released.
-  std::vector<std::uint64_t> released_;
-  std::uint64_t next_;
-  read_ahead ahead_;
-  bool ended_ = false;
-  std::exception_ptr failure_;
-  bool stopping_ = false;
-  bool has_run_ = false;
-  /// Set when the thread begins.
-  std::unique_ptr<record_reader> reader_;
+  std::vector<std::uint64_t> released_ LEAT_GUARDED_BY(mutex_);
+  std::uint64_t next_ LEAT_GUARDED_BY(mutex_);
+  read_ahead ahead_ LEAT_GUARDED_BY(mutex_);
+  bool ended_ LEAT_GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ LEAT_GUARDED_BY(mutex_);
+  bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
+  bool has_run_ LEAT_GUARDED_BY(mutex_) = false;
+  /// Set when the thread begins, which then has it to itself.
+  std::unique_ptr<record_reader> reader_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

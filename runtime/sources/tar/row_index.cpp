@@ -1,19 +1,20 @@
 #include "runtime/sources/tar/row_index.hpp"
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/image/image_format.hpp"
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/read_now.hpp"
 
 #include <leat/bad_sample.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -39,7 +40,8 @@ std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::by
 /// Bytes of data that were dealt with.
 using on_bytes = std::function<void(std::uint64_t)>;
 
-void expect_same(file_stamp now, file_stamp before, const std::string& shard) {
+void expect_same(const object_version& now, const object_version& before,
+                 const std::string& shard) {
   if (now != before)
     throw error(errc::io, {.stage = "row index",
                            .file = shard,
@@ -52,9 +54,10 @@ class surveyor {
 public:
   void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
     // Opened first: an index of another file would else be kept as one of this.
-    const auto file = file_descriptor::open(shard);
+    const auto file = local_store().open({shard});
+    const auto version = file->stat(0);
     const auto index = open_tar_index(shard, options);
-    expect_same(index.shard(), stamp_of(file, shard), shard);
+    expect_same(index.shard(), version, shard);
     if (index.has_places() && is_whole(index)) {
       for (const auto& field : index.all_fields())
         count_known(field.size, index.place_bytes(field));
@@ -64,7 +67,7 @@ public:
     places.reserve(index.all_fields().size());
     std::uint64_t told = 0;
     for (const auto& field : index.all_fields()) {
-      places.push_back(survey(file, shard, field.offset(), field.size));
+      places.push_back(survey(*file, 0, field.offset(), field.size));
       tell(field.size);
       told += field.size;
     }
@@ -72,8 +75,8 @@ public:
     tell(index.shard_bytes() - told);
   }
 
-  void survey(const folder_files& files, const class_folder& folder, const folder_options& options,
-              const on_bytes& tell) {
+  void survey(const folder_files& files, stored_objects& objects, const class_folder& folder,
+              const folder_options& options, const on_bytes& tell) {
     const auto images = files.of(folder);
     if (const auto index = open_folder_index(files, folder, options);
         index && is_whole(*index, images.size())) {
@@ -85,10 +88,9 @@ public:
     }
     std::vector<std::vector<std::byte>> places;
     places.reserve(images.size());
-    for (const auto& image : images) {
-      const auto path = files.path_of(image);
-      places.push_back(survey(file_descriptor::open(path), path, 0, image.bytes));
-      tell(image.bytes);
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      places.push_back(survey(objects, folder.first + i, 0, images[i].bytes));
+      tell(images[i].bytes);
     }
     if (!images.empty())
       store(folder_index_paths(files, folder, options), folder_index::write(images, places));
@@ -114,17 +116,17 @@ private:
         return false;
     return true;
   }
-  std::vector<std::byte> survey(const file_descriptor& file, const std::string& path,
-                                std::uint64_t offset, std::uint64_t size) {
+  std::vector<std::byte> survey(stored_objects& from, std::size_t object, std::uint64_t offset,
+                                std::uint64_t size) {
     // What is no JPEG is not read: there may be films in a shard.
     const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
     content_.resize(head);
-    read_fully(file, path, offset, content_);
+    read_now(from, object, offset, content_);
     const bool is_jpeg = image_format(content_) == "JPEG";
     std::vector<std::byte> places;
     if (is_jpeg && size <= max_bytes) {
       content_.resize(size);
-      read_fully(file, path, offset + head, std::span{content_}.subspan(head));
+      read_now(from, object, offset + head, std::span{content_}.subspan(head));
       places = places_of(decoder_, content_);
     }
     facts.bytes_read += content_.size();
@@ -159,8 +161,9 @@ void add(row_index_facts& to, const row_index_facts& x) {
 }
 
 std::uint64_t bytes_of(const std::vector<std::string>& shards) {
-  return std::transform_reduce(shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
-                               [](const std::string& x) { return stamp_of(x).size; });
+  return std::transform_reduce(
+      shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
+      [](const std::string& x) { return local_store().stat(x).version.size; });
 }
 
 /// Calls `survey` for each of `pieces`, on all cores. Throws the first one's error, behind all.
@@ -169,11 +172,11 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
                            const row_index_progress& progress, Survey survey) {
   row_index_facts facts;
   std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
+  mutex adding;
   std::uint64_t done = 0;
   std::vector<std::exception_ptr> failed(pieces);
   const on_bytes tell = [&](std::uint64_t more) {
-    const std::lock_guard lock{mutex};
+    mutex_lock lock{adding};
     done += more;
     if (progress)
       progress(done, bytes);
@@ -186,7 +189,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
       } catch (...) {
         failed[i] = std::current_exception();
       }
-    const std::lock_guard lock{mutex};
+    mutex_lock lock{adding};
     add(facts, own.facts);
   };
   {
@@ -217,14 +220,15 @@ row_index_facts build_row_index(const std::vector<std::string>& shards, const ta
                     });
 }
 
-row_index_facts build_row_index(const folder_files& files, const folder_options& options,
-                                const row_index_progress& progress) {
+row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files,
+                                const folder_options& options, const row_index_progress& progress) {
   std::uint64_t bytes = 0;
-  for (const auto& image : files.images)
+  for (const auto& image : files->images)
     bytes += image.bytes;
-  return survey_all(files.classes.size(), bytes, progress,
+  const auto objects = local_store().open(files, "row index");
+  return survey_all(files->classes.size(), bytes, progress,
                     [&](surveyor& by, std::size_t i, const on_bytes& tell) {
-                      by.survey(files, files.classes[i], options, tell);
+                      by.survey(*files, *objects, files->classes[i], options, tell);
                     });
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ row_index_facts build_row_index(const std::vector<std::string>& shards, const ta
                                 const row_index_progress& progress);
 
 /// The same of a folder's images, by classes in place of shards. Throws `errc::torn_file` where an
-/// image is shorter than when the folder was listed, and `errc::io`.
-row_index_facts build_row_index(const folder_files& files, const folder_options& options,
-                                const row_index_progress& progress);
+/// image has another size than when the folder was listed, and `errc::io`.
+row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files,
+                                const folder_options& options, const row_index_progress& progress);
 
 } // namespace leat

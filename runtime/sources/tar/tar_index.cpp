@@ -1,7 +1,10 @@
 #include "runtime/sources/tar/tar_index.hpp"
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
+#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
@@ -12,7 +15,6 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -91,18 +93,18 @@ std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint6
   return is_index ? held : 0;
 }
 
-std::optional<tar_index> tar_index::load(const std::string& path, file_stamp shard) {
+std::optional<tar_index> tar_index::load(const std::string& path, const object_version& shard) {
   const auto bytes = read_index(path, sizeof(header), held_bytes);
   return bytes ? adopt(*bytes, shard) : std::nullopt;
 }
 
-std::optional<tar_index> tar_index::adopt(const index_bytes& bytes, file_stamp shard) {
+std::optional<tar_index> tar_index::adopt(const index_bytes& bytes, const object_version& shard) {
   const auto held = held_bytes({bytes.data.get(), bytes.size}, bytes.all());
   if (held == 0 || held > bytes.size)
     return {};
   header h;
   std::memcpy(&h, bytes.data.get(), sizeof h);
-  if (file_stamp{h.shard_bytes, h.shard_mtime_ns} != shard
+  if (h.shard_bytes != shard.size || h.shard_mtime_ns != shard.mtime_ns
       || xxh3_64({bytes.data.get() + checked_from, held - checked_from}) != h.checksum)
     return {};
   tar_index x;
@@ -210,7 +212,7 @@ public:
     records_.pop_back();
   }
 
-  std::vector<std::byte> finish(file_stamp shard, std::string_view tear) {
+  std::vector<std::byte> finish(const object_version& shard, std::string_view tear) {
     auto blob = keys_;
     std::vector<std::uint32_t> names;
     for (const auto& name : names_) {
@@ -282,7 +284,8 @@ private:
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn) {
+std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
+                                       bool allow_torn) {
   tar_index_builder builder{members.file()};
   std::string tear;
   try {
@@ -301,8 +304,8 @@ std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, boo
 namespace {
 
 /// Rows may be known in the cache alone, where others made the index beside the data.
-std::optional<tar_index> load_best(const std::vector<std::string>& paths, file_stamp shard,
-                                   bool allow_torn) {
+std::optional<tar_index> load_best(const std::vector<std::string>& paths,
+                                   const object_version& shard, bool allow_torn) {
   std::optional<tar_index> best;
   for (const auto& path : paths) {
     auto x = tar_index::load(path, shard);
@@ -318,23 +321,24 @@ std::optional<tar_index> load_best(const std::vector<std::string>& paths, file_s
 
 } // namespace
 
-tar_index open_tar_index(const std::string& shard, const tar_options& options) {
-  auto file = file_descriptor::open(shard);
-  const auto stamp = stamp_of(file, shard);
+tar_index open_tar_index(const std::string& shard, const tar_options& options,
+                         const object_store& store) {
+  const auto file = store.open({shard});
+  const auto version = file->stat(0);
   const auto paths = index_paths(shard, options.index_dir);
-  if (auto x = load_best(paths, stamp, options.allow_torn))
+  if (auto x = load_best(paths, version, options.allow_torn))
     return *std::move(x);
   auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
-    return read_at(file, shard, offset, into);
+    return read_most(*file, 0, offset, into);
   };
-  auto bytes = build_tar_index(tar_reader{shard, stamp.size, read}, stamp, options.allow_torn);
+  auto bytes = build_tar_index(tar_reader{shard, version.size, read}, version, options.allow_torn);
   if (store_index(paths, bytes))
     for (const auto& path : paths)
-      if (auto x = tar_index::load(path, stamp))
+      if (auto x = tar_index::load(path, version))
         return *x;
   // Nothing is writable: it lives in memory.
   auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
-  return tar_index::adopt({{held, held->data()}, held->size()}, stamp).value();
+  return tar_index::adopt({{held, held->data()}, held->size()}, version).value();
 }
 
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors) {
@@ -345,17 +349,17 @@ std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t
 }
 
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
-                                        const tar_options& options) {
+                                        const tar_options& options, const object_store& store) {
   std::vector<std::optional<tar_index>> found(shards.size());
   std::vector<std::exception_ptr> failed(shards.size());
   std::atomic<std::size_t> next = 0;
-  std::mutex telling;
+  mutex telling;
   std::uint64_t done = 0;
   auto work = [&] {
     for (auto i = next++; i < shards.size(); i = next++) {
       try {
-        found[i] = open_tar_index(shards[i], options);
-        std::lock_guard lock{telling};
+        found[i] = open_tar_index(shards[i], options, store);
+        mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
       } catch (...) { // from who is told of progress, too
         failed[i] = std::current_exception();

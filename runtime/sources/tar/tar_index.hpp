@@ -2,7 +2,7 @@
 
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_reader.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/local_store.hpp"
 
 #include <leat/sources.hpp>
 
@@ -41,9 +41,9 @@ class tar_index {
 public:
   /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
   /// others, damaged ones too; no byte of them is trusted.
-  static std::optional<tar_index> adopt(const index_bytes& bytes, file_stamp shard);
+  static std::optional<tar_index> adopt(const index_bytes& bytes, const object_version& shard);
   /// The stored index in a file; empty where there is none of this shard.
-  static std::optional<tar_index> load(const std::string& path, file_stamp shard);
+  static std::optional<tar_index> load(const std::string& path, const object_version& shard);
 
   /// Number of records.
   std::uint64_t size() const noexcept { return records_.size() - 1; }
@@ -81,7 +81,7 @@ public:
   std::vector<std::byte> with_places(std::span<const std::vector<std::byte>> of_fields) const;
 
   /// Of the shard that it is of.
-  file_stamp shard() const noexcept { return shard_; }
+  const object_version& shard() const noexcept { return shard_; }
   std::uint64_t shard_bytes() const noexcept { return shard_.size; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
   std::string_view tear() const noexcept { return tear_; }
@@ -111,7 +111,7 @@ private:
                                       std::span<const std::byte> places);
 
   std::shared_ptr<const std::byte> bytes_;
-  file_stamp shard_;
+  object_version shard_;
   std::span<const tar_field> fields_;
   /// One more than there are records.
   std::span<const record> records_;
@@ -128,17 +128,20 @@ private:
 /// Walks a shard's headers and makes its index.
 /// With `allow_torn`, the walk ends before the record that a tear cuts; else, and for members that
 /// are not supported, throws what `tar_reader::next` throws.
-std::vector<std::byte> build_tar_index(tar_reader members, file_stamp shard, bool allow_torn);
+std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
+                                       bool allow_torn);
 
 /// A shard's index: a stored one, one that knows MCU rows before others, or a new one, stored where
 /// possible. Several processes may do this at once. An index of a torn shard is only used where
 /// `allow_torn` says so.
-tar_index open_tar_index(const std::string& shard, const tar_options& options);
+tar_index open_tar_index(const std::string& shard, const tar_options& options,
+                         const object_store& store = local_store());
 
 /// The same for many shards, in parallel on the machine's cores. Throws the error of the first
 /// shard in order that has one.
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
-                                        const tar_options& options);
+                                        const tar_options& options,
+                                        const object_store& store = local_store());
 
 /// How many threads do that, at least 1, of a process that may have so many descriptors.
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors);

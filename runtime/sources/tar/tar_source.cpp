@@ -1,9 +1,10 @@
+#include "runtime/sources/tar/tar_source.hpp"
+
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
-#include "runtime/storage/file_set.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/local_store.hpp"
 
 #include <leat/notice.hpp>
 #include <leat/sources.hpp>
@@ -41,42 +42,42 @@ run first_run(std::span<const tar_field> fields) {
   return x;
 }
 
-class tar_source : public source {
+class tar_source final : public stored_source {
 public:
-  tar_source(const std::vector<std::string>& patterns, const tar_options& options)
-      : tar_source(find_files(patterns, "tar_shards"), options) {}
+  tar_source(file_set files, const tar_options& options, const object_store& store)
+      : stored_source(store.open(files.paths)), names_(std::move(files.names)),
+        indexes_(open_tar_indexes(files.paths, options, store)) {
+    for (const auto& x : indexes_) {
+      first_record_.push_back(first_record_.back() + x.size());
+      if (!x.tear().empty())
+        notice("using the samples before a tear: " + std::string{x.tear()});
+    }
+  }
 
   std::uint64_t size() const override { return first_record_.back(); }
 
-  void read(std::uint64_t record, sample& into) const override {
+  void locate(std::uint64_t record, std::vector<extent>& into) const override {
     const auto [shard, index] = place_of(record);
     const auto fields = indexes_[shard].fields(index);
-    std::size_t bytes = 0;
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(fields.subspan(i));
-      bytes += run.bytes();
+      into.push_back({.file = shard, .offset = run.begin, .size = run.end - run.begin});
       i += run.fields;
     }
-    std::size_t place_bytes = 0;
-    for (const auto& x : fields)
-      place_bytes += indexes_[shard].place_bytes(x);
-    auto buffer = into.scratch(bytes + place_bytes);
-    auto places = buffer.subspan(bytes);
+  }
+
+  void decode(std::uint64_t record, std::span<const std::byte> bytes, sample& into) const override {
+    const auto [shard, index] = place_of(record);
+    const auto fields = indexes_[shard].fields(index);
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(fields.subspan(i));
-      files_.read(shard, run.begin, buffer.first(run.bytes()));
-      for (const auto& x : fields.subspan(i, run.fields)) {
-        const auto name = indexes_[shard].name(x);
-        into.borrow(name, buffer.subspan(x.offset() - run.begin, x.size));
-        const auto own = places.first(indexes_[shard].place_bytes(x));
-        places = places.subspan(own.size());
-        if (!own.empty() && indexes_[shard].read_places(x, own))
-          sample_access::set_places(into, name, own);
-      }
-      buffer = buffer.subspan(run.bytes());
+      for (const auto& x : fields.subspan(i, run.fields))
+        into.borrow(indexes_[shard].name(x), bytes.subspan(x.offset() - run.begin, x.size));
+      bytes = bytes.subspan(run.bytes());
       i += run.fields;
     }
-    into.count_read(bytes);
+    if (indexes_[shard].has_places())
+      read_places(indexes_[shard], fields, into);
   }
 
   void append_id(std::uint64_t record, std::string& to) const override {
@@ -114,13 +115,16 @@ private:
     std::uint64_t record;
   };
 
-  tar_source(file_set files, const tar_options& options)
-      : names_(std::move(files.names)), indexes_(open_tar_indexes(files.paths, options)),
-        files_(std::move(files.paths)) {
-    for (const auto& x : indexes_) {
-      first_record_.push_back(first_record_.back() + x.size());
-      if (!x.tear().empty())
-        notice("using the samples before a tear: " + std::string{x.tear()});
+  static void read_places(const tar_index& index, std::span<const tar_field> fields, sample& into) {
+    std::size_t size = 0;
+    for (const auto& x : fields)
+      size += index.place_bytes(x);
+    auto places = sample_access::place_buffer(into, size);
+    for (const auto& x : fields) {
+      const auto own = places.first(index.place_bytes(x));
+      places = places.subspan(own.size());
+      if (!own.empty() && index.read_places(x, own))
+        sample_access::set_places(into, index.name(x), own);
     }
   }
 
@@ -135,21 +139,26 @@ private:
   std::vector<tar_index> indexes_;
   /// Of each shard, and the total behind them.
   std::vector<std::uint64_t> first_record_{0};
-  mutable open_files files_;
 };
 
 } // namespace
+
+std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options,
+                                                     const object_store& store) {
+  return std::make_shared<const tar_source>(std::move(files), options, store);
+}
 
 pipeline tar_shards(std::string pattern, tar_options options) {
   return tar_shards(std::vector{std::move(pattern)}, std::move(options));
 }
 
 pipeline tar_shards(std::vector<std::string> patterns, tar_options options) {
-  return source_pipeline("tar_shards",
-                         {{"patterns", patterns},
-                          {"index_dir", options.index_dir},
-                          {"allow_torn", options.allow_torn}},
-                         [=] { return std::make_shared<const tar_source>(patterns, options); });
+  return source_pipeline(
+      "tar_shards",
+      {{"patterns", patterns},
+       {"index_dir", options.index_dir},
+       {"allow_torn", options.allow_torn}},
+      [=] { return open_tar_source(find_files(patterns, "tar_shards"), options, local_store()); });
 }
 
 operator_type tar_shards_operator() {

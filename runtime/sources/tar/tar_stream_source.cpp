@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_stream_source.hpp"
 
+#include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
@@ -32,7 +33,7 @@ void lend_content(const tar_record_content& from, sample& into) {
 }
 
 /// A record's bytes as an archive of their own, with the offsets of the file.
-tar_reader members_of(const std::string& file, const stream_record& x, tar_attributes global,
+tar_reader members_of(std::string file, const stream_record& x, tar_attributes global,
                       std::span<const std::byte> bytes) {
   auto read = [begin = x.offset, bytes](std::uint64_t offset, std::span<std::byte> into) {
     const auto rest = bytes.subspan(std::min<std::uint64_t>(offset - begin, bytes.size()));
@@ -42,7 +43,7 @@ tar_reader members_of(const std::string& file, const stream_record& x, tar_attri
   };
   // Padding behind the last member is none of the record's.
   const auto end = x.offset + x.length + tar_reader::block_size;
-  return {file, end, read, {x.offset, std::move(global)}};
+  return {std::move(file), end, read, {x.offset, std::move(global)}};
 }
 
 } // namespace
@@ -51,8 +52,9 @@ tar_stream_source::tar_stream_source(const std::vector<std::string>& patterns,
                                      std::size_t pool_bytes)
     : tar_stream_source(find_files(patterns, "tar_stream", file_kinds::with_pipes), pool_bytes) {}
 
-tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes)
-    : opener_(std::move(files), pool_bytes) {}
+tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes,
+                                     const object_store& store)
+    : opener_(std::move(files), pool_bytes, store) {}
 
 std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit,
                                                      const stream_place& from) const {
@@ -76,26 +78,40 @@ void tar_stream_source::check(std::uint64_t unit, const stream_place& from,
                  "one at a block of " + std::to_string(tar_reader::block_size) + " bytes");
 }
 
-void tar_stream_source::read(const stream_record& record, sample& into) const {
-  into.count_read(record.length);
-  if (const auto* content = dynamic_cast<const tar_record_content*>(record.content.get()))
-    return lend_content(*content, into);
-  const auto& file = opener_.files().path(record.unit);
+std::optional<extent> tar_stream_source::locate(const stream_record& record) const {
+  if (record.content || !opener_.seekable(record.unit))
+    return {};
+  opener_.check_record(record.unit, record.offset, {}, record.length, tar_unit_reader::max_span);
+  return extent{.file = record.unit, .offset = record.offset, .size = record.length};
+}
+
+void tar_stream_source::decode(const stream_record& record, std::span<const std::byte> bytes,
+                               sample& into) const {
   const auto [key, context] = tar_record_key_from(record.key);
-  opener_.check_record(record.unit, record.offset, context.restart, record.length,
-                       tar_unit_reader::max_span);
-  auto bytes = into.scratch(record.length);
-  opener_.read_again(record.unit, record.offset, context.restart, bytes);
-  auto members = members_of(file, record, context.global, bytes);
+  auto members = members_of(opener_.files().path(record.unit), record, context.global, bytes);
   while (auto x = members.next()) {
     const auto name = x->regular ? split_member_path(x->path) : std::nullopt;
     if (!name)
       continue;
     const auto begin = x->offset - record.offset;
     if (name->key != key || begin > bytes.size() || x->size > bytes.size() - begin)
-      has_changed(file, record, key);
+      has_changed(members.file(), record, key);
     into.borrow(name->field, bytes.subspan(begin, x->size));
   }
+}
+
+void tar_stream_source::read(const stream_record& record, sample& into) const {
+  into.count_read(record.length);
+  if (const auto* content = dynamic_cast<const tar_record_content*>(record.content.get()))
+    return lend_content(*content, into);
+  const auto restart = opener_.seekable(record.unit)
+                           ? restart_point{}
+                           : tar_record_key_from(record.key).context.restart;
+  opener_.check_record(record.unit, record.offset, restart, record.length,
+                       tar_unit_reader::max_span);
+  auto bytes = into.scratch(record.length);
+  opener_.read_again(record.unit, record.offset, restart, bytes, sample_access::stop_of(into));
+  decode(record, bytes, into);
 }
 
 void tar_stream_source::append_id(const stream_record& record, std::string& to) const {

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,17 +14,22 @@ namespace leat {
 
 /// The samples of tar files, found by reading their headers. A unit is a file. Of stored files that
 /// are not packed only headers are read ahead; records of others carry their content.
-class tar_stream_source final : public stream_source {
+class tar_stream_source final : public located_stream {
 public:
   /// Throws as `find_files`.
   explicit tar_stream_source(const std::vector<std::string>& patterns,
                              std::size_t pool_bytes = stream_pool::default_limit_bytes);
   /// Throws `errc::not_found`, `errc::io`.
   explicit tar_stream_source(file_set files,
-                             std::size_t pool_bytes = stream_pool::default_limit_bytes);
+                             std::size_t pool_bytes = stream_pool::default_limit_bytes,
+                             const object_store& store = local_store());
 
   std::uint64_t units() const override { return opener_.files().size(); }
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  std::optional<extent> locate(const stream_record& record) const override;
+  void decode(const stream_record& record, std::span<const std::byte> bytes,
+              sample& into) const override;
+  stored_objects& objects() const override { return opener_.files().objects(); }
   void read(const stream_record& record, sample& into) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }

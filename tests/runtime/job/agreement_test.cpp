@@ -51,7 +51,7 @@ TEST_CASE("agreement: one rank, an endless epoch and an indexed order need none"
   auto alone = agreement(shape_with(epoch_end::mask), 1, {}, never);
   auto batch = batch_at(0, 1, true);
   batch.end_of_epoch = true;
-  alone.settle(batch, {});
+  batch.end_of_epoch = alone.settle(batch, {});
   CHECK(batch.end_of_epoch);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("agreement: under drop the rank with the fewest batches ends the epoch
   auto ends = two.with(epoch_end::drop);
   for (std::uint64_t step = 0; step < 3; ++step) {
     auto batch = batch_at(step, step + 2, false);
-    ends.settle(batch, {.next = {0, step}, .global_step = step});
+    batch.end_of_epoch = ends.settle(batch, {.next = {0, step}, .global_step = step});
     CHECK(batch.end_of_epoch == (step == 2));
   }
   CHECK(two.asked == 2); // at what it knew first, and at the end of that
@@ -71,7 +71,7 @@ TEST_CASE("agreement: under mask the epoch lasts as long as any rank has batches
   auto ends = two.with(epoch_end::mask);
   for (std::uint64_t step = 0; step < 3; ++step) {
     auto batch = batch_at(step, 1, true);
-    ends.settle(batch, {.next = {0, step}, .global_step = step});
+    batch.end_of_epoch = ends.settle(batch, {.next = {0, step}, .global_step = step});
     CHECK(batch.end_of_epoch == (step == 2));
   }
   CHECK(two.asked == 1);
@@ -82,7 +82,7 @@ TEST_CASE("agreement: an epoch that has no batch for all ranks is an error") {
   auto ends = two.with(epoch_end::drop);
   auto batch = batch_at(0, 2, false);
   try {
-    ends.settle(batch, {});
+    batch.end_of_epoch = ends.settle(batch, {});
     FAIL("no error");
   } catch (const error& x) {
     CHECK(x.code() == errc::empty_epoch);
@@ -93,7 +93,7 @@ TEST_CASE("agreement: a failed rank, missing answers and a function that throws 
   const auto code_of = [](agreement ends) {
     auto batch = batch_at(0, 2, false);
     try {
-      ends.settle(batch, {});
+      batch.end_of_epoch = ends.settle(batch, {});
     } catch (const error& x) {
       return std::string{to_string(x.code())} + ": " + x.what();
     }
@@ -120,9 +120,9 @@ TEST_CASE("agreement: others hear of a failure only where they will ask again") 
     two.asked = 0;
     auto ends = two.with(epoch_end::mask, job);
     auto first = batch_at(0, 1, true);
-    ends.settle(first, {}); // agreed: 5 batches so far
+    (void)ends.settle(first, {}); // agreed: 5 batches so far
     batch_plan failed{.what = batch_plan::kind::failed, .step = now.next.step};
-    ends.settle(failed, now);
+    (void)ends.settle(failed, now);
     return two.asked == 2;
   };
   // They ask with the batch of step 4, the last that was agreed on.
@@ -166,7 +166,8 @@ TEST_CASE("agreement: all ranks end an epoch at the same batch") {
       std::set<bool> is_end;
       for (std::size_t r = 0; r < world; ++r) {
         try {
-          ends[r].settle(plans[r], {.next = {0, step}, .global_step = step});
+          plans[r].end_of_epoch =
+              ends[r].settle(plans[r], {.next = {0, step}, .global_step = step});
         } catch (const error&) {
           FAIL("step " << step << " of " << expected);
         }

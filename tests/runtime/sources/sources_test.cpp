@@ -1,5 +1,6 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/storage/open_files.hpp"
+#include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/tar_writer.hpp"
@@ -120,7 +121,7 @@ TEST_CASE("many files are read through few descriptors by many threads") {
       for (int i = 0; i < 500; ++i) {
         const auto file = random() % paths.size();
         std::string into(4, ' ');
-        files.read(file, 8, std::as_writable_bytes(std::span{into}));
+        read_now(files, file, 8, std::as_writable_bytes(std::span{into}));
         wrong += into != std::to_string(file + 1000);
         if (files.open_count() > limit)
           most = files.open_count();
@@ -139,7 +140,7 @@ TEST_CASE("the least recently used file is the one that closes") {
     tar_writer::write(dir / name, name);
   open_files files{{dir / "a", dir / "b", dir / "c"}, 2};
   std::byte into{};
-  auto read = [&](std::size_t i) { files.read(i, 0, {&into, 1}); };
+  auto read = [&](std::size_t i) { read_now(files, i, 0, {&into, 1}); };
   read(0);
   read(1);
   read(0);

@@ -129,7 +129,7 @@ TEST_CASE("run options: the defaults are those of the manual") {
   auto s = settings_of(x, 8);
   REQUIRE(s.loader.world_size == 1);
   REQUIRE(s.loader.epochs == 1);
-  REQUIRE(s.loader.workers == 8);
+  REQUIRE(s.loader.workers == automatic);
   REQUIRE(s.loader.dispatch == dispatch_policy::on_demand);
   REQUIRE(s.loader.bad_samples == bad_sample_policy::fail);
   REQUIRE(s.loader.keep == 3);
@@ -140,9 +140,16 @@ TEST_CASE("run options: the defaults are those of the manual") {
 }
 
 TEST_CASE("run options: cores are shared by the ranks of a process") {
-  REQUIRE(settings({"count:5", "--world-size", "3"}).loader.workers == 2);
-  REQUIRE(settings({"count:5", "--world-size", "30"}).loader.workers == 1);
-  REQUIRE(settings({"count:5", "--world-size", "3", "--rank", "1"}).loader.workers == 8);
+  REQUIRE(settings({"count:5", "--workers", "auto"}).loader.workers == automatic);
+  // A failure that names a worker needs it to stay.
+  const auto workers_of = [](std::vector<std::string> ranks) {
+    ranks.insert(ranks.begin(), {"count:5", "--fault", "slow:0,1"});
+    return settings(ranks).loader.workers;
+  };
+  REQUIRE(workers_of({"--world-size", "3"}) == 2);
+  REQUIRE(workers_of({"--world-size", "30"}) == 1);
+  REQUIRE(workers_of({"--world-size", "3", "--rank", "1"}) == 8);
+  REQUIRE(settings({"count:5", "--fault", "throw:3"}).loader.workers == automatic);
   REQUIRE(settings({"count:5", "--workers", "0"}).loader.workers == 0);
 }
 

@@ -1,6 +1,7 @@
 #include "tools/leat/bench/bare_loop.hpp"
 
 #include "runtime/base/huge_buffer.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -69,7 +69,7 @@ std::chrono::nanoseconds bare_loop(const pipeline& job, std::uint64_t rows, std:
                                          .got = "a pipeline that is ordered by iterators",
                                          .needed = "indexed data, and operators without state"});
   std::atomic<std::uint64_t> next{0};
-  std::mutex mutex;
+  mutex failing;
   std::exception_ptr problem;
   auto ring_rows = 1 + 3 * plan.shape.batch_rows / threads;
   auto start = std::chrono::steady_clock::now();
@@ -79,7 +79,7 @@ std::chrono::nanoseconds bare_loop(const pipeline& job, std::uint64_t rows, std:
       try {
         work(plan, next, rows, ring_rows);
       } catch (...) {
-        std::lock_guard lock{mutex};
+        mutex_lock lock{failing};
         problem = std::current_exception();
       }
     });

@@ -9,6 +9,7 @@
 #include <leat/once.hpp>
 #include <leat/sources.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
@@ -20,13 +21,15 @@ namespace {
 
 using state = live_source::state;
 
+const std::atomic<bool> never{false};
+
 /// What an engine makes of a pipeline: a feed of its own.
 std::shared_ptr<live_source> feed_of(const pipeline& x) {
   return x.root().feed->get();
 }
 
 state peek_when_there(live_source& from, std::uint64_t number) {
-  from.wait(number);
+  from.wait(number, never);
   return from.peek(number);
 }
 
@@ -214,7 +217,7 @@ TEST_CASE("once: what the function throws comes out, and what came before stays 
         changed.set_value();
     }
   });
-  feed->wait(5);
+  feed->wait(5, never);
   for (int turn = 0; turn < 2; ++turn) {
     const auto problem = error_of([&] { feed->peek(5); });
     REQUIRE(problem.code() == errc::io);
@@ -276,7 +279,7 @@ TEST_CASE("once: a full disk is an error at the record that found no room") {
                               return true;
                             }).journal(at.path()));
   const test::file_size_limit full{5000};
-  feed->wait(3);
+  feed->wait(3, never);
   REQUIRE(error_of([&] { feed->peek(3); }).code() == errc::io);
   REQUIRE(feed->peek(2) == state::ready);
   REQUIRE(text(*feed, 2) == std::string(10, 'x'));
@@ -387,7 +390,7 @@ TEST_CASE("standard input: a full disk is an error, and another feed goes on whe
   {
     const auto feed = feed_of(standard_input().journal(at.path()));
     const test::file_size_limit full{4096};
-    feed->wait(999);
+    feed->wait(999, never);
     const auto problem = error_of([&] { feed->peek(999); });
     REQUIRE(problem.code() == errc::io);
     REQUIRE(problem.details().got == "File too large");

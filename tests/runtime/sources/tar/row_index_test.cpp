@@ -454,8 +454,8 @@ TEST_CASE("a folder's index with any byte changed or cut is refused, or gives ri
     expected.push_back(pixels_of(*x.data(), i).second);
   x.build();
   const auto files = list_folder(x.path);
-  const auto images = files.of(files.classes.at(1));
-  const auto paths = folder_index_paths(files, files.classes.at(1), x.options);
+  const auto images = files->of(files->classes.at(1));
+  const auto paths = folder_index_paths(*files, files->classes.at(1), x.options);
   std::ifstream in{paths.at(0), std::ios::binary};
   const std::string stored{std::istreambuf_iterator<char>{in}, {}};
   const auto bytes = std::as_bytes(std::span{stored});

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "runtime/base/refuse_argument.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/text.hpp"
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -18,28 +18,28 @@ public:
   explicit name_table(std::map<std::string, T> known) : known_(std::move(known)) {}
 
   void set(std::string name, T x) {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     known_.insert_or_assign(std::move(name), std::move(x));
   }
 
   /// `kind` says in the error what was looked for.
   T get(const std::string& name, const std::string& kind) const {
-    std::lock_guard lock{mutex_};
+    mutex_lock lock{mutex_};
     if (const auto found = known_.find(name); found != known_.end())
       return found->second;
     refuse_argument(kind, excerpt(name) + ", which is not registered", names());
   }
 
 private:
-  std::string names() const {
+  std::string names() const LEAT_REQUIRES(mutex_) {
     std::string text;
     for (const auto& [name, x] : known_)
       text += (text.empty() ? "one of " : ", ") + name;
     return text.empty() ? "a registration before parsing" : text;
   }
 
-  mutable std::mutex mutex_;
-  std::map<std::string, T> known_;
+  mutable mutex mutex_;
+  std::map<std::string, T> known_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

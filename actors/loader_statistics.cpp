@@ -1,0 +1,63 @@
+#include "actors/loader_statistics.hpp"
+
+#include <chrono>
+
+namespace leat {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// Maps of leat's that make images: "map train_image@1".
+bool decodes(const std::string& stage) {
+  return stage.find("_image@") != std::string::npos;
+}
+
+stage_stats::kind kind_of(std::size_t i, const std::vector<std::string>& stages,
+                          std::size_t num_sources) {
+  if (i == stages.size())
+    return stage_stats::kind::writing;
+  if (i < num_sources)
+    return stage_stats::kind::reading;
+  return decodes(stages[i]) ? stage_stats::kind::decoding : stage_stats::kind::function;
+}
+
+duration_stats stats_of(const histogram& x) {
+  const auto seen = x.read();
+  return {seen.count, seen.sum, seen.at_most(0.5), seen.at_most(0.99)};
+}
+
+} // namespace
+
+loader_stats stats_of(const job_metrics& metrics, const worker_board& board,
+                      const std::vector<std::string>& stages, std::size_t num_sources,
+                      std::uint64_t workers_replaced) {
+  loader_stats result;
+  for (std::size_t i = 0; i <= stages.size(); ++i)
+    result.stages.push_back({i < stages.size() ? stages[i] : "writing rows",
+                             kind_of(i, stages, num_sources), nanoseconds{0}});
+  for (const auto& x : board.sums()) {
+    result.workers.push_back(
+        {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
+    result.bytes_read += x.bytes_read;
+    for (std::size_t i = 0; i < x.stages.size() && i < result.stages.size(); ++i)
+      result.stages[i].time += x.stages[i];
+  }
+  result.batches = metrics.batches.get();
+  result.samples = metrics.samples.get();
+  result.waits = stats_of(metrics.waits);
+  result.waited = result.waits.sum;
+  result.ready_for = stats_of(metrics.ages);
+  result.iterating = metrics.dealing.get();
+  const auto slots = [&](slot_phase x) { return metrics.slots[static_cast<std::size_t>(x)].get(); };
+  result.slots = {slots(slot_phase::free), slots(slot_phase::making), slots(slot_phase::ready),
+                  slots(slot_phase::leased)};
+  for (std::size_t i = 0; i < num_causes; ++i)
+    result.bad[i] = metrics.bad[i].get();
+  result.workers_now = metrics.workers.get();
+  result.workers_replaced = workers_replaced;
+  result.snapshot_bytes = metrics.snapshot_bytes.get();
+  return result;
+}
+
+} // namespace leat

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace leat {
+
+/// The steady clock.
+inline std::int64_t steady_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A number that any thread may add to and read. Relaxed: it says how much there was, and nothing
+/// of an order.
+class counter {
+public:
+  void add(std::uint64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
+  void subtract(std::uint64_t n) noexcept { value_.fetch_sub(n, std::memory_order_relaxed); }
+  void set(std::uint64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
+  std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Time that any thread may add to and read.
+class time_counter {
+public:
+  void add(std::chrono::nanoseconds x) noexcept {
+    ns_.fetch_add(x.count(), std::memory_order_relaxed);
+  }
+  std::chrono::nanoseconds get() const noexcept {
+    return std::chrono::nanoseconds{ns_.load(std::memory_order_relaxed)};
+  }
+
+private:
+  std::atomic<std::int64_t> ns_{0};
+};
+
+/// What a histogram held when it was read.
+struct duration_spread {
+  static constexpr std::size_t num_bins = 48;
+
+  std::uint64_t count = 0;
+  std::chrono::nanoseconds sum{0};
+  /// Bin i counts durations of 2^(i-1) .. 2^i - 1 ns, bin 0 those of 0, the last also all that are
+  /// longer (39 hours).
+  std::array<std::uint64_t, num_bins> bins{};
+
+  /// The smallest end of a bin that `share` (0 .. 1) of the durations do not exceed; 0 of none.
+  std::chrono::nanoseconds at_most(double share) const noexcept {
+    const auto wanted = static_cast<double>(count) * share;
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < num_bins; ++i) {
+      seen += bins[i];
+      if (seen > 0 && static_cast<double>(seen) >= wanted)
+        return std::chrono::nanoseconds{(std::int64_t{1} << i) - 1};
+    }
+    return std::chrono::nanoseconds{0};
+  }
+};
+
+/// How long something took, each time: bins by powers of 2, so that it never grows. Any thread may
+/// add and read.
+class histogram {
+public:
+  void add(std::chrono::nanoseconds x) noexcept {
+    const auto ns = static_cast<std::uint64_t>(x.count() > 0 ? x.count() : 0);
+    const auto bin = static_cast<std::size_t>(std::bit_width(ns));
+    bins_[bin < bins_.size() ? bin : bins_.size() - 1].add(1);
+    sum_.add(std::chrono::nanoseconds{ns});
+  }
+
+  /// While others add, the count is that of the bins as they were read, and the sum may be a little
+  /// behind or ahead.
+  duration_spread read() const noexcept {
+    duration_spread result;
+    for (std::size_t i = 0; i < bins_.size(); ++i)
+      result.count += result.bins[i] = bins_[i].get();
+    result.sum = sum_.get();
+    return result;
+  }
+
+private:
+  std::array<counter, duration_spread::num_bins> bins_;
+  time_counter sum_;
+};
+
+} // namespace leat

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+// What a mutex guards, in words that clang proves (-Wthread-safety, an error here): the standard
+// library's own mutexes say nothing of it. Other compilers do not see these words.
+#if defined(__clang__)
+#define LEAT_THREAD_SAFETY(...) __attribute__((__VA_ARGS__))
+#else
+#define LEAT_THREAD_SAFETY(...)
+#endif
+
+/// Of a field: only who holds the mutex reads or writes it.
+#define LEAT_GUARDED_BY(mutex) LEAT_THREAD_SAFETY(guarded_by(mutex))
+/// Of a function: only who holds the mutex calls it.
+#define LEAT_REQUIRES(mutex) LEAT_THREAD_SAFETY(requires_capability(mutex))
+
+namespace leat {
+
+/// std::mutex, of which clang knows who holds it.
+class LEAT_THREAD_SAFETY(capability("mutex")) mutex {
+public:
+  void lock() LEAT_THREAD_SAFETY(acquire_capability()) { std_.lock(); }
+  void unlock() LEAT_THREAD_SAFETY(release_capability()) { std_.unlock(); }
+
+private:
+  friend class condition_variable;
+  std::mutex std_;
+};
+
+/// Holds a mutex for as long as it lives, but for where it is unlocked in between.
+class LEAT_THREAD_SAFETY(scoped_lockable) mutex_lock {
+public:
+  explicit mutex_lock(mutex& x) LEAT_THREAD_SAFETY(acquire_capability(x)) : mutex_(x) {
+    mutex_.lock();
+  }
+  ~mutex_lock() LEAT_THREAD_SAFETY(release_capability()) {
+    if (holds_)
+      mutex_.unlock();
+  }
+  mutex_lock(const mutex_lock&) = delete;
+  mutex_lock& operator=(const mutex_lock&) = delete;
+
+  void unlock() LEAT_THREAD_SAFETY(release_capability()) {
+    holds_ = false;
+    mutex_.unlock();
+  }
+  void lock() LEAT_THREAD_SAFETY(acquire_capability()) {
+    mutex_.lock();
+    holds_ = true;
+  }
+
+private:
+  mutex& mutex_;
+  bool holds_ = true;
+};
+
+/// std::condition_variable of these mutexes. Waits may end for no reason: call them in a loop that
+/// tests what is waited for. (A function that tests it would need the mutex in clang's eyes.)
+class condition_variable {
+public:
+  void wait(mutex& held) LEAT_REQUIRES(held) {
+    std::unique_lock lock{held.std_, std::adopt_lock};
+    std_.wait(lock);
+    lock.release();
+  }
+  /// False once it is `deadline`.
+  template <class Clock, class Duration>
+  bool wait_until(mutex& held, std::chrono::time_point<Clock, Duration> deadline)
+      LEAT_REQUIRES(held) {
+    std::unique_lock lock{held.std_, std::adopt_lock};
+    const auto status = std_.wait_until(lock, deadline);
+    lock.release();
+    return status == std::cv_status::no_timeout;
+  }
+  void notify_one() noexcept { std_.notify_one(); }
+  void notify_all() noexcept { std_.notify_all(); }
+
+private:
+  std::condition_variable std_;
+};
+
+} // namespace leat

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "runtime/base/metrics.hpp"
+#include "runtime/base/worker_record.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+class job_metrics;
+class trace;
+class trace_recorder;
+
+/// Where the memory of a batch is: with nobody, in the making, finished, or with the trainer.
+enum class slot_phase : std::uint8_t { free, making, ready, leased };
+inline constexpr std::size_t num_slot_phases = 4;
+
+/// A slot's state, as metrics count it. Belongs to whoever has the slot.
+class slot_life {
+public:
+  /// Before anyone else has the slot. `metrics` must outlive its last turn.
+  void count_in(job_metrics& metrics, std::size_t number) noexcept;
+  /// The slot comes into this state, with the batch (`epoch`, `step`) that it has been of since it
+  /// was in the making. `is_batch`: false for the job's end and what failed, which no trace shows.
+  /// Nothing where it is not counted.
+  void turn(slot_phase to, bool is_batch, std::uint64_t epoch, std::uint64_t step) noexcept;
+
+private:
+  job_metrics* metrics_ = nullptr;
+  std::size_t number_ = 0;
+  slot_phase phase_ = slot_phase::free;
+  std::int64_t since_ns_ = 0;
+};
+
+/// What a loader counts of itself, and what it shows in a trace. Any thread may write and read.
+class job_metrics {
+public:
+  job_metrics() = default;
+  job_metrics(const job_metrics&) = delete;
+  job_metrics& operator=(const job_metrics&) = delete;
+
+  /// Shows what follows in a group of tracks with this name. Before the job begins.
+  void show_in(std::shared_ptr<trace> to, const std::string& name,
+               const std::vector<std::string>& stages);
+  /// How a worker's rows are shown; nothing where there is no trace.
+  row_tracing tracing_of(std::size_t worker);
+
+  /// next() waited for a batch; then it had this one.
+  void waited(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch, std::uint64_t step);
+  /// Iterators ran, and rows were dealt.
+  void dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
+  /// A snapshot was written.
+  void saved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t bytes);
+
+  counter batches;
+  counter samples;
+  std::array<counter, num_causes> bad;
+  /// That there are to be.
+  counter workers;
+  /// Of the last snapshot.
+  counter snapshot_bytes;
+  /// Times that next() waited.
+  histogram waits;
+  /// Times that finished batches lay ready.
+  histogram ages;
+  time_counter dealing;
+  std::array<counter, num_slot_phases> slots;
+
+private:
+  friend class slot_life;
+
+  void show_slot(std::size_t number, slot_phase was, std::int64_t begin_ns, std::int64_t end_ns,
+                 std::uint64_t epoch, std::uint64_t step) noexcept;
+
+  /// Tracks and names; made by show_in.
+  struct timeline {
+    trace_recorder* recorder = nullptr;
+    std::uint32_t process = 0;
+    trace_track* trainer = nullptr;
+    trace_track* row_assignment = nullptr;
+    trace_track* saves = nullptr;
+    std::uint32_t wait = 0;
+    std::uint32_t deal = 0;
+    std::uint32_t save = 0;
+    std::array<std::uint32_t, num_slot_phases> phases = {};
+    row_tracing rows = {};
+  };
+
+  std::shared_ptr<trace> trace_;
+  timeline shown_;
+};
+
+} // namespace leat

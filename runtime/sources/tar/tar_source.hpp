@@ -1,0 +1,17 @@
+#pragma once
+
+#include "runtime/storage/file_set.hpp"
+#include "runtime/storage/object_store.hpp"
+
+#include <leat/sources.hpp>
+#include <leat/stored_source.hpp>
+
+#include <memory>
+
+namespace leat {
+
+/// The samples of tar shards in a store. Throws what `tar_shards` throws on opening.
+std::shared_ptr<const stored_source> open_tar_source(file_set files, const tar_options& options,
+                                                     const object_store& store);
+
+} // namespace leat

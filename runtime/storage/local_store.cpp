@@ -1,0 +1,131 @@
+#include "runtime/storage/local_store.hpp"
+
+#include "runtime/storage/open_files.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+object_stat stat_of_file(const std::string& path) {
+  struct stat x {};
+  if (::stat(path.c_str(), &x) != 0) {
+    if (errno == ELOOP) // as lost as a link to nothing
+      errno = ENOENT;
+    throw_errno("stat", path, "size and time");
+  }
+  return {S_ISREG(x.st_mode)   ? object_kind::plain
+          : S_ISDIR(x.st_mode) ? object_kind::folder
+                               : object_kind::other,
+          version_of(x)};
+}
+
+/// As the folder itself says, without another call.
+object_kind kind_of_entry(const fs::directory_entry& x) {
+  std::error_code gone;
+  if (x.is_symlink(gone))
+    return object_kind::link;
+  if (x.is_directory(gone))
+    return object_kind::folder;
+  return x.is_regular_file(gone) ? object_kind::plain : object_kind::other;
+}
+
+/// Files that are opened for one read each.
+class passing_files final : public stored_objects {
+public:
+  passing_files(std::shared_ptr<const object_names> names, std::string stage)
+      : names_(std::move(names)), stage_(std::move(stage)) {}
+
+  std::string name(std::size_t object) const override { return names_->name(object); }
+  object_version stat(std::size_t object) override {
+    return stat_of_file(names_->name(object)).version;
+  }
+  void read(std::span<const read_part> parts, read_done done,
+            const std::stop_token& stop) override {
+    done(read_here(parts, stop));
+  }
+  read_result read_here(std::span<const read_part> parts, const std::stop_token&) override {
+    read_result x;
+    try {
+      x.bytes = read_parts(parts);
+    } catch (const error& problem) {
+      x.failure = problem;
+    }
+    return x;
+  }
+
+private:
+  std::uint64_t read_parts(std::span<const read_part> parts) const {
+    std::uint64_t done = 0;
+    std::string path;
+    file_descriptor file;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& x = parts[i];
+      if (i == 0 || x.object != parts[i - 1].object) {
+        path = names_->name(x.object);
+        file = open(x.object, path);
+      }
+      const auto n = read_at(file, path, x.offset, x.into);
+      done += n;
+      if (n < x.into.size())
+        break;
+    }
+    return done;
+  }
+
+  file_descriptor open(std::size_t object, const std::string& path) const {
+    auto file = file_descriptor::open(path);
+    const auto size = names_->bytes(object);
+    if (const auto now = version_of(file, path).size; now != size)
+      throw error(errc::torn_file, {.stage = stage_,
+                                    .file = path,
+                                    .got = std::to_string(now) + " bytes",
+                                    .needed = std::to_string(size) + ", as on opening"});
+    return file;
+  }
+
+  std::shared_ptr<const object_names> names_;
+  std::string stage_;
+};
+
+class file_system final : public object_store {
+public:
+  void list(const std::string& folder,
+            const std::function<void(listed_object)>& each) const override {
+    std::error_code problem;
+    fs::directory_iterator entry{folder, problem};
+    for (; !problem && entry != fs::directory_iterator{}; entry.increment(problem))
+      each({.name = entry->path().filename().string(), .is = kind_of_entry(*entry)});
+    if (!problem)
+      return;
+    errno = problem.value();
+    throw_errno("list", folder, "a readable directory");
+  }
+
+  object_stat stat(const std::string& name) const override { return stat_of_file(name); }
+
+  std::shared_ptr<stored_objects> open(std::vector<std::string> names) const override {
+    return std::make_shared<open_files>(std::move(names));
+  }
+  std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
+                                       std::string stage) const override {
+    return std::make_shared<passing_files>(std::move(names), std::move(stage));
+  }
+};
+
+} // namespace
+
+const object_store& local_store() {
+  static const file_system only;
+  return only;
+}
+
+} // namespace leat

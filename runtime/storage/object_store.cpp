@@ -1,0 +1,59 @@
+#include "runtime/storage/object_store.hpp"
+
+#include "runtime/base/mutex.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// The end of one read, for the thread that began it. Nobody takes the lock where the read has
+/// ended before anyone waits.
+class landing {
+public:
+  read_done door() {
+    return [this](read_result x) { end(std::move(x)); };
+  }
+
+  read_result wait() {
+    auto now = state::begun;
+    if (state_.compare_exchange_strong(now, state::awaited)) {
+      mutex_lock lock{mutex_};
+      while (!told_)
+        changed_.wait(mutex_);
+    }
+    return std::move(result_);
+  }
+
+private:
+  enum class state : std::uint8_t { begun, awaited, ended };
+
+  void end(read_result x) {
+    result_ = std::move(x);
+    if (state_.exchange(state::ended) != state::awaited)
+      return;
+    // With the lock held: who waits destroys all this as soon as it may go on.
+    const mutex_lock lock{mutex_};
+    told_ = true;
+    changed_.notify_one();
+  }
+
+  read_result result_;
+  std::atomic<state> state_ = state::begun;
+  mutex mutex_;
+  condition_variable changed_;
+  bool told_ LEAT_GUARDED_BY(mutex_) = false;
+};
+
+} // namespace
+
+read_result stored_objects::read_here(std::span<const read_part> parts,
+                                      const std::stop_token& stop) {
+  landing end;
+  read(parts, end.door(), stop);
+  return end.wait();
+}
+
+} // namespace leat

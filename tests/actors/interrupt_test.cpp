@@ -1,0 +1,125 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/job.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/leat.hpp>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+// next() that waits, and is told to end.
+
+namespace leat::test {
+namespace {
+
+/// Gives so many records, then blocks until it is destroyed or let go.
+class blocked_source {
+public:
+  pipeline data(std::uint64_t records, const std::string& journal) {
+    return once("blocked",
+                [this, records, n = std::uint64_t{0}](sample& into) mutable {
+                  if (n == records) {
+                    waits_.set_value();
+                    gone_.wait();
+                    return false;
+                  }
+                  into.set("n", n++);
+                  return true;
+                })
+        .batch(4, {.lanes = 2, .end = epoch_end::drop})
+        .journal(journal);
+  }
+  /// Until it blocks.
+  void wait() { waits_.get_future().wait(); }
+  ~blocked_source() { let_go(); }
+  void let_go() {
+    if (!std::exchange(is_gone_, true))
+      go_.set_value();
+  }
+
+private:
+  std::promise<void> waits_;
+  std::promise<void> go_;
+  std::shared_future<void> gone_ = go_.get_future().share();
+  bool is_gone_ = false;
+};
+
+errc code_of_next(loader& x) {
+  try {
+    x.next();
+  } catch (const error& problem) {
+    return problem.code();
+  }
+  return errc{};
+}
+
+TEST_CASE("interrupt ends a next() that waits for records, and the snapshot says where it was") {
+  for (const std::size_t workers : {0, 2}) {
+    CAPTURE(workers);
+    const temporary_directory at;
+    blocked_source source;
+    std::string state;
+    {
+      loader job{source.data(10, at / "journal"), {.workers = workers}};
+      REQUIRE(job.next()); // known not to be the last
+      std::jthread interrupter{[&] {
+        source.wait();
+        job.interrupt();
+      }};
+      // The second one may be handed over before, or not.
+      while (code_of_next(job) != errc::interrupted) {
+      }
+      REQUIRE(code_of_next(job) == errc::interrupted);
+      state = job.snapshot();
+      REQUIRE(job.position().step <= 2);
+      REQUIRE(job.position().step == job.stats().batches);
+      source.let_go();
+    }
+    loader again{once("blocked", [](sample&) { return false; })
+                     .batch(4, {.lanes = 2, .end = epoch_end::drop})
+                     .journal(at / "journal"),
+                 {.workers = workers}};
+    const auto here = again.restore_parts({state});
+    std::uint64_t records = 4 * here.step;
+    while (auto batch = again.next())
+      records += batch->valid_rows();
+    REQUIRE(records == 8);
+  }
+}
+
+TEST_CASE("interrupt ends a next() that waits for a function of the pipeline") {
+  std::promise<void> runs;
+  std::atomic<bool> has_begun = false;
+  const auto slow = [&](sample&, context& in) {
+    if (in.position() != 9)
+      return;
+    if (!has_begun.exchange(true))
+      runs.set_value();
+    while (!in.cancelled())
+      std::this_thread::yield();
+  };
+  loader job{count(40).map("slow@1", slow).batch(4), {.workers = 2}};
+  std::jthread interrupter{[&] {
+    runs.get_future().wait();
+    job.interrupt();
+  }};
+  while (code_of_next(job) != errc::interrupted) {
+  }
+  REQUIRE(job.position().step <= 2);
+}
+
+TEST_CASE("a loader that is interrupted before it begins gives nothing") {
+  for (const std::size_t workers : {0, 1}) {
+    loader job{count(40).batch(4), {.workers = workers}};
+    job.interrupt();
+    REQUIRE(code_of_next(job) == errc::interrupted);
+    REQUIRE(job.position().step == 0);
+  }
+}
+
+} // namespace
+} // namespace leat::test

@@ -1,0 +1,193 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/leat.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat::test {
+namespace {
+
+using nlohmann::json;
+using std::chrono::nanoseconds;
+
+/// Takes some time, in a way that no compiler sees through.
+void work(std::size_t rounds) {
+  std::atomic<std::size_t> sum{0};
+  for (std::size_t i = 0; i < rounds; ++i)
+    sum.fetch_add(i, std::memory_order_relaxed);
+}
+
+TEST_CASE("stats say where the time goes, by stage") {
+  for (const std::size_t workers : {0, 2}) {
+    CAPTURE(workers);
+    loader job{count(400)
+                   .map("quick@1", [](sample&, context&) {})
+                   .map("slow@1", [](sample&, context&) { work(20'000); })
+                   .batch(20),
+               {.workers = workers}};
+    while (job.next())
+      ;
+    const auto stats = job.stats();
+    REQUIRE(stats.stages.size() == 4);
+    REQUIRE(stats.stages[0].what == stage_stats::kind::reading);
+    REQUIRE(stats.stages[1].name == "quick@1");
+    REQUIRE(stats.stages[2].name == "slow@1");
+    REQUIRE(stats.stages[2].what == stage_stats::kind::function);
+    REQUIRE(stats.stages[3].what == stage_stats::kind::writing);
+    for (const auto i : {0, 1, 3})
+      REQUIRE(stats.stages[2].time > stats.stages[static_cast<std::size_t>(i)].time);
+    nanoseconds busy{0};
+    for (const auto& x : stats.workers)
+      busy += x.busy;
+    nanoseconds stages{0};
+    for (const auto& x : stats.stages)
+      stages += x.time;
+    REQUIRE(stages > busy / 4);
+    REQUIRE(stages < busy * 4);
+  }
+}
+
+TEST_CASE("stages of small rows are estimated from some of them") {
+  loader job{count(100'000).map("small@1", [](sample&, context&) {}).batch(256), {.workers = 1}};
+  while (job.next())
+    ;
+  const auto stats = job.stats();
+  for (const auto& x : stats.stages)
+    REQUIRE(x.time > nanoseconds{0});
+}
+
+TEST_CASE("stats may be asked for by any thread while the job runs") {
+  loader job{count(20'000).shuffle_buffer(50).batch(20, {.lanes = 4, .end = epoch_end::drop}),
+             {.workers = 2}};
+  std::atomic<bool> is_over = false;
+  std::atomic<std::uint64_t> looks = 0;
+  std::jthread watcher{[&] {
+    std::uint64_t before = 0;
+    while (!is_over) {
+      const auto now = job.stats().batches;
+      if (now < before)
+        std::terminate();
+      before = now;
+      ++looks;
+    }
+  }};
+  std::uint64_t batches = 0;
+  while (const auto batch = job.next())
+    ++batches;
+  while (looks == 0)
+    std::this_thread::yield();
+  is_over = true;
+  REQUIRE(job.stats().batches == batches);
+  REQUIRE(job.stats().samples == 20 * batches);
+}
+
+TEST_CASE("slots are counted by what they are in") {
+  loader job{count(1000).batch(10), {.workers = 1, .prefetch = 3, .leases = 2}};
+  REQUIRE(job.stats().slots.leased == 0);
+  const auto a = job.next();
+  const auto b = job.next();
+  auto now = job.stats().slots;
+  REQUIRE(now.leased == 2);
+  REQUIRE(now.free + now.making + now.ready + now.leased >= 4);
+}
+
+TEST_CASE("the size of a snapshot is that of the last one that was taken") {
+  const temporary_directory at;
+  loader job{count(1000).batch(10), {.workers = 1}};
+  const auto batch = job.next();
+  REQUIRE(job.stats().snapshot_bytes == 0);
+  const auto bytes = batch->snapshot().size();
+  REQUIRE(job.stats().snapshot_bytes == bytes);
+  job.save(at / "snapshots");
+  job.wait_saved();
+  REQUIRE(job.stats().snapshot_bytes >= bytes);
+}
+
+TEST_CASE("bad samples of a restored job are counted on") {
+  const auto data = count(100).map("bad@1", [](sample&, context& in) {
+    if (in.position() % 10 == 0)
+      throw bad_sample(cause::function_error, "on purpose");
+  });
+  const loader_options options{.workers = 1, .bad_samples = bad_sample_policy::mask};
+  const auto all = [](const loader& x) {
+    const auto bad = x.stats().bad;
+    return std::accumulate(bad.begin(), bad.end(), std::uint64_t{0});
+  };
+  std::string state;
+  {
+    loader job{data.batch(20), options};
+    state = job.next()->snapshot();
+    REQUIRE(all(job) == 2);
+  }
+  loader job{data.batch(20), options};
+  job.restore_parts({state});
+  REQUIRE(all(job) == 2);
+  job.next();
+  REQUIRE(all(job) == 4);
+  job.rewind();
+  REQUIRE(all(job) == 0);
+}
+
+std::vector<std::string> ids_with(std::size_t workers, std::shared_ptr<trace> shown = {}) {
+  loader job{count(2000).shuffle({.seed = 5}).batch(10),
+             {.workers = workers, .trace = std::move(shown)}};
+  std::vector<std::string> ids;
+  while (const auto batch = job.next())
+    for (auto& id : batch->ids())
+      ids.push_back(std::move(id));
+  return ids;
+}
+
+TEST_CASE("batches are the same with a trace, and for a number of workers that a loader finds") {
+  const temporary_directory at;
+  const auto due = ids_with(0);
+  REQUIRE(ids_with(automatic) == due);
+  REQUIRE(ids_with(2, std::make_shared<trace>(at / "trace")) == due);
+}
+
+TEST_CASE(
+    "a loader that looks for its number of workers has one at least, and can be told others") {
+  loader job{count(1000).batch(10), {}};
+  REQUIRE(job.stats().workers_now == 0); // not begun
+  REQUIRE(job.next());
+  REQUIRE(job.stats().workers_now >= 1);
+  job.resize_workers(3);
+  REQUIRE(job.next());
+  REQUIRE(job.stats().workers_now == 3);
+  job.resize_workers(automatic);
+  REQUIRE(job.next());
+  REQUIRE(job.stats().workers_now >= 1);
+}
+
+TEST_CASE("loaders share a trace, each with tracks of its own") {
+  const temporary_directory at;
+  const auto file = at / "trace";
+  {
+    const auto shown = std::make_shared<trace>(file);
+    for (std::uint64_t rank : {0, 1}) {
+      loader job{count(100).batch(10),
+                 {.rank = rank, .world_size = 2, .workers = 1, .trace = shown}};
+      while (job.next())
+        ;
+    }
+  }
+  const auto whole = json::parse(read_file(file));
+  std::vector<std::string> groups;
+  for (const auto& x : whole.at("traceEvents"))
+    if (x.at("name") == "process_name")
+      groups.push_back(x.at("args").at("name"));
+  REQUIRE(groups == std::vector<std::string>{"rank 0 of 2", "rank 1 of 2"});
+}
+
+} // namespace
+} // namespace leat::test

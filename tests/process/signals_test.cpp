@@ -1,0 +1,224 @@
+#include "tests/support/command.hpp"
+#include "tests/support/pipe.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <thread>
+
+// Ends jobs by signals; what they handed over and what a resume hands over must be what an unbroken
+// run has.
+
+namespace leat::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A job that a test can send signals to.
+class signalled_job {
+public:
+  signalled_job(const command_bench& bench, words arguments) : bench_(bench) {
+    const words shell{"/bin/sh", "-c", "exec \"$@\" 2>'" + errors() + "'", "sh", LEAT_COMMAND};
+    child_.emplace(shell + arguments, output());
+  }
+
+  void signal(int x) const { child_->signal(x); }
+  /// Nothing but the files tell what the process does.
+  template <class Condition>
+  void wait_until(Condition is_so) const {
+    while (!is_so()) {
+      REQUIRE(child_->is_running());
+      std::this_thread::sleep_for(milliseconds{1});
+    }
+  }
+  void wait_for_steps(std::size_t n) const {
+    wait_until([&] { return count_of(read_file(log()), "\"step\"") >= n; });
+  }
+  /// The job has heard of a signal.
+  void wait_for_notice() const {
+    wait_until([&] { return contains(read_file(errors()), "the job ends after its batch"); });
+  }
+  outcome end() { return {child_->wait(), read_file(output()), read_file(errors())}; }
+
+  std::string log() const { return bench_.at / "log"; }
+
+private:
+  std::string errors() const { return bench_.at / "job-errors"; }
+  std::string output() const { return bench_.at / "job-output"; }
+
+  const command_bench& bench_;
+  std::optional<child_process> child_;
+};
+
+const words paced{"count:100000", "--global-batch", "10", "--step-time", "2"};
+
+words with_log(const command_bench& x) {
+  return {"--log", x.at / "log", "--snapshot-dir", x.at / "snapshots", "--json"};
+}
+
+TEST_CASE("command: SIGINT and SIGTERM end a job after its batch, with a snapshot and a summary") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    for (const std::string workers : {"0", "2"}) {
+      CAPTURE(signal, workers);
+      command_bench x;
+      const auto job = words{"run"} + paced + words{"--workers", workers} + with_log(x);
+      signalled_job first{x, job};
+      first.wait_for_steps(5);
+      first.signal(signal);
+      const auto ended = first.end();
+      CAPTURE(ended.errors);
+      REQUIRE(ended.code == 128 + signal);
+      const auto summary = json_lines(ended.output).at(0);
+      REQUIRE(summary.at("ended_by") == (signal == SIGINT ? "SIGINT" : "SIGTERM"));
+      const std::uint64_t steps = summary.at("global_step");
+      REQUIRE(steps == batches_of(first.log()).size());
+      REQUIRE(summary.at("samples") == 10 * steps);
+
+      // It goes on exactly there.
+      x.succeed(job + words{"--resume", "--steps", std::to_string(steps + 3)});
+      const auto attempts = attempts_of(first.log());
+      REQUIRE(attempts.at(1).header.at("resumed_at").at("step") == steps);
+      const auto due = x.order({"count:100000", "--global-batch", "10"}, 1, x.at / "order");
+      REQUIRE(check_sequence(batches_of(first.log()), due, {0, 0}, 1)
+              == std::next(due.begin(), static_cast<std::ptrdiff_t>(steps + 3)));
+    }
+  }
+}
+
+TEST_CASE("command: a signal ends a job that waits for standard input, and no line is lost") {
+  struct shape {
+    std::string workers;
+    std::string ranks;
+  };
+  for (const auto& shape : {shape{"0", "1"}, shape{"2", "1"}, shape{"0", "2"}, shape{"2", "2"}}) {
+    CAPTURE(shape.workers, shape.ranks);
+    command_bench x;
+    const auto job = words{"run",
+                           "-",
+                           "--global-batch",
+                           "4",
+                           "--end",
+                           "drop",
+                           "--lanes",
+                           "2",
+                           "--workers",
+                           shape.workers,
+                           "--world-size",
+                           shape.ranks,
+                           "--journal",
+                           x.at / "journal"}
+                     + with_log(x);
+    std::string lines;
+    for (int i = 0; i < 11; ++i) // a rank may have its part of the third batch, but not both
+      lines += "line " + std::to_string(i) + "\n";
+    const auto ranks = std::stoul(shape.ranks);
+    {
+      pipe_pair input;
+      const standard_input_from place{input.out()};
+      input.write(lines);
+      signalled_job first{x, job};
+      // Batches are handed over when it is known whether they are the last.
+      first.wait_for_steps(ranks);
+      first.signal(SIGTERM);
+      const auto ended = first.end();
+      CAPTURE(ended.errors);
+      REQUIRE(ended.code == 143);
+      const std::uint64_t steps = json_lines(ended.output).at(0).at("global_step");
+      REQUIRE(steps * ranks == batches_of(first.log()).size());
+    }
+    pipe_pair input;
+    const standard_input_from place{input.out()};
+    input.write("line 11\nline 12\nline 13\nline 14\nline 15\n");
+    input.close_in();
+    x.succeed(job + words{"--resume"});
+    std::vector<std::string> ids;
+    for (const auto& [step, rows] : table_of(batches_of(x.at / "log")))
+      for (const auto& row : rows)
+        ids.push_back(row.id);
+    REQUIRE(ids.size() == 16);
+    std::sort(ids.begin(), ids.end());
+    REQUIRE(std::unique(ids.begin(), ids.end()) == ids.end());
+  }
+}
+
+TEST_CASE("command: a second signal ends a job at once") {
+  command_bench x;
+  signalled_job job{x, words{"run", "count:1000", "--step-time", "86400000", "--workers", "1"}
+                           + with_log(x)};
+  job.wait_for_steps(1);
+  job.signal(SIGINT);
+  job.wait_for_notice();
+  job.signal(SIGTERM);
+  const auto ended = job.end();
+  REQUIRE(ended.code == 143);
+  REQUIRE(ended.output.empty());
+}
+
+TEST_CASE("command: a signal that the job was started to ignore does not end it") {
+  command_bench x;
+  // Blocked in the shell's child until the job has its own thread for signals.
+  const words job{"run", "count:200", "--global-batch", "10", "--step-time", "2"};
+  const words shell{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", LEAT_COMMAND};
+  const auto log = x.at / "log";
+  child_process child{shell + job + words{"--log", log}, x.at / "out"};
+  while (count_of(read_file(log), "\"step\"") < 3) {
+    REQUIRE(child.is_running());
+    std::this_thread::sleep_for(milliseconds{1});
+  }
+  child.signal(SIGINT);
+  REQUIRE(child.wait() == 0);
+  REQUIRE(batches_of(log).size() == 20);
+}
+
+std::size_t spans_of(const json& trace, const std::string& name) {
+  const auto& all = trace.at("traceEvents");
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const json& x) {
+    return x.at("ph") == "X" && x.at("name") == name;
+  }));
+}
+
+TEST_CASE("command: a trace shows what workers, slots and snapshots did") {
+  command_bench x;
+  const auto file = x.at / "trace.json";
+  x.succeed({"run", "count:60", "--global-batch", "10", "--workers", "2", "--fault", "slow:0,1",
+             "--fault", "slow:1,1", "--snapshot-dir", x.at / "snapshots", "--snapshot-every", "2",
+             "--trace", file});
+  const auto trace = json::parse(read_file(file));
+  REQUIRE(spans_of(trace, "row") == 60);
+  REQUIRE(spans_of(trace, "making") == 6);
+  REQUIRE(spans_of(trace, "snapshot") == 3);
+  REQUIRE(spans_of(trace, "wait for a batch") > 0);
+  std::uint64_t rows = 0;
+  for (const auto& e : trace.at("traceEvents"))
+    if (e.at("name") == "rows")
+      rows += e.at("args").at("rows").get<std::uint64_t>();
+  REQUIRE(rows == 60);
+  REQUIRE(trace.at("otherData").at("spans_left_out") == 0);
+}
+
+TEST_CASE("command: a trace is whole JSON where the job fails or is ended by signals") {
+  command_bench x;
+  const auto file = x.at / "trace.json";
+  const auto failed =
+      x.leat({"run", "count:1000", "--workers", "1", "--fault", "throw:500", "--trace", file});
+  REQUIRE(failed.code == 1);
+  REQUIRE(spans_of(json::parse(read_file(file)), "rows") > 0);
+
+  const auto job = words{"run"} + paced + words{"--workers", "1", "--trace", file} + with_log(x);
+  {
+    signalled_job ended{x, job};
+    ended.wait_for_steps(3);
+    ended.signal(SIGINT);
+    REQUIRE(ended.end().code == 130);
+    REQUIRE(spans_of(json::parse(read_file(file)), "making") >= 3);
+  }
+  signalled_job killed{x, job + words{"--resume"}};
+  killed.wait_for_steps(8);
+  killed.signal(SIGKILL);
+  REQUIRE(killed.end().code == -1);
+  REQUIRE(json::parse(read_file(file)).at("traceEvents").is_array());
+}
+
+} // namespace
+} // namespace leat::test

@@ -1,0 +1,434 @@
+// Sources over a store whose reads end later, in any order, in pieces, or not at all.
+
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/folder/folder_source.hpp"
+#include "runtime/sources/lines/json_fields.hpp"
+#include "runtime/sources/lines/line_source.hpp"
+#include "runtime/sources/tar/tar_source.hpp"
+#include "runtime/sources/tar/tar_stream_source.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/far_store.hpp"
+#include "tests/support/stream_reading.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/stored_source.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <thread>
+
+namespace leat {
+namespace {
+
+namespace fs = std::filesystem;
+using test::far_store;
+using test::read_record;
+using test::read_unit;
+using test::stream_sample;
+using test::tar_writer;
+using test::temporary_directory;
+using samples = std::vector<stream_sample>;
+
+std::string random_bytes(std::mt19937_64& random, std::size_t size) {
+  std::string x(size, '\0');
+  for (auto& c : x)
+    c = static_cast<char>(random());
+  return x;
+}
+
+/// Shards with members near and far from each other, of all sizes, none too.
+void write_shards(const temporary_directory& dir, std::mt19937_64& random) {
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  for (int shard = 0; shard < 3; ++shard) {
+    tar_writer tar;
+    for (std::uint64_t n = below(12); n > 0; --n)
+      for (const std::string name : {"jpg", "cls", "txt"}) {
+        tar.file("k" + std::to_string(n) + "." + name,
+                 random_bytes(random, below(6) == 0 ? below(90'000) : below(700)));
+        if (below(6) == 0)
+          tar.file("passed-over", std::string(100'000, 'p'));
+      }
+    tar.file("last.txt", "x").save(dir / (std::to_string(shard) + ".tar"));
+  }
+}
+
+file_set shards_in(const temporary_directory& dir) {
+  return find_files({dir / "*.tar"}, "test");
+}
+
+std::shared_ptr<const stored_source> tar_in(const temporary_directory& dir,
+                                            const object_store& store) {
+  return open_tar_source(shards_in(dir), {.index_dir = dir / "index"}, store);
+}
+
+void write_folder(const std::string& dir, std::mt19937_64& random) {
+  for (const std::string label : {"ant", "bee"})
+    for (int i = 0; i < 9; ++i) {
+      const auto path = dir + "/" + label + (i % 3 == 0 ? "/deep" : "");
+      fs::create_directories(path);
+      tar_writer::write(path + "/" + std::to_string(i) + ".jpg",
+                        random_bytes(random, i == 4 ? 0 : random() % 5000));
+    }
+}
+
+std::string random_lines(std::mt19937_64& random, bool is_json) {
+  std::string text;
+  for (auto n = random() % 200; n > 0; --n) {
+    const std::string value(random() % 90, 'v');
+    text +=
+        (is_json ? "{\"v\": \"" + value + "\", \"n\": " + std::to_string(n) + "}" : value) + "\n";
+  }
+  return text;
+}
+
+std::shared_ptr<const line_source> lines_of(const file_set& files, const object_store& store,
+                                            bool is_json = false) {
+  return std::make_shared<const line_source>("lines", files, 2,
+                                             is_json ? set_json_fields : parse_text_line,
+                                             stream_pool::default_limit_bytes, store);
+}
+
+stream_sample fields_of(const sample& from) {
+  stream_sample x;
+  for (const auto& name : from.fields())
+    x.fields.emplace_back(name, from.text(name));
+  return x;
+}
+
+stream_sample read_one(const source& data, std::uint64_t record, sample& into,
+                       const std::stop_token& stop = {}) {
+  sample_access::reset(into, nullptr);
+  sample_access::stop_with(into, stop);
+  data.read(record, into);
+  auto x = fields_of(into);
+  data.append_id(record, x.id);
+  return x;
+}
+
+samples read_all(const source& data) {
+  samples all;
+  sample into;
+  for (std::uint64_t i = 0; i < data.size(); ++i)
+    all.push_back(read_one(data, i, into));
+  return all;
+}
+
+/// The bytes of a record that come while others do.
+class fetched {
+public:
+  fetched(stored_objects& from, std::vector<extent> extents)
+      : from_(from), extents_(std::move(extents)) {
+    std::size_t size = 0;
+    for (const auto& x : extents_)
+      size += static_cast<std::size_t>(x.size);
+    bytes.resize(size);
+  }
+
+  std::vector<std::byte> bytes;
+  std::optional<error> failure;
+
+  /// Calls `done` once all bytes are there, or will never be.
+  void begin(std::function<void()> done) {
+    std::vector<read_part> parts;
+    std::size_t at = 0;
+    for (const auto& x : extents_) {
+      const auto skip = std::min<std::size_t>(landed_ - std::min(landed_, at), x.size);
+      if (skip < x.size || x.size == 0)
+        parts.push_back(
+            {x.file, x.offset + skip,
+             std::span{bytes}.subspan(at + skip, static_cast<std::size_t>(x.size) - skip)});
+      at += static_cast<std::size_t>(x.size);
+    }
+    from_.read(parts,
+               [this, done](read_result x) {
+                 failure = x.failure;
+                 landed_ += x.bytes;
+                 if (failure || x.bytes == 0 || landed_ == bytes.size())
+                   done();
+                 else
+                   begin(done);
+               },
+               {});
+  }
+  bool is_whole() const { return !failure && landed_ == bytes.size(); }
+
+private:
+  stored_objects& from_;
+  const std::vector<extent> extents_;
+  std::size_t landed_ = 0;
+};
+
+/// Fetches many records ahead, all at once.
+std::vector<std::unique_ptr<fetched>> fetch_all(stored_objects& from,
+                                                std::vector<std::vector<extent>> records) {
+  std::vector<std::unique_ptr<fetched>> all;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t ended = 0;
+  for (auto& x : records)
+    all.push_back(std::make_unique<fetched>(from, std::move(x)));
+  for (const auto& x : all)
+    x->begin([&] {
+      const std::lock_guard lock{mutex};
+      ++ended;
+      changed.notify_all();
+    });
+  std::unique_lock lock{mutex};
+  changed.wait(lock, [&] { return ended == all.size(); });
+  return all;
+}
+
+std::vector<std::vector<extent>> places_in(const stored_source& data) {
+  std::vector<std::vector<extent>> all(data.size());
+  for (std::uint64_t i = 0; i < data.size(); ++i)
+    data.locate(i, all[i]);
+  return all;
+}
+
+/// All records, decoded of bytes that were fetched ahead.
+samples fetched_samples(const stored_source& data) {
+  samples all;
+  const auto bytes = fetch_all(data.objects(), places_in(data));
+  sample into;
+  for (std::uint64_t i = 0; i < data.size(); ++i) {
+    REQUIRE(bytes[i]->is_whole());
+    sample_access::reset(into, nullptr);
+    data.decode(i, bytes[i]->bytes, into);
+    all.push_back(fields_of(into));
+    data.append_id(i, all.back().id);
+  }
+  return all;
+}
+
+samples fetched_samples(const located_stream& data, const std::vector<stream_record>& records) {
+  std::vector<std::vector<extent>> places;
+  for (const auto& x : records)
+    places.push_back({data.locate(x).value()});
+  const auto bytes = fetch_all(data.objects(), places);
+  samples all;
+  sample into;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    REQUIRE(bytes[i]->is_whole());
+    sample_access::reset(into, nullptr);
+    data.decode(records[i], bytes[i]->bytes, into);
+    all.push_back(fields_of(into));
+    data.append_id(records[i], all.back().id);
+  }
+  return all;
+}
+
+/// By several threads at once, each its share.
+samples read_by_threads(const source& data) {
+  samples all(data.size());
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      sample into;
+      for (auto i = t; i < data.size(); i += 3)
+        all[i] = read_one(data, i, into);
+    });
+  for (auto& x : threads)
+    x.join();
+  return all;
+}
+
+void check_indexed(const stored_source& near, const stored_source& far, const far_store& store) {
+  const auto want = read_all(near);
+  CHECK(read_all(far) == want);
+  CHECK(read_by_threads(far) == want);
+  CHECK(fetched_samples(far) == want);
+  CHECK(fetched_samples(near) == want);
+  CHECK(far.facts() == near.facts());
+  CHECK(store.seen().under_way <= 4);
+}
+
+TEST_CASE("far store: indexed sources give the same samples read singly, by threads and ahead") {
+  far_store::counts all;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    temporary_directory dir;
+    write_shards(dir, random);
+    write_folder(dir / "photos", random);
+    far_store store{{.seed = seed}};
+    // Far first: its index is made of what the store gives.
+    const auto far = tar_in(dir, store);
+    check_indexed(*tar_in(dir, local_store()), *far, store);
+    check_indexed(*open_folder_source(dir / "photos", {}, local_store()),
+                  *open_folder_source(dir / "photos", {}, store), store);
+    const auto seen = store.seen();
+    all.cut_short += seen.cut_short;
+    all.overtaken += seen.overtaken;
+    all.under_way = std::max(all.under_way, seen.under_way);
+  }
+  CHECK(all.cut_short > 100);
+  CHECK(all.overtaken > 100);
+  CHECK(all.under_way == 4);
+}
+
+std::vector<stream_record> all_records(const stream_source& data) {
+  std::vector<stream_record> all;
+  for (std::uint64_t unit = 0; unit < data.units(); ++unit)
+    for (auto& x : read_unit(data, unit))
+      all.push_back(std::move(x));
+  return all;
+}
+
+void check_stream(const located_stream& near, const located_stream& far) {
+  const auto records = all_records(near);
+  const auto again = all_records(far);
+  REQUIRE(
+      std::equal(records.begin(), records.end(), again.begin(), again.end(), test::same_record));
+  samples want;
+  for (const auto& x : records)
+    want.push_back(read_record(near, x));
+  for (std::size_t i = 0; i < want.size(); ++i)
+    REQUIRE(read_record(far, records[i]) == want[i]);
+  CHECK(fetched_samples(far, records) == want);
+}
+
+TEST_CASE("far store: streams find the same records and give the same samples") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    temporary_directory dir;
+    write_shards(dir, random);
+    tar_writer::write(dir / "a.txt", random_lines(random, false));
+    tar_writer::write(dir / "b.txt", random_lines(random, false) + "no newline");
+    tar_writer::write(dir / "a.jsonl", random_lines(random, true));
+    const far_store store{{.seed = seed}};
+    check_stream(tar_stream_source{shards_in(dir)},
+                 tar_stream_source{shards_in(dir), stream_pool::default_limit_bytes, store});
+    const auto texts = find_files({dir / "*.txt"}, "test");
+    check_stream(*lines_of(texts, local_store()), *lines_of(texts, store));
+    const auto json = find_files({dir / "*.jsonl"}, "test");
+    check_stream(*lines_of(json, local_store(), true), *lines_of(json, store, true));
+  }
+}
+
+TEST_CASE("far store: a failing read names file and offset, and no other record is lost") {
+  std::mt19937_64 random{5};
+  temporary_directory dir;
+  write_shards(dir, random);
+  const auto near = tar_in(dir, local_store());
+  const auto want = read_all(*near);
+  const auto places = places_in(*near);
+  std::atomic<bool> fails = false;
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> bad;
+  for (std::uint64_t i = 0; i < want.size(); i += 3)
+    bad[{near->objects().name(places[i][0].file), places[i][0].offset}] = i;
+  const auto fail = [&](const std::string& name, std::uint64_t offset) {
+    return fails && bad.contains({name, offset})
+               ? std::optional{error(errc::io, {.file = name, .offset = offset, .got = "503"})}
+               : std::nullopt;
+  };
+  far_store store{{.one_short_in = 0, .fail = fail}};
+  const auto far = tar_in(dir, store);
+  fails = true;
+  sample into;
+  const auto ahead = fetch_all(far->objects(), places);
+  for (std::uint64_t i = 0; i < want.size(); ++i) {
+    CAPTURE(i);
+    stream_sample got;
+    const auto problem = problem_of([&] { got = read_one(*far, i, into); });
+    REQUIRE(problem.has_value() == (i % 3 == 0));
+    CHECK(ahead[i]->is_whole() == !problem);
+    if (!problem) {
+      CHECK(got == want[i]);
+      continue;
+    }
+    CHECK(problem->details().file == near->objects().name(places[i][0].file));
+    CHECK(problem->details().offset == places[i][0].offset);
+    CHECK(ahead[i]->failure.value().details().offset == places[i][0].offset);
+  }
+  fails = false;
+  CHECK(read_all(*far) == want);
+}
+
+TEST_CASE("far store: an object that ends too early is torn, however short the answers are") {
+  temporary_directory dir;
+  tar_writer{}.file("a.jpg", std::string(600, 'x')).end().save(dir / "a.tar");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const far_store store{{.seed = seed}};
+    const auto data = tar_in(dir, store);
+    fs::copy_file(dir / "a.tar", dir / "whole");
+    fs::resize_file(dir / "a.tar", 1000);
+    sample into;
+    const auto problem = problem_of([&] { read_one(*data, 0, into); }).value();
+    CHECK(problem.code() == errc::torn_file);
+    CHECK(problem.details().file == dir / "a.tar");
+    CHECK(problem.details().offset == 512);
+    CHECK(problem.details().got == "488 bytes");
+    CHECK(problem.details().needed == "600");
+    fs::rename(dir / "whole", dir / "a.tar");
+  }
+}
+
+TEST_CASE("far store: who waits for bytes goes on when told to stop, also when told before") {
+  temporary_directory dir;
+  tar_writer{}.file("a.txt", "1").save(dir / "a.tar");
+  far_store store{{}};
+  const auto data = tar_in(dir, store);
+  store.hold_after(0);
+  std::stop_source stop;
+  std::optional<error> problem;
+  std::thread reader{[&] {
+    sample into;
+    problem = problem_of([&] { read_one(*data, 0, into, stop.get_token()); });
+  }};
+  store.wait_for_reads(1);
+  stop.request_stop();
+  reader.join();
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  sample into;
+  CHECK(code_of([&] { read_one(*data, 0, into, stop.get_token()); }) == errc::io);
+  store.release();
+  CHECK(read_one(*data, 0, into).fields.at(0).second == "1");
+}
+
+/// The user's own: records of two halves, which lie in two files.
+class halves final : public stored_source {
+public:
+  explicit halves(std::vector<std::string> files) : stored_source(std::move(files)) {}
+  std::uint64_t size() const override { return 5; }
+  void locate(std::uint64_t record, std::vector<extent>& into) const override {
+    into.push_back({.file = 0, .offset = 3 * record, .size = 3});
+    into.push_back({.file = 1, .offset = 2 * record, .size = 2});
+  }
+  void decode(std::uint64_t, std::span<const std::byte> bytes, sample& into) const override {
+    into.borrow("left", bytes.first(3));
+    into.borrow("right", bytes.subspan(3));
+  }
+  std::string name() const override { return "halves"; }
+};
+
+TEST_CASE("a program's own source says where records lie, and leat reads them") {
+  temporary_directory dir;
+  tar_writer::write(dir / "left", "aaabbbcccdddeee");
+  tar_writer::write(dir / "right", "0011223344");
+  const halves data{{dir / "left", dir / "right"}};
+  sample into;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const auto letter = static_cast<char>('a' + i);
+    CHECK(read_one(data, i, into)
+          == stream_sample{"halves/" + std::to_string(i),
+                           {{"left", std::string(3, letter)},
+                            {"right", std::string(2, static_cast<char>('0' + i))}}});
+    CHECK(sample_access::take_bytes_read(into) == 5);
+  }
+  const auto past = problem_of([&] { read_one(data, 5, into); }).value();
+  CHECK(past.code() == errc::torn_file);
+  CHECK(past.details().file == dir / "left");
+  CHECK(past.details().offset == 15);
+  fs::remove(dir / "right");
+  const halves gone{{dir / "left", dir / "right"}};
+  CHECK(code_of([&] { read_one(gone, 0, into); }) == errc::not_found);
+}
+
+} // namespace
+} // namespace leat
