@@ -111,7 +111,7 @@ std::optional<resume_point> loader_job::restore(const std::string& directory,
 }
 
 doing loader_job::look_after_caller() {
-  const doing told{std::make_shared<worker_record>(), calls_};
+  doing told{std::make_shared<worker_record>(), calls_};
   caller_.look_at(job_.plan, told);
   if (job_.has_to_learn_fields()) {
     job_.learn_fields(told);

@@ -58,9 +58,10 @@ struct operator_traits {
   std::optional<std::uint64_t> (*files_for_lanes)(const operator_node& x) = nullptr;
   /// What gives a source that is read in sequence more units. Null: more files.
   std::string (*more_units)(const operator_node& source) = nullptr;
-  /// Fields that every good sample surely has; `inputs` are those of the inputs. Null: those that
-  /// all inputs have, of a source none. Throws `errc::invalid_argument` where no sample is good.
-  field_names (*sure_fields)(const operator_node& x, std::vector<field_names> inputs) = nullptr;
+  /// Fields that every good sample surely has; `inputs`, to be used up, are those of the inputs.
+  /// Null: those that all inputs have, of a source none. Throws `errc::invalid_argument` where no
+  /// sample is good.
+  field_names (*sure_fields)(const operator_node& x, std::vector<field_names>& inputs) = nullptr;
 };
 
 /// How an operator works.

@@ -22,7 +22,7 @@ field_names sure_fields(const operator_node& x) {
   for (const auto& input : x.inputs)
     inputs.push_back(sure_fields(*input));
   const auto known = type_of(x).traits.sure_fields;
-  return known ? known(x, std::move(inputs)) : of_any(inputs);
+  return known ? known(x, inputs) : of_any(inputs);
 }
 
 } // namespace leat

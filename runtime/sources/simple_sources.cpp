@@ -208,7 +208,7 @@ shape shape_of(const std::vector<std::uint64_t>& xs) {
   return dims;
 }
 
-field_names value_alone(const operator_node&, std::vector<field_names>) {
+field_names value_alone(const operator_node&, std::vector<field_names>&) {
   return {"value"};
 }
 

@@ -87,7 +87,7 @@ private:
   std::string field_;
 };
 
-field_names fields_with_number(const operator_node& x, std::vector<field_names> inputs) {
+field_names fields_with_number(const operator_node& x, std::vector<field_names>& inputs) {
   inputs.front().insert(x.get<std::string>("field"));
   return std::move(inputs.front());
 }

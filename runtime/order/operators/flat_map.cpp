@@ -165,7 +165,7 @@ public:
   }
 };
 
-field_names fields_of_flat_map(const operator_node& x, std::vector<field_names> inputs) {
+field_names fields_of_flat_map(const operator_node& x, std::vector<field_names>& inputs) {
   const auto& name = x.get<std::string>("name");
   return name == "copies@1" || name == "split@1" || name == "windows@1" ? std::move(inputs.front())
                                                                         : field_names{};

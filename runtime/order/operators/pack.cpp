@@ -440,7 +440,7 @@ operator_type pack_operator() {
           .make = make_pack,
           .traits = {.probes_content = [](const operator_node&) { return true; },
                      .sure_fields =
-                         [](const operator_node& x, std::vector<field_names>) {
+                         [](const operator_node& x, std::vector<field_names>&) {
                            return field_names{x.get<std::string>("field"), "segment", "offset"};
                          }},
           .forms = {.iterator = build_pack, .state_version = 1},

@@ -180,7 +180,7 @@ private:
   std::size_t source_;
 };
 
-field_names fields_of_format(const operator_node& x, std::vector<field_names>) {
+field_names fields_of_format(const operator_node& x, std::vector<field_names>&) {
   return x.get<std::string>("format") == "lines" ? field_names{"text"} : field_names{};
 }
 

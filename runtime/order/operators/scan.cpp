@@ -84,7 +84,7 @@ private:
   std::size_t number_;
 };
 
-field_names fields_of_scan(const operator_node& x, std::vector<field_names> inputs) {
+field_names fields_of_scan(const operator_node& x, std::vector<field_names>& inputs) {
   const auto& name = x.get<std::string>("name");
   if (name != "running_count@1" && name != "running_sum@1")
     return {};

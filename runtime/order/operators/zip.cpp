@@ -144,7 +144,7 @@ private:
 };
 
 /// All fields of all inputs, in one sample.
-field_names fields_of_zip(const operator_node&, std::vector<field_names> inputs) {
+field_names fields_of_zip(const operator_node&, std::vector<field_names>& inputs) {
   field_names all;
   for (const auto& input : inputs)
     for (const auto& name : input)

@@ -49,7 +49,7 @@ public:
   /// Adds those in a folder, and in the folders in there.
   void add_images(const std::string& folder, std::size_t label, std::vector<image_file>& to) {
     std::vector<std::string> folders;
-    store_.list(directory_ + "/" + folder, [&](listed_object x) {
+    store_.list(directory_ + "/" + folder, [&](const listed_object& x) {
       auto path = folder + "/" + x.name;
       if (x.is == object_kind::folder)
         folders.push_back(std::move(path));

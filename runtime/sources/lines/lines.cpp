@@ -71,7 +71,7 @@ operator_type lines_operator() {
       .options = line_source_options(),
       .make = make_lines<lines>,
       .traits = {.more_units = more_ranges,
-                 .sure_fields = [](const operator_node&, std::vector<field_names>) -> field_names {
+                 .sure_fields = [](const operator_node&, std::vector<field_names>&) -> field_names {
                    return {"text"};
                  }},
       .forms = {.state_version = 1},

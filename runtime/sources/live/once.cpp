@@ -40,7 +40,7 @@ operator_type standard_input_operator() {
       .word = "standard_input",
       .role = operator_role::source,
       .make = [](const operator_node&, const std::vector<pipeline>&) { return standard_input(); },
-      .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>) -> field_names {
+      .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) -> field_names {
         return {"text"};
       }},
       .forms = {.state_version = 1},
