@@ -57,7 +57,7 @@ public:
     try {
       x.bytes = read_parts(parts);
     } catch (const error& problem) {
-      x.failure = problem;
+      x.failure = std::make_shared<const error>(problem);
     }
     return x;
   }

@@ -63,8 +63,9 @@ struct read_part {
 struct read_result {
   /// Bytes that are there, from the beginning of the first part on, one part after the other.
   std::uint64_t bytes = 0;
-  /// Throwing it again says what happened; names the object, and the offset where there is one.
-  std::optional<error> failure = {};
+  /// What happened, with the object's name, and the offset where there is one; null where nothing
+  /// did. A pointer, so that results without a failure stay small.
+  std::shared_ptr<const error> failure = {};
 };
 
 /// Called once for each read, from any thread. Must not block.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <memory>
 #include <system_error>
 
 namespace leat {
@@ -110,14 +111,19 @@ void read_fully(const file_descriptor& file, const std::string& path, std::uint6
 }
 
 open_files::open_files(std::vector<std::string> paths, std::size_t limit)
-    : paths_(std::move(paths)), limit_(std::max<std::size_t>(limit, 1)), slots_(paths_.size()) {}
+    : paths_(std::move(paths)), limit_(std::max<std::size_t>(limit, 1)),
+      open_for_good_(paths_.size() <= limit_ ? paths_.size() : 0), slots_(paths_.size()) {}
 
 /// The right to read from one file, which stays open as long.
 class open_files::lease {
 public:
   lease(open_files& from, std::size_t file)
-      : from_(from), file_(file), descriptor_(from.acquire(file)) {}
-  ~lease() { from_.release(file_); }
+      : from_(from), file_(file), kept_(from.kept_descriptor(file)),
+        descriptor_(kept_ ? *kept_ : from.acquire(file)) {}
+  ~lease() {
+    if (!kept_)
+      from_.release(file_);
+  }
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
 
@@ -126,6 +132,8 @@ public:
 private:
   open_files& from_;
   std::size_t file_;
+  /// Null where the file may be closed once nobody reads it.
+  const file_descriptor* kept_;
   const file_descriptor& descriptor_;
 };
 
@@ -139,7 +147,7 @@ read_result open_files::read_here(std::span<const read_part> parts, const std::s
   try {
     x.bytes = read_parts(parts);
   } catch (const error& problem) {
-    x.failure = problem;
+    x.failure = std::make_shared<const error>(problem);
   }
   return x;
 }
@@ -217,6 +225,8 @@ void open_files::open(std::size_t file) {
   }
   x.descriptor = std::move(descriptor);
   x.now = state::open;
+  if (!open_for_good_.empty())
+    open_for_good_[file].store(&x.descriptor, std::memory_order_release);
 }
 
 } // namespace leat

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -96,6 +97,10 @@ private:
   class lease;
 
   std::uint64_t read_parts(std::span<const read_part> parts);
+  /// Null where the file is not open, or may be closed again.
+  const file_descriptor* kept_descriptor(std::size_t file) const noexcept {
+    return open_for_good_.empty() ? nullptr : open_for_good_[file].load(std::memory_order_acquire);
+  }
   const file_descriptor& acquire(std::size_t file);
   void release(std::size_t file);
   bool make_room() LEAT_REQUIRES(mutex_);
@@ -103,6 +108,9 @@ private:
 
   const std::vector<std::string> paths_;
   const std::size_t limit_;
+  /// Of files that fit within the limit all together, which are never closed, so that reading them
+  /// takes no lock: the descriptor of each once it is open. Empty where they do not fit.
+  std::vector<std::atomic<const file_descriptor*>> open_for_good_;
   mutable mutex mutex_;
   /// A file was opened, or is no longer read.
   condition_variable changed_;

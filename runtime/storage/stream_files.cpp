@@ -41,12 +41,8 @@ stream_files::stream_files(file_set files, const object_store& store)
 stream_files::file_facts stream_files::look_at(const std::string& path, const object_store& store) {
   const auto x = store.stat(path);
   if (x.is != object_kind::plain)
-    return {.bytes = 0, .is_pipe = true};
-  return {.bytes = x.version.size, .is_pipe = false};
-}
-
-packing stream_files::packed(std::size_t file) const {
-  return packing_of(path(file));
+    return {.bytes = 0, .is_pipe = true, .packed = packing_of(path)};
+  return {.bytes = x.version.size, .is_pipe = false, .packed = packing_of(path)};
 }
 
 std::size_t stream_files::read(std::size_t file, std::uint64_t offset, std::span<std::byte> into,

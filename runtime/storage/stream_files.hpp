@@ -37,7 +37,7 @@ public:
   /// As on opening; 0 for a pipe.
   std::uint64_t bytes(std::size_t file) const { return facts_of_[file].bytes; }
   /// By the ending of its name.
-  packing packed(std::size_t file) const;
+  packing packed(std::size_t file) const { return facts_of_[file].packed; }
   /// Anything that is not stored: it cannot be read at a place, nor twice.
   bool is_pipe(std::size_t file) const { return facts_of_[file].is_pipe; }
 
@@ -57,6 +57,7 @@ private:
   struct file_facts {
     std::uint64_t bytes;
     bool is_pipe;
+    packing packed;
   };
 
   static file_facts look_at(const std::string& path, const object_store& store);

@@ -177,7 +177,8 @@ private:
 
     read_result stopped(const request& x) const {
       return {.bytes = 0,
-              .failure = error(errc::io, {.stage = "read",
+              .failure = std::make_shared<const error>(
+                  errc::io, error_details{.stage = "read",
                                           .file = x.from->name(x.parts.front().object),
                                           .offset = x.parts.front().offset,
                                           .got = "a read that was stopped"})};
@@ -187,7 +188,7 @@ private:
       const auto& first = x.parts.front();
       const auto name = x.from->name(first.object);
       if (auto failure = how_.fail ? how_.fail(name, first.offset) : std::nullopt)
-        return {.bytes = 0, .failure = std::move(failure)};
+        return {.bytes = 0, .failure = std::make_shared<const error>(*failure)};
       std::uint64_t most = 0;
       for (const auto& part : x.parts)
         most += part.into.size();
@@ -211,7 +212,7 @@ private:
             break;
         }
       } catch (const error& problem) {
-        result.failure = problem;
+        result.failure = std::make_shared<const error>(problem);
       }
       return result;
     }

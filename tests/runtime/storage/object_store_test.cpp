@@ -107,7 +107,7 @@ TEST_CASE("stores: failures are values that name the file") {
   const auto objects = local_store().open({dir / "nowhere"});
   std::byte byte{};
   const read_part part{0, 0, {&byte, 1}};
-  std::optional<error> failure;
+  std::shared_ptr<const error> failure;
   objects->read({&part, 1}, [&](const read_result& x) { failure = x.failure; }, {});
   REQUIRE(failure);
   CHECK(failure->code() == errc::not_found);
