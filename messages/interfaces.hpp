@@ -14,7 +14,7 @@ using worker_actor = caf::typed_actor<
     // Runs the rows dealt by name, then claims rows until the batch has none left. Tells the
     // batcher if the batch's last row was among them.
     caf::reacts_to<chunk>,
-    // Quits, behind the chunks that came before.
+    // Quits after the chunks that came before.
     caf::reacts_to<retire_atom>>;
 
 /// Owns the slots and the in-flight ledger: closes batches in order and hands them to the loader's
@@ -32,7 +32,7 @@ using batcher_actor = caf::typed_actor<
     caf::reacts_to<watch_atom, std::uint32_t, worker_actor>,
     // Nothing is dealt to the first worker any more. Its unfinished rows are for the second.
     caf::reacts_to<inherit_atom, std::uint32_t, std::uint32_t, worker_actor>,
-    // The dispatcher cannot go on: so cannot any batch.
+    // The dispatcher cannot continue, so no batch can.
     caf::reacts_to<fail_atom, error_ptr>>;
 
 /// Runs the iterators of all rounds, numbers the batches and deals their rows. Owns the workers.
@@ -47,7 +47,7 @@ using dispatcher_actor = caf::typed_actor<
     caf::reacts_to<run_atom>,
     // What is left of epochs before this one is not needed.
     caf::reacts_to<epoch_atom, std::uint64_t>,
-    // The job begins anew, as this run of it.
+    // The job starts over, as this run of it.
     caf::reacts_to<rewind_atom, std::uint64_t>,
     // This worker is gone: replace it, unless it was retired, and name its heir to the batcher.
     caf::reacts_to<lost_atom, std::uint32_t>,

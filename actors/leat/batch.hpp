@@ -20,7 +20,7 @@ struct job_progress;
 class lease_desk;
 class loader_job;
 
-/// Bytes of any length, one value a row: row i is values[offsets[i] .. offsets[i + 1]).
+/// Bytes of any length, one value per row: row i is values[offsets[i] .. offsets[i + 1]).
 struct ragged_view {
   std::span<const std::byte> values;
   /// rows + 1 entries, the first is 0. Invalid rows have no bytes.
@@ -45,10 +45,10 @@ struct tensor_memory {
   std::vector<std::size_t> extents = {};
 };
 
-/// This rank's part of one global batch: rows in the order of their positions. Everything it hands
-/// out is borrowed until its lease ends. Reading is safe from several threads. Lives in its lease
-/// alone: a copy would go on reading memory that another batch has by then.
-/// Large because each member reads one thing of a batch.
+/// This rank's part of one global batch: rows in the order of their positions. Everything that it
+/// hands out is borrowed until its lease ends. Reading is safe from several threads. It lives only
+/// in its lease: a copy would read memory that by then belongs to another batch. Large because each
+/// member reads one thing of a batch.
 class LEAT_API batch {
 public:
   batch(const batch&) = delete;
@@ -69,7 +69,7 @@ public:
     const auto* data = dense(field, dtype_of<T>(), N, extents.data());
     return {reinterpret_cast<const T*>(data), extents};
   }
-  /// The same to write to, for a trainer that works in place.
+  /// The tensor to write to, for a trainer that works in place.
   template <class T, std::size_t N>
   tensor_view<T, N> mutable_view(std::string_view field) {
     std::array<std::size_t, N> extents{};
@@ -78,7 +78,7 @@ public:
   }
   /// A tensor field of any type and rank. Throws `errc::wrong_field` (name; or it is bytes).
   tensor_memory memory(std::string_view field) const;
-  /// The same memory to write to, and for what takes no pointer to const.
+  /// The memory to write to, also for functions that take no pointer to const.
   std::byte* mutable_data(std::string_view field) {
     return const_cast<std::byte*>(memory(field).data);
   }
@@ -90,7 +90,7 @@ public:
   std::uint64_t epoch() const noexcept;
   /// Number of the batch in its epoch.
   std::uint64_t step() const noexcept;
-  /// Number of the batch since the job began; goes on over resumes.
+  /// Number of the batch since the job began; continues across resumes.
   std::uint64_t global_step() const noexcept;
   /// No further batch of this epoch follows.
   bool end_of_epoch() const noexcept;
@@ -109,9 +109,9 @@ public:
   /// Rows whose sample was bad, under the policies substitute and mask.
   const std::vector<bad_row>& bad() const noexcept;
 
-  /// "Resume after this batch", for your own checkpoint file: this rank's part. Some 300 bytes
-  /// where the order is a formula; else some tens of bytes a lane, and what buffers and packs hold:
-  /// a reference to each sample, or the sample where it comes from a source that exists once. Any
+  /// "Resume after this batch", for your own checkpoint file: this rank's part. About 300 bytes for
+  /// an indexed order; otherwise a few tens of bytes per lane, and what buffers and packs hold: a
+  /// reference to each sample, or the sample if it comes from a source that exists once. Any
   /// thread, any time while the lease is held, any number of times.
   std::string snapshot() const;
 

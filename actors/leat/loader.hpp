@@ -25,8 +25,9 @@ struct fault_drill {
     std::size_t worker = 0;
     std::chrono::milliseconds by{0};
   };
-  /// A worker dies, once, at the first row that it gets at or behind the position, in the rank that
-  /// owns the position. Of several for one worker the next is for the one that takes its place.
+  /// A worker dies, once, at the first row that it gets at or after the position, in the rank that
+  /// owns the position. Of several deaths for one worker, each next one is for the worker that
+  /// takes its place.
   struct death {
     std::size_t worker = 0;
     std::uint64_t position = 0;
@@ -51,8 +52,8 @@ struct loader_options {
   std::size_t workers = automatic;
   /// The job's length, counted from epoch 0, also after a restore.
   std::uint64_t epochs = 1;
-  /// The job ends after so many steps, counted from epoch 0, also after a restore, and those that
-  /// are left out included.
+  /// The job ends after this many steps, counted from epoch 0, also after a restore, and including
+  /// those that are left out.
   std::uint64_t steps = UINT64_MAX;
   /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 16 MiB).
   std::size_t prefetch = 0;
@@ -60,8 +61,8 @@ struct loader_options {
   std::size_t leases = 2;
   dispatch_policy dispatch = dispatch_policy::on_demand;
   bad_sample_policy bad_samples = bad_sample_policy::fail;
-  /// Side log with a JSON line for each bad sample handed over; empty: none. A restore removes
-  /// lines behind its position. Ranks in different processes need files of their own.
+  /// Side log with one JSON line for each bad sample handed over; empty: none. A restore removes
+  /// lines after its position. Ranks in different processes need files of their own.
   std::string bad_sample_log = {};
   /// A function of the pipeline that runs longer, of whatever kind, is an error at next() that
   /// names stage and sample. 0: never. Functions that run in the caller's own thread (those of the
@@ -93,13 +94,13 @@ struct restore_options {
   bool allow_older = false;
 };
 
-/// Where a loader goes on.
+/// Where a loader resumes.
 struct resume_point {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t global_step = 0;
-  /// Of everything handed over before by this rank; behind a restore in another world all of it is
-  /// rank 0's.
+  /// Digest of everything handed over before by this rank; after a restore in another world all of
+  /// it is rank 0's.
   hash128 digest = {};
 };
 
@@ -199,8 +200,8 @@ public:
   loader(loader&&) noexcept;
   loader& operator=(loader&&) noexcept;
 
-  /// The next batch, or an empty lease behind the last one. Throws `leat::error`; then the same
-  /// again until the loader goes, and snapshots taken before stay good.
+  /// The next batch, or an empty lease after the last one. Throws `leat::error`, and from then on
+  /// the same error again; snapshots taken before stay good.
   lease next();
 
   /// Steps of one epoch; empty where they are not known beforehand: streams, operators that drop,
@@ -211,12 +212,12 @@ public:
   /// batch on all ranks. Throws `errc::invalid_argument` under `cycle`.
   void abandon_epoch();
 
-  /// Begins the job anew: the next batch is the first of epoch 0, with sums of zero, as of a new
-  /// loader, and the same batches follow, also after a restore. For a validation that runs again
-  /// and again: data stay open, workers alive, and batches are made ahead at once. At any time,
-  /// alike on all ranks. Steps that are left out stay so; leases that are out stay good.
-  /// Throws `errc::invalid_argument` where records exist once, and the error of a loader that has
-  /// failed.
+  /// Starts the job over: the next batch is the first of epoch 0, with sums of zero, as in a new
+  /// loader, and the same batches follow, also after a restore. Meant for a validation that runs
+  /// again and again: data stays open, workers stay alive, and batches are made ahead at once. At
+  /// any time, on all ranks alike. Steps that are left out stay left out; leases that are held stay
+  /// good. Throws `errc::invalid_argument` for records that exist once, and the error of a loader
+  /// that has failed.
   void rewind();
 
   /// `for (auto batch : loader)`: what next() gives, up to the empty lease. Every round of the loop
@@ -239,13 +240,13 @@ public:
   iterator begin() { return iterator{*this}; }
   std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// Goes on after the newest complete snapshot set in `directory`; without one, at the beginning
-  /// (then empty). Before the first next().
-  /// Throws `leat::error` (bad_snapshot; mismatch with all that differs).
+  /// Resumes after the newest complete snapshot set in `directory`; without one, starts at the
+  /// beginning (and then returns nothing). Before the first next(). Throws `leat::error`
+  /// (bad_snapshot; mismatch with all that differs).
   std::optional<resume_point> restore(const std::string& directory,
                                       const restore_options& options = {});
 
-  /// The same from the bytes of batch::snapshot(). All parts of one step, in any order; or any one
+  /// Restores from the bytes of batch::snapshot(): all parts of one step, in any order; or any one
   /// of them, which restores the order and leaves digest and counts partial.
   resume_point restore_parts(const std::vector<std::string>& parts,
                              const restore_options& options = {});
@@ -257,16 +258,16 @@ public:
   /// has begun.
   void seek(std::uint64_t epoch, std::uint64_t step);
 
-  /// Leaves out the next n batches, also over the ends of epochs, but not beyond the end of the
-  /// job, behind a restore or from the beginning. Takes time as seek() does. Before the first
-  /// next(), alike on all ranks.
+  /// Leaves out the next n batches, also across ends of epochs, but not beyond the end of the job,
+  /// after a restore or from the beginning. Takes time as seek() does. Before the first next(), on
+  /// all ranks alike.
   void skip_first_batches(std::uint64_t n);
 
   /// Where the loader stands: the next batch, and the digest of what this rank handed over.
   resume_point position() const;
 
   /// Leaves out steps of the job, `first` to `last` by batch::global_step(): their batches are not
-  /// handed over, those before and behind stay as they are, steps keep their numbers. Every
+  /// handed over, those before and after stay as they are, steps keep their numbers. Every
   /// snapshot from now on records it, so that a resumed job leaves them out, too. For a loss spike:
   /// restore an earlier snapshot, then call this, alike on all ranks, before the first next().
   /// Steps that the restored job left out already may be named again, so that a job can be started
@@ -278,7 +279,7 @@ public:
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
   /// this loader is waiting for its turn.
   void save(const std::string& directory, const batch& after);
-  /// The same for the present position: behind the last batch that next() gave.
+  /// Saves the present position: after the last batch that next() gave.
   void save(const std::string& directory);
   /// Waits for saves in progress and throws their error.
   void wait_saved();
@@ -289,17 +290,17 @@ public:
   /// For snapshots that the program keeps itself, as in a checkpoint of its own, of sources that
   /// exist once and have a journal: their journals hold what this one needs until it is let go, in
   /// whatever order, however often save() drops older ones. Call it before the checkpoint is
-  /// written. `parts`: the snapshot of this rank; behind a restart in another world, those of all
+  /// written. `parts`: the snapshot of this rank; after a restart in another world, those of all
   /// ranks. What is kept twice, as the last and as the best one, is to be let go twice. A new
   /// process keeps again what its checkpoints still have, before it saves or lets go.
-  /// Other pipelines need no such thing: then nothing happens.
+  /// For other pipelines nothing happens.
   /// Throws `leat::error` (bad_snapshot; mismatch: of another pipeline or journal, or what it needs
   /// is already gone).
   void keep(const std::vector<std::string>& parts);
   /// The checkpoint is gone; `parts`: one at least of those that keep() was given for it. Journals
   /// forget what neither this job nor any snapshot that is still kept, or saved, needs. A loader's
   /// end lets nothing go, and neither does letting go of the only one that is kept: keep the new
-  /// one first. Snapshots that are not kept are none of its concern.
+  /// one first. Snapshots that were not kept are not affected.
   void let_go(const std::vector<std::string>& parts);
 
   /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1, or
@@ -318,8 +319,8 @@ public:
   /// end of the loader; not in a signal handler.
   void interrupt();
 
-  /// Of the data that the pipeline reads, as logs and `leat index` have it: other data have another
-  /// one, wherever they lie.
+  /// Digest of the data that the pipeline reads, as logs and `leat index` show it: other data has
+  /// another one, wherever it lies.
   hash128 data_digest() const;
 
 private:

@@ -20,11 +20,11 @@ struct own_loader_functions {
   std::string name;
   /// Begins an epoch at its first batch, also from the middle of another one.
   std::function<void(std::uint64_t epoch)> begin_epoch;
-  /// The epoch's next batch; nothing behind its last.
+  /// The epoch's next batch; nothing after its last.
   std::function<std::optional<T>()> next;
-  /// Optional, both or none: the place behind the last batch that `next` gave, as bytes, and back
-  /// to it, behind a `begin_epoch` of that epoch. Without them a restore runs through the epoch's
-  /// earlier batches.
+  /// Optional, both or none: the position after the last batch that `next` gave, as bytes, and the
+  /// way back to it after a `begin_epoch` of that epoch. Without them a restore runs through the
+  /// epoch's earlier batches.
   std::function<std::string()> save = {};
   std::function<void(const std::string& place)> load = {};
 };
@@ -77,10 +77,10 @@ private:
 };
 
 /// Gives a program's own loader what `leat::loader` has: snapshots that resume after any batch,
-/// batches that are skipped, the end of an epoch on its last batch. Reads one batch ahead, to know
-/// the end. As exact as the own loader: its order must be a function of the epoch (and of the
-/// place that it saved). World sizes cannot change: only the own loader could divide its state.
-/// One thread at a time.
+/// batches that are skipped, and the end of an epoch marked on its last batch. Reads one batch
+/// ahead, to know the end. It is as exact as the own loader, whose order must be a function of the
+/// epoch (and of the position that it saved). World sizes cannot change: only the own loader could
+/// divide its state. One thread at a time.
 template <class T>
 class own_loader {
 public:
@@ -93,7 +93,7 @@ public:
       snapshots_.refuse("own_loader", "one of save and load", "both or none");
   }
 
-  /// The next batch, or nothing behind the last one. Throws `errc::empty_epoch`.
+  /// The next batch, or nothing after the last one. Throws `errc::empty_epoch`.
   std::optional<adapted_batch<T>> next() {
     if (at_.epoch >= options_.epochs)
       return std::nullopt;
@@ -107,7 +107,7 @@ public:
     return result;
   }
 
-  /// Where next() goes on.
+  /// Where next() continues.
   resume_point position() const { return {at_.epoch, at_.step, at_.global_step, {}}; }
 
   /// "Resume after the last batch", as bytes.
@@ -115,8 +115,9 @@ public:
   /// Writes them to `directory` as this rank's part. Throws `errc::io`.
   void save(const std::string& directory) const { snapshots_.save(directory, at_); }
 
-  /// Goes on after the newest complete set; without one, at the beginning (then empty). Before
-  /// the first next(). Throws `errc::bad_snapshot`; `errc::mismatch` for another own loader.
+  /// Resumes after the newest complete set; without one, starts at the beginning (and then returns
+  /// nothing). Before the first next(). Throws `errc::bad_snapshot`; `errc::mismatch` for another
+  /// own loader.
   std::optional<resume_point> restore(const std::string& directory) {
     check_not_begun("restore");
     auto found = snapshots_.newest(directory);
@@ -125,15 +126,15 @@ public:
     at_ = std::move(*found);
     return position();
   }
-  /// The same from the bytes of snapshot(), of this rank or of all ranks.
+  /// Restores from the bytes of snapshot(), of this rank or of all ranks.
   resume_point restore_parts(const std::vector<std::string>& parts) {
     check_not_begun("restore");
     at_ = snapshots_.decode(parts);
     return position();
   }
 
-  /// Leaves out the next n batches, also over the ends of epochs, by taking them from the own
-  /// loader. Before the first next(), behind a restore or not.
+  /// Leaves out the next n batches, also across ends of epochs, by taking them from the own loader.
+  /// Before the first next(), after a restore or without one.
   void skip_first_batches(std::uint64_t n) {
     check_not_begun("skip_first_batches");
     for (; n > 0 && at_.epoch < options_.epochs && fetch(); --n)
@@ -170,7 +171,7 @@ private:
     return (ahead_ = from_.next()).has_value();
   }
 
-  /// Behind a restore, or at the very beginning.
+  /// After a restore, or at the very beginning.
   bool reopen() {
     is_open_ = true;
     from_.begin_epoch(at_.epoch);
@@ -186,7 +187,7 @@ private:
     return true;
   }
 
-  /// The batch is handed over or left out: the place is behind it, and what follows is known.
+  /// The batch is handed over or left out: the position is after it, and what follows is known.
   void pass() {
     ++at_.step;
     ++at_.global_step;

@@ -23,16 +23,16 @@ struct run_log_options {
 class LEAT_API run_log {
 public:
   /// Opens or makes the file, removes a torn last line, and begins an attempt where the loader
-  /// stands: behind its restore(), before its first next(). Throws `errc::io`.
+  /// stands: after its restore(), before its first next(). Throws `errc::io`.
   run_log(const std::string& file, const loader& of, const run_log_options& options = {});
   ~run_log();
   run_log(run_log&&) noexcept;
   run_log& operator=(run_log&&) noexcept;
 
-  /// Appends a batch, with its pixels where the loader hashes them
+  /// Appends a batch, with hashes of its pixels if the loader makes them
   /// (`loader_options::hash_pixels`), in one write, so that SIGKILL tears the last line at most.
   /// When it returns, the line outlives the process: call it before the step, and before a snapshot
-  /// behind it. One thread at a time. Throws `errc::io`.
+  /// after it. One thread at a time. Throws `errc::io`.
   void append(const batch& x);
 
 private:

@@ -18,7 +18,7 @@ namespace leat::torch_demo {
 /// backward() among them. Who writes into such a tensor writes into the batch.
 class lent_tensors {
 public:
-  /// Of a lease that is not empty.
+  /// The lease must not be empty.
   explicit lent_tensors(lease batch) : lease_(std::make_shared<lease>(std::move(batch))) {}
 
   const batch& operator*() const { return **lease_; }

@@ -48,7 +48,7 @@ struct network : torch::nn::Module {
 class trainer {
 public:
   /// One step on the rows that carry a sample; returns the loss. The graph, and with it the batch,
-  /// is let go at its end.
+  /// is dropped at its end.
   double learn(const lent_tensors& batch) {
     optimizer_.zero_grad();
     const auto scores = net_->layers->forward(batch.valid<float, 4>("image"));

@@ -93,7 +93,7 @@ private:
     return batches;
   }
 
-  /// The model after this step and the data after it, together.
+  /// The model after this step and the position of the data after it, together.
   void save(const rank_batches& batches) const {
     if (options_.checkpoint.empty())
       return;
@@ -141,10 +141,10 @@ private:
   std::vector<loader> ranks_;
   std::optional<run_log> log_;
   std::optional<resume_point> resumed_at_;
-  /// Steps done since the job began, and the one to stop behind.
+  /// Steps done since the job began, and the step after which to stop.
   std::uint64_t step_ = 0;
   std::uint64_t last_step_ = 0;
-  /// Of all steps since the job began.
+  /// Digest of all steps since the job began.
   hash128 digest_;
 };
 

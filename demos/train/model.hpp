@@ -9,14 +9,14 @@
 
 namespace leat::train {
 
-/// Row-major like a batch: one sample a row.
+/// Row-major like a batch: one sample per row.
 using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// The rows that one step learns from.
 struct examples {
   /// [rows, features].
   matrix features;
-  /// 0 .. classes - 1, one a row.
+  /// 0 .. classes - 1, one per row.
   Eigen::VectorXi labels;
 };
 

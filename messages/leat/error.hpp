@@ -57,7 +57,7 @@ struct error_details {
   std::optional<std::uint64_t> offset = {};
   std::string got = {};
   std::string needed = {};
-  /// Of several causes or differences: all of them. Each has a line of its own behind the others.
+  /// All of several causes or differences. Each has a line of its own after the text.
   std::vector<std::string> list = {};
 };
 

@@ -11,8 +11,8 @@
 namespace leat {
 
 /// Passes finished values from actors to the one thread that waits for them. Bounded by its users:
-/// it never holds more than there are batch slots. Takes memory only where more wait than ever
-/// before, and more than `places`: who has to tell that there is no more memory can.
+/// it never holds more than there are batch slots. Allocates only if more values wait than ever
+/// before, and more than `places`: so whoever reports that memory has run out can still do so.
 template <class T>
 class blocking_queue {
 public:

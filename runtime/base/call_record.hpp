@@ -15,7 +15,7 @@ public:
   struct call {
     /// From 1.
     std::uint64_t number = 0;
-    /// Of the operator: "filter even@1". Lives as long as the pipeline's plan.
+    /// Name of the operator: "filter even@1". Lives as long as the pipeline's plan.
     const std::string* stage = nullptr;
     std::uint64_t lane = 0;
   };

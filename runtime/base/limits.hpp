@@ -22,7 +22,7 @@ inline constexpr std::uint64_t max_files = 1'000'000;
 inline constexpr std::uint64_t max_buffered = std::uint64_t{1} << 32;
 /// Packs that are open at one time.
 inline constexpr std::uint64_t max_bins = 1 << 16;
-/// Repetitions of a `repeat` one behind the other in which a lane finds nothing.
+/// Consecutive repetitions of a `repeat` in which a lane finds nothing.
 inline constexpr std::uint64_t max_empty_passes = 1 << 16;
 /// Bytes of one record of `raw_records` or `count`, and of one row of a field that a snapshot
 /// names.

@@ -17,7 +17,7 @@ struct attempt_start {
   std::uint64_t world_size = 1;
   /// Empty where one process runs all ranks.
   std::optional<std::uint64_t> rank = {};
-  /// First batch of this attempt, where it goes on after a snapshot.
+  /// First batch of this attempt, if it resumes after a snapshot.
   struct point {
     std::uint64_t epoch = 0;
     std::uint64_t step = 0;
@@ -51,9 +51,9 @@ struct batch_line {
   std::optional<std::uint64_t> rank = {};
   std::uint64_t world_size = 1;
   std::vector<std::uint64_t> positions = {};
-  /// Of what was delivered; as many as positions.
+  /// Ids of what was delivered; as many as positions.
   std::vector<std::string> ids = {};
-  /// Of the rows in this line.
+  /// Digest of the rows in this line.
   hash128 digest = {};
   /// One a row, or none at all.
   std::vector<hash128> pixels = {};
@@ -62,8 +62,8 @@ struct batch_line {
   friend bool operator==(const batch_line&, const batch_line&) = default;
 };
 
-/// One JSON object without a newline, in UTF-8, as the ids of all sources are. In any other id
-/// bytes that are no UTF-8 become U+FFFD.
+/// One JSON object without a newline, in UTF-8, like the ids of all sources. In any other id, bytes
+/// that are not UTF-8 become U+FFFD.
 std::string to_json(const attempt_start& x);
 std::string to_json(const batch_line& x);
 

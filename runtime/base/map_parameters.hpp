@@ -17,8 +17,8 @@ struct map_parameter {
   std::string value;
 };
 
-/// The words of "size=224 type=u8", parted by one space. Nothing where the text has another form:
-/// a word that is no name=value, other space, a name that comes twice.
+/// The words of "size=224 type=u8", separated by one space. Nothing if the text has another form: a
+/// word that is not name=value, other space, a name that comes twice.
 std::optional<std::vector<map_parameter>> split_parameters(std::string_view text);
 
 /// The elements of "a,b"; of an empty text none.
@@ -35,7 +35,7 @@ public:
   /// The value, where it is there.
   std::optional<std::string> optional(const std::string& name);
 
-  /// The same of a number.
+  /// Reads a parameter that has to be there, as a number.
   template <class T>
   T required_number(const std::string& name) {
     return number<T>(name, required(name));
@@ -52,7 +52,7 @@ public:
     if (auto text = optional(name))
       into = number<T>(name, *text);
   }
-  /// Reads N numbers, parted by commas, where they are there.
+  /// Reads N numbers, separated by commas, if they are there.
   template <class T, std::size_t N>
   void read(const std::string& name, std::array<T, N>& into) {
     const auto text = optional(name);
@@ -60,7 +60,7 @@ public:
       return;
     const auto parts = split_list(*text);
     if (parts.size() != N)
-      refuse(name + "=" + *text, std::to_string(N) + " numbers, parted by commas");
+      refuse(name + "=" + *text, std::to_string(N) + " numbers, separated by commas");
     for (std::size_t i = 0; i < N; ++i)
       into[i] = number<T>(name, parts[i]);
   }

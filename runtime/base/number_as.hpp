@@ -24,7 +24,7 @@ std::optional<T> number_as(Number x) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Number>) {
     return std::in_range<T>(x) ? std::optional{static_cast<T>(x)} : std::nullopt;
   } else if constexpr (std::is_integral_v<T>) {
-    // Behind the largest value: a power of two, so exact.
+    // The number after the largest value: a power of two, and so exact.
     const auto end = std::ldexp(Number{1}, std::numeric_limits<T>::digits);
     const bool fits = x >= static_cast<Number>(std::numeric_limits<T>::min()) && x < end;
     return fits && x == std::trunc(x) ? std::optional{static_cast<T>(x)} : std::nullopt;
@@ -38,7 +38,8 @@ std::optional<T> number_as(Number x) {
   }
 }
 
-/// As an element of a field; throws `bad_sample` (wrong_shape) where its type has no such number.
+/// The number as an element of a field; throws `bad_sample` (wrong_shape) if the field's type
+/// cannot represent it.
 template <class T, class Number>
 T element_of(Number x, std::string_view field) {
   if (const auto element = number_as<T>(x))

@@ -15,7 +15,7 @@ class recent_values {
 public:
   explicit recent_values(std::size_t limit) : limit_(limit) {}
 
-  /// Takes the value out; nothing where there is none any more.
+  /// Takes the value out; nothing if it is gone.
   std::optional<T> take(const Key& key) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end())

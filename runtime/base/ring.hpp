@@ -6,8 +6,8 @@
 
 namespace leat {
 
-/// A queue of at most `capacity` values in memory that is reused: values that leave keep theirs for
-/// those that come, and nothing else. T has a clear(), behind which it is as a new one.
+/// A queue of at most `capacity` values in memory that is reused: values that leave pass their
+/// memory to those that come, and nothing else. T has a clear(), after which it is like a new one.
 template <class T>
 class ring {
 public:

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// Of ASCII.
+/// For digits of ASCII.
 inline bool is_digit(char x) noexcept {
   return x >= '0' && x <= '9';
 }

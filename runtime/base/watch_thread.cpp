@@ -65,7 +65,7 @@ public:
     entries_.erase(std::remove(entries_.begin(), entries_.end(), x), entries_.end());
   }
 
-  /// The one of the process; made where there is none.
+  /// The one of the process, which is made if there is none.
   static std::shared_ptr<shared> get() {
     static mutex making;
     static std::weak_ptr<shared> of_process;

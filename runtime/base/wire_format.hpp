@@ -13,7 +13,7 @@ namespace leat {
 
 enum class wire_type : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2 };
 
-// Each function writes where it is told, where there is room, and returns where it ends.
+// Each function writes where it is told, which must have room, and returns where it ends.
 
 inline char* put_varint(char* to, std::uint64_t x) {
   for (; x >= 0x80; x >>= 7)
@@ -52,7 +52,7 @@ inline char* put_fixed(char* to, int field, std::uint64_t x) {
   return to + sizeof x;
 }
 
-/// A short message: at most 127 bytes, written by `put_fields` behind its size.
+/// A short message: at most 127 bytes, written by `put_fields` after its size.
 template <class PutFields>
 inline char* put_short(char* to, int field, PutFields put_fields) {
   to = put_size(to, field, 0);
@@ -65,12 +65,12 @@ inline std::size_t size_of_varint(std::uint64_t x) {
   return (static_cast<std::size_t>(std::bit_width(x | 1)) + 6) / 7;
 }
 
-/// Of a field with a number below 16, which is not written when it is zero.
+/// A field with a number below 16, which is not written if it is zero.
 inline std::size_t size_of_number(std::uint64_t x) {
   return x == 0 ? 0 : 1 + size_of_varint(x);
 }
 
-/// Of bytes, which are written in any case.
+/// A field of bytes, which are always written.
 inline std::size_t size_of_bytes(std::size_t size) {
   return 1 + size_of_varint(size) + size;
 }

@@ -72,7 +72,7 @@ void image_maker::apply(const flip_step& x, rng& random) {
 void image_maker::apply(const padding& x, rng&) {
   realize();
   if (!can_pad(size_, x))
-    throw bad_sample(cause::wrong_shape, "pad: " + text_of(size_) + " cannot be mirrored so far");
+    throw bad_sample(cause::wrong_shape, "pad: " + text_of(size_) + " cannot be mirrored that far");
   replace(padded_size(size_, x), [&](const float_image& to) { pad_image(floats(), x, to); });
 }
 

@@ -60,7 +60,7 @@ private:
   image_reader reader_;
   float_resampler resampler_;
 
-  // Of the image in the making.
+  // The image that is being made.
   image_view view_{{1, 1}};
   /// Whether the view is of `pixels_`; else of the file.
   bool is_read_ = false;

@@ -11,7 +11,7 @@ namespace leat {
 
 namespace {
 
-/// Whether pixels are sums of products of the planes' samples. Of CMYK they are not.
+/// Whether pixels are sums of products of the planes' samples, as they are for all but CMYK.
 bool has_planes(const jpeg_frame& frame) noexcept {
   if (frame.colour == jpeg_frame::colours::other)
     return false;

@@ -48,10 +48,10 @@ public:
   /// Makes the opened file's pixels, window.width x window.height x 3 elements. Once for each
   /// `open`.
   void make(const resize_plan& what, const tensor_form& form, std::byte* to);
-  /// The same, by a full decode of all rows that are needed and a resize in double precision: the
-  /// reference, of which `make` differs by less than 0.5 of 255 on average. It never decodes an
-  /// image smaller than it is, as `make` does (`dct_scale_for`); where less than 24 pixels are made
-  /// of a row or a column, that may differ by more.
+  /// Makes the image by a full decode of all rows that are needed and a resize in double precision.
+  /// This is the reference, from which `make` differs by less than 0.5 of 255 on average. It never
+  /// decodes an image at a reduced size, as `make` does (`dct_scale_for`); if a row or a column is
+  /// made into fewer than 24 pixels, the two may differ by more.
   void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
 private:

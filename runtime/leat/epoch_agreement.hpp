@@ -6,7 +6,7 @@ namespace leat {
 
 /// What ranks tell each other about the end of an epoch whose length nobody knows beforehand.
 struct epoch_agreement {
-  /// Batches of the epoch that the rank can fill, as far as it knows.
+  /// Number of batches of the epoch that the rank can fill, as far as it knows.
   std::int64_t batches = 0;
   /// 1: there will not be more.
   std::int64_t is_final = 0;

@@ -16,8 +16,8 @@ namespace leat {
 // sample without the field is bad (missing_field), and so is one whose field has another form than
 // is needed (wrong_shape).
 
-/// Keeps samples by a hash of their ids: about `keep` percent, 0 to 100; which ones, `salt` says.
-/// The same ones in every epoch. Reads no sample.
+/// Keeps about `keep` percent of the samples, 0 to 100, by a hash of their ids; `salt` decides
+/// which ones. They are the same in every epoch. Reads no sample.
 LEAT_API filter_stage key_hash(std::uint64_t keep, std::uint64_t salt = 0);
 
 /// Keeps samples whose ids match a pattern, byte by byte: `*` stands for any bytes, `/` too, `?`

@@ -12,12 +12,12 @@
 
 namespace leat {
 
-/// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists) and sets field
-/// "image", which the transforms make of it, in their order; `field` is removed. As in torchvision,
-/// normalize comes behind all that changes pixels, and random_erasing last. Grayscale, palettes and
-/// CMYK become RGB; alpha, EXIF orientation and colour profiles are ignored. Pixels are the same on
-/// every processor. Bad samples: truncated, corrupt, empty, missing_field, unsupported, too_large,
-/// wrong_shape.
+/// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists), applies the
+/// transforms in order, and sets the field "image"; `field` is removed. As in torchvision,
+/// normalize comes after everything that changes pixels, and random_erasing last. Grayscale,
+/// palettes and CMYK become RGB; alpha, EXIF orientation and colour profiles are ignored. Pixels
+/// are the same on every processor. Bad samples: truncated, corrupt, empty, missing_field,
+/// unsupported, too_large, wrong_shape.
 LEAT_API map_stage decode_image(const std::string& field,
                                 const std::vector<image_transform>& transforms,
                                 const decode_options& options = {});

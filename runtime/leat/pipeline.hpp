@@ -97,9 +97,9 @@ enum class epoch_end : std::uint8_t {
   automatic,
   /// The epoch ends with the last global batch that every lane can fill.
   drop,
-  /// It goes on until all lanes are dry; rows that are missing are invalid.
+  /// The epoch continues until all lanes are dry; missing rows are invalid.
   mask,
-  /// One endless epoch: a lane that is dry begins its next pass, with everything anew.
+  /// There is one endless epoch: a dry lane begins its next pass, with everything in it begun anew.
   cycle,
 };
 
@@ -112,7 +112,7 @@ struct shuffle_options {
 
 struct batch_options {
   /// Number of lanes L; divides the global batch. 0: as many as rows (windowed: the largest divisor
-  /// of the rows that is no larger than the number of files).
+  /// of the rows that does not exceed the number of files).
   std::uint64_t lanes = 0;
   epoch_end end = epoch_end::automatic;
   /// Fields of the batch; empty: all that the samples have after the last map.
@@ -123,7 +123,8 @@ struct pack_options {
   /// Samples that are open at one time in each lane, at least 1. With `split` there is one,
   /// whatever stands here.
   std::uint64_t bins = 8;
-  /// Documents go on in the next sample. Otherwise one longer than a sample is a bad sample.
+  /// Documents continue in the next sample. Otherwise a document longer than a sample is a bad
+  /// sample.
   bool split = false;
   /// An element that follows every document.
   std::optional<std::uint64_t> delimiter = {};
@@ -176,7 +177,8 @@ struct journal_options {
   /// Survives a power cut, too: every write is followed by fdatasync before its records are seen.
   /// Without it the journal survives whatever kills the process.
   bool sync = false;
-  /// Size of a journal's files; what is no longer needed goes file by file. At least 1.
+  /// Size of a journal's files; records that are no longer needed are removed file by file. At
+  /// least 1.
   std::uint64_t file_bytes = 64 << 20;
 };
 
@@ -206,7 +208,7 @@ public:
   pipeline take(std::uint64_t n) const;
   /// All but the first n samples of an epoch; none where there are fewer.
   pipeline skip(std::uint64_t n) const;
-  /// The samples n times over, n at least 1, in one epoch; each pass is shuffled anew.
+  /// The samples n times in one epoch, n at least 1; each pass is shuffled anew.
   pipeline repeat(std::uint64_t n) const;
   /// Adds a field, int64: the sample's number in the epoch, in the order that it has here.
   pipeline enumerate(std::string field = "index") const;
@@ -230,8 +232,8 @@ public:
   /// of `tar_stream`, and must stay as they are. A name without a plain file ends the job, whatever
   /// the policy for bad samples.
   pipeline read_files(file_format format, read_files_options options = {}) const;
-  /// The samples in an order drawn from a buffer of n, over all lanes; it holds references only.
-  /// At the end of an epoch it is emptied, in drawn order. Refused below 2 samples a lane.
+  /// The samples in an order drawn from a buffer of n, over all lanes; it holds only references. At
+  /// the end of an epoch it is emptied in drawn order. Fewer than 2 samples per lane are refused.
   pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;
   /// Samples of `length` elements, 1 to 2^31 - 1, put together from several: `field` [length],
   /// `segment` and `offset` (int32: which document an element belongs to, and where it stands
@@ -299,7 +301,7 @@ LEAT_API pipeline parse_pipeline(std::string_view text);
 /// they stand in the text ("size=224 type=u8"). A later registration of a name replaces it.
 LEAT_API void register_map(std::string name,
                            std::function<map_stage(const std::string& parameters)> make);
-/// The same for predicates, flat_maps and scans.
+/// Registers predicates, flat_maps and scans in the same way.
 LEAT_API void register_predicate(std::string name,
                                  std::function<filter_stage(const std::string& parameters)> make);
 LEAT_API void register_flat_map(std::string name,

@@ -46,7 +46,7 @@ public:
 
   /// The bytes of a field, tensor or not. Throws `bad_sample` (missing_field).
   std::span<const std::byte> bytes(std::string_view name) const;
-  /// The same as text.
+  /// The bytes of a field as text.
   std::string_view text(std::string_view name) const;
   /// A tensor of rank 0. Throws `bad_sample` (missing_field, wrong_shape).
   template <class T>
@@ -88,7 +88,7 @@ public:
     check_elements(name, values.size(), dims);
     std::copy(values.begin(), values.end(), make<T>(name, dims).begin());
   }
-  /// The same of a std::vector, a std::array, or whatever else has its elements in one piece.
+  /// Sets a field from a std::vector, a std::array, or anything else whose elements are contiguous.
   template <class Values>
   requires requires(const Values& x) { std::span{x.data(), x.size()}; }
   void set(std::string_view name, const Values& values, const shape& dims) {

@@ -56,13 +56,13 @@ LEAT_API pipeline from_function(std::string name, std::uint64_t records,
                                 std::function<void(std::uint64_t, sample&)> read);
 
 struct raw_options {
-  /// Leaves out the rest of a file whose size is no multiple of a record's.
+  /// Leaves out the rest of a file whose size is not a multiple of a record's.
   bool drop_last = false;
 };
 
-/// A file of records of `shape` and `type`, one behind the other, without headers. Field "value".
-/// On opening, throws `errc::invalid_argument` when the file's size is no multiple of a record's,
-/// unless the rest is to be left out.
+/// A file of consecutive records of `shape` and `type`, without headers. Field "value". On opening,
+/// throws `errc::invalid_argument` if the file's size is not a multiple of a record's, unless the
+/// rest is to be left out.
 LEAT_API pipeline raw_records(std::string path, dtype type, shape dims, raw_options options = {});
 
 /// In-memory columns of one length: field "name" of record i is `values[i]` of shape `dims`.

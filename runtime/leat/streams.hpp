@@ -55,9 +55,9 @@ LEAT_API pipeline tar_stream(std::vector<std::string> patterns, stream_options o
 LEAT_API pipeline lines(std::string pattern, line_options options = {});
 LEAT_API pipeline lines(std::vector<std::string> patterns, line_options options = {});
 
-/// The same of lines that are each a JSON object. Its members become fields: texts bytes; integers
-/// int64, other numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n],
-/// of numbers float64 [n]; everything else its JSON text. Another line is a bad sample (corrupt).
+/// Lines that are each a JSON object. Its members become fields: texts bytes; integers int64, other
+/// numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n], of numbers
+/// float64 [n]; everything else its JSON text. Any other line is a bad sample (corrupt).
 LEAT_API pipeline json_lines(std::string pattern, line_options options = {});
 LEAT_API pipeline json_lines(std::vector<std::string> patterns, line_options options = {});
 
@@ -70,13 +70,13 @@ public:
   sequential_reader(const sequential_reader&) = delete;
   sequential_reader& operator=(const sequential_reader&) = delete;
 
-  /// Sets the fields of the next record in an empty sample; false at the end, then again.
-  /// Throws `bad_sample` for a record that is bad; the one behind it is then the next.
+  /// Sets the fields of the next record in an empty sample; false at the end, and from then on.
+  /// Throws `bad_sample` for a bad record; the next call continues with the record after it.
   virtual bool next(sample& into) = 0;
 
-  /// Where reading stands, in a few bytes: it goes into snapshots, once a lane and once for each
-  /// record that an operator keeps back. By default nothing: such a unit is read again from its
-  /// beginning to go on in it, and for every record that an operator kept back.
+  /// Where reading stands, in a few bytes, which go into snapshots: once per lane and once for each
+  /// record that an operator keeps back. By default nothing: such a unit is then read again from
+  /// its beginning after a restore, and for every record that an operator kept back.
   virtual std::optional<std::string> save() const;
 
   /// Goes on where `save` was called in another object of the same unit, perhaps in another

@@ -91,7 +91,7 @@ public:
   std::size_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   /// Number of elements.
   std::size_t elements() const noexcept;
-  /// This shape behind one more outermost dimension.
+  /// This shape with one more dimension outside it.
   shape behind(std::size_t outermost) const;
 
   friend bool operator==(const shape&, const shape&) = default;

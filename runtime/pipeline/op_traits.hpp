@@ -19,7 +19,7 @@ bool is_batch(const operator_node& x);
 bool is_map(const operator_node& x);
 /// True where the order of the pipeline is a formula: indexed sources, and operators without state.
 bool is_indexed(const operator_node& root);
-/// True for operators that look at the content of their inputs: a round ends after each input.
+/// True for operators that look at the content of their inputs: a round ends beneath each input.
 bool probes_content(const operator_node& x);
 /// True where making a sample of the pipeline again costs more than keeping it.
 bool is_expensive(const operator_node& root);

@@ -85,12 +85,12 @@ struct operator_node {
   std::shared_ptr<const scan_stage> scan = {};
 
   bool is_source() const noexcept { return inputs.empty(); }
-  /// Of a source. Opens the data.
+  /// Facts of a source. Opens the data.
   source_facts facts() const;
 
   /// The option of this name. Throws `errc::invalid_argument` where the operator has none.
   const option_value& value(std::string_view name) const;
-  /// The same, as the type that it has.
+  /// The value of an option, as the type that it has.
   template <class T>
   const T& get(std::string_view name) const {
     return std::get<T>(value(name));

@@ -55,7 +55,7 @@ struct pipeline_facts {
   operator_facts root = {};
   /// L as resolved, never 0.
   std::uint64_t lanes = 0;
-  /// The order is no formula: lanes have states.
+  /// The order is found by iterators: lanes have states.
   bool by_iterators = false;
 
   std::uint64_t batch_rows() const { return root.get<std::uint64_t>("rows"); }

@@ -7,7 +7,7 @@ namespace leat {
 
 namespace {
 
-/// Of samples that come from one input or another.
+/// Fields of samples that come from one input or another.
 field_names of_any(const std::vector<field_names>& inputs) {
   auto common = inputs.empty() ? field_names{} : inputs.front();
   for (const auto& input : inputs)

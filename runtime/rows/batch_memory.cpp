@@ -16,7 +16,7 @@ namespace {
 /// What a row takes besides its fields, about.
 constexpr std::size_t bytes_beside_fields = 512;
 
-/// Of a batch; the largest number where it cannot be counted.
+/// Bytes of a batch; the largest number if they cannot be counted.
 std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
   std::size_t row = bytes_beside_fields;
   std::size_t all = 0;

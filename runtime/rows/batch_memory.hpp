@@ -32,7 +32,7 @@ public:
   /// All rows of a dense field.
   std::size_t dense_bytes(std::size_t field) const noexcept { return dense_[field].size(); }
 
-  /// Points `dense` and `ragged` (one entry a field) at the row, and a target at them.
+  /// Points `dense` and `ragged` (one entry per field) at the row, and a target at them.
   row_target target(std::size_t row, std::span<std::byte*> dense,
                     std::span<std::vector<std::byte>*> ragged);
   /// Zeroes the row.

@@ -24,7 +24,7 @@ public:
     new (&function_) Append(append);
   }
 
-  /// Appends nothing where there is no function.
+  /// Appends nothing if there is no function.
   void operator()(std::string& to) const {
     if (call_)
       call_(function_, to);

@@ -56,7 +56,7 @@ std::uint64_t item_reader::number() {
   std::uint64_t x = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ == bytes_.size())
-      refuse_state("an end", "a number");
+      refuse_state("the end of the state", "a number");
     const auto byte = static_cast<unsigned char>(bytes_[at_++]);
     if (shift == 63 && byte > 1)
       break;

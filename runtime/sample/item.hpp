@@ -103,14 +103,14 @@ inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
 class item_reader {
 public:
   explicit item_reader(const item& x) : item_(&x), bytes_(x.bytes_) {}
-  /// Of a state alone, without payloads.
+  /// Reads a state alone, without payloads.
   explicit item_reader(std::string_view bytes) : bytes_(bytes) {}
 
   /// Throws `errc::bad_snapshot` where no number stands: the bytes came from a foreign state.
   std::uint64_t number();
-  /// The same, at most `largest`; `what` it is stands in the error.
+  /// Reads a number of at most `largest`; the error names it as `what`.
   std::uint64_t number(std::uint64_t largest, std::string_view what = "a number");
-  /// The same, below `end`.
+  /// Reads a number below `end`.
   std::uint64_t number_below(std::uint64_t end, std::string_view what);
   std::string_view text();
   /// What `item::hold` wrote.
@@ -119,7 +119,7 @@ public:
 
   /// The content that `owner` hung on what stands here, which then is passed over; null for none.
   payload_ptr take_payload(std::uint32_t owner);
-  /// The same without moving on.
+  /// Reads the next number without moving on.
   payload_ptr find_payload(std::uint32_t owner) const;
 
 private:

@@ -45,16 +45,16 @@ public:
   virtual void read(std::uint64_t number, sample& into) const = 0;
   virtual void append_id(std::uint64_t number, std::string& to) const = 0;
 
-  /// Of the records n with n mod `lanes` = `lane`, none below `number` will be asked for again,
-  /// here or after a restore. What all lanes have released is forgotten.
+  /// No record n below `number` with n mod `lanes` = `lane` will be asked for again, here or after
+  /// a restore. What all lanes have released is forgotten.
   virtual void release_below(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
-  /// Of these records those from `number` on may be asked for after all: they are kept, as far as
-  /// they are there.
+  /// The records of this lane from `number` on may be asked for after all: they are kept, as far as
+  /// they still exist.
   virtual void hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
   /// A job goes on that has used the records up to before `behind`, and will ask for those from
   /// `lowest` on. Throws `errc::mismatch` where they are not there.
   virtual void check_holds(std::uint64_t lowest, std::uint64_t behind) const = 0;
-  /// With a journal a job can go on from a snapshot; without one snapshots are refused.
+  /// With a journal a job can resume from a snapshot; without one snapshots are refused.
   virtual bool has_journal() const noexcept = 0;
 
   /// All zero but the digest, which is over the name: what comes is not known.

@@ -20,7 +20,7 @@ struct field {
   /// Lies in `owned`, in the batch's row, or in memory that the source lent.
   const std::byte* data = nullptr;
   std::size_t size = 0;
-  /// Of a JPEG, where its MCU rows begin, in memory that the source lent.
+  /// For a JPEG: where its MCU rows begin, in memory that the source lent.
   std::span<const std::byte> places;
   std::vector<std::byte> owned;
 };
@@ -46,7 +46,7 @@ bool lies_in(const std::vector<std::byte>& buffer, const std::byte* at) {
 } // namespace
 
 struct sample::state {
-  // Entries behind `used` keep their memory for later samples.
+  // Entries from `used` on keep their memory for later samples.
   std::vector<field> fields;
   std::size_t used = 0;
   std::vector<std::byte> scratch;
@@ -255,7 +255,8 @@ void sample_access::lend(const sample& from, sample& into) {
     const auto& x = from.state_->fields[i];
     if (into.state_->find(x.name) != nullptr)
       throw bad_sample(cause::wrong_shape,
-                       "field \"" + x.name + "\" is in two inputs of a zip: see rename@1");
+                       "field \"" + x.name
+                           + "\" is in two inputs of a zip: rename it in one (rename@1)");
     auto& lent = into.state_->put(x.name);
     lent.ragged = x.ragged;
     lent.type = x.type;
@@ -321,7 +322,7 @@ void sample_access::rename(sample& x, std::string_view from, std::string_view to
   auto& s = *x.state_;
   auto& field = const_cast<leat::field&>(s.get(from));
   if (from != to && s.find(to) != nullptr)
-    throw bad_sample(cause::wrong_shape, "field \"" + std::string{to} + "\" is there already");
+    throw bad_sample(cause::wrong_shape, "field \"" + std::string{to} + "\" exists already");
   field.name = to;
   // A row of the batch belongs to the name that it has there.
   if (s.target

@@ -43,9 +43,9 @@ public:
   /// done. Throws `errc::invalid_argument` where `into` has one of the names.
   static void lend(const sample& from, sample& into);
 
-  /// Of a field that is a JPEG: bytes that tell where its MCU rows begin (read_row_places), which
-  /// must outlive the row; empty where nobody knows. Setting the field again takes them away. Throw
-  /// `bad_sample` (missing_field).
+  /// Bytes that tell where the MCU rows of a field that is a JPEG begin (read_row_places); they
+  /// must outlive the row, and are empty if nobody knows. Setting the field again removes them.
+  /// Throw `bad_sample` (missing_field).
   static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
   static std::span<const std::byte> places(const sample& x, std::string_view name);
 

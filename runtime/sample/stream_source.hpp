@@ -15,13 +15,13 @@
 
 namespace leat {
 
-/// One record of a stream: where it is stored and, as far as no id can be made without, its key.
-/// This goes into items, so into buffers and snapshots.
+/// One record of a stream: where it is stored and, if the id needs it, its key. This goes into
+/// items, and so into buffers and snapshots.
 struct stream_record {
   std::uint64_t unit = 0;
   /// In its unit, from 0.
   std::uint64_t number = 0;
-  /// Of its first byte in the file, unpacked.
+  /// Offset of its first byte in the file, decompressed.
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   /// Needed for the id, or for finding the record again; may be empty.
@@ -30,7 +30,7 @@ struct stream_record {
   payload_ptr content = {};
 };
 
-/// Where reading a unit goes on. Small: a snapshot has one a lane and source.
+/// Where reading a unit continues. Small: a snapshot has one per lane and source.
 struct stream_place {
   /// Number and offset of the next record.
   std::uint64_t number = 0;
@@ -53,7 +53,8 @@ public:
   /// The next record, all of it set; false at the end of the unit, then again.
   /// Throws `leat::error` (io, torn_file), with file and offset.
   virtual bool next(stream_record& into) = 0;
-  /// Behind the last record that next() gave. `open` with it gives the same records as going on.
+  /// The place after the last record that next() gave. `open` with it gives the same records as
+  /// continuing would.
   virtual stream_place place() const = 0;
 };
 

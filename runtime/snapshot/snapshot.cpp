@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view magic = "leatsnap";
 constexpr std::uint32_t current_version = 3;
 constexpr std::uint32_t oldest_version = 3;
-// Magic, version and length are hashed together with the message, behind which nothing follows.
+// Magic, version and length are hashed together with the message, and nothing follows the message.
 constexpr std::size_t length_at = 12;
 constexpr std::size_t checksum_at = 16;
 constexpr std::size_t message_at = 32;
@@ -43,30 +43,32 @@ T number_at(std::string_view bytes, std::size_t offset) {
   return x;
 }
 
-/// The message behind a frame that is whole.
+/// The message within a frame that is whole.
 std::string_view unframe(std::string_view bytes, const std::string& name) {
   if (bytes.size() < message_at)
     refuse_snapshot(name, std::to_string(bytes.size()) + " bytes",
-                    "at least " + std::to_string(message_at));
+                    "at least " + std::to_string(message_at) + ", the length of its header");
   if (!bytes.starts_with(magic))
-    refuse_snapshot(name, "other first bytes", "the first bytes \"" + std::string{magic} + '"');
+    refuse_snapshot(name, "something other than a snapshot",
+                    "a file that begins with \"" + std::string{magic} + '"');
   const auto version = number_at<std::uint32_t>(bytes, 8);
   if (version < oldest_version || version > current_version)
     refuse_snapshot(name,
                     "version " + std::to_string(version)
                         + (version < oldest_version ? ", of an earlier leat" : ", of a later leat"),
-                    "version " + std::to_string(current_version) + ": go on with that leat");
+                    "version " + std::to_string(current_version) + ", or the leat that wrote it");
   const auto message = bytes.substr(message_at);
   const auto length = number_at<std::uint32_t>(bytes, length_at);
   if (length != message.size() || bytes.size() > max_snapshot_bytes)
-    refuse_snapshot(name, std::to_string(message.size()) + " bytes behind the head",
-                    std::to_string(length) + " as the head says, and at most "
+    refuse_snapshot(name, std::to_string(message.size()) + " bytes after the header",
+                    std::to_string(length) + " as the header says, and at most "
                         + std::to_string(max_snapshot_bytes - message_at));
   const hash128 written{.low = number_at<std::uint64_t>(bytes, checksum_at),
                         .high = number_at<std::uint64_t>(bytes, checksum_at + 8)};
   const auto found = checksum(bytes.substr(0, checksum_at), message);
   if (found != written)
-    refuse_snapshot(name, "checksum " + to_string(found), to_string(written) + " as the head says");
+    refuse_snapshot(name, "checksum " + to_string(found),
+                    to_string(written) + ", as the header says: the file is damaged");
   return message;
 }
 
@@ -97,8 +99,9 @@ std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& l
   if (bytes.size() > max_snapshot_bytes)
     throw error(errc::invalid_argument,
                 {.stage = "snapshot",
-                 .got = "a state of " + std::to_string(length) + " bytes",
-                 .needed = "at most " + std::to_string(max_snapshot_bytes - message_at)});
+                 .got = "a snapshot of " + std::to_string(length) + " bytes",
+                 .needed = "at most " + std::to_string(max_snapshot_bytes - message_at)
+                           + ": smaller shuffle buffers, or more ranks"});
   put_number(bytes, length_at, static_cast<std::uint32_t>(length));
   const auto all = std::string_view{bytes};
   const auto hash = checksum(all.substr(0, checksum_at), all.substr(message_at));

@@ -18,7 +18,7 @@ namespace leat {
 
 /// Sums over what was handed over, of one rank or of all.
 struct handed_over {
-  /// Of all rows since the job began, and of those of the current epoch.
+  /// Sums over all rows since the job began, and over those of the current epoch.
   hash128 digest;
   hash128 epoch_digest;
   std::uint64_t samples = 0;
@@ -45,8 +45,8 @@ struct snapshot {
   /// sums count its own rows; what was handed over before is in rank 0's. Parts of runs that
   /// began at different steps must not be added up.
   std::uint64_t began = 0;
-  /// Of the rank's lanes, rising; empty at the beginning of an epoch, and where the order is a
-  /// formula.
+  /// States of the rank's lanes, in rising order; empty at the beginning of an epoch, and for an
+  /// indexed order.
   lane_states lanes = {};
   /// Steps of the job that were, or will be, left out.
   std::vector<step_range> left_out = {};
@@ -54,8 +54,8 @@ struct snapshot {
   std::vector<field_layout> fields = {};
 };
 
-/// Of an encoded snapshot. Buffers and packs that hold very many items come near to it: `encode`
-/// refuses more. No more is read of a file, whatever it is.
+/// The largest encoded snapshot. Buffers and packs with very many items come near it: `encode`
+/// refuses more. No more than this is read of a file, whatever it is.
 inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
 
 /// Encodes snapshots of one pipeline, whose facts stay the same.
@@ -71,9 +71,9 @@ private:
   std::string pipeline_;
 };
 
-/// Bytes of a snapshot: Protobuf behind magic, version, length and XXH3-128 (docs/snapshot.md).
-/// The same bytes for equal values; below 1 KB where there are no lanes.
-/// Throws `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
+/// Bytes of a snapshot: magic, version, length and XXH3-128, then Protobuf (docs/snapshot.md).
+/// Equal values give the same bytes; without lane states there are less than 1 KB. Throws
+/// `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
 std::string encode(const snapshot& x);
 
 /// Reads what `encode` wrote, of this version or an older one.
@@ -108,9 +108,10 @@ std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
 
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
-/// not belong together (position, world size, `began`, pipeline), twice the same rank, or none.
-/// `require_all`: also for missing ranks, naming them; otherwise missing ones make the sums
-/// partial. The same result for any order of the parts; its rank means nothing.
+/// not belong together (position, world size, `began`, pipeline), for a rank that comes twice, and
+/// for no parts at all. `require_all`: also for missing ranks, which it names; otherwise missing
+/// ranks make the sums partial. The result does not depend on the order of the parts; its rank
+/// means nothing.
 snapshot merge(const std::vector<snapshot>& parts, bool require_all);
 
 } // namespace leat

@@ -83,7 +83,7 @@ map_names only_in(const map_names& maps, const map_names& others) {
 
 // -- a tree, taken apart
 
-/// An operator that is no map, with the maps between it and the next such one.
+/// An operator other than a map, with the maps between it and the next such operator.
 struct operator_place {
   const operator_facts* node = nullptr;
   /// Ordinals of the sources below it: from the first to before the last.
@@ -113,7 +113,7 @@ std::vector<operator_place> places_of(const pipeline_facts& x) {
   return places;
 }
 
-/// Of sources any two: what they differ in is said by name.
+/// Any two sources count as the same operator: their differences have names of their own.
 bool same_operator(const operator_place& a, const operator_place& b) {
   if (a.node->inputs.size() != b.node->inputs.size())
     return false;
@@ -291,7 +291,7 @@ private:
   const pipeline_facts& now_;
   std::vector<operator_place> places_before_;
   std::vector<operator_place> places_now_;
-  /// The order depends on the lanes: other ones cannot go on from there.
+  /// The order depends on the lanes: with other lanes it cannot continue from there.
   bool lanes_bind_ = false;
   /// Stands before the texts of the place that is being compared.
   std::string prefix_;
@@ -301,7 +301,7 @@ private:
 [[noreturn]] void throw_mismatch(std::vector<std::string> differences) {
   throw error(errc::mismatch, {.stage = "snapshot",
                                .got = "a snapshot of another pipeline",
-                               .needed = "no difference in",
+                               .needed = "the same pipeline and data; these differ:",
                                .list = std::move(differences)});
 }
 

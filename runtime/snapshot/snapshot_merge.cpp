@@ -22,11 +22,11 @@ void check_same_state(const snapshot& a, const snapshot& b) {
   if (position_of(a) != position_of(b))
     refuse_parts("a part of " + position_of(b), position_of(a));
   if (a.left_out != b.left_out)
-    refuse_parts("parts that leave out other steps", "parts of one run");
+    refuse_parts("parts that leave out different steps", "parts of one run");
   if (a.fields != b.fields)
-    refuse_parts("parts whose batches have other fields", "parts of one run");
+    refuse_parts("parts whose batches have different fields", "parts of one run");
   for (const auto& x : compare(a, b.pipeline))
-    refuse_parts("parts of different pipelines, " + x.text, "parts of one");
+    refuse_parts("parts of different pipelines, " + x.text, "parts of one pipeline");
 }
 
 void check_rank(const snapshot& part, std::set<std::uint64_t>& seen) {
@@ -53,7 +53,7 @@ std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64
 
 snapshot merge(const std::vector<snapshot>& parts, bool require_all) {
   if (parts.empty())
-    refuse_parts("no parts", "at least one");
+    refuse_parts("no parts", "at least one part");
   // The lowest rank gives what is not summed, so that the order of the parts does not matter.
   auto sum = *std::min_element(parts.begin(), parts.end(),
                                [](auto& a, auto& b) { return a.rank < b.rank; });

@@ -7,8 +7,8 @@
 
 namespace leat {
 
-// The Protobuf message of a snapshot (messages/wire) in two parts, which stand behind each other;
-// the same bytes for equal values.
+// The Protobuf message of a snapshot (messages/wire) in two consecutive parts; equal values give
+// the same bytes.
 
 /// In place of a type: the field is bytes.
 inline constexpr std::string_view any_bytes = "bytes";

@@ -127,7 +127,7 @@ private:
     case wire::Option::VALUE_NOT_SET:
       break;
     }
-    refuse_snapshot(name_, "no value of option \"" + message.name() + '"',
+    refuse_snapshot(name_, "option \"" + message.name() + "\" without a value",
                     "a value that this version knows");
   }
 
@@ -241,7 +241,7 @@ private:
 snapshot read_message(std::string_view bytes, const std::string& name) {
   wire::Snapshot message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    refuse_snapshot(name, "a message that does not parse", "a snapshot message");
+    refuse_snapshot(name, "a message that cannot be parsed", "a snapshot message");
   return reader{name}.read(message);
 }
 

@@ -85,8 +85,10 @@ void add_entry(std::string name, listing& to) {
 }
 
 [[noreturn]] void throw_unreadable(const fs::path& directory, const std::error_code& problem) {
-  throw error(errc::io,
-              {.stage = "snapshot", .file = directory.string(), .got = problem.message()});
+  throw error(errc::io, {.stage = "snapshot",
+                         .file = directory.string(),
+                         .got = problem.message(),
+                         .needed = "a directory that can be read"});
 }
 
 /// Calls `see` with each entry until that answers false. A missing directory has no entries.
@@ -132,7 +134,7 @@ snapshot read_part(const fs::path& directory, const part_name& name) {
     throw error(errc::bad_snapshot, {.stage = "snapshot",
                                      .file = path,
                                      .got = "the content of " + to_string(name_of(part)),
-                                     .needed = "the content that its name says"});
+                                     .needed = "the content that its name says: it was renamed"});
   return part;
 }
 
@@ -190,8 +192,8 @@ std::optional<job_position> prune(const fs::path& directory, const part_name& sa
     for (auto rank : set->second)
       remove_file(directory / to_string({set->first, rank}));
   for (const auto& part : all.temporaries)
-    // Another rank of this world may be writing it: begun anew, it can be behind a set that is
-    // complete with the part of its former life.
+    // Another rank of this world may be writing it: a rank that began again can be behind a set
+    // that is complete with a part from its former life.
     if (part.rank == saved.rank
         || (part.set.world_size != saved.set.world_size && old != all.sets.end()
             && part.set <= old->first))

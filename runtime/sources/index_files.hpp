@@ -26,7 +26,7 @@ struct index_bytes {
 class index_tail {
 public:
   index_tail() = default;
-  /// All of an index behind `begin`, which is inside.
+  /// All of an index after `begin`, which is inside it.
   index_tail(const index_bytes& of, std::uint64_t begin);
 
   std::uint64_t size() const noexcept { return size_; }

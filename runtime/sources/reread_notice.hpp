@@ -7,7 +7,8 @@
 
 namespace leat {
 
-/// Says with a notice how much of a file must be unpacked again to go on at `offset`, if anything.
+/// Says in a notice how much of a file must be decompressed again to resume at `offset`, if
+/// anything.
 void notice_reread(const stream_opener& opener, std::size_t file, std::uint64_t offset,
                    restart_point from);
 

@@ -18,7 +18,7 @@ namespace leat {
 using open_sequential = std::function<std::unique_ptr<sequential_reader>(std::uint64_t unit)>;
 
 /// A user's readers as a stream. Records carry their content; the reader's state before a record,
-/// where there is one, is its key, so that it can be made again alone.
+/// if it has one, is the record's key, so that the record can be made again on its own.
 class sequential_source final : public stream_source {
 public:
   sequential_source(const std::string& name, std::uint64_t units, open_sequential open);

@@ -23,7 +23,7 @@ struct tar_context {
   friend bool operator==(const tar_context&, const tar_context&) = default;
 };
 
-/// Empty where there is nothing to say.
+/// Empty if there is nothing to say.
 std::string to_code(const tar_context& x);
 tar_context tar_context_from(std::string_view code);
 

@@ -29,20 +29,20 @@ public:
     return !files_.is_pipe(file) && files_.packed(file) == packing::none;
   }
 
-  /// A stream whose next byte is `offset`. Of a packed file it unpacks what lies between `from` and
-  /// there at the first read. Throws `errc::invalid_argument` for a pipe at another place than its
-  /// beginning; `errc::io`.
+  /// A stream whose next byte is `offset`. For a compressed file, the first read decompresses what
+  /// lies between `from` and there. Throws `errc::invalid_argument` for a pipe at another place
+  /// than its beginning; `errc::io`.
   std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset,
                                     restart_point from) const;
 
-  /// Fills `into` with bytes that were read before, of a file that is no pipe. Of a packed file it
-  /// goes on where the last such call for the file ended, if that is nearer than `from`.
+  /// Fills `into` with bytes that were read before, of a file that is not a pipe. In a compressed
+  /// file it continues where the last such call for the file ended, if that is nearer than `from`.
   /// Throws `errc::io`, `errc::torn_file`.
   void read_again(std::size_t file, std::uint64_t offset, restart_point from,
                   std::span<std::byte> into, const std::stop_token& stop = {}) const;
 
-  /// Throws `errc::bad_snapshot` for what cannot lie in the file: a place at or behind which
-  /// reading goes on, and a record of `length` bytes from there, of a packed file at most `most`.
+  /// Throws `errc::bad_snapshot` for what cannot lie in the file: a place at which reading resumes,
+  /// and a record of `length` bytes from there, in a compressed file at most `most`.
   void check_place(std::size_t file, std::uint64_t offset, restart_point from) const;
   void check_record(std::size_t file, std::uint64_t offset, restart_point from,
                     std::uint64_t length, std::uint64_t most) const;

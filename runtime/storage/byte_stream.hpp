@@ -29,7 +29,7 @@ public:
   /// end only. Ends early where `restart` changes, so that no such place goes unseen.
   /// Throws `errc::io`, `errc::torn_file`; `errc::invalid_argument` for what is not supported.
   virtual std::size_t read(std::span<std::byte> into) = 0;
-  /// Of the next byte, from the beginning of the file.
+  /// Offset of the next byte from the beginning of the file.
   virtual std::uint64_t offset() const = 0;
   /// The last such place at or before `offset`.
   virtual restart_point restart() const { return {}; }

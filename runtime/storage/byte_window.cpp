@@ -74,11 +74,12 @@ bool byte_window::read_block() {
 }
 
 void byte_window::torn(std::uint64_t needed) const {
-  throw error(errc::torn_file, {.stage = "read",
-                                .file = file_,
-                                .offset = end(),
-                                .got = "the end of the file",
-                                .needed = std::to_string(needed - end()) + " bytes more"});
+  throw error(errc::torn_file,
+              {.stage = "read",
+               .file = file_,
+               .offset = end(),
+               .got = "the end of the file",
+               .needed = std::to_string(needed - end()) + " more bytes: the file was cut short"});
 }
 
 } // namespace leat

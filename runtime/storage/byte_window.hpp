@@ -44,7 +44,7 @@ private:
   std::string file_;
   std::unique_ptr<byte_stream> stream_;
   std::size_t block_bytes_;
-  /// Of the first byte that is held.
+  /// Offset of the first byte that is held.
   std::uint64_t begin_;
   std::vector<std::byte> bytes_;
   /// How many bytes at the beginning of `bytes_` are forgotten.

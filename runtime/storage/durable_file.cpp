@@ -95,7 +95,7 @@ private:
       : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666)) {
     struct stat old {};
     if (::stat(file.c_str(), &old) == 0) {
-      // Of another owner's file not all of it can be kept.
+      // If the file belongs to another owner, not all of its mode can be kept.
       [[maybe_unused]] const int ignored = ::fchmod(descriptor_.get(), old.st_mode & 07777);
     }
   }

@@ -28,10 +28,11 @@ struct kind_mark {
 constexpr auto to_tables =
     "tar shards, JSON lines or raw records made of it, or a source of your own (leat::indexed)"sv;
 constexpr auto to_unpack =
-    "the file unpacked, or packed with gzip or zstd, which tar_stream, lines and json_lines read"sv;
+    "the decompressed file, or one compressed with gzip or zstd, which tar_stream, lines and "
+    "json_lines read"sv;
 constexpr auto to_image_sources =
     "image_folder of the directory above its class folder, or tar shards of images"sv;
-constexpr auto to_raw = "raw_records of its elements alone, without the header (tofile)"sv;
+constexpr auto to_raw = "raw_records of just its elements, without the header (tofile)"sv;
 
 constexpr std::array first_bytes_of_kinds{
     kind_mark{"PAR1", "a Parquet file", to_tables},
@@ -45,14 +46,15 @@ constexpr std::array first_bytes_of_kinds{
     kind_mark{"BZh", "a bzip2 file", to_unpack},
     kind_mark{"\x04\x22\x4d\x18", "an lz4 file", to_unpack},
     kind_mark{"7z\xbc\xaf\x27\x1c", "a 7z archive", to_unpack},
-    kind_mark{"PK\x03\x04", "a zip archive",
-              "tar shards (tar cf SHARD.tar --sort=name -C FOLDER .), or image_folder of the files "
-              "unpacked"},
+    kind_mark{
+        "PK\x03\x04", "a zip archive",
+        "tar shards (tar cf SHARD.tar --sort=name -C FOLDER .), or image_folder of the extracted "
+        "files"},
     kind_mark{"\xff\xd8\xff", "a JPEG image", to_image_sources},
     kind_mark{"\x89PNG\r\n", "a PNG image", to_image_sources},
     kind_mark{"leatsnap", "a snapshot of leat", "leat inspect NAME, or loader::restore"},
-    kind_mark{"leattar", "an index of leat's, which it keeps beside a shard", "the shard itself"},
-    kind_mark{"leatdir", "an index of leat's, which it keeps beside a class folder",
+    kind_mark{"leattar", "an index file that leat keeps beside a shard", "the shard itself"},
+    kind_mark{"leatdir", "an index file that leat keeps beside a class folder",
               "the folder itself"},
 };
 
@@ -63,7 +65,7 @@ constexpr std::array endings_of_kinds{
     kind_mark{".beton", "an FFCV file", to_tables},
     kind_mark{".mds", "a shard of MosaicML Streaming", to_tables},
     kind_mark{".parquet", "a Parquet file", to_tables},
-    kind_mark{".pt", "a file of PyTorch", to_tables},
+    kind_mark{".pt", "a PyTorch file", to_tables},
     kind_mark{".pkl", "a Python pickle", to_tables},
 };
 
@@ -74,9 +76,9 @@ constexpr std::array address_marks{
     kind_mark{"az://", "an address in Azure's storage", ""},
     kind_mark{"abfs://", "an address in Azure's storage", ""},
     kind_mark{"hdfs://", "an address in HDFS", ""},
-    kind_mark{"hf://", "an address of Hugging Face", ""},
-    kind_mark{"http://", "an address of the web", ""},
-    kind_mark{"https://", "an address of the web", ""},
+    kind_mark{"hf://", "a Hugging Face address", ""},
+    kind_mark{"http://", "a web address", ""},
+    kind_mark{"https://", "a web address", ""},
     kind_mark{"file://", "an address", ""},
 };
 
@@ -115,8 +117,8 @@ bool holds_text(std::string_view bytes) {
   });
 }
 
-/// Whether these are first bytes of that kind. A text may begin with the same letters: what files
-/// of such kinds have behind them is no text, but for those of bzip2, which may be short.
+/// Whether these are the first bytes of that kind of file. A text may begin with the same letters,
+/// but in files of these kinds they are not followed by text; only those of bzip2 may be short.
 bool is_of(const kind_mark& kind, std::string_view bytes) {
   constexpr auto bzip2_block = "1AY&SY"sv;
   const bool is_letters = std::all_of(kind.bytes.begin(), kind.bytes.end(),
@@ -128,9 +130,9 @@ bool is_of(const kind_mark& kind, std::string_view bytes) {
 
 file_kind kind_of_packed(const std::string& path, std::string_view packer,
                          std::string_view ending) {
-  file_kind kind{file_kind::form::other, "a file packed by " + std::string{packer}};
+  file_kind kind{file_kind::form::other, "a file compressed by " + std::string{packer}};
   const auto call = [&](const char* source) {
-    return std::string{source} + "(" + quoted_name(path) + "), which unpacks while it reads";
+    return std::string{source} + "(" + quoted_name(path) + "), which decompresses while it reads";
   };
   const auto name = fs::path{path}.filename().string();
   const bool says_so =
@@ -140,12 +142,13 @@ file_kind kind_of_packed(const std::string& path, std::string_view packer,
          });
   const auto read_as = reading_of(path);
   if (!says_so && (read_as == reading::json_lines || read_as == reading::lines)) {
-    kind.instead = "a name that says so, by which it is unpacked: " + name + std::string{ending};
+    kind.instead =
+        "a name that says so, by which it is decompressed: " + name + std::string{ending};
     return kind;
   }
   switch (read_as) {
   case reading::tar_stream:
-    kind.instead = call("tar_stream") + "; or the shard unpacked";
+    kind.instead = call("tar_stream") + "; or the decompressed shard";
     break;
   case reading::json_lines:
     kind.instead = call("json_lines");
@@ -155,8 +158,8 @@ file_kind kind_of_packed(const std::string& path, std::string_view packer,
     break;
   default: {
     const std::string e{ending};
-    kind.instead = "a name that tells what is in it: *.tar" + e + " for tar_stream, *.jsonl" + e
-                   + " for json_lines, *.txt" + e + " for lines, which all unpack";
+    kind.instead = "a name that says what is in it: *.tar" + e + " for tar_stream, *.jsonl" + e
+                   + " for json_lines, *.txt" + e + " for lines, which all decompress";
   }
   }
   return kind;
@@ -168,10 +171,10 @@ file_kind kind_of_text(const std::string& path, std::string_view text) {
   if (begin == std::string_view::npos)
     return {};
   if (text[begin] == '{')
-    return {file_kind::form::text, "JSON", "json_lines(" + name + ") where each line is an object"};
+    return {file_kind::form::text, "JSON", "json_lines(" + name + ") if each line is an object"};
   if (text[begin] == '[')
     return {file_kind::form::text, "a JSON array",
-            "JSON lines, an object a line (jq -c '.[]'), which json_lines reads"};
+            "JSON lines, one object per line (jq -c '.[]'), which json_lines reads"};
   return {file_kind::form::text, "text", "lines(" + name + ")"};
 }
 
@@ -197,7 +200,7 @@ file_kind kind_of_file(const std::string& path, std::span<const std::byte> first
   const auto bytes = as_text(first.first(std::min(first.size(), kind_bytes)));
   if (bytes.substr(std::min(bytes.size(), tar_magic_at)).starts_with("ustar"))
     return {file_kind::form::tar, "a tar archive",
-            "tar_shards(" + quoted_name(path) + "), or tar_stream of a packed one"};
+            "tar_shards(" + quoted_name(path) + "), or tar_stream if it is compressed"};
   if (bytes.starts_with("\x1f\x8b"))
     return kind_of_packed(path, "gzip", ".gz");
   if (bytes.starts_with("\x28\xb5\x2f\xfd"))
@@ -224,7 +227,7 @@ file_kind kind_of_path(const std::string& path) try {
   const auto type = fs::status(path, ignored).type();
   if (type == fs::file_type::directory)
     return {file_kind::form::other, "a directory",
-            "files in it (\"" + path + "/*.tar\"), or image_folder where it holds class folders"};
+            "files in it (\"" + path + "/*.tar\"), or image_folder if it holds class folders"};
   if (type == fs::file_type::fifo || type == fs::file_type::character
       || type == fs::file_type::socket)
     return {file_kind::form::other, "a pipe or device",

@@ -24,11 +24,11 @@ struct file_kind {
 /// Bytes of a file's beginning that tell its kind.
 inline constexpr std::size_t kind_bytes = 512;
 
-/// Of a file by its first bytes (`kind_bytes`, or all of a shorter one) and by its name.
+/// The kind of a file, by its first bytes (`kind_bytes`, or all of a shorter one) and by its name.
 file_kind kind_of_file(const std::string& path, std::span<const std::byte> first);
 
-/// Of a path as the user wrote it: addresses of remote stores, directories, pipes, and files by
-/// their first bytes. Nothing for a path that does not exist.
+/// The kind of a path as the user wrote it: addresses of remote stores, directories, pipes, and
+/// files by their first bytes. Nothing for a path that does not exist.
 file_kind kind_of_path(const std::string& path);
 
 /// How a file is read, as its name says.
@@ -44,7 +44,7 @@ enum class reading : std::uint8_t {
   json_lines,
 };
 
-/// Of a path or pattern, by its ending.
+/// The kind of a path or pattern, by its ending.
 reading reading_of(std::string_view name);
 
 } // namespace leat

@@ -25,8 +25,8 @@ void check_count(std::uint64_t count, std::string_view pattern) {
   if (count > max_files)
     throw error(errc::invalid_argument,
                 {.stage = "braces",
-                 .got = '"' + std::string{pattern} + '"',
-                 .needed = "at most " + std::to_string(max_files) + " names"});
+                 .got = '"' + std::string{pattern} + "\", which stands for more files",
+                 .needed = "at most " + std::to_string(max_files) + " files for one pattern"});
 }
 
 /// Where the brace that opens at `open` closes, or npos.
@@ -90,7 +90,7 @@ std::vector<std::string> count_range(std::string_view range) {
   return texts;
 }
 
-/// What stands for the inside of one pair of braces; empty if it is no list or range.
+/// The texts that the inside of one pair of braces stands for; empty if it is not a list or range.
 std::vector<std::string> alternatives(std::string_view inside) {
   auto parts = split_list(inside);
   if (parts.size() == 1)
@@ -136,18 +136,18 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds) {
   return is_glob(pattern) ? match_glob(pattern) : std::vector<std::string>{};
 }
 
-/// What is there is no file, or nothing is.
+/// The path is not a file, or does not exist.
 [[noreturn]] void refuse_name(const std::string& name, const std::string& pattern,
                               const std::string& stage) {
   if (auto kind = kind_of_path(name); kind && !is_file(name))
     throw error(errc::invalid_argument, {.stage = stage,
                                          .file = name,
-                                         .got = kind.what + ", which is no file",
+                                         .got = kind.what + ", which is not a file",
                                          .needed = std::move(kind.instead)});
   throw error(errc::not_found, {.stage = stage,
                                 .file = name,
-                                .got = "no file for \"" + pattern + '"',
-                                .needed = "at least one"});
+                                .got = "no file that matches \"" + pattern + '"',
+                                .needed = "at least one file"});
 }
 
 std::string common_directory(const std::vector<std::string>& paths) {
@@ -192,15 +192,16 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
       for (const auto& file : matches) {
         auto path = fs::absolute(file).lexically_normal().string();
         if (!seen.insert(path).second)
-          throw error(
-              errc::invalid_argument,
-              {.stage = stage, .file = path, .got = "the file twice", .needed = "different files"});
+          throw error(errc::invalid_argument, {.stage = stage,
+                                               .file = path,
+                                               .got = "the same file twice",
+                                               .needed = "each file once"});
         files.paths.push_back(std::move(path));
       }
     }
   if (files.paths.empty())
     throw error(errc::invalid_argument,
-                {.stage = stage, .got = "no pattern", .needed = "at least one"});
+                {.stage = stage, .got = "no pattern", .needed = "at least one pattern"});
   const auto directory = common_directory(files.paths);
   for (const auto& path : files.paths)
     files.names.push_back(path.substr(directory.size()));

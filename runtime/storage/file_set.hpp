@@ -28,10 +28,10 @@ enum class file_kinds : std::uint8_t {
   with_pipes,
 };
 
-/// The files that patterns stand for: braces, then in each result "*", "?" and "[...]", whose
-/// matches are plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match.
-/// Throws `errc::not_found`, which names the pattern without a file, and `errc::invalid_argument`
-/// for no pattern at all, a file that is named twice, and what is no file, saying what it is.
+/// The files that patterns stand for: braces are expanded, then "*", "?" and "[...]" in each result
+/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match. Throws
+/// `errc::not_found` with the pattern that matches no file, and `errc::invalid_argument` if there
+/// is no pattern, if a file is named twice, and for a path that is not a file, saying what it is.
 /// `stage` is who asks.
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
                     file_kinds kinds = file_kinds::plain);

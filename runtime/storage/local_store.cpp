@@ -20,7 +20,7 @@ object_stat stat_of_file(const std::string& path) {
   if (::stat(path.c_str(), &x) != 0) {
     if (errno == ELOOP) // as lost as a link to nothing
       errno = ENOENT;
-    throw_errno("stat", path, "size and time");
+    throw_errno("open", path, "a file whose size and time can be read");
   }
   return {S_ISREG(x.st_mode)   ? object_kind::plain
           : S_ISDIR(x.st_mode) ? object_kind::folder

@@ -10,9 +10,9 @@ namespace leat {
 /// Appends lines to a log, each with one write(2), so that SIGKILL tears the last one at most.
 class log_writer {
 public:
-  /// Opens or makes the file and removes a torn last line: one without a newline. What is no file
-  /// (/dev/stdout, a FIFO) is written to as it is.
-  /// One writer at a time. Throws `errc::io`.
+  /// Opens or makes the file and removes a torn last line: one without a newline. Anything other
+  /// than a file (/dev/stdout, a FIFO) is written to as it is. One writer at a time. Throws
+  /// `errc::io`.
   explicit log_writer(std::filesystem::path file);
 
   /// Adds a newline. When it returns, the line is the kernel's: it outlives this process.

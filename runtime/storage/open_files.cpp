@@ -73,10 +73,12 @@ file_descriptor::~file_descriptor() {
 object_version version_of(const file_descriptor& file, const std::string& path) {
   struct stat x {};
   if (::fstat(file.get(), &x) != 0)
-    throw_errno("stat", path, "size and time");
+    throw_errno("open", path, "a file whose size and time can be read");
   if (!S_ISREG(x.st_mode))
-    throw error(errc::io,
-                {.stage = "open", .file = path, .got = "no plain file", .needed = "a plain file"});
+    throw error(errc::io, {.stage = "open",
+                           .file = path,
+                           .got = "a directory, a pipe or a device",
+                           .needed = "a plain file"});
   return version_of(x);
 }
 
@@ -103,11 +105,12 @@ void read_fully(const file_descriptor& file, const std::string& path, std::uint6
                 std::span<std::byte> into) {
   auto got = read_at(file, path, offset, into);
   if (got < into.size())
-    throw error(errc::torn_file, {.stage = "read",
-                                  .file = path,
-                                  .offset = offset,
-                                  .got = std::to_string(got) + " bytes",
-                                  .needed = std::to_string(into.size())});
+    throw error(errc::torn_file,
+                {.stage = "read",
+                 .file = path,
+                 .offset = offset,
+                 .got = std::to_string(got) + " bytes",
+                 .needed = std::to_string(into.size()) + " bytes: the file was cut short"});
 }
 
 open_files::open_files(std::vector<std::string> paths, std::size_t limit)

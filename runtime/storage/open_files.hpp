@@ -62,7 +62,8 @@ using pread_function = ssize_t (*)(int, void*, std::size_t, off_t);
 std::size_t read_at(const file_descriptor& file, const std::string& path, std::uint64_t offset,
                     std::span<std::byte> into, pread_function pread = nullptr);
 
-/// The same, and throws `errc::torn_file` where the file ends too early.
+/// Reads exactly as many bytes as asked for, and throws `errc::torn_file` if the file ends too
+/// early.
 void read_fully(const file_descriptor& file, const std::string& path, std::uint64_t offset,
                 std::span<std::byte> into);
 
@@ -112,7 +113,7 @@ private:
   /// takes no lock: the descriptor of each once it is open. Empty where they do not fit.
   std::vector<std::atomic<const file_descriptor*>> open_for_good_;
   mutable mutex mutex_;
-  /// A file was opened, or is no longer read.
+  /// Signalled when a file was opened, or is not read any more.
   condition_variable changed_;
   std::vector<slot> slots_ LEAT_GUARDED_BY(mutex_);
   /// Files that are open or being opened, least recently used first.

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As the kernel's own limit.
+/// The kernel's own limit.
 constexpr int max_links = 40;
 
 std::optional<int> own_descriptor(const std::string& file) {

@@ -14,7 +14,7 @@ struct output_place {
   /// A plain file, or none yet: it can be replaced as a whole. Anything else (a device, a FIFO, a
   /// descriptor of this process as /dev/stdout) is written to.
   bool is_file = true;
-  /// Of this process: /dev/stdout, /dev/fd/N, /proc/self/fd/N.
+  /// Names for descriptors of this process: /dev/stdout, /dev/fd/N, /proc/self/fd/N.
   std::optional<int> descriptor = {};
 };
 

@@ -53,7 +53,7 @@ unpacker::progress packed_stream::run(std::span<std::byte> into) {
     ready_ = ready_.subspan(x.taken);
     offset_ += x.given;
     inside_ = !x.ended && (inside_ || x.taken > 0);
-    // Of several at one byte, because of empty members, the first.
+    // If several are at one byte, because of empty members, the first one counts.
     if (x.ended && offset_ != restart_.unpacked)
       restart_ = {.packed = in_->offset() - ready_.size(), .unpacked = offset_};
     return x;
@@ -76,11 +76,12 @@ std::size_t packed_stream::memory() const {
 }
 
 void packed_stream::torn() const {
-  throw error(errc::torn_file, {.stage = "unpack",
-                                .file = file_,
-                                .offset = in_->offset(),
-                                .got = "the end of the file",
-                                .needed = "the end of a gzip member or zstd frame"});
+  throw error(errc::torn_file,
+              {.stage = "unpack",
+               .file = file_,
+               .offset = in_->offset(),
+               .got = "the end of the file",
+               .needed = "the end of a gzip member or zstd frame: the file was cut short"});
 }
 
 } // namespace leat

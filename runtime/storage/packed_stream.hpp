@@ -28,8 +28,8 @@ public:
 private:
   /// One step of the unpacker.
   unpacker::progress run(std::span<std::byte> into);
-  /// The end of a member stands behind its last byte: seeing it takes no more output, and whether
-  /// it is seen must not depend on where blocks end. `nothing` is empty, but not null.
+  /// The end of a member follows its last byte: seeing it takes no more output, and whether it is
+  /// seen must not depend on where blocks end. `nothing` is empty, but not null.
   void look_for_end(std::span<std::byte> nothing);
   /// False at the end of the packed file.
   bool refill();

@@ -32,7 +32,7 @@ public:
 
   std::size_t size() const noexcept { return facts_of_.size(); }
   std::string path(std::size_t file) const { return objects_->name(file); }
-  /// As in ids: SHARD of docs/order.md.
+  /// The name that ids use: SHARD of docs/order.md.
   const std::string& name(std::size_t file) const { return names_[file]; }
   /// As on opening; 0 for a pipe.
   std::uint64_t bytes(std::size_t file) const { return facts_of_[file].bytes; }

@@ -16,9 +16,9 @@ namespace leat {
 namespace {
 
 [[noreturn]] void damaged(std::string stage, const char* got) {
-  throw error(
-      errc::torn_file,
-      {.stage = std::move(stage), .got = got ? got : "damaged data", .needed = "whole data"});
+  throw error(errc::torn_file, {.stage = std::move(stage),
+                                .got = got ? got : "damaged data",
+                                .needed = "intact compressed data"});
 }
 
 class gzip_unpacker final : public unpacker {
@@ -89,8 +89,8 @@ private:
     if (code == ZSTD_error_frameParameter_windowTooLarge)
       throw error(errc::invalid_argument,
                   {.stage = "zstd",
-                   .got = "a frame with a larger window",
-                   .needed = "a window of at most 128 MiB (zstd --long=27)"});
+                   .got = "a frame with a window above 128 MiB",
+                   .needed = "at most 128 MiB: compress it with zstd --long=27 or less"});
     damaged("zstd", ::ZSTD_getErrorName(result));
   }
 

@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// Unpacks gzip members or zstd frames that stand one behind the other. Used by one thread.
+/// Decompresses consecutive gzip members or zstd frames. Used by one thread.
 class unpacker {
 public:
   /// Largest window of a zstd frame: what `zstd --long=27` makes. Larger ones are refused: with
@@ -21,7 +21,7 @@ public:
   unpacker& operator=(const unpacker&) = delete;
 
   struct progress {
-    /// Bytes of the input that are no longer needed.
+    /// Bytes of the input that it has consumed.
     std::size_t taken = 0;
     /// Bytes of the output that were filled.
     std::size_t given = 0;

@@ -34,7 +34,7 @@ std::string read_whole_file(const std::string& path, std::size_t limit, const st
       return bytes;
     if (bytes.size() > limit)
       refuse("more than " + std::to_string(limit) + " bytes",
-             "at most as many: what it is for has no more");
+             "at most that many: check that the path names the right file");
   }
 }
 

@@ -57,7 +57,7 @@ data_kind common_kind(const std::vector<std::string>& arguments) {
   return kind;
 }
 
-/// Leaves the sample empty where there is none.
+/// Leaves the sample empty if there is none.
 void read_first(const stream_source& from, sample& into) {
   stream_record first;
   if (const auto unit = from.open(0, {}); unit->next(first))
@@ -76,17 +76,19 @@ pipeline parse_count(const std::string& argument) {
 } // namespace
 
 void add_data_arguments(CLI::App& app, data_arguments& to) {
-  app.add_option("DATA", to.data,
-                 "A folder of class folders; or tar shards: paths, braces (a-{000..099}.tar) and "
-                 "globs, in this order; or so files of lines (*.txt, *.jsonl) and packed tar "
-                 "archives (*.tar.gz), also *.gz and *.zst; or count:N[:BYTES]; or -: the lines of "
-                 "standard input")
+  app.add_option(
+         "DATA", to.data,
+         "A folder of class folders; tar shards: paths, braces (a-{000..099}.tar) and globs, in "
+         "the order given; likewise files of lines (*.txt, *.jsonl), also as *.gz or *.zst, "
+         "and compressed tar archives (*.tar.gz); count:N[:BYTES]; or -: the lines of "
+         "standard input")
       ->expected(1, -1);
   app.add_option("--index-dir", to.index_dir, "Keep the indexes of DATA in this directory");
   app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
-  whole_number(app.add_option("--ranges", to.ranges,
-                              "Cut each file of lines into N parts, which as many lanes can read"),
-               1);
+  whole_number(
+      app.add_option("--ranges", to.ranges,
+                     "Cut each file of lines into N parts, so that N times as many lanes can read"),
+      1);
 }
 
 data_kind kind_of(const std::string& argument) {
@@ -113,7 +115,7 @@ data_kind kind_of(const std::string& argument) {
 
 pipeline data_pipeline(const data_arguments& x) {
   if (x.data.empty())
-    bad_usage("DATA", "nothing", "data, or --pipeline where there is such an option");
+    bad_usage("DATA", "nothing", "data, or --pipeline FILE for subcommands that have it");
   const auto kind = common_kind(x.data);
   const bool has_lines = kind == data_kind::lines || kind == data_kind::json_lines;
   if (x.ranges != 1 && !has_lines)

@@ -46,9 +46,9 @@ enum class data_kind : std::uint8_t {
 /// What one argument names: by its ending. Looks at the file system to know directories.
 data_kind kind_of(const std::string& argument);
 
-/// The data set as the first stage of a pipeline. Opens nothing.
-/// Throws `errc::invalid_argument`: kinds are mixed, several folders or counts, a count that is
-/// no number, ranges of what has no lines.
+/// The data set as the first operator of a pipeline. Opens nothing. Throws
+/// `errc::invalid_argument`: kinds are mixed, there are several folders or counts, a count is not a
+/// number, or ranges are given for data without lines.
 pipeline data_pipeline(const data_arguments& x);
 
 /// True for data that is read in sequence, in its stored order.

@@ -111,13 +111,13 @@ void print_row_index(const row_index& x) {
   print_line("rows     " + with_commas(facts.indexed) + " of " + with_commas(facts.images)
              + " JPEGs, " + with_commas(facts.index_bytes) + " bytes ("
              + fixed(100 * share_of(facts), 2) + "% of theirs)"
-             + (facts.bytes_read == 0 ? ", there already" : ""));
+             + (facts.bytes_read == 0 ? ", already there" : ""));
   if (x.gain)
     print_line("gain     " + fixed(x.gain->times, 2) + "x in decoding random crops ("
                + with_commas(x.gain->images) + " images)");
 }
 
-/// Of a class folder, by number; else none.
+/// Names of a class folder's classes, by number; none for other data.
 std::vector<std::string> classes_of(const operator_node& source) {
   return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
                                      : std::vector<std::string>{};
@@ -134,19 +134,20 @@ void print_classes(const std::vector<std::string>& names) {
 void print_facts(const std::string& kind, bool is_counted, const source_facts& x, double seconds) {
   print_line("kind     " + kind);
   print_line("files    " + with_commas(x.files));
-  print_line("records  " + (is_counted ? with_commas(x.records) : "not known: read in sequence"));
+  print_line("records  " + (is_counted ? with_commas(x.records) : "unknown: read in sequence"));
   print_line("bytes    " + with_commas(x.bytes) + " (" + readable_bytes(x.bytes) + ")");
   print_line("digest   " + to_string(x.digest));
   print_line("opened in " + fixed(seconds, 3) + " s");
 }
 
-/// Behind all that is printed: whoever asks for an index wants it to be kept.
+/// Comes after everything else is printed: whoever asks for an index wants it to be kept.
 void expect_stored(const std::optional<row_index>& x) {
   if (x && x->facts.not_stored > 0)
-    throw error(errc::io, {.stage = "row index",
-                           .got = "no place that takes it for " + with_commas(x->facts.not_stored)
-                                  + " shards or classes",
-                           .needed = "their directory, the user's cache, or --index-dir"});
+    throw error(errc::io,
+                {.stage = "row index",
+                 .got = "no writable place for that of " + with_commas(x->facts.not_stored)
+                        + " shards or classes",
+                 .needed = "a writable directory: theirs, the user's cache, or --index-dir"});
 }
 
 void index_data(const index_options& x) {
@@ -194,11 +195,11 @@ void index_data(const index_options& x) {
 } // namespace
 
 void add_index(CLI::App& app) {
-  auto* sub = app.add_subcommand("index", "Build the indexes of the data, and say what it is");
+  auto* sub = app.add_subcommand("index", "Build the indexes of the data, and print what it holds");
   auto x = std::make_shared<index_options>();
   add_data_arguments(*sub, x->data);
   sub->add_flag("--no-row-index", x->no_row_index,
-                "Leave out where rows of JPEGs begin, for which all data are read");
+                "Do not index the rows of JPEGs, for which all data is read");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { index_data(*x); });
 }

@@ -60,10 +60,11 @@ state read_directory(const std::string& path, bool allow_older) {
     std::string sets;
     for (const auto& set : found.skipped)
       sets += (sets.empty() ? "" : "; ") + set;
-    throw error(errc::not_found, {.stage = "snapshot",
-                                  .file = path,
-                                  .got = sets.empty() ? "none" : "no complete set, but " + sets,
-                                  .needed = "a complete snapshot set"});
+    throw error(errc::not_found,
+                {.stage = "snapshot",
+                 .file = path,
+                 .got = sets.empty() ? "no snapshot" : "no complete set, but " + sets,
+                 .needed = "a complete snapshot set"});
   }
   auto world_size = found.parts.front().world_size;
   state result{merge(found.parts, true), found.parts.size(), found.skipped};
@@ -149,7 +150,7 @@ operator_lists lists_of(const pipeline_facts& x) {
   return lists;
 }
 
-/// What is read: of one source its facts and, where there is at most one, its shuffle.
+/// What is read: for a single source its facts and, if there is at most one, its shuffle.
 json data_to_json(const operator_lists& x) {
   if (x.sources.size() > 1) {
     auto list = json::array();
@@ -193,7 +194,7 @@ struct state_sizes {
   std::uint64_t last_round = 0;
 };
 
-/// Returns the bytes of all rounds behind one.
+/// Returns the bytes of all rounds below one.
 std::uint64_t add_rounds_behind(const lane_base& base, state_sizes& to) {
   std::uint64_t all = 0;
   for (const auto& input : base.inputs)
@@ -326,11 +327,10 @@ void add_inspect(CLI::App& app) {
       app.add_subcommand("inspect", "Show a snapshot, or the newest complete set of a directory");
   auto x = std::make_shared<inspect_options>();
   sub->add_option("SNAPSHOT", x->path, "A snapshot file, or a directory of them")->required();
-  sub->add_flag("--allow-older", x->allow_older,
-                "Take an older set when the newest has a torn file");
+  sub->add_flag("--allow-older", x->allow_older, "Take an older set if the newest has a torn file");
   auto* json = sub->add_flag("--json", x->json, "Print a JSON object");
   sub->add_flag("--pipeline", x->pipeline,
-                "Print the pipeline alone, in text form: a FILE for run --pipeline")
+                "Print only the pipeline, in text form: a FILE for run --pipeline")
       ->excludes(json);
   sub->callback([x] { inspect(*x); });
 }

@@ -52,7 +52,7 @@ image_options image_form(pixel_form form) {
 /// In place of DATA and of what else makes up a pipeline.
 void add_pipeline_option(CLI::App& app, order_options& to) {
   auto* file = app.add_option("--pipeline", to.pipeline_file,
-                              "The pipeline in text form, in place of DATA and its options")
+                              "A pipeline in text form, in place of DATA and its options")
                    ->type_name("FILE");
   for (const auto* name : {"DATA", "--index-dir", "--allow-torn", "--seed", "--global-batch",
                            "--lanes", "--shuffle", "--window", "--ranges"})
@@ -69,7 +69,7 @@ pipeline in_sequence(const pipeline& data, const order_options& x, transform map
   return data;
 }
 
-/// Of data in the order that the options say.
+/// The pipeline over data in the order that the options say.
 pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
   const bool in_order = is_sequential(data);
   const auto kind = x.shuffle.value_or(in_order ? shuffle_kind::none : shuffle_kind::full);
@@ -137,27 +137,28 @@ void add_order_options(CLI::App& app, order_options& to) {
   whole_number(
       app.add_option("--global-batch", to.global_batch, "Rows of a batch over all ranks (G)"), 1);
   whole_number(app.add_option("--lanes", to.lanes,
-                              "Lanes (L), a divisor of G; 0: G, or fewer where files are fewer "
+                              "Lanes (L), a divisor of G; 0: G, or fewer if there are fewer files "
                               "(windowed)"),
                0);
   add_choice(app, "--shuffle", to.shuffle,
              std::map<std::string, shuffle_kind>{{"full", shuffle_kind::full},
                                                  {"windowed", shuffle_kind::windowed},
                                                  {"none", shuffle_kind::none}},
-             "full; of data that is read in sequence none", "Order of the epoch");
+             "full; none for data that is read in sequence", "Order of the epoch");
   whole_number(app.add_option("--window", to.window, "Files shuffled with each other (windowed)"),
                1)
       ->default_str("4");
-  add_choice(app, "--end", to.end,
-             std::map<std::string, epoch_end>{{"auto", epoch_end::automatic},
-                                              {"cycle", epoch_end::cycle},
-                                              {"drop", epoch_end::drop},
-                                              {"mask", epoch_end::mask}},
-             "the pipeline's; of DATA drop, for standard input mask",
-             "What becomes of an epoch's end; cycle: it has none, and needs --steps");
+  add_choice(
+      app, "--end", to.end,
+      std::map<std::string, epoch_end>{{"auto", epoch_end::automatic},
+                                       {"cycle", epoch_end::cycle},
+                                       {"drop", epoch_end::drop},
+                                       {"mask", epoch_end::mask}},
+      "the pipeline's; drop for DATA, mask for standard input",
+      "What happens at the end of an epoch; with cycle there is none, and --steps is needed");
   app.option_defaults()->always_capture_default(false);
   app.add_option("--journal", to.journal,
-                 "Journal what sources give that exist once, so that a job of them can be resumed")
+                 "Keep a journal of sources that exist once, so that their jobs can be resumed")
       ->type_name("DIR");
   add_pipeline_option(app, to);
 }
@@ -221,7 +222,7 @@ void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {
              std::map<std::string, bad_sample_policy>{{"fail", bad_sample_policy::fail},
                                                       {"substitute", bad_sample_policy::substitute},
                                                       {"mask", bad_sample_policy::mask}},
-             "fail", "What becomes of a bad sample");
+             "fail", "What happens to a bad sample");
 }
 
 void add_dispatch_option(CLI::App& app, dispatch_policy& to) {
@@ -229,7 +230,7 @@ void add_dispatch_option(CLI::App& app, dispatch_policy& to) {
              std::map<std::string, dispatch_policy>{{"on_demand", dispatch_policy::on_demand},
                                                     {"round_robin", dispatch_policy::round_robin},
                                                     {"by_lane", dispatch_policy::by_lane}},
-             "on_demand", "Who does which rows");
+             "on_demand", "Which worker does which rows");
 }
 
 } // namespace leat::command

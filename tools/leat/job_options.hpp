@@ -46,7 +46,7 @@ enum class transform {
   none,
   /// "image" (float32 [3, 224, 224], ImageNet mean and deviation) with a random crop, and "label".
   train224,
-  /// The same with the central crop of evaluation.
+  /// Like train224, but with the centre crop of evaluation.
   eval224,
 };
 
@@ -55,7 +55,7 @@ void add_transform_option(CLI::App& app, std::optional<transform>& to);
 
 /// How images arrive in the batch.
 enum class pixel_form {
-  /// As the trainer gets them.
+  /// Images as the trainer gets them.
   trainer,
   /// uint8 [224, 224, 3] with the same crop: to be looked at.
   viewable,
@@ -70,8 +70,8 @@ pipeline job_pipeline(const order_options& x, std::optional<transform> chosen,
 /// True where a map of the pipeline makes images.
 bool makes_images(const pipeline& job);
 
-/// The same job, with the maps of train224 and eval224 as plain C++ would do them
-/// (plain_image.hpp); empty where it has neither.
+/// The job with the maps of train224 and eval224 done as plain C++ would (plain_image.hpp); empty
+/// if it has neither.
 std::optional<pipeline> plain_job(const pipeline& job);
 
 /// Adds --bad-sample.

@@ -50,7 +50,7 @@ void add_make_data(CLI::App& app) {
   sub->option_defaults()->always_capture_default();
   whole_number(sub->add_option("--samples", x->data.samples, "Number of images"), 1, 100'000'000);
   whole_number(sub->add_option("--shards", x->data.shards, "Number of tar files"), 1, 100'000'000);
-  whole_number(sub->add_option("--seed", x->data.seed, "Other images for every seed"), 0);
+  whole_number(sub->add_option("--seed", x->data.seed, "Every seed gives other images"), 0);
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { make_data(*x); });
 }

@@ -23,7 +23,7 @@ struct listing_options {
 void print_order(const listing_options& x) {
   order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
   if (lines.shape().is_endless() && x.steps == UINT64_MAX)
-    bad_usage("--steps", "none, and an epoch without end", "how many batches to print");
+    bad_usage("--steps", "none, and an epoch without end", "the number of batches to print");
   for (std::uint64_t step = 0; step < x.steps; ++step) {
     const auto line = lines.next();
     if (!line)
@@ -36,12 +36,12 @@ void print_order(const listing_options& x) {
 
 void add_order(CLI::App& app) {
   auto* sub =
-      app.add_subcommand("order", "Print the order of an epoch: a JSON line a global batch");
+      app.add_subcommand("order", "Print the order of an epoch: one JSON line per global batch");
   auto x = std::make_shared<listing_options>();
   add_order_options(*sub, x->order);
-  whole_number(sub->add_option("--steps", x->steps, "Print the first N batches of the epoch only"),
+  whole_number(sub->add_option("--steps", x->steps, "Print only the first N batches of the epoch"),
                1);
-  sub->add_flag("--json", x->json, "The output is JSON in any case");
+  sub->add_flag("--json", x->json, "No effect: the output is always JSON");
   sub->callback([x] { print_order(*x); });
 }
 

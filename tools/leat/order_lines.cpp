@@ -13,9 +13,10 @@ order_lines::order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t
     : plan_(plan_of(job)), epoch_(epoch), looks_(plan_, std::make_shared<worker_record>()),
       order_(make_order(step), looks_), orders_(plan_->samples->num_shuffles) {
   if (shape().is_endless() && epoch_ != 0)
-    throw error(errc::invalid_argument, {.stage = "--epoch",
-                                         .got = std::to_string(epoch_),
-                                         .needed = "0: with end \"cycle\" it has no end"});
+    throw error(errc::invalid_argument,
+                {.stage = "--epoch",
+                 .got = std::to_string(epoch_),
+                 .needed = "0: with end \"cycle\" there is one epoch, without end"});
   if (!plan_->shape.is_indexed)
     while (step-- > 0 && open())
       ;

@@ -21,7 +21,7 @@ public:
   /// epoch has no batch, invalid_argument for an epoch that no job has.
   order_lines(const pipeline& job, std::uint64_t epoch, std::uint64_t step = 0);
 
-  /// The global batch, over all ranks; empty behind the epoch's last.
+  /// The global batch, over all ranks; empty after the epoch's last.
   std::optional<batch_line> next();
 
   const epoch_geometry& shape() const noexcept { return plan_->shape; }
@@ -29,7 +29,7 @@ public:
 private:
   static std::shared_ptr<const job_plan> plan_of(const pipeline& job);
   std::unique_ptr<batch_order> make_order(std::uint64_t step) const;
-  /// False behind the epoch's last batch.
+  /// False after the epoch's last batch.
   const planned_batch* open();
 
   std::shared_ptr<const job_plan> plan_;

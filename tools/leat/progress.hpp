@@ -14,7 +14,7 @@ std::string progress_text(const training_progress& x, std::string_view unit);
 /// "[#####.....]"
 std::string progress_bar(double share, std::size_t width);
 
-/// Shows progress on standard error: a bar that is drawn anew on a terminal, else a line at most
+/// Shows progress on standard error: on a terminal a bar that is redrawn, otherwise a line at most
 /// every 10 s.
 class progress_display {
 public:

@@ -75,7 +75,7 @@ std::vector<std::string> write_images(const batch& x, const std::string& directo
   return files;
 }
 
-/// The same images in one.
+/// All images in one.
 void write_sheet(const batch& x, const std::string& file) {
   auto images = x.view<std::uint8_t, 4>("image");
   std::vector<std::span<const std::uint8_t>> valid;
@@ -127,7 +127,7 @@ void replay(const replay_options& x) {
     if (!x.images.empty())
       print_line(with_commas(found.images.size()) + " images in " + x.images);
     if (!x.sheet.empty())
-      print_line("all of them in " + x.sheet);
+      print_line("one sheet of them: " + x.sheet);
     return;
   }
   auto line = nlohmann::json::parse(to_json(found.rows));

@@ -68,7 +68,8 @@ void tell_of_resume(const run_options& x, const training_job& job) {
     print_notice("run", "resumed at epoch " + std::to_string(at->epoch) + " step "
                             + std::to_string(at->step));
   else
-    print_notice("run", "no complete snapshot in " + x.snapshot_dir + ": from the beginning");
+    print_notice("run",
+                 "no complete snapshot in " + x.snapshot_dir + ": starting from the beginning");
 }
 
 /// Peak resident memory of this process.

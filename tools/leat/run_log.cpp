@@ -38,14 +38,14 @@ std::optional<log_line> log_reader::next() {
   }
 }
 
-/// The next line in `text_`. False where there is none, or one without its end.
+/// The next line in `text_`. False if there is none, or one without its end.
 bool log_reader::read_line() {
   text_.clear();
   auto& bytes = *stream_.rdbuf();
   for (auto c = bytes.sbumpc(); c != std::filebuf::traits_type::eof(); c = bytes.sbumpc()) {
     if (c == '\n')
       return true;
-    // Not to read what is no log at all, and may be endless.
+    // Avoids reading a file that is not a log at all, and may be endless.
     if ((text_.empty() && c != '{') || text_.size() >= max_line_bytes) {
       ++number_;
       fail(text_.empty() ? "it does not begin with {"

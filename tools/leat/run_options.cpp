@@ -34,29 +34,30 @@ void add_workers(CLI::App& app, std::size_t& to) {
                                                   + std::to_string(max_workers));
     to = number.value_or(automatic);
   };
-  app.add_option_function<std::string>(
-         "--workers", set,
-         "Worker threads of a rank; 0: none, all in the trainer's thread; auto: as many as the "
-         "trainer needs, within the cores of this process")
+  app.add_option_function<std::string>("--workers", set,
+                                       "Worker threads per rank; 0: none, everything in the "
+                                       "trainer's thread; auto: as many as the "
+                                       "trainer needs, within the cores of this process")
       ->type_name("auto|N")
       ->default_str("auto");
 }
 
 void add_job(CLI::App& app, run_options& to) {
   whole_number(app.add_option("--epochs", to.epochs,
-                              "Epochs to run; none where there is one "
+                              "Epochs to run; not for an "
                               "endless epoch (--end cycle)"),
                1, max_epochs)
       ->default_str("1");
-  whole_number(
-      app.add_option("--steps", to.steps, "End after this step of the job, counted from epoch 0"),
-      1)
+  whole_number(app.add_option("--steps", to.steps,
+                              "End after this many steps of the job, counted from epoch 0"),
+               1)
       ->default_str("");
   whole_number(app.add_option("--world-size", to.world_size, "Ranks of the job"), 1, max_ranks);
-  whole_number(app.add_option("--rank", to.rank, "Run this rank alone; else all in this process"),
+  whole_number(app.add_option("--rank", to.rank,
+                              "Run only this rank; without it, all of them in this process"),
                0);
   add_workers(app, to.workers);
-  app.add_option("--resize", to.resizes, "From this step of the job on, a rank has N workers")
+  app.add_option("--resize", to.resizes, "From this step of the job on, each rank has N workers")
       ->type_name("STEP:N")
       ->allow_extra_args(false)
       ->default_str("");
@@ -69,7 +70,7 @@ void add_job(CLI::App& app, run_options& to) {
   add_dispatch_option(app, to.dispatch);
   add_transform_option(app, to.maps);
   whole_number(app.add_option("--stuck-after", to.stuck_after_ms,
-                              "End the job when one function or read takes longer [ms]; 0: never"),
+                              "End the job if a function or a read takes longer [ms]; 0: never"),
                0, max_ms);
 }
 
@@ -81,14 +82,12 @@ void add_snapshots(CLI::App& app, run_options& to) {
       ->default_str("100");
   whole_number(app.add_option("--keep", to.keep, "Complete snapshot sets to keep"), 1)
       ->default_str("3");
-  app.add_flag("--resume", to.resume, "Go on after the newest complete snapshot set");
-  app.add_option("--allow", to.allow,
-                 "Resume although this differs, by the name that the refusal lists")
+  app.add_flag("--resume", to.resume, "Resume after the newest complete snapshot");
+  app.add_option("--allow", to.allow, "Resume although this differs; the refusal lists the names")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->default_str("");
-  app.add_flag("--allow-older", to.allow_older,
-               "Take an older set when the newest has a torn file");
+  app.add_flag("--allow-older", to.allow_older, "Take an older set if the newest has a torn file");
 }
 
 void add_reports(CLI::App& app, run_options& to) {
@@ -104,7 +103,8 @@ void add_reports(CLI::App& app, run_options& to) {
 }
 
 void add_drills(CLI::App& app, run_options& to) {
-  whole_number(app.add_option("--step-time", to.step_time_ms, "Train so long on every batch [ms]"),
+  whole_number(app.add_option("--step-time", to.step_time_ms,
+                              "Time that the trainer takes for each step [ms]"),
                0, max_ms);
   app.add_option("--fault", to.faults,
                  "Stage a failure: slow:WORKER,MS, throw:POSITION, die:WORKER,POSITION")
@@ -113,7 +113,8 @@ void add_drills(CLI::App& app, run_options& to) {
       ->default_str("");
 }
 
-/// What would do nothing is a slip: it must not be found out when the job is to go on.
+/// An option without effect is a slip, which must not be noticed only when the job is to be
+/// resumed.
 void check_snapshots(const run_options& x) {
   const bool saves = !x.snapshot_dir.empty();
   if (x.resume && !saves)
@@ -123,9 +124,10 @@ void check_snapshots(const run_options& x) {
   if (x.keep && !saves)
     bad_usage("--keep", "no --snapshot-dir", "the directory to keep them in");
   if (!x.allow.empty() && !x.resume)
-    bad_usage("--allow", "no --resume", "it: only what goes on can differ");
+    bad_usage("--allow", "no --resume",
+              "--resume: only a resumed job can differ from its snapshot");
   if (x.allow_older && !x.resume)
-    bad_usage("--allow-older", "no --resume", "it: only what goes on takes a set");
+    bad_usage("--allow-older", "no --resume", "--resume: only a resumed job takes a snapshot set");
 }
 
 void check(const run_options& x) {
@@ -274,7 +276,8 @@ void check_length(const run_options& x, const pipeline& job) {
     bad_usage("--epochs", std::to_string(*x.epochs) + ", and a pipeline of one endless epoch",
               "--steps");
   if (x.steps == UINT64_MAX)
-    bad_usage("--steps", "none, and a pipeline of one endless epoch", "where the job ends");
+    bad_usage("--steps", "none, and a pipeline of one endless epoch",
+              "the number of steps after which the job ends");
 }
 
 bool belongs_to_other_rank(std::string_view entry, const run_options& x) {

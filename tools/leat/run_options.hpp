@@ -64,7 +64,7 @@ void parse_fault(const std::string& text, fault_drill& to);
 /// where options do not fit each other. Looks where the log is, and reads no file.
 training_settings settings_of(const run_options& x, std::size_t cores);
 
-/// Refuses a job without end, and epochs where there is one endless one. Throws
+/// Refuses a job without an end, and a number of epochs if there is one endless epoch. Throws
 /// `errc::invalid_argument`.
 void check_length(const run_options& x, const pipeline& job);
 

@@ -64,7 +64,7 @@ training_job::training_job(const pipeline& data, training_settings settings)
   digest_ = digest_of_ranks();
 }
 
-/// Moves all loaders to where the job goes on.
+/// Moves all loaders to where the job resumes.
 void training_job::begin() {
   if (settings_.resume)
     restore();
@@ -250,7 +250,7 @@ void training_job::save_if_due(std::uint64_t step_before) {
     save();
 }
 
-/// Behind the step that all ranks have.
+/// Saves after the step that all ranks have.
 void training_job::save() {
   for (std::size_t i = 0; i < loaders_.size(); ++i)
     if (i < next_leases_.size() && next_leases_[i]) // ahead of the others

@@ -22,7 +22,7 @@ namespace leat::command {
 
 /// What a pretended training job does.
 struct training_settings {
-  /// Of every loader; `rank` is the first one's.
+  /// Options of every loader; `rank` is the first one's.
   loader_options loader;
   /// Ranks in this process, in lock step: 1, or all of loader.world_size.
   std::uint64_t ranks = 1;
@@ -30,8 +30,8 @@ struct training_settings {
   std::uint64_t first_epoch = 0;
   /// Empty: no snapshots.
   std::string snapshot_dir = {};
-  /// Saves after every so many steps of the job (where one is left out, behind the next), and at
-  /// its end.
+  /// Saves after every so many steps of the job (if that step is left out, after the next one), and
+  /// at its end.
   std::uint64_t snapshot_every = 100;
   bool resume = false;
   restore_options restore = {};
@@ -52,7 +52,7 @@ struct training_settings {
 
 /// Totals of the job, and of this process's part in it.
 struct training_progress {
-  /// The next batch; behind all that were left out where the job is over.
+  /// The next batch; if the job is over, the one after all that were left out.
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t global_step = 0;
@@ -89,9 +89,9 @@ public:
   std::optional<resume_point> resumed_at() const noexcept { return resumed_at_; }
   /// Newer snapshot sets that could not be used.
   const std::vector<std::string>& skipped() const noexcept { return skipped_; }
-  /// Of each rank in this process.
+  /// Statistics of each rank in this process.
   std::vector<loader_stats> stats() const;
-  /// Of what all ranks of this process handed over since the job began.
+  /// Digest of what all ranks of this process handed over since the job began.
   hash128 digest() const { return digest_; }
   /// Of the largest part of a snapshot of the present step; 0 where there can be none.
   std::uint64_t snapshot_bytes() const;
@@ -139,7 +139,7 @@ private:
   std::vector<std::string> skipped_;
   std::size_t next_resize_ = 0;
   training_progress progress_;
-  /// Job step behind which the newest snapshot was taken.
+  /// Job step after which the newest snapshot was taken.
   std::optional<std::uint64_t> saved_;
 };
 

@@ -283,7 +283,7 @@ int coverage(int depth, int radius, int soft) {
   return std::clamp(128 + depth * radius / (4 * soft), 0, 256);
 }
 
-/// Spots out of focus, as of leaves and lights far behind.
+/// Spots out of focus, like leaves and lights far away.
 void paint_blurred_spots(rgb_image& image, rng& random) {
   const int count = between(random, 2, 7);
   for (int i = 0; i < count; ++i) {

@@ -18,8 +18,8 @@ struct synthetic_options {
   /// Number of tar files, 1 to `samples`.
   std::uint64_t shards = 8;
   std::uint64_t seed = 0;
-  /// Threads that paint and encode, each a whole shard at a time. 0: one a core.
-  /// The files do not depend on it.
+  /// Threads that paint and encode, each a whole shard at a time. 0: one per core. The files do not
+  /// depend on it.
   std::size_t threads = 0;
 };
 

@@ -6,7 +6,8 @@ namespace leat {
 
 namespace {
 
-/// Codes of one length are numbers in a row; a longer one begins behind the last, times two.
+/// Codes of one length are consecutive numbers; the first code of the next length follows the last
+/// one, times two.
 template <class Visit>
 bool for_each_code(const huffman_code& code, Visit visit) {
   std::uint32_t next = 0;

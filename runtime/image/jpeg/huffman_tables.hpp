@@ -38,7 +38,7 @@ struct huffman_lookup {
 
   /// By the next `bits` bits; unknown: a longer code.
   std::array<huffman_step, std::size_t{1} << bits> codes;
-  // Of longer codes, by length: the highest code (-1: none), and where its symbols begin.
+  // For longer codes, by length: the highest code (-1: none), and where its symbols begin.
   std::array<std::int32_t, 17> highest;
   std::array<std::int32_t, 17> offset;
   std::array<std::uint8_t, 256> symbols;

@@ -62,7 +62,7 @@ HWY_INLINE wide times(row pairs, row factors) {
   return hn::RearrangeToOddPlusEven(even, odd);
 }
 
-/// The same with a and b.
+/// Multiplies pairs by a and b.
 HWY_INLINE wide times(row pairs, int a, int b) {
   const auto factors = hn::BitCast(
       words(),
@@ -113,7 +113,7 @@ struct block_rows {
   row r0, r1, r2, r3, r4, r5, r6, r7;
 };
 
-/// Transforms columns; the results have Bits fewer bits behind the point.
+/// Transforms columns; the results have Bits fewer bits after the point.
 template <int Bits>
 HWY_INLINE void transform_columns(block_rows& x) {
   // Even part. Rounding is added where it reaches all results.
@@ -121,7 +121,7 @@ HWY_INLINE void transform_columns(block_rows& x) {
   const auto x26 = zip(x.r2, x.r6);
   const auto t2 = times(x26, f_0_541, f_0_541 - f_1_847);
   const auto t3 = times(x26, f_0_541 + f_0_765, f_0_541);
-  // Of 16 bits, as in libjpeg-turbo: it shows where a damaged file overflows.
+  // 16 bits, as in libjpeg-turbo: this shows where a damaged file overflows.
   const auto x04 = zip(hn::Add(x.r0, x.r4), hn::Sub(x.r0, x.r4));
   const auto t0 = times(x04, 1 << scale_bits, 0) + halves{half, half};
   const auto t1 = times(x04, 0, 1 << scale_bits) + halves{half, half};
@@ -312,7 +312,7 @@ bool to_2(std::int16_t* coefficients, const std::uint16_t* quantisation, std::ui
   const auto bottom = even - odd;
   const auto a = shrink<first_bits>(top);
   const auto b = shrink<first_bits>(bottom);
-  // Of the first column, libjpeg-turbo keeps more bits.
+  // libjpeg-turbo keeps more bits of the first column.
   const bool good = fit_words(hn::ShiftRight<first_bits>(top.left))
                     && fit_words(hn::ShiftRight<first_bits>(bottom.left));
   const hn::Rebind<std::uint8_t, sums> block_bytes;

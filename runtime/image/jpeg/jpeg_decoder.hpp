@@ -34,8 +34,9 @@ public:
   /// `open`.
   void start(const pixel_rect& part);
 
-  /// The part's next rows, from the top down: `strip_rows`, fewer at its end, none behind it.
-  /// Borrowed until the next call of any member. A strip fits the cache, whatever the image's size.
+  /// The part's next rows, from the top down: `strip_rows` of them, fewer at its end, none after
+  /// it. Borrowed until the next call of any member. A strip fits into the cache, whatever the
+  /// image's size.
   rgb_view next_rows();
 
   static constexpr std::size_t strip_rows = 16;

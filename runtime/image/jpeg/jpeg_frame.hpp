@@ -48,13 +48,13 @@ struct jpeg_frame {
   unsigned down = 1;
   /// Pixels that a block becomes, across and down, of a component with those factors: 8, or fewer.
   std::size_t samples = 8;
-  /// Bytes behind the first scan's header.
+  /// Bytes after the first scan's header.
   std::span<const std::byte> scan;
   /// MCUs from one restart marker to the next; 0: there are none.
   std::size_t restart_interval = 0;
   /// MCU rows that libjpeg decodes at once: of some files with one component, several.
   std::size_t rows_at_once = 1;
-  /// 8 bits a sample, sequential Huffman, all components in one scan, in their order.
+  /// 8 bits per sample, sequential Huffman, all components in one scan, in order.
   bool is_plain = false;
 
   static constexpr std::size_t block = 8;
@@ -69,7 +69,7 @@ struct jpeg_frame {
     const auto& x = components[component];
     return {units(size.width * x.across, across), units(size.height * x.down, down)};
   }
-  /// The same as they are decoded.
+  /// The size of the plane as it is decoded.
   image_size plane_size(std::size_t component) const noexcept {
     const auto& x = components[component];
     return {units(size.width * x.mcu_width(), across * block),

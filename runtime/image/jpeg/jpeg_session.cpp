@@ -22,7 +22,7 @@ namespace {
 /// used again.
 class header_memory {
 public:
-  /// Null where there is none.
+  /// Null if there is none.
   void* take(std::size_t bytes) noexcept {
     bytes = (bytes + alignment - 1) / alignment * alignment;
     while (at_ < blocks_.size() && blocks_[at_].size - used_ < bytes)
@@ -145,7 +145,7 @@ void on_error(j_common_ptr info) {
   s.leave_as_told(cause_of_error(s.errors.msg_code));
 }
 
-// libjpeg would invent pixels and go on, for as many as the headers declare.
+// libjpeg would invent pixels and continue, for as many rows as the headers declare.
 void on_message(j_common_ptr info, int level) {
   auto& s = state_of(info);
   if (level < 0 && !is_harmless(s.errors.msg_code))
@@ -217,7 +217,7 @@ bool is_plain(const jpeg_decompress_struct& info) {
   if (info.progressive_mode != FALSE || info.arith_code != FALSE || info.data_precision != 8
       || info.comps_in_scan != info.num_components)
     return false;
-  // Of a part of the coefficients, or of their bits, libjpeg warns.
+  // libjpeg warns if a part of the coefficients, or of their bits, is missing.
   if (info.Ss != 0 || info.Se != DCTSIZE2 - 1 || info.Ah != 0 || info.Al != 0)
     return false;
   for (int c = 0; c < info.num_components; ++c) {
@@ -232,7 +232,7 @@ bool is_plain(const jpeg_decompress_struct& info) {
   return true;
 }
 
-/// Of the component with the most.
+/// Samples of a block in the component that has the most.
 int samples_of_block(const jpeg_decompress_struct& info) {
 #if JPEG_LIB_VERSION >= 70
   return info.min_DCT_h_scaled_size;
@@ -255,8 +255,8 @@ void crop_planes(jpeg_decompress_struct& info, jpeg_session::columns& mcus) {
   const unsigned all = (info.output_width + unit - 1) / unit;
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2000000               \
     && LIBJPEG_TURBO_VERSION_NUMBER < 4000000
-  // One more on the left, and two at least: a width below two samples would have libjpeg plan
-  // upsampling anew, which planes have none of.
+  // One more on the left, and at least two: with a width below two samples libjpeg would plan
+  // upsampling, which planes do not have.
   const unsigned begin = mcus.begin - std::min(mcus.begin, 1U);
   const unsigned end = std::min(all, std::max(mcus.begin + mcus.count, begin + 2));
   mcus = {begin, end - begin};
@@ -309,7 +309,8 @@ jpeg_session::~jpeg_session() {
   close();
 }
 
-// What libjpeg asks for behind this, while it reads headers, is of one image alone: tables, too.
+// Whatever libjpeg allocates after this, while it reads headers, belongs to one image alone,
+// including tables.
 void jpeg_session::state::create() {
   if (created)
     return;
@@ -320,7 +321,7 @@ void jpeg_session::state::create() {
 }
 
 // A used decompressor remembers tables, and would decode a file that lacks its own with those of
-// another image; one that has begun to decode remembers more, and is made anew.
+// another image. One that has begun to decode remembers more, and is replaced.
 void jpeg_session::state::forget() noexcept {
   if (!created)
     return;
@@ -446,7 +447,7 @@ std::size_t jpeg_session::rows_at_once() const noexcept {
 bool jpeg_session::skip_mcu_row() {
   auto& s = *state_;
   return s.guarded([&s] {
-    // Entropy decoding goes on; transforms are left out.
+    // Entropy decoding continues; transforms are left out.
     want_all(s.info, FALSE);
     read_raw(s.info, nullptr);
     want_all(s.info, TRUE);

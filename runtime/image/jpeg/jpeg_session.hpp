@@ -12,7 +12,7 @@
 
 namespace leat {
 
-/// libjpeg-turbo behind calls that return false instead of jumping: one image at a time, from
+/// Wraps libjpeg-turbo in calls that return false instead of jumping: one image at a time, from
 /// `open` to `close`. After a false, `why` and `text` say what went wrong, and only `open` and
 /// `close` may follow.
 class jpeg_session {
@@ -40,15 +40,15 @@ public:
   bool start(columns& range, unsigned first_row);
   /// The row that is read next.
   unsigned next_row() const noexcept;
-  /// Writes 3 bytes a pixel (4 of CMYK) of the columns that `start` answered.
+  /// Writes 3 bytes per pixel (4 for CMYK) of the columns that `start` returned.
   bool read_row(std::uint8_t* to);
 
   /// What the headers say. Borrows from the session, until `close`.
   jpeg_frame frame() const noexcept;
 
-  /// Begins to decode planes instead of pixels: samples as they are stored, each component in its
-  /// own size, of some columns of MCUs, which it may widen. Of `eighths` less than 8, fewer
-  /// samples: those of the frame so `scaled`.
+  /// Begins to decode planes instead of pixels: samples as they are stored, each component at its
+  /// own size, for some columns of MCUs, which it may widen. With `eighths` below 8 there are fewer
+  /// samples: those of the frame `scaled` by it.
   bool start_planes(columns& mcus, std::size_t eighths);
   /// Rows of pixels that one call decodes: those of an MCU row, or of several.
   std::size_t rows_at_once() const noexcept;

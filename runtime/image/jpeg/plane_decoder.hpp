@@ -22,8 +22,8 @@ struct mcu_rect {
   std::size_t height = 0;
 };
 
-/// Some neighbouring rows of each plane. Borrowed until the next are asked for; `slack` bytes
-/// behind the last sample can be read.
+/// Some neighbouring rows of each plane. Borrowed until the next ones are asked for; `slack` bytes
+/// after the last sample can be read.
 struct plane_strip {
   struct rows {
     /// Sample (first column of the part, `first`).
@@ -86,7 +86,7 @@ private:
   void reserve(std::size_t c, std::size_t columns, std::size_t rows);
   /// False: samples that libjpeg is to make.
   bool transform_groups(std::size_t first_mcu);
-  /// MCUs that are passed over behind the row that was decoded last.
+  /// MCUs that are skipped after the row that was decoded last.
   std::size_t mcus_behind() const noexcept;
 
   inverse_dct transform_;
@@ -100,7 +100,7 @@ private:
   /// Columns that libjpeg decodes left of the part.
   std::size_t extra_columns_ = 0;
   std::array<plane, 4> planes_;
-  /// Of one decode; zeros in between.
+  /// Coefficients of one decode; zeros in between.
   aligned_vector<std::int16_t> coefficients_;
 };
 

@@ -49,7 +49,7 @@ struct seal {
   std::uint64_t checksum = 0;
 };
 
-/// Empty where there is none of these places.
+/// Empty if none of these places exists.
 std::optional<seal> seal_of(std::span<const std::byte> bytes) {
   if (bytes.size() < seal_bytes || (bytes.size() - seal_bytes) % place_bytes != 0)
     return std::nullopt;

@@ -8,11 +8,11 @@
 namespace leat {
 
 /// Bytes of a scan as the entropy coder wrote them: without the zero that follows each 0xFF, up to
-/// the next marker. Behind them stand `padding` zero bytes, so that a reader may overrun.
-/// Keeps its buffer.
+/// the next marker. They are followed by `padding` zero bytes, so that a reader may overrun. Keeps
+/// its buffer.
 class scan_bytes {
 public:
-  /// What a reader may look at behind the end.
+  /// Bytes that a reader may look at after the end.
   static constexpr std::size_t padding = 4096;
 
   /// Takes bytes of a file, which begin between two coded bytes. Returns how many were taken: up to

@@ -64,7 +64,7 @@ inline huffman_step next_code(const bit_reader& from, const huffman_lookup& look
   return step.length() != huffman_step::unknown ? step : long_code(lookup, from.buffer, is_ac);
 }
 
-/// The value behind a code: the first bit is its sign.
+/// The value that follows a code: its first bit is the sign.
 inline int value_behind(std::uint64_t buffer, const huffman_step& step) noexcept {
   const auto size = static_cast<unsigned>(step.value_bits());
   const std::uint64_t bits = buffer << static_cast<unsigned>(step.code_bits());
@@ -73,13 +73,14 @@ inline int value_behind(std::uint64_t buffer, const huffman_step& step) noexcept
   return static_cast<int>(value + (negative & (1 - (std::int64_t{1} << size))));
 }
 
-/// Of the number behind a block's last coefficient: whether that was its 63rd or an end of block.
+/// Says of the number after a block's last coefficient whether the block ended with its 63rd
+/// coefficient or with an end of block.
 inline bool ends_well(int k) noexcept {
   constexpr int first_end = 1 + ac_table::end_of_block + 1;
   return k == 64 || static_cast<unsigned>(k - first_end) <= 62;
 }
 
-/// Adds the difference; false where libjpeg would not go on, or its arithmetic would overflow.
+/// Adds the difference. False if libjpeg would not continue, or its arithmetic would overflow.
 inline bool next_dc(bit_reader& from, const dc_table& table, std::int32_t& dc) noexcept {
   from.refill();
   const auto step = next_code(from, table.lookup, false);
@@ -241,7 +242,7 @@ bool scan_decoder::seek(std::span<const scan_place> places, std::size_t row, std
   const auto& place = places[first + begin / mcus_a_place];
   const auto next = first + (end + mcus_a_place - 1) / mcus_a_place;
   const std::size_t from = place.bit / 8;
-  // The last byte is shared with what follows, and a zero may stand behind it.
+  // The last byte is shared with what follows, and may be followed by a zero.
   const std::size_t behind =
       next < places.size() ? std::size_t{places[next].bit} / 8 + 2 : frame_.scan.size();
   const std::size_t stop = std::min(behind, frame_.scan.size());
@@ -297,7 +298,7 @@ bool scan_decoder::skim(std::size_t mcus) {
   return for_each_interval(mcus, [this](std::size_t, std::size_t run) { return skim_run(run); });
 }
 
-// One MCU takes less than the padding, so that a look at the place behind each is enough.
+// One MCU takes less than the padding, so that checking the place after each one is enough.
 static_assert(scan_bytes::padding
               >= scan_decoder::max_blocks * 64 * (16 + 15) / 8 + 2 * sizeof(std::uint64_t));
 

@@ -14,7 +14,7 @@ namespace leat {
 
 /// Where an MCU begins in a scan.
 struct scan_place {
-  /// Bits from the scan's first byte, in the file: zeros behind 0xFF count.
+  /// Bits from the scan's first byte, as in the file: zeros after 0xFF count.
   std::uint32_t bit = 0;
   /// DC coefficients of the blocks before it.
   std::array<std::int16_t, 3> dc{};
@@ -24,7 +24,7 @@ struct scan_place {
 
 /// How coefficients of neighbouring blocks lie in memory: `blocks` of them side by side, as wide as
 /// the vectors that transform them. A group has 8 rows of `blocks` x 8 coefficients and a spare
-/// row, which takes what stands behind a block's end.
+/// row, which takes whatever follows a block's end.
 struct coefficient_group {
   std::size_t blocks = 1;
 
@@ -54,8 +54,8 @@ public:
   bool open(const jpeg_frame& frame);
   /// Stands before the first MCU.
   void rewind();
-  /// Stands before MCU `begin` of an MCU row, to go as far as its MCU `end`. `places`: what
-  /// `survey` found. False: damage, or they are not of this file.
+  /// Moves to MCU `begin` of an MCU row, in order to decode up to its MCU `end`. `places` is what
+  /// `survey` found. False means that they are damaged, or not of this file.
   bool seek(std::span<const scan_place> places, std::size_t row, std::size_t begin,
             std::size_t end);
 

@@ -140,7 +140,7 @@ void axis_weights::fold(const axis_weights& full, std::size_t ratio, bool smooth
 void axis_weights::fold_means(const axis_weights& full, std::size_t each, std::size_t means) {
   resize(full.outputs(), full.taps / each + 4);
   const auto width = static_cast<double>(each);
-  // Of places in an interval of width 1 around 0: the mean of their squares.
+  // The mean of the squares of the places in an interval of width 1 around 0.
   const double mean_square = (1 - 1 / (width * width)) / 12;
   for (std::size_t i = 0; i < full.outputs(); ++i) {
     auto mean_of = [&](std::size_t input) { return std::min(input / each, means - 1); };

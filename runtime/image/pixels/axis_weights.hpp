@@ -14,7 +14,7 @@ struct axis_cut {
   /// Inputs that may be used: `inputs` of them, from number `begin`.
   std::size_t begin = 0;
   std::size_t inputs = 0;
-  /// Where the first output would begin, in inputs behind `begin`, and how wide an output is.
+  /// Where the first output would begin, in inputs after `begin`, and how wide an output is.
   double origin = 0;
   double scale = 1;
   /// The outputs that are wanted, in that grid.
@@ -45,23 +45,24 @@ struct axis_weights {
   /// Source: precompute_coeffs in Pillow's src/libImaging/Resample.c, with its order of operations.
   void plan(const axis_cut& cut);
 
-  /// The same outputs from a plane that has one sample for `ratio` inputs, `samples` in all, as if
-  /// it were enlarged first: each sample repeated, or, with `smooth` (ratio 2), three quarters of
-  /// the nearer one and a quarter of the other, as libjpeg's "fancy" upsampling weighs them.
+  /// Weights for the same outputs from a plane that has one sample for `ratio` inputs, `samples` in
+  /// all, as if the plane were first enlarged. Each sample is repeated, or, with `smooth` (ratio
+  /// 2), weighed as three quarters of the nearer one and a quarter of the other, as libjpeg's
+  /// "fancy" upsampling does.
   void fold(const axis_weights& full, std::size_t ratio, bool smooth, std::size_t samples);
 
-  /// The same outputs from means of `each` neighbouring inputs, `means` in all. Inputs are taken to
-  /// lie on a parabola through their mean and those beside it, so that some weights are negative.
-  /// Source: P. Colella, P. Woodward, "The Piecewise Parabolic Method", J. Comput. Phys. 54 (1984),
-  /// section 1, without its limits.
+  /// Weights for the same outputs from means of `each` neighbouring inputs, `means` in all. Inputs
+  /// are taken to lie on a parabola through their mean and those beside it, so some weights are
+  /// negative. Source: P. Colella, P. Woodward, "The Piecewise Parabolic Method", J. Comput. Phys.
+  /// 54 (1984), section 1, without its limits.
   void fold_means(const axis_weights& full, std::size_t each, std::size_t means);
 
 private:
   void resize(std::size_t outputs, std::size_t most_taps);
 };
 
-/// The same weights as whole numbers: multiples of 2^-14 that add up to 1, the odd bits added to
-/// the highest weight; zeros at both ends left out.
+/// The weights as whole numbers: multiples of 2^-14 that add up to 1, with the odd bits added to
+/// the highest weight, and without zeros at both ends.
 struct fixed_weights {
   static constexpr int bits = 14;
 

@@ -28,12 +28,12 @@ pixel_rect random_crop(const image_size& image, const crop_ranges& ranges, rng& 
 /// rounded down.
 image_size resized_to_shorter(const image_size& image, std::size_t shorter);
 
-/// The middle of an image that is no smaller. Source: torchvision's CenterCrop; halves are rounded
-/// to even.
+/// The middle of an image that is at least as large. Source: torchvision's CenterCrop; halves are
+/// rounded to even.
 pixel_rect central_part(const image_size& image, const image_size& size);
 
-/// Black around an image, so that it is no smaller than `size`. Source: torchvision's CenterCrop;
-/// an odd row goes below, an odd column right.
+/// The black border around an image that makes it at least as large as `size`. Source:
+/// torchvision's CenterCrop; an odd row goes below, an odd column to the right.
 padding padding_to(const image_size& image, const image_size& size);
 
 } // namespace leat

@@ -4,7 +4,8 @@
 
 namespace leat {
 
-/// Borrowed pixels: three planes R, G, B of floats, 0 to 1, one behind the other, each row by row.
+/// Borrowed pixels: three planes R, G, B of floats from 0 to 1, one after the other, each row by
+/// row.
 struct float_image {
   float* data = nullptr;
   std::size_t width = 0;

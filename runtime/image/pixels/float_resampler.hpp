@@ -9,7 +9,7 @@
 namespace leat {
 
 /// Resizes a part of an image of floats, antialiased bilinear, summed in double precision: for
-/// transforms behind one that needed the pixels. Keeps its buffers; used by one thread at a time.
+/// transforms after one that needed the pixels. Keeps its buffers; used by one thread at a time.
 class float_resampler {
 public:
   /// `to` has the window's size and shares no memory with `from`.

@@ -28,7 +28,7 @@ public:
 
   const std::string& word() {
     if (next_ == from_.arguments.size())
-      refuse(std::to_string(next_) + " arguments", "more");
+      refuse("with " + std::to_string(next_) + " arguments", "more of them");
     return from_.arguments[next_++];
   }
 
@@ -85,7 +85,8 @@ public:
 
   void done() const {
     if (has_more())
-      refuse(std::to_string(from_.arguments.size()) + " arguments", std::to_string(next_));
+      refuse("with " + std::to_string(from_.arguments.size()) + " arguments",
+             "at most " + std::to_string(next_));
   }
 
   [[noreturn]] void refuse(const std::string& got, const std::string& needed) const {
@@ -161,11 +162,11 @@ public:
     argument_reader from{x, stage_};
     if (const auto step = pixel_steps().find(x.name); step != pixel_steps().end()) {
       if (normalized_ || chain_.erasing)
-        from.refuse("behind normalize or random_erasing", "it before them");
+        from.refuse("after normalize or random_erasing", "it before them");
       chain_.steps.push_back(step->second(from));
     } else if (x.name == "normalize") {
       if (normalized_ || chain_.erasing)
-        from.refuse("behind normalize or random_erasing", "it once, before random_erasing");
+        from.refuse("after normalize or random_erasing", "it once, before random_erasing");
       normalized_ = true;
       chain_.form.mean = from.channels(-any, any);
       chain_.form.std = from.channels(1e-30, any);
@@ -184,7 +185,7 @@ public:
         from.refuse(layout, "nchw or nhwc");
       chain_.form.layout = layout == "nchw" ? image_layout::nchw : image_layout::nhwc;
     } else {
-      from.refuse("", "a transform (docs/transforms.md)");
+      from.refuse("as a transform", "one of docs/transforms.md");
     }
     from.done();
   }
@@ -194,9 +195,9 @@ public:
       type_ = normalized_ ? dtype::f32 : dtype::u8;
     chain_.form.type = type_;
     if (chain_.form.type == dtype::u8 && normalized_)
-      refuse_argument(stage_, "normalize and to_dtype u8", "a float type");
+      refuse_argument(stage_, "normalize with to_dtype u8", "a float type");
     if (chain_.form.type == dtype::u8 && chain_.erasing && chain_.erasing->noise)
-      refuse_argument(stage_, "random_erasing noise and u8", "a float type");
+      refuse_argument(stage_, "random_erasing with noise for u8", "a float type");
     if (chain_.erasing && !chain_.erasing->noise)
       for (const auto x : chain_.erasing->values)
         check_element(x);
@@ -204,14 +205,14 @@ public:
   }
 
 private:
-  /// Of what stands in an erased rectangle.
+  /// A value that fills an erased rectangle.
   void check_element(float x) const {
     constexpr float largest_f16 = 65504;
     if (type_ == dtype::u8 && !number_as<std::uint8_t>(x))
-      refuse_argument(stage_, "random_erasing " + number_text(x) + " and u8",
+      refuse_argument(stage_, "random_erasing " + number_text(x) + " for u8",
                       "whole numbers from 0 to 255");
     if (type_ == dtype::f16 && std::abs(x) > largest_f16)
-      refuse_argument(stage_, "random_erasing " + number_text(x) + " and f16",
+      refuse_argument(stage_, "random_erasing " + number_text(x) + " for f16",
                       "at most " + number_text(largest_f16));
   }
 

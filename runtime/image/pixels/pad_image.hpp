@@ -17,7 +17,7 @@ enum class pad_mode : std::uint8_t {
   edge,
   /// Mirrored at the outermost pixel: cb|abc|ba.
   reflect,
-  /// Mirrored behind the outermost pixel: ba|abc|cb.
+  /// Mirrored beyond the outermost pixel: ba|abc|cb.
   symmetric,
 };
 

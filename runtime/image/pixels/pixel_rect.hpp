@@ -23,8 +23,8 @@ struct pixel_rect {
   friend bool operator==(const pixel_rect&, const pixel_rect&) = default;
 };
 
-/// Borrowed pixels, uint8 R, G, B. Row y begins at `data + y * stride` bytes.
-/// At least `rgb_slack` bytes behind the last pixel can be read, so that wide loads may overrun it.
+/// Borrowed pixels, uint8 R, G, B. Row y begins at `data + y * stride` bytes. At least `rgb_slack`
+/// bytes after the last pixel can be read, so that wide loads may overrun it.
 struct rgb_view {
   const std::uint8_t* data = nullptr;
   std::size_t width = 0;

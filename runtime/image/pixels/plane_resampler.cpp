@@ -225,7 +225,7 @@ void plane_resampler::write_row(std::size_t y) {
     rows.resize(2 * pairs);
     weights.resize(pairs);
     for (std::size_t t = 0; t < 2 * pairs; ++t) {
-      // Of an odd last pair, any row will do.
+      // For an odd last pair any row will do.
       const auto at = down.first[y] + std::min(t, down.count[y] - 1);
       rows[t] = x.ring.data() + (at & x.mask) * width;
     }

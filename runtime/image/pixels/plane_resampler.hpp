@@ -54,8 +54,9 @@ public:
   void expect(std::size_t plane, std::size_t first_column, std::size_t rows);
   /// Begins with the first row of pixels.
   void begin(const tensor_form& form, std::byte* image);
-  /// Takes rows first_row .. first_row+rows-1 of a plane; those that are not needed are ignored.
-  /// `slack` bytes behind each needed sample can be read. `flush` before the next rows of it.
+  /// Takes rows first_row .. first_row+rows-1 of a plane; rows that are not needed are ignored.
+  /// `slack` bytes after each needed sample can be read. Call `flush` before the next rows of the
+  /// plane.
   void load(std::size_t plane, const std::uint8_t* from, std::size_t stride, std::size_t first_row,
             std::size_t rows);
   /// Writes the rows of pixels that can be made. True: all are written.

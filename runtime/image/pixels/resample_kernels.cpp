@@ -130,7 +130,7 @@ void narrow_wide(const resample_kernels::wide_table& table, const std::uint8_t* 
   }
 }
 
-/// Bits behind the point of a plane's value before its colour is known.
+/// Bits after the point of a plane's value before its colour is known.
 constexpr int value_bits = 6;
 constexpr int colour_bits = resample_kernels::pixel_bits - value_bits;
 
@@ -243,7 +243,7 @@ struct as_bf16 {
   }
 };
 
-/// The same of half floats. Source: the bit patterns are those of IEEE 754-2008, binary16.
+/// Stores half floats. Source: the bit patterns are those of IEEE 754-2008, binary16.
 struct as_f16 {
   using element = std::uint16_t;
   HWY_INLINE hn::Vec<hn::Rebind<element, sums>> operator()(sum x, float scale, float offset) const {
@@ -300,7 +300,7 @@ void write_as(const resample_kernels::pixel_row& row) {
     store<Convert>(pixels_at(row, x), row, to + (is_planes ? x : 3 * x), plane);
   if (x == row.width)
     return;
-  // What stands behind the row belongs to others.
+  // The memory after the row belongs to others.
   element last[3 * lanes];
   store<Convert>(pixels_at(row, x), row, last, lanes);
   const auto left = row.width - x;

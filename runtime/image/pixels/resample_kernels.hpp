@@ -13,10 +13,11 @@
 namespace leat {
 
 /// The inner loops of resampling, with the vectors of this processor. All variants give the same
-/// bits: whole numbers throughout, and floats made of them by one product and one sum.
+/// bits: they use whole numbers throughout, and floats that are made from them by one product and
+/// one sum.
 ///
-/// Narrowed rows hold 16-bit sums of samples, `narrowed_bits` bits behind the point, in the order
-/// of lanes that the loops make together: `lanes` outputs at once.
+/// Narrowed rows hold 16-bit sums of samples, with `narrowed_bits` bits after the point, in the
+/// order of lanes that the loops make together: `lanes` outputs at once.
 struct resample_kernels {
   static constexpr int narrowed_bits = 7;
 
@@ -30,7 +31,7 @@ struct resample_kernels {
     aligned_vector<std::uint8_t> samples;
     aligned_vector<std::int16_t> weights;
   };
-  /// The same of outputs that stand for many samples: eight taps a step.
+  /// A table for outputs that each stand for many samples: eight taps per step.
   struct wide_table {
     std::size_t steps = 0;
     std::vector<std::size_t> base;
@@ -63,7 +64,7 @@ struct resample_kernels {
   static constexpr int pixel_bits = 20;
 
   std::size_t lanes = 0;
-  /// Narrow `rows` rows. Outputs behind the last are made up to a multiple of `lanes`.
+  /// Narrow `rows` rows. Outputs after the last one are made up to a multiple of `lanes`.
   void (*narrow)(const narrow_table& table, const std::uint8_t* from, std::size_t stride,
                  std::size_t rows, std::int16_t* const* to) = nullptr;
   void (*narrow_wide)(const wide_table& table, const std::uint8_t* from, std::size_t stride,

@@ -53,7 +53,7 @@ image_size png_decoder::open(std::span<const std::byte> file, std::size_t max_pi
   if (std::max(size.width, size.height) > max_side)
     throw bad_sample(cause::too_large, "PNG: " + std::to_string(size.width) + " x "
                                            + std::to_string(size.height) + " pixels, limit "
-                                           + std::to_string(max_side) + " a side");
+                                           + std::to_string(max_side) + " per side");
   if (size.width * size.height > max_pixels)
     throw bad_sample(cause::too_large, "PNG: " + std::to_string(size.width) + " x "
                                            + std::to_string(size.height) + " pixels, limit "

@@ -22,7 +22,7 @@ namespace leat {
 /// too_large. What follows the end chunk does not matter.
 class png_decoder {
 public:
-  /// As of JPEG. What resizes an image needs memory for each row and column.
+  /// The limit of JPEG: resizing an image needs memory for each row and column.
   static constexpr std::size_t max_side = 65'535;
 
   png_decoder();

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// libpng behind calls that return false instead of jumping: one image at a time, from `open` to
+/// Wraps libpng in calls that return false instead of jumping: one image at a time, from `open` to
 /// `close`. After a false, `why` and `text` say what went wrong, and only `open` and `close` may
 /// follow.
 class png_session {

@@ -97,7 +97,7 @@ std::string common_text(const std::string& field, const image_options& x) {
          + " max_pixels=" + number_text(x.max_pixels) + (x.exact ? " exact=true" : "");
 }
 
-/// What stands behind the steps that both short forms have.
+/// What follows the steps that both short forms have.
 void add_form(std::vector<image_transform>& to, const image_options& x) {
   auto doubles = [](const std::array<float, 3>& from) {
     return std::array<double, 3>{from[0], from[1], from[2]};

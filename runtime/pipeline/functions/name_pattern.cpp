@@ -54,7 +54,8 @@ bool take_match(std::string_view& pattern, unsigned char byte) {
 } // namespace
 
 bool matches(std::string_view pattern, std::string_view text) {
-  // Behind the last `*` so far, and what it does not stand for yet: the place to try again from.
+  // The place after the last `*` so far, and the place after what that `*` stands for: where to try
+  // again.
   std::optional<std::string_view> behind_star;
   std::string_view retry;
   while (!text.empty() || !pattern.empty()) {

@@ -142,7 +142,7 @@ public:
       place_in_order(x);
   }
 
-  /// Of a join. Its pipelines are nobody's option.
+  /// An argument of a join, whose pipelines belong to no option.
   void place_in_join(const syntax_argument& x) {
     const std::string word{op_.word};
     if (x.expression && by_name_)

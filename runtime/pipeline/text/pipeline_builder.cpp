@@ -49,7 +49,7 @@ extent size_of_join(const std::vector<built>& inputs) {
   return {x.operators, x.height + 1, std::max(x.nesting + 1, extent{}.nesting)};
 }
 
-/// Lets the operators behind one that could not be made be checked all the same.
+/// Lets the operators after one that could not be made be checked all the same.
 built stand_in() {
   return {.value = count(1)};
 }

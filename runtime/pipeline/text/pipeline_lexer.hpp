@@ -17,7 +17,7 @@ struct text_position {
 /// "line 3, column 7"
 std::string to_string(const text_position& x);
 
-/// `errc::invalid_argument` of stage "pipeline text", with the place behind `got`.
+/// `errc::invalid_argument` with stage "pipeline text", and the place after `got`.
 error text_error(const text_position& at, const std::string& got, std::string needed);
 
 enum class token_kind : std::uint8_t { word, whole, negative, decimal, text, symbol, end };
@@ -30,7 +30,7 @@ struct token {
   /// Content of a text, escapes replaced.
   std::string text = {};
   std::uint64_t whole = 0;
-  /// Of a whole number with a sign.
+  /// The value of a whole number with a sign.
   std::int64_t negative = 0;
   double decimal = 0;
 

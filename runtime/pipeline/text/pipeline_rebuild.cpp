@@ -55,7 +55,7 @@ private:
     } catch (const error& problem) {
       add(problem);
     }
-    // Lets the operators behind it be looked at all the same.
+    // Lets the operators after it be checked all the same.
     return inputs.empty() ? count(1) : inputs.front();
   }
 

@@ -21,7 +21,7 @@ public:
 
   /// A `text_error`.
   void add(const text_position& at, const std::string& got, std::string needed);
-  /// What a function threw for the call at this place: the same, with the place behind `got`.
+  /// What a function threw for the call at this place, with the place after `got`.
   void add(const text_position& at, const error& x);
   /// What has no place.
   void add(error x);

@@ -33,7 +33,7 @@ struct class_folder {
 
 /// A folder of class folders. Its objects are the images, by their places among all.
 struct folder_files final : object_names {
-  /// As of folder_name.
+  /// As folder_name gives it.
   std::string directory;
   /// Sorted bytewise.
   std::vector<class_folder> classes;
@@ -56,7 +56,7 @@ std::string folder_name(std::string directory);
 std::shared_ptr<const folder_files> list_folder(const std::string& directory,
                                                 const object_store& store = local_store());
 
-/// Of paths and sizes.
+/// The digest of the images' paths and sizes.
 hash128 digest_of(std::span<const image_file> images);
 
 } // namespace leat

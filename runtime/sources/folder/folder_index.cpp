@@ -13,9 +13,10 @@ namespace leat {
 
 struct folder_index::header {
   std::array<char, 8> magic;
-  /// XXH3-64 of all bytes behind it but the places, which are checked one by one, on use.
+  /// XXH3-64 of all bytes after it except the places, which are checked one by one when they are
+  /// used.
   std::uint64_t checksum;
-  /// Of the images' paths, sizes and times.
+  /// Digest of the images' paths, sizes and times.
   hash128 listing;
   std::uint64_t images;
   std::uint64_t place_bytes;
@@ -38,7 +39,7 @@ hash128 listing_of(std::span<const image_file> images) {
 
 } // namespace
 
-/// All but the places, which are read one by one; 0 for what is no index.
+/// Everything except the places, which are read one by one; 0 if this is not an index.
 std::uint64_t folder_index::held_bytes(std::span<const std::byte> bytes, std::uint64_t all) {
   header h;
   if (bytes.size() < sizeof h)

@@ -26,7 +26,7 @@ public:
   static std::vector<std::byte> write(std::span<const image_file> images,
                                       std::span<const std::vector<std::byte>> places);
 
-  /// The stored index in a file; empty where there is none of these images.
+  /// The index stored in a file; empty if it is not one of these images.
   static std::optional<folder_index> load(const std::string& path,
                                           std::span<const image_file> images);
 

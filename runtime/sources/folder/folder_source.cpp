@@ -70,7 +70,7 @@ private:
   }
 
   std::shared_ptr<const folder_files> files_;
-  /// Of each class: its number as ASCII, and where its images' MCU rows begin.
+  /// For each class: its number as ASCII, and where its images' MCU rows begin.
   std::vector<std::string> numbers_;
   std::vector<std::optional<folder_index>> indexes_;
 };

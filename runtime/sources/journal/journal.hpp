@@ -40,9 +40,9 @@ struct journal_format {
 /// - a release in progress: files go from the first one on.
 class journal : public record_store {
 public:
-  /// Opens or makes it, and goes on where it ends. Throws `errc::io` (also where another process,
-  /// or another source of this one, has it), `errc::mismatch` (its records are of the other
-  /// format), `errc::torn_file`.
+  /// Opens or makes it, and continues where it ends. Throws `errc::io` (also if another process, or
+  /// another source of this one, has it), `errc::mismatch` (its records have the other format),
+  /// `errc::torn_file`.
   journal(std::filesystem::path directory, const journal_format& options);
 
   std::uint64_t first() const override;

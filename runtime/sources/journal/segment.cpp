@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t window_bytes = 4096;
 
 constexpr std::size_t chunk_bytes = 1 << 16;
-/// Of one take: a few times what a pipe holds.
+/// Bytes of one take: a few times what a pipe holds.
 constexpr std::size_t take_bytes = 1 << 20;
 
 file_descriptor open_to_write(const std::string& path) {
@@ -39,7 +39,7 @@ std::span<const std::byte, frame_header_bytes> header_of(std::span<const std::by
   return frame.first<frame_header_bytes>();
 }
 
-/// Where the first line of some text ends, behind its newline; empty where it does not.
+/// Where the first line of some text ends, just after its newline; empty if it does not end.
 std::optional<std::size_t> line_end(std::span<const std::byte> text) {
   const auto* found = text.empty() ? nullptr : std::memchr(text.data(), '\n', text.size());
   if (!found)

@@ -13,9 +13,8 @@
 
 namespace leat {
 
-/// One file of a journal: whole records, numbered from `first` on, and behind them perhaps a part
-/// of one more. One thread writes, any number read. Large because
-/// reading and writing share its index.
+/// One file of a journal: whole records, numbered from `first` on, perhaps followed by a part of
+/// one more. One thread writes, any number read. Large because reading and writing share its index.
 class segment {
 public:
   /// Opens a file and finds its records. Throws `errc::io`, `errc::torn_file`.
@@ -23,21 +22,21 @@ public:
 
   const std::string& path() const noexcept { return path_; }
   std::uint64_t first() const noexcept { return first_; }
-  /// Number of the record behind the last whole one.
+  /// Number of the record after the last whole one.
   std::uint64_t next() const;
 
   // The writer's:
 
   /// Bytes of the file.
   std::uint64_t size() const noexcept { return size_; }
-  /// The bytes behind the last whole record.
+  /// The bytes after the last whole record.
   std::string tail() const;
   /// Removes them: the part of a frame whose write was cut short.
   void cut_tail();
   /// Writes all or nothing, and finds the records in it. `sync`: fdatasync before they are found.
   /// Throws `errc::io`; what was there before stays good.
   void append(std::span<const std::byte> bytes, bool sync);
-  /// The same with what a descriptor has: see `move_ready`.
+  /// Appends what a descriptor has: see `move_ready`.
   std::optional<std::size_t> take(int from, bool sync);
 
   /// Reads the content of one of its records. Throws `errc::io`, `errc::torn_file`.
@@ -79,7 +78,7 @@ private:
 
   // Only the writer has these:
   std::uint64_t size_ = 0;
-  /// Up to here there is no further end of a line.
+  /// Up to here there are no further ends of lines.
   std::uint64_t searched_ = 0;
 
   mutable mutex mutex_;

@@ -53,7 +53,7 @@ json parse(std::string_view text) {
   }
 }
 
-/// Of 64 bits, with sign: others are numbers like any.
+/// Signed, 64 bits: other integers are numbers like any.
 bool is_integer(const json& x) {
   constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
   return x.is_number_integer() && (!x.is_number_unsigned() || x.get<std::uint64_t>() <= most);

@@ -73,7 +73,7 @@ std::uint64_t line_reader::first_line() {
     check_kind();
     return 0;
   }
-  // Behind the "\n" that is the part's last byte before it, or the next one.
+  // The place after the "\n" that is the last byte before the part, or after the next one.
   while (at_ < part_.end) {
     const auto held = window_.from(at_);
     if (held.empty())

@@ -40,7 +40,7 @@ public:
 private:
   /// Throws where the file is none of text.
   void check_kind();
-  /// Where the first line at or behind `begin` begins, or the end of the part.
+  /// Where the first line at or after `begin` begins, or the end of the part.
   std::uint64_t first_line();
   /// Bytes up to the next "\n", or to the end of the file.
   std::uint64_t length_of_line();
@@ -53,7 +53,7 @@ private:
   byte_window window_;
   bool begun_ = false;
   std::uint64_t number_;
-  /// Of the next line.
+  /// Where the next line begins.
   std::uint64_t at_;
   std::string restart_;
 };

@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// Samples that a function of the program makes, one a call; false ends them. `name` without a
+/// Samples that a function of the program makes, one per call; false ends them. `name` has no
 /// version.
 std::shared_ptr<once_input> function_samples(std::string name, std::function<bool(sample&)> next);
 

@@ -31,7 +31,7 @@ public:
   /// whole record. Throws `leat::error`; then it is not called again.
   virtual result take(record_store& into) = 0;
 
-  /// Lets a take that blocks, and all later ones, answer, as far as that is possible. Any thread.
+  /// Makes a take that blocks, and all later ones, return, as far as that is possible. Any thread.
   virtual void interrupt() = 0;
 };
 
@@ -47,8 +47,8 @@ public:
   /// What ids begin with.
   virtual const std::string& name() const = 0;
   virtual record_format format() const = 0;
-  /// Begins to read, or goes on. The input must outlive the reader.
-  /// Throws `errc::invalid_argument` while there is another reader.
+  /// Begins or continues to read. The input must outlive the reader. Throws
+  /// `errc::invalid_argument` while there is another reader.
   virtual std::unique_ptr<record_reader> begin() = 0;
   /// Sets the fields of a record in a sample; they may borrow from `content`.
   virtual void set_fields(sample& into, std::span<const std::byte> content) const = 0;

@@ -10,8 +10,8 @@ struct read_ahead_limits {
   std::uint64_t bytes = 16 << 20;
 };
 
-/// Says how far a source is read before anyone wants it: whatever is wanted, and behind it until
-/// one of two limits is reached. The last read may go beyond a limit.
+/// Says how far a source is read before anyone wants it: whatever is wanted, and beyond it until
+/// one of two limits is reached. The last read may exceed a limit.
 class read_ahead {
 public:
   /// `next`: number of the first record that is still to come.

@@ -34,7 +34,8 @@ reading_feed::reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<re
 
 reading_feed::~reading_feed() {
   if (!home_.is_here()) {
-    // Of the parent of this process: its thread is not here, and would be waited for for ever.
+    // It belongs to the parent of this process: its thread does not exist here, and would be waited
+    // for for ever.
     [[maybe_unused]] const auto* left = helper_.release();
   } else if (helper_->thread.joinable()) {
     stop();

@@ -20,7 +20,7 @@ namespace {
   throw error(errc::io, {.stage = action, .got = std::generic_category().message(errno)});
 }
 
-/// Repeats an interrupted call. Empty where there is nothing yet.
+/// Repeats an interrupted call. Empty if there is nothing yet.
 template <class Call>
 std::optional<std::size_t> ready(const char* action, Call call) {
   ssize_t n = -1;

@@ -15,7 +15,7 @@ namespace leat {
 enum class record_format : std::uint8_t {
   /// Pieces of text, cut at any byte; each record ends with '\n'.
   lines,
-  /// Whole records, each behind a header with checksums (frame.hpp).
+  /// Whole records, each after a header with checksums (frame.hpp).
   frames,
 };
 

@@ -28,7 +28,7 @@ constexpr std::size_t max_pixels = std::size_t{1} << 27; // as of decode_options
 constexpr std::uint64_t max_bytes = 4 * max_pixels;
 constexpr std::uint64_t head_bytes = 4096;
 
-/// Of one field: nothing where its rows cannot be found.
+/// Places of the MCU rows of one field; nothing if they cannot be found.
 std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
   decoder.open(file, max_pixels);
   const auto places = decoder.survey();
@@ -118,7 +118,7 @@ private:
   }
   std::vector<std::byte> survey(stored_objects& from, std::size_t object, std::uint64_t offset,
                                 std::uint64_t size) {
-    // What is no JPEG is not read: there may be films in a shard.
+    // What is not a JPEG is not read: there may be films in a shard.
     const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
     content_.resize(head);
     read_now(from, object, offset, content_);
@@ -139,7 +139,7 @@ private:
     facts.image_bytes += is_jpeg ? image_bytes : 0;
     facts.index_bytes += index_bytes;
   }
-  /// Of an index that is there already, only images with rows are known to be images.
+  /// In an index that exists already, only images with rows are known to be images.
   void count_known(std::uint64_t image_bytes, std::uint64_t index_bytes) {
     count(index_bytes > 0, image_bytes, index_bytes);
   }
@@ -166,7 +166,8 @@ std::uint64_t bytes_of(const std::vector<std::string>& shards) {
       [](const std::string& x) { return local_store().stat(x).version.size; });
 }
 
-/// Calls `survey` for each of `pieces`, on all cores. Throws the first one's error, behind all.
+/// Calls `survey` for each of `pieces`, on all cores. Throws the first one's error, after all of
+/// them.
 template <class Survey>
 row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
                            const row_index_progress& progress, Survey survey) {

@@ -38,8 +38,8 @@ using row_index_progress = std::function<void(std::uint64_t done, std::uint64_t 
 row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
                                 const row_index_progress& progress);
 
-/// The same of a folder's images, by classes in place of shards. Throws `errc::torn_file` where an
-/// image has another size than when the folder was listed, and `errc::io`.
+/// Builds the row index of a folder's images, by classes in place of shards. Throws
+/// `errc::torn_file` if an image has another size than when the folder was listed, and `errc::io`.
 row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files,
                                 const folder_options& options, const row_index_progress& progress);
 

@@ -28,7 +28,8 @@ namespace leat {
 
 struct tar_index::header {
   std::array<char, 8> magic;
-  /// XXH3-64 of all bytes behind it but the places, which are checked one by one, on use.
+  /// XXH3-64 of all bytes after it except the places, which are checked one by one when they are
+  /// used.
   std::uint64_t checksum;
   std::uint64_t shard_bytes;
   std::int64_t shard_mtime_ns;
@@ -74,7 +75,7 @@ void put(std::byte*& at, const T& values) {
 
 } // namespace
 
-/// All but the places, which are read one by one; 0 for what is no index.
+/// Everything except the places, which are read one by one; 0 if this is not an index.
 std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint64_t all) {
   header h;
   if (bytes.size() < sizeof h)
@@ -127,7 +128,7 @@ bool tar_index::within_bounds() const noexcept {
     if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
       return false;
   const auto names = names_.size() - 1;
-  // One behind the other: fields of a record are read together.
+  // In a row: fields of a record are read together.
   auto inside = [&, end = std::uint64_t{0}](const tar_field& x) mutable {
     const bool is_good = x.name < names && x.offset() >= end && x.offset() <= shard_.size
                          && x.size <= shard_.size - x.offset();
@@ -294,7 +295,7 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
   } catch (const error& x) {
     if (x.code() != errc::torn_file || !allow_torn)
       throw;
-    // The tear is in it, or in the header behind it, which might have been one more of its members.
+    // The tear is in it, or in the header after it, which might have been one more of its members.
     builder.drop_last_record();
     tear = x.what();
   }
@@ -374,7 +375,7 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
       for (std::size_t i = 1; i < threads; ++i)
         helpers.emplace_back(work);
     } catch (const std::system_error&) {
-      // There are no more threads: fewer do it, too.
+      // There are no more threads; fewer will do.
     }
     work();
   }

@@ -42,7 +42,7 @@ public:
   /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
   /// others, damaged ones too; no byte of them is trusted.
   static std::optional<tar_index> adopt(const index_bytes& bytes, const object_version& shard);
-  /// The stored index in a file; empty where there is none of this shard.
+  /// The index stored in a file; empty if it is not one of this shard.
   static std::optional<tar_index> load(const std::string& path, const object_version& shard);
 
   /// Number of records.
@@ -74,7 +74,7 @@ public:
   }
   /// True where somebody has looked for them.
   bool has_places() const noexcept { return !place_ends_.empty(); }
-  /// Of all records, in stored order.
+  /// Fields of all records, in stored order.
   std::span<const tar_field> all_fields() const noexcept { return fields_; }
 
   /// The bytes of the same index with places of MCU rows: those of each of all_fields().
@@ -117,7 +117,7 @@ private:
   std::span<const record> records_;
   /// Where each field name begins; one more than there are names.
   std::span<const std::uint32_t> names_;
-  /// Keys, field names and the tear, one behind the other.
+  /// Keys, field names and the tear, one after the other.
   std::string_view blob_;
   std::string_view tear_;
   /// Where the places of each field end in `places_`; none at all where nobody has looked.
@@ -137,8 +137,8 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
 tar_index open_tar_index(const std::string& shard, const tar_options& options,
                          const object_store& store = local_store());
 
-/// The same for many shards, in parallel on the machine's cores. Throws the error of the first
-/// shard in order that has one.
+/// Opens the indexes of many shards, in parallel on the machine's cores. Throws the error of the
+/// first shard in order that has one.
 std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
                                         const tar_options& options,
                                         const object_store& store = local_store());

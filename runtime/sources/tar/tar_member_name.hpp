@@ -14,8 +14,8 @@ struct tar_member_name {
   std::string field;
 };
 
-/// Empty for a member that is no field of a record: its basename begins with a dot, has none, or
-/// has nothing behind it.
+/// Empty for a member that is not a field of a record: its basename begins with a dot, has none, or
+/// has nothing after it.
 std::optional<tar_member_name> split_member_path(std::string_view path);
 
 } // namespace leat

@@ -115,7 +115,7 @@ bool has_content(char type) {
   return type < '1' || type > '6';
 }
 
-/// Headers that describe the member behind them.
+/// Headers that describe the member after them.
 bool is_extension(char type) {
   return type == 'L' || type == 'K' || type == 'x' || type == 'X' || type == 'g';
 }

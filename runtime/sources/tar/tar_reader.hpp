@@ -20,7 +20,7 @@ struct tar_member {
   std::string path;
   /// First byte of its first header, extended ones too.
   std::uint64_t begin = 0;
-  /// First byte of the content, a multiple of 512 behind `begin`.
+  /// First byte of the content, a multiple of 512 after `begin`.
   std::uint64_t offset = 0;
   /// Bytes of content; 0 for links, directories and devices.
   std::uint64_t size = 0;
@@ -58,11 +58,10 @@ public:
   /// `file` names the archive in errors.
   tar_reader(std::string file, std::uint64_t file_size, byte_reader read, tar_place from = {});
 
-  /// The next member, or nothing behind the last one. Only the call after finds out whether its
-  /// content and padding are all there, so that who cares knows which member a tear cuts.
-  /// Throws `errc::torn_file` with offset, member, bytes available and needed;
-  /// `errc::invalid_argument` for sparse and multi-volume members, and for a file of another kind,
-  /// saying which.
+  /// The next member, or nothing after the last one. Only the next call finds out whether its
+  /// content and padding are complete, so that the caller knows which member a tear cuts. Throws
+  /// `errc::torn_file` with offset, member, bytes available and needed; `errc::invalid_argument`
+  /// for sparse and multi-volume members, and for a file of another kind, saying which.
   std::optional<tar_member> next();
 
   const std::string& file() const noexcept { return file_; }
@@ -77,10 +76,10 @@ private:
   tar_member describe(std::span<const std::byte> header, char type, std::uint64_t size,
                       tar_attributes& extended) const;
   void take_extension(char type, std::uint64_t size, tar_attributes& extended);
-  /// Content of a header's own payload, at most `limit` bytes; moves behind it.
+  /// Content of a header's own payload, at most `limit` bytes; moves past it.
   std::string take_payload(std::uint64_t size, std::size_t limit, std::string_view what);
   void apply_pax(std::string_view records, tar_attributes& to) const;
-  /// Moves behind content and padding.
+  /// Moves past content and padding.
   void skip(std::uint64_t size, std::string_view member);
   [[noreturn]] void torn(std::string got, std::string needed) const;
   /// Throws where the file, at its first header, is of another kind.

@@ -137,7 +137,7 @@ private:
 
   std::vector<std::string> names_;
   std::vector<tar_index> indexes_;
-  /// Of each shard, and the total behind them.
+  /// Records before each shard, and the total after them.
   std::vector<std::uint64_t> first_record_{0};
 };
 

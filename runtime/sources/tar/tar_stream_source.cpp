@@ -41,7 +41,7 @@ tar_reader members_of(std::string file, const stream_record& x, tar_attributes g
     std::copy_n(rest.begin(), n, into.begin());
     return n;
   };
-  // Padding behind the last member is none of the record's.
+  // Padding after the last member does not belong to the record.
   const auto end = x.offset + x.length + tar_reader::block_size;
   return {std::move(file), end, read, {x.offset, std::move(global)}};
 }

@@ -12,8 +12,8 @@
 
 namespace leat {
 
-/// The samples of tar files, found by reading their headers. A unit is a file. Of stored files that
-/// are not packed only headers are read ahead; records of others carry their content.
+/// The samples of tar files, found by reading their headers. A unit is a file. For uncompressed
+/// files only headers are read ahead; records of others carry their content.
 class tar_stream_source final : public located_stream {
 public:
   /// Throws as `find_files`.

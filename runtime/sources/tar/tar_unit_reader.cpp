@@ -49,7 +49,7 @@ byte_reader tar_unit_reader::reader_of(const stream_opener& opener) {
           return files.read(file, offset, into);
         };
   return [window = window_.get()](std::uint64_t offset, std::span<std::byte> into) {
-    // Content is taken when its header is met: what is behind is never asked for again.
+    // Content is taken when its header is read: what lies before is never asked for again.
     window->forget_before(offset);
     const auto held = window->from(offset, into.size());
     const auto n = std::min(held.size(), into.size());
@@ -83,7 +83,7 @@ bool tar_unit_reader::next(stream_record& into) {
 
 void tar_unit_reader::move_place(std::uint64_t end, const tar_context& context) {
   ++place_.number;
-  // Behind the last record there may be members that are none of a record; they are met again.
+  // After the last record there may be members that belong to none; they are read again.
   place_.offset = ahead_ ? ahead_->begin : to_blocks(end);
   place_.restart = to_code(ahead_ ? ahead_->context : context);
 }

@@ -61,7 +61,7 @@ private:
   };
 
   byte_reader reader_of(const stream_opener& opener);
-  /// Finds the next member; nothing behind the last one.
+  /// Finds the next member; nothing after the last one.
   void advance();
   /// Adds the field of a record that begins at `begin`, and its bytes where content is read here.
   void take(const member& x, std::uint64_t begin, tar_record_content& to);

@@ -425,7 +425,8 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
 
   SECTION("too short") {
     CHECK(std::string{decode_refusal("leat").what()}
-          == "bad snapshot: snapshot, file a-file, got 4 bytes, needed at least 32");
+          == "bad snapshot: snapshot, file a-file, got 4 bytes, needed at least 32, the "
+             "length of its header");
   }
   SECTION("another kind of file") {
     CHECK(has(decode_refusal(std::string(40, 'x')).what(), "\"leatsnap\""));
@@ -443,7 +444,7 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
   SECTION("another length") {
     bytes[15] = '\x7f';
     CHECK(has(decode_refusal(bytes).what(),
-              "got " + std::to_string(good.size() - 32) + " bytes behind the head"));
+              "got " + std::to_string(good.size() - 32) + " bytes after the header"));
   }
   SECTION("a damaged message") {
     bytes.back() = static_cast<char>(bytes.back() + 1);
@@ -455,7 +456,7 @@ TEST_CASE("a whole frame around what is no snapshot is refused") {
   const auto message = encode(typical()).substr(32);
   CHECK(fields_of(decode(framed(message), "x")) == fields_of(typical()));
 
-  CHECK(has(decode_refusal(framed("\xff\xff\xff")).what(), "does not parse"));
+  CHECK(has(decode_refusal(framed("\xff\xff\xff")).what(), "cannot be parsed"));
   // A later field of the same number replaces rank (5) and world size (6).
   CHECK(has(decode_refusal(framed(message + "\x28\x08")).what(), "got rank 8 of 8"));
   CHECK(has(decode_refusal(framed(message + "\x28\x00\x30\x00"s)).what(), "got rank 0 of 0"));
@@ -487,10 +488,10 @@ TEST_CASE("a pipeline that is no tree of whole operators is refused") {
   CHECK(refused(source + in_node("take", data_in_operator) + batch)
         == "data of \"take\", which has an input");
   CHECK(refused(source + in_node("take", field(2, field(1, "n"))) + batch)
-        == "no value of option \"n\"");
+        == "option \"n\" without a value");
   // A value of a kind (8) that this version does not know.
   CHECK(refused(source + in_node("take", field(2, field(1, "n") + field(8, "new"))) + batch)
-        == "no value of option \"n\"");
+        == "option \"n\" without a value");
   CHECK(refused(source + in_node("map") + batch) == "map without \"name\"");
   CHECK(refused(source + in_node("shuffle") + batch) == "shuffle without \"seed\"");
   CHECK(refused(source + batched("never")) == "end \"never\"");
@@ -525,7 +526,7 @@ TEST_CASE("trees above the limits are refused when read") {
   CHECK(refused(chain(max_tree_size.height - 1)) == "more than 1000 operators behind one another");
   CHECK_NOTHROW(decode(framed(message_with(joined(max_tree_size.nested_joins))), "x"));
   CHECK(refused(joined(max_tree_size.nested_joins + 1)) == "more than 64 joins in one another");
-  CHECK(refused(joined(3000)) == "a message that does not parse");
+  CHECK(refused(joined(3000)) == "a message that cannot be parsed");
 }
 
 TEST_CASE("what a restore may change is no difference") {
@@ -853,7 +854,8 @@ TEST_CASE("a mismatch lists all that is not allowed, a line each") {
   const auto x = refusal([&] { check(taken, now, {"end", "seed"}); });
   CHECK(x.code() == errc::mismatch);
   CHECK(std::string{x.what()}
-        == "mismatch: snapshot, got a snapshot of another pipeline, needed no difference in"
+        == "mismatch: snapshot, got a snapshot of another pipeline, needed the same pipeline and "
+           "data; these differ:"
            "\n  seed: snapshot 7, pipeline 8 (cannot be allowed)"
            "\n  lanes: snapshot 24, pipeline 12 (can be allowed as \"lanes\")");
 }
@@ -963,5 +965,5 @@ TEST_CASE("fields of a batch that cannot be are refused") {
 TEST_CASE("parts whose batches have other fields do not belong together") {
   auto parts = parts_of(2);
   parts[1].fields = {{.name = "x"}};
-  CHECK(has(refusal([&] { merge(parts, true); }).what(), "other fields"));
+  CHECK(has(refusal([&] { merge(parts, true); }).what(), "different fields"));
 }

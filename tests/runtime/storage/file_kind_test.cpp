@@ -45,11 +45,11 @@ std::vector<stored> strangers() {
       {"list.json", "[1, 2]\n", "a JSON array", "json_lines"},
       {"x.txt", "some words\n", "text", "lines(\"x.txt\")"},
       {"x.csv", "id,label\n1,2\n", "text", "lines(\"x.csv\")"},
-      {"x.jsonl.gz", test::gzip(json), "packed by gzip", "json_lines(\"x.jsonl.gz\")"},
-      {"x.tar.gz", test::gzip(tar), "packed by gzip", "tar_stream(\"x.tar.gz\")"},
-      {"x.tzst", test::zstd(tar), "packed by zstd", "tar_stream(\"x.tzst\")"},
-      {"x.txt.zst", test::zstd(json), "packed by zstd", "lines(\"x.txt.zst\")"},
-      {"packed", test::gzip(json), "packed by gzip", "*.jsonl.gz for json_lines"},
+      {"x.jsonl.gz", test::gzip(json), "compressed by gzip", "json_lines(\"x.jsonl.gz\")"},
+      {"x.tar.gz", test::gzip(tar), "compressed by gzip", "tar_stream(\"x.tar.gz\")"},
+      {"x.tzst", test::zstd(tar), "compressed by zstd", "tar_stream(\"x.tzst\")"},
+      {"x.txt.zst", test::zstd(json), "compressed by zstd", "lines(\"x.txt.zst\")"},
+      {"packed", test::gzip(json), "compressed by gzip", "*.jsonl.gz for json_lines"},
       {"x.parquet", "PAR1\x15\x04PAR1", "a Parquet file", "JSON lines"},
       {"x.bz2", "BZh91AY&SY~~~~", "a bzip2 file", "gzip or zstd"},
       {"x.arrow", "ARROW1\0\0"s, "an Arrow file", "JSON lines"},
@@ -59,7 +59,8 @@ std::vector<stored> strangers() {
       {"x.jpg", "\xff\xd8\xff\xe0", "a JPEG image", "image_folder"},
       {"x.xz", "\xfd\x37zXZ\0"s, "an xz file", "gzip or zstd"},
       {"x.tfrecord", "\x10\0\0\0\0\0\0\0"s, "a TFRecord file", "tar shards"},
-      {"shard.tar.leat-index", "leattar3\0\0"s, "an index of leat's", "the shard itself"},
+      {"shard.tar.leat-index", "leattar3\0\0"s, "an index file that leat keeps",
+       "the shard itself"},
       {"step-1.rank-0-of-1", "leatsnap\0\0"s, "a snapshot of leat", "leat inspect"},
   };
 }
@@ -90,7 +91,7 @@ TEST_CASE("kinds: files without lines are no lines") {
   std::vector<stored> files{{"x.tar", tar, "a tar archive", "tar_shards(\"x.tar\")"},
                             {"x.tar.gz", test::gzip(tar), "a tar archive", "tar_stream"},
                             {"x.parquet", "PAR1\x15\x04PAR1", "a Parquet file", "JSON lines"},
-                            {"x.jsonl", test::gzip("{}"), "packed by gzip", "x.jsonl.gz"}};
+                            {"x.jsonl", test::gzip("{}"), "compressed by gzip", "x.jsonl.gz"}};
   for (const auto& x : files) {
     tar_writer::write(at / x.name, x.content);
     for (const auto& source : {lines(at / x.name), json_lines(at / x.name)})
@@ -118,7 +119,7 @@ TEST_CASE("kinds: addresses, directories and pipes are told as what they are") {
   std::filesystem::create_directories(at / "folder/cat");
   const std::vector<stored> paths{
       {"s3://bucket/x-{0..3}.tar", "", "an address in S3 storage", "a path of this machine"},
-      {"https://x.org/x.tar", "", "an address of the web", "a path of this machine"},
+      {"https://x.org/x.tar", "", "a web address", "a path of this machine"},
       {at / "folder", "", "a directory", "image_folder"},
       {"/dev/null", "", "a pipe or device", "standard_input"},
   };

@@ -58,7 +58,7 @@ struct plan {
   /// The job with plain C++ in place of leat's decoding, where it decodes.
   std::optional<pipeline> plain = {};
   std::size_t threads = 1;
-  /// Of a round; whole batches.
+  /// Rows of a round; whole batches.
   std::uint64_t rows = 0;
 };
 
@@ -144,7 +144,7 @@ struct bench_summary {
   spread bare, loader, ratio;
 };
 
-/// The same of the plain loop.
+/// Results of the plain loop.
 struct plain_summary {
   explicit plain_summary(const std::vector<round_result>& rounds)
       : plain(spread_of(series_of(rounds, [](const auto& r) { return r.plain; }))),
@@ -155,13 +155,13 @@ struct plain_summary {
 
 void print_text(const plan& x, const std::vector<round_result>& rounds) {
   const bench_summary all{rounds};
-  print_line("bare loop  " + to_text(all.bare, 0) + " a second");
-  print_line("loader     " + to_text(all.loader, 0) + " a second");
+  print_line("bare loop  " + to_text(all.bare, 0) + " per second");
+  print_line("loader     " + to_text(all.loader, 0) + " per second");
   print_line("ratio      " + to_text(all.ratio, 3));
   if (!x.plain)
     return;
   const plain_summary plain{rounds};
-  print_line("plain loop  " + to_text(plain.plain, 0) + " a second");
+  print_line("plain loop  " + to_text(plain.plain, 0) + " per second");
   print_line("loader / plain  " + to_text(plain.ratio, 3));
 }
 
@@ -202,7 +202,7 @@ bool evaluates(const pipeline& job) {
   return found;
 }
 
-/// Of the data's JPEGs to 224 x 224, normalised floats; nothing where there are none.
+/// Times of decoding the data's JPEGs to 224 x 224, normalised floats; nothing if there are none.
 std::optional<decoding> measure_decoding(const plan& x, std::uint64_t rounds) {
   constexpr std::size_t most_images = 200;
   decoding result;
@@ -258,8 +258,9 @@ json to_json(const decoding& x) {
 void bench(const bench_options& x) {
   auto plan = plan_of(x);
   if (!x.json)
-    print_notice("bench", with_commas(plan.rows) + " rows a round, " + std::to_string(plan.threads)
-                              + " threads; first round warms up");
+    print_notice("bench", with_commas(plan.rows) + " rows per round, "
+                              + std::to_string(plan.threads)
+                              + " threads; the first round warms up");
   measure(plan, 0);
   std::vector<round_result> rounds;
   for (std::uint64_t i = 0; i < x.rounds; ++i)
@@ -283,23 +284,25 @@ void bench(const bench_options& x) {
 
 void add_bench(CLI::App& app) {
   auto* sub =
-      app.add_subcommand("bench", "Measure the loader against a bare loop of the same work");
+      app.add_subcommand("bench", "Compare the loader with a bare loop that does the same work");
   auto x = std::make_shared<bench_options>();
   add_order_options(*sub, x->order);
-  whole_number(sub->add_option("--workers", x->workers, "Threads of each way; else one a core"), 1,
-               4096);
+  whole_number(
+      sub->add_option("--workers", x->workers, "Threads of each loop; default: one per core"), 1,
+      4096);
   add_transform_option(*sub, x->maps);
   sub->option_defaults()->always_capture_default();
-  whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count, of all ways in turn"), 1,
+  whole_number(sub->add_option("--rounds", x->rounds, "Rounds that count; each runs all loops"), 1,
                10'000);
-  whole_number(sub->add_option("--seconds", x->seconds, "About how long a round is, each way"), 1,
-               3600);
+  whole_number(
+      sub->add_option("--seconds", x->seconds, "Approximate length of a round, for each loop"), 1,
+      3600);
   sub->option_defaults()->always_capture_default(false);
-  whole_number(sub->add_option("--samples", x->samples, "Rows a round, instead"), 1);
+  whole_number(sub->add_option("--samples", x->samples, "Rows per round, in place of --seconds"),
+               1);
   sub->add_flag("--no-plain", x->no_plain,
-                "Leave out the plain loop, which decodes as plain C++ does");
-  sub->add_flag("--no-decode", x->no_decode,
-                "Leave out what decoding alone takes, every way and by its parts");
+                "Leave out the plain loop, which decodes with libjpeg-turbo alone");
+  sub->add_flag("--no-decode", x->no_decode, "Leave out the times of decoding alone");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { bench(*x); });
 }

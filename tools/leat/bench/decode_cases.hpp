@@ -15,7 +15,7 @@ namespace leat::command {
 struct decode_case {
   std::vector<std::byte> file;
   resize_plan what;
-  /// As a row index has them; none where leat's own decoder does not take the file.
+  /// Places as a row index has them; none if leat's own decoder does not take the file.
   std::vector<scan_place> places;
   /// True where the data's row index has them.
   bool indexed = false;

@@ -16,7 +16,7 @@ std::size_t round_up(std::size_t x, std::size_t to) {
 
 void require(bool good) {
   if (!good)
-    throw std::logic_error("an image that was decoded before is damaged now");
+    throw std::logic_error("an image that could be decoded before is damaged now");
 }
 
 } // namespace
@@ -168,7 +168,7 @@ part_seconds time_parts(timed_reader& by, const std::vector<const decode_case*>&
                         bool with_places, const tensor_form& form, image_ring& to) {
   part_watch with_transform;
   part_watch without;
-  // Not one behind the other for each image, whose bytes would then be in the cache.
+  // Not part after part for each image, whose bytes would then be in the cache.
   for (const auto* x : images)
     by.make(*x, with_places, false, form, to.next(), without);
   for (const auto* x : images)

@@ -92,7 +92,7 @@ private:
   jpeg_frame frame_;
   mcu_rect part_;
   std::array<plane, 3> planes_;
-  /// Of the image made last.
+  /// Whether the coefficients of the image made last fit.
   bool fits_ = true;
   aligned_vector<std::int16_t> coefficients_;
 };

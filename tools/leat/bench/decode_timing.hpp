@@ -12,7 +12,7 @@
 
 namespace leat::command {
 
-/// Every way of decoding on so many threads: images a second, one a round.
+/// Every way of decoding on this many threads: images per second, one entry per round.
 struct way_timing {
   std::size_t threads = 1;
   std::array<series, decode_ways.size()> rates = {};

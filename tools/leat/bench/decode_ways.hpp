@@ -15,7 +15,7 @@ namespace leat::command {
 
 /// How pixels can be made of a JPEG.
 enum class decode_way {
-  /// As a plain C++ program does.
+  /// Decodes as a plain C++ program does.
   plain,
   /// image_reader's reference.
   exact,
@@ -23,7 +23,7 @@ enum class decode_way {
   libjpeg,
   /// Planes by leat's own decoder.
   own,
-  /// The same, with the places of MCU rows known.
+  /// leat's own decoder, with the places of MCU rows known.
   own_with_places,
 };
 

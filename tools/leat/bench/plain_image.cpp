@@ -98,7 +98,7 @@ void plain_image::decode() {
   const bool is_cmyk = info.num_components == 4;
   info.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
   const auto stride = 3 * size_.width;
-  // Room for a last row of four bytes a pixel.
+  // Room for a last row of four bytes per pixel.
   pixels_.resize(stride * size_.height + size_.width);
   jpeg_->guarded([&] {
     jpeg_start_decompress(&info);

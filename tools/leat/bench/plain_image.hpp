@@ -64,9 +64,9 @@ private:
   std::size_t first_narrowed_ = 0;
 };
 
-/// The same maps as train_image and eval_image, by their name and parameters, so with the same
-/// random crops, made by plain_image. Throw `errc::invalid_argument` also for types and layouts
-/// that plain_image does not make.
+/// The maps train_image and eval_image, with the same names and parameters, and so with the same
+/// random crops, but made by plain_image. They also throw `errc::invalid_argument` for types and
+/// layouts that plain_image does not make.
 map_stage plain_train_image(std::string field, image_options options = {});
 map_stage plain_eval_image(std::string field, image_options options = {});
 

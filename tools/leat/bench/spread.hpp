@@ -20,7 +20,7 @@ spread spread_of(series values);
 /// Element by element, of equal lengths: one ratio a round, so that what slows a round cancels out.
 series ratios(const series& a, const series& b);
 
-/// "1,234  (1,200 .. 1,300)": with commas where there are no decimals.
+/// "1,234 (1,200 .. 1,300)": with commas if there are no decimals.
 std::string to_text(const spread& x, int decimals);
 
 } // namespace leat::command

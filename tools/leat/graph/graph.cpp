@@ -81,7 +81,7 @@ void add_graph(CLI::App& app) {
   auto x = std::make_shared<graph_options>();
   add_order_options(*sub, x->order);
   add_transform_option(*sub, x->maps);
-  sub->add_option("--svg", x->svg, "Draw it into this file, too")->type_name("FILE");
+  sub->add_option("--svg", x->svg, "Also draw it into this file")->type_name("FILE");
   sub->add_flag("--json", x->json, "Print a JSON object");
   sub->callback([x] { draw(*x); });
 }

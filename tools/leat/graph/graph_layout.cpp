@@ -42,7 +42,7 @@ double width_of(const std::vector<double>& side_by_side) {
   return std::max(0.0, width);
 }
 
-/// Of boxes of these widths, that stand side by side around a middle of them all.
+/// Middles of boxes of these widths that stand side by side around a common middle.
 std::vector<double> middles_of(const std::vector<double>& widths, double middle) {
   auto left = middle - width_of(widths) / 2;
   std::vector<double> middles;
@@ -83,7 +83,7 @@ struct placed_step {
   double middle = 0;
 };
 
-/// Of its box, x is to the right of its middle until it is placed.
+/// Until its box is placed, x is to the right of the box's middle.
 struct placed_round {
   drawn_box box = {};
   drawn_box function = {};
@@ -111,7 +111,7 @@ public:
   }
 
 private:
-  /// The rounds behind it are measured.
+  /// The rounds below it are measured.
   void measure(std::size_t number) {
     const auto& iterator = graph_.rounds[number].iterator;
     placed_round x{.box = round_box(graph_, number),

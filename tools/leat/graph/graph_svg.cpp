@@ -17,9 +17,9 @@ namespace {
 
 /// Around everything.
 constexpr double page_margin = 20;
-/// Of what facts are about.
+/// Characters of the longest name of a fact.
 constexpr std::size_t label_characters = 14;
-/// Of a line of facts.
+/// Characters of the longest line of facts.
 constexpr std::size_t longest_fact = 96;
 
 struct style {
@@ -40,7 +40,7 @@ const char* fill_of(box_kind kind) {
       ->fill;
 }
 
-/// As XML can hold it: what is no character becomes a question mark.
+/// The text as XML can hold it: what is not a character becomes a question mark.
 std::string escaped(std::string_view text) {
   std::string result;
   while (!text.empty()) {

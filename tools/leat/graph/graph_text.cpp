@@ -42,9 +42,10 @@ std::string epoch_of(const plan_graph& x) {
   if (x.shape.is_endless())
     return rule + "one epoch without end";
   if (x.shape.has_length())
-    return rule + with_commas(x.shape.batches()) + " batches of " + with_commas(x.shape.items)
+    return rule + with_commas(x.shape.batches())
+           + (x.shape.batches() == 1 ? " batch of " : " batches of ") + with_commas(x.shape.items)
            + " samples";
-  return rule + "as many batches as the data give, not known beforehand";
+  return rule + "as many batches as the data gives, not known beforehand";
 }
 
 std::string world_sizes_of(const plan_graph& x) {
@@ -62,7 +63,7 @@ std::string snapshots_of(const plan_graph& x) {
   if (x.is_indexed())
     return "the position, no state";
   const auto others = x.of_unknown_size();
-  return about(x.lane_bytes()) + " a lane"
+  return about(x.lane_bytes()) + " per lane"
          + (others.empty() ? "" : ", apart from what these keep: " + listed(others));
 }
 
@@ -118,8 +119,7 @@ void add_round(const plan_graph& x, std::size_t round, std::string& to) {
 std::vector<graph_fact> facts_of(const plan_graph& x) {
   const auto& shape = x.shape;
   std::vector<graph_fact> facts{
-      {"order",
-       x.is_indexed() ? "a formula, without state" : "by iterators, a state in every lane"},
+      {"order", x.is_indexed() ? "indexed, without state" : "by iterators, a state in every lane"},
       {"lanes", std::to_string(shape.lanes) + "; a batch takes "
                     + counted(shape.batch_rows / shape.lanes, "item") + " of each"},
       {"epoch", epoch_of(x)},

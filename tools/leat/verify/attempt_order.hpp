@@ -8,8 +8,8 @@
 
 namespace leat::command {
 
-/// What processes of one attempt of a job have in common: the world size, epoch and step that they
-/// go on with, and whether there is but one, with all ranks.
+/// What the processes of one attempt of a job have in common: the world size, the epoch and step
+/// with which they resume, and whether there is only one process, with all ranks.
 struct attempt_key {
   std::uint64_t world_size = 1;
   std::pair<std::uint64_t, std::uint64_t> start = {};

@@ -57,7 +57,7 @@ std::string_view to_string(fault_kind x) noexcept {
 void audit::expect(const batch_line& line) {
   auto name = "order, " + name_of(line.epoch, line.step) + ": ";
   if (digest_of_rows(line) != line.digest)
-    throw std::runtime_error(name + "the digest does not fit the rows");
+    throw std::runtime_error(name + "the digest does not match the rows");
   auto& rows = expected_[line.epoch];
   const auto next_step = rows.empty() ? 0 : rows.back().step + 1;
   if (line.step > next_step)
@@ -112,7 +112,7 @@ process_attempt& audit::attempt_of(const batch_line& line) {
 void audit::deliver(const batch_line& line) {
   const step_key key{line.epoch, line.step};
   if (digest_of_rows(line) != line.digest)
-    add(fault_kind::changed, key, {}, {}, "the digest does not fit the rows");
+    add(fault_kind::changed, key, {}, {}, "the digest does not match the rows");
   auto& attempt = attempt_of(line);
   const auto rank = line.rank.value_or(0);
   if (line.world_size != attempt.world_size || !attempt.runs(rank))

@@ -50,7 +50,7 @@ struct audit_report {
   std::array<std::uint64_t, num_fault_kinds> counts{};
   /// The first few of each kind.
   std::vector<finding> findings;
-  /// Rows whose sample was bad; they are no fault.
+  /// Rows whose sample was bad; they are not faults.
   std::uint64_t bad = 0;
   /// Global batches that count, rows of them, and attempts that made them.
   std::uint64_t steps = 0;
@@ -65,17 +65,16 @@ struct audit_report {
 
 /// Judges what the attempts of a job delivered by the order that it should have had.
 ///
-/// What counts is what the weights at its end have seen (job_history.hpp): an attempt throws away
-/// what earlier ones handed over from its first step on. A step needs all its ranks. What is handed
-/// over again must be the same, and is not repeated.
-/// Memory: some 100 bytes a row.
+/// What counts is what the weights at its end have seen (job_history.hpp): an attempt discards what
+/// earlier ones handed over from its first step on. A step needs all its ranks. What is handed over
+/// again must be the same, and does not count as repeated. Memory: about 100 bytes per row.
 class audit {
 public:
   /// Finds kept of each kind.
   static constexpr std::size_t listed = 10;
 
-  /// A line of the order; those of an epoch in rising order without a gap.
-  /// Throws `std::runtime_error` when it does not go on, or its digest is wrong.
+  /// A line of the order; the lines of an epoch come in rising order without a gap. Throws
+  /// `std::runtime_error` if it does not follow the one before, or its digest is wrong.
   void expect(const batch_line& line);
 
   /// What follows is later than all before.

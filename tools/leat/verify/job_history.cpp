@@ -11,10 +11,10 @@ namespace {
 constexpr step_key endless{UINT64_MAX, UINT64_MAX};
 constexpr auto any_time = std::numeric_limits<std::size_t>::max();
 
-/// World size, and where it goes on: only such parts make up a set.
+/// World size, and where the attempt resumes: only such parts make up a set.
 using run_key = std::pair<std::uint64_t, step_key>;
 
-/// The attempt of each rank of a world, null where there is none.
+/// The attempt of each rank of a world, null if there is none.
 using cast = std::vector<const process_attempt*>;
 
 class history_builder {
@@ -80,7 +80,7 @@ private:
     return result;
   }
 
-  /// The step behind the last one that the rank got there.
+  /// The step after the last one that the rank reached there.
   step_key reach_of(const process_attempt& x, std::uint64_t rank) const {
     const auto parts = x.parts.find(rank);
     if (parts == x.parts.end() || parts->second.empty())
@@ -137,8 +137,8 @@ private:
     return best;
   }
 
-  /// Of each rank the last attempt that got to `end`, or else farthest, unless one process with all
-  /// ranks began behind them as they did.
+  /// For each rank the last attempt that reached `end`, or otherwise the farthest one, unless one
+  /// process with all ranks began after them as they did.
   cast ranks_of(const run_key& run, const step_key& end, const cast& next) const {
     const auto time = time_of(next);
     cast result(run.first);
@@ -160,8 +160,8 @@ private:
     return alone ? cast(run.first, alone) : result;
   }
 
-  /// A process with all ranks that fits, certainly behind all others of the run, and before those.
-  /// It threw away what the others did behind its start.
+  /// A process with all ranks that fits, certainly after all others of the run, and before those.
+  /// It discarded what the others did after its start.
   template <class Fits>
   const process_attempt* alone_after(const run_key& run, const cast& next, Fits fits) const {
     const auto precedes = [&](const process_attempt& x) {

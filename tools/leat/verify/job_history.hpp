@@ -47,7 +47,7 @@ struct process_attempt {
   std::optional<std::uint64_t> rank = {};
   /// It is the whole attempt: no other process can have done a part of it.
   bool is_alone = false;
-  /// Where it goes on.
+  /// Where it resumes.
   step_key start = {};
   /// By rank.
   std::map<std::uint64_t, std::map<step_key, delivered_part>> parts = {};
@@ -59,7 +59,7 @@ struct process_attempt {
 struct job_history {
   struct trained_step {
     step_key at;
-    /// Of every rank.
+    /// The parts of all ranks.
     std::vector<const delivered_part*> ranks;
   };
   /// Steps for which all ranks have a part.
@@ -72,7 +72,7 @@ struct job_history {
     std::uint64_t world_size = 1;
   };
   std::vector<gap> gaps;
-  /// What a process handed over of steps before the one that it says it goes on with.
+  /// What a process handed over of steps before the one with which it says it resumes.
   std::vector<std::pair<step_key, const delivered_part*>> strays;
 };
 

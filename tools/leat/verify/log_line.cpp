@@ -14,7 +14,7 @@ using nlohmann::json;
 hash128 hash_of(const json& x) {
   auto hash = parse_hash128(x.get_ref<const std::string&>());
   if (!hash)
-    throw std::runtime_error("\"" + x.get<std::string>() + "\" is no hash of 32 digits");
+    throw std::runtime_error("\"" + x.get<std::string>() + "\" is not a hash of 32 digits");
   return *hash;
 }
 

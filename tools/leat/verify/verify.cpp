@@ -41,7 +41,8 @@ void read_order(const std::string& file, audit& to) {
 
 void read_log(const std::string& file, audit& to) {
   to.begin_log();
-  // Of a process that was killed before it began: what it should have delivered counts as lost.
+  // A log of a process that was killed before it began: what it should have delivered counts as
+  // lost.
   if (!std::filesystem::exists(file))
     return print_notice("verify", "no log " + file + ": counts as empty");
   log_reader reader{file};
@@ -68,7 +69,7 @@ audit_report judge(const verify_options& x) {
     audit.begin_logs();
     for (const auto& file : split(files, ','))
       if (file.empty())
-        bad_usage("LOG", "\"" + files + "\"", "a file before and behind each comma");
+        bad_usage("LOG", "\"" + files + "\"", "a file before and after each comma");
       else
         read_log(file, audit);
   }
@@ -133,11 +134,12 @@ bool verify(const verify_options& x) {
 } // namespace
 
 void add_verify(CLI::App& app, int& status) {
-  auto* sub = app.add_subcommand("verify", "Judge the logs of a job by its order");
+  auto* sub = app.add_subcommand("verify", "Check the logs of a job against its order");
   auto x = std::make_shared<verify_options>();
-  sub->add_option("ORDER", x->order, "Output of `leat order`, of one epoch or several")->required();
+  sub->add_option("ORDER", x->order, "Output of `leat order`, for one epoch or several")
+      ->required();
   sub->add_option("LOG", x->logs,
-                  "Logs of `leat run` in order of time; a comma joins the ranks of an attempt")
+                  "Logs of `leat run` in order of time; commas join the ranks of an attempt")
       ->required()
       ->expected(1, -1);
   sub->add_flag("--json", x->json, "Print a JSON object");

@@ -16,10 +16,10 @@ class Contender:
 
 
 TORCHVISION = ("torch", "torchvision", "simplejpeg")
-LEAT_DIFFERS = "first batch: all of a `leat run --steps 1`, the end of the process included"
+LEAT_DIFFERS = "its first batch is a whole `leat run --steps 1`, including the end of the process"
 DALI_DIFFERS = (
-    "shuffles a buffer of 256 images, not the epoch; reads ahead over ends of epochs; "
-    "its center crop of eval may lie a pixel off"
+    "shuffles a buffer of 256 images, not the epoch; reads ahead across ends of epochs; "
+    "its center crop for evaluation may be off by a pixel"
 )
 
 CONTENDERS = (

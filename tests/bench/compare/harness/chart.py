@@ -54,7 +54,7 @@ def style(axes: Axes, report: Report) -> None:
         "eval": "resize 256, center crop 224, float32 CHW normalized",
     }[about["transform"]]
     axes.set_title(
-        f"JPEGs to batches of {about['batch']}: images a second", loc="left", weight="bold"
+        f"JPEGs to batches of {about['batch']}: images per second", loc="left", weight="bold"
     )
     axes.set_xlabel(
         f"{work}\n{about['cores']} cores, {about['processor']}; medians of {about['rounds']} "

@@ -9,7 +9,7 @@ from harness.summary import Row, to_json
 
 JSON = "results.json"
 HEAD = """\
-| loader | workers | images/s | of leat | of plain C++ | memory MB | first batch s |
+| loader | workers | images/s | relative to leat | relative to plain C++ | memory MB | first batch s |
 |---|---:|---:|---:|---:|---:|---:|
 """
 
@@ -48,7 +48,7 @@ def write_table(report: Report, out: Path) -> None:
         setting(report.about),
         HEAD + "".join(map(line, report.rows)) + "".join(map(left_out, report.left_out.items())),
         legend(report.rows),
-        "Not the same:\n\n" + "".join(note for x in report.rows for note in notes(x)),
+        "The loaders do not do exactly the same:\n\n" + "".join(note for x in report.rows for note in notes(x)),
         "Images/s with other numbers of workers, before the rounds:\n\n" + tried(report.rows),
         "Versions: " + versions(report.rows) + "\n",
     ]

@@ -265,9 +265,9 @@ TEST_CASE("more pixels than the limit make a PNG too large, exactly at the limit
 
 TEST_CASE("more pixels in a line than a JPEG has make a PNG too large") {
   CHECK(check_bad(write_png(65'536, 1), cause::too_large)
-        == "PNG: 65536 x 1 pixels, limit 65535 a side");
+        == "PNG: 65536 x 1 pixels, limit 65535 per side");
   CHECK(check_bad(write_png(1, 65'536), cause::too_large)
-        == "PNG: 1 x 65536 pixels, limit 65535 a side");
+        == "PNG: 1 x 65536 pixels, limit 65535 per side");
   png_decoder decoder;
   CHECK_FALSE(decode_all(decoder, write_png(65'535, 1), 1 << 20).why.has_value());
 }

@@ -620,7 +620,7 @@ TEST_CASE("parameters of a map that do not fit are refused with their place") {
               "a whole number");
   check_error(train + "flip=\"x\")", "train_image@1", "flip=x at line 1, column 10", "a number");
   check_error(train + "mean=[1, 2])", "train_image@1", "mean=1,2 at line 1, column 10",
-              "3 numbers, parted by commas");
+              "3 numbers, separated by commas");
   check_error(train + "layout=\"hwc\")", "train_image@1", "layout=hwc at line 1, column 10",
               "nchw or nhwc");
   check_error(train + "type=\"f17\")", "train_image@1", "type \"f17\" at line 1, column 10",
