@@ -43,46 +43,41 @@ std::span<const std::uint8_t> batch::valid() const noexcept {
   return slot_->summary().valid;
 }
 
-const std::byte* batch::dense(std::string_view field, dtype type, std::size_t rank,
-                              std::size_t* extents) const {
-  const auto asked = std::string{to_string(type)} + " of rank " + std::to_string(rank);
-  const auto i = find_field(slot_->memory().layout(), field, asked);
-  const auto& have = slot_->memory().layout().fields()[i];
-  if (have.ragged || have.type != type || have.dims.rank() + 1 != rank)
-    throw error(errc::wrong_field,
-                {.stage = "batch",
-                 .got = "\"" + std::string{field} + "\" " + asked,
-                 .needed = have.ragged ? "ragged(\"" + have.name + "\"), it is bytes"
-                                       : std::string{to_string(have.type)} + " of rank "
-                                             + std::to_string(have.dims.rank() + 1)});
-  extents[0] = slot_->memory().rows();
-  for (std::size_t d = 0; d + 1 < rank; ++d)
-    extents[d + 1] = have.dims[d];
-  return slot_->memory().dense(i);
+field_view batch::field(std::string_view name) const {
+  return slot_->memory().field(find_field(slot_->memory().layout(), name, "a field"));
 }
 
-tensor_memory batch::memory(std::string_view field) const {
-  const auto i = find_field(slot_->memory().layout(), field, "a tensor");
+field_view batch::checked(std::string_view name, dtype type, std::size_t rank, bool ragged) const {
+  const auto asked =
+      (ragged ? "ragged " : "") + std::string{to_string(type)} + " of rank " + std::to_string(rank);
+  const auto i = find_field(slot_->memory().layout(), name, asked);
   const auto& have = slot_->memory().layout().fields()[i];
-  if (have.ragged)
-    throw error(errc::wrong_field, {.stage = "batch",
-                                    .got = "\"" + have.name + "\" a tensor",
-                                    .needed = "ragged(\"" + have.name + "\"), it is bytes"});
-  tensor_memory x{slot_->memory().dense(i), have.type, {slot_->memory().rows()}};
-  for (std::size_t d = 0; d < have.dims.rank(); ++d)
-    x.extents.push_back(have.dims[d]);
-  return x;
+  if (have.ragged == ragged && have.type == type && have.dims.rank() + 1 == rank)
+    return slot_->memory().field(i);
+  auto needed =
+      std::string{to_string(have.type)} + " of rank " + std::to_string(have.dims.rank() + 1);
+  if (have.is_bytes())
+    needed = "ragged(\"" + have.name + "\"), it is bytes";
+  else if (have.ragged && !ragged)
+    needed = "ragged<T, N>(\"" + have.name + "\"), it is ragged " + needed;
+  else if (ragged && !have.ragged)
+    needed = "view(), it is " + needed;
+  throw error(errc::wrong_field, {.stage = "batch",
+                                  .got = "\"" + std::string{name} + "\" " + asked,
+                                  .needed = std::move(needed)});
 }
 
 ragged_view batch::ragged(std::string_view field) const {
   const auto i = find_field(slot_->memory().layout(), field, "bytes");
   const auto& have = slot_->memory().layout().fields()[i];
-  if (!have.ragged)
-    throw error(errc::wrong_field, {.stage = "batch",
-                                    .got = "\"" + have.name + "\" bytes",
-                                    .needed = "view(), it is " + to_string(have)});
-  const auto& x = slot_->memory().gather(i);
-  return {x.values, x.offsets};
+  if (!have.is_bytes())
+    throw error(
+        errc::wrong_field,
+        {.stage = "batch",
+         .got = "\"" + have.name + "\" bytes",
+         .needed = (have.ragged ? "ragged<T, N>(), it is " : "view(), it is ") + to_string(have)});
+  const auto x = slot_->memory().field(i);
+  return {x.bytes(), x.offsets};
 }
 
 std::vector<std::string> batch::fields() const {

@@ -2,6 +2,7 @@
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
+#include <leat/field.hpp>
 #include <leat/hash128.hpp>
 #include <leat/tensor.hpp>
 
@@ -36,15 +37,6 @@ struct ragged_view {
   }
 };
 
-/// A tensor field as it lies in memory, for what takes a pointer, a type and extents
-/// (torch::from_blob, DLPack): row-major, rows outermost.
-struct tensor_memory {
-  const std::byte* data = nullptr;
-  dtype type = dtype::u8;
-  /// [size(), ...]
-  std::vector<std::size_t> extents = {};
-};
-
 /// This rank's part of one global batch: rows in the order of their positions. Everything that it
 /// hands out is borrowed until its lease ends. Reading is safe from several threads. It lives only
 /// in its lease: a copy would read memory that by then belongs to another batch. Large because each
@@ -65,25 +57,29 @@ public:
   /// `errc::wrong_field` (name, type or rank).
   template <class T, std::size_t N>
   tensor_view<const T, N> view(std::string_view field) const {
-    std::array<std::size_t, N> extents{};
-    const auto* data = dense(field, dtype_of<T>(), N, extents.data());
-    return {reinterpret_cast<const T*>(data), extents};
+    return typed<const T, N>(checked(field, dtype_of<T>(), N, false));
   }
   /// The tensor to write to, for a trainer that works in place.
   template <class T, std::size_t N>
   tensor_view<T, N> mutable_view(std::string_view field) {
-    std::array<std::size_t, N> extents{};
-    auto* data = const_cast<std::byte*>(dense(field, dtype_of<T>(), N, extents.data()));
-    return {reinterpret_cast<T*>(data), extents};
+    return typed<T, N>(checked(field, dtype_of<T>(), N, false));
   }
-  /// A tensor field of any type and rank. Throws `errc::wrong_field` (name; or it is bytes).
-  tensor_memory memory(std::string_view field) const;
-  /// The memory to write to, also for functions that take no pointer to const.
-  std::byte* mutable_data(std::string_view field) {
-    return const_cast<std::byte*>(memory(field).data);
+  /// A ragged field whose elements have rank N - 1, N the outermost dimension included: tokens are
+  /// ragged<std::int32_t, 1>, boxes ragged<float, 2>. Bytes are ragged<std::uint8_t, 1>, too.
+  /// Throws `errc::wrong_field` (name, type or rank; or it is dense).
+  template <class T, std::size_t N>
+  ragged_tensor_view<const T, N> ragged(std::string_view field) const {
+    const auto x = checked(field, dtype_of<T>(), N, true);
+    return {typed<const T, N>(x), x.offsets};
   }
   /// A bytes field. Throws `errc::wrong_field`.
   ragged_view ragged(std::string_view field) const;
+  /// A field of any kind, type and rank. Throws `errc::wrong_field` (name).
+  field_view field(std::string_view name) const;
+  /// Its memory to write to, and for what takes no pointer to const.
+  std::byte* mutable_data(std::string_view name) {
+    return const_cast<std::byte*>(field(name).data);
+  }
   /// Names of all fields, sorted.
   std::vector<std::string> fields() const;
 
@@ -123,8 +119,16 @@ private:
   batch() = default;
   void swap(batch& other) noexcept;
 
-  const std::byte* dense(std::string_view field, dtype type, std::size_t rank,
-                         std::size_t* extents) const;
+  /// Throws `errc::wrong_field` where the field is not as asked for.
+  field_view checked(std::string_view name, dtype type, std::size_t rank, bool ragged) const;
+
+  template <class T, std::size_t N>
+  static tensor_view<T, N> typed(const field_view& x) noexcept {
+    std::array<std::size_t, N> extents{};
+    for (std::size_t d = 0; d < N; ++d)
+      extents[d] = static_cast<std::size_t>(x.shape[d]);
+    return {reinterpret_cast<T*>(const_cast<std::byte*>(x.data)), extents};
+  }
 
   std::shared_ptr<lease_desk> desk_;
   std::shared_ptr<batch_slot> slot_;

@@ -61,4 +61,9 @@ LEAT_API scan_stage running_sum(const std::string& field, const std::string& int
 /// sample (too_large), and so is one whose type has no such value (wrong_shape).
 LEAT_API map_stage pad(const std::string& field, std::uint64_t length, double value = 0);
 
+/// Makes a tensor ragged: its outermost dimension may be another one in every sample, and the batch
+/// has values and offsets (`batch::field`). Bytes and what is ragged already stay as they are. A
+/// tensor of rank 0, or one whose elements have no bytes, is a bad sample (wrong_shape).
+LEAT_API map_stage ragged(const std::string& field);
+
 } // namespace leat

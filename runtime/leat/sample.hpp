@@ -20,10 +20,11 @@ namespace leat {
 
 /// One training example on its way through a worker: named fields.
 ///
-/// A field is either a tensor (element type and shape; dense in a batch) or bytes of any length
-/// (values and offsets in a batch). Which one is decided by how it was set, and all samples of a
-/// pipeline must agree. Everything that a sample hands out is borrowed until its row is done, or
-/// until the field is set again. Used by one thread at a time.
+/// A field is a tensor, dense in a batch: element type and shape are those of every sample. Or it
+/// is ragged, values and offsets in a batch: its outermost dimension is as long as the sample has
+/// it (tokens, a waveform, boxes), type and shape of its elements are those of every sample; bytes
+/// are ragged u8. Which one is decided by how it was set. Everything that a sample hands out is
+/// borrowed until its row is done, or until the field is set again. Used by one thread at a time.
 /// Large because fields have several ways to be set and read.
 class LEAT_API sample {
 public:
@@ -38,9 +39,13 @@ public:
   bool has(std::string_view name) const noexcept;
   /// Names in order of setting.
   std::vector<std::string> fields() const;
-  /// Whether a field is bytes; otherwise it is a tensor. Throws `bad_sample` (missing_field).
+  /// Whether a field is bytes. Throws `bad_sample` (missing_field).
   bool is_bytes(std::string_view name) const;
-  /// Element type and extents of a tensor. Throw `bad_sample` (missing_field, wrong_shape).
+  /// Whether its length may be another one in every sample, as that of bytes. Throws `bad_sample`
+  /// (missing_field).
+  bool is_ragged(std::string_view name) const;
+  /// Element type and extents of a tensor, or of a ragged field that is not bytes. Throw
+  /// `bad_sample` (missing_field, wrong_shape).
   dtype type_of(std::string_view name) const;
   shape shape_of(std::string_view name) const;
 
@@ -59,7 +64,7 @@ public:
       return value;
     }
   }
-  /// A tensor of rank N. Throws `bad_sample` (missing_field, wrong_shape).
+  /// A tensor of rank N, ragged or not. Throws `bad_sample` (missing_field, wrong_shape).
   template <class T, std::size_t N>
   tensor_view<const T, N> view(std::string_view name) const {
     auto* data = reinterpret_cast<const T*>(tensor(name, dtype_of<T>(), N));
@@ -104,6 +109,29 @@ public:
   }
   std::byte* make_tensor(std::string_view name, dtype type, const shape& dims);
 
+  /// Sets a ragged field: as many elements of the shape `element` as `values` has; they are copied.
+  /// Throws `bad_sample` (wrong_shape) when there is a part of one, or elements have no bytes.
+  template <class T>
+  void set_ragged(std::string_view name, std::span<const T> values, const shape& element = {}) {
+    check_parts(name, values.size(), element);
+    std::copy(values.begin(), values.end(),
+              make_ragged<T>(name, values.size() / element.elements(), element).begin());
+  }
+  template <class Values>
+  requires requires(const Values& x) { std::span{x.data(), x.size()}; }
+  void set_ragged(std::string_view name, const Values& values, const shape& element = {}) {
+    using type = std::remove_cv_t<std::remove_pointer_t<decltype(values.data())>>;
+    set_ragged(name, std::span<const type>{values.data(), values.size()}, element);
+  }
+  /// Makes a ragged field of `length` elements and returns its numbers to be written, all of them.
+  template <class T>
+  std::span<T> make_ragged(std::string_view name, std::size_t length, const shape& element = {}) {
+    return {reinterpret_cast<T*>(make_ragged(name, dtype_of<T>(), length, element)),
+            length * element.elements()};
+  }
+  std::byte* make_ragged(std::string_view name, dtype type, std::size_t length,
+                         const shape& element);
+
   /// Makes bytes of the given size to be written.
   std::span<std::byte> make_bytes(std::string_view name, std::size_t size);
 
@@ -126,6 +154,7 @@ private:
 
   const std::byte* tensor(std::string_view name, dtype type, std::size_t rank) const;
   static void check_elements(std::string_view name, std::size_t got, const shape& dims);
+  static void check_parts(std::string_view name, std::size_t got, const shape& element);
 
   std::unique_ptr<state> state_;
 };

@@ -84,6 +84,27 @@ void batch_memory::clear(std::size_t row) noexcept {
   }
 }
 
+field_view batch_memory::field(std::size_t i) {
+  const auto& have = layout_->fields()[i];
+  field_view x{.type = have.type, .rank = have.dims.rank() + 1};
+  if (have.ragged) {
+    const auto& all = gather(i);
+    x.data = all.values.data();
+    x.offsets = all.offsets;
+  } else {
+    x.data = dense_[i].data();
+  }
+  std::size_t stride = 1;
+  for (auto d = x.rank; d-- > 1;) {
+    x.shape[d] = static_cast<std::int64_t>(have.dims[d - 1]);
+    x.strides[d] = static_cast<std::int64_t>(stride);
+    stride *= have.dims[d - 1];
+  }
+  x.shape[0] = static_cast<std::int64_t>(have.ragged ? x.offsets.back() : rows_);
+  x.strides[0] = static_cast<std::int64_t>(stride);
+  return x;
+}
+
 void batch_memory::forget_gathered() noexcept {
   mutex_lock lock{gather_mutex_};
   for (auto& x : gathered_)
@@ -100,9 +121,10 @@ const batch_memory::gathered& batch_memory::gather(std::size_t field) {
     for (const auto& row : ragged_[field])
       bytes += row.size();
     result->values.reserve(bytes);
+    const auto width = layout_->fields()[field].unit_bytes();
     for (const auto& row : ragged_[field]) {
       result->values.insert(result->values.end(), row.begin(), row.end());
-      result->offsets.push_back(result->values.size());
+      result->offsets.push_back(result->values.size() / width);
     }
   }
   return *result;

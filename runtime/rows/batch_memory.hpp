@@ -5,6 +5,8 @@
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/sample_access.hpp"
 
+#include <leat/field.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,7 +40,11 @@ public:
   /// Zeroes the row.
   void clear(std::size_t row) noexcept;
 
-  /// Values and offsets of a ragged field, gathered on first use. Any thread.
+  /// A field of a closed batch. Any thread.
+  field_view field(std::size_t i);
+
+  /// Values of a ragged field and offsets of its rows, in elements; gathered on first use. Any
+  /// thread.
   struct gathered {
     std::vector<std::byte> values;
     std::vector<std::uint64_t> offsets;

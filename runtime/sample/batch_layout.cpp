@@ -6,9 +6,10 @@
 namespace leat {
 
 std::string to_string(const field_layout& x) {
-  if (x.ragged)
+  if (x.is_bytes())
     return x.name + " bytes";
-  return x.name + " " + std::string{to_string(x.type)} + " " + to_string(x.dims);
+  return x.name + (x.ragged ? " ragged " : " ") + std::string{to_string(x.type)} + " "
+         + to_string(x.dims);
 }
 
 batch_layout::batch_layout(std::vector<field_layout> fields) : fields_(std::move(fields)) {

@@ -16,6 +16,7 @@ struct field {
   std::string name;
   bool ragged = false;
   dtype type = dtype::u8;
+  /// Of ragged fields the whole shape; of bytes nothing.
   shape dims;
   /// Lies in `owned`, in the batch's row, or in memory that the source lent.
   const std::byte* data = nullptr;
@@ -23,7 +24,33 @@ struct field {
   /// For a JPEG: where its MCU rows begin, in memory that the source lent.
   std::span<const std::byte> places;
   std::vector<std::byte> owned;
+
+  bool is_bytes() const noexcept { return ragged && type == dtype::u8 && dims.rank() <= 1; }
+  void be_bytes() noexcept {
+    ragged = true;
+    type = dtype::u8;
+    dims = {};
+  }
 };
+
+/// Shape of one element of a ragged field.
+shape inner_of(const shape& dims) {
+  shape result;
+  for (auto i = dims.rank(); i > 1; --i)
+    result = result.behind(dims[i - 1]);
+  return result;
+}
+
+field_layout layout_of(const field& x) {
+  return {x.name, x.ragged, x.type, x.ragged ? inner_of(x.dims) : x.dims};
+}
+
+/// The same kind, type and shape, whatever the names. Without memory of its own: called per row.
+bool has_layout(const field& x, const field_layout& want) {
+  if (x.ragged != want.ragged || x.type != want.type)
+    return false;
+  return x.ragged ? inner_of(x.dims) == want.dims : x.dims == want.dims;
+}
 
 [[noreturn]] void missing(std::string_view name, const std::vector<std::string>& have) {
   std::string text = "field \"" + std::string{name} + "\" is missing; the sample has";
@@ -77,7 +104,7 @@ struct sample::state {
 
   const field& get_tensor(std::string_view name) const {
     const auto& x = get(name);
-    if (x.ragged)
+    if (x.is_bytes())
       throw bad_sample(cause::wrong_shape, "field is " + x.name + " bytes, asked for a tensor");
     return x;
   }
@@ -144,15 +171,18 @@ std::string_view sample::text(std::string_view name) const {
 
 const std::byte* sample::tensor(std::string_view name, dtype type, std::size_t rank) const {
   const auto& x = state_->get(name);
-  if (x.ragged || x.type != type || x.dims.rank() != rank)
-    throw bad_sample(cause::wrong_shape,
-                     "field is " + to_string(field_layout{x.name, x.ragged, x.type, x.dims})
-                         + ", asked for " + std::string{to_string(type)} + " of rank "
-                         + std::to_string(rank));
+  if (x.is_bytes() || x.type != type || x.dims.rank() != rank)
+    throw bad_sample(cause::wrong_shape, "field is " + to_string(layout_of(x)) + ", asked for "
+                                             + std::string{to_string(type)} + " of rank "
+                                             + std::to_string(rank));
   return x.data;
 }
 
 bool sample::is_bytes(std::string_view name) const {
+  return state_->get(name).is_bytes();
+}
+
+bool sample::is_ragged(std::string_view name) const {
   return state_->get(name).ragged;
 }
 
@@ -169,6 +199,13 @@ void sample::check_elements(std::string_view name, std::size_t got, const shape&
     throw bad_sample(cause::wrong_shape, "field \"" + std::string{name} + "\": got "
                                              + std::to_string(got) + " elements for shape "
                                              + to_string(dims));
+}
+
+void sample::check_parts(std::string_view name, std::size_t got, const shape& element) {
+  if (element.elements() == 0 || got % element.elements() != 0)
+    throw bad_sample(cause::wrong_shape,
+                     "field \"" + std::string{name} + "\": got " + std::to_string(got)
+                         + " numbers for elements of shape " + to_string(element));
 }
 
 void sample::set(std::string_view name, std::string_view text) {
@@ -202,10 +239,22 @@ std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& d
   return state_->own(x, size, replaces);
 }
 
-std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size) {
+std::byte* sample::make_ragged(std::string_view name, dtype type, std::size_t length,
+                               const shape& element) {
+  check_parts(name, 0, element);
+  const auto dims = element.behind(length);
   const bool replaces = has(name);
   auto& x = state_->put(name);
   x.ragged = true;
+  x.type = type;
+  x.dims = dims;
+  return state_->own(x, dims.elements() * size_of(type), replaces);
+}
+
+std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size) {
+  const bool replaces = has(name);
+  auto& x = state_->put(name);
+  x.be_bytes();
   return {state_->own(x, size, replaces), size};
 }
 
@@ -225,7 +274,7 @@ std::span<std::byte> sample::scratch(std::size_t size) {
 
 void sample::borrow(std::string_view name, std::span<const std::byte> bytes) {
   auto& x = state_->put(name);
-  x.ragged = true;
+  x.be_bytes();
   x.data = bytes.data();
   x.size = bytes.size();
 }
@@ -306,6 +355,16 @@ void sample_access::own(sample& x) {
   }
 }
 
+void sample_access::let_vary(sample& x, std::string_view name) {
+  auto& f = const_cast<field&>(x.state_->get(name));
+  if (f.ragged)
+    return;
+  if (f.dims.rank() == 0 || inner_of(f.dims).elements() == 0)
+    throw bad_sample(cause::wrong_shape, "field is " + to_string(leat::layout_of(f))
+                                             + ", a ragged one has elements to count");
+  f.ragged = true;
+}
+
 void sample_access::keep(sample& x, const std::vector<std::string>& names) {
   auto& s = *x.state_;
   std::size_t kept = 0;
@@ -339,12 +398,9 @@ void sample_access::deliver(sample& x) {
   for (std::size_t i = 0; i < layout.fields().size(); ++i) {
     const auto& want = layout.fields()[i];
     const auto& have = s.get(want.name);
-    if (have.ragged != want.ragged
-        || (!want.ragged && (have.type != want.type || !(have.dims == want.dims))))
-      throw bad_sample(cause::wrong_shape,
-                       "got "
-                           + to_string(field_layout{have.name, have.ragged, have.type, have.dims})
-                           + ", the batch has " + to_string(want));
+    if (!has_layout(have, want))
+      throw bad_sample(cause::wrong_shape, "got " + to_string(leat::layout_of(have))
+                                               + ", the batch has " + to_string(want));
     if (want.ragged)
       s.target->ragged[i]->assign(have.data, have.data + have.size);
     else if (have.data != s.target->dense[i] && have.size > 0)
@@ -360,8 +416,7 @@ std::vector<field_layout> sample_access::fields(const sample& x) {
 }
 
 field_layout sample_access::layout_of(const sample& x, std::string_view name) {
-  const auto& f = x.state_->get(name);
-  return {f.name, f.ragged, f.ragged ? dtype::u8 : f.type, f.ragged ? shape{} : f.dims};
+  return leat::layout_of(x.state_->get(name));
 }
 
 std::uint64_t sample_access::take_bytes_read(sample& x) {

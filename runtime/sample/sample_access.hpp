@@ -68,6 +68,10 @@ public:
   /// Copies all bytes that lie elsewhere, so that the sample can outlive where they are.
   static void own(sample& x);
 
+  /// Makes a tensor ragged along its outermost dimension; a ragged field stays as it is. Throws
+  /// `bad_sample` (missing_field; wrong_shape: rank 0, or elements without bytes).
+  static void let_vary(sample& x, std::string_view name);
+
   /// Keeps these fields, in this order. Throws `bad_sample` (missing_field).
   static void keep(sample& x, const std::vector<std::string>& names);
 

@@ -28,7 +28,9 @@ void stored_sample::copy_to(sample& into) const {
     throw bad_sample(*bad_);
   for (const auto& [layout, bytes] : fields_)
     if (layout.ragged)
-      into.set(layout.name, bytes);
+      std::copy(bytes.begin(), bytes.end(),
+                into.make_ragged(layout.name, layout.type, bytes.size() / layout.unit_bytes(),
+                                 layout.dims));
     else
       std::copy(bytes.begin(), bytes.end(),
                 into.make_tensor(layout.name, layout.type, layout.dims));

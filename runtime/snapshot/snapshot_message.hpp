@@ -12,6 +12,8 @@ namespace leat {
 
 /// In place of a type: the field is bytes.
 inline constexpr std::string_view any_bytes = "bytes";
+/// In front of a type: the field is ragged, and `dims` are of one element.
+inline constexpr std::string_view any_number_of = "ragged ";
 
 /// Throws `errc::invalid_argument` for a pipeline above the limits of a tree.
 std::string message_of(const pipeline_facts& x);

@@ -193,13 +193,16 @@ private:
   field_layout read_field(const wire::Field& message) const {
     if (message.type() == any_bytes)
       return {.name = message.name(), .ragged = true};
-    const auto type = type_named(message.type());
+    const std::string_view text = message.type();
+    const bool ragged = text.starts_with(any_number_of);
+    const auto type = type_named(text.substr(ragged ? any_number_of.size() : 0));
     need(type.has_value(), "field \"" + message.name() + "\" of type \"" + message.type() + '"',
          "a type that this version knows");
-    need(message.dims_size() <= static_cast<int>(shape::max_rank),
+    const auto most = shape::max_rank - (ragged ? 1 : 0);
+    need(message.dims_size() <= static_cast<int>(most),
          std::to_string(message.dims_size()) + " dimensions of \"" + message.name() + '"',
-         "at most " + std::to_string(shape::max_rank));
-    field_layout x{.name = message.name(), .type = *type};
+         "at most " + std::to_string(most));
+    field_layout x{.name = message.name(), .ragged = ragged, .type = *type};
     std::uint64_t bytes = size_of(x.type);
     for (auto i = message.dims_size(); i-- > 0;) {
       need(!__builtin_mul_overflow(bytes, message.dims(i), &bytes) && bytes <= max_record_bytes,
@@ -207,6 +210,8 @@ private:
            "at most " + std::to_string(max_record_bytes) + " bytes a row");
       x.dims = x.dims.behind(message.dims(i));
     }
+    need(!ragged || x.unit_bytes() > 0, "ragged field \"" + message.name() + "\" without bytes",
+         "elements of at least one byte");
     return x;
   }
 

@@ -52,10 +52,16 @@ void write(const operator_facts& x, wire::Operator& to) {
   to.set_state_version(x.state_version);
 }
 
+std::string type_text(const field_layout& x) {
+  if (x.is_bytes())
+    return std::string{any_bytes};
+  return std::string{x.ragged ? any_number_of : ""} + std::string{to_string(x.type)};
+}
+
 void write(const field_layout& x, wire::Field& to) {
   to.set_name(x.name);
-  to.set_type(std::string{x.ragged ? any_bytes : to_string(x.type)});
-  for (std::size_t i = 0; !x.ragged && i < x.dims.rank(); ++i)
+  to.set_type(type_text(x));
+  for (std::size_t i = 0; i < x.dims.rank(); ++i)
     to.add_dims(x.dims[i]);
 }
 

@@ -1,3 +1,4 @@
+#include "runtime/base/xxh3.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/sanitized.hpp"
@@ -339,24 +340,104 @@ TEST_CASE("loader: tensors, ragged fields and wrong requests") {
   CHECK_THROWS_AS(batch->ragged("value"), error);
   // Of any type, for what takes a pointer.
   const auto& read_only = *batch;
-  const auto memory = read_only.memory("value");
-  CHECK(memory.data == reinterpret_cast<const std::byte*>(value.data()));
-  CHECK(memory.type == dtype::u8);
-  CHECK(memory.extents == std::vector<std::size_t>{4, 8});
+  const auto field = read_only.field("value");
+  CHECK(field.data == reinterpret_cast<const std::byte*>(value.data()));
+  CHECK(field.type == dtype::u8);
+  CHECK(field.rank == 2);
+  CHECK(field.shape == std::array<std::int64_t, max_dimensions>{4, 8});
+  CHECK(field.strides == std::array<std::int64_t, max_dimensions>{8, 1});
+  CHECK(field.where == device{.type = 1, .id = 0});
+  CHECK_FALSE(field.is_ragged());
   CHECK(batch->mutable_data("noise")
         == reinterpret_cast<std::byte*>(batch->mutable_view<float, 2>("noise").data()));
-  CHECK_THROWS_AS(read_only.memory("text"), error);
-  CHECK_THROWS_AS(read_only.memory("values"), error);
+  CHECK_THROWS_AS(read_only.field("values"), error);
+  const auto bytes = read_only.field("text");
+  CHECK(bytes.is_ragged());
+  CHECK(bytes.data == text.values.data());
+  CHECK(bytes.shape[0] == static_cast<std::int64_t>(text.values.size()));
   batch = x.next();
   batch = x.next();
   REQUIRE(batch->end_of_epoch());
   CHECK(batch->valid_rows() == 2);
-  CHECK(batch->memory("value").extents == std::vector<std::size_t>{4, 8}); // as size() says
+  CHECK(batch->field("value").shape[0] == 4); // as size() says
   CHECK(std::vector<std::uint8_t>(batch->valid().begin(), batch->valid().end())
         == std::vector<std::uint8_t>{1, 1, 0, 0});
   CHECK(batch->view<std::uint8_t, 2>("value")(2, 0) == 0);
   CHECK(batch->ragged("text")[3].empty());
   CHECK(batch->positions() == std::vector<std::uint64_t>{8, 9});
+}
+
+/// Row p has p % 3 tokens, p boxes and two frames of 3 numbers, all of them p.
+pipeline with_ragged_fields(std::uint64_t records) {
+  return numbers(records).map("ragged fields@1", [](sample& x, context& at) {
+    const auto p = at.position();
+    for (auto& token : x.make_ragged<std::int32_t>("tokens", p % 3))
+      token = static_cast<std::int32_t>(p);
+    x.set_ragged("boxes", std::vector<double>(4 * p, static_cast<double>(p)), {4});
+    x.set_ragged("frames", std::vector<std::uint16_t>(6, static_cast<std::uint16_t>(p)), {3});
+    x.set_ragged("bytes", std::vector<std::uint8_t>(p, static_cast<std::uint8_t>('a' + p)));
+  });
+}
+
+TEST_CASE("loader: ragged fields of any type are values and offsets") {
+  loader x{with_ragged_fields(6).batch(4, {.end = epoch_end::mask}), quick(2)};
+  auto batch = x.next();
+  const auto tokens = batch->ragged<std::int32_t, 1>("tokens");
+  CHECK(std::vector<std::uint64_t>(tokens.offsets.begin(), tokens.offsets.end())
+        == std::vector<std::uint64_t>{0, 0, 1, 3, 3});
+  CHECK(tokens[2].extent(0) == 2);
+  CHECK(tokens[2][1] == 2);
+  const auto boxes = batch->ragged<double, 2>("boxes");
+  REQUIRE(boxes.size() == 4);
+  CHECK(boxes.values.extents() == std::array<std::size_t, 2>{6, 4});
+  CHECK(boxes[0].size() == 0);
+  CHECK(boxes[3].extents() == std::array<std::size_t, 2>{3, 4});
+  CHECK(boxes[3](2, 3) == 3);
+  CHECK(batch->ragged<std::uint16_t, 2>("frames")[1](1, 2) == 1);
+  CHECK(batch->ragged("bytes").text(2) == "cc");
+  CHECK(batch->ragged<std::uint8_t, 1>("bytes")[2].extent(0) == 2);
+  const auto field = batch->field("boxes");
+  CHECK(field.type == dtype::f64);
+  CHECK(field.rank == 2);
+  CHECK(field.shape == std::array<std::int64_t, max_dimensions>{6, 4});
+  CHECK(field.strides == std::array<std::int64_t, max_dimensions>{4, 1});
+  CHECK(field.offsets.data() == boxes.offsets.data());
+  CHECK(field.bytes().size() == 6 * 4 * sizeof(double));
+  CHECK_THROWS_AS((batch->ragged<float, 2>("boxes")), error);
+  CHECK_THROWS_AS((batch->ragged<double, 1>("boxes")), error);
+  CHECK_THROWS_AS((batch->view<double, 2>("boxes")), error);
+  CHECK_THROWS_AS(batch->ragged("boxes"), error);
+  batch = x.next();
+  REQUIRE(batch->valid_rows() == 2);
+  CHECK(batch->ragged<double, 2>("boxes")[1].extent(0) == 5);
+  CHECK(batch->ragged<double, 2>("boxes")[2].size() == 0);
+  CHECK(batch->ragged<double, 2>("boxes").offsets[4] == 9);
+}
+
+/// The hash of a row, from what the batch hands out.
+hash128 hash_of_row(const batch& x, std::size_t row) {
+  hash_stream hash;
+  hash.add(x.positions().at(row));
+  for (const auto& name : x.fields()) {
+    const auto field = x.field(name);
+    const auto outer = static_cast<std::size_t>(field.strides[0]) * size_of(field.type);
+    const auto begin = field.is_ragged() ? field.offsets[row] : row;
+    const auto end = field.is_ragged() ? field.offsets[row + 1] : row + 1;
+    hash.add_raw(field.bytes().subspan(begin * outer, (end - begin) * outer));
+  }
+  return hash.digest128();
+}
+
+TEST_CASE("loader: content hashes are of the fields as a batch hands them out") {
+  auto options = quick(2);
+  options.hash_pixels = true;
+  loader x{with_ragged_fields(8).batch(4), options};
+  while (auto batch = x.next()) {
+    const auto hashes = batch->content_hashes();
+    REQUIRE(hashes.size() == 4);
+    for (std::size_t row = 0; row < 4; ++row)
+      CHECK(hashes[row] == hash_of_row(*batch, row));
+  }
 }
 
 TEST_CASE("loader: holding all leases is an error, not a hang") {

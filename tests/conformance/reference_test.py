@@ -23,7 +23,7 @@ except ImportError as missing:
 from cases.logs import Handed
 from plain import iterators
 from plain.hashes import keyed, mulhi, permutation, row_digest
-from plain.layouts import Layout
+from plain.layouts import Layout, kind_of
 from plain.random_numbers import Rng, sample_key_of, map_stream, philox
 from plain.samples import BadSample, Refused, Sample, Tensor, vector
 from reference import Pipeline, to_text
@@ -274,6 +274,13 @@ class FiltersAndChildren(InDirectory):
         self.assertEqual(x.fields["a"], vector("i64", [1, 2, 9, 9]))
         (x,) = samples('json_lines("x.jsonl").map("pad@1", field="a", length=1)')
         self.assertTrue(x.bad)
+
+
+    def test_ragged_lets_lengths_vary_in_a_batch(self):
+        self.write("x.jsonl", b'{"a": [1, 2]}\n{"a": []}\n{"a": 3}\n')
+        rows = samples('json_lines("x.jsonl").map("ragged@1", field="a")')
+        self.assertEqual([x.fields and x.fields["a"].numbers() for x in rows], [[1, 2], [], None])
+        self.assertEqual({kind_of(x.fields["a"]) for x in rows[:2]}, {("ragged", "i64", ())})
 
 
 def packed(lines, options):

@@ -24,7 +24,7 @@ FOLDERS = [
 PUBLIC = {
     "runtime/base": "notice rng source_facts tensor",
     "runtime/storage": "trace",
-    "runtime/sample": "sample source stored_source",
+    "runtime/sample": "field sample source stored_source",
     "runtime/image": "decode_options transforms",
     "runtime/pipeline": "functions image once pipeline sources streams",
     "runtime/rows": "dispatch_policy",

@@ -351,8 +351,7 @@ iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
       mix.edges.push_back(planner.build_edge(
           x, *input, at, [cost = x.get<std::string>("cost")](sample& s, sample_maker&) {
             const auto layout = sample_access::layout_of(s, cost);
-            return probe_result{.number =
-                                    layout.ragged ? s.bytes(cost).size() : layout.dims.elements()};
+            return probe_result{.number = s.bytes(cost).size() / size_of(layout.type)};
           }));
   mix.ordinal = planner.take_ordinal(x);
   if (mix.rule == mix_rule::random)

@@ -263,8 +263,8 @@ public:
   void add(const sample& document, std::uint64_t first, std::optional<std::uint64_t> last) {
     const auto layout = sample_access::layout_of(document, plan_.field);
     if (!data_)
-      begin(layout.ragged ? dtype::u8 : layout.type);
-    else if (type_ != (layout.ragged ? dtype::u8 : layout.type))
+      begin(layout.type);
+    else if (type_ != layout.type)
       throw bad_sample(cause::wrong_shape, "documents of " + std::string{to_string(type_)} + " and "
                                                + to_string(layout) + " in one pack");
     const auto bytes = document.bytes(plan_.field);
@@ -378,10 +378,10 @@ private:
 /// that cannot be packed.
 probe_result probe_document(const pack_plan& plan, const sample& x) {
   const auto layout = sample_access::layout_of(x, plan.field);
-  if (!layout.ragged && layout.dims.rank() != 1)
+  if (layout.dims.rank() != (layout.ragged ? 0 : 1))
     throw bad_sample(cause::wrong_shape,
                      "got " + to_string(layout) + ", a pack needs rank 1 or bytes");
-  const auto elements = layout.ragged ? x.bytes(plan.field).size() : layout.dims.elements();
+  const auto elements = x.bytes(plan.field).size() / size_of(layout.type);
   const auto size = elements + plan.delimiter.size();
   if (size > longest_row)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(size)

@@ -107,6 +107,13 @@ map_stage make_pad(const std::string& parameters) {
   return pad(field, length, value);
 }
 
+map_stage make_ragged(const std::string& parameters) {
+  parameter_reader from{"ragged@1", parameters};
+  const auto field = from.required("field");
+  from.done();
+  return ragged(field);
+}
+
 // -- predicates
 
 filter_stage make_key_hash(const std::string& parameters) {
@@ -205,7 +212,8 @@ stage_makers<map_stage> built_in_maps() {
           {"int_label@1", make_int_label},
           {"select@1", make_select},
           {"rename@1", make_rename},
-          {"pad@1", make_pad}};
+          {"pad@1", make_pad},
+          {"ragged@1", make_ragged}};
 }
 
 stage_makers<filter_stage> built_in_predicates() {

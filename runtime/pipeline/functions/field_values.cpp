@@ -75,13 +75,13 @@ field_elements elements_of(const sample& x, std::string_view field) {
     return {dtype::u8, true, x.bytes(field)};
   if (x.shape_of(field).rank() != 1)
     wrong_form(field, "bytes or a tensor of rank 1");
-  return {x.type_of(field), false, x.bytes(field)};
+  return {x.type_of(field), x.is_ragged(field), x.bytes(field)};
 }
 
 std::span<std::byte> make_elements(sample& x, std::string_view field, const field_elements& like,
                                    std::size_t size) {
-  if (like.is_bytes)
-    return x.make_bytes(field, size);
+  if (like.is_ragged)
+    return {x.make_ragged(field, like.type, size, {}), size * size_of(like.type)};
   return {x.make_tensor(field, like.type, {size}), size * size_of(like.type)};
 }
 

@@ -22,12 +22,13 @@ std::uint64_t integer_of(const sample& x, std::string_view field);
 struct field_elements {
   /// u8 for bytes.
   dtype type = dtype::u8;
-  bool is_bytes = false;
+  /// Bytes, too.
+  bool is_ragged = false;
   std::span<const std::byte> data = {};
 
   std::size_t size() const noexcept { return data.size() / size_of(type); }
   field_elements part(std::size_t from, std::size_t count) const {
-    return {type, is_bytes, data.subspan(from * size_of(type), count * size_of(type))};
+    return {type, is_ragged, data.subspan(from * size_of(type), count * size_of(type))};
   }
 };
 

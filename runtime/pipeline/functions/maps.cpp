@@ -50,6 +50,13 @@ map_stage pad(const std::string& field, std::uint64_t length, double value) {
           [=] { return [=](sample& x, context&) { pad_field(x, field, length, value); }; }};
 }
 
+map_stage ragged(const std::string& field) {
+  constexpr auto name = "ragged@1";
+  check_field(name, field);
+  return {name, word("field", field),
+          [=] { return [=](sample& x, context&) { sample_access::let_vary(x, field); }; }};
+}
+
 map_stage select(std::vector<std::string> fields) {
   constexpr auto name = "select@1";
   std::string text;

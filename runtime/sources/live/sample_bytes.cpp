@@ -14,10 +14,12 @@ namespace leat {
 
 namespace {
 
-// A field: length and bytes of its name; kind; rank and extents, of a tensor only; length and bytes
-// of its content. Numbers are 8 bytes little-endian.
+// A field: length and bytes of its name; kind; rank and extents, but of bytes; length and bytes of
+// its content. Numbers are 8 bytes little-endian.
 
-/// The kind of a field is its element type, or this.
+/// The kind of a tensor is its element type, that of a ragged field this and the type, of bytes
+/// 255.
+constexpr std::uint64_t kind_of_ragged = 128;
 constexpr std::uint64_t kind_of_bytes = 255;
 
 void add(std::uint64_t x, std::string& to) {
@@ -31,9 +33,9 @@ void add(std::string_view text, std::string& to) {
 
 void add(const field_layout& field, std::string& to) {
   add(field.name, to);
-  add(field.ragged ? kind_of_bytes : static_cast<std::uint64_t>(field.type), to);
-  if (field.ragged)
-    return;
+  if (field.is_bytes())
+    return add(kind_of_bytes, to);
+  add((field.ragged ? kind_of_ragged : 0) + static_cast<std::uint64_t>(field.type), to);
   add(field.dims.rank(), to);
   for (std::size_t i = 0; i < field.dims.rank(); ++i)
     add(field.dims[i], to);
@@ -54,33 +56,52 @@ public:
     const auto kind = number(kind_of_bytes);
     if (kind == kind_of_bytes)
       return into.borrow(name, content());
-    if (kind > static_cast<std::uint64_t>(last_dtype))
+    const auto type = kind % kind_of_ragged;
+    if (type > static_cast<std::uint64_t>(last_dtype))
       refuse("an unknown type");
-    read_tensor(into, name, static_cast<dtype>(kind));
+    if (kind < kind_of_ragged)
+      read_tensor(into, name, static_cast<dtype>(type));
+    else
+      read_ragged(into, name, static_cast<dtype>(type));
   }
 
 private:
   void read_tensor(sample& into, std::string_view name, dtype type) {
-    std::array<std::size_t, shape::max_rank> extents{};
-    const auto rank = number(extents.size());
-    for (std::size_t i = 0; i < rank; ++i)
-      extents[i] = number(~std::uint64_t{0});
+    const auto dims = read_shape(type, shape::max_rank);
     const auto values = content();
-    if (values.size() != bytes_of_tensor(type, std::span{extents}.first(rank)))
+    if (values.size() != dims.elements() * size_of(type))
       refuse("a tensor of another size than its shape");
-    shape dims;
-    for (auto i = rank; i > 0; --i)
-      dims = dims.behind(extents[i - 1]);
     auto* to = into.make_tensor(name, type, dims);
     std::copy(values.begin(), values.end(), to);
   }
 
-  static std::size_t bytes_of_tensor(dtype type, std::span<const std::size_t> extents) {
+  void read_ragged(sample& into, std::string_view name, dtype type) {
+    const auto element = read_shape(type, shape::max_rank - 1);
+    const auto width = element.elements() * size_of(type);
+    const auto values = content();
+    if (width == 0 || values.size() % width != 0)
+      refuse("a ragged field of another size than its elements");
+    auto* to = into.make_ragged(name, type, values.size() / width, element);
+    std::copy(values.begin(), values.end(), to);
+  }
+
+  shape read_shape(dtype type, std::size_t most) {
+    std::array<std::size_t, shape::max_rank> extents{};
+    const auto rank = number(most);
+    for (std::size_t i = 0; i < rank; ++i)
+      extents[i] = number(~std::uint64_t{0});
+    check_size(type, std::span{extents}.first(rank));
+    shape dims;
+    for (auto i = rank; i > 0; --i)
+      dims = dims.behind(extents[i - 1]);
+    return dims;
+  }
+
+  static void check_size(dtype type, std::span<const std::size_t> extents) {
     auto bytes = size_of(type);
     for (const auto extent : extents)
       if (__builtin_mul_overflow(bytes, extent, &bytes))
         refuse("a shape of too many elements");
-    return bytes;
   }
 
   std::uint64_t number(std::uint64_t largest) {

@@ -86,7 +86,7 @@ class WildGrower:
 
     def map(self, budget, below):
         node, fields = self.tree(budget, below)
-        field, kind = self.some(fields), self.rng.randrange(4)
+        field, kind = self.some(fields), self.rng.randrange(5)
         if kind == 0:
             return self.over("map", {"name": "select@1", "fields": [field]}, node), [field]
         if kind == 1:
@@ -96,6 +96,8 @@ class WildGrower:
         if kind == 2 and "label" not in fields:
             o = {"name": "int_label@1", "field": self.rng.choice([x for x in fields if x in ("d", "cls")] or [field])}
             return self.over("map", o, node), [*(x for x in fields if x != o["field"]), "label"]
+        if kind == 4:
+            return self.over("map", {"name": "ragged@1", "field": field}, node), fields
         o = {"name": "pad@1", "field": field, "length": self.rng.randint(0, 16), "value": self.rng.choice((0, 9, 255, 300))}
         return self.over("map", o, node), fields
 

@@ -22,7 +22,7 @@ LEAST = {
 # Of functions: parameters with their kinds, and how many of them must be given.
 FUNCTIONS = {
     "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
-            "pad@1": ({"field": str, "length": int, "value": float}, 2)},
+            "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1)},
     "filter": {"key_hash@1": ({"keep": int, "salt": int}, 1), "key_matches@1": ({"pattern": str}, 1),
                "field_hash@1": ({"field": str, "keep": int, "salt": int}, 2),
                "field_between@1": ({"field": str, "min": float, "max": float}, 1),

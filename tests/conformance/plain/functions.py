@@ -8,7 +8,7 @@ import re
 import struct
 
 from plain.hashes import hash128, mulhi, number_bytes
-from plain.samples import CODES, BadSample, Sample, Tensor, field_bytes, scalar, size_of
+from plain.samples import CODES, BadSample, Ragged, Sample, Tensor, field_bytes, scalar, size_of
 
 MASK = 2**64 - 1
 
@@ -77,7 +77,7 @@ def windows(sample, field, length):
 
 def like(x, raw):
     """The field x, bytes or of rank 1, with other elements."""
-    return Tensor(x.type, [len(raw) // size_of(x.type)], raw) if isinstance(x, Tensor) else raw
+    return type(x)(x.type, [len(raw) // size_of(x.type)], raw) if isinstance(x, Tensor) else raw
 
 
 CHILDREN = {"copies@1": copies, "split@1": split, "windows@1": windows}
@@ -143,7 +143,18 @@ def elements(type, value):
     return raw
 
 
-MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad}
+def ragged(sample, field):
+    x = sample.field(field)
+    if isinstance(x, Ragged) or not isinstance(x, Tensor):
+        return sample
+    if not x.dims or 0 in x.dims[1:]:
+        raise BadSample(f"{field} of {sample.id} has no elements to count")
+    if x.type == "u8" and len(x.dims) == 1:
+        return sample.but(**{field: x.raw})
+    return sample.but(**{field: Ragged(*x)})
+
+
+MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged}
 
 
 def parameters(node):

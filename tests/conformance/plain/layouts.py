@@ -1,13 +1,15 @@
 """What a batch's rows hold: docs/operators/batch.md ("layout") and docs/decisions.md ("The layout of a batch")."""
 
 from plain.hashes import hash128, number_bytes, raw_bytes
-from plain.samples import BadSample, Tensor, field_bytes
+from plain.samples import BadSample, Ragged, Tensor, field_bytes
 
 TRIES = 256  # bad samples, after which no good one is looked for
 
 
 def kind_of(x):
     """A field's type and shape."""
+    if isinstance(x, Ragged):
+        return ("ragged", x.type, tuple(x.dims[1:]))
     return (x.type, tuple(x.dims)) if isinstance(x, Tensor) else "bytes"
 
 

@@ -23,6 +23,10 @@ class Tensor(namedtuple("Tensor", "type dims raw")):
         return list(struct.unpack(f"<{len(self.raw) // size_of(self.type)}{CODES[self.type]}", self.raw))
 
 
+class Ragged(Tensor):
+    """A tensor whose outermost dimension may be another one in every sample."""
+
+
 CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f", "f64": "d"}
 
 

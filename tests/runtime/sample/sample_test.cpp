@@ -100,6 +100,85 @@ TEST_CASE("sample: vectors, arrays, spans and truth values are set as they are w
   CHECK_THROWS_AS(x.set("vector", numbers, {5}), bad_sample);
 }
 
+TEST_CASE("sample: ragged fields of every type are read as tensors") {
+  sample x;
+  const std::vector<std::int32_t> tokens{7, 8, 9};
+  x.set_ragged("tokens", tokens);
+  const std::vector<float> boxes{1, 2, 3, 4, 5, 6, 7, 8};
+  x.set_ragged("boxes", boxes, {4});
+  x.make_ragged<double>("wave", 2)[1] = 0.5;
+  x.set_ragged("none", std::vector<std::uint16_t>{}, {2, 3});
+  for (const char* name : {"tokens", "boxes", "wave", "none"}) {
+    CHECK(x.is_ragged(name));
+    CHECK_FALSE(x.is_bytes(name));
+  }
+  CHECK(ints(x.view<std::int32_t, 1>("tokens").flat()) == tokens);
+  CHECK(x.shape_of("boxes") == shape{2, 4});
+  CHECK(x.view<float, 2>("boxes")(1, 3) == 8);
+  CHECK(x.type_of("wave") == dtype::f64);
+  CHECK(x.view<double, 1>("wave")(1) == 0.5);
+  CHECK(x.shape_of("none") == shape{0, 2, 3});
+  CHECK(problem([&] { x.view<float, 1>("boxes"); })
+        == std::pair{cause::wrong_shape,
+                     std::string{"field is boxes ragged f32 [4], asked for f32 of rank 1"}});
+  x.set("dense", 1);
+  CHECK_FALSE(x.is_ragged("dense"));
+  x.set("tokens", 1);
+  CHECK_FALSE(x.is_ragged("tokens"));
+}
+
+TEST_CASE("sample: bytes are ragged u8, however they were set") {
+  sample x;
+  x.set("set", "abc");
+  x.set_ragged("made", std::vector<std::uint8_t>{'a', 'b', 'c'});
+  CHECK(x.is_ragged("set"));
+  CHECK(x.is_bytes("made"));
+  CHECK(x.text("made") == "abc");
+  auto layout = sample_access::layout_of(x, "made");
+  layout.name = "set";
+  CHECK(layout == sample_access::layout_of(x, "set"));
+}
+
+TEST_CASE("sample: parts of an element, and elements without bytes, are no ragged field") {
+  sample x;
+  const std::vector<int> five{1, 2, 3, 4, 5};
+  CHECK(problem([&] { x.set_ragged("a", five, {2}); })->first == cause::wrong_shape);
+  CHECK(problem([&] { x.set_ragged("a", five, {0}); })->first == cause::wrong_shape);
+  CHECK(problem([&] { x.make_ragged<int>("a", 1, {3, 0}); })->first == cause::wrong_shape);
+  x.set_ragged("a", five);
+  x.set_ragged("a", x.view<int, 1>("a").flat().subspan(1), {2}); // of itself
+  CHECK(ints(x.view<int, 2>("a").flat()) == std::vector{2, 3, 4, 5});
+}
+
+TEST_CASE("sample: a ragged field goes into a row of its type and element alone") {
+  batch_layout layout{{{.name = "v", .ragged = true, .type = dtype::f32, .dims = {2}}}};
+  std::vector<std::byte> v;
+  std::vector<std::byte*> dense{nullptr};
+  std::vector<std::vector<std::byte>*> ragged{&v};
+  const row_target target{&layout, dense, ragged};
+  sample x;
+  auto delivered = [&](auto set) {
+    sample_access::reset(x, &target);
+    set();
+    return problem([&] { sample_access::deliver(x); });
+  };
+  const std::vector<float> four{1, 2, 3, 4};
+  CHECK_FALSE(delivered([&] { x.set_ragged("v", four, {2}); }));
+  CHECK(v.size() == 16);
+  CHECK_FALSE(delivered([&] { x.set_ragged("v", std::vector<float>{}, {2}); }));
+  CHECK(v.empty());
+  CHECK(delivered([&] { x.set_ragged("v", four, {4}); })
+        == std::pair{cause::wrong_shape,
+                     std::string{"got v ragged f32 [4], the batch has v ragged f32 [2]"}});
+  CHECK(delivered([&] { x.set_ragged("v", four); })->first == cause::wrong_shape);
+  CHECK(delivered([&] { x.set("v", four, {2, 2}); })->first == cause::wrong_shape);
+  CHECK(delivered([&] { x.set("v", "bytes"); })->first == cause::wrong_shape);
+  CHECK(delivered([&] {
+          x.set_ragged("v", std::vector<int>{1, 2}, {2});
+        })->first
+        == cause::wrong_shape);
+}
+
 TEST_CASE("sample: a field that is set again has its new kind, and its old place") {
   sample x;
   x.set("a", "bytes");

@@ -191,10 +191,12 @@ public:
     std::vector<field_layout> all;
     for (const char* name : {"", "a", "b c", "\xff"}) {
       field_layout x{.name = name, .ragged = random_() % 3 == 0};
-      if (!x.ragged)
+      const bool is_bytes = x.ragged && random_() % 2 == 0;
+      if (!is_bytes)
         x.type = static_cast<dtype>(random_() % (static_cast<int>(last_dtype) + 1));
-      for (auto rank = x.ragged ? 0 : random_() % (shape::max_rank + 1); rank > 0; --rank)
-        x.dims = x.dims.behind(random_() % 20);
+      const auto most = shape::max_rank - (x.ragged ? 1 : 0);
+      for (auto rank = is_bytes ? 0 : random_() % (most + 1); rank > 0; --rank)
+        x.dims = x.dims.behind(random_() % 20 + (x.ragged ? 1 : 0));
       if (random_() % 2 == 0)
         all.push_back(x);
     }

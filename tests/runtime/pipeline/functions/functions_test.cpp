@@ -249,6 +249,29 @@ TEST_CASE("pad calls longer fields bad, and types that do not have the value") {
   CHECK_FALSE(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, -0x1p63); }));
 }
 
+TEST_CASE("ragged lets a tensor's length vary, and leaves bytes what they are") {
+  sample x;
+  x.set("tokens", std::vector<std::int64_t>{1, 2, 3}, {3});
+  x.set("boxes", std::vector<float>{1, 2, 3, 4}, {1, 4});
+  x.set("text", "abc");
+  x.set("scalar", 1);
+  x.set("none", std::vector<int>{}, {2, 0});
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  for (const char* name : {"tokens", "boxes", "text", "tokens"})
+    ragged(name).make()(x, in);
+  CHECK(x.is_ragged("tokens"));
+  CHECK(x.view<std::int64_t, 1>("tokens")(2) == 3);
+  CHECK(x.is_ragged("boxes"));
+  CHECK(x.shape_of("boxes") == shape{1, 4});
+  CHECK(x.is_bytes("text"));
+  CHECK(why_bad([&] { ragged("scalar").make()(x, in); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { ragged("none").make()(x, in); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { ragged("nowhere").make()(x, in); }) == cause::missing_field);
+  pad("tokens", 4, 9).make()(x, in);
+  CHECK(x.is_ragged("tokens"));
+  CHECK(x.view<std::int64_t, 1>("tokens")(3) == 9);
+}
+
 TEST_CASE("fields say their kind, type and shape") {
   sample x;
   x.set("bytes", "abc");

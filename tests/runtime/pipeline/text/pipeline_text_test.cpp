@@ -278,6 +278,8 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.map("pad@1", field="t", length=9, value=0))");
   check_step(R"(.map("pad@1", field="t", length=9, value=-100))", x.map(pad("t", 9, -100)),
              R"(.map("pad@1", field="t", length=9, value=-100))");
+  check_step(R"(.map("ragged@1", field="t"))", x.map(ragged("t")),
+             R"(.map("ragged@1", field="t"))");
 }
 
 TEST_CASE("functions of the program are found by kind and name") {

@@ -17,6 +17,8 @@ void fill(sample& x) {
   const std::array<float, 6> values{1, 2, 3, 4, 5, 6.5F};
   x.set<float>("image", values, shape{2, 3});
   x.set<std::uint8_t>("nothing", std::span<const std::uint8_t>{}, shape{0, 4});
+  x.set_ragged("tokens", std::vector<std::uint16_t>{1, 2, 3});
+  x.set_ragged("boxes", std::vector<double>{1, 2, 3, 4}, {2});
 }
 
 std::string filled_bytes() {
@@ -64,7 +66,7 @@ TEST_CASE("sample bytes: what is cut short is refused, but between fields") {
   std::size_t between = 0;
   for (std::size_t size = 0; size < bytes.size(); ++size)
     between += is_refused(bytes.substr(0, size)) ? 0 : 1;
-  REQUIRE(between == 5);
+  REQUIRE(between == 7);
 }
 
 TEST_CASE("sample bytes: a shape that does not fit its content is refused") {
@@ -86,6 +88,28 @@ TEST_CASE("sample bytes: a shape that does not fit its content is refused") {
   REQUIRE(is_refused(with(rank, 7)));
   REQUIRE(is_refused(with(kind, 10)));
   REQUIRE(is_refused(with(kind, 256)));
+}
+
+TEST_CASE("sample bytes: a ragged field that does not fit its content is refused") {
+  sample x;
+  x.set_ragged("a", std::vector<std::uint16_t>(6), {3});
+  const auto bytes = bytes_of(x);
+  // Length and byte of the name, kind, rank, extent.
+  constexpr std::size_t kind = 9;
+  constexpr std::size_t rank = 17;
+  constexpr std::size_t extent = 25;
+  auto with = [&](std::size_t at, std::uint64_t number) {
+    auto changed = bytes;
+    std::memcpy(changed.data() + at, &number, sizeof number);
+    return changed;
+  };
+  REQUIRE_FALSE(is_refused(bytes));
+  REQUIRE_FALSE(is_refused(with(extent, 2)));
+  REQUIRE(is_refused(with(extent, 4)));
+  REQUIRE(is_refused(with(extent, 0)));
+  REQUIRE(is_refused(with(extent, std::uint64_t{1} << 63)));
+  REQUIRE(is_refused(with(rank, 6)));
+  REQUIRE(is_refused(with(kind, 128 + 12)));
 }
 
 } // namespace
