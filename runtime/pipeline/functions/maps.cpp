@@ -52,7 +52,7 @@ map_stage pad(const std::string& field, std::uint64_t length, double value) {
 
 map_stage ragged(const std::string& field) {
   constexpr auto name = "ragged@1";
-  check_field(name, field);
+  check_field_name(name, field);
   return {name, word("field", field),
           [=] { return [=](sample& x, context&) { sample_access::let_vary(x, field); }; }};
 }
