@@ -12,12 +12,12 @@ class batch_slot;
 /// Rows of one batch for one worker. Sent between actors of one process only: it borrows the slot.
 struct chunk {
   std::shared_ptr<batch_slot> slot;
-  /// The opening of the slot that the chunk belongs to, and the number of its rows.
+  /// Which opening of the slot the chunk belongs to, and the number of its rows.
   std::uint32_t ticket = 0;
   std::size_t limit = 0;
   /// Rows dealt by name, run first.
   std::vector<std::uint32_t> rows;
-  /// Afterwards the worker claims rows until none is left.
+  /// After those rows, the worker claims rows until none is left.
   bool claims = false;
 };
 

@@ -7,8 +7,8 @@ namespace leat {
 
 namespace {
 
-/// Names may hold any bytes, and so may contents that a text quotes: what a terminal would obey is
-/// shown as a backslash, x and two digits.
+/// Names, and contents that a text quotes, may hold any bytes: control characters, which a terminal
+/// would act on, are shown as a backslash, x and two digits.
 void append_shown(std::string& to, std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char x : text)

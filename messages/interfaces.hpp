@@ -23,14 +23,13 @@ using batcher_actor = caf::typed_actor<
     // Begins a batch in a slot that no lease and no worker uses: a new one, or one whose lease
     // ended.
     caf::reacts_to<free_atom, slot_ptr>,
-    // Every row of this slot's batch is done, or it has none.
+    // Every row of this slot's batch is done, or it has no rows.
     caf::reacts_to<complete_atom, slot_ptr>,
-    // Workers will look at the items of this slot: it comes back to the dispatcher when all are
-    // done.
+    // Workers will probe the items of this slot: it comes back to the dispatcher when all are done.
     caf::reacts_to<probe_atom, slot_ptr>,
-    // The dispatcher will deal to this worker: look after it.
+    // The dispatcher will deal to this worker: monitor it.
     caf::reacts_to<watch_atom, std::uint32_t, worker_actor>,
-    // Nothing is dealt to the first worker any more. Its unfinished rows are for the second.
+    // Nothing is dealt to the first worker any more. The second takes over its unfinished rows.
     caf::reacts_to<inherit_atom, std::uint32_t, std::uint32_t, worker_actor>,
     // The dispatcher cannot continue, so no batch can.
     caf::reacts_to<fail_atom, error_ptr>>;
@@ -41,11 +40,11 @@ using dispatcher_actor = caf::typed_actor<
     caf::reacts_to<start_atom, batcher_actor>,
     // Opens the slot as the next batch and deals its rows, as soon as iterators know them.
     caf::reacts_to<deal_atom, slot_ptr>,
-    // Workers have looked at the items of this slot.
+    // Workers have probed the items of this slot.
     caf::reacts_to<probe_atom, slot_ptr>,
-    // Iterators can run: a record has come, or others have had their turn.
+    // Iterators can run: a record has arrived, or others have had their turn.
     caf::reacts_to<run_atom>,
-    // What is left of epochs before this one is not needed.
+    // Work left over from epochs before this one is not needed.
     caf::reacts_to<epoch_atom, std::uint64_t>,
     // The job starts over, as this run of it.
     caf::reacts_to<rewind_atom, std::uint64_t>,

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// Why a sample is bad. Names stand in logs and snapshots: never renumber.
+/// Why a sample is bad. These values appear in logs and snapshots: never renumber them.
 enum class cause : std::uint8_t {
   /// The content ends before it should: a JPEG without its end marker.
   truncated = 0,
@@ -38,7 +38,7 @@ LEAT_API std::string_view to_string(cause x) noexcept;
 /// Reads what `to_string` wrote; empty for anything else.
 LEAT_API std::optional<cause> parse_cause(std::string_view text) noexcept;
 
-/// Thrown by a stage to call the current sample bad, with its cause. Anything else that a user
+/// A stage throws it to call the current sample bad, with its cause. Anything else that a user
 /// function throws counts as `cause::function_error`.
 class LEAT_API bad_sample : public std::runtime_error {
 public:
@@ -50,7 +50,7 @@ private:
   cause why_;
 };
 
-/// What becomes of a bad sample.
+/// What happens to a bad sample.
 enum class bad_sample_policy : std::uint8_t {
   /// `next()` throws at the batch that needs it.
   fail,
@@ -66,7 +66,7 @@ struct bad_row {
   std::string id;
   cause why = cause::corrupt;
   std::string text;
-  /// Id of the sample that took its row; empty when the row was masked.
+  /// Id of the sample that took its row; empty if the row was masked.
   std::optional<std::string> substitute;
 };
 

@@ -11,13 +11,13 @@
 
 namespace leat {
 
-/// Every way in which leat fails at its public door.
+/// Every way in which a public function of leat fails.
 enum class errc : std::uint8_t {
-  /// A pipeline, option or argument is out of range; names field, value and range.
+  /// A pipeline, option or argument is out of range; the text names field, value and range.
   invalid_argument = 1,
   /// A file, directory, field or snapshot does not exist.
   not_found,
-  /// The operating system refused a read or write, after retries where they can help.
+  /// The operating system refused a read or write, even after retries where those can help.
   io,
   /// A stored file is cut short or damaged: tar, index, raw records.
   torn_file,
@@ -39,14 +39,14 @@ enum class errc : std::uint8_t {
   empty_epoch,
   /// The machine gives no more of something: threads, memory, descriptors. Never a sample's fault.
   no_resources,
-  /// Somebody called loader::interrupt.
+  /// `loader::interrupt` was called.
   interrupted,
 };
 
 LEAT_API std::string_view to_string(errc code) noexcept;
 
-/// What is known of a failure. Empty fields are left out of the text, which is one line, whatever
-/// stands in them: control characters become `\xHH`.
+/// What is known of a failure. Empty fields are left out of the text, which is always one line:
+/// control characters become `\xHH`.
 struct error_details {
   /// Pipeline stage or part of leat: "train_image@1", "tar_shards", "snapshot".
   std::string stage = {};

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// Allocates where vectors of any processor are aligned.
+/// Allocates memory that is aligned for the vector instructions of any processor.
 template <class T>
 struct aligned_allocator {
   using value_type = T;

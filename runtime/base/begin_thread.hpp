@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// What to throw where a thread cannot be made; `stage` says what it was for.
+/// The error to throw when a thread cannot be made; `stage` says what it was for.
 inline error no_thread(const std::string& stage, const std::system_error& problem) {
   return {errc::no_resources,
           {.stage = stage,
@@ -18,7 +18,7 @@ inline error no_thread(const std::string& stage, const std::system_error& proble
                      "its container"}};
 }
 
-/// A new thread. Throws `errc::no_resources` where the machine gives no more of them.
+/// Begins a new thread. Throws `errc::no_resources` if the machine gives no more of them.
 template <class Function>
 std::thread begin_thread(const std::string& stage, Function run) {
   try {

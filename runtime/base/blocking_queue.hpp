@@ -11,8 +11,8 @@
 namespace leat {
 
 /// Passes finished values from actors to the one thread that waits for them. Bounded by its users:
-/// it never holds more than there are batch slots. Allocates only if more values wait than ever
-/// before, and more than `places`: so whoever reports that memory has run out can still do so.
+/// it never holds more values than there are batch slots. It allocates only when more values wait
+/// than ever before, and more than `places`: so an actor can still report that memory has run out.
 template <class T>
 class blocking_queue {
 public:
@@ -30,7 +30,7 @@ public:
     some_.notify_one();
   }
 
-  /// From now on nobody waits. Any thread.
+  /// From now on no call waits. Any thread.
   void interrupt() {
     {
       const mutex_lock lock{mutex_};
@@ -39,7 +39,7 @@ public:
     some_.notify_one();
   }
 
-  /// The oldest value, or nothing when none came in time. One thread.
+  /// The oldest value, or nothing if none came in time. One thread.
   template <class Clock, class Duration>
   std::optional<T> pop_until(std::chrono::time_point<Clock, Duration> deadline) {
     mutex_lock lock{mutex_};
@@ -48,7 +48,7 @@ public:
     return ready_.empty() ? std::nullopt : take();
   }
 
-  /// The oldest value if one is there.
+  /// The oldest value, if there is one.
   std::optional<T> try_pop() {
     mutex_lock lock{mutex_};
     return ready_.empty() ? std::nullopt : take();
@@ -65,7 +65,7 @@ private:
   condition_variable some_;
   bool interrupted_ LEAT_GUARDED_BY(mutex_) = false;
   std::list<T> ready_ LEAT_GUARDED_BY(mutex_);
-  /// Places of values that have left, and some for the first ones.
+  /// Places of values that have left, and a reserve for the first ones.
   std::list<T> free_ LEAT_GUARDED_BY(mutex_){places};
 };
 

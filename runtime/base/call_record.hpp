@@ -8,8 +8,8 @@
 namespace leat {
 
 /// Which function of an operator runs in the thread of the iterators: written there, read by
-/// anyone. No clock: iterators make millions of calls a second. Who looks twice and finds the same
-/// call knows how long it has run at least.
+/// anyone. It has no clock: iterators make millions of calls per second. An observer that finds the
+/// same call twice knows how long it has run at least.
 class alignas(64) call_record {
 public:
   struct call {
@@ -38,7 +38,7 @@ public:
     call_record& record_;
   };
 
-  /// The call that runs; nothing between calls.
+  /// The call that is running; nothing between calls.
   std::optional<call> running() const noexcept {
     const auto number = number_.load(std::memory_order_acquire);
     const auto* stage = stage_.load(std::memory_order_relaxed);
@@ -57,7 +57,7 @@ private:
 /// Looks at a record from time to time, to find a call that does not return. One thread.
 class call_watch {
 public:
-  /// The running call, if it was there `limit_ns` ago already. `now_ns`: see `steady_ns`.
+  /// The running call, if it was already there `limit_ns` ago. `now_ns`: see `steady_ns`.
   std::optional<call_record::call> look(const call_record& record, std::int64_t now_ns,
                                         std::int64_t limit_ns) noexcept {
     const auto x = record.running();
@@ -69,7 +69,7 @@ public:
     return now_ns - since_ns_ >= limit_ns ? x : std::nullopt;
   }
 
-  /// When the call that was last seen was seen first; if there was none, when that was.
+  /// When the call that was last seen was first seen; if no call was running, when that was seen.
   std::int64_t since_ns() const noexcept { return since_ns_; }
 
 private:

@@ -4,8 +4,8 @@
 
 namespace leat {
 
-/// Rises in the child of each fork. Threads do not come along into a child, and what they held
-/// stays locked there: it may neither use what its parent made here nor clean it up.
+/// Rises in the child of each fork. A child does not have its parent's threads, and locks that they
+/// held stay locked there: it may neither use what its parent made here nor clean it up.
 std::uint32_t fork_generation() noexcept;
 
 /// The process that an object was made in.

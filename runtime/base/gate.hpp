@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// Counts who still uses something, for one thread that waits until nobody does.
+/// Counts the users of something, for one thread that waits until there are none.
 class gate {
 public:
   /// Waits for at most `time`; true when the count is 0.
@@ -37,8 +37,8 @@ private:
   std::size_t alive_ LEAT_GUARDED_BY(mutex_) = 0;
 };
 
-/// One life in a count, shared by its copies: from construction until the last of them is gone.
-/// Made before the thread or actor that it stands for begins, so that nobody is missed.
+/// One entry in a count, shared by its copies: from construction until the last of them is gone. It
+/// is made before the thread or actor that it stands for begins, so that none is missed.
 class gate_token {
 public:
   gate_token() = default;

@@ -15,7 +15,7 @@ huge_buffer::huge_buffer(std::size_t bytes) : size_(bytes) {
     throw std::bad_alloc{};
   constexpr std::size_t worth_it = std::size_t{4} << 20;
   if (bytes >= worth_it)
-    ::madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: nothing is lost where it is refused
+    ::madvise(memory, bytes, MADV_HUGEPAGE); // only a hint: nothing is lost if it is refused
   data_ = static_cast<std::byte*>(memory);
 }
 

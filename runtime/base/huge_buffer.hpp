@@ -4,8 +4,8 @@
 
 namespace leat {
 
-/// Zeroed memory for a batch field, made once and reused: page-aligned, on huge pages where the
-/// system gives them. Fresh 4 KiB pages for every batch cost more than half of a decode.
+/// Zeroed memory for a batch field, made once and reused: page-aligned, on huge pages if the system
+/// has them. Fresh 4 KiB pages for every batch would cost more than half of a decode.
 class huge_buffer {
 public:
   huge_buffer() = default;

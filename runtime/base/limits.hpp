@@ -7,20 +7,21 @@
 
 namespace leat {
 
-// Sizes and counts above these are slips of the finger: what they ask for is memory or time that
-// no machine has. Each is refused with a sentence where it is given.
+// Sizes and counts above these limits are typing errors: they ask for memory or time that no
+// machine has. Each is refused, in words, where it is given.
 
 /// Rows of a global batch; claims count them in 32 bits.
 inline constexpr std::uint64_t max_batch_rows = std::uint64_t{1} << 24;
-/// Units of a source: files times ranges, or what a program says. Each has a state of its own.
+/// Units of a source: files times ranges, or as many as a program says. Each has a state of its
+/// own.
 inline constexpr std::uint64_t max_units = 10'000'000;
-/// Parts of one file that are read as files of their own.
+/// Parts of one file that are read as separate files.
 inline constexpr std::uint64_t max_ranges = 1 << 16;
-/// Files of a source, and names that a pattern with braces stands for.
+/// Files of a source, and files that one pattern with braces stands for.
 inline constexpr std::uint64_t max_files = 1'000'000;
 /// Samples that a shuffle buffer holds, over all lanes.
 inline constexpr std::uint64_t max_buffered = std::uint64_t{1} << 32;
-/// Packs that are open at one time.
+/// Packs that are open at the same time.
 inline constexpr std::uint64_t max_bins = 1 << 16;
 /// Consecutive repetitions of a `repeat` in which a lane finds nothing.
 inline constexpr std::uint64_t max_empty_passes = 1 << 16;
@@ -31,7 +32,7 @@ inline constexpr std::uint64_t max_world_size = 1'000'000;
 inline constexpr std::uint64_t max_batches_ahead = 4096;
 inline constexpr std::uint64_t max_leases = 1 << 16;
 
-/// Throws `errc::invalid_argument` for a count that is not `least` to `most`.
+/// Throws `errc::invalid_argument` for a count outside `least` to `most`.
 inline void check_range(const std::string& stage, std::uint64_t x, std::uint64_t least,
                         std::uint64_t most) {
   if (x < least || x > most)

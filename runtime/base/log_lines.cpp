@@ -15,7 +15,7 @@ std::string dump(const json& x) {
   return x.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Most texts need no escapes, and lines of a million rows are written by the second.
+/// Most texts need no escapes, and about a million rows per second are written to lines.
 void append_text(std::string& to, std::string_view text) {
   auto plain = [](unsigned char x) { return x >= ' ' && x < 0x7f && x != '"' && x != '\\'; };
   if (std::all_of(text.begin(), text.end(), plain))

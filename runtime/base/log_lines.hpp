@@ -9,13 +9,13 @@
 
 namespace leat {
 
-/// Begins an attempt in a log: every start of a job writes one. The only kind of line without
+/// Begins an attempt in a log: every start of a job writes one. It is the only kind of line without
 /// "step".
 struct attempt_start {
-  /// Who wrote it: "run" is the subcommand.
+  /// The program that wrote it; "run" is the subcommand.
   std::string program = "run";
   std::uint64_t world_size = 1;
-  /// Empty where one process runs all ranks.
+  /// Empty if one process runs all ranks.
   std::optional<std::uint64_t> rank = {};
   /// First batch of this attempt, if it resumes after a snapshot.
   struct point {
@@ -24,7 +24,7 @@ struct attempt_start {
     friend bool operator==(const point&, const point&) = default;
   };
   std::optional<point> resumed_at = {};
-  /// What the job reads.
+  /// Records of the data that the job reads, and its digest.
   std::uint64_t records = 0;
   hash128 data_digest = {};
 
@@ -45,7 +45,7 @@ struct logged_bad {
 /// One batch as it was handed over: valid rows only, in the order of their positions.
 struct batch_line {
   std::uint64_t epoch = 0;
-  /// Counted in the epoch.
+  /// Counted within the epoch.
   std::uint64_t step = 0;
   /// Empty for a whole global batch, as `leat order` writes it.
   std::optional<std::uint64_t> rank = {};
@@ -55,7 +55,7 @@ struct batch_line {
   std::vector<std::string> ids = {};
   /// Digest of the rows in this line.
   hash128 digest = {};
-  /// One a row, or none at all.
+  /// One per row, or none at all.
   std::vector<hash128> pixels = {};
   std::vector<logged_bad> bad = {};
 

@@ -17,25 +17,25 @@ struct map_parameter {
   std::string value;
 };
 
-/// The words of "size=224 type=u8", separated by one space. Nothing if the text has another form: a
-/// word that is not name=value, other space, a name that comes twice.
+/// The words of "size=224 type=u8", separated by one space each. Nothing if the text has another
+/// form: a word other than name=value, other white space, a name that comes twice.
 std::optional<std::vector<map_parameter>> split_parameters(std::string_view text);
 
-/// The elements of "a,b"; of an empty text none.
+/// The elements of "a,b"; an empty text has none.
 std::vector<std::string> split_list(std::string_view text);
 
-/// Reads a function's parameter text, option by option.
-/// All members throw `errc::invalid_argument` with the function's name as stage.
+/// Reads a function's parameter text, option by option. All members throw `errc::invalid_argument`
+/// with the function's name as stage.
 class parameter_reader {
 public:
   parameter_reader(std::string function, std::string_view text);
 
-  /// The value of a parameter that must be there.
+  /// The value of a parameter that must be given.
   std::string required(const std::string& name);
-  /// The value, where it is there.
+  /// The value, if it is given.
   std::optional<std::string> optional(const std::string& name);
 
-  /// Reads a parameter that has to be there, as a number.
+  /// Reads a parameter that must be given, as a number.
   template <class T>
   T required_number(const std::string& name) {
     return number<T>(name, required(name));
@@ -46,13 +46,13 @@ public:
     return text ? std::optional{number<T>(name, *text)} : std::nullopt;
   }
 
-  /// Reads a number, where it is there.
+  /// Reads a number, if it is given.
   template <class T>
   void read(const std::string& name, T& into) {
     if (auto text = optional(name))
       into = number<T>(name, *text);
   }
-  /// Reads N numbers, separated by commas, if they are there.
+  /// Reads N numbers, separated by commas, if they are given.
   template <class T, std::size_t N>
   void read(const std::string& name, std::array<T, N>& into) {
     const auto text = optional(name);
@@ -67,7 +67,7 @@ public:
 
   [[noreturn]] void refuse(const std::string& got, std::string needed) const;
 
-  /// Refuses parameters that nobody has asked for.
+  /// Refuses parameters that no call has asked for.
   void done() const;
 
 private:
@@ -84,7 +84,8 @@ private:
     return x;
   }
 
-  /// False where a text of digits alone, of up to 64 bits, is another number than was read of it.
+  /// False if a text of only digits, of up to 64 bits, is a number other than the one that was read
+  /// from it.
   static bool is_whole_text(std::string_view text, double read);
 
   std::string function_;

@@ -9,15 +9,15 @@
 
 namespace leat {
 
-/// The steady clock.
+/// Nanoseconds of the steady clock.
 inline std::int64_t steady_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// A number that any thread may add to and read. Relaxed: it says how much there was, and nothing
-/// of an order.
+/// A number that any thread may add to and read. Relaxed: it gives an amount, and says nothing
+/// about order.
 class counter {
 public:
   void add(std::uint64_t n) noexcept { value_.fetch_add(n, std::memory_order_relaxed); }
@@ -29,7 +29,7 @@ private:
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Time that any thread may add to and read.
+/// A time that any thread may add to and read.
 class time_counter {
 public:
   void add(std::chrono::nanoseconds x) noexcept {
@@ -49,11 +49,12 @@ struct duration_spread {
 
   std::uint64_t count = 0;
   std::chrono::nanoseconds sum{0};
-  /// Bin i counts durations of 2^(i-1) .. 2^i - 1 ns, bin 0 those of 0, the last also all that are
-  /// longer (39 hours).
+  /// Bin i counts durations of 2^(i-1) .. 2^i - 1 ns, bin 0 those of 0, and the last bin also all
+  /// longer ones (39 hours).
   std::array<std::uint64_t, num_bins> bins{};
 
-  /// The smallest end of a bin that `share` (0 .. 1) of the durations do not exceed; 0 of none.
+  /// The smallest end of a bin that `share` (0 .. 1) of the durations do not exceed; 0 if there are
+  /// none.
   std::chrono::nanoseconds at_most(double share) const noexcept {
     const auto wanted = static_cast<double>(count) * share;
     std::uint64_t seen = 0;
@@ -66,8 +67,8 @@ struct duration_spread {
   }
 };
 
-/// How long something took, each time: bins by powers of 2, so that it never grows. Any thread may
-/// add and read.
+/// How long something took, each time, in bins by powers of 2, so that it never grows. Any thread
+/// may add and read.
 class histogram {
 public:
   void add(std::chrono::nanoseconds x) noexcept {
@@ -77,8 +78,8 @@ public:
     sum_.add(std::chrono::nanoseconds{ns});
   }
 
-  /// While others add, the count is that of the bins as they were read, and the sum may be a little
-  /// behind or ahead.
+  /// While other threads add, the count is that of the bins as they were read, and the sum may lag
+  /// or lead a little.
   duration_spread read() const noexcept {
     duration_spread result;
     for (std::size_t i = 0; i < bins_.size(); ++i)

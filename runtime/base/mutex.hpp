@@ -4,22 +4,22 @@
 #include <condition_variable>
 #include <mutex>
 
-// What a mutex guards, in words that clang proves (-Wthread-safety, an error here): the standard
-// library's own mutexes say nothing of it. Other compilers do not see these words.
+// Annotations that say what a mutex guards, which clang proves (-Wthread-safety, an error here);
+// the standard library's own mutexes have none. Other compilers ignore them.
 #if defined(__clang__)
 #define LEAT_THREAD_SAFETY(...) __attribute__((__VA_ARGS__))
 #else
 #define LEAT_THREAD_SAFETY(...)
 #endif
 
-/// Of a field: only who holds the mutex reads or writes it.
+/// For a field: only a thread that holds the mutex reads or writes it.
 #define LEAT_GUARDED_BY(mutex) LEAT_THREAD_SAFETY(guarded_by(mutex))
-/// Of a function: only who holds the mutex calls it.
+/// For a function: only a thread that holds the mutex calls it.
 #define LEAT_REQUIRES(mutex) LEAT_THREAD_SAFETY(requires_capability(mutex))
 
 namespace leat {
 
-/// std::mutex, of which clang knows who holds it.
+/// A std::mutex whose holder clang can tell.
 class LEAT_THREAD_SAFETY(capability("mutex")) mutex {
 public:
   void lock() LEAT_THREAD_SAFETY(acquire_capability()) { std_.lock(); }
@@ -30,7 +30,7 @@ private:
   std::mutex std_;
 };
 
-/// Holds a mutex for as long as it lives, but for where it is unlocked in between.
+/// Holds a mutex for as long as it lives, except where it is unlocked in between.
 class LEAT_THREAD_SAFETY(scoped_lockable) mutex_lock {
 public:
   explicit mutex_lock(mutex& x) LEAT_THREAD_SAFETY(acquire_capability(x)) : mutex_(x) {
@@ -57,8 +57,8 @@ private:
   bool holds_ = true;
 };
 
-/// std::condition_variable of these mutexes. Waits may end for no reason: call them in a loop that
-/// tests what is waited for. (A function that tests it would need the mutex in clang's eyes.)
+/// A std::condition_variable for these mutexes. Waits may end spuriously: call them in a loop that
+/// tests the condition. (A function that tests it would have to hold the mutex in clang's eyes.)
 class condition_variable {
 public:
   void wait(mutex& held) LEAT_REQUIRES(held) {
@@ -66,7 +66,7 @@ public:
     std_.wait(lock);
     lock.release();
   }
-  /// False once it is `deadline`.
+  /// False once `deadline` has passed.
   template <class Clock, class Duration>
   bool wait_until(mutex& held, std::chrono::time_point<Clock, Duration> deadline)
       LEAT_REQUIRES(held) {

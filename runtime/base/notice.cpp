@@ -40,7 +40,8 @@ void notice(const std::string& text) {
   try {
     if (current())
       current()(text);
-  } catch (...) { // it is sent where nobody catches: by threads of ours, at the end of loaders
+  } catch (...) { // notices are sent where no code catches: by our own threads, and at the end of
+                  // loaders
     print(text);
   }
 }

@@ -16,9 +16,9 @@
 
 namespace leat {
 
-/// A number that somebody wrote, as a value of type T: integers exactly, and as floats where these
-/// have them; fractions rounded to the nearest float. Nothing where T has no such number: it is
-/// never cut, wrapped around, or made infinite.
+/// A number as given by a user or in data, as a value of type T: an integer exactly, also as a
+/// float if T can represent it; a fraction rounded to the nearest float. Nothing if T cannot
+/// represent the number: it is never cut, wrapped around, or made infinite.
 template <class T, class Number>
 std::optional<T> number_as(Number x) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Number>) {

@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// The values that were put here last, by key: at most `limit`, so that what can be opened again
-/// does not stay open for ever. One thread at a time.
+/// The values that were put here last, by key: at most `limit`, so that things that can be opened
+/// again do not stay open for ever. One thread at a time.
 template <class Key, class T>
 class recent_values {
 public:
@@ -25,7 +25,7 @@ public:
     by_key_.erase(found);
     return value;
   }
-  /// In place of another one of that key; drops the one that was put longest ago.
+  /// Replaces another value of that key; drops the value that was put longest ago.
   void put(const Key& key, T value) {
     take(key);
     by_key_[key] = values_.insert(values_.end(), {key, std::move(value)});

@@ -6,8 +6,8 @@
 
 namespace leat {
 
-/// A queue of at most `capacity` values in memory that is reused: values that leave pass their
-/// memory to those that come, and nothing else. T has a clear(), after which it is like a new one.
+/// A queue of at most `capacity` values in memory that is reused: values that leave pass on their
+/// memory, and nothing else, to those that come. T has a clear(), after which it is like a new one.
 template <class T>
 class ring {
 public:
@@ -23,7 +23,7 @@ public:
   T& front() noexcept { return slots_[first_]; }
   const T& front() const noexcept { return slots_[first_]; }
 
-  /// One more at the back, as a new one; not when full().
+  /// Adds one at the back, like a new one; not when full().
   T& push() noexcept { return slots_[index(size_++)]; }
   void pop() noexcept {
     front().clear();

@@ -11,7 +11,7 @@ step_set::step_set(const std::vector<step_range>& ranges) {
 
 void step_set::add(const step_range& steps) {
   auto whole = steps;
-  // Ranges that touch it become one with it.
+  // Ranges that touch it are merged with it.
   const auto touches = [&](const step_range& x) {
     const bool is_before = x.last < steps.first && steps.first - x.last > 1;
     const bool is_after = steps.last < x.first && x.first - steps.last > 1;

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// Steps of the job by their numbers, both included.
+/// Steps of the job by their numbers, first and last included.
 struct step_range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -22,7 +22,7 @@ public:
 
   void add(const step_range& steps);
   bool contains(std::uint64_t step) const noexcept;
-  /// The first of these steps that is not in the set.
+  /// The first of these steps that the set does not contain.
   std::optional<std::uint64_t> first_missing(const step_range& steps) const noexcept;
   const std::vector<step_range>& ranges() const noexcept { return ranges_; }
 

@@ -17,7 +17,7 @@ void append_byte_escape(char byte, std::string& to) {
   to += digits[value & 15];
 }
 
-/// Appends one character, or one byte that belongs to none. Returns its bytes.
+/// Appends one character, or one byte that is not part of one. Returns how many bytes it took.
 std::size_t append_quoted(std::string_view text, std::string& to) {
   const char x = text.front();
   if (x == '"' || x == '\\')

@@ -6,12 +6,12 @@
 
 namespace leat {
 
-/// For digits of ASCII.
+/// True for ASCII digits.
 inline bool is_digit(char x) noexcept {
   return x >= '0' && x <= '9';
 }
 
-/// A letter of ASCII, a digit or `_`.
+/// An ASCII letter, a digit or `_`.
 inline bool is_word_char(char x) noexcept {
   return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_' || is_digit(x);
 }
@@ -19,11 +19,10 @@ inline bool is_word_char(char x) noexcept {
 /// Letters, digits and `_`, not beginning with a digit.
 bool is_word(std::string_view text);
 
-/// The text in quotes, with escapes where needed, as the text form of pipelines has it. Always
-/// UTF-8.
+/// The text in quotes, with escapes where needed, as in the text form of pipelines. Always UTF-8.
 std::string in_quotes(std::string_view text);
 
-/// `in_quotes` for errors: cut to its first 40 bytes.
+/// `in_quotes`, for errors: cut to its first 40 bytes.
 std::string excerpt(std::string_view text);
 
 /// "1 item", "2 items"

@@ -13,9 +13,9 @@ namespace leat {
 
 namespace {
 
-/// For notes and the ending, which stand behind the last span.
+/// Room for notes and the ending, which follow the last span.
 constexpr std::uint64_t reserved_bytes = 2048;
-/// In the numbers of names.
+/// Marks the numbers of names of details.
 constexpr std::uint32_t detail_bit = std::uint32_t{1} << 31;
 
 void append_number(std::string& to, std::uint64_t x) {
@@ -48,7 +48,7 @@ void begin_event(std::string& to, char phase, std::uint32_t process, std::uint32
   append_number(to, track);
 }
 
-/// Microseconds.
+/// Appends a time in microseconds.
 void append_time(std::string& to, std::int64_t ns) {
   const auto x = static_cast<std::uint64_t>(std::max<std::int64_t>(0, ns));
   append_number(to, x / 1000);
@@ -69,7 +69,7 @@ void trace_track::add(std::uint32_t name, std::int64_t begin_ns, std::int64_t en
     return;
   }
   const mutex_lock lock{mutex_};
-  spans_.push_back({begin_ns, end_ns, x, name}); // into memory that is there
+  spans_.push_back({begin_ns, end_ns, x, name}); // into memory that is reserved already
   if (spans_.size() == spans_at_a_time)
     flush();
 }
@@ -94,7 +94,7 @@ trace_recorder::trace_recorder(std::uint64_t max_bytes, sink to)
 trace_recorder::~trace_recorder() {
   try {
     flush();
-  } catch (...) { // no memory for the ending, which the file has already
+  } catch (...) { // no memory for the ending, but the file has it already
   }
 }
 
@@ -139,7 +139,7 @@ void trace_recorder::flush() {
     x->flush();
   }
   const mutex_lock lock{mutex_};
-  send(""); // how many were left out
+  send(""); // adds how many spans were left out
 }
 
 void trace_recorder::write(const trace_track& track, const std::vector<trace_track::span>& spans) {
@@ -158,7 +158,7 @@ void trace_recorder::write(const trace_track& track, const std::vector<trace_tra
     send(text);
 }
 
-/// Notes in the trace where a limit is met.
+/// Whether there is room for a span. Adds a note to the trace when a limit is reached.
 bool trace_recorder::has_room(const trace_track::span& x, std::size_t bytes, std::string& text) {
   const auto behind = bytes_ + text.size() + bytes;
   if (is_full_)
@@ -215,7 +215,7 @@ std::string trace_recorder::ending() const {
   return text + "}}\n";
 }
 
-/// A job does not end because its trace cannot be written.
+/// A trace that cannot be written does not end the job.
 void trace_recorder::send(const std::string& text) {
   if (has_failed_)
     return;

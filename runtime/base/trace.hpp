@@ -18,8 +18,8 @@ namespace leat {
 
 class trace_recorder;
 
-/// One row of a timeline: spans of one thread, or of one thing that is in one state at a time.
-/// Written by any thread; a span lies in the one that encloses it in time.
+/// One row of a timeline: spans of one thread, or of one thing that is in one state at a time. Any
+/// thread may write; a span lies within the one that encloses it in time.
 class trace_track {
 public:
   trace_track(trace_recorder& recorder, std::uint32_t process, std::uint32_t number)
@@ -27,7 +27,7 @@ public:
     spans_.reserve(spans_at_a_time);
   }
 
-  /// What the numbers of a span are, up to three.
+  /// The numbers of a span, up to three; see trace_recorder::name.
   using arguments = std::array<std::uint64_t, 3>;
 
   /// Adds a span. `name`: see trace_recorder::name. Times are those of `steady_ns`.
@@ -58,11 +58,12 @@ private:
 
 /// Writes a timeline as JSON in Chrome's trace format, which Perfetto and chrome://tracing open, up
 /// to a number of bytes. Spans of details (single rows and what they did) may take three quarters
-/// of them, so that batches and waits go on for longer. All members are for any thread.
+/// of them, so that batches and waits are shown for longer. All members may be called by any
+/// thread.
 class trace_recorder {
 public:
-  /// Takes text that follows all that came before, and what would complete the JSON behind it;
-  /// throws `leat::error`, and is then called no more. One call at a time.
+  /// Takes text that follows all that came before, and what would complete the JSON after it; once
+  /// it has thrown `leat::error`, it is not called again. One call at a time.
   using sink = std::function<void(std::string_view text, std::string_view ending)>;
 
   trace_recorder(std::uint64_t max_bytes, sink to);
@@ -72,10 +73,10 @@ public:
 
   /// A group of tracks.
   std::uint32_t add_process(const std::string& name);
-  /// The track with this number, made where there is none; tracks stand in the order of their
+  /// The track with this number, made if there is none; tracks are shown in the order of their
   /// numbers. It lives as long as the recorder.
   trace_track& track(std::uint32_t process, std::uint32_t number, const std::string& name);
-  /// What spans are called, and what their numbers are called. `detail`: see above.
+  /// Registers what spans are called, and what their numbers are called. `detail`: see above.
   std::uint32_t name(const std::string& text, std::vector<std::string> arguments = {},
                      bool detail = false);
 
@@ -115,7 +116,7 @@ private:
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<trace_track>> tracks_;
   std::uint32_t processes_ = 0;
 
-  /// Taken behind a track's.
+  /// Locked after a track's mutex.
   mutable mutex mutex_;
   // Guarded by `mutex_`:
   sink sink_;

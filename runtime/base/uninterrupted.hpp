@@ -4,7 +4,7 @@
 
 namespace leat {
 
-/// Makes a system call again as long as a signal interrupts it.
+/// Repeats a system call as long as a signal interrupts it.
 template <class Call>
 auto uninterrupted(Call call) {
   for (;;)

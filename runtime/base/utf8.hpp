@@ -6,18 +6,18 @@
 
 namespace leat {
 
-/// Bytes of the character that `text`, which is not empty, begins with; 0 if that is not UTF-8.
+/// The number of bytes of the first character of `text`, which is not empty; 0 if it is not UTF-8.
 std::size_t utf8_length(std::string_view text);
 
 /// Appends a name as UTF-8: bytes that are not, and backslashes before an x, become `\xHH` (two
 /// upper-case digits). Different names stay different; valid ones without a `\x` stay as they are.
 void append_utf8(std::string_view name, std::string& to);
 
-/// Makes UTF-8 of everything from `begin` on, in place.
+/// Makes everything from `begin` on UTF-8, in place.
 void make_utf8(std::string& text, std::size_t begin);
 
-/// Makes UTF-8 of what `append` appends. Used for the ids of all sources, which are made of names
-/// of files, of keys, and of what a program's own sources say.
+/// Makes everything that `append` appends UTF-8. Used for the ids of all sources, which are made of
+/// names of files, of keys, and of what a program's own sources say.
 template <class Append>
 void append_as_utf8(std::string& to, Append append) {
   const auto begin = to.size();

@@ -21,7 +21,7 @@ public:
     try {
       if (look_)
         look_();
-    } catch (...) { // it has told whom it could
+    } catch (...) { // it has told those that it could
     }
   }
   void end() {
@@ -34,7 +34,7 @@ public:
   steady_clock::time_point due;
 
 private:
-  /// Held during a call: the others' calls and registrations do not wait for it.
+  /// Held during a call: calls and registrations of others do not wait for it.
   mutex calling_;
   std::function<void()> look_ LEAT_GUARDED_BY(calling_);
 };
@@ -65,7 +65,7 @@ public:
     entries_.erase(std::remove(entries_.begin(), entries_.end(), x), entries_.end());
   }
 
-  /// The one of the process, which is made if there is none.
+  /// The one of this process, which is made if it does not exist.
   static std::shared_ptr<shared> get() {
     static mutex making;
     static std::weak_ptr<shared> of_process;
@@ -101,7 +101,7 @@ private:
   condition_variable changed_;
   std::vector<entry_ptr> entries_ LEAT_GUARDED_BY(mutex_);
   bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
-  /// Last: it uses all others.
+  /// Last: it uses all the others.
   std::thread thread_;
 };
 
@@ -132,7 +132,7 @@ watch_thread::registration watch_thread::add(std::chrono::milliseconds interval,
   registration x;
   x.state_.reset(
       new registration::state{shared::get(), std::make_shared<entry>(interval, std::move(look))});
-  // Last: whatever fails before leaves nothing that is called.
+  // Last: if anything before fails, nothing is registered.
   x.state_->thread->add(x.state_->what);
   return x;
 }

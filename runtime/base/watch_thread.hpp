@@ -6,11 +6,11 @@
 
 namespace leat {
 
-/// Calls functions from time to time, in a thread that all of the process share and that is there
+/// Calls functions from time to time, in one thread that is shared by the whole process and exists
 /// while anyone needs it.
 class watch_thread {
 public:
-  /// A function that is called while this lives.
+  /// A function that is called as long as this lives.
   class registration {
   public:
     registration() noexcept;
@@ -29,8 +29,8 @@ public:
     std::unique_ptr<state> state_;
   };
 
-  /// Calls `look` every `interval`. What it throws reaches nobody, and it is called again. Throws
-  /// `errc::no_resources`; then nothing is called.
+  /// Calls `look` every `interval`. An exception that it throws is dropped, and it is called again.
+  /// Throws `errc::no_resources`; then nothing is called.
   static registration add(std::chrono::milliseconds interval, std::function<void()> look);
 
 private:

@@ -9,11 +9,11 @@
 
 namespace leat {
 
-// Fields of Protobuf messages, written by hand where a message is made for every batch.
+// Fields of Protobuf messages, written by hand because a message is made for every batch.
 
 enum class wire_type : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2 };
 
-// Each function writes where it is told, which must have room, and returns where it ends.
+// Each function writes at `to`, which must have room, and returns where its output ends.
 
 inline char* put_varint(char* to, std::uint64_t x) {
   for (; x >= 0x80; x >>= 7)
@@ -35,7 +35,7 @@ inline char* put(char* to, int field, std::uint64_t x) {
   return x == 0 ? to : put_varint(put_tag(to, field, wire_type::varint), x);
 }
 
-/// What stands before bytes, or before a message.
+/// The header of bytes, or of a message.
 inline char* put_size(char* to, int field, std::size_t size) {
   return put_varint(put_tag(to, field, wire_type::bytes), size);
 }
@@ -65,12 +65,12 @@ inline std::size_t size_of_varint(std::uint64_t x) {
   return (static_cast<std::size_t>(std::bit_width(x | 1)) + 6) / 7;
 }
 
-/// A field with a number below 16, which is not written if it is zero.
+/// The size of a field with a number below 16, which is not written if it is zero.
 inline std::size_t size_of_number(std::uint64_t x) {
   return x == 0 ? 0 : 1 + size_of_varint(x);
 }
 
-/// A field of bytes, which are always written.
+/// The size of a field of bytes, which are always written.
 inline std::size_t size_of_bytes(std::size_t size) {
   return 1 + size_of_varint(size) + size;
 }

@@ -16,44 +16,47 @@ namespace leat {
 /// How a worker's rows are shown in a trace.
 struct row_tracing {
   trace_track* track = nullptr;
-  /// Of rows that are dealt together, of one row, and of each stage and the rest.
+  /// Names of spans: for rows that are dealt together, for one row, and for each stage and the
+  /// rest.
   std::uint32_t rows = 0;
   std::uint32_t row = 0;
   std::vector<std::uint32_t> stages = {};
 };
 
-/// Where the time of a thread's rows goes, by stage. Some rows are measured for all: looking at the
-/// clock costs as much as a small row. Written by one thread, `time_in` is for any.
+/// Where the time of a thread's rows goes, by stage. Only some rows are measured, and stand for
+/// all: reading the clock costs as much as a small row. One thread writes; any thread may call
+/// `time_in`.
 class stage_clock {
 public:
-  /// What is done beside the stages: rows are written and hashed. Its number is that of stages.
+  /// The number of stages. It is also the index of everything outside the stages: rows are written
+  /// and hashed.
   std::size_t num_stages() const noexcept { return times_.empty() ? 0 : times_.size() - 1; }
 
-  /// Before the thread begins.
+  /// Called before the thread begins.
   void prepare(std::size_t num_stages, row_tracing tracing) {
     times_ = std::vector<std::atomic<std::int64_t>>(num_stages + 1);
     of_row_.assign(num_stages + 1, 0);
     tracing_ = std::move(tracing);
   }
 
-  /// A row begins that is measured.
+  /// Begins a row that is measured.
   void begin(std::int64_t now) noexcept {
     is_on_ = !times_.empty();
     begin_ = since_ = now;
     stage_ = num_stages();
     switches_ = 0;
   }
-  /// A stage that it was not prepared for counts as done beside them.
+  /// A stage that it was not prepared for counts as outside the stages.
   void enter(std::size_t stage) noexcept {
     if (is_on_)
       turn_to(std::min(stage, num_stages()), steady_ns());
   }
-  /// Beside the stages.
+  /// What follows is outside the stages.
   void leave() noexcept { enter(num_stages()); }
-  /// The row has ended; it stands for `rows` like it. `epoch`, `position`: of the row, for a trace.
+  /// Ends the row; it stands for `rows` rows. `epoch` and `position` of the row are for a trace.
   void end(std::int64_t now, std::size_t rows, std::uint64_t epoch,
            std::uint64_t position) noexcept;
-  /// Rows of a batch that were taken one after the other, for a trace.
+  /// Shows rows of a batch that were taken one after the other in a trace.
   void show_rows(std::int64_t begin, std::int64_t end, std::uint64_t epoch, std::uint64_t step,
                  std::uint64_t rows) noexcept {
     if (tracing_.track)
@@ -61,16 +64,16 @@ public:
   }
   bool is_traced() const noexcept { return tracing_.track != nullptr; }
 
-  /// Any thread; estimated where not all rows were measured.
+  /// Any thread; an estimate unless all rows were measured.
   std::chrono::nanoseconds time_in(std::size_t stage) const noexcept {
     return std::chrono::nanoseconds{
         stage < times_.size() ? times_[stage].load(std::memory_order_relaxed) : 0};
   }
 
 private:
-  /// Rows that change between stages more often are measured at their beginning.
+  /// In a row that changes between stages more often than this, only the beginning is measured.
   static constexpr std::size_t most_switches = 64;
-  /// A shorter row is shown only where that long has passed since the one shown before began.
+  /// A row is shown only if it begins at least this long after the row shown before it began.
   static constexpr std::int64_t shown_every_ns = 100'000;
 
   struct lap {
@@ -85,7 +88,7 @@ private:
   std::vector<std::atomic<std::int64_t>> times_;
   row_tracing tracing_;
 
-  // Of the row that is measured.
+  // About the row that is being measured.
   bool is_on_ = false;
   std::int64_t begin_ = 0;
   std::int64_t since_ = 0;
@@ -96,10 +99,10 @@ private:
   std::int64_t shown_ = 0;
 };
 
-/// What one worker did, and what it is doing now: written by the worker, read by anyone.
-/// On cache lines of its own: a worker writes it for every row.
+/// What one worker has done, and what it is doing now: written by the worker, read by anyone. It
+/// has cache lines of its own: a worker writes it for every row.
 struct alignas(64) worker_record {
-  /// Index among the workers; a replacement has its predecessor's.
+  /// Index among the workers; a replacement has that of its predecessor.
   std::size_t number = 0;
   /// Never used twice in a loader.
   std::uint32_t id = 0;
@@ -120,7 +123,7 @@ struct alignas(64) worker_record {
   stage_clock clock;
 };
 
-/// Notes in a record that its thread works on an item, while this lives.
+/// Notes in a record that its thread works on an item, as long as this lives.
 class busy_scope {
 public:
   explicit busy_scope(worker_record& record) noexcept : record_(record) { begin_next(); }

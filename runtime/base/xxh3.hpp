@@ -17,7 +17,7 @@ hash128 xxh3_128(std::span<const std::byte> bytes) noexcept;
 std::uint64_t xxh3_64(std::span<const std::byte> bytes) noexcept;
 
 /// XXH3-128, seed 0, of bytes given piece by piece. Integers enter as 8 bytes little-endian; texts
-/// as their length (an integer) and their bytes, so that neighbours cannot run into each other.
+/// as their length (an integer) and their bytes, so that adjacent texts cannot run together.
 class hash_stream {
 public:
   hash_stream();
