@@ -10,7 +10,7 @@
 
 namespace leat {
 
-/// What a process knows by name. Any thread.
+/// The things that a process knows by name. Any thread.
 template <class T>
 class name_table {
 public:
@@ -22,7 +22,7 @@ public:
     known_.insert_or_assign(std::move(name), std::move(x));
   }
 
-  /// `kind` says in the error what was looked for.
+  /// `kind` says in the error what was being looked up.
   T get(const std::string& name, const std::string& kind) const {
     mutex_lock lock{mutex_};
     if (const auto found = known_.find(name); found != known_.end())

@@ -10,24 +10,25 @@
 
 namespace leat {
 
-// What the nodes of a pipeline are like, told from their words alone: see operator_traits. All
-// throw `errc::invalid_argument` for operators that leat does not know, unless they say otherwise.
+// Properties of a pipeline's nodes, known from their words alone: see operator_traits. All throw
+// `errc::invalid_argument` for operators that leat does not know, unless they say otherwise.
 
 /// True for the root of a pipeline. False for an operator that leat does not know.
 bool is_batch(const operator_node& x);
-/// True for an operator that changes samples alone.
+/// True for an operator that only changes samples.
 bool is_map(const operator_node& x);
-/// True where the order of the pipeline is a formula: indexed sources, and operators without state.
+/// True if the order of the pipeline is indexed: it consists of indexed sources, and operators
+/// without state.
 bool is_indexed(const operator_node& root);
 /// True for operators that look at the content of their inputs: a round ends beneath each input.
 bool probes_content(const operator_node& x);
-/// True where making a sample of the pipeline again costs more than keeping it.
+/// True if making a sample of the pipeline again costs more than keeping it.
 bool is_expensive(const operator_node& root);
-/// True where records of the pipeline exist once.
+/// True if records of the pipeline exist once.
 bool is_once(const operator_node& root);
 /// The operator, with its function: "filter field_hash@1", "pack".
 std::string name_of(const operator_node& x);
-/// The end rule of a batch; where it is automatic, the one that fits what is below.
+/// The end rule of a batch; if it is automatic, the one that suits the operators below.
 epoch_end end_of(const operator_node& batch);
 /// "drop", "mask", "cycle", "auto".
 std::string_view name_of(epoch_end x);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The registration of operators: a line each, in the order of docs/pipelines.md. X is an operator's
-// name; `operator_type X_operator()`, in the operator's own file, describes it.
+// The registration of operators: one line each, in the order of docs/pipelines.md. X is an
+// operator's name; `operator_type X_operator()`, in the operator's own file, describes it.
 
 // clang-format off
 #define LEAT_OPERATORS(each) \

@@ -9,8 +9,8 @@ namespace leat {
 
 namespace {
 
-/// Before any data are opened: shared inputs can make a tree larger than could ever be walked.
-/// `operators` counts those that are seen.
+/// Checked before any data is opened: through shared inputs a tree can be larger than anyone could
+/// ever walk. `operators` counts those seen so far.
 void check_size(const operator_node& x, const tree_size& above, std::size_t& operators) {
   const tree_size size{.operators = ++operators,
                        .height = above.height + 1,

@@ -17,7 +17,7 @@
 
 namespace leat {
 
-/// What an operator was told: one of its options.
+/// The value of one of an operator's options.
 using option_value = std::variant<bool, std::uint64_t, double, std::string,
                                   std::vector<std::uint64_t>, std::vector<std::string>>;
 
@@ -28,19 +28,19 @@ struct node_option {
   friend bool operator==(const node_option&, const node_option&) = default;
 };
 
-/// Data that the first who needs it opens: T is `source`, `stream_source` or `live_source`. Shared
-/// by all copies of a pipeline.
+/// Data that is opened by the first caller that needs it: T is `source`, `stream_source` or
+/// `live_source`. Shared by all copies of a pipeline.
 template <class T>
 class lazy {
 public:
   explicit lazy(std::function<std::shared_ptr<T>()> open) : open_(std::move(open)) {}
 
-  /// Throws what opening throws, again at the next call. Any thread.
+  /// Throws what opening throws; then the next call tries again. Any thread.
   std::shared_ptr<T> get() {
     mutex_lock lock{mutex_};
     return open();
   }
-  /// Worked out once: they are hashes over all files. Throws like `get`.
+  /// Computed once: facts are hashes over all files. Throws like `get`.
   source_facts facts() {
     mutex_lock lock{mutex_};
     if (!facts_)
@@ -65,7 +65,7 @@ using lazy_source = lazy<const source>;
 using lazy_stream = lazy<const stream_source>;
 using lazy_live = lazy<live_source>;
 
-/// One operator of a pipeline as a value, with what it works on: a pipeline is a tree of these.
+/// One operator of a pipeline as a value, with its inputs: a pipeline is a tree of these.
 /// docs/pipelines.md lists the operators and their options.
 struct operator_node {
   /// "tar_shards", "shuffle", "zip", ...
@@ -73,13 +73,13 @@ struct operator_node {
   /// All options, in the order of the documentation.
   std::vector<node_option> options = {};
   std::vector<std::shared_ptr<const operator_node>> inputs = {};
-  /// One of these for sources: indexed, read in sequence, or once.
+  /// Sources have one of these: for data that is indexed, is read in sequence, or exists once.
   std::shared_ptr<lazy_source> data = {};
   std::shared_ptr<lazy_stream> stream = {};
   std::shared_ptr<lazy_live> feed = {};
   /// Maps only: called once per worker.
   std::function<map_function()> make = {};
-  /// The functions of these operators.
+  /// The functions of the operators that call one.
   std::shared_ptr<const filter_stage> filter = {};
   std::shared_ptr<const flat_map_stage> flat_map = {};
   std::shared_ptr<const scan_stage> scan = {};
@@ -88,9 +88,9 @@ struct operator_node {
   /// Facts of a source. Opens the data.
   source_facts facts() const;
 
-  /// The option of this name. Throws `errc::invalid_argument` where the operator has none.
+  /// The option of this name. Throws `errc::invalid_argument` if the operator has none.
   const option_value& value(std::string_view name) const;
-  /// The value of an option, as the type that it has.
+  /// The value of an option, in its type.
   template <class T>
   const T& get(std::string_view name) const {
     return std::get<T>(value(name));
@@ -99,7 +99,7 @@ struct operator_node {
 
 using operator_ptr = std::shared_ptr<const operator_node>;
 
-/// A pipeline of a source alone.
+/// A pipeline that is only a source.
 pipeline source_pipeline(std::string op, std::vector<node_option> options,
                          std::function<std::shared_ptr<const source>()> open);
 pipeline stream_pipeline(std::string op, std::vector<node_option> options,
@@ -112,30 +112,31 @@ struct tree_size {
   std::size_t operators = 0;
   /// Operators on the way from the root.
   std::size_t height = 0;
-  /// Joins (zip, concat) among those.
+  /// Joins (zip, concat) among these.
   std::size_t nested_joins = 0;
 };
 
-/// What a pipeline, and so a snapshot, can hold. Keeps every walk over a tree, from whatever file,
-/// short; joins stay well below protobuf's limit of nested messages.
+/// What a pipeline, and so a snapshot, can hold. Keeps every walk over a tree short, whatever file
+/// the tree is from; joins stay well below protobuf's limit on nested messages.
 inline constexpr tree_size max_tree_size{.operators = 10'000, .height = 1'000, .nested_joins = 64};
 
 /// "more than 10000 operators"; empty for a tree within the limits.
 std::string excess_of(const tree_size& x);
 
-/// Throws `errc::invalid_argument` for a tree above the limits. Opens no data.
+/// Throws `errc::invalid_argument` for a tree that exceeds the limits. Opens no data.
 void check_tree_size(const tree_size& x);
 void check_tree_size(const operator_node& root);
 
-/// Same operators, options and shape; what data hold and functions do cannot be compared.
+/// True for the same operators, options and shape; the contents of data and what functions do
+/// cannot be compared.
 bool same_operators(const operator_node& a, const operator_node& b);
 
 /// Calls `visit` for every operator in data order: inputs first, from left to right.
 void for_each_operator(const operator_node& root,
                        const std::function<void(const operator_node&)>& visit);
 
-/// Digest of the sources' data: that of one source, or over those of several in data order. Opens
-/// the data.
+/// Digest of the sources' data: that of the only source, or one over those of several in data
+/// order. Opens the data.
 hash128 data_digest(const operator_node& root);
 
 } // namespace leat

@@ -17,40 +17,41 @@ namespace leat {
 enum class option_type : std::uint8_t {
   flag,
   number,
-  /// Also a whole one.
+  /// Any number, also a whole one.
   real,
   numbers,
   text,
   texts,
-  /// One text or more, given in order; only the first option can be of this type.
+  /// One text or more, given in order; only the first option can have this type.
   listed_texts,
-  /// Of a function: all values by name, or one text in their place.
+  /// The parameters of a function: all values by name, or one text in their place.
   parameters,
 };
 
 struct operator_option {
   std::string_view name;
   option_type type;
-  /// Empty: must be given.
+  /// The default; empty if the option must be given.
   std::optional<option_value> preset = {};
   /// Whether it is printed with its name.
   bool named = true;
-  /// Says only where data lie, or what the facts about data say, too: no part of what a source is.
+  /// The option only says where data lies, or what the facts about the data say already: it is not
+  /// part of what a source is.
   bool is_in_facts = false;
-  /// The only values that it has, of a text. Empty: any.
+  /// The only values of an option that is a text. Empty: any.
   std::vector<std::string_view> words = {};
 };
 
-/// Whether a value is of the type that options of this type have.
+/// Whether a value has the C++ type that options of this type have.
 bool holds(const option_value& x, option_type type);
 
 /// An option that must be given, and needs no name.
 operator_option plain(std::string_view name, option_type type);
 
-/// The same option, of those that are in facts.
+/// The same option, marked as `is_in_facts`.
 operator_option in_facts(operator_option x);
 
-/// A text that is one of an enum's words.
+/// An option whose value is one of an enum's words.
 template <class T, std::size_t N>
 operator_option one_of(std::string_view name, const option_words<T, N>& words, T preset) {
   operator_option x{.name = name, .type = option_type::text, .preset = word_of(preset, words)};
@@ -86,19 +87,19 @@ void check_function(const std::string& name, const Function& x) {
     refuse_argument(name, "no function", "a function");
 }
 
-/// The function that a call names, by one of the registry's functions.
+/// The function that a call names, made by one of the registry's functions.
 template <class Stage>
 Stage function_of(const operator_node& call,
                   Stage (*make)(const std::string&, const std::string&)) {
   return make(call.get<std::string>("name"), call.get<std::string>("parameters"));
 }
 
-/// The value of one of a call's parameters; empty where there is none.
+/// The value of one of a call's parameters; empty if it is not given.
 std::string parameter_value(const operator_node& call, std::string_view name);
 
 // Checks of single options.
 
-/// Throws `errc::invalid_argument` where a field has no name.
+/// Throws `errc::invalid_argument` for an empty field name.
 void check_field(const char* op, const std::string& field);
 
 } // namespace leat

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// The word that stands for one value of an enum in an operator's options.
+/// A value of an enum, and the word that stands for it in an operator's options.
 template <class T>
 struct option_word {
   std::string_view word;

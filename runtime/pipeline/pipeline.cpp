@@ -7,7 +7,8 @@
 
 #include <utility>
 
-// The value itself. Its operators are members that lie in their own files: runtime/order/operators.
+// The value itself. The members that add operators are defined in files of their own:
+// runtime/order/operators.
 
 namespace leat {
 

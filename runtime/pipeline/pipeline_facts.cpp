@@ -7,7 +7,7 @@ namespace leat {
 
 namespace {
 
-/// `has_states`: lanes have states, unless this is an indexed part.
+/// `has_states`: lanes have states, unless this part is indexed.
 operator_facts facts_of(const operator_node& x, bool has_states) {
   const bool writes = has_states && !is_indexed(x);
   const auto* type = find_operator(x.op);

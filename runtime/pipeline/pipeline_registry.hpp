@@ -11,22 +11,22 @@ namespace leat {
 
 class sequential_reader;
 
-/// What `sequential` and `once` are given.
+/// What `sequential` and `once` are called with.
 using unit_opener = std::function<std::unique_ptr<sequential_reader>(std::uint64_t unit)>;
 using record_maker = std::function<bool(sample&)>;
 
-// The functions that a name and its parameters ("size=224 type=u8") stand for: of leat, or
-// registered by the program. One that a program made without parameters gets the given ones.
-// All throw `errc::invalid_argument` for an unknown name, parameters that do not fit, and a
-// registered function that throws or makes one of another name. Any thread.
+// The functions that a name and its parameters ("size=224 type=u8") stand for: leat's own, or those
+// that the program registered. A function that the program made without parameters gets the given
+// ones. All throw `errc::invalid_argument` for an unknown name, for parameters that do not fit, and
+// for a registered function that throws or returns one with another name. Any thread.
 
 map_stage make_map(const std::string& name, const std::string& parameters);
 filter_stage make_predicate(const std::string& name, const std::string& parameters);
 flat_map_stage make_flat_map(const std::string& name, const std::string& parameters);
 scan_stage make_scan(const std::string& name, const std::string& parameters);
 
-// The sources of the program, by the names that they were registered under.
-// All throw `errc::invalid_argument` for an unknown name. Any thread.
+// The sources of the program, by the names under which they were registered. All throw
+// `errc::invalid_argument` for an unknown name. Any thread.
 
 std::shared_ptr<const source> registered_source(const std::string& name);
 unit_opener registered_sequential(const std::string& name);

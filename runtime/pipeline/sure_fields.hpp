@@ -4,10 +4,10 @@
 
 namespace leat {
 
-/// Fields that every good sample of a pipeline has, as far as that is known without reading one: of
-/// leat's own sources with fixed fields, and behind leat's own functions. A function of the program
-/// leaves none that are sure. Throws `errc::invalid_argument` for a `zip` of which two inputs
-/// surely have a field of one name.
+/// Fields that every good sample of a pipeline has, if that is known without reading one: from
+/// leat's own sources with fixed fields, and after leat's own functions. After a function of the
+/// program, no field is sure. Throws `errc::invalid_argument` for a `zip` of which two inputs are
+/// sure to have a field of the same name.
 field_names sure_fields(const operator_node& x);
 
 } // namespace leat

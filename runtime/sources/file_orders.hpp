@@ -16,7 +16,7 @@ namespace leat {
 inline constexpr option_words<file_order, 2> file_orders{
     {{"stored", file_order::stored}, {"shuffled", file_order::shuffled}}};
 
-/// The options of one such source, with those of all.
+/// The options of one of these sources, followed by those that all have.
 std::vector<operator_option> with_file_order(std::vector<operator_option> own);
 
 inline stream_options stream_options_of(const operator_node& call) {
@@ -30,8 +30,8 @@ inline void check_at_least_one(const std::string& op, const std::string& option,
     refuse_argument(op, option + " 0", "at least 1");
 }
 
-/// What it keeps: unit, and place in it. `bytes` and `item`: of that and of an item, apart from the
-/// place where a record stands. Opens the data.
+/// What the source keeps: a unit, and a place in it. `bytes` and `item` are the sizes of that and
+/// of an item, without the place of a record. Opens the data.
 state_sizes sizes_of_stream(const operator_node& x, std::uint64_t bytes, std::uint64_t item);
 
 } // namespace leat

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 std::string cache_dir() {
   auto from = [](const char* variable) {
     const char* value = std::getenv(variable);
-    // Relative paths in XDG variables are to be ignored.
+    // The XDG specification says to ignore relative paths.
     return std::string{value && *value == '/' ? value : ""};
   };
   if (auto dir = from("XDG_CACHE_HOME"); !dir.empty())
@@ -52,8 +52,8 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Puts an index in its place at once, so that no reader ever sees half of it; false where the
-/// directory or the disk does not take it.
+/// Puts an index in its place at once, so that no reader ever sees half of it; false if the
+/// directory or the disk does not accept it.
 bool store(const std::string& path, std::span<const std::byte> bytes) {
   auto dir = fs::path{path}.parent_path();
   std::error_code ignored;
@@ -84,7 +84,7 @@ std::vector<std::string> index_paths(const std::string& data, const std::string&
   return paths;
 }
 
-// Not mapped: who reads from a mapped file that was cut dies of SIGBUS.
+// Not mapped: a process that reads from a mapped file which was truncated dies of SIGBUS.
 std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
                                       held_bytes held) try {
   const auto file = file_descriptor::open(path);

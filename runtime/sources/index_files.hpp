@@ -10,19 +10,19 @@
 
 namespace leat {
 
-/// Bytes of an index, or the first of them. Copies share them.
+/// The bytes of an index, or the first of them. Copies share them.
 struct index_bytes {
   std::shared_ptr<const std::byte> data;
   std::size_t size = 0;
-  /// Where only the first bytes are held: the file, and bytes of the whole.
+  /// If only the first bytes are held: the file, and the size of the whole.
   std::string path = {};
   std::uint64_t whole = 0;
 
   std::uint64_t all() const noexcept { return path.empty() ? size : whole; }
 };
 
-/// The end of an index, read at each use: in memory, or in the file, which another process may cut,
-/// remove or write over. Its owner keeps memory alive.
+/// The end of an index, read at each use: from memory, or from the file, which another process may
+/// truncate, remove or overwrite. The owner of one in memory keeps that memory alive.
 class index_tail {
 public:
   index_tail() = default;
@@ -30,7 +30,7 @@ public:
   index_tail(const index_bytes& of, std::uint64_t begin);
 
   std::uint64_t size() const noexcept { return size_; }
-  /// Fills `into` with what stands at `at`; false where nothing or not all of it is there.
+  /// Fills `into` with the bytes at `at`; false if not all of them are there.
   bool read(std::uint64_t at, std::span<std::byte> into) const;
 
 private:
@@ -40,21 +40,22 @@ private:
   std::uint64_t size_ = 0;
 };
 
-/// Where the index of a data file or folder may lie, in order of preference: in `index_dir`, or,
-/// where that is empty, beside the data and in the user's cache (`tar_options::index_dir`).
+/// Where the index of a data file or folder may lie, in order of preference: in `index_dir`, or, if
+/// that is empty, beside the data and in the user's cache (`tar_options::index_dir`).
 std::vector<std::string> index_paths(const std::string& data, const std::string& index_dir);
 
-/// How many of its first bytes are to be held, by the header of an index of so many bytes; 0: it is
-/// none.
+/// How many of its first bytes are to be held, by the header of an index of `all` bytes; 0: it is
+/// not an index.
 using held_bytes = std::uint64_t (*)(std::span<const std::byte> header, std::uint64_t all);
 
-/// Reads the beginning of a stored index; nothing where it cannot be read, or `held` says so.
+/// Reads the beginning of a stored index; nothing if it cannot be read, or `held` returns 0.
 std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
                                       held_bytes held);
 
-/// Puts an index in the first of these places that takes it, at once, so that no reader ever sees
-/// half of it. Not forced to the disk, which would take most of the time of a new shard: one that a
-/// crash of the machine damages fails its checksums, and is made again. False where none does.
+/// Puts an index in the first of these places that accepts it, at once, so that no reader ever sees
+/// half of it. It is not forced to the disk, which would take most of the time of a new shard: an
+/// index that a crash of the machine damages fails its checksums, and is made again. False if no
+/// place accepts it.
 bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes);
 
 } // namespace leat

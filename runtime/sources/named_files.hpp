@@ -13,28 +13,28 @@
 
 namespace leat {
 
-/// Files that are named while a job runs, each read as a stream of one unit. Keeps few of them
-/// open, however many lanes read at one time. Any thread.
+/// Files that are named while a job runs, each read as a stream of one unit. Keeps only a few of
+/// them open, however many lanes read at the same time. Any thread.
 class named_files {
 public:
   using stream_opener_function = std::function<std::shared_ptr<const stream_source>(file_set)>;
 
-  /// Names that begin elsewhere than at "/" are looked up in `folder`; empty: in the process's
+  /// Names that do not begin with "/" are relative to `folder`, or if it is empty, to the process's
   /// working directory.
   named_files(std::string folder, stream_opener_function open)
       : folder_(std::move(folder)), open_(std::move(open)) {}
 
-  /// The file as a stream; records' ids begin with the name as it stands here.
-  /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` for what can be read once.
+  /// The file as a stream; its records' ids begin with the name as given here. Throws
+  /// `errc::not_found`, `errc::io`; `errc::invalid_argument` for a file that can only be read once.
   std::shared_ptr<const stream_source> get(const std::string& name) const;
 
-  /// A file in the middle of which somebody stands.
+  /// A file that is being read, and its reader.
   struct reading {
     std::shared_ptr<const stream_source> file;
     std::unique_ptr<unit_reader> reader;
   };
   std::uint64_t new_reader_id() const;
-  /// Goes on reading where this reader stands, or opens the file there once more.
+  /// Continues with the parked reader of this id, or opens the file again at `at`.
   reading take(std::uint64_t id, const std::string& name, const stream_place& at) const;
   void park(std::uint64_t id, reading x) const;
   void drop(std::uint64_t id) const;

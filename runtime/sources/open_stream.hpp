@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// The files as a stream of this format, a unit each. Throws `errc::not_found`, `errc::io`.
+/// The files as a stream of this format, one unit each. Throws `errc::not_found`, `errc::io`.
 std::shared_ptr<const stream_source> open_stream(file_format format, file_set files);
 
 } // namespace leat

@@ -17,7 +17,7 @@ namespace {
 /// Readers that are kept for later records of their units.
 constexpr std::size_t max_kept = 64;
 
-/// An empty state is one, too.
+/// An empty state is also a state.
 std::string to_code(const std::optional<std::string>& state) {
   return state ? "+" + *state : std::string{};
 }
@@ -26,7 +26,7 @@ std::optional<std::string> state_from(const std::string& code) {
   return code.empty() ? std::nullopt : std::optional{code.substr(1)};
 }
 
-/// Calls a user's function; what it throws and is none of ours becomes `errc::io`.
+/// Calls a user's function; exceptions of other types than leat's become `errc::io`.
 template <class Call>
 auto guarded(const std::string& stage, const std::string& what, Call call) {
   try {
@@ -47,8 +47,8 @@ auto guarded(const std::string& stage, const std::string& what, Call call) {
                .needed = "the same as before"});
 }
 
-/// The next record, good or bad; null at the end. `emptied` is only for use meanwhile: readers may
-/// lend it bytes of theirs.
+/// The next record, good or bad; null at the end. `emptied` is only scratch space: readers may lend
+/// it bytes of theirs.
 std::shared_ptr<const stored_sample> read_record(const std::string& stage,
                                                  sequential_reader& reader, sample& emptied) {
   sample_access::reset(emptied, nullptr);
@@ -113,7 +113,7 @@ private:
   std::uint64_t unit_;
   std::unique_ptr<sequential_reader> user_;
   std::uint64_t number_;
-  /// Before the next record, as a code.
+  /// The state before the next record, as a code.
   std::string state_;
   sample sample_;
 };

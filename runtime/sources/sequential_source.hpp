@@ -32,7 +32,7 @@ public:
 
 private:
   class reader;
-  /// A reader without states that stands before record `next`.
+  /// A reader without states, positioned before record `next`.
   struct replayed {
     std::uint64_t unit;
     std::uint64_t next;
@@ -44,7 +44,7 @@ private:
   std::unique_ptr<sequential_reader> open_user(std::uint64_t unit) const;
   content_ptr remake_by_state(const stream_record& record) const;
   content_ptr remake_by_replay(const stream_record& record) const;
-  /// Stands at or before record `number`: one that was kept, or a new one.
+  /// A reader at or before record `number`: one that was kept, or a new one.
   replayed take_before(std::uint64_t unit, std::uint64_t number) const;
   void keep(replayed x) const;
 
@@ -53,7 +53,7 @@ private:
   std::uint64_t units_;
   open_sequential open_;
   mutable mutex mutex_;
-  /// Used last at the end.
+  /// The last used is at the end.
   mutable std::list<replayed> kept_ LEAT_GUARDED_BY(mutex_);
 };
 

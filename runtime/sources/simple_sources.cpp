@@ -29,7 +29,7 @@ void append_number(std::uint64_t x, std::string& to) {
 
 /// Fills `to` with the number, 8 bytes little-endian, repeated and cut.
 void fill(std::span<std::byte> to, std::uint64_t number) {
-  // Copies of one block that stays in the nearest cache run at the speed of writing alone.
+  // Copying one block that stays in the nearest cache runs at the speed of writing.
   constexpr std::size_t block = 4096;
   auto done = std::min(sizeof number, to.size());
   std::memcpy(to.data(), &number, done);
@@ -76,7 +76,7 @@ public:
   std::string name() const override { return name_; }
 
 private:
-  /// Without its version: ids outlive a new one.
+  /// Without its version, so that ids stay the same in a new one.
   std::string name_;
   std::uint64_t records_;
   std::function<void(std::uint64_t, sample&)> read_;
@@ -140,7 +140,7 @@ private:
   std::uint64_t bytes_;
 };
 
-/// Bytes of one record; throws where there are none or too many to count.
+/// Bytes of one record; throws if there are none, or too many to count.
 std::uint64_t bytes_of(dtype type, const shape& dims) {
   std::uint64_t bytes = size_of(type);
   bool fits = true;

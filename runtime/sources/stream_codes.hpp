@@ -8,14 +8,14 @@
 
 namespace leat {
 
-// The texts in records and places of streams. They go into snapshots: few bytes, none in the common
-// case. What reads them throws `errc::bad_snapshot` for what it did not write.
+// The texts in records and places of streams. They go into snapshots: they take few bytes, and none
+// in the usual case. Their readers throw `errc::bad_snapshot` for anything that leat did not write.
 
 /// Empty for the beginning of a file.
 std::string to_code(restart_point x);
 restart_point restart_from(std::string_view code);
 
-/// What reading a tar file in the middle takes beside the offset.
+/// What it takes, besides the offset, to read a tar file from the middle.
 struct tar_context {
   restart_point restart = {};
   tar_attributes global = {};
@@ -27,7 +27,7 @@ struct tar_context {
 std::string to_code(const tar_context& x);
 tar_context tar_context_from(std::string_view code);
 
-/// A record's key: that of docs/order.md, and its context.
+/// A record's key: the key of docs/order.md, and its context.
 struct tar_record_key {
   std::string key;
   tar_context context = {};

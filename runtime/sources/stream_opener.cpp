@@ -42,7 +42,7 @@ private:
   std::uint64_t offset_;
 };
 
-/// Opened at the first read: before, another one may still take it.
+/// Opened at the first read: until then another stream may take it.
 class stream_opener::pipe final : public byte_stream {
 public:
   pipe(const stream_files& files, std::size_t file) : files_(files), file_(file) {}
@@ -68,7 +68,7 @@ private:
   std::uint64_t offset_ = 0;
 };
 
-/// A packed file: holds a place, and takes the stream out of the pool for each read.
+/// A compressed file: holds a place, and takes the stream out of the pool for each read.
 class stream_opener::pooled final : public byte_stream {
 public:
   pooled(const stream_opener& opener, std::size_t file, std::uint64_t id, std::uint64_t offset,
@@ -105,7 +105,7 @@ private:
 
   const stream_opener& opener_;
   std::size_t file_;
-  /// That of the file where all share one stream.
+  /// The file's own id if all share one stream.
   std::uint64_t id_;
   std::uint64_t offset_;
   restart_point restart_;

@@ -14,7 +14,7 @@
 
 namespace leat {
 
-/// The files of a source as streams of bytes. Streams that it opens keep it in use: it must outlive
+/// The files of a source as streams of bytes. The streams that it opens use it: it must outlive
 /// them. Any thread.
 class stream_opener {
 public:
@@ -24,7 +24,7 @@ public:
 
   const stream_files& files() const noexcept { return files_; }
 
-  /// True for a stored file that is not packed: any part can be read at once.
+  /// True for a stored file that is not compressed: any part of it can be read directly.
   bool seekable(std::size_t file) const {
     return !files_.is_pipe(file) && files_.packed(file) == packing::none;
   }
@@ -35,7 +35,7 @@ public:
   std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset,
                                     restart_point from) const;
 
-  /// Fills `into` with bytes that were read before, of a file that is not a pipe. In a compressed
+  /// Fills `into` with bytes that were read before, from a file that is not a pipe. In a compressed
   /// file it continues where the last such call for the file ended, if that is nearer than `from`.
   /// Throws `errc::io`, `errc::torn_file`.
   void read_again(std::size_t file, std::uint64_t offset, restart_point from,

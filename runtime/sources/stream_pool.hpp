@@ -11,11 +11,11 @@
 
 namespace leat {
 
-/// Packed streams between two reads. With hundreds of lanes there are hundreds of them, each with
-/// an unpacker of 40 KiB (gzip) or up to 128 MiB (zstd, a few at its usual levels): those that
-/// waited longest are dropped when all together exceed a limit. Who finds a stream dropped opens it
-/// again at the last place where unpacking can begin, and unpacks and drops what lies between: up
-/// to a whole member or frame. Any thread.
+/// Compressed streams between two reads. With hundreds of lanes there are hundreds of them, each
+/// with an unpacker of 40 KiB (gzip) or up to 128 MiB (zstd, a few at its usual levels): those that
+/// have waited longest are dropped when all together exceed a limit. A caller whose stream was
+/// dropped opens it again at the last place where decompression can begin, and decompresses what
+/// lies between: up to a whole member or frame. Any thread.
 class stream_pool {
 public:
   /// 24,000 lanes of gzip, or 400 of zstd at level 3.
@@ -23,15 +23,15 @@ public:
 
   explicit stream_pool(std::size_t limit_bytes = default_limit_bytes) : limit_(limit_bytes) {}
 
-  /// Different ones, from 2^32 up: smaller ones are free for others.
+  /// Returns a different one at each call, from 2^32 up: smaller ones are free for other uses.
   std::uint64_t new_id();
-  /// The stream that was parked last under an id; null where it was dropped.
+  /// The stream that was parked last under an id; null if it was dropped.
   std::unique_ptr<packed_stream> take(std::uint64_t id);
-  /// In place of another one of that id.
+  /// Replaces another stream of that id.
   void park(std::uint64_t id, std::unique_ptr<packed_stream> stream);
   void drop(std::uint64_t id);
 
-  /// Bytes that parked streams hold: within the limit, or those of a single one.
+  /// Bytes that parked streams hold: within the limit, unless a single stream holds more.
   std::size_t memory() const;
 
 private:
@@ -45,7 +45,7 @@ private:
 
   const std::size_t limit_;
   mutable mutex mutex_;
-  /// Longest parked first.
+  /// The longest parked is first.
   std::list<parked> streams_ LEAT_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, std::list<parked>::iterator> by_id_ LEAT_GUARDED_BY(mutex_);
   std::size_t bytes_ LEAT_GUARDED_BY(mutex_) = 0;

@@ -28,7 +28,7 @@ bool is_exact(parameter_reader& from) {
   return text == "true";
 }
 
-/// The options that both short image maps have.
+/// The options that both short image maps share.
 image_options common_options(parameter_reader& from, const std::string& map) {
   image_options x;
   from.read("size", x.size);

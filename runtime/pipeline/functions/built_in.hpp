@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// Makes a function from its parameters as they stand in a pipeline's text ("field=a keep=50").
-/// Throws `errc::invalid_argument` for those that do not fit.
+/// Makes a function from its parameters as written in a pipeline's text ("field=a keep=50"). Throws
+/// `errc::invalid_argument` for parameters that do not fit.
 template <class Stage>
 using stage_maker = std::function<Stage(const std::string& parameters)>;
 

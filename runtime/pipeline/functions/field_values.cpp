@@ -26,7 +26,8 @@ T scalar(std::span<const std::byte> bytes) {
   return x;
 }
 
-/// "12", "-0.5", "+1e3"; nothing around it, and none of the words that from_chars knows.
+/// Reads "12", "-0.5", "+1e3": nothing may surround the number, and the words that from_chars
+/// accepts are refused.
 bool parse_number(std::string_view text, double& into) {
   const bool negative = text.starts_with('-');
   const auto digits = text.substr(negative || text.starts_with('+') ? 1 : 0);

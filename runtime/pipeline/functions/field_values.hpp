@@ -10,19 +10,19 @@
 
 namespace leat {
 
-/// What a field holds as a number: a tensor of rank 0, or bytes that are a decimal number.
-/// Throws `bad_sample` (missing_field, wrong_shape; corrupt: other bytes).
+/// The value of a field as a number: a tensor of rank 0, or bytes that are a decimal number. Throws
+/// `bad_sample` (missing_field, wrong_shape; corrupt for other bytes).
 double number_of(const sample& x, std::string_view field);
 
-/// A tensor of rank 0 and an integer type, modulo 2^64. Throws `bad_sample` (missing_field,
-/// wrong_shape).
+/// The value of a tensor of rank 0 and an integer type, modulo 2^64. Throws `bad_sample`
+/// (missing_field, wrong_shape).
 std::uint64_t integer_of(const sample& x, std::string_view field);
 
 /// The elements of a field of rank 1, or of bytes. Borrowed like the field itself.
 struct field_elements {
   /// u8 for bytes.
   dtype type = dtype::u8;
-  /// Bytes, too.
+  /// True for bytes, too.
   bool is_ragged = false;
   std::span<const std::byte> data = {};
 
@@ -32,16 +32,16 @@ struct field_elements {
   }
 };
 
-/// Throws `bad_sample` (missing_field; wrong_shape: another rank).
+/// Throws `bad_sample` (missing_field; wrong_shape for another rank).
 field_elements elements_of(const sample& x, std::string_view field);
 
-/// Makes a field of `size` elements of the same kind as `like`, to be written; `like` may be of
-/// the same field, and is still readable then.
+/// Makes a field of `size` elements of the same kind as `like`, for the caller to write. `like` may
+/// belong to the same field, and can still be read afterwards.
 std::span<std::byte> make_elements(sample& x, std::string_view field, const field_elements& like,
                                    std::size_t size);
 
-/// Calls `f` with a zero of the type. Throws `bad_sample` (wrong_shape) for types that C++ does not
-/// count with.
+/// Calls `f` with a zero of the type. Throws `bad_sample` (wrong_shape) for types that C++ has no
+/// arithmetic for.
 template <class F>
 decltype(auto) visit_type(dtype type, F f) {
   switch (type) {

@@ -11,7 +11,7 @@ namespace leat {
 
 namespace {
 
-/// Only a forged snapshot has numbers other than those that it counted.
+/// Only a forged snapshot has numbers beyond those that were counted.
 [[noreturn]] void no_child(const char* stage, std::uint64_t number) {
   throw error(errc::bad_snapshot, {.stage = stage,
                                    .got = "child " + std::to_string(number),

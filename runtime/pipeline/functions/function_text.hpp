@@ -13,10 +13,10 @@
 
 namespace leat {
 
-// What leat's own functions share: first of all their parameter text, "field=a keep=50", from which
+// What leat's own functions share: above all their parameter text, "field=a keep=50", from which
 // they are made again.
 
-/// Refuses a field's name that could not stand in the text.
+/// Refuses a field name that could not be written in the text.
 inline void check_field_name(const char* function, const std::string& name) {
   if (name.empty() || name.find_first_of(" ,\t\n\v\f\r") != std::string::npos)
     refuse_argument(function, "field " + excerpt(name), "a name without spaces and commas");
@@ -38,7 +38,7 @@ std::string word_if(std::string_view name, const T& value) {
   return value ? ' ' + word(name, *value) : std::string{};
 }
 
-/// A function without state: all workers get a copy.
+/// A function without state: each worker gets a copy.
 template <class Function>
 std::function<Function()> everywhere(Function x) {
   return [x = std::move(x)] { return x; };

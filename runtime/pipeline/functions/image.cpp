@@ -31,7 +31,7 @@ std::vector<std::string> split_names(std::string_view field) {
   return names;
 }
 
-/// The first that the sample has; the first of all when it has none.
+/// The first name that the sample has; the first of all if it has none.
 const std::string& choose(const std::vector<std::string>& names, const sample& from) {
   for (const auto& x : names)
     if (from.has(x))
@@ -51,7 +51,7 @@ void check_names(const std::string& field, const char* stage) {
     require(!x.empty(), stage, "field", "\"" + field + "\"", "names, parted by ;");
 }
 
-/// The map: reads the field's file and makes "image" of it.
+/// The map: reads the field's file and makes "image" from it.
 map_function image_function(const std::vector<std::string>& names, const image_chain& chain,
                             const decode_options& options) {
   auto maker = std::make_shared<image_maker>(chain, options);
@@ -60,7 +60,7 @@ map_function image_function(const std::vector<std::string>& names, const image_c
     const auto& name = choose(names, to);
     const auto file = to.bytes(name);
     read_row_places(sample_access::places(to, name), file, *places);
-    // A field that is replaced by the tensor stays readable until the map is done.
+    // The file stays readable until the map is done, even if the tensor takes its field's place.
     maker->make(file, *places, in.rng(), [&](const shape& dims) {
       return to.make_tensor(image_field, maker->form().type, dims);
     });
@@ -97,7 +97,7 @@ std::string common_text(const std::string& field, const image_options& x) {
          + " max_pixels=" + number_text(x.max_pixels) + (x.exact ? " exact=true" : "");
 }
 
-/// What follows the steps that both short forms have.
+/// Adds what follows the steps that both short forms share.
 void add_form(std::vector<image_transform>& to, const image_options& x) {
   auto doubles = [](const std::array<float, 3>& from) {
     return std::array<double, 3>{from[0], from[1], from[2]};
@@ -120,8 +120,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// For errors, which are one line: not every field that is to be a number is a text. Of a long one
-/// the beginning, up to a whole character.
+/// The text for an error, which is one line, since any bytes may stand in a field that should be a
+/// number. Of a long text the beginning, up to a whole character.
 std::string quoted(std::string_view text) {
   const bool is_text =
       std::all_of(text.begin(), text.end(), [](unsigned char x) { return x >= ' '; });

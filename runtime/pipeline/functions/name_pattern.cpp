@@ -14,7 +14,7 @@ unsigned char take(std::string_view& text) {
   return byte;
 }
 
-/// What stands in brackets at the beginning of a pattern, without them; nothing where none do.
+/// The inside of the brackets that a pattern begins with; nothing if it does not begin with any.
 std::optional<std::string_view> set_of(std::string_view pattern) {
   if (!pattern.starts_with('['))
     return std::nullopt;
@@ -41,7 +41,7 @@ bool is_in(std::string_view set, unsigned char byte) {
   return !wanted;
 }
 
-/// Takes what stands for one byte off a pattern, and says whether it stands for this one.
+/// Takes the part that stands for one byte off a pattern; true if it stands for this byte.
 bool take_match(std::string_view& pattern, unsigned char byte) {
   if (const auto set = set_of(pattern)) {
     pattern.remove_prefix(set->size() + 2);

@@ -16,7 +16,7 @@ namespace {
 
 using predicate = std::function<bool(sample&)>;
 
-/// Keeps bytes by their hash.
+/// Keeps a share of all byte strings, by their hash.
 class hash_sieve {
 public:
   hash_sieve(const char* function, std::uint64_t keep, std::uint64_t salt)
@@ -40,7 +40,7 @@ private:
   std::uint64_t salt_;
 };
 
-/// Numbers from a lower to an upper bound, both inclusive. Not-a-number lies outside of any.
+/// Numbers from a lower to an upper bound, both inclusive. NaN lies outside any bounds.
 template <class T>
 class bounds {
 public:
@@ -56,7 +56,7 @@ public:
 
   bool operator()(T x) const { return min_ <= x && x <= max_; }
 
-  /// " min=1 max=3"; without bounds that were left out.
+  /// " min=1 max=3", without bounds that were not given.
   const std::string& text() const { return text_; }
 
 private:

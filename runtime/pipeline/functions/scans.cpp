@@ -18,7 +18,7 @@ std::string bytes_of(std::uint64_t x) {
   return bytes;
 }
 
-/// 0 for no bytes: the state before the first sample, and what a bad sample adds.
+/// 0 for no bytes: the state before the first sample, and the contribution of a bad sample.
 std::uint64_t number_in(std::string_view bytes) {
   std::uint64_t x = 0;
   for (std::size_t i = 0; i < bytes.size() && i < 8; ++i)

@@ -34,7 +34,7 @@ const char* needed_for(option_type type) {
   return "another value";
 }
 
-/// What an error says that it got.
+/// How an error describes a value that it got.
 struct value_describer {
   std::string operator()(bool x) const { return x ? "true" : "false"; }
   std::string operator()(std::uint64_t x) const { return std::to_string(x); }
@@ -108,7 +108,8 @@ std::optional<option_value> convert(const syntax_value& x, option_type to) {
   return std::nullopt;
 }
 
-/// A function's parameter as it stands in the parameter text; nothing for what cannot stand there.
+/// A function's parameter as written in the parameter text; nothing for a value that cannot be
+/// written there.
 std::optional<std::string> parameter_text(const syntax_value& x) {
   const auto* text = std::get_if<std::string>(&x.data);
   if (text && text->find_first_of(" \t\n\v\f\r") != std::string::npos)
@@ -127,7 +128,7 @@ std::optional<std::string> parameter_text(const syntax_value& x) {
   return joined;
 }
 
-/// Puts the arguments of one call in the places of its operator's options.
+/// Assigns the arguments of one call to its operator's options.
 class argument_reader {
 public:
   argument_reader(const operator_type& op, text_errors& errors)
@@ -142,7 +143,7 @@ public:
       place_in_order(x);
   }
 
-  /// An argument of a join, whose pipelines belong to no option.
+  /// An argument of a join; its pipelines belong to no option.
   void place_in_join(const syntax_argument& x) {
     const std::string word{op_.word};
     if (x.expression && by_name_)
@@ -167,7 +168,7 @@ public:
     }
   }
 
-  /// The call with all options. Only where no error was added.
+  /// The call with all options. Only valid if no error was added.
   operator_node result() {
     operator_node x{.op = std::string{op_.word}};
     for (std::size_t i = 0; i < values_.size(); ++i)
@@ -259,9 +260,9 @@ private:
   const operator_type& op_;
   text_errors& errors_;
   std::vector<std::optional<option_value>> values_;
-  /// Options for which something stands in the call, right or wrong.
+  /// The options that the call gives, rightly or wrongly.
   std::vector<bool> given_;
-  /// Place of the next value without a name.
+  /// Index of the option for the next value without a name.
   std::size_t next_ = 0;
   bool by_name_ = false;
   /// Names of a function's parameters so far.

@@ -9,8 +9,8 @@
 
 namespace leat {
 
-/// A call as an operator node without inputs: all its options, with the values given or preset.
-/// Pipelines among a join's arguments are left out. Nothing where an argument does not fit;
+/// A call as an operator node without inputs: all its options, with the values given or their
+/// defaults. Pipelines among a join's arguments are left out. Nothing if an argument does not fit;
 /// `errors` gets all that do not.
 std::optional<operator_node> read_arguments(const operator_type& op, const syntax_call& call,
                                             text_errors& errors);

@@ -16,11 +16,12 @@ namespace leat {
 
 namespace {
 
-/// How large a tree is, with all names replaced by what they stand for: names in names grow fast.
+/// The size of a tree, with all names replaced by what they stand for: names within names grow
+/// fast.
 struct extent {
   std::size_t operators = 1;
   std::size_t height = 1;
-  /// Brackets in one another when it is printed: of a source those of a call and of a list.
+  /// Depth of brackets when it is printed: a source has those of a call and of a list.
   std::size_t nesting = 2;
 
   bool fits() const {
@@ -45,11 +46,12 @@ extent size_of_join(const std::vector<built>& inputs) {
     x.height = std::max(x.height, input.size.height);
     x.nesting = std::max(x.nesting, input.size.nesting);
   }
-  // At least those of a source: a join may have options with lists.
+  // At least the depth of a source: a join may have options with lists.
   return {x.operators, x.height + 1, std::max(x.nesting + 1, extent{}.nesting)};
 }
 
-/// Lets the operators after one that could not be made be checked all the same.
+/// Takes the place of an operator that could not be made, so that those after it are checked all
+/// the same.
 built stand_in() {
   return {.value = count(1)};
 }
@@ -133,7 +135,7 @@ private:
     return result;
   }
 
-  /// Gives its input where the step cannot be made.
+  /// Returns its input if the step cannot be made.
   built step(built input, const syntax_call& call) {
     const auto* op = find_operator(call.word);
     if (!op || op->role != operator_role::step)

@@ -6,8 +6,8 @@
 
 namespace leat {
 
-/// Makes what a text stands for, by the public functions. Throws one `errc::invalid_argument` that
-/// lists all errors with their places.
+/// Makes the pipeline that a text describes, by calling the public functions. Throws one
+/// `errc::invalid_argument` that lists all errors with their places.
 pipeline build_pipeline(const syntax_tree& text);
 
 } // namespace leat

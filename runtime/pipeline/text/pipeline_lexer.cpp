@@ -12,7 +12,7 @@ namespace leat {
 
 namespace {
 
-/// Number of the leading bytes that `fits` says yes to.
+/// Number of leading bytes for which `fits` is true.
 template <class Predicate>
 std::size_t run_length(std::string_view text, std::size_t from, Predicate fits) {
   std::size_t n = 0;
@@ -153,7 +153,7 @@ token pipeline_lexer::quoted_text() {
   return x;
 }
 
-/// The byte that an escape stands for. Its backslash, at `begin`, has been passed.
+/// The byte that an escape stands for. Its backslash, at `begin`, has been read.
 char pipeline_lexer::escaped(const text_position& begin) {
   const char kind = rest_.empty() ? ' ' : rest_.front();
   if (kind == '"' || kind == '\\')

@@ -17,7 +17,7 @@ struct text_position {
 /// "line 3, column 7"
 std::string to_string(const text_position& x);
 
-/// `errc::invalid_argument` with stage "pipeline text", and the place after `got`.
+/// An `errc::invalid_argument` with stage "pipeline text", and the place after `got`.
 error text_error(const text_position& at, const std::string& got, std::string needed);
 
 enum class token_kind : std::uint8_t { word, whole, negative, decimal, text, symbol, end };
@@ -25,7 +25,7 @@ enum class token_kind : std::uint8_t { word, whole, negative, decimal, text, sym
 struct token {
   token_kind kind = token_kind::end;
   text_position at;
-  /// As it stands in the text, with quotes.
+  /// As written in the text, with quotes.
   std::string_view raw;
   /// Content of a text, escapes replaced.
   std::string text = {};
@@ -39,7 +39,7 @@ struct token {
   bool is_flag() const { return kind == token_kind::word && (raw == "true" || raw == "false"); }
 };
 
-/// What an error says that it got: `"shufle"`, or the end of the text.
+/// How an error names a token: `"shufle"`, or the end of the text.
 std::string describe(const token& x);
 
 /// Cuts the text form of pipelines (docs/pipelines.md) into words, numbers, texts and symbols.
@@ -48,7 +48,7 @@ class pipeline_lexer {
 public:
   explicit pipeline_lexer(std::string_view text) : rest_(text) {}
 
-  /// The next token; at the end, again and again the end. Throws `text_error`.
+  /// The next token; at the end of the text, the end again and again. Throws `text_error`.
   token next();
 
 private:
@@ -62,8 +62,8 @@ private:
   text_position at_;
 };
 
-/// Whether the lexer reads this as a number whose text this is: "12", "-0.5"; neither "012" nor
-/// "-0".
+/// Whether the lexer reads this as a number that prints as this text: "12", "-0.5"; neither "012"
+/// nor "-0".
 bool is_number(std::string_view text);
 
 } // namespace leat

@@ -55,7 +55,7 @@ private:
     } catch (const error& problem) {
       add(problem);
     }
-    // Lets the operators after it be checked all the same.
+    // A stand-in, so that the operators after it are checked all the same.
     return inputs.empty() ? count(1) : inputs.front();
   }
 
@@ -72,7 +72,7 @@ private:
     return result;
   }
 
-  /// A name that comes several times is one error.
+  /// A name that occurs several times gives one error.
   void add(const error& x) {
     if (seen_.insert(x.what()).second)
       errors_.add(x);

@@ -6,7 +6,7 @@ namespace leat {
 
 namespace {
 
-/// Recursive descent: a function a rule of the grammar, two tokens known ahead.
+/// Recursive descent: one function per rule of the grammar, with two tokens known ahead.
 class syntax_parser {
 public:
   explicit syntax_parser(std::string_view text)
@@ -44,7 +44,7 @@ private:
     take();
   }
 
-  /// Passes what parts two elements of a list; whether the list has ended.
+  /// Reads the separator of a list's elements, or its end; true at the end of the list.
   bool ends(char bracket, bool first) {
     const bool parted = !first && accept(',');
     if (accept(bracket))

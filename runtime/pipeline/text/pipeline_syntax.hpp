@@ -12,7 +12,7 @@
 
 namespace leat {
 
-/// Brackets in one another that a pipeline's text may have: what reads it recurses.
+/// How deep the brackets of a pipeline's text may be nested: the parser is recursive.
 inline constexpr std::size_t max_nesting = 200;
 
 struct syntax_value {
@@ -23,10 +23,10 @@ struct syntax_value {
 
 struct syntax_expression;
 
-/// A value or an expression, with the name in front of it.
+/// A value or an expression, and the name before it, if any.
 struct syntax_argument {
   text_position at;
-  /// Empty where it is given in order.
+  /// Empty if it is given by its place.
   std::string name = {};
   syntax_value value = {};
   /// Null for a value.
@@ -39,10 +39,10 @@ struct syntax_call {
   std::vector<syntax_argument> arguments = {};
 };
 
-/// What `first` gives, changed by the steps after it.
+/// The result of `first`, changed by the steps after it.
 struct syntax_expression {
   text_position at;
-  /// A call, or a name where `named`; names have no arguments.
+  /// A call, or a name if `named`; names have no arguments.
   syntax_call first;
   bool named = false;
   std::vector<syntax_call> steps = {};
@@ -54,13 +54,13 @@ struct syntax_definition {
   syntax_expression value;
 };
 
-/// A pipeline's text as it stands there: names, operators and values not looked at yet.
+/// A pipeline's text as written: names, operators and values have not been checked yet.
 struct syntax_tree {
   std::vector<syntax_definition> definitions;
   syntax_expression result;
 };
 
-/// Reads by the grammar of docs/pipelines.md. Throws `text_error` at the first break of it.
+/// Reads by the grammar of docs/pipelines.md. Throws `text_error` at the first violation.
 syntax_tree parse_syntax(std::string_view text);
 
 } // namespace leat

@@ -46,7 +46,7 @@ struct value_printer {
   }
 };
 
-/// A function's parameter, or an element of one: as number or flag where it reads as such.
+/// A function's parameter, or an element of one: as a number or flag if it reads as one.
 std::string scalar_text(const std::string& x) {
   return x == "true" || x == "false" || is_number(x) ? x : in_quotes(x);
 }
@@ -107,7 +107,7 @@ void print_join(const operator_node& x, const std::string& indent, std::string& 
   to += '\n' + indent + ')';
 }
 
-/// An expression whose first line is indented already.
+/// Prints an expression whose first line is already indented.
 void print(const operator_node& root, const std::string& indent, std::string& to) {
   std::vector<const operator_node*> steps;
   const auto* first = &root;

@@ -11,24 +11,24 @@
 
 namespace leat {
 
-/// All that is wrong with a pipeline's text, or another form of a pipeline, so that it is said at
-/// once.
+/// Collects everything that is wrong with a pipeline's text, or with another form of a pipeline, so
+/// that it can be reported at once.
 class text_errors {
 public:
   text_errors() = default;
-  /// `stage` is what the list of several errors is of.
+  /// `stage` is the stage of an error that lists several.
   explicit text_errors(std::string stage) : stage_(std::move(stage)) {}
 
-  /// A `text_error`.
+  /// Adds a `text_error`.
   void add(const text_position& at, const std::string& got, std::string needed);
-  /// What a function threw for the call at this place, with the place after `got`.
+  /// Adds the error that a function threw for the call at this place, with the place after `got`.
   void add(const text_position& at, const error& x);
-  /// What has no place.
+  /// Adds an error without a place.
   void add(error x);
 
   std::size_t size() const noexcept { return count_; }
 
-  /// Throws the error that was added, or one that lists all, with the code of the first.
+  /// Throws the error that was added, or one that lists all of them, with the code of the first.
   void check() const;
 
 private:

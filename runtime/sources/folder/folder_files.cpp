@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What decode_image takes.
+/// True for the names of files that decode_image takes.
 bool is_image(const std::string& path) {
   auto ends_with = [&](std::string_view ending) {
     return path.size() >= ending.size()
@@ -46,7 +46,7 @@ public:
     return found;
   }
 
-  /// Adds those in a folder, and in the folders in there.
+  /// Adds the images of a folder and of its subfolders.
   void add_images(const std::string& folder, std::size_t label, std::vector<image_file>& to) {
     std::vector<std::string> folders;
     store_.list(directory_ + "/" + folder, [&](const listed_object& x) {
@@ -77,12 +77,12 @@ private:
       to.push_back({std::move(path), x.version.size, label, x.version.mtime_ns});
   }
 
-  /// What an entry is, without asking where it says so itself.
+  /// What an entry is; asks the store only if the listing does not say.
   object_stat stat(const std::string& path, const listed_object& entry) {
     return entry.is == object_kind::link ? version_of(path, entry) : object_stat{entry.is};
   }
 
-  /// What is gone counts as nothing, and as lost where there is a link to it.
+  /// An entry that no longer exists counts as nothing; a link to nothing counts as lost.
   object_stat version_of(const std::string& path, const listed_object& entry) try {
     return store_.stat(directory_ + "/" + path);
   } catch (const error& x) {

@@ -26,18 +26,18 @@ struct image_file {
 /// The images of one class: all files *.jpg, *.jpeg and *.png below its folder.
 struct class_folder {
   std::string name;
-  /// Where its images stand among those of all classes.
+  /// Index of its first image among those of all classes.
   std::size_t first = 0;
   std::size_t images = 0;
 };
 
-/// A folder of class folders. Its objects are the images, by their places among all.
+/// A folder of class folders. Its objects are the images, by their index among all.
 struct folder_files final : object_names {
-  /// As folder_name gives it.
+  /// As returned by folder_name.
   std::string directory;
   /// Sorted bytewise.
   std::vector<class_folder> classes;
-  /// Sorted bytewise by path, so that those of one class stand together.
+  /// Sorted bytewise by path, so that those of one class are adjacent.
   std::vector<image_file> images;
 
   std::span<const image_file> of(const class_folder& x) const noexcept {

@@ -15,11 +15,11 @@
 namespace leat {
 
 /// Where the MCU rows of a class folder's JPEGs begin. A view of index bytes, which it keeps alive.
-/// Asking costs O(1), and adopting one pass over all bytes but the places.
+/// A query costs O(1), and adopting one pass over all bytes except the places.
 class folder_index {
 public:
-  /// Takes bytes that `write` made for just these images, none of them written since. Empty for all
-  /// others, damaged ones too; no byte of them is trusted.
+  /// Takes bytes that `write` made for exactly these images, none of them written since. Empty for
+  /// all others, and for damaged ones; no byte of them is trusted.
   static std::optional<folder_index> adopt(const index_bytes& bytes,
                                            std::span<const image_file> images);
   /// The bytes of an index: `places` of each image (write_row_places), or nothing.
@@ -30,12 +30,12 @@ public:
   static std::optional<folder_index> load(const std::string& path,
                                           std::span<const image_file> images);
 
-  /// Bytes of an image's places, by its number in the class; 0 where they are not known.
+  /// Bytes of an image's places, by its number in the class; 0 if they are not known.
   std::size_t place_bytes(std::size_t image) const noexcept {
     return static_cast<std::size_t>(ends_[image] - place_begin(image));
   }
-  /// Fills `into`, of so many bytes; false where the index file no longer has them. They are
-  /// checked where they are used.
+  /// Fills `into`, which has exactly that size; false if the index file no longer has them. They
+  /// are checked when they are used.
   bool read_places(std::size_t image, std::span<std::byte> into) const {
     return places_.read(place_begin(image), into);
   }
@@ -56,7 +56,7 @@ private:
 std::vector<std::string> folder_index_paths(const folder_files& files, const class_folder& folder,
                                             const folder_options& options);
 
-/// A class folder's stored index, if it has one of its images.
+/// A class folder's stored index, if there is one of these images.
 std::optional<folder_index> open_folder_index(const folder_files& files, const class_folder& folder,
                                               const folder_options& options);
 

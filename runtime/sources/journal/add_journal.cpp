@@ -20,7 +20,8 @@ namespace {
               {.stage = "journal", .got = std::move(got), .needed = std::move(needed)});
 }
 
-/// A name as part of a file's name: whatever else than letters, digits, '-' and '_' is "%XX".
+/// A name as part of a file's name: every byte other than letters, digits, '-' and '_' becomes
+/// "%XX".
 std::string file_name_of(std::string_view name) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -44,8 +45,8 @@ std::shared_ptr<live_source> with_journal(std::shared_ptr<once_input> input,
   return std::make_shared<reading_feed>(std::move(input), std::move(records));
 }
 
-/// Copies a tree and gives each of its once sources a journal; one that stands in it several times
-/// is one still.
+/// Copies a tree and gives each of its once sources a journal; a source that occurs in it several
+/// times stays one source.
 class journal_adder {
 public:
   journal_adder(std::filesystem::path directory, journal_options options)

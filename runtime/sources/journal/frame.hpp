@@ -9,15 +9,15 @@
 
 namespace leat {
 
-/// What stands before a record's content in a journal of frames: its length and two checksums,
-/// 8 bytes little-endian each. The first one is over the record's number and length, so that no
-/// damaged length can pass for a write that was cut short; the second one is over the content.
+/// The header of a record in a journal of frames: its length and two checksums, 8 bytes
+/// little-endian each. The first checksum is over the record's number and length, so that a damaged
+/// length cannot pass for a write that was cut short; the second one is over the content.
 inline constexpr std::size_t frame_header_bytes = 24;
 
 /// Header and content of record `number`.
 std::string make_frame(std::uint64_t number, std::string_view content);
 
-/// The length of the content; empty where no header of this record stands.
+/// The length of the content; empty if this is not a header of this record.
 std::optional<std::uint64_t> content_bytes(std::span<const std::byte, frame_header_bytes> header,
                                            std::uint64_t number);
 

@@ -143,7 +143,7 @@ void journal::begin_file_if_full() {
     begin_file(next, writing_->tail());
 }
 
-/// The file has its name when it has the half line that it begins with.
+/// The file gets its name once it holds the half line that it begins with.
 void journal::begin_file(std::uint64_t first, const std::string& half_line) {
   write_durably(path_of(first), half_line);
   auto begun = open(first);
@@ -161,7 +161,7 @@ std::span<const std::byte> journal::read(std::uint64_t number, sample& into) con
   throw_no_record(*this, number, directory_.string());
 }
 
-/// The file that holds a record; null where none does.
+/// The file that holds a record; null if none does.
 journal::segment_ptr journal::find(std::uint64_t number) const {
   mutex_lock lock{mutex_};
   if (number < files_.begin()->first || number >= last_->next())
@@ -182,8 +182,8 @@ journal::segment_ptr journal::open(std::uint64_t first) const {
   return std::make_shared<segment>(path_of(first).string(), options_.format, first);
 }
 
-/// Makes an earlier file the one used last, and closes another one where there are many. Whoever
-/// reads from that one holds it.
+/// Makes an earlier file the most recently used one, and closes another if too many are open.
+/// Whoever reads from that one keeps it alive.
 void journal::keep_open(std::uint64_t first) const {
   recent_.remove(first);
   recent_.push_back(first);

@@ -20,7 +20,7 @@ namespace leat {
 
 struct journal_format {
   record_format format = record_format::lines;
-  /// A file that has as many bytes, and a whole record, is followed by another one.
+  /// A file that has this many bytes, and a whole record, is followed by another one.
   std::uint64_t file_bytes = 64 << 20;
   /// fdatasync before a record is seen.
   bool sync = false;
@@ -29,36 +29,36 @@ struct journal_format {
 /// Records in files, so that they outlive the process: a directory with one file for each run of
 /// records, named by the number of its first record, and a lock.
 ///
-/// What a killed process leaves, and what becomes of it (writes are in the kernel's hands, so that
-/// what was written before a SIGKILL stays; after a power cut this needs `sync`):
+/// What a killed process leaves, and what happens to it (written data is in the kernel's hands, so
+/// that it survives a SIGKILL; to survive a power cut it needs `sync`):
 /// - bytes of a line without its end: they stay, and what comes next completes them, from whatever
 ///   process. So a line is one record, once, wherever its reader was killed;
 /// - part of a frame: it is cut off at the next opening. It was never seen;
-/// - a file begun for further records: half a line goes from the end of a file to the beginning of
-///   the next one, which has its name only when it has that half line. What stands behind the last
-///   newline of any file but the last is such a copy's origin, and does not count;
-/// - a release in progress: files go from the first one on.
+/// - a file begun for further records: half a line is copied from the end of a file to the
+///   beginning of the next one, which gets its name only once it has that half line. Bytes after
+///   the last newline of any file but the last are the original of that copy, and do not count;
+/// - a release in progress: files are removed from the first one on.
 class journal : public record_store {
 public:
   /// Opens or makes it, and continues where it ends. Throws `errc::io` (also if another process, or
-  /// another source of this one, has it), `errc::mismatch` (its records have the other format),
+  /// another source of this one, uses it), `errc::mismatch` (its records have the other format),
   /// `errc::torn_file`.
   journal(std::filesystem::path directory, const journal_format& options);
 
   std::uint64_t first() const override;
   std::uint64_t next() const override;
-  /// Throws `errc::io`: then nothing was added, and all that came before stays good. The bytes
-  /// are still in the pipe.
+  /// Throws `errc::io`: then nothing was added, all that came before stays good, and the bytes are
+  /// still in the pipe.
   std::optional<std::size_t> take(int from) override;
   void end_line() override;
   /// Throws `errc::io`, as `take`.
   void append(std::string_view content) override;
   std::span<const std::byte> read(std::uint64_t number, sample& into) const override;
-  /// Removes files that hold nothing else. The last one stays: it knows the next number.
+  /// Removes files that hold only such records. The last file stays: it knows the next number.
   void release_below(std::uint64_t number) override;
   bool is_journal() const noexcept override { return true; }
 
-  /// Files that are open now, the lock apart.
+  /// Number of files that are open now, without the lock.
   std::size_t open_count() const;
 
 private:
@@ -77,15 +77,15 @@ private:
   const journal_format options_;
   file_descriptor lock_;
 
-  /// Written to. Only the thread that adds has it.
+  /// The file that is written to. Only the thread that adds uses it.
   segment_ptr writing_;
 
   mutable mutex mutex_;
-  /// By the number of its first record, each file, or null while it is not open.
+  /// Each file by the number of its first record; null while it is not open.
   mutable std::map<std::uint64_t, segment_ptr> files_ LEAT_GUARDED_BY(mutex_);
   /// Earlier files that are open, the least recently used first.
   mutable std::list<std::uint64_t> recent_ LEAT_GUARDED_BY(mutex_);
-  /// What is written to, for readers.
+  /// The file that is written to, for readers.
   segment_ptr last_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -20,8 +20,8 @@ namespace leat {
 
 namespace {
 
-/// Records that begin so near to each other share a window: reading one costs at most twice this,
-/// or the record alone; and a file of 64 MiB has at most 16,384 windows of short records.
+/// Records that begin this close to each other share a window: reading one costs at most twice
+/// this, or just the record; and a file of 64 MiB has at most 16,384 windows of short records.
 constexpr std::uint64_t window_bytes = 4096;
 
 constexpr std::size_t chunk_bytes = 1 << 16;
@@ -160,7 +160,7 @@ void segment::find_lines() {
   }
 }
 
-/// The content is checked when it is read: here only headers are looked at.
+/// The content is checked when it is read: only headers are read here.
 void segment::find_frames() {
   std::array<std::byte, chunk_bytes> buffer;
   std::uint64_t held_from = 0;
@@ -234,7 +234,7 @@ std::span<const std::byte> segment::content_of(std::span<const std::byte> record
   return content;
 }
 
-/// Bytes of the record with which `bytes` begin; empty where they hold no whole one.
+/// Bytes of the record with which `bytes` begin; empty if they do not hold all of it.
 std::optional<std::size_t> segment::size_of_first(std::span<const std::byte> bytes,
                                                   std::uint64_t number) const {
   if (format_ == record_format::lines)

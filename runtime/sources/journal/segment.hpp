@@ -25,13 +25,13 @@ public:
   /// Number of the record after the last whole one.
   std::uint64_t next() const;
 
-  // The writer's:
+  // For the writer:
 
   /// Bytes of the file.
   std::uint64_t size() const noexcept { return size_; }
   /// The bytes after the last whole record.
   std::string tail() const;
-  /// Removes them: the part of a frame whose write was cut short.
+  /// Removes the tail: part of a frame whose write was cut short.
   void cut_tail();
   /// Writes all or nothing, and finds the records in it. `sync`: fdatasync before they are found.
   /// Throws `errc::io`; what was there before stays good.
@@ -43,7 +43,7 @@ public:
   std::span<const std::byte> read(std::uint64_t number, sample& into) const;
 
 private:
-  /// A run of short records, or one long record: what is read to find a record in.
+  /// A run of short records, or one long record: what is read to find a record.
   struct window {
     std::uint64_t number;
     std::uint64_t offset;
@@ -76,13 +76,13 @@ private:
   const std::uint64_t first_;
   file_descriptor file_;
 
-  // Only the writer has these:
+  // Used by the writer only:
   std::uint64_t size_ = 0;
-  /// Up to here there are no further ends of lines.
+  /// There are no further ends of lines up to here.
   std::uint64_t searched_ = 0;
 
   mutable mutex mutex_;
-  // The writer alone changes them:
+  // Changed by the writer only:
   std::uint64_t next_ LEAT_GUARDED_BY(mutex_);
   /// Where the last whole record ends.
   std::uint64_t end_ LEAT_GUARDED_BY(mutex_) = 0;

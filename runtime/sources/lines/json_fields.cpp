@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Printing nested values takes stack for each level.
+/// Printing nested values takes stack space for each level.
 void check_depth(std::string_view text) {
   std::size_t depth = 0;
   bool in_text = false;
@@ -38,7 +38,7 @@ void check_depth(std::string_view text) {
   }
 }
 
-/// Without the name that the library gives its error.
+/// The error's text without the library's name for it.
 std::string text_of(const json::exception& error) {
   const std::string text = error.what();
   const auto name_end = text.find("] ");
@@ -53,7 +53,7 @@ json parse(std::string_view text) {
   }
 }
 
-/// Signed, 64 bits: other integers are numbers like any.
+/// Signed, 64 bits: other integers are treated like any other number.
 bool is_integer(const json& x) {
   constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
   return x.is_number_integer() && (!x.is_number_unsigned() || x.get<std::uint64_t>() <= most);
@@ -94,8 +94,8 @@ std::string digits_of(double x) {
   return result + digits.insert(static_cast<std::size_t>(power) + 1, ".");
 }
 
-/// Without spaces, members in bytewise order. nlohmann's own digits of numbers are not always the
-/// shortest: nobody else could print the same.
+/// Prints without spaces, members in bytewise order. nlohmann's own digits of numbers are not
+/// always the shortest, so that no other program could print the same.
 void append_json(const json& x, std::string& to) {
   if (x.is_number_float()) {
     to += digits_of(x.get<double>());

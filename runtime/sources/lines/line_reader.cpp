@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t line_block_bytes = std::size_t{1} << 18;
 
-/// How many bytes stand before the first "\n", or all.
+/// How many bytes come before the first "\n", or all.
 std::size_t before_newline(std::span<const std::byte> bytes) {
   const auto* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
   return found ? static_cast<std::size_t>(static_cast<const std::byte*>(found) - bytes.data())
                : bytes.size();
 }
 
-/// Where reading begins: to find the first line of a part takes the byte before it.
+/// Where reading begins: finding the first line of a part takes the byte before it.
 std::uint64_t first_byte(const line_range& part, const stream_place& from) {
   if (from.number > 0)
     return from.offset;

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// A line of a file that cannot be read at once.
+/// A line of a file that does not allow random access.
 class line_content final : public payload {
 public:
   std::vector<std::byte> bytes;
@@ -25,7 +25,8 @@ struct line_range {
   std::uint64_t end = 0;
 };
 
-/// Finds lines, from one of them on. Reads plain files in large blocks, and keeps none of them.
+/// Finds lines, from one of them on. Reads plain files in large blocks, and keeps none of their
+/// content.
 class line_reader final : public unit_reader {
 public:
   /// Longest line.
@@ -38,7 +39,7 @@ public:
   stream_place place() const override;
 
 private:
-  /// Throws where the file is none of text.
+  /// Throws if the file is of a kind other than text.
   void check_kind();
   /// Where the first line at or after `begin` begins, or the end of the part.
   std::uint64_t first_line();

@@ -65,7 +65,7 @@ std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_
   return std::make_unique<line_reader>(opener_, range, from);
 }
 
-/// Each line before it has a byte at least.
+/// Each earlier line has at least one byte.
 void line_source::check(const line_range& part, const stream_place& from) const {
   opener_.check_place(part.file, from.offset, restart_from(from.restart));
   if (from.number == 0 ? from != stream_place{}

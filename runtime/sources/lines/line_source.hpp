@@ -14,21 +14,20 @@
 
 namespace leat {
 
-/// What becomes of a line: sets fields; the bytes live as long as the sample's row.
-/// Throws `bad_sample`.
+/// Turns a line into fields; its bytes live as long as the sample's row. Throws `bad_sample`.
 using line_parser = void (*)(std::span<const std::byte> line, sample& into);
 
-/// Field "text".
+/// Sets the field "text".
 void parse_text_line(std::span<const std::byte> line, sample& into);
 
 /// The lines of text files. A unit is a file, or one of `ranges` parts of it.
 class line_source final : public located_stream {
 public:
-  /// Throws as `find_files`; `errc::invalid_argument` where a file cannot be cut.
+  /// Throws as `find_files` does; `errc::invalid_argument` if a file cannot be cut.
   line_source(const std::string& name, const std::vector<std::string>& patterns,
               std::uint64_t ranges, line_parser parse,
               std::size_t pool_bytes = stream_pool::default_limit_bytes);
-  /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` where a file cannot be cut.
+  /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` if a file cannot be cut.
   line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
               std::size_t pool_bytes = stream_pool::default_limit_bytes,
               const object_store& store = local_store());

@@ -14,7 +14,7 @@ namespace leat {
 class change_listeners {
 public:
   /// Calls `changed` at every change until the returned function is called, which waits for a call
-  /// in progress, and so must not be called from one. It may outlive this.
+  /// in progress, and so must not be called from within one. It may outlive this object.
   std::function<void()> add(std::function<void()> changed);
 
   void call();

@@ -22,11 +22,11 @@ public:
   bool is_journal() const noexcept override { return false; }
 
 private:
-  /// Shared with readers, so that they copy a record without the lock.
+  /// Shared with readers, so that they copy a record without holding the lock.
   std::shared_ptr<const std::string> find(std::uint64_t number) const;
   void add_text(std::string_view text);
 
-  /// The last line, as far as it came. Only the thread that adds has it.
+  /// The last line, as far as it has come. Only the thread that adds uses it.
   std::string half_line_;
 
   mutable mutex mutex_;

@@ -12,7 +12,7 @@
 
 namespace leat {
 
-/// Takes records from where they come. Used by one thread, but for `interrupt`.
+/// Takes records from their origin. Used by one thread, except for `interrupt`.
 class record_reader {
 public:
   record_reader() = default;
@@ -23,20 +23,20 @@ public:
   enum class state : std::uint8_t { going_on, ended, interrupted };
   struct result {
     state now = state::going_on;
-    /// Content that was added.
+    /// Bytes of content that were added.
     std::uint64_t bytes = 0;
   };
 
-  /// Blocks until something comes, and adds it to the store before it answers; it need not be a
-  /// whole record. Throws `leat::error`; then it is not called again.
+  /// Blocks until something comes, and adds it to the store before it returns; that need not be a
+  /// whole record. Once it has thrown `leat::error`, it is not called again.
   virtual result take(record_store& into) = 0;
 
-  /// Makes a take that blocks, and all later ones, return, as far as that is possible. Any thread.
+  /// Makes a take that blocks, and all later ones, return, if that is possible. Any thread.
   virtual void interrupt() = 0;
 };
 
-/// Where records come from that exist once. Shared by all copies of a pipeline. All members are
-/// called by many threads at once.
+/// The origin of records that exist once. Shared by all copies of a pipeline. Many threads call all
+/// members at the same time.
 class once_input {
 public:
   once_input() = default;
@@ -44,7 +44,7 @@ public:
   once_input(const once_input&) = delete;
   once_input& operator=(const once_input&) = delete;
 
-  /// What ids begin with.
+  /// The beginning of the records' ids.
   virtual const std::string& name() const = 0;
   virtual record_format format() const = 0;
   /// Begins or continues to read. The input must outlive the reader. Throws

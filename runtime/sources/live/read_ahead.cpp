@@ -10,7 +10,7 @@ void read_ahead::want(std::uint64_t number) {
 }
 
 void read_ahead::came(std::uint64_t next, std::uint64_t bytes) {
-  // Without a new record the bytes are a part of the next one.
+  // Without a new record, the bytes are part of the next one.
   ahead_.push_back({next > next_ ? next - 1 : next_, bytes});
   bytes_ahead_ += bytes;
   next_ = next;

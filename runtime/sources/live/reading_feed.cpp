@@ -17,7 +17,8 @@ namespace leat {
 
 namespace {
 
-/// A file at its limit then is an error of the write, like a full disk, and kills nobody.
+/// Then a file that reaches its size limit is an error of the write, like a full disk, and kills no
+/// process.
 void block_file_size_signal() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -56,7 +57,7 @@ void reading_feed::stop() {
   helper_->thread.join();
 }
 
-// -- what others see
+// -- what other threads see
 
 live_source::state reading_feed::peek(std::uint64_t number) {
   mutex_lock lock{mutex_};
@@ -72,7 +73,7 @@ void reading_feed::wait(std::uint64_t number, const std::atomic<bool>& stop) {
 }
 
 void reading_feed::wake() {
-  const mutex_lock lock{mutex_}; // so that nobody is between looking and waiting
+  const mutex_lock lock{mutex_}; // so that nobody is between checking and waiting
   helper_->came.notify_all();
 }
 
@@ -114,7 +115,7 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
   std::uint64_t lowest = 0;
   {
     mutex_lock lock{mutex_};
-    if (released_.size() != lanes) // another job's
+    if (released_.size() != lanes) // those of another job
       released_.assign(lanes, 0);
     released_[lane] = std::max(released_[lane], number);
     lowest = std::min(*std::min_element(released_.begin(), released_.end()), next_);
@@ -127,7 +128,7 @@ void reading_feed::release_below(std::uint64_t number, std::uint64_t lane, std::
 
 void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) {
   mutex_lock lock{mutex_};
-  if (released_.size() == lanes) // else another job's, which has released nothing for this one
+  if (released_.size() == lanes) // otherwise another job's, which has released nothing for this one
     released_[lane] = std::min(released_[lane], number);
 }
 
@@ -183,7 +184,7 @@ bool reading_feed::read_some(record_reader& reader) {
   return got.now == record_reader::state::going_on;
 }
 
-/// Tells the listeners if somebody looked at a record that was not there.
+/// Tells the listeners if anyone looked at a record that had not come.
 void reading_feed::publish(const record_reader::result& got, std::exception_ptr failure) {
   bool awaited = false;
   {

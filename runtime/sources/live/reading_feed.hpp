@@ -16,8 +16,8 @@ namespace leat {
 
 /// Reads an input in a thread of its own, from the first record that is looked at, and keeps the
 /// records in a store. A failure is thrown for each record that did not come because of it; those
-/// that came stay good.
-/// Large because two threads meet in it, and what they share has one mutex.
+/// that came stay good. Large because two threads meet in it, and one mutex guards all that they
+/// share.
 class reading_feed : public live_source {
 public:
   reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
@@ -45,7 +45,7 @@ private:
   void want(std::uint64_t number) LEAT_REQUIRES(mutex_);
 
   void run();
-  /// What to read with; null where nothing more is to be read.
+  /// The reader to read with; null if nothing more is to be read.
   record_reader* wait_until_wanted();
   bool read_some(record_reader& reader);
   void publish(const record_reader::result& got, std::exception_ptr failure = {});
@@ -55,9 +55,9 @@ private:
   const std::unique_ptr<record_store> records_;
   change_listeners listeners_;
 
-  /// The thread, and what it waits with.
+  /// The thread, and its condition variables.
   struct helper {
-    /// Something is wanted, or the feed is destroyed.
+    /// Something is wanted, or the feed is being destroyed.
     condition_variable wanted;
     /// Records came, or will not come, or the thread has ended.
     condition_variable came;
@@ -67,9 +67,9 @@ private:
   process_mark home_;
   mutable mutex mutex_;
   std::unique_ptr<helper> helper_ = std::make_unique<helper>();
-  /// Records below it are released, those from `next_` on are still to come.
+  /// Records below it are released; those from `next_` on are still to come.
   std::uint64_t first_ LEAT_GUARDED_BY(mutex_);
-  /// By lane, what it has released.
+  /// For each lane, the number below which it has released all records.
   std::vector<std::uint64_t> released_ LEAT_GUARDED_BY(mutex_);
   std::uint64_t next_ LEAT_GUARDED_BY(mutex_);
   read_ahead ahead_ LEAT_GUARDED_BY(mutex_);
@@ -77,7 +77,7 @@ private:
   std::exception_ptr failure_ LEAT_GUARDED_BY(mutex_);
   bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
   bool has_run_ LEAT_GUARDED_BY(mutex_) = false;
-  /// Set when the thread begins, which then has it to itself.
+  /// Set when the thread begins; from then on only the thread uses it.
   std::unique_ptr<record_reader> reader_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// How records come, and so how they lie in a journal.
+/// How records come, and so how they are stored in a journal.
 enum class record_format : std::uint8_t {
   /// Pieces of text, cut at any byte; each record ends with '\n'.
   lines,
@@ -19,7 +19,8 @@ enum class record_format : std::uint8_t {
   frames,
 };
 
-/// Keeps the records that came, by their numbers. One thread adds; any number read and release.
+/// Keeps the records that came, by their numbers. One thread adds; any number of threads read and
+/// release.
 class record_store {
 public:
   record_store() = default;
@@ -31,22 +32,22 @@ public:
   virtual std::uint64_t first() const = 0;
   virtual std::uint64_t next() const = 0;
 
-  // Lines:
+  // For lines:
 
-  /// Takes what a descriptor has. Answers as `read_ready` does: 0 bytes are the end of input.
+  /// Takes what a descriptor has ready. Returns as `read_ready` does: 0 bytes are the end of input.
   virtual std::optional<std::size_t> take(int from) = 0;
-  /// Ends the last line, if it has no end yet.
+  /// Ends the last line, if it has not ended yet.
   virtual void end_line() = 0;
 
-  // Frames:
+  // For frames:
 
   virtual void append(std::string_view content) = 0;
 
-  /// Reads the content of a record into the sample's scratch buffer.
-  /// Throws `errc::not_found` (released, or not there yet), `errc::io`, `errc::torn_file`.
+  /// Reads the content of a record into the sample's scratch buffer. Throws `errc::not_found`
+  /// (released, or not come yet), `errc::io`, `errc::torn_file`.
   virtual std::span<const std::byte> read(std::uint64_t number, sample& into) const = 0;
 
-  /// Forgets records below `number`, as far as that is cheap. At most next().
+  /// Forgets records below `number`, at most next(), as far as that is cheap.
   virtual void release_below(std::uint64_t number) = 0;
 
   /// Whether records outlive the process.

@@ -14,11 +14,11 @@ namespace leat {
 
 namespace {
 
-// A field: length and bytes of its name; kind; rank and extents, but of bytes; length and bytes of
-// its content. Numbers are 8 bytes little-endian.
+// A field: length and bytes of its name; kind; rank and extents, except for bytes; length and bytes
+// of its content. Numbers are 8 bytes little-endian.
 
-/// The kind of a tensor is its element type, that of a ragged field this and the type, of bytes
-/// 255.
+/// The kind of a tensor is its element type, that of a ragged field is this plus its element type,
+/// that of bytes is 255.
 constexpr std::uint64_t kind_of_ragged = 128;
 constexpr std::uint64_t kind_of_bytes = 255;
 

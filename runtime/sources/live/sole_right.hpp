@@ -7,10 +7,10 @@
 
 namespace leat {
 
-/// The right to use what only one may use at a time, for as long as this lives.
+/// The right to use something that only one may use at a time, for as long as this lives.
 class sole_right {
 public:
-  /// `taken` must outlive it. Throws `errc::invalid_argument` while another one has the right.
+  /// `taken` must outlive it. Throws `errc::invalid_argument` while another object has the right.
   sole_right(std::atomic<bool>& taken, const std::string& to) : taken_(taken) {
     if (taken.exchange(true))
       throw error(errc::invalid_argument,

@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  /// Until there is something to read, or the end of it; false when interrupted.
+  /// Waits until there is something to read, or the end of it; false when interrupted.
   bool wait() const {
     std::array<pollfd, 2> all{{{STDIN_FILENO, POLLIN, 0}, {interruption_.get(), POLLIN, 0}}};
     while (::poll(all.data(), all.size(), -1) < 0)
@@ -56,7 +56,7 @@ private:
   }
 
   sole_right right_;
-  /// Readable for ever once it was interrupted.
+  /// Stays readable once it has been interrupted.
   file_descriptor interruption_{::eventfd(0, EFD_CLOEXEC)};
 };
 

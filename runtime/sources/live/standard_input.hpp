@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// Lines of file descriptor 0. One in a process.
+/// The lines of file descriptor 0. There is one such input per process.
 std::shared_ptr<once_input> standard_input_lines();
 
 } // namespace leat

@@ -23,8 +23,8 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t max_pixels = std::size_t{1} << 27; // as of decode_options
-/// A JPEG of so many bytes is left without places; none of `max_pixels` comes near it.
+constexpr std::size_t max_pixels = std::size_t{1} << 27; // as in decode_options
+/// A JPEG of more bytes is left without places; none of `max_pixels` comes near this.
 constexpr std::uint64_t max_bytes = 4 * max_pixels;
 constexpr std::uint64_t head_bytes = 4096;
 
@@ -34,10 +34,10 @@ std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::by
   const auto places = decoder.survey();
   return places.empty() ? std::vector<std::byte>{} : write_row_places(file, places);
 } catch (const bad_sample&) {
-  return {}; // whoever reads it will hear of it
+  return {}; // whoever reads the image gets the error
 }
 
-/// Bytes of data that were dealt with.
+/// Called with the bytes of data that are done.
 using on_bytes = std::function<void(std::uint64_t)>;
 
 void expect_same(const object_version& now, const object_version& before,
@@ -49,11 +49,11 @@ void expect_same(const object_version& now, const object_version& before,
                            .needed = "data that stay as they are meanwhile"});
 }
 
-/// One thread's work, shard by shard or class by class. Leaves alone what was surveyed before.
+/// One thread's work, shard by shard or class by class. Leaves alone what has been surveyed before.
 class surveyor {
 public:
   void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
-    // Opened first: an index of another file would else be kept as one of this.
+    // Opened first: otherwise an index of another file might be kept as one of this.
     const auto file = local_store().open({shard});
     const auto version = file->stat(0);
     const auto index = open_tar_index(shard, options);
@@ -99,7 +99,7 @@ public:
   row_index_facts facts;
 
 private:
-  /// Of an index's field, or image.
+  /// Whether the places of a field, or of an image, of an index are whole.
   template <class Index, class Part>
   bool are_whole(const Index& x, const Part& part) {
     content_.resize(x.place_bytes(part));
@@ -118,7 +118,7 @@ private:
   }
   std::vector<std::byte> survey(stored_objects& from, std::size_t object, std::uint64_t offset,
                                 std::uint64_t size) {
-    // What is not a JPEG is not read: there may be films in a shard.
+    // Only JPEGs are read beyond their first bytes: a shard may hold videos.
     const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
     content_.resize(head);
     read_now(from, object, offset, content_);
@@ -166,8 +166,8 @@ std::uint64_t bytes_of(const std::vector<std::string>& shards) {
       [](const std::string& x) { return local_store().stat(x).version.size; });
 }
 
-/// Calls `survey` for each of `pieces`, on all cores. Throws the first one's error, after all of
-/// them.
+/// Calls `survey` for each of `pieces`, on all cores. Throws the error of the first piece that has
+/// one, after all of them.
 template <class Survey>
 row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
                            const row_index_progress& progress, Survey survey) {
@@ -201,7 +201,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
       for (std::size_t i = 1; i < threads; ++i)
         helpers.emplace_back(work);
     } catch (const std::system_error&) {
-      // Those that could be made do it, and this one.
+      // The threads that could be made do the work, together with this one.
     }
     work();
   }

@@ -22,9 +22,9 @@
 
 namespace leat {
 
-// The file: header, fields, records, names, blob, and then, aligned, ends of places and places,
-// each as large as the header says. Numbers are little-endian. A new layout gets a new magic; old
-// files then count as damaged and are replaced.
+// The file: header, fields, records, names, blob, and then, aligned, the ends of places and the
+// places, each as large as the header says. Numbers are little-endian. A new layout gets a new
+// magic; old files then count as damaged and are replaced.
 
 struct tar_index::header {
   std::array<char, 8> magic;
@@ -37,7 +37,7 @@ struct tar_index::header {
   std::uint64_t records;
   std::uint64_t names;
   std::uint64_t blob_bytes;
-  /// How much of the blob's end is the tear.
+  /// How many bytes at the end of the blob are the tear.
   std::uint64_t tear_bytes;
   /// One for each field, or none.
   std::uint64_t place_ends;
@@ -50,12 +50,12 @@ constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '3'};
 constexpr std::size_t checked_from = 16;
 constexpr std::size_t threads_a_core = 4;
 constexpr std::size_t most_threads = 64;
-/// A thread holds a shard and its index file; most descriptors are left to others.
+/// A thread holds a shard and its index file; most descriptors are left to other uses.
 constexpr std::size_t descriptors_a_thread = 8;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
 
-/// Where what needs alignment may stand.
+/// Rounds up to an offset at which aligned data may begin.
 constexpr std::uint64_t round_up(std::uint64_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
@@ -304,7 +304,7 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
 
 namespace {
 
-/// Rows may be known in the cache alone, where others made the index beside the data.
+/// The rows may be known only in the cache, if someone else made the index beside the data.
 std::optional<tar_index> load_best(const std::vector<std::string>& paths,
                                    const object_version& shard, bool allow_torn) {
   std::optional<tar_index> best;
@@ -337,13 +337,13 @@ tar_index open_tar_index(const std::string& shard, const tar_options& options,
     for (const auto& path : paths)
       if (auto x = tar_index::load(path, version))
         return *x;
-  // Nothing is writable: it lives in memory.
+  // No place is writable: it lives in memory.
   auto held = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   return tar_index::adopt({{held, held->data()}, held->size()}, version).value();
 }
 
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors) {
-  // Headers are small reads far from each other: threads wait for the store most of the time.
+  // Headers are small reads far apart: threads wait for the store most of the time.
   const auto most = std::min({shards, cores * threads_a_core, most_threads});
   return std::clamp<std::uint64_t>(descriptors / descriptors_a_thread, 1,
                                    std::max<std::size_t>(most, 1));
@@ -362,7 +362,7 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
         found[i] = open_tar_index(shards[i], options, store);
         mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
-      } catch (...) { // from who is told of progress, too
+      } catch (...) { // also from the function that is told of progress
         failed[i] = std::current_exception();
       }
     }

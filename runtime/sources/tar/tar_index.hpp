@@ -29,18 +29,18 @@ struct tar_field {
   std::uint64_t offset() const noexcept { return block * tar_reader::block_size; }
 };
 
-/// The records of one tar shard: keys, and where their fields lie. A view of index bytes, which
-/// it keeps alive; copies share them. Asking costs O(1), and adopting one pass over the bytes.
+/// The records of one tar shard: keys, and where their fields lie. A view of index bytes, which it
+/// keeps alive; copies share them. A query costs O(1), and adopting one pass over the bytes.
 ///
 /// A record is a run of members with one key: the member's path, without a leading "./", up to the
 /// first dot of its basename. What follows the dot, in lower case, is the field's name. Members
-/// that are no plain files, and those whose basename begins with a dot, has none, or has nothing
-/// behind it, are passed over and end no run. A name that the record has already begins the next
+/// other than plain files, and those whose basename begins with a dot, has no dot, or has nothing
+/// after it, are skipped and do not end a run. A name that the record already has begins the next
 /// record.
 class tar_index {
 public:
   /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
-  /// others, damaged ones too; no byte of them is trusted.
+  /// others, and for damaged ones; no byte of them is trusted.
   static std::optional<tar_index> adopt(const index_bytes& bytes, const object_version& shard);
   /// The index stored in a file; empty if it is not one of this shard.
   static std::optional<tar_index> load(const std::string& path, const object_version& shard);
@@ -60,27 +60,27 @@ public:
   std::string_view name(const tar_field& x) const noexcept {
     return blob_.substr(names_[x.name], names_[x.name + 1] - std::uint64_t{names_[x.name]});
   }
-  /// Bytes that tell where the MCU rows of a field's JPEG begin (read_row_places); 0 where that is
-  /// not known. `x` is one of all_fields().
+  /// Bytes that say where the MCU rows of a field's JPEG begin (read_row_places); 0 if that is not
+  /// known. `x` is one of all_fields().
   std::size_t place_bytes(const tar_field& x) const noexcept {
     if (place_ends_.empty())
       return 0;
     return static_cast<std::size_t>(place_ends_[number_of(x)] - place_begin(x));
   }
-  /// Fills `into`, of so many bytes; false where the index file no longer has them. They are
-  /// checked where they are used.
+  /// Fills `into`, which has exactly that size; false if the index file no longer has them. They
+  /// are checked when they are used.
   bool read_places(const tar_field& x, std::span<std::byte> into) const {
     return places_.read(place_begin(x), into);
   }
-  /// True where somebody has looked for them.
+  /// True if the shard's images have been surveyed.
   bool has_places() const noexcept { return !place_ends_.empty(); }
   /// Fields of all records, in stored order.
   std::span<const tar_field> all_fields() const noexcept { return fields_; }
 
-  /// The bytes of the same index with places of MCU rows: those of each of all_fields().
+  /// The bytes of this index with places of MCU rows added: one entry for each of all_fields().
   std::vector<std::byte> with_places(std::span<const std::vector<std::byte>> of_fields) const;
 
-  /// Of the shard that it is of.
+  /// The version of the shard that the index belongs to.
   const object_version& shard() const noexcept { return shard_; }
   std::uint64_t shard_bytes() const noexcept { return shard_.size; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
@@ -120,20 +120,20 @@ private:
   /// Keys, field names and the tear, one after the other.
   std::string_view blob_;
   std::string_view tear_;
-  /// Where the places of each field end in `places_`; none at all where nobody has looked.
+  /// Where the places of each field end in `places_`; empty if the shard has not been surveyed.
   std::span<const std::uint64_t> place_ends_;
   index_tail places_;
 };
 
-/// Walks a shard's headers and makes its index.
-/// With `allow_torn`, the walk ends before the record that a tear cuts; else, and for members that
-/// are not supported, throws what `tar_reader::next` throws.
+/// Walks a shard's headers and makes its index. With `allow_torn`, the walk ends before the record
+/// that a tear cuts; otherwise, and for members that are not supported, throws what
+/// `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
                                        bool allow_torn);
 
-/// A shard's index: a stored one, one that knows MCU rows before others, or a new one, stored where
-/// possible. Several processes may do this at once. An index of a torn shard is only used where
-/// `allow_torn` says so.
+/// A shard's index: a stored one, preferably one that knows MCU rows, or a new one, stored if
+/// possible. Several processes may do this at once. An index of a torn shard is only used with
+/// `allow_torn`.
 tar_index open_tar_index(const std::string& shard, const tar_options& options,
                          const object_store& store = local_store());
 
@@ -143,7 +143,7 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
                                         const tar_options& options,
                                         const object_store& store = local_store());
 
-/// How many threads do that, at least 1, of a process that may have so many descriptors.
+/// How many threads open indexes, at least 1, in a process that may have that many descriptors.
 std::size_t opening_threads(std::size_t shards, std::size_t cores, std::uint64_t descriptors);
 
 } // namespace leat

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// What a tar member's path says of it: whose field it is.
+/// What a tar member's path says about it: the record that it belongs to, and its field.
 struct tar_member_name {
   /// The path, without a leading "./", up to the first dot of its basename. A view of the path.
   std::string_view key;

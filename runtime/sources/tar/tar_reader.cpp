@@ -38,7 +38,7 @@ std::string_view text(std::span<const std::byte> header, field_place x) {
 }
 
 std::optional<std::uint64_t> parse_base256(std::string_view digits) {
-  // The first byte's top bit marks the format, its second one a negative number.
+  // The first byte's top bit marks the format, the next bit a negative number.
   if ((digits[0] & 0x40) != 0)
     return {};
   std::uint64_t value = static_cast<unsigned char>(digits[0]) & 0x3f;
@@ -217,7 +217,7 @@ void tar_reader::take_extension(char type, std::uint64_t size, tar_attributes& e
     skip(size, "a long link name");
   } else if (type == 'L') {
     auto path = take_payload(size, max_path + 1, "a long name");
-    // PAX goes before GNU where an archive has both.
+    // PAX takes precedence over GNU if an archive has both.
     if (!extended.path)
       extended.path = path.substr(0, path.find('\0'));
   } else {
@@ -280,7 +280,7 @@ void tar_reader::skip(std::uint64_t size, std::string_view member) {
 
 void tar_reader::check_kind(std::span<const std::byte> header) const {
   auto kind = kind_of_file(file_, header);
-  // What is left of a shard may be some of its first member's name.
+  // What is left of a torn shard may be just a part of its first member's name.
   const auto named = reading_of(file_);
   const bool is_tar_by_name = named == reading::tar_shards || named == reading::tar_stream;
   if (kind.is == file_kind::form::text && is_tar_by_name && header.size() < name_field.size)

@@ -11,24 +11,24 @@
 
 namespace leat {
 
-/// Fills `into` with the bytes at `offset`; answers how many there were, fewer only at the end.
+/// Fills `into` with the bytes at `offset`; returns how many there were, fewer only at the end.
 using byte_reader = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> into)>;
 
 /// One entry of a tar archive.
 struct tar_member {
-  /// As stored: PAX, GNU and ustar long names put together.
+  /// As stored, with PAX, GNU and ustar long names put together.
   std::string path;
-  /// First byte of its first header, extended ones too.
+  /// First byte of its first header, extended headers included.
   std::uint64_t begin = 0;
   /// First byte of the content, a multiple of 512 after `begin`.
   std::uint64_t offset = 0;
   /// Bytes of content; 0 for links, directories and devices.
   std::uint64_t size = 0;
-  /// A plain file: not a directory, link, device or vendor's entry.
+  /// A plain file: not a directory, link, device or vendor-specific entry.
   bool regular = false;
 };
 
-/// What extended headers say of a member, or of all members from there on.
+/// What extended headers say about a member, or about all members from there on.
 struct tar_attributes {
   std::optional<std::string> path = {};
   std::optional<std::uint64_t> size = {};
@@ -36,17 +36,17 @@ struct tar_attributes {
   friend bool operator==(const tar_attributes&, const tar_attributes&) = default;
 };
 
-/// Where a walk can begin: at the first header of a member, with what holds for all members there.
+/// Where a walk can begin: at the first header of a member, with the attributes that hold for all
+/// members there.
 struct tar_place {
   std::uint64_t offset = 0;
   tar_attributes global = {};
 };
 
-/// Walks the headers of one tar archive, in order, without reading contents.
-/// Knows v7, ustar, GNU ('L' names, base-256 numbers) and PAX ('x' and 'g': path, size). Two zero
-/// blocks end an archive, and so does the end of the file; one zero block alone is passed over.
-/// Used by one thread.
-/// Source: POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar 1.34 manual, "Basic Tar Format".
+/// Walks the headers of one tar archive, in order, without reading contents. Knows v7, ustar, GNU
+/// ('L' names, base-256 numbers) and PAX ('x' and 'g': path, size). Two zero blocks end an archive,
+/// and so does the end of the file; a single zero block is skipped. Used by one thread. Source:
+/// POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar 1.34 manual, "Basic Tar Format".
 class tar_reader {
 public:
   static constexpr std::size_t block_size = 512;
@@ -65,7 +65,7 @@ public:
   std::optional<tar_member> next();
 
   const std::string& file() const noexcept { return file_; }
-  /// What held for all members when the last one was met.
+  /// The attributes that held for all members when the last one was read.
   const tar_attributes& global() const noexcept { return global_; }
 
 private:
@@ -76,13 +76,13 @@ private:
   tar_member describe(std::span<const std::byte> header, char type, std::uint64_t size,
                       tar_attributes& extended) const;
   void take_extension(char type, std::uint64_t size, tar_attributes& extended);
-  /// Content of a header's own payload, at most `limit` bytes; moves past it.
+  /// Reads the content of a header itself, at most `limit` bytes; moves past it.
   std::string take_payload(std::uint64_t size, std::size_t limit, std::string_view what);
   void apply_pax(std::string_view records, tar_attributes& to) const;
   /// Moves past content and padding.
   void skip(std::uint64_t size, std::string_view member);
   [[noreturn]] void torn(std::string got, std::string needed) const;
-  /// Throws where the file, at its first header, is of another kind.
+  /// Throws if the file is of another kind, judged by its first header.
   void check_kind(std::span<const std::byte> header) const;
   [[noreturn]] void unsupported(std::string_view what, std::string_view member) const;
 
@@ -91,7 +91,7 @@ private:
   byte_reader read_;
   std::uint64_t at_;
   tar_attributes global_;
-  /// Given, but not passed over yet.
+  /// Returned, but not yet skipped.
   std::optional<tar_member> last_;
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;

@@ -16,7 +16,7 @@ namespace leat {
 
 namespace {
 
-// Members closer than this are read in one go: what lies between is headers, or less than what
+// Members closer than this are read together: what lies between is headers, or less than what
 // another request would cost.
 constexpr std::uint64_t max_gap = 1 << 16;
 
@@ -29,7 +29,7 @@ struct run {
   std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
 };
 
-/// The run that the first of these fields begins; at least one field is given.
+/// The run that begins with the first of these fields; there is at least one.
 run first_run(std::span<const tar_field> fields) {
   run x{.fields = 1, .begin = fields[0].offset(), .end = fields[0].offset() + fields[0].size};
   while (x.fields < fields.size()) {

@@ -32,7 +32,7 @@ void lend_content(const tar_record_content& from, sample& into) {
                                 .needed = "an unchanged file"});
 }
 
-/// A record's bytes as an archive of their own, with the offsets of the file.
+/// A record's bytes as an archive of their own, with the offsets that they have in the file.
 tar_reader members_of(std::string file, const stream_record& x, tar_attributes global,
                       std::span<const std::byte> bytes) {
   auto read = [begin = x.offset, bytes](std::uint64_t offset, std::span<std::byte> into) {
@@ -64,7 +64,7 @@ std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit,
   return std::make_unique<tar_unit_reader>(opener_, unit, from);
 }
 
-/// A record has a header at least, and what follows it begins with a block.
+/// A record has at least a header, and what follows it begins at a block.
 void tar_stream_source::check(std::uint64_t unit, const stream_place& from,
                               restart_point restart) const {
   // A tear may have cut the last padding.

@@ -16,7 +16,7 @@ namespace leat {
 /// files only headers are read ahead; records of others carry their content.
 class tar_stream_source final : public located_stream {
 public:
-  /// Throws as `find_files`.
+  /// Throws as `find_files` does.
   explicit tar_stream_source(const std::vector<std::string>& patterns,
                              std::size_t pool_bytes = stream_pool::default_limit_bytes);
   /// Throws `errc::not_found`, `errc::io`.

@@ -13,7 +13,7 @@ namespace leat {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 16;
-/// Where a packed file ends is found by reading.
+/// The end of a compressed file is found by reading.
 constexpr std::uint64_t unknown_size = std::numeric_limits<std::int64_t>::max();
 
 std::uint64_t to_blocks(std::uint64_t bytes) {

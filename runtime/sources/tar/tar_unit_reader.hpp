@@ -19,7 +19,7 @@ namespace leat {
 /// A field of a record of a tar file.
 struct tar_record_field {
   std::string name;
-  /// In the record's bytes.
+  /// Offset in the record's bytes.
   std::size_t begin = 0;
   std::size_t size = 0;
 };
@@ -33,13 +33,14 @@ public:
   std::vector<tar_record_field> fields;
 };
 
-/// Finds the records of a tar file, from one of them on. It looks one member ahead: only where the
-/// next record begins is it known where one ends.
+/// Finds the records of a tar file, from one of them on. It reads one member ahead: the end of a
+/// record is known only when the next one begins.
 class tar_unit_reader final : public unit_reader {
 public:
   /// Largest record of a file whose records carry their content.
   static constexpr std::uint64_t max_content = std::uint64_t{1} << 30;
-  /// From its first header to its end, with members between that are none of its fields.
+  /// Most bytes from a record's first header to its end, with members in between that are not among
+  /// its fields.
   static constexpr std::uint64_t max_span = 2 * max_content;
 
   /// `opener` must outlive it.
@@ -49,21 +50,21 @@ public:
   stream_place place() const override { return place_; }
 
 private:
-  /// A member that is a field.
+  /// A member that is a field of a record.
   struct member {
     std::uint64_t begin;
     std::uint64_t end;
     std::uint64_t offset;
     std::string key;
     std::string field;
-    /// At `begin`.
+    /// The context at `begin`.
     tar_context context;
   };
 
   byte_reader reader_of(const stream_opener& opener);
   /// Finds the next member; nothing after the last one.
   void advance();
-  /// Adds the field of a record that begins at `begin`, and its bytes where content is read here.
+  /// Adds this field to the record that begins at `begin`, with its bytes if content is read here.
   void take(const member& x, std::uint64_t begin, tar_record_content& to);
   void move_place(std::uint64_t end, const tar_context& context);
 
