@@ -40,8 +40,7 @@ void notice(const std::string& text) {
   try {
     if (current())
       current()(text);
-  } catch (...) { // notices are sent where no code catches: by our own threads, and at the end of
-                  // loaders
+  } catch (...) { // callers do not catch: our own threads, and the end of loaders
     print(text);
   }
 }

@@ -31,8 +31,8 @@ bool agreement::settle(const batch_plan& x, const job_progress& now) {
   return agreed_.is_final && x.step + 1 == agreed_.batches;
 }
 
-/// Whether the other ranks will want to hear of this one again: they ask with the last batch that
-/// they have agreed on, or, where it ends the epoch, with the first one of the next.
+/// Whether the other ranks will ask this one again: they ask at the last batch that they have
+/// agreed on, or, if that ends the epoch, at the first one of the next.
 bool agreement::is_asked_again(const job_progress& now) const noexcept {
   const auto known = agreed_.batches - std::min(agreed_.batches, now.next.step);
   const auto until = agreed_.is_final ? known : known - std::min<std::uint64_t>(known, 1);
@@ -68,7 +68,7 @@ void agreement::decide(const std::vector<epoch_agreement>& all) {
   const auto end = is_drop ? std::min_element(all.begin(), all.end(), by_batches)
                            : std::max_element(all.begin(), all.end(), by_batches);
   agreed_.batches = static_cast<std::uint64_t>(end->batches);
-  // drop: one rank that has no more ends it for all; mask: all must have no more.
+  // drop: one rank that has no more ends the epoch for all; mask: all must have no more.
   const auto ends_here = [&](const auto& x) {
     return x.is_final != 0 && x.batches == end->batches;
   };

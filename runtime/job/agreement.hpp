@@ -12,11 +12,11 @@
 
 namespace leat {
 
-/// Gives every rank what all ranks say, in the order of ranks.
+/// Gives every rank what all ranks said, in the order of ranks.
 using all_gather = std::function<std::vector<epoch_agreement>(const epoch_agreement&)>;
 
-/// Agrees with the other ranks of a job on where an epoch ends whose length nobody knows
-/// beforehand. All ranks ask at the same batches.
+/// Agrees with the other ranks of a job on the end of an epoch whose length is unknown. All ranks
+/// ask at the same batches.
 class agreement {
 public:
   struct job_end {
@@ -29,12 +29,11 @@ public:
   /// Ranks agree on the ends of this job's epochs; otherwise each rank knows them by itself.
   bool is_needed() const noexcept { return is_needed_; }
 
-  /// Nothing is agreed on in the epoch that begins.
+  /// An epoch begins: nothing about it is agreed on yet.
   void begin_epoch() noexcept { agreed_ = {}; }
 
-  /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` where
-  /// ranks agree that the epoch has no batch, and `errc::worker_lost` where another rank has
-  /// failed.
+  /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` if
+  /// ranks agree that the epoch has no batch, and `errc::worker_lost` if another rank has failed.
   [[nodiscard]] bool settle(const batch_plan& x, const job_progress& now);
 
 private:
@@ -47,7 +46,7 @@ private:
   bool is_needed_;
   job_end job_;
   all_gather ask_;
-  /// Of the epoch, as far as ranks have agreed.
+  /// What ranks have agreed on about the epoch so far.
   epoch_horizon agreed_;
 };
 

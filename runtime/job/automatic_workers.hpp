@@ -11,8 +11,7 @@
 
 namespace leat {
 
-/// Looks for the number of workers of one loader, within its share of the process's cores. One
-/// thread.
+/// Finds the number of workers for one loader, within its share of the process's cores. One thread.
 class automatic_workers {
 public:
   explicit automatic_workers(core_shares& shares)
@@ -23,8 +22,9 @@ public:
 
   std::size_t number() const noexcept { return control_.workers(); }
 
-  /// After every batch. `measure` answers the time that the trainer has waited, and the time that
-  /// workers have been busy; asked now and then. Returns another number where there is to be one.
+  /// Called after every batch. `measure` returns the time that the trainer has waited, and the time
+  /// that workers have been busy; it is called now and then. Returns a number if the number of
+  /// workers should change.
   template <class Measure>
   std::optional<std::size_t> after_batch(Measure measure) {
     const std::chrono::nanoseconds now{steady_ns()};

@@ -31,8 +31,8 @@ std::uint64_t number_behind(std::string_view line, std::string_view name) {
                                       : std::strtoull(line.data() + at + name.size(), nullptr, 10);
 }
 
-/// Logs are few and small: one right for all of the process. A cut replaces its file, and what
-/// another rank appends meanwhile would be lost with the old one.
+/// Logs are few and small: one lock serves the whole process. A cut replaces its file, and lines
+/// that another rank appended meanwhile would be lost with the old one.
 mutex& right_to_write() {
   static mutex right;
   return right;
@@ -70,7 +70,7 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
   mutex_lock lock{right_to_write()};
   const auto place = place_of_output(path_, log_name);
   std::ifstream in;
-  if (place.is_file) // what went to anything else cannot be taken back
+  if (place.is_file) // what went to anything other than a file cannot be taken back
     in.open(place.file, std::ios::binary);
   if (!in.is_open())
     return;
@@ -106,7 +106,7 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
   mutex_lock lock{right_to_write()};
   const auto file =
       open_output(place_of_output(path_, log_name), O_WRONLY | O_APPEND | O_CREAT, log_name);
-  // One write: ranks of one process may share the file.
+  // With one write: ranks of one process may share the file.
   const auto written = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
   if (written != static_cast<ssize_t>(text.size()))
     throw_errno(log_name, path_, std::to_string(text.size()) + " bytes more");

@@ -8,17 +8,17 @@
 
 namespace leat {
 
-/// The side log of bad samples: one JSON line each, {"epoch", "step", "rank", "position", "id",
+/// The side log of bad samples: one JSON line for each, {"epoch", "step", "rank", "position", "id",
 /// "cause", "text", "substitute" (id or null)}, appended when its batch is handed over. Ranks of
 /// one process may share the file, in threads of their own; processes may not.
 class bad_sample_log {
 public:
-  /// Empty path: nothing is written.
+  /// With an empty path nothing is written.
   explicit bad_sample_log(std::string path) : path_(std::move(path)) {}
 
-  /// Removes what a later run of the same job will write again: lines at or behind (epoch, step),
-  /// and a torn last line. Of these, rank r of `world_size` sees to those of ranks r, r +
-  /// world_size, ...: others may have gone on already. Throws `errc::io`.
+  /// Removes what a later run of the same job will write again: lines at or after (epoch, step),
+  /// and a torn last line. Rank r of `world_size` removes only lines of the ranks r, r +
+  /// world_size, ...: others may have continued already. Throws `errc::io`.
   void cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank, std::uint64_t world_size);
 
   /// Throws `errc::io`.
@@ -29,7 +29,7 @@ private:
   std::string path_;
 };
 
-/// Text between JSON's quotes; bytes that are no UTF-8 become U+FFFD.
+/// A text to go between JSON's quotes; bytes that are not UTF-8 become U+FFFD.
 std::string json_escaped(std::string_view text);
 
 } // namespace leat

@@ -22,7 +22,7 @@ std::string content_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-/// Rounded up; empty where one of them is no number above 0 ("max", -1).
+/// Rounded up; empty unless both are numbers above 0 (they may be "max" or -1).
 std::optional<std::size_t> cores_of(const std::string& quota, const std::string& period) {
   const auto number = [](const std::string& text) {
     std::int64_t x = 0;
@@ -36,7 +36,7 @@ std::optional<std::size_t> cores_of(const std::string& quota, const std::string&
   return static_cast<std::size_t>((of_quota - 1) / of_period + 1);
 }
 
-/// What one group says by itself.
+/// The limit that one group itself sets.
 std::optional<std::size_t> limit_of(const fs::path& group) {
   std::istringstream both{content_of(group / "cpu.max")};
   std::string quota;
@@ -46,8 +46,8 @@ std::optional<std::size_t> limit_of(const fs::path& group) {
   return cores_of(content_of(group / "cpu.cfs_quota_us"), content_of(group / "cpu.cfs_period_us"));
 }
 
-/// Of the group and all above it, as far as they can be seen from here: in a container that is
-/// often the mount itself, whatever the path says.
+/// The lowest limit of the group and all groups above it that are visible from here: in a container
+/// that is often just the mount, whatever the path says.
 std::optional<std::size_t> least_limit(const fs::path& mount, const fs::path& group) {
   std::optional<std::size_t> least;
   for (auto at = group.relative_path();; at = at.parent_path()) {
@@ -82,7 +82,7 @@ std::optional<std::size_t> cores_of_cgroup(std::string_view membership, const fs
   std::istringstream lines{std::string{membership}};
   std::optional<std::size_t> least;
   for (std::string line; std::getline(lines, line);) {
-    // "0::/group" of version 2, "4:cpu,cpuacct:/group" of version 1.
+    // "0::/group" in version 2, "4:cpu,cpuacct:/group" in version 1.
     const auto first = line.find(':');
     const auto second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos)

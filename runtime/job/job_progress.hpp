@@ -14,20 +14,19 @@ namespace leat {
 struct job_progress {
   /// The next batch.
   job_position next = {};
-  /// Steps of the job before it, left out or handed over.
+  /// Steps of the job before that batch, left out or handed over.
   std::uint64_t global_step = 0;
-  /// Where the ranks' sums were last put together: see snapshot::began.
+  /// Where the ranks' sums were last merged: see snapshot::began.
   std::uint64_t began = 0;
   handed_over sums = {};
-  /// The states of the rank's lanes; null at the beginning of an epoch, and where the order is a
-  /// formula.
+  /// The states of the rank's lanes; null at the beginning of an epoch, and for an indexed order.
   std::shared_ptr<const lane_states> lanes = {};
-  /// The job goes on from a snapshot.
+  /// The job resumed from a snapshot.
   bool is_resumed = false;
 
   /// Moves past a batch, handed over or left out.
   void pass(const batch_plan& x);
-  /// Adds a closed batch, which is handed over, to the sums.
+  /// Adds a closed batch that is handed over to the sums.
   void count(const batch_slot& x);
 };
 

@@ -7,12 +7,12 @@ namespace leat {
 
 namespace {
 
-/// Their numbers have 63 bits.
+/// Numbers of records have 63 bits.
 constexpr std::uint64_t most_record = std::uint64_t{1} << 63;
 
 void add_lowest(const round_mark& mark, std::vector<std::uint64_t>& lowest) {
   if (!mark.base) {
-    // From the beginning; what exists once has nothing in later laps.
+    // From the beginning; records that exist once do not occur in later laps.
     if (mark.when == lap{})
       std::fill(lowest.begin(), lowest.end(), 0);
     return;
@@ -39,7 +39,7 @@ std::uint64_t highest_behind(const round_mark& mark, std::uint32_t feed) {
   return behind;
 }
 
-/// Sources that the pipeline has, and records that there can be.
+/// Checks that the sources exist in the pipeline, and that the records can exist.
 void check_uses(const record_uses& uses, std::size_t feeds) {
   for (const auto& use : uses)
     if (use.feed >= feeds || use.lowest > most_record || use.behind > most_record)
@@ -66,7 +66,7 @@ void check_uses(const lane_state& x, std::size_t feeds) {
 
 journal_retention::needs journal_retention::needs_of(const job_position& at,
                                                      const lane_states& lanes) const {
-  // What exists once has nothing in later epochs.
+  // Records that exist once do not occur in later epochs.
   const auto beginning = at.epoch == 0 ? 0 : UINT64_MAX;
   needs result;
   for (auto lane = rank_; lane < lanes_; lane += world_size_)
@@ -151,7 +151,7 @@ void journal_retention::kept_from(const std::string& directory, const job_positi
   auto& [sets, are_all] = of->second;
   const auto found =
       std::find_if(sets.begin(), sets.end(), [&](const saved& x) { return x.at == oldest; });
-  are_all = found != sets.end(); // else it is of an earlier process
+  are_all = found != sets.end(); // otherwise the set belongs to an earlier process
   if (!are_all)
     return;
   found_.reset();

@@ -17,8 +17,9 @@
 namespace leat {
 
 /// Tells the sources that exist once which records the lanes of one rank will not ask for again.
-/// Records of a journal are needed as long as a snapshot is kept, or saved in a directory, that
-/// goes on before them; others only by what is still to come of this job. Any thread.
+/// Records of a journal are needed as long as there is a snapshot, kept by the program or saved in
+/// a directory, from which a job would resume before them; other records only as long as this job
+/// still needs them. Any thread.
 class journal_retention {
 public:
   using feed_list = std::vector<std::shared_ptr<live_source>>;
@@ -29,45 +30,46 @@ public:
 
   bool has_feeds() const noexcept { return !feeds_.empty(); }
 
-  /// The job goes on from there; no lanes: from the epoch's beginning. Throws `errc::mismatch`
-  /// where a journal does not have the records that were used (it is another one), or no longer
+  /// The job resumes there; without lanes, from the epoch's beginning. Throws `errc::mismatch` if a
+  /// journal does not have the records that were used (it is another journal), or no longer has
   /// those that are needed.
   void restored(const job_position& at, const lane_states& lanes) const;
-  /// All samples of the batches before are made.
+  /// All samples of the batches before this state have been made.
   void passed(const lane_states& lanes) const;
 
-  /// A snapshot that goes on there is about to be stored.
+  /// A snapshot from which a job would resume there is about to be stored.
   void saving(const std::string& directory, const job_position& at, const lane_states& lanes);
   /// Older snapshots in the directory are gone.
   void kept_from(const std::string& directory, const job_position& oldest);
-  /// Behind a snapshot of an earlier process, from a directory: it stays good until one of this
-  /// process is there.
+  /// The job resumed from a snapshot in a directory, which an earlier process saved: it stays
+  /// needed until this process has saved one.
   void found_saved(const job_position& at, const lane_states& lanes);
 
-  /// The program has a snapshot that goes on there, once more. What it needs is checked and held
-  /// at once: nobody releases it in between. Throws as `restored`, and then keeps nothing.
+  /// The program keeps, once more, a snapshot from which a job would resume there. The records that
+  /// it needs are checked and held at once: they cannot be released in between. Throws as
+  /// `restored`, and then keeps nothing.
   void keep(const job_position& at, const lane_states& lanes);
-  /// It has it once less. Releases what neither the job, which stands at `now`, nor any
-  /// snapshot that is left needs. If the program keeps none then, releases nothing: that one was
-  /// the last, and the program may be ending.
+  /// The program keeps that snapshot once less. Releases what neither the job, which stands at
+  /// `now`, nor any remaining snapshot needs. If the program then keeps none, releases nothing:
+  /// that one was the last, and the program may be ending.
   void let_go(const job_position& at, const job_position& now, const lane_states& lanes);
 
 private:
   struct lane_need {
     std::uint64_t lane = 0;
-    /// By feed; UINT64_MAX: none.
+    /// For each feed; UINT64_MAX: none.
     std::vector<std::uint64_t> lowest;
   };
-  /// Of the rank's lanes.
+  /// For the rank's lanes.
   using needs = std::vector<lane_need>;
   struct saved {
     job_position at;
     needs lanes;
   };
   struct saved_sets {
-    /// In the order of saving, from the oldest one that is kept on.
+    /// In the order in which they were saved, from the oldest that still exists.
     std::deque<saved> sets;
-    /// False while there may be sets of earlier processes.
+    /// False as long as there may be sets of earlier processes.
     bool are_all = false;
   };
 
@@ -78,7 +80,7 @@ private:
 
   needs needs_of(const job_position& at, const lane_states& lanes) const;
   static void lower(needs& to, const needs& by);
-  /// Keeps the feeds from releasing it, then checks that it is there.
+  /// Keeps the feeds from releasing what is needed, then checks that it is there.
   void hold(const needs& needed, const lane_states& lanes) const;
   void release_unneeded(needs needed) const LEAT_REQUIRES(mutex_);
   void release(const needs& lanes, bool journals) const;

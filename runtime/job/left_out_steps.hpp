@@ -11,8 +11,8 @@ namespace leat {
 /// snapshot that it was restored from.
 class left_out_steps {
 public:
-  /// Adds steps to a job that stands at step `now`. Steps that are past must be left out already: a
-  /// job that is started anew says the same again. Throws `errc::invalid_argument`.
+  /// Adds steps to a job that stands at step `now`. Steps in the past must be left out already: a
+  /// job that is started again names the same steps again. Throws `errc::invalid_argument`.
   void add(const step_range& steps, std::uint64_t now);
 
   /// What a job that is restored at step `now` leaves out: the snapshot's steps and those that the
@@ -24,7 +24,7 @@ public:
 
 private:
   step_set all_;
-  /// Those that the caller named, whatever is restored.
+  /// Those that the caller named, whichever snapshot is restored.
   std::vector<step_range> named_;
 };
 

@@ -35,7 +35,7 @@ std::uint64_t rank_job::batches_left() const noexcept {
   return all - at.next.step;
 }
 
-/// Alike on all ranks: from where the job began, or was restored.
+/// Learned alike on all ranks: from where the job began, or was restored.
 void rank_job::learn_fields(const doing& told) {
   auto learned = *plan;
   if (!fields.known.empty())
@@ -120,7 +120,7 @@ attempt_start rank_job::attempt() const {
                       .rank = rank,
                       .records = plan->shape.is_indexed ? plan->shape.items : 0,
                       .data_digest = data_digest};
-  if (at.is_resumed || at.next != job_position{}) // sought out, too
+  if (at.is_resumed || at.next != job_position{}) // also after a seek
     start.resumed_at = {at.next.epoch, at.next.step};
   return start;
 }

@@ -19,11 +19,11 @@
 
 namespace leat {
 
-/// The fields of a batch of a pipeline with a source whose records exist once. They are learned
+/// The fields of a batch, for a pipeline with a source whose records exist once. They are learned
 /// once and kept in snapshots, alike on all ranks: the samples that they were learned from may be
 /// gone later. Other pipelines know their fields from the beginning.
 struct once_fields {
-  /// Empty: to be learned at `learn_at`.
+  /// Empty: they are learned at `learn_at`.
   std::vector<field_layout> known = {};
   job_position learn_at = {};
   lane_states learn_lanes = {};
@@ -40,7 +40,7 @@ struct rank_job {
 
   std::shared_ptr<const job_plan> plan;
   pipeline_facts facts;
-  /// Of these facts.
+  /// Encodes snapshots of these facts.
   snapshot_encoder encode{{}};
   hash128 data_digest;
   std::shared_ptr<journal_retention> records;
@@ -52,36 +52,36 @@ struct rank_job {
 
   /// The most rows that a batch of this rank has.
   std::size_t rows_per_batch() const noexcept;
-  /// Epochs of a known length: batches to the end of the job, at most 2^64 - 1.
+  /// Batches to the end of the job, at most 2^64 - 1; only for epochs of a known length.
   std::uint64_t batches_left() const noexcept;
   bool is_over() const noexcept { return at.global_step >= steps; }
 
-  /// The batch's fields are still to be learned, by making samples: before an order is made.
+  /// The batch's fields must still be learned, by making samples, before an order is made.
   bool has_to_learn_fields() const noexcept { return plan->layout == nullptr; }
   void learn_fields(const doing& told);
-  /// The batches from where the job stands; `calls` is told what its iterators call.
+  /// The batches from where the job stands; `calls` records what its iterators call.
   std::unique_ptr<batch_order> make_order(const std::shared_ptr<call_record>& calls) const;
-  /// The same, to be begun anew at any time; `run` counts how often the job was.
+  /// Such an order that can also be started over at any time; `run` counts how often the job was.
   std::unique_ptr<batch_order> make_order_to_rewind(const std::shared_ptr<call_record>& calls,
                                                     std::uint64_t run) const;
 
   /// Moves past a batch that is not handed over.
   void pass(const batch_plan& x);
-  /// Moves past a closed batch that is handed over. Throws `errc::io`, and then has not moved,
-  /// where the bad samples of the batch cannot be logged.
+  /// Moves past a closed batch that is handed over. Throws `errc::io`, without moving, if the bad
+  /// samples of the batch cannot be logged.
   void hand_over(const batch_slot& x);
-  /// Begins the job anew. Throws `errc::io`.
+  /// Starts the job over. Throws `errc::io`.
   void rewind();
 
-  /// False where records exist once and are kept nowhere.
+  /// False if records exist once and are not kept in a journal.
   bool can_snapshot() const noexcept;
   /// "Resume from there." Throws `errc::invalid_argument` unless can_snapshot().
   snapshot snapshot_at(const job_progress& x) const;
-  /// The same, encoded.
+  /// The encoded snapshot at that place.
   std::string encoded_at(const job_progress& x) const;
-  /// What begins a log here.
+  /// The line that begins a log here.
   attempt_start attempt() const;
-  /// Of a row's sample, as delivered.
+  /// Id of a row's sample, as delivered.
   std::string id_of(const batch_slot& slot, std::size_t row) const;
 
 private:

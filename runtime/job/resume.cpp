@@ -15,7 +15,8 @@ namespace leat {
 
 namespace {
 
-/// Where a job of these epochs can stand. `same`: nothing else differs, batch sizes for one.
+/// Checks that a job with these epochs can stand there. `same`: no difference was allowed, for
+/// instance in batch sizes.
 void check_position(const snapshot& x, const epoch_geometry& shape, bool same) {
   const auto refuse = [&](const std::string& needed) {
     throw error(errc::bad_snapshot,
@@ -36,8 +37,8 @@ void check_position(const snapshot& x, const epoch_geometry& shape, bool same) {
     refuse("a step below the epoch's " + std::to_string(shape.batches()));
 }
 
-/// Every `step`-th lane from `first` on, from whatever parts they come; none at the beginning of an
-/// epoch.
+/// The states of every `step`-th lane from `first` on, whichever parts they come from; none at the
+/// beginning of an epoch.
 lane_states lanes_of_parts(const char* stage, std::uint64_t lanes, const snapshot& merged,
                            std::size_t parts, std::uint64_t first, std::uint64_t step) {
   lane_states found;
@@ -70,7 +71,7 @@ lane_states own_lanes(const char* stage, const rank_job& job, const snapshot& me
   return lanes_of_parts(stage, job.plan->shape.lanes, merged, parts, job.rank, job.world_size);
 }
 
-/// The lanes that the rank takes over; null where they begin.
+/// The states that the rank's lanes resume from; null where they begin.
 std::shared_ptr<const lane_states> restored_lanes(const rank_job& job, const snapshot& merged,
                                                   std::size_t parts, const job_position& next) {
   if (job.plan->shape.is_indexed)
@@ -80,8 +81,8 @@ std::shared_ptr<const lane_states> restored_lanes(const rank_job& job, const sna
   return mine->empty() ? nullptr : std::move(mine);
 }
 
-/// Where a difference that was allowed may change the fields, they are learned anew, which takes
-/// the states of all lanes.
+/// If a difference that was allowed may change the fields, they are learned again, which takes the
+/// states of all lanes.
 once_fields restored_fields(const rank_job& job, const snapshot& merged, std::size_t parts,
                             const job_position& next) {
   if (!job.records->has_feeds())
@@ -99,7 +100,7 @@ job_position restored_position(const rank_job& job, const snapshot& merged) {
   const auto& shape = job.plan->shape;
   const job_position next{merged.epoch, step_for(merged, job.facts)};
   if (shape.has_length() && next.step >= shape.batches())
-    return {next.epoch + 1, 0}; // under an allowed other batch size
+    return {next.epoch + 1, 0}; // if another batch size was allowed
   return next;
 }
 
@@ -108,7 +109,7 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
   job_progress at{.next = restored_position(job, merged),
                   .global_step = merged.global_step,
                   .is_resumed = true};
-  // Each rank may hold its own part of the same world; else rank 0 takes over the sums of all.
+  // Each rank may hold its own part of the same world; otherwise rank 0 takes over the sums of all.
   const bool own =
       parts.size() == 1 && parts[0].world_size == job.world_size && parts[0].rank == job.rank;
   if (own)
@@ -150,7 +151,7 @@ bool resume(rank_job& job, const std::string& directory, const std::vector<std::
   for (const auto& text : found.skipped)
     notice("snapshot: " + directory + ": skipped " + text);
   if (!found) {
-    job.bad_log.cut(0, 0, job.rank, job.world_size); // begins again
+    job.bad_log.cut(0, 0, job.rank, job.world_size); // the job starts over
     return false;
   }
   resume(job, found.parts, true, allow);
@@ -159,7 +160,7 @@ bool resume(rank_job& job, const std::string& directory, const std::vector<std::
   return true;
 }
 
-/// What the parts of one step need of the rank's lanes.
+/// Keeps what the parts of one step need for the rank's lanes.
 void keep(const rank_job& job, const std::vector<snapshot>& parts) {
   if (!job.records->has_feeds())
     return;
@@ -173,7 +174,7 @@ void keep(const rank_job& job, const std::vector<snapshot>& parts) {
   job.records->keep({merged.epoch, merged.step}, mine);
 }
 
-/// Parts of one step count once, as they do for keep().
+/// Parts of one step count once, as in keep().
 void let_go(const rank_job& job, const std::vector<snapshot>& parts) {
   if (!job.records->has_feeds())
     return;

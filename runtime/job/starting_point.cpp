@@ -20,7 +20,7 @@ namespace {
                .needed = std::move(needed)});
 }
 
-/// Batches of the job before a place.
+/// Batches of the job before a position.
 std::uint64_t batches_before(const epoch_geometry& shape, const job_position& x) {
   std::uint64_t before = 0;
   if (shape.has_length()
@@ -30,7 +30,7 @@ std::uint64_t batches_before(const epoch_geometry& shape, const job_position& x)
   return before + x.step;
 }
 
-/// Runs through the next n batches of an order that is no formula, without making samples.
+/// Runs through the next n batches of an order that is not indexed, without making samples.
 void run_through(rank_job& job, std::uint64_t n, agreement& ends, const prepare_caller& prepare) {
   if (n == 0)
     return;

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::uint64_t batches_a_window = 8;
 constexpr std::chrono::milliseconds shortest_window{200};
-/// Of a window's time.
+/// Share of a window's time.
 constexpr double waits = 0.05;
 constexpr double hardly_waits = 0.01;
-/// Of a worker's time.
+/// Share of a worker's time.
 constexpr double is_busy = 0.8;
 constexpr double has_room = 0.75;
 constexpr std::uint64_t windows_before_fewer = 5;
@@ -25,7 +25,7 @@ double share(std::chrono::nanoseconds part, std::chrono::nanoseconds whole) noex
 } // namespace
 
 bool worker_control::ends_window(std::chrono::nanoseconds now) noexcept {
-  // What came before the first batch says nothing: a window begins with it.
+  // What came before the first batch says nothing: the first window begins with it.
   return !has_begun_
          || (++begin_.batches >= batches_a_window && now - begin_.now >= shortest_window);
 }
@@ -41,7 +41,7 @@ std::size_t worker_control::judge(const worker_measurement& x) noexcept {
 void worker_control::decide(const worker_measurement& x) noexcept {
   const auto time = x.now - begin_.now;
   const auto waited = share(x.waited - begin_.waited, time);
-  const auto busy = share(x.busy - begin_.busy, time); // workers
+  const auto busy = share(x.busy - begin_.busy, time); // in workers
   const auto now = static_cast<double>(workers_);
   const auto idle_windows = std::exchange(idle_windows_, 0);
   if (waited > waits && busy >= is_busy * now) {

@@ -19,7 +19,7 @@ void error_list::check() const {
   for (const auto& x : errors_)
     list.emplace_back(x.what());
   const auto& first = errors_.front();
-  // Whoever asks whether it is about data or about the pipeline finds the file.
+  // With the file, for callers that ask whether the error is about data or about the pipeline.
   throw error(first.code(), {.stage = "pipeline",
                              .file = first.details().file,
                              .got = std::to_string(errors_.size()) + " errors",

@@ -7,13 +7,13 @@
 
 namespace leat {
 
-/// All errors of a pipeline: one is thrown as it is, several as a list.
+/// All errors of a pipeline: a single one is thrown as it is, several as a list.
 class error_list {
 public:
   void add(const error& x) { errors_.push_back(x); }
-  /// An `errc::invalid_argument`.
+  /// Adds an `errc::invalid_argument`.
   void add(std::string stage, std::string got, std::string needed);
-  /// Adds what `function` throws as `error`.
+  /// Adds the error that `function` throws, if any.
   template <class Function>
   void collect(Function function) {
     try {
@@ -22,7 +22,7 @@ public:
       add(problem);
     }
   }
-  /// Throws where there are any, with the code and the file of the first.
+  /// Throws if there are any, with the code and the file of the first.
   void check() const;
 
 private:

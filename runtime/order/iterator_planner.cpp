@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-/// Passes that an indexed part has below itself at most.
+/// The most passes that an indexed part has below it.
 std::optional<pass_number> passes_in(const operator_node& x) {
   pass_number most = 1;
   for (const auto& input : x.inputs) {

@@ -17,57 +17,57 @@
 
 namespace leat {
 
-/// Rounds behind one another, the last one included, that a pipeline may have: a snapshot nests
+/// The longest chain of rounds, the last one included, that a pipeline may have: a snapshot nests
 /// three messages for each, and protobuf stops at 100.
 inline constexpr std::size_t max_rounds = 24;
 
-/// Where an operator stands: what is around it.
+/// The surroundings of an operator in the tree.
 struct surroundings {
-  /// The last pass that an epoch has here.
+  /// The last pass of an epoch at this place.
   pass_number last_pass = 0;
-  /// Begun more than once in an epoch.
+  /// The operator is begun more than once per epoch.
   bool repeats = false;
 };
 
-/// Makes iterator forms of operators, and a round of what is below one that looks at content. Goes
-/// on after an error, to find them all: in place of what is wrong there is then nothing, or its
-/// input.
+/// Makes iterator forms of operators, and a round of everything below an operator that probes
+/// content. After an error it continues, to find all errors: a wrong operator is replaced by
+/// nothing, or by its input.
 class iterator_planner {
 public:
-  /// What is found goes into the plan; both must outlive this. `unopened`: sources that do not
-  /// open. `lanes` is L.
+  /// Results go into the plan and errors into the list; both must outlive this. `unopened`: sources
+  /// that cannot be opened. `lanes` is L.
   iterator_planner(sample_graph& plan, std::uint64_t lanes, error_list& errors,
                    std::set<const operator_node*> unopened)
       : plan_(plan), errors_(errors), unopened_(std::move(unopened)), common_(plan, lanes) {}
 
   void plan(const operator_node& root);
 
-  // For operators: in data order, inputs first.
+  // For operators, which call these in data order, inputs first:
   iterator_form_ptr build(const operator_node& x, const surroundings& at);
   /// The only input of `x`.
   iterator_form_ptr build_input(const operator_node& x, const surroundings& at) {
     return build(*x.inputs.front(), at);
   }
   std::vector<iterator_form_ptr> build_inputs(const operator_node& x, const surroundings& at);
-  /// Ends the round behind `x`, an operator that looks at content: `probe` is what workers do with
-  /// the samples of `input`.
+  /// Ends the round below `x`, an operator that probes content: `probe` is what workers do with the
+  /// samples of `input`.
   edge_ptr build_edge(const operator_node& x, const operator_node& input, const surroundings& at,
                       std::function<probe_result(sample&, sample_maker&)> probe);
-  /// Of the only input of `x`.
+  /// Ends the round below `x` at its only input.
   edge_ptr build_edge(const operator_node& x, const surroundings& at,
                       std::function<probe_result(sample&, sample_maker&)> probe) {
     return build_edge(x, *x.inputs.front(), at, std::move(probe));
   }
 
-  /// The last pass below `x`, which stands `at` and begins its inputs `times` times.
+  /// The last pass below `x`, which has the surroundings `at` and begins its inputs `times` times.
   pass_number last_pass_below(const operator_node& x, const surroundings& at,
                               std::optional<pass_number> times);
-  /// Of this operator among those of its name, for its draws.
+  /// The ordinal of this operator among those of its name, for its draws.
   std::uint64_t take_ordinal(const operator_node& x) { return ordinals_[x.op]++; }
   void refuse(const operator_node& x, std::string got, std::string needed) {
     errors_.add(x.op, std::move(got), std::move(needed));
   }
-  /// Numbers that operators with an indexed form take, too.
+  /// Numbers that operators with an indexed form use, too.
   indexed_planner& common() noexcept { return common_; }
   sample_graph& result() noexcept { return plan_; }
   std::uint64_t lanes() const noexcept { return common_.lanes(); }
@@ -84,7 +84,7 @@ private:
   std::map<std::string, std::uint64_t> ordinals_;
   /// Edges of the round that is being built.
   std::vector<std::size_t>* round_ = nullptr;
-  /// Rounds from the last one to it.
+  /// Number of rounds from the last one to the current one.
   std::size_t depth_ = 1;
 };
 

@@ -12,7 +12,7 @@ namespace leat {
 
 namespace {
 
-/// A source, and how many lanes it can feed.
+/// A source, and the number of lanes that it can feed.
 struct lane_supply {
   const operator_node* source;
   std::uint64_t units;
@@ -51,7 +51,8 @@ std::uint64_t largest_divisor(std::uint64_t n, std::uint64_t at_most) noexcept {
   return divisor;
 }
 
-/// Files of which each lane needs one; nothing where the node deals none.
+/// The number of files that the lanes share, of which each needs one; nothing if the node deals no
+/// files.
 std::optional<std::uint64_t> files_for_lanes(const operator_node& x) {
   if (x.stream)
     return x.stream->get()->units();

@@ -10,7 +10,7 @@ namespace leat {
 
 namespace {
 
-// Messages within messages stand behind their size, so sizes are added up first.
+// Messages within messages are preceded by their size, so sizes are added up first.
 
 std::size_t size_of_message(const lane_base& x);
 char* put_base(char* to, const lane_base& x);
@@ -38,7 +38,7 @@ char* put_numbers(char* to, const round_mark& x) {
   return put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
 }
 
-/// `size`: of its message.
+/// `size`: that of the mark's message.
 char* put_mark(char* to, int field, const round_mark& x, std::size_t size) {
   to = put_numbers(put_size(to, field, size), x);
   if (!x.base)
@@ -87,7 +87,7 @@ char* put_base(char* to, const lane_base& x) {
   return to;
 }
 
-/// Of a lane's mark, with the base that it has or null.
+/// Bytes of a lane's mark, with the base that it has, or null.
 std::size_t size_of_mark(const round_mark& x, const std::string* base) {
   return size_of_numbers(x) + (base ? size_of_bytes(base->size()) : 0);
 }
@@ -126,7 +126,7 @@ std::size_t size_of_lanes(const lane_states& lanes) {
   std::size_t size = 0;
   for (const auto& x : lanes) {
     const auto* base = x.mark.base ? &message_of(*x.mark.base) : nullptr;
-    // The number of this field takes one byte more than those of others.
+    // The tag of this field takes one byte more than those of others.
     size += 1 + size_of_bytes(size_of_lane(x, size_of_mark(x.mark, base)));
   }
   return size;

@@ -17,19 +17,21 @@ std::size_t most_items(const sample_graph& plan, std::optional<std::size_t> edge
   return plan.edges[*edge].keeps_samples ? limits.window : limits.wide_window;
 }
 
-/// A base every so many items, and of larger states about as often as all of a buffer has changed.
+/// A base is taken after this many items; if the state is large, about as often as a whole buffer
+/// changes.
 constexpr std::uint64_t least_work_for_base = 64;
 
-/// The most items that are consumed of a lap before it has a base. When that one is due said
-/// the base before it (see `work_after`), of an older lap, which no snapshot has. But no
-/// state is as large as to say so many.
+/// The most items of a lap that are consumed before it has a base. The first base of a lap is due
+/// when the base before it says so (see `work_after`), which belongs to an earlier lap and is in no
+/// snapshot; but no state is large enough to say this many.
 constexpr std::uint64_t most_without_base = std::uint64_t{1} << 24;
 
 std::uint64_t work_after(const lane_base& x) {
   return std::max<std::uint64_t>(least_work_for_base, x.state.size() / 16);
 }
 
-/// From a base too far behind, a restore would run the past again; from one ahead, items be lost.
+/// From a base too far back, a restore would repeat a long stretch; from one ahead, items would be
+/// lost.
 void check_distance(const round_mark& x) {
   const auto given = x.base ? x.base->given : 0;
   const auto most = x.base ? work_after(*x.base) : most_without_base;
@@ -78,7 +80,7 @@ void lane_round::start(const lap& g) {
   begun_ = true;
   when_ = g;
   given_ = 0;
-  failure_.reset(); // of a lap that is over
+  failure_.reset(); // it belongs to a lap that is over
   iterator_ = form().begin(context_, g);
 }
 
@@ -110,7 +112,7 @@ void lane_round::load(const lane_state& state) {
   used_ = state.used;
 }
 
-/// Each is one of this round's, and once there.
+/// Each must be an input of this round, and occur once.
 void lane_round::check_inputs(const lane_base& base) const {
   for (auto x = base.inputs.begin(); x != base.inputs.end(); ++x) {
     const auto is_same = [&](const auto& other) { return other.edge == x->edge; };
@@ -167,12 +169,13 @@ bool lane_round::step() {
     const auto result = iterator_->pull(next_);
     if (result != pulled::blocked)
       keep(result);
-  } catch (...) { // from a user's function, too
+  } catch (...) { // also from a user's function
     failure_ = error_in_flight(errc::io, {.stage = "iterators"});
     return false;
   }
   const bool moved = work_ != work;
-  // Also in the middle of a search: else a filter that passes little would look at much again.
+  // Also in the middle of a search: otherwise a filter that passes few items would probe many of
+  // them again.
   if (work_ >= work_for_base_)
     take_base();
   return moved;
@@ -234,7 +237,7 @@ round_mark lane_round::mark_at(const lap& g, std::uint64_t consumed) const {
 }
 
 round_item* lane_round::find(const lap& g, std::uint64_t number) {
-  // Nearly always all are of one lap, whose numbers follow each other.
+  // Nearly always, all items belong to one lap, and their numbers are consecutive.
   if (!items_.empty() && items_.front().when == g) {
     const auto i = number - items_.front().number;
     return number >= items_.front().number && i < items_.size() && items_[i].when == g ? &items_[i]
@@ -254,7 +257,7 @@ round_item* lane_round::deal(const lap& g, std::uint64_t number) {
   return x;
 }
 
-/// Only a state that no pipeline saved asks for what is behind the end.
+/// Only a forged state asks for items after the end.
 void lane_round::refuse_not_there(const lap& g, std::uint64_t number) const {
   refuse_state("item " + std::to_string(number) + " of epoch " + std::to_string(g.epoch)
                    + " to go on with",
@@ -303,7 +306,7 @@ void lane_round::open(std::size_t edge, const lap& g) {
   x.opened = true;
   x.when = g;
   x.consumed = 0;
-  ++work_; // something has moved: the round behind can run now
+  ++work_; // something has moved: the round below can run now
   x.round->begin(g);
 }
 
@@ -334,13 +337,13 @@ void lane_round::take_base() {
     if (x.opened)
       base->inputs.push_back({*x.round->edge(), x.round->mark_at(x.when, x.consumed)});
   if (!edge_)
-    message_of(*base); // now that all of it is at hand: a snapshot then copies one text a lane
+    message_of(*base); // while all of it is in the cache: snapshots then copy one text per lane
   work_ = 0;
   work_for_base_ = work_after(*base);
   bases_.push_back(std::move(base));
 }
 
-/// Keeps the newest base before what the consumer has, and all later ones.
+/// Keeps the newest base before the consumer's place, and all later ones.
 void lane_round::forget_bases(const lap& g, std::uint64_t consumed) {
   while (bases_.size() > 1 && before(bases_[1]->when, bases_[1]->given, g, consumed))
     bases_.pop_front();

@@ -14,18 +14,18 @@ namespace leat {
 struct lane_base;
 using base_ptr = std::shared_ptr<const lane_base>;
 
-/// Where a round of a lane goes on: its newest base at or before an item, and that item. No base:
-/// the beginning of the lap. From the base on the iterator runs again, without looking at
+/// Where a round of a lane continues: its newest base at or before an item, and that item. Without
+/// a base: from the beginning of the lap. The iterator runs again from the base, without probing
 /// what was consumed.
 struct round_mark {
   base_ptr base;
   lap when;
-  /// Items of the lap that were consumed; its end counts as one.
+  /// Items of the lap that were consumed; the end of the lap counts as one.
   std::uint64_t consumed = 0;
 };
 
-/// A text that is made when it is first asked for, by whichever thread; two may make it, of whose
-/// equal texts one stays. (std::call_once would make a system call for each of them.)
+/// A text that is made when it is first asked for, by whichever thread. If two threads make it, the
+/// texts are equal and one of them stays. (std::call_once would make a system call for each text.)
 class made_once {
 public:
   made_once() = default;
@@ -48,22 +48,22 @@ private:
   mutable std::atomic<const std::string*> text_ = nullptr;
 };
 
-/// The state of one round in one lane at some item. Immutable; the rounds behind it are found
-/// through it.
+/// The state of one round in one lane at some item. Immutable; the bases of the rounds below it are
+/// found through it.
 struct lane_base {
   lap when;
-  /// Items of the lap given before.
+  /// Items of the lap that were given before it.
   std::uint64_t given = 0;
-  /// What the operators saved.
+  /// The state that the operators saved.
   item state;
-  /// The rounds directly behind, at what this one had consumed of them.
+  /// The rounds directly below, where this round had consumed them up to.
   struct input {
     std::size_t edge = 0;
     round_mark mark;
   };
   std::vector<input> inputs = {};
-  /// Of a last round's base, as it stands in snapshots: many have the same one, and its parts lie
-  /// in many places.
+  /// For a last round's base, its encoding as in snapshots: many snapshots have the same base, and
+  /// its parts lie scattered in memory.
   made_once message = {};
 };
 
@@ -71,11 +71,11 @@ struct lane_base {
 struct lane_state {
   std::uint64_t lane = 0;
   round_mark mark;
-  /// Records that exist once, of the items before the mark: those that were handed over.
+  /// Which records that exist once were used for the items before the mark, those handed over.
   record_uses used = {};
 };
 
-/// Of all lanes of a rank, in rising order.
+/// The states of all lanes of a rank, in rising order.
 using lane_states = std::vector<lane_state>;
 
 } // namespace leat

@@ -27,7 +27,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-/// Maps 64 random bits to 0 .. n-1; the bias of n / 2^64 is far below what could be noticed.
+/// Maps 64 random bits to 0 .. n-1; the bias of n / 2^64 is far too small to be noticed.
 constexpr std::uint64_t reduce(std::uint64_t x, std::uint64_t n) noexcept {
   return static_cast<std::uint64_t>((uint128{x} * n) >> 64);
 }
@@ -38,11 +38,12 @@ constexpr std::uint64_t add_modulo(std::uint64_t a, std::uint64_t b, std::uint64
   return sum < n ? sum : sum - n;
 }
 
-/// The smallest even number, at least 2, whose square is not below n. Even, because turning a
-/// column of odd length is an even permutation: a square of odd sides would never give an odd one.
+/// The smallest even number, at least 2, whose square is not below n. It is even because rotating a
+/// column of odd length is an even permutation: a square with odd sides would never give an odd
+/// permutation.
 std::uint64_t even_root(std::uint64_t n) noexcept {
   auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
-  while (root * root < n) // rounding of the double, both ways
+  while (root * root < n) // the square root may be rounded up or down
     ++root;
   while (root > 0 && (root - 1) * (root - 1) >= n)
     --root;
@@ -69,7 +70,7 @@ permutation::permutation(std::uint64_t n, std::uint64_t key) noexcept
 std::uint64_t permutation::operator()(std::uint64_t i) const noexcept {
   std::uint64_t row = i / columns_;
   std::uint64_t column = i % columns_;
-  do { // a cycle that leaves 0 .. n-1 comes back to it: at the latest in i itself
+  do { // a cycle that leaves 0 .. n-1 returns to it, at the latest at i itself
     for (unsigned k = 0; k < rounds_; k += 2) {
       row = add_modulo(row, reduce(mix(column ^ round_keys_[k]), rows_), rows_);
       column = add_modulo(column, reduce(mix(row ^ round_keys_[k + 1]), columns_), columns_);
@@ -80,7 +81,7 @@ std::uint64_t permutation::operator()(std::uint64_t i) const noexcept {
 
 namespace {
 
-/// One key for each use of a permutation in an epoch; `tag` tells the uses apart.
+/// One key for each use of a permutation in an epoch; `tag` distinguishes the uses.
 std::uint64_t epoch_key(std::string_view tag, const order_config& config, std::uint64_t epoch,
                         std::uint64_t pass) {
   hash_stream bytes;
@@ -128,13 +129,14 @@ std::uint64_t epoch_geometry::lane_items(std::uint64_t lane) const noexcept {
   return share(items, lane, lanes);
 }
 
-/// All files laid end to end in the epoch's shuffled order. A place is a record's number therein.
+/// All files laid end to end in the epoch's shuffled order. A place is a record's number in that
+/// sequence.
 struct epoch_order::file_table {
   file_table(const order_config& config, std::uint64_t epoch, std::uint64_t pass);
 
   std::uint64_t files() const noexcept { return first_record.size(); }
 
-  /// Which file of the shuffled order holds a place; empty files hold none.
+  /// The file of the shuffled order that contains a place; empty files contain none.
   std::uint64_t file_at(std::uint64_t place) const noexcept {
     const auto next = std::upper_bound(first_place.begin(), first_place.end(), place);
     return static_cast<std::uint64_t>(next - first_place.begin()) - 1;
@@ -145,9 +147,9 @@ struct epoch_order::file_table {
     return first_record[file] + (place - first_place[file]);
   }
 
-  /// Of each file in shuffled order, and after the last the number of all records.
+  /// First place of each file in shuffled order, followed by the number of all records.
   std::vector<std::uint64_t> first_place;
-  /// Of each file in shuffled order: its first record in stored order.
+  /// For each file in shuffled order: its first record in stored order.
   std::vector<std::uint64_t> first_record;
   std::uint64_t windows_key;
 };

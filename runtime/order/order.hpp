@@ -10,9 +10,8 @@
 namespace leat {
 
 /// A keyed bijection of 0 .. n-1, computed in constant time and memory: an alternating Feistel
-/// network on a rectangle hardly larger than n, with cycle walking. Pseudocode and test vectors in
-/// docs/order.md.
-/// Source: Black, Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002.
+/// network on a rectangle hardly larger than n, with cycle walking. Pseudocode and test vectors are
+/// in docs/order.md. Source: Black, Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002.
 class permutation {
 public:
   /// n is at most 2^63; 0 is allowed and has no values. Different keys give unrelated bijections.
@@ -20,22 +19,22 @@ public:
 
   std::uint64_t size() const noexcept { return n_; }
 
-  /// Where i goes; i below size().
+  /// The value that i, below size(), is mapped to.
   std::uint64_t operator()(std::uint64_t i) const noexcept;
 
 private:
   static constexpr unsigned max_rounds = 24;
 
   std::uint64_t n_;
-  /// Sides of the rectangle; both below 2^32, and n_ <= rows_ * columns_ < n_ + rows_ from n_ = 2
-  /// up.
+  /// Sides of the rectangle; both are below 2^32, and for n_ >= 2, n_ <= rows_ * columns_ < n_ +
+  /// rows_.
   std::uint64_t rows_;
   std::uint64_t columns_;
   unsigned rounds_;
   std::array<std::uint64_t, max_rounds> round_keys_{};
 };
 
-/// Lane l's share of n: how many positions below n are its own.
+/// Lane l's share of n: how many positions below n belong to it.
 constexpr std::uint64_t share(std::uint64_t n, std::uint64_t lane, std::uint64_t lanes) noexcept {
   return n / lanes + (lane < n % lanes ? 1 : 0);
 }
@@ -51,57 +50,58 @@ struct epoch_item {
 
 /// How the items of an epoch become batches.
 struct epoch_geometry {
-  /// Items of an epoch; only where the pipeline is indexed.
+  /// Items per epoch; only for indexed pipelines.
   std::uint64_t items = 0;
-  /// Rows of the global batch G, at least 1.
+  /// Rows of the global batch (G), at least 1.
   std::uint64_t batch_rows = 1;
   /// L, at least 1, divides G.
   std::uint64_t lanes = 1;
   /// Never automatic.
   epoch_end end = epoch_end::drop;
-  /// The order is a formula: length and items of an epoch are known.
+  /// The order is indexed: length and items of an epoch are known.
   bool is_indexed = true;
 
   bool is_endless() const noexcept { return end == epoch_end::cycle; }
 
-  /// True where batches() is known.
+  /// True if batches() is known.
   bool has_length() const noexcept { return is_indexed && !is_endless(); }
 
-  /// What stands at a position of an indexed pipeline's epoch.
+  /// The item at a position of an indexed pipeline's epoch.
   epoch_item item_at(std::uint64_t epoch, std::uint64_t position) const noexcept;
 
-  /// Global batches of an epoch.
+  /// Global batches per epoch.
   std::uint64_t batches() const noexcept;
 
-  /// Rows of an epoch that exist: batches() * G, or the items if the last batch is masked.
+  /// Positions of an epoch that have a row: batches() * G, or the items if the last batch is
+  /// masked.
   std::uint64_t positions() const noexcept;
 
-  /// Items that lane l has, also those that an end rule leaves out.
+  /// Items of a lane, including those that an end rule leaves out.
   std::uint64_t lane_items(std::uint64_t lane) const noexcept;
 };
 
-/// Everything that fixes the order of a shuffle.
+/// Everything that determines the order of a shuffle.
 struct order_config {
   shuffle_options shuffle;
-  /// L, at least 1; used by windowed.
+  /// L, at least 1; used by windowed shuffles.
   std::uint64_t lanes = 1;
-  /// Digest of the data: two data sets of one size have unrelated orders.
+  /// Digest of the data: two data sets of the same size have unrelated orders.
   hash128 data_digest;
   /// Ordinal of the first source below the shuffle.
   std::uint64_t source = 0;
-  /// Shuffles between this one and that source.
+  /// Number of shuffles between this one and that source.
   std::uint64_t level = 0;
-  /// Records of each stored file, in stored order.
+  /// Number of records in each file, in stored order.
   std::vector<std::uint64_t> records_per_file;
 };
 
 /// The order of one epoch of indexed data: a formula from positions to records, defined in
-/// docs/order.md. Immutable, any thread; copies share their tables.
-/// A position costs O(1) with full and none, which keep no table, and O(log files) with windowed,
-/// which sets up a table of files. No cost grows with the number of records.
+/// docs/order.md. Immutable, any thread; copies share their tables. Finding a record takes O(1)
+/// with `full` and `none`, which have no table, and O(log files) with `windowed`, which sets up a
+/// table of files. No cost grows with the number of records.
 class epoch_order {
 public:
-  /// `pass` is that of an enclosing repeat.
+  /// `pass` is the pass of an enclosing repeat.
   epoch_order(std::shared_ptr<const order_config> config, std::uint64_t epoch,
               std::uint64_t pass = 0);
 
@@ -109,8 +109,8 @@ public:
   std::uint64_t pass() const noexcept { return pass_; }
   std::uint64_t records() const noexcept { return records_; }
 
-  /// Record at a position, counted over all files in stored order; the position is below
-  /// records().
+  /// The record at a position, which is below records(). Records are counted over all files in
+  /// stored order.
   std::uint64_t record(std::uint64_t position) const noexcept;
 
 private:
@@ -122,9 +122,9 @@ private:
   std::uint64_t epoch_;
   std::uint64_t pass_;
   std::uint64_t records_;
-  /// Of all records; used by full.
+  /// A permutation of all records; used by `full`.
   permutation shuffled_;
-  /// Windowed only.
+  /// Used by `windowed`.
   std::shared_ptr<const file_table> files_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace leat {
 
-/// The orders of one shuffle that were used last. Any thread.
+/// The most recently used orders of one shuffle. Any thread.
 class shared_orders {
 public:
   explicit shared_orders(std::shared_ptr<const order_config> config) : config_(std::move(config)) {}
@@ -26,7 +26,7 @@ private:
   std::deque<std::shared_ptr<const epoch_order>> used_ LEAT_GUARDED_BY(mutex_);
 };
 
-/// The order of each shuffle that one thread used last: most rows find theirs without a lock.
+/// The order that one thread used last, for each shuffle: most rows find theirs without a lock.
 class order_cache {
 public:
   explicit order_cache(std::size_t shuffles) : used_(shuffles) {}

@@ -17,7 +17,8 @@ void open(const operator_node& source) {
     source.feed->get();
 }
 
-/// Tries each source once, however often it stands in the tree. Returns those that do not open.
+/// Tries each source once, however often it occurs in the tree. Returns those that cannot be
+/// opened.
 std::set<const operator_node*> open_sources(const operator_node& root, error_list& errors) {
   std::set<const operator_node*> seen;
   std::set<const operator_node*> unopened;

@@ -15,45 +15,45 @@
 
 namespace leat {
 
-/// An input whose content an operator looks at: where a round ends and the next one takes over.
+/// An input whose content an operator probes: one round ends here and the next one begins.
 struct edge_plan {
-  /// The operator that looks: "filter field_hash@1".
+  /// The operator that probes: "filter field_hash@1".
   std::string stage;
   iterator_form_ptr input;
   /// What a worker does with the input's sample.
   std::function<probe_result(sample&, sample_maker&)> probe;
-  /// Edges that the round behind this one has below itself.
+  /// Edges directly below the round that ends here.
   std::vector<std::size_t> below = {};
-  /// The last one of an epoch.
+  /// The last pass of an epoch.
   pass_number last_pass = 0;
-  /// Samples stay with their items: making them again would cost more than to keep them.
+  /// Samples are kept with their items: making them again would cost more than keeping them.
   bool keeps_samples = false;
 };
 
-/// The samples of a pipeline below its batch, and what making them needs. Immutable, shared by all
-/// threads.
+/// The samples of a pipeline below its batch, and everything needed to make them. Immutable, shared
+/// by all threads.
 struct sample_graph {
-  /// Of an indexed pipeline: its order is a formula. Null for all others.
+  /// For an indexed pipeline; null for all others.
   std::shared_ptr<const indexed_form> items;
-  /// Of a pipeline ordered by iterators: its last round. Null for indexed ones.
+  /// For a pipeline ordered by iterators: its last round. Null for indexed pipelines.
   iterator_form_ptr iterator;
   std::vector<edge_plan> edges;
-  /// Those that the last round has below itself.
+  /// Edges directly below the last round.
   std::vector<std::size_t> last_edges;
 
-  /// In data order, as are the random streams of each: see `map_stream`.
+  /// In data order, and so is the key of each map's random numbers: see `map_stream`.
   std::vector<map_stage> maps;
   std::vector<std::uint64_t> streams;
   std::vector<std::shared_ptr<const filter_stage>> filters;
   std::vector<std::shared_ptr<const flat_map_stage>> flat_maps;
   std::vector<std::shared_ptr<const scan_stage>> scans;
-  /// Of sources, maps, edges, flat_maps, scans: see worker_record::stage.
+  /// Names of sources, maps, edges, flat_maps and scans, in this order: see worker_record::stage.
   std::vector<std::string> stage_names;
   std::size_t num_sources = 0;
   std::size_t num_shuffles = 0;
-  /// Samples that zips and packs need beside the row's own.
+  /// Samples that zips and packs need besides the row's own.
   std::size_t num_side_samples = 0;
-  /// Of the first operator that has one.
+  /// The seed of the first operator that has one.
   std::uint64_t seed = 0;
   std::vector<std::shared_ptr<live_source>> feeds;
 

@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-/// A function of a stage for one worker. Throws `errc::invalid_argument` where its factory throws.
+/// Makes a stage's function for one worker. Throws `errc::invalid_argument` if its factory throws.
 template <class Make>
 auto made(const std::string& stage, const Make& make) {
   try {
@@ -75,7 +75,7 @@ void sample_maker::apply(std::size_t scan, std::string_view result, sample& into
   call(plan_->stage_of_scan(scan), [&] { scans_[scan].apply(into, result); });
 }
 
-/// Good samples must not depend on the machine.
+/// Which samples are good must not depend on the machine.
 void sample_maker::rethrow(std::size_t stage) const {
   if (lack_of_resources())
     throw error_in_flight(errc::no_resources, {.stage = plan_->stage_names[stage]});

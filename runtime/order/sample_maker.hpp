@@ -28,21 +28,23 @@ public:
   sample_maker(std::shared_ptr<const sample_graph> plan, std::shared_ptr<worker_record> record,
                std::uint64_t lanes, const std::atomic<bool>* cancelled, std::stop_token stop = {});
 
-  /// Makes an item of an indexed pipeline for the row at `position` of the epoch in an emptied
-  /// sample. Throws `bad_sample`, also for what user functions throw; `leat::error` (io,
+  /// Makes an item of an indexed pipeline, for the row at `position` of the epoch, in an emptied
+  /// sample. Throws `bad_sample`, also for exceptions of user functions; `leat::error` (io,
   /// torn_file).
   void make(const place& at, std::uint64_t position, sample& into);
-  /// The same for an item that an iterator gave; it must outlive the row. Returns its key.
+  /// Makes an item that an iterator gave, in the same way; the item must outlive the row. Returns
+  /// its key.
   std::uint64_t make(const iterator_form& of, const item& what, const item_place& at,
                      std::uint64_t position, sample& into);
   /// What an edge's operator finds in a sample that was made for it.
   probe_result probe(std::size_t edge, sample& x);
 
   order_cache& orders() noexcept { return orders_; }
-  /// The other inputs' bytes count as read, too.
+  /// Bytes read since the last call, for the inputs of zips and packs whose samples are made beside
+  /// the row's own.
   std::uint64_t take_bytes_read();
 
-  // For indexed and iterator forms.
+  // For indexed and iterator forms:
   void read(std::size_t source, const leat::source& from, std::uint64_t record, sample& into) {
     read(source, [&] { from.read(record, into); });
   }
@@ -52,16 +54,16 @@ public:
     call(source, read);
   }
   void map(std::size_t number, std::uint64_t sample_key, sample& into);
-  /// Emptied.
+  /// An emptied sample.
   sample& side_sample(std::size_t number);
   std::function<bool(sample&)>& filter(std::size_t number) { return filters_[number]; }
   flat_map_function& flat_map(std::size_t number) { return flat_maps_[number]; }
   scan_function& scan(std::size_t number) { return scans_[number]; }
-  /// Turns the sample into a child of it.
+  /// Replaces the sample by one of its children.
   void pick(std::size_t flat_map, std::uint64_t child, sample& into);
   /// Puts a scan's result into the sample.
   void apply(std::size_t scan, std::string_view result, sample& into);
-  /// False where no map draws: sample keys are then of no use.
+  /// False if no map draws random numbers, so that sample keys are not needed.
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 
 private:
@@ -69,8 +71,8 @@ private:
     record_->stage.store(stage, std::memory_order_relaxed);
     record_->clock.enter(stage);
   }
-  /// Runs a function of a user in a stage: what it throws makes a bad sample, unless it says that
-  /// the machine lacks something.
+  /// Runs a user's function in a stage: an exception makes the sample bad, unless it says that the
+  /// machine lacks something.
   template <class Function>
   void call(std::size_t stage, Function function) {
     enter(stage);
@@ -90,7 +92,7 @@ private:
   std::shared_ptr<worker_record> record_;
   std::uint64_t lanes_;
   const std::atomic<bool>* cancelled_;
-  /// For those who wait for a store.
+  /// Stops waits for a store.
   std::stop_token stop_;
   order_cache orders_;
   std::vector<map_function> functions_;
@@ -99,7 +101,7 @@ private:
   std::vector<scan_function> scans_;
   std::vector<std::unique_ptr<sample>> side_samples_;
 
-  // Of the row in the making.
+  // About the row that is being made.
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;
 };

@@ -13,7 +13,7 @@ namespace leat {
 
 namespace {
 
-/// What a row takes besides its fields, about.
+/// Approximate memory of a row besides its fields.
 constexpr std::size_t bytes_beside_fields = 512;
 
 /// Bytes of a batch; the largest number if they cannot be counted.
@@ -26,7 +26,7 @@ std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
   return fits && !__builtin_mul_overflow(row, rows, &all) ? all : SIZE_MAX;
 }
 
-/// What the machine has: to ask for more of it fails late, by the system's choice of a victim.
+/// The machine's memory: a request for more fails late, when the system chooses a process to kill.
 std::size_t memory_of_machine() noexcept {
   const auto pages = sysconf(_SC_PHYS_PAGES);
   const auto page = sysconf(_SC_PAGESIZE);

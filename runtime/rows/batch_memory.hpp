@@ -23,7 +23,7 @@ namespace leat {
 /// bytes of each row for each ragged one.
 class batch_memory {
 public:
-  /// `rows`: the most that a batch of this rank has. Throws `errc::no_resources`.
+  /// `rows`: the most rows that a batch of this rank has. Throws `errc::no_resources`.
   batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows);
 
   const batch_layout& layout() const noexcept { return *layout_; }
@@ -34,7 +34,8 @@ public:
   /// All rows of a dense field.
   std::size_t dense_bytes(std::size_t field) const noexcept { return dense_[field].size(); }
 
-  /// Points `dense` and `ragged` (one entry per field) at the row, and a target at them.
+  /// Points `dense` and `ragged` (one entry per field) to the row's memory, and returns a target
+  /// that refers to them.
   row_target target(std::size_t row, std::span<std::byte*> dense,
                     std::span<std::vector<std::byte>*> ragged);
   /// Zeroes the row.
@@ -50,7 +51,7 @@ public:
     std::vector<std::uint64_t> offsets;
   };
   const gathered& gather(std::size_t field);
-  /// The rows have changed.
+  /// Called when the rows have changed.
   void forget_gathered() noexcept;
 
 private:
@@ -63,7 +64,7 @@ private:
   std::vector<std::optional<gathered>> gathered_ LEAT_GUARDED_BY(gather_mutex_);
 };
 
-/// Where the fields of one row are, for who writes it.
+/// Where the fields of one row are, for the writer of the row.
 class row_places {
 public:
   row_target at(batch_memory& memory, std::size_t row) {

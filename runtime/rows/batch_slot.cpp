@@ -10,7 +10,7 @@ namespace leat {
 
 namespace {
 
-/// As metrics have it.
+/// The phase as metrics count it.
 slot_phase phase_of(slot_state x) noexcept {
   switch (x) {
   case slot_state::free:
@@ -83,7 +83,7 @@ void batch_slot::open(planned_batch& batch, bool is_claimable) noexcept {
 batch_slot::claimed batch_slot::claim(std::uint32_t ticket, std::size_t limit, std::uint32_t worker,
                                       std::size_t at_most) noexcept {
   auto at = cursor_.load(std::memory_order_acquire);
-  // The ticket stands in the same word: a late worker finds it changed and touches nothing.
+  // The ticket is in the same word: a late worker finds it changed and touches nothing.
   while (static_cast<std::uint32_t>(at >> 32) == ticket) {
     const std::size_t row = at & 0xffffffffU;
     if (row >= limit)
@@ -119,7 +119,7 @@ void batch_slot::close() {
   memory_.forget_gathered();
   if (plan_.failure)
     plan_.what = batch_plan::kind::failed;
-  // Nobody reads the rows of a batch that failed, and to touch them may take memory and time.
+  // Nobody reads the rows of a failed batch, and touching them may take memory and time.
   for (std::size_t i = 0; i < valid.size() && !plan_.failure; ++i)
     if (!valid[i])
       memory_.clear(i);

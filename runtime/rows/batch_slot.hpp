@@ -18,12 +18,12 @@
 
 namespace leat {
 
-/// Who has a row: written by the dispatcher before the row is dealt, by the row's one owner until
-/// it is done, and by the batcher after its owner has died.
+/// Who has a row: written by the dispatcher before the row is dealt, then by the row's only owner
+/// until it is done, and by the batcher after that owner has died.
 struct row_holder {
   enum class phase : std::uint8_t { dealt, begun, done };
 
-  /// 1 + the worker that has the row; 0: nobody yet.
+  /// 1 + the number of the worker that has the row; 0: no worker yet.
   std::atomic<std::uint32_t> owner{0};
   std::atomic<phase> state{phase::dealt};
   /// Workers that died over this row.
@@ -32,7 +32,7 @@ struct row_holder {
 
 /// Who may use a slot. docs/architecture.md has the table of states.
 enum class slot_state : std::uint8_t {
-  /// Nobody.
+  /// Used by nobody.
   free,
   /// The batcher has counted it as the next batch, which is not open yet.
   reserved,
@@ -40,7 +40,7 @@ enum class slot_state : std::uint8_t {
   filling,
   /// All rows are done and summed up.
   ready,
-  /// The trainer's.
+  /// Used by the trainer.
   leased,
 };
 
@@ -55,13 +55,13 @@ constexpr bool may_follow(slot_state from, slot_state to) noexcept {
     return from == slot_state::filling;
   case slot_state::leased:
     return from == slot_state::ready;
-  case slot_state::free: // a probe is read where it was filled
+  case slot_state::free: // a probe is read in the state in which it was filled
     return from == slot_state::filling || from == slot_state::ready || from == slot_state::leased;
   }
   return false;
 }
 
-/// What the rows of a complete batch come to.
+/// The summary of a complete batch's rows.
 struct batch_summary {
   /// 1 for each row that has a sample.
   std::vector<std::uint8_t> valid;
@@ -70,31 +70,32 @@ struct batch_summary {
   std::vector<bad_row> bad;
 };
 
-/// One batch of one rank, in memory that is reused for many: what its rows are, who has them, and
-/// what they came to.
+/// One batch of one rank, in memory that is reused for many: its rows' requests, their owners, and
+/// their results.
 ///
-/// `open` publishes a batch in one call; from there on everything that it was opened with is read
-/// only, and each row belongs to its owner until it is done. Each opening has a new ticket: claims
-/// of an older one find nothing, and nothing of an older one is left. Large because
-/// most functions read one thing.
+/// `open` publishes a batch in one call; from then on everything that it was opened with is
+/// read-only, and each row belongs to its owner until it is done. Each opening has a new ticket:
+/// claims for an older one find nothing, and nothing of the older batch is left. Large because most
+/// functions read one thing.
 class batch_slot {
 public:
-  /// `rows`: the most that a batch of this rank has. Throws `errc::no_resources`.
+  /// `rows`: the most rows that a batch of this rank has. Throws `errc::no_resources`.
   batch_slot(std::shared_ptr<const batch_layout> layout, std::size_t rows);
 
   slot_state state() const noexcept { return state_.load(std::memory_order_acquire); }
 
-  /// Before anyone else has the slot: see slot_life.
+  /// Called before anyone else has the slot: see slot_life.
   void count_in(job_metrics& metrics, std::size_t number) noexcept {
     life_.count_in(metrics, number);
   }
 
-  // The slot's life. A step that no state allows ends the process: memory would be used twice.
-  /// Notes the next batch, which is not open yet: nothing of it is complete.
+  // The slot's life. A step that the state does not allow ends the process: memory would be used
+  // twice.
+  /// Notes the next batch, which is not open yet: none of it is complete.
   void reserve() noexcept;
-  /// Takes over a batch, at most as many rows as the slot has, in exchange for the memory of the
-  /// one before. `is_claimable`: rows go to whoever claims them; otherwise each has its owner from
-  /// the beginning. From here on the slot belongs to others, who may be done with it at once.
+  /// Takes over a batch of at most as many rows as the slot has, in exchange for the memory of the
+  /// one before. `is_claimable`: workers claim the rows; otherwise each has its owner from the
+  /// beginning. From here on the slot belongs to others, who may be done with it at once.
   void open(planned_batch& batch, bool is_claimable) noexcept;
   /// Sums up a complete batch: validity, digest, bad rows, the first failure. Zeroes rows without
   /// a sample, unless the batch has failed.
@@ -103,22 +104,22 @@ public:
   void lend() noexcept { enter(slot_state::leased); }
   /// Nobody uses it any more.
   void release() noexcept { enter(slot_state::free); }
-  /// Fails whatever batch is next, of any epoch, in place of all that the slot held.
+  /// Fails the next batch, of any epoch, in place of all that the slot held.
   void fail(error problem) noexcept { plan_ = failed_batch(std::move(problem)); }
 
-  // What it was opened with.
+  // What it was opened with:
   const batch_plan& plan() const noexcept { return plan_; }
-  /// Of the job, as loader::rewind counts them.
+  /// Run of the job, as loader::rewind counts them.
   std::uint64_t run() const noexcept { return run_; }
   std::uint32_t ticket() const noexcept { return ticket_; }
   bool is_claimable() const noexcept { return is_claimable_; }
   std::size_t num_rows() const noexcept { return num_rows_; }
   const row_request& request(std::size_t row) const noexcept { return requests_[row]; }
-  /// Found out by the trainer's thread, where ranks have to agree.
+  /// Set by the trainer's thread, if ranks have to agree.
   void set_end_of_epoch(bool x) noexcept { plan_.end_of_epoch = x; }
 
-  // While rows are made.
-  /// Rows that were claimed together: from `first` to before `end`.
+  // While rows are made:
+  /// Rows that were claimed together: from `first` to just before `end`.
   struct claimed {
     std::size_t first = 0;
     std::size_t end = 0;
@@ -126,20 +127,20 @@ public:
     std::size_t size() const noexcept { return end - first; }
     explicit operator bool() const noexcept { return first < end; }
   };
-  /// The next unclaimed rows below `limit` for `worker`, at most `at_most`; none: all are claimed,
-  /// or the slot is open for another batch. `ticket` and `limit` are those of the chunk: a late
-  /// worker must not read the slot's own.
+  /// The next unclaimed rows below `limit` for `worker`, at most `at_most`; none if all are
+  /// claimed, or if the slot is open for another batch. `ticket` and `limit` are those of the
+  /// chunk: a late worker must not read the slot's own.
   claimed claim(std::uint32_t ticket, std::size_t limit, std::uint32_t worker,
                 std::size_t at_most) noexcept;
   row_holder& holder(std::size_t row) noexcept { return holders_[row]; }
   /// Written by the row's owner, until the row is done.
   row_result& result(std::size_t row) noexcept { return results_[row]; }
   const row_result& result(std::size_t row) const noexcept { return results_[row]; }
-  /// Notes that the row is done, for readers of its results. Not yet counted.
+  /// Notes that the row is done, for readers of its results. It is not counted yet.
   void mark_done(std::size_t row) noexcept {
     holders_[row].state.store(row_holder::phase::done, std::memory_order_release);
   }
-  /// Counts n rows that were marked, at least 1. True for those that were last.
+  /// Counts n rows that were marked, at least 1. True if they were the last.
   bool count_done(std::size_t n) noexcept {
     const auto count = static_cast<std::uint32_t>(n);
     return remaining_.fetch_sub(count, std::memory_order_acq_rel) == count;
@@ -152,7 +153,7 @@ public:
   bool complete() const noexcept { return remaining_.load(std::memory_order_acquire) == 0; }
   bool is_open() const noexcept { return remaining_.load(std::memory_order_acquire) != not_open; }
 
-  /// Of a closed batch.
+  /// Only for a closed batch.
   const batch_summary& summary() const noexcept { return summary_; }
   batch_memory& memory() noexcept { return memory_; }
   const batch_memory& memory() const noexcept { return memory_; }

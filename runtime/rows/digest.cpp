@@ -10,7 +10,7 @@ namespace leat {
 
 hash128 row_digest(std::uint64_t epoch, std::uint64_t position, std::string_view id) noexcept {
   constexpr std::size_t head = 16;
-  // Ids are short; a longer one takes the slow way.
+  // Ids are short; longer ones are hashed in pieces.
   std::array<std::byte, 240> bytes;
   std::memcpy(bytes.data(), &epoch, 8);
   std::memcpy(bytes.data() + 8, &position, 8);

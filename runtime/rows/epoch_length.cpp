@@ -4,8 +4,8 @@
 
 #include <leat/pipeline.hpp>
 
-// Apart from pipeline.cpp: a pipeline is a value that knows no orders, and its length follows from
-// one.
+// Separate from pipeline.cpp: a pipeline is a value that knows no orders, and its length follows
+// from an order.
 
 namespace leat {
 

@@ -20,7 +20,7 @@ void give_up(batch_slot& slot, std::size_t row) {
   slot.finish(row);
 }
 
-/// Gives the rows of an open batch that the worker had and did not finish to its heir.
+/// Gives the unfinished rows of an open batch that the worker had to its heir.
 std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::uint32_t heir) {
   std::vector<std::uint32_t> rows;
   for (std::size_t i = 0; i < slot.num_rows(); ++i) {
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> inherit(batch_slot& slot, std::uint32_t worker, std::
       give_up(slot, i);
       continue;
     }
-    slot.result(i).clear(); // of what the dead one had begun
+    slot.result(i).clear(); // what the dead worker had begun
     x.owner.store(heir + 1, std::memory_order_relaxed);
     x.state.store(row_holder::phase::dealt, std::memory_order_relaxed);
     rows.push_back(static_cast<std::uint32_t>(i));
@@ -69,9 +69,9 @@ std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir) {
   std::vector<chunk> chunks;
   auto pass_on = [&](const std::shared_ptr<batch_slot>& slot) {
     if (!slot->is_open())
-      return; // not dealt to anybody yet
+      return; // not dealt to any worker yet
     auto rows = inherit(*slot, worker, heir);
-    // Where rows are claimed the heir joins in: there may be no other worker left.
+    // If rows are claimed, the heir joins in: there may be no other worker left.
     if (!rows.empty() || (slot->is_claimable() && !slot->complete()))
       chunks.push_back(
           {slot, slot->ticket(), slot->num_rows(), std::move(rows), slot->is_claimable()});

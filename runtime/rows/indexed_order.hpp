@@ -7,10 +7,10 @@
 
 namespace leat {
 
-/// Batches of an indexed pipeline: rows have positions, and their order is a formula.
+/// Batches of an indexed pipeline: the item at each position is computed.
 class indexed_order final : public batch_order {
 public:
-  /// `epochs`: the job's length. Rank below world size.
+  /// `epochs`: the job's length. The rank is below the world size.
   indexed_order(const epoch_geometry& shape, std::uint64_t rank, std::uint64_t world_size,
                 std::uint64_t epochs, job_position start)
       : shape_(shape), rank_(rank), world_size_(world_size), epochs_(epochs), next_(start) {}

@@ -9,7 +9,7 @@ namespace leat {
 namespace {
 
 constexpr std::size_t items_a_probe = 64;
-/// A look at the clock costs as much as a small item.
+/// Reading the clock costs as much as a small item.
 constexpr std::size_t items_a_clock = 8;
 
 } // namespace

@@ -10,13 +10,13 @@ namespace leat {
 /// Throws `errc::interrupted`.
 [[noreturn]] void throw_interrupted();
 
-/// Opens batches in one thread: looks at items itself where iterators ask for it.
+/// Opens batches in one thread: probes items itself when iterators ask for it.
 class inline_order {
 public:
   /// `function` runs probes; it must outlive this.
   inline_order(std::unique_ptr<batch_order> order, row_runner& function);
 
-  /// The next batch, until the next call; blocks for once sources.
+  /// The next batch, valid until the next call; blocks for once sources.
   const planned_batch& next();
   /// Opens the slot as the next batch.
   void open(batch_slot& slot);
@@ -29,7 +29,7 @@ private:
 
   std::unique_ptr<batch_order> order_;
   row_runner& function_;
-  /// What comes next, and the memory of what came before.
+  /// The next batch, and memory that earlier ones used.
   planned_batch next_;
   planned_batch next_probe_;
   batch_slot probe_;

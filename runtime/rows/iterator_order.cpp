@@ -13,10 +13,11 @@ namespace leat {
 
 namespace {
 
-/// Items that iterators pass over before messages have their turn again: some milliseconds.
+/// Items that iterators pass over before messages have their turn again: a few milliseconds.
 constexpr std::int64_t items_in_one_go = 1 << 16;
 
-/// A lane's place in a snapshot is one that `step` batches of `items` of each lane come to.
+/// A lane's place in a snapshot must be one that `step` batches, each with `items` items of every
+/// lane, lead to.
 void check_place(const round_mark& x, const job_position& at, std::uint64_t items,
                  const epoch_geometry& shape) {
   std::uint64_t taken = 0;
@@ -27,7 +28,7 @@ void check_place(const round_mark& x, const job_position& at, std::uint64_t item
   const auto all = std::to_string(taken) + " before step " + std::to_string(at.step);
   if (overflows || taken > std::uint64_t{1} << 62)
     refuse_state("step " + std::to_string(at.step), "one that can be counted to");
-  if (shape.is_endless()) { // each epoch gave an item at least
+  if (shape.is_endless()) { // each epoch has given at least one item
     if (x.when.pass != 0 || x.consumed == 0 || x.when.epoch >= taken
         || x.consumed > taken - x.when.epoch)
       refuse_state(place, "pass 0, and no more in all than the " + all);
@@ -49,7 +50,8 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       items_per_lane_(shape.batch_rows / shape.lanes), next_(start.at) {
   const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
                             .wide_window = 8 * items_per_lane_,
-                            // Two batches, the end of an epoch, and some to take bases from.
+                            // Two batches, the end of an epoch, and some items more to take bases
+                            // from.
                             .ahead = 4 * items_per_lane_ + 1,
                             .epochs = shape.is_endless() ? UINT64_MAX : epochs,
                             .is_endless = shape.is_endless(),
@@ -83,7 +85,7 @@ void iterator_order::run() {
   for (auto& x : lanes_)
     if (x->is_stale()) {
       x->run();
-      // What is late waits for a feed, or for its turn.
+      // If a batch is late, it waits for a feed, or for its turn.
       if (run_.budget <= 0 || run_.feed)
         x->make_stale();
     }
@@ -114,7 +116,7 @@ bool iterator_order::open(planned_batch& batch) {
   if (!ahead.is_known)
     return false;
   if (!ahead.exists && world_size_ == 1 && next_.step > 0) {
-    begin_epoch(next_.epoch + 1); // data that ended where a job was resumed
+    begin_epoch(next_.epoch + 1); // the data ended where the job was resumed
     return open(batch);
   }
   if (!ahead.exists && world_size_ == 1)
@@ -143,7 +145,7 @@ std::shared_ptr<const lane_states> iterator_order::states() const {
 
 void iterator_order::advance(bool is_last) {
   ++next_.step;
-  // Under mask other ranks may have more: this one goes on with empty batches until it is told.
+  // Under mask other ranks may have more: this one continues with empty batches until it is told.
   if (is_last && (world_size_ == 1 || shape_.end == epoch_end::drop))
     begin_epoch(next_.epoch + 1);
 }
@@ -181,7 +183,7 @@ iterator_order::outlook iterator_order::look_ahead() const {
                                          : look_ahead_drop();
 }
 
-/// A batch needs all lanes; so does the one behind it.
+/// A batch needs items of all lanes, and so does the one after it.
 iterator_order::outlook iterator_order::look_ahead_drop() const {
   std::size_t batches = 2;
   for (const auto& x : lanes_)
@@ -194,7 +196,8 @@ iterator_order::outlook iterator_order::look_ahead_drop() const {
     const auto lane = supply_of(*x);
     is_over = is_over || (lane.items < needed && lane.is_dry);
   }
-  // A lane without more ends the epoch, whatever others have met in place of their items.
+  // A lane that has no more items ends the epoch, whatever the others have met in place of their
+  // items.
   if (is_over)
     return {.is_known = true, .exists = batches == 1, .is_last = true};
   const auto* failure = may_come(needed) ? nullptr : first_failure(needed);
@@ -202,7 +205,7 @@ iterator_order::outlook iterator_order::look_ahead_drop() const {
                                  : outlook{.failure = failure};
 }
 
-/// A batch needs one lane; all others must be dry, or have theirs.
+/// A batch needs items of one lane; all other lanes must have ended, or have their items.
 iterator_order::outlook iterator_order::look_ahead_mask() const {
   bool any = false;
   bool more = false;
@@ -227,7 +230,7 @@ iterator_order::outlook iterator_order::look_ahead_cycle() const {
   return {.is_known = true, .exists = true};
 }
 
-/// Some lane has fewer items than are needed, and may have more later.
+/// Whether some lane has fewer items than are needed, and may get more later.
 bool iterator_order::may_come(std::size_t needed) const {
   return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& x) {
     const auto lane = supply_of(*x);
@@ -235,14 +238,15 @@ bool iterator_order::may_come(std::size_t needed) const {
   });
 }
 
-/// Where each lane that fails makes the next batch fail. Which of several is told does not depend
-/// on which came first; but nobody waits for a feed to hear of an error.
+/// The failure that makes the next batch fail for certain. Which of several lanes' failures is
+/// reported does not depend on which came first; but nobody has to wait for a feed to be told of an
+/// error.
 const error* iterator_order::certain_failure() const {
   return may_come(items_per_lane_) && !run_.feed ? nullptr : first_failure(items_per_lane_);
 }
 
-/// Of the lanes that have fewer items than are needed, and will not have more: at the first
-/// position.
+/// The failure at the first position, among those lanes that have fewer items than are needed and
+/// will get no more.
 const error* iterator_order::first_failure(std::size_t needed) const {
   const error* first = nullptr;
   for (const auto& x : lanes_) {
@@ -256,7 +260,7 @@ const error* iterator_order::first_failure(std::size_t needed) const {
 }
 
 void iterator_order::fill(planned_batch& batch) {
-  // Rows stand in the order of their positions: the first item of every lane, then the second.
+  // Rows are ordered by position: the first item of every lane, then the second.
   item skipped;
   lap when;
   for (std::size_t i = 0; i < items_per_lane_; ++i)

@@ -16,14 +16,14 @@ namespace leat {
 /// Where the iterators of a rank begin.
 struct iterator_start {
   job_position at;
-  /// Behind the batch before; empty: the epoch's beginning.
+  /// After the batch before `at`; empty at the beginning of an epoch.
   lane_states lanes = {};
-  /// Told what the iterators call; empty: nobody looks.
+  /// Records what the iterators call; may be empty.
   std::shared_ptr<call_record> calls = {};
 };
 
-/// Batches of a pipeline that is ordered by iterators: runs those of the rank's lanes ahead, and
-/// takes m = G / L items of each for every batch.
+/// Batches of a pipeline that is ordered by iterators: runs the iterators of the rank's lanes
+/// ahead, and takes m = G / L items of each lane for every batch.
 class iterator_order final : public batch_order {
 public:
   /// `epochs`: the job's length. The world size divides the lanes. Throws `errc::bad_snapshot` for
@@ -51,7 +51,7 @@ private:
     bool is_known = false;
     /// The rank has rows for it.
     bool exists = false;
-    /// The rank has none for the one behind it.
+    /// The rank has no rows for the batch after it.
     bool is_last = false;
     const error* failure = nullptr;
   };
@@ -69,7 +69,7 @@ private:
   const error* first_failure(std::size_t needed) const;
   /// Adds the rows of the next batch.
   void fill(planned_batch& batch);
-  /// Of the lanes, behind what was taken of them.
+  /// States of the lanes, after the items that were taken.
   std::shared_ptr<const lane_states> states() const;
   void advance(bool is_last);
 
@@ -77,7 +77,7 @@ private:
   epoch_geometry shape_;
   std::uint64_t world_size_;
   std::uint64_t epochs_;
-  /// Items that a batch takes of each lane.
+  /// Items of each lane per batch.
   std::size_t items_per_lane_;
   job_position next_;
   iterator_run run_;

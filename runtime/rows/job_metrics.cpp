@@ -10,14 +10,14 @@ namespace leat {
 
 namespace {
 
-// Order of the tracks in a group.
+// The order of the tracks in a group.
 constexpr std::uint32_t trainer_track = 1;
 constexpr std::uint32_t dealer_track = 2;
 constexpr std::uint32_t saves_track = 3;
 constexpr std::uint32_t first_slot_track = 10;
 constexpr std::uint32_t first_worker_track = 100'000;
 
-/// Shorter ones are left out of a trace: with trivial samples there are a million each second.
+/// Shorter spans are left out of a trace: with trivial samples there are a million per second.
 constexpr std::int64_t shortest_shown_ns = 10'000;
 
 std::chrono::nanoseconds between(std::int64_t begin_ns, std::int64_t end_ns) noexcept {

@@ -23,14 +23,14 @@ class trace_recorder;
 enum class slot_phase : std::uint8_t { free, making, ready, leased };
 inline constexpr std::size_t num_slot_phases = 4;
 
-/// A slot's state, as metrics count it. Belongs to whoever has the slot.
+/// A slot's state, as metrics count it. Used only by the owner of the slot.
 class slot_life {
 public:
-  /// Before anyone else has the slot. `metrics` must outlive its last turn.
+  /// Called before anyone else has the slot. `metrics` must outlive the last turn().
   void count_in(job_metrics& metrics, std::size_t number) noexcept;
-  /// The slot comes into this state, with the batch (`epoch`, `step`) that it has been of since it
-  /// was in the making. `is_batch`: false for the job's end and what failed, which no trace shows.
-  /// Nothing where it is not counted.
+  /// The slot enters this phase, with the batch (`epoch`, `step`) that it has held since it began
+  /// to be made. `is_batch`: false for the job's end and for failures, which no trace shows. Does
+  /// nothing if the slot is not counted.
   void turn(slot_phase to, bool is_batch, std::uint64_t epoch, std::uint64_t step) noexcept;
 
 private:
@@ -40,20 +40,21 @@ private:
   std::int64_t since_ns_ = 0;
 };
 
-/// What a loader counts of itself, and what it shows in a trace. Any thread may write and read.
+/// What a loader counts about itself, and what it shows in a trace. Any thread may write and read.
 class job_metrics {
 public:
   job_metrics() = default;
   job_metrics(const job_metrics&) = delete;
   job_metrics& operator=(const job_metrics&) = delete;
 
-  /// Shows what follows in a group of tracks with this name. Before the job begins.
+  /// Shows everything that follows in a group of tracks with this name. Called before the job
+  /// begins.
   void show_in(std::shared_ptr<trace> to, const std::string& name,
                const std::vector<std::string>& stages);
-  /// How a worker's rows are shown; nothing where there is no trace.
+  /// How a worker's rows are shown; empty if there is no trace.
   row_tracing tracing_of(std::size_t worker);
 
-  /// next() waited for a batch; then it had this one.
+  /// next() waited for a batch; then it got this one.
   void waited(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_t epoch, std::uint64_t step);
   /// Iterators ran, and rows were dealt.
   void dealt(std::int64_t begin_ns, std::int64_t end_ns) noexcept;
@@ -63,13 +64,13 @@ public:
   counter batches;
   counter samples;
   std::array<counter, num_causes> bad;
-  /// That there are to be.
+  /// Workers that there should be.
   counter workers;
-  /// Of the last snapshot.
+  /// Size of the last snapshot.
   counter snapshot_bytes;
-  /// Times that next() waited.
+  /// How long next() waited, each time.
   histogram waits;
-  /// Times that finished batches lay ready.
+  /// How long each finished batch lay ready.
   histogram ages;
   time_counter dealing;
   std::array<counter, num_slot_phases> slots;

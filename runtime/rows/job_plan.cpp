@@ -18,7 +18,7 @@ namespace leat {
 
 namespace {
 
-/// Keeps the named fields; all where none is named.
+/// Keeps the named fields; all of them if none is named.
 std::vector<field_layout> select_fields(std::vector<field_layout> fields,
                                         const std::vector<std::string>& names) {
   if (names.empty())
@@ -39,7 +39,7 @@ class layout_search {
 public:
   explicit layout_search(const std::vector<std::string>& names) : names_(names) {}
 
-  /// `make` makes a sample; `id` says which. False for a bad one.
+  /// `make` makes a sample; `id` gives its id. False for a bad one.
   template <class Make, class Id>
   bool look(Make make, Id id) {
     try {
@@ -82,7 +82,7 @@ std::shared_ptr<worker_record> record_of(const doing& told) {
   return told.rows ? told.rows : std::make_shared<worker_record>();
 }
 
-/// Of epoch 0, wherever a job begins or resumes: the layout must not depend on it.
+/// Always searches epoch 0, wherever a job begins or resumes: the layout must not depend on that.
 std::shared_ptr<const batch_layout> find_layout(const job_plan& plan, const doing& told) {
   const auto& names = plan.fields;
   const auto record = record_of(told);
@@ -103,7 +103,7 @@ std::shared_ptr<const batch_layout> find_layout(const job_plan& plan, const doin
   return search.result();
 }
 
-/// Of the first samples that a rank's iterators give.
+/// Searches the first samples that a rank's iterators give.
 void search_iterators(const std::shared_ptr<const job_plan>& plan, const epoch_geometry& shape,
                       std::uint64_t rank, std::uint64_t world_size, iterator_start start,
                       const doing& told, layout_search& search) {
@@ -137,7 +137,7 @@ void search_iterators(const std::shared_ptr<const job_plan>& plan, const epoch_g
     throw error(*batch->plan.failure);
 }
 
-/// Lane by lane, so that no more is read than it takes.
+/// Searches lane by lane, so that no more is read than necessary.
 std::shared_ptr<const batch_layout> find_program_layout(job_plan plan, const doing& told) {
   const auto names = plan.fields;
   plan.layout = std::make_shared<batch_layout>();
@@ -165,7 +165,8 @@ const operator_node& batch_of(const pipeline& x) {
   return x.root();
 }
 
-/// L. Throws all that is wrong with the pipeline where data that L depends on cannot be opened.
+/// L. If data that L depends on cannot be opened, throws everything that is wrong with the
+/// pipeline.
 std::uint64_t lanes_to_plan(const operator_node& batch) {
   try {
     return lanes_of(batch);
@@ -198,7 +199,7 @@ epoch_geometry shape_of(const pipeline& x) {
 
 void check_not_empty(const epoch_geometry& x) {
   if (!x.is_indexed)
-    return; // found out on the way
+    return; // learned on the way
   if (x.is_endless() && x.items < x.lanes)
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = std::to_string(x.items) + " samples for "
@@ -242,7 +243,7 @@ std::shared_ptr<const batch_layout> layout_after(const job_plan& plan, iterator_
   without->layout = std::make_shared<batch_layout>();
   without->bad_samples = bad_sample_policy::mask;
   auto shape = plan.shape;
-  // One item of each lane at a time, which are no more than a batch; those of the last batch, too.
+  // One item of each lane at a time, at most a batch; the items of the last batch count, too.
   start.at.step *= shape.batch_rows / shape.lanes;
   shape.batch_rows = shape.lanes;
   if (!shape.is_endless())

@@ -17,18 +17,18 @@ namespace leat {
 namespace {
 
 constexpr std::uint64_t bytes_of_edge = 4;
-/// What a snapshot writes around the states of a round.
+/// Bytes that a snapshot writes around the states of a round.
 constexpr std::uint64_t bytes_around_round = 24;
 
-/// What comes out of an operator.
+/// The output of an operator.
 struct item_flow {
-  /// The step that gives it: maps are none.
+  /// The step that gives it: a map is not a step.
   std::size_t step = 0;
-  /// Of an item; empty where it depends on content.
+  /// Bytes per item; empty if that depends on content.
   std::optional<std::uint64_t> bytes = 0;
 };
 
-/// Of the inputs' items, what a sample of the operator needs.
+/// Bytes of the inputs' items that a sample of the operator needs.
 std::optional<std::uint64_t> item_below(const operator_type& type,
                                         const std::vector<item_flow>& inputs) {
   std::optional<std::uint64_t> bytes = 0;
@@ -52,7 +52,7 @@ public:
   }
 
 private:
-  /// `keeps`: nothing above drops samples that were made.
+  /// `keeps`: no operator above drops samples that were made.
   item_flow add(const operator_node& x, plan_round& to, bool keeps) {
     if (is_indexed(x))
       return add_indexed(x, to);
@@ -73,7 +73,7 @@ private:
     return {to.iterator.size() - 1, bytes};
   }
 
-  /// A formula, dealt to the lanes: all its state is how far each has come.
+  /// Adds an indexed part, dealt to the lanes: its only state is how far each lane has come.
   item_flow add_indexed(const operator_node& x, plan_round& to) {
     const auto last = add_indexed_operator(x, to);
     const auto bytes = varint_bytes(share(size_of(x), 0, lanes_));
@@ -119,7 +119,7 @@ private:
     return {to.iterator.size() - 1, bytes};
   }
 
-  /// What workers do for it.
+  /// Adds what workers do for it.
   static void add_work(const operator_node& x, plan_round& to) {
     if (x.is_source())
       to.function.push_back("read " + x.op);
@@ -139,7 +139,7 @@ private:
     return {};
   }
 
-  /// `below`: bytes of an item below. Returns those of one that it gives.
+  /// `below`: bytes of an input's item. Returns those of an item that it gives.
   std::optional<std::uint64_t> keep_state(const operator_node& x,
                                           std::optional<std::uint64_t> below, plan_step& to) const {
     const auto state = type_of(x).graph.state;

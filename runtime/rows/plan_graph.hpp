@@ -12,54 +12,54 @@
 
 namespace leat {
 
-/// An operator at work in a round's iterator: in the dispatcher, in order.
+/// An operator at work in a round's iterator, which runs in the dispatcher, in order.
 struct plan_step {
   /// As in the text form, without default values: "shuffle_buffer(1000)".
   std::string call;
   /// Steps of the same iterator whose items it takes, in the order of its inputs.
   std::vector<std::size_t> inputs = {};
-  /// Rounds whose items it takes instead: it looks at their content.
+  /// Rounds whose items it takes instead, because it probes their content.
   std::vector<std::size_t> rounds = {};
-  /// What there is to say: "24 units".
+  /// Anything else worth saying: "24 units".
   std::string note = {};
-  /// What it keeps in each lane: "up to 42 items"; empty: nothing.
+  /// What it keeps in each lane: "up to 42 items"; empty for nothing.
   std::string state = {};
-  /// Size of that in a lane, as a snapshot has it, for items of usual sizes. Empty: depends on
+  /// Bytes of that state per lane in a snapshot, for items of usual sizes. Empty if that depends on
   /// content, or on a function of the user.
   std::optional<std::uint64_t> state_bytes = {};
 };
 
-/// An iterator with what workers do for its items.
+/// An iterator, with what workers do for its items.
 struct plan_round {
   /// In data order; the last one gives the round's items.
   std::vector<plan_step> iterator = {};
-  /// In workers, for every item, in data order: "read lines", "map pad@1", "probe for pack".
+  /// What workers do for every item, in data order: "read lines", "map pad@1", "probe for pack".
   std::vector<std::string> function = {};
 };
 
-/// Where everything in a pipeline runs and what it keeps: a plain value, to be drawn.
+/// Where each part of a pipeline runs and what it keeps: a plain value, to be drawn.
 struct plan_graph {
   /// In data order. The last one feeds the batch.
   std::vector<plan_round> rounds = {};
-  /// The call.
+  /// The call of batch().
   std::string batch;
   epoch_geometry shape = {};
-  /// Sources that exist once and have no journal: snapshots are refused.
+  /// Sources that exist once and have no journal: because of them snapshots are refused.
   std::vector<std::string> unkept = {};
 
-  /// The order is a formula: iterators are none, and no lane has a state.
+  /// The order is indexed: there are no iterators, and lanes have no state.
   bool is_indexed() const noexcept { return shape.is_indexed; }
-  /// State of a lane, all rounds together, as far as it can be told.
+  /// Bytes of state per lane, over all rounds, as far as they are known.
   std::uint64_t lane_bytes() const noexcept;
-  /// Operators whose state is of a size that nobody can tell.
+  /// Operators whose state has an unknown size.
   std::vector<std::string> of_unknown_size() const;
-  /// Those that a job may have, rising; empty: any.
+  /// World sizes that a job may have, rising; empty: any.
   std::vector<std::uint64_t> world_sizes() const;
   /// Several ranks have to agree on the end of an epoch: see loader_options::agree.
   bool needs_agreement() const noexcept { return !is_indexed() && !shape.is_endless(); }
 };
 
-/// Opens the data, and reads no sample. Throws all that is wrong with the pipeline, as
+/// Opens the data, but reads no sample. Throws everything that is wrong with the pipeline, as
 /// `plan_samples` does.
 plan_graph graph_of(const pipeline& x);
 

@@ -9,11 +9,12 @@
 
 namespace leat {
 
-/// An order that can begin its job anew while slots of an earlier run are under way: every slot
-/// carries the run that it was opened in, and what comes back from an earlier one is passed over.
+/// An order that can start its job over while slots of an earlier run are in flight: every slot
+/// carries the run in which it was opened, and those that come back from an earlier run are
+/// ignored.
 class rewindable_order final : public batch_order {
 public:
-  /// `anew` makes the order from the job's first batch on. Called in the thread of `rewind`.
+  /// `anew` makes an order that begins at the job's first batch. Called in the thread of `rewind`.
   rewindable_order(std::unique_ptr<batch_order> first, std::uint64_t run,
                    std::function<std::unique_ptr<batch_order>()> anew)
       : order_(std::move(first)), run_(run), anew_(std::move(anew)) {}

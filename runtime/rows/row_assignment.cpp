@@ -24,7 +24,7 @@ std::size_t row_assignment::worker_for(std::size_t row, std::uint64_t position,
   if (policy_ == dispatch_policy::round_robin)
     return row % workers;
   const auto lane = position % lanes_;
-  // Where a rank owns whole lanes they are l, l + W, l + 2W, ...: count them without the gaps.
+  // A rank that owns whole lanes has l, l + W, l + 2W, ...: they are counted without the gaps.
   return (lanes_ % world_size_ == 0 ? lane / world_size_ : lane) % workers;
 }
 

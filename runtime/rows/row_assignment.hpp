@@ -21,8 +21,8 @@ public:
   /// Whether workers claim rows: for batch_slot::open.
   bool claims() const noexcept { return policy_ == dispatch_policy::on_demand; }
 
-  /// The chunks of an open slot for workers with these ids, one each. Under on_demand they claim;
-  /// otherwise rows get their owners here.
+  /// The chunks of an open slot for workers with these ids, one each. Under on_demand workers claim
+  /// rows; otherwise rows get their owners here.
   std::vector<chunk> deal(const std::shared_ptr<batch_slot>& slot,
                           const std::vector<std::uint32_t>& workers) const;
 

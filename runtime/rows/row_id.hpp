@@ -8,8 +8,8 @@
 
 namespace leat {
 
-/// Appends the id of a row's sample: where the order is a formula that of the item that the row
-/// delivers, else of the row's own. `lanes` is L.
+/// Appends the id of a row's sample: for an indexed order that of the item that the row delivers,
+/// otherwise that of the row's own item. `lanes` is L.
 void append_id(const row_request& row, const epoch_item& delivered, const sample_graph& plan,
                std::uint64_t lanes, order_cache& orders, std::string& to);
 

@@ -12,36 +12,36 @@
 
 namespace leat {
 
-/// What a worker saw in an item.
+/// What a worker found in an item.
 struct sighting {
   probe_result found = {};
-  /// The sample, where it stays with its item.
+  /// The sample, if it is kept with its item.
   payload_ptr made = {};
 
-  /// As a new one; keeps memory.
+  /// Makes it like a new one; keeps memory.
   void clear() noexcept {
     found.clear();
     made = nullptr;
   }
 };
 
-/// What became of a row, besides the bytes of its fields.
+/// The result of a row, besides the bytes of its fields.
 struct row_result {
   enum class outcome : std::uint8_t { good, masked, failed };
 
   outcome what = outcome::good;
-  /// Where the order is a formula: the item that was delivered, the row's own or a substitute.
+  /// For an indexed order: the item that was delivered, the row's own or a substitute.
   epoch_item delivered;
   hash128 digest;
   hash128 pixels;
-  /// Set where the sample was bad.
+  /// Set if the sample was bad.
   std::optional<bad_row> bad;
-  /// Set where the outcome is `failed`.
+  /// Set if the outcome is `failed`.
   std::optional<error> failure;
-  /// Of a probe.
+  /// For a probe.
   sighting seen;
 
-  /// As a new one; keeps memory.
+  /// Makes it like a new one; keeps memory.
   void clear() noexcept {
     what = outcome::good;
     delivered = {};

@@ -35,7 +35,7 @@ void row_runner::append_id_of(const row_request& row, const row_result& result, 
   append_id(row, result.delivered, *plan_->samples, plan_->shape.lanes, maker_->orders(), to);
 }
 
-/// What the machine lacked says over which sample, where that can still be told.
+/// Adds the sample to an error about what the machine lacked, if its id can still be made.
 error row_runner::with_sample(const error& problem, const row_request& row,
                               const row_result& result) {
   auto details = problem.details();
@@ -100,7 +100,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   auto kept = std::make_shared<made_sample>();
   kept->sample_key = make(kept->content);
   seen.found = maker_->probe(number, kept->content);
-  // Its bytes may lie in what this worker uses again for the next.
+  // Its bytes may lie in memory that this worker reuses for the next one.
   sample_access::own(kept->content);
   record_->bytes_read.fetch_add(sample_access::take_bytes_read(kept->content),
                                 std::memory_order_relaxed);
@@ -110,7 +110,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
 void row_runner::produce(const row_request& row, const row_target& target, row_result& result,
                          const epoch_item& what) {
   sample_access::reset(sample_, &target);
-  // The fault is the sample's, so that a substitute can take its row.
+  // The fault belongs to the sample, so that a substitute can take its row.
   const bool is_own = !plan_->shape.is_indexed || what == row.own;
   if (const auto& at = plan_->throw_at;
       is_own && std::find(at.begin(), at.end(), row.position) != at.end())
@@ -138,7 +138,7 @@ void row_runner::treat_bad(const row_request& row, const row_target& target, row
   result.delivered = row.own;
   append_id_of(row, result, id_);
   result.bad = bad_row{row.position, id_, problem.why(), problem.what(), {}};
-  // Now: substitutes may fail in other stages.
+  // Taken now: substitutes may fail in other stages.
   const auto stage = stage_name();
   auto fail = [&](const std::string& got) {
     result.what = row_result::outcome::failed;
@@ -173,7 +173,7 @@ bool row_runner::substitute(const row_request& row, const row_target& target, ro
       result.bad->substitute = id_;
       return true;
     } catch (const bad_sample&) {
-      continue; // the next draw
+      continue; // try the next draw
     }
   }
   return false;

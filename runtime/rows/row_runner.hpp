@@ -15,15 +15,15 @@
 
 namespace leat {
 
-/// A worker's own copy of a pipeline's function: reads, runs the maps, writes a row.
-/// Pure and one to one; nothing that a source or a user function throws gets out of it.
+/// A worker's own copy of a pipeline's function: reads, runs the maps, writes a row. Pure, one row
+/// per request; no exception of a source or a user function leaves it.
 class row_runner {
 public:
-  /// `record` is told what is going on.
+  /// `record` is told what is being done.
   row_runner(std::shared_ptr<const job_plan> plan, std::shared_ptr<worker_record> record);
 
-  /// Makes the row that is asked for, with its digest, in the target; a bad sample is treated as
-  /// the policy says. A probe needs no target. `result` is clear.
+  /// Makes the requested row, with its digest, in the target; a bad sample is treated as the policy
+  /// says. A probe needs no target. `result` must be clear.
   void run(const row_request& row, const row_target& target, row_result& result);
 
   worker_record& record() noexcept { return *record_; }
@@ -33,27 +33,27 @@ public:
 private:
   error with_sample(const error& problem, const row_request& row, const row_result& result);
   void run_or_treat(const row_request& row, const row_target& target, row_result& result);
-  /// Looks at the row's item for an iterator.
+  /// Probes the row's item for an iterator.
   void probe(const row_request& row, row_result& result);
   void probe_item(const row_request& row, sighting& seen);
-  /// Makes the row's own sample, or that of a substitute. Throws `bad_sample`, or `leat::error` of
-  /// the store.
+  /// Makes the row's own sample, or that of a substitute. Throws `bad_sample`, or the store's
+  /// `leat::error`.
   void produce(const row_request& row, const row_target& target, row_result& result,
                const epoch_item& what);
   item_place place_of(const row_request& row) const;
-  /// Tries other samples of the row's lane. False when none of them is good.
+  /// Tries other samples of the row's lane. False if none of them is good.
   bool substitute(const row_request& row, const row_target& target, row_result& result);
   void treat_bad(const row_request& row, const row_target& target, row_result& result,
                  const bad_sample& problem);
   void seal(const row_request& row, const row_target& target, row_result& result);
-  /// Appends the id of what the row delivers.
+  /// Appends the id of the item that the row delivers.
   void append_id_of(const row_request& row, const row_result& result, std::string& to);
   hash128 hash_of_pixels(const row_request& row, const row_target& target) const;
   const std::string& stage_name() const;
 
   std::shared_ptr<const job_plan> plan_;
   std::shared_ptr<worker_record> record_;
-  /// Made in the thread that runs them, at the first row.
+  /// Made at the first row, in the thread that uses it.
   std::optional<sample_maker> maker_;
   sample sample_;
   std::string id_;

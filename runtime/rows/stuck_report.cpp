@@ -13,7 +13,7 @@ error stuck(std::string stage, std::string sample, const std::string& where,
            .needed = "one within " + std::to_string(limit.count()) + " ms"}};
 }
 
-/// The sample's id, or where it stands: an id may come from a function of the user, which is
+/// The sample's id, or just its position: an id may come from a function of the user, which is
 /// stuck already and may throw.
 std::string sample_at(const job_plan& plan, std::uint64_t epoch, std::uint64_t position) {
   auto where = "at position " + std::to_string(position);

@@ -11,12 +11,12 @@
 
 namespace leat {
 
-/// `errc::stuck` for the row that a record's thread is making; `where` says which thread that is:
-/// "on worker 3".
+/// The `errc::stuck` for the row that a record's thread is making; `where` says which thread that
+/// is: "on worker 3".
 error stuck_row(const job_plan& plan, const worker_record& record, const std::string& where,
                 std::chrono::milliseconds limit);
 
-/// The same for a call of the iterators.
+/// The `errc::stuck` for a call of the iterators.
 error stuck_call(const call_record::call& x, const std::string& where,
                  std::chrono::milliseconds limit);
 

@@ -43,8 +43,9 @@ std::shared_ptr<worker_record> worker_board::add(std::size_t number) {
 void worker_board::add_up_gone() {
   const auto first_gone =
       std::stable_partition(records_.begin(), records_.end(), [](const auto& x) {
-        // Nobody can get at one that only this board has. Copied, since counting is what comes
-        // behind all that the worker wrote; use_count() alone says nothing of an order.
+        // A record that only this board has is out of anyone's reach. It is copied because the
+        // decrement of the count comes after everything that the worker wrote; use_count() alone
+        // says nothing about order.
         auto ours = x;
         const bool is_there = ours.use_count() > 2;
         ours.reset();

@@ -11,13 +11,13 @@
 
 namespace leat {
 
-/// What the workers of one number did, one after the other.
+/// What the workers with one number did, one after the other.
 struct worker_sums {
   std::uint64_t rows_dealt = 0;
   std::uint64_t rows_done = 0;
   std::chrono::nanoseconds busy{0};
   std::uint64_t bytes_read = 0;
-  /// By stage, and of what is done beside them last.
+  /// Time by stage; last, that of everything outside the stages.
   std::vector<std::chrono::nanoseconds> stages = {};
 };
 
@@ -25,22 +25,23 @@ struct worker_sums {
 /// that replaces and resizes for weeks keeps one entry for each number.
 class worker_board {
 public:
-  /// Clocks of workers that are added from now on count these stages. `tracing` (may be empty)
-  /// shows a worker's number how to trace.
+  /// The clocks of workers that are added from now on count these stages. `tracing` (may be empty)
+  /// says how to trace the worker with a number.
   void measure(std::size_t num_stages, std::function<row_tracing(std::size_t number)> tracing);
 
-  /// Adds a record for a new worker with this number and a fresh id. The worker is gone when it has
-  /// let go of it.
+  /// Adds a record for a new worker with this number and a fresh id. A worker that has released its
+  /// record counts as gone.
   std::shared_ptr<worker_record> add(std::size_t number);
 
-  /// Of all workers there ever were, by number.
+  /// Sums over all workers that ever existed, by number.
   std::vector<worker_sums> sums() const;
-  /// Workers there ever were.
+  /// Number of workers that ever existed.
   std::size_t num_workers() const;
-  /// Of workers that are there, or have gone since the last add().
+  /// Number of workers that exist, or have gone since the last add().
   std::size_t num_records() const;
 
-  /// The worker that has been busy with one row for longest, since before `limit_ns`; if any.
+  /// The record of the worker that has been busy with one row for longest, since before `limit_ns`;
+  /// if any.
   std::shared_ptr<worker_record> busy_since_before(std::int64_t limit_ns) const;
 
   /// When the longest running row began; now if no worker is busy.
@@ -54,7 +55,7 @@ private:
   std::function<row_tracing(std::size_t)> tracing_ LEAT_GUARDED_BY(mutex_);
   std::uint32_t next_id_ LEAT_GUARDED_BY(mutex_) = 0;
   std::vector<std::shared_ptr<worker_record>> records_ LEAT_GUARDED_BY(mutex_);
-  /// Of those that are gone.
+  /// Sums of workers that are gone.
   std::vector<worker_sums> gone_ LEAT_GUARDED_BY(mutex_);
 };
 

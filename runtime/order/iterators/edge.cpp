@@ -15,7 +15,7 @@ pulled edge_iterator::pull(item& into, probe_result& found) {
     return result;
   ++consumed_;
   ended_ = result == pulled::end;
-  if (!ended_) // behind it: whoever makes it must not take it for good
+  if (!ended_) // after the item: a caller that makes its sample must know that it was bad
     into.add(found.bad ? 1 : 0);
   return result;
 }

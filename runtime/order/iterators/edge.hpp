@@ -11,14 +11,14 @@
 
 namespace leat {
 
-/// The sample that a worker looked at, kept for the round behind.
+/// The sample that a worker probed, kept for the next round.
 struct made_sample final : payload {
   mutable sample content;
   std::uint64_t sample_key = 0;
 };
 
-/// Takes the items of the round behind, with what workers found in them. State: which comes next.
-/// Behind each item it writes whether that was bad.
+/// Takes the items of the round below, with what workers found in them. State: the number of the
+/// next item. After each item it writes whether that was bad.
 class edge_iterator {
 public:
   edge_iterator(std::size_t edge, const lane_context& lane, const lap& g)
@@ -26,11 +26,11 @@ public:
     inputs_->open(edge_, when_);
   }
 
-  /// Appends the next item. Throws what making it threw.
+  /// Appends the next item. Throws what making the item threw.
   pulled pull(item& into, probe_result& found);
   void save(item& to) const;
   void load(item_reader& from);
-  /// Items that were taken.
+  /// Number of items that were taken.
   std::uint64_t taken() const noexcept { return consumed_ - (ended_ ? 1 : 0); }
 
 private:
@@ -41,9 +41,9 @@ private:
   bool ended_ = false;
 };
 
-/// An input whose content its consumer looks at. Samples that stayed with their items are not made
-/// again. An item that nobody could judge, where policy lets it pass, makes a bad sample again,
-/// whatever the consumer does with it.
+/// An input whose content its consumer probes. Samples that were kept with their items are not made
+/// again. An item that could not be judged, and that the policy lets pass, gives a bad sample
+/// again, whatever the consumer does with it.
 class edge_form {
 public:
   edge_form(std::size_t number, iterator_form_ptr input)

@@ -19,7 +19,7 @@ namespace leat {
 class live_source;
 class sample_maker;
 
-/// Numbers of a lane's items begin at 0 in each of these.
+/// In each lap, the numbers of a lane's items begin at 0.
 struct lap {
   /// The job's epoch, or under `cycle` the lane's own.
   std::uint64_t epoch = 0;
@@ -31,21 +31,21 @@ struct lap {
   }
 };
 
-/// What a pull came to.
+/// The outcome of a pull.
 enum class pulled : std::uint8_t {
   item,
-  /// Nothing follows in this lap; so again.
+  /// No item follows in this lap, now or later.
   end,
   /// What it needs is not there yet, or others should run first: pull again later. The state is
-  /// whole: it may be saved now.
+  /// complete: it may be saved now.
   blocked,
 };
 
-/// What a worker found when it looked at an item's content for an operator.
+/// What a worker found when it probed an item's content for an operator.
 struct probe_result {
   std::uint64_t number = 0;
   std::string text = {};
-  /// The content is bad and policy lets it pass: nobody can judge it.
+  /// The content is bad and the policy lets it pass: it could not be judged.
   bool bad = false;
 
   /// Keeps the text's memory.
@@ -61,16 +61,15 @@ struct probe_result {
   }
 };
 
-/// The round behind an operator that looks at content, in one lane.
+/// The round below an operator that probes content, in one lane.
 class round_input {
 public:
-  /// The consumer begins a lap: what is left of older ones is dropped unread.
+  /// The consumer begins a lap: what is left of earlier laps is dropped unread.
   virtual void open(std::size_t edge, const lap& g) = 0;
-  /// Appends item `number` of a lap, once workers have looked at it. Throws what making it
-  /// threw.
+  /// Appends item `number` of a lap, once workers have probed it. Throws what making it threw.
   virtual pulled take(std::size_t edge, const lap& g, std::uint64_t number, item& into,
                       probe_result& found) = 0;
-  /// The consumer was restored: it goes on with item `number`.
+  /// The consumer was restored: it continues with item `number`.
   virtual void resume(std::size_t edge, const lap& g, std::uint64_t number) = 0;
 
 protected:
@@ -79,17 +78,17 @@ protected:
 
 /// What all iterators of a rank share while they run.
 struct iterator_run {
-  /// Items that may still be passed over before others run.
+  /// Items that may still be passed over before others should run.
   std::int64_t budget = 0;
-  /// A record that an iterator needs and that has not come yet.
+  /// The source and number of a record that an iterator needs and that has not come yet.
   live_source* feed = nullptr;
   std::uint64_t record = 0;
 
-  /// What the thread that runs them is calling.
+  /// The function that the iterators' thread is calling.
   std::shared_ptr<call_record> calls = std::make_shared<call_record>();
 
-  /// A call of a function that may not return, while the result lives. `stage` lives as long as the
-  /// pipeline's plan.
+  /// Marks a call of a function that may not return, as long as the result lives. `stage` must live
+  /// as long as the pipeline's plan.
   call_record::scope call(const std::string& stage, std::uint64_t lane) const noexcept {
     return {*calls, stage, lane};
   }
@@ -98,7 +97,7 @@ struct iterator_run {
   bool may_go_on() noexcept { return --budget > 0; }
 };
 
-/// Which lane an iterator works for, and what it needs there. What it points at outlives the
+/// The lane that an iterator works for, and what it needs there. All that it points to outlives the
 /// iterator.
 struct lane_context {
   std::uint64_t lane = 0;
@@ -107,7 +106,7 @@ struct lane_context {
   iterator_run* run = nullptr;
 };
 
-/// An ordered operator at work in one lane and lap, with all below it: a plain iterator over
+/// An operator at work in one lane and lap, with all operators below it: a plain iterator over
 /// items, without threads and payload. One thread at a time.
 class iterator {
 public:
@@ -116,23 +115,23 @@ public:
   iterator(const iterator&) = delete;
   iterator& operator=(const iterator&) = delete;
 
-  /// Appends the next item; appends nothing where it gives none. Throws `leat::error`; the iterator
-  /// is then of no further use.
+  /// Appends the next item, or nothing if there is none. Throws `leat::error`; the iterator must
+  /// not be used after that.
   virtual pulled pull(item& into) = 0;
-  /// Writes the state: at any time between pulls.
+  /// Writes the state; allowed at any time between pulls.
   virtual void save(item& to) const = 0;
-  /// Takes over a saved state; the iterator is fresh. Throws `errc::bad_snapshot`.
+  /// Takes over a saved state, before any other call. Throws `errc::bad_snapshot`.
   virtual void load(item_reader& from) = 0;
 };
 
-/// Where an item is made.
+/// Lane and lap of an item, which its sample is made from.
 struct item_place {
   std::uint64_t lane = 0;
   std::uint64_t lanes = 1;
   lap when = {};
 };
 
-/// An operator whose order only an iterator can tell, with all below it: begins iterators, and
+/// An operator that only an iterator can order, with all operators below it: begins iterators, and
 /// makes samples of their items. Immutable, shared by all threads.
 class iterator_form {
 public:
@@ -154,25 +153,25 @@ public:
 
 using iterator_form_ptr = std::shared_ptr<const iterator_form>;
 
-/// Says in the sample which item it is; `from`, the item and `orders` must outlive its row.
+/// Tells the sample which item it is; `from`, the item and `orders` must outlive its row.
 void identify(sample& x, const iterator_form& from, const item_reader& what, const item_place& at,
               order_cache& orders);
 
-/// An operator's draws: draw k is a function of all these (docs/iterators.md).
+/// An operator's random draws: draw k is a function of k and all arguments (docs/iterators.md).
 class draws {
 public:
   draws(std::string_view tag, std::uint64_t seed, std::uint64_t ordinal, const lap& g,
         std::uint64_t lane);
 
   std::uint64_t draw(std::uint64_t k) noexcept;
-  /// Below n.
+  /// A draw below n.
   std::uint64_t below(std::uint64_t n, std::uint64_t k) noexcept {
     __extension__ using uint128 = unsigned __int128;
     return static_cast<std::uint64_t>((uint128{draw(k)} * n) >> 64);
   }
 
 private:
-  /// What is hashed; the last eight bytes are k.
+  /// The bytes that are hashed; the last eight are k.
   std::string bytes_;
 };
 

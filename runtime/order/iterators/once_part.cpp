@@ -55,7 +55,7 @@ private:
   live_source& data_;
   std::uint32_t feed_;
   lane_context lane_;
-  /// There is no second time.
+  /// False in later laps: there is no second time.
   bool exists_;
   std::uint64_t next_ = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace leat {
 
-/// A form whose items are those of its one input, as they are. Input: iterator_form or edge_form.
+/// A form that passes on the items of its one input unchanged. Input: iterator_form or edge_form.
 template <class Input>
 class over_input : public iterator_form {
 public:
@@ -32,7 +32,7 @@ private:
 
 using over_items = over_input<iterator_form>;
 
-/// An iterator over one input's.
+/// An iterator over that of its one input.
 class iterator_over : public iterator {
 public:
   explicit iterator_over(std::unique_ptr<iterator> input) : input_(std::move(input)) {}

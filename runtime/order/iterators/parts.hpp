@@ -1,7 +1,6 @@
 #pragma once
 
-// What stands below all other iterators: data, dealt to the lanes. docs/iterators.md says what they
-// give.
+// The forms below all others: data, dealt to the lanes. docs/iterators.md says what they give.
 
 #include "runtime/order/indexed_form.hpp"
 #include "runtime/order/iterators/iterator.hpp"
@@ -18,16 +17,16 @@ namespace leat {
 /// An indexed part, dealt to the lanes: item k of lane l is sample l + kL. State: k.
 iterator_form_ptr indexed_part(indexed_form_ptr items);
 
-/// The order of a stream's units; `order` is null where they come as stored.
+/// The order of a stream's units; `order` is null if they come as stored.
 struct unit_order {
   std::shared_ptr<shared_orders> order = {};
   std::uint64_t units = 0;
 };
-/// State: unit, place in it.
+/// The units of a stream, dealt to the lanes. State: unit, and place in it.
 iterator_form_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
                               std::size_t source);
 
-/// Item k of lane l is record l + kL. State: k.
+/// The records of a source that exist once: item k of lane l is record l + kL. State: k.
 iterator_form_ptr once_part(std::shared_ptr<live_source> data, std::uint32_t feed,
                             std::size_t source);
 

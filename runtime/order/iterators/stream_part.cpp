@@ -85,10 +85,10 @@ private:
   const std::string& name_;
   lane_context lane_;
   std::shared_ptr<const epoch_order> order_;
-  /// Of the lane.
+  /// Number of units of the lane.
   std::uint64_t units_;
   std::uint64_t unit_ = 0;
-  /// Where the unit begins, while there is no reader.
+  /// Where reading the unit begins, while there is no reader.
   stream_place place_;
   std::unique_ptr<unit_reader> reader_;
   stream_record record_;

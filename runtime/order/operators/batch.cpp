@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-// The root: rows of it are dealt, which is for runtime/rows.
+// The root of a pipeline. Its rows are dealt by runtime/rows.
 
 namespace leat {
 

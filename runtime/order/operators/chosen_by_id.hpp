@@ -1,6 +1,6 @@
 #pragma once
 
-// What operators have in common that keep samples by their ids alone.
+// What operators have in common that keep samples just by their ids.
 
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/order/order_cache.hpp"
@@ -13,11 +13,11 @@
 
 namespace leat {
 
-/// Keeps the items whose ids are chosen: no sample is read for it. No state of its own.
+/// Keeps the items whose ids are chosen; no sample is read for that. It has no state of its own.
 class choosing_iterator : public iterator_over {
 public:
-  /// What is referred to outlives this. `name` is what a call that does not return is told as;
-  /// `shuffles`: see sample_graph::num_shuffles, of those below.
+  /// References must outlive this. `name` is how a call that does not return is reported;
+  /// `shuffles`: the number of shuffles below (see sample_graph::num_shuffles).
   choosing_iterator(std::unique_ptr<iterator> input, const iterator_form& items,
                     const std::string& name, std::size_t shuffles, const lane_context& lane,
                     const lap& g)

@@ -43,7 +43,7 @@ private:
   }
 
   std::vector<indexed_form_ptr> inputs_;
-  /// Of each input, and the end of the last.
+  /// Number of the first item of each input, and the end of the last.
   std::vector<std::uint64_t> begins_{0};
 };
 
@@ -86,7 +86,7 @@ private:
   lane_context lane_;
   lap when_;
   std::size_t input_ = 0;
-  /// Only the input in use: files are opened when their turn comes.
+  /// Only the input in use: files are opened when it is their turn.
   std::unique_ptr<iterator> now_;
 };
 

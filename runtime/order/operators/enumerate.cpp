@@ -28,7 +28,7 @@ private:
   std::string field_;
 };
 
-/// Numbers of all lanes are int64.
+/// The numbers of all lanes are int64.
 std::uint64_t most_numbers_of_lane(std::uint64_t lanes) {
   return (std::uint64_t{1} << 63) / lanes - 1;
 }

@@ -55,7 +55,7 @@ private:
   std::size_t shuffles_;
 };
 
-/// Takes over what workers judged.
+/// Uses the judgement of workers.
 class filter_iterator final : public iterator {
 public:
   filter_iterator(edge_iterator input, const lane_context& lane) : input_(input), lane_(lane) {}
@@ -89,7 +89,8 @@ public:
   }
 };
 
-/// On an id in the iterator; on content across an edge, which then finds 1 for what is kept.
+/// A filter by id judges in the iterator; one by content needs an edge, which finds 1 for samples
+/// that are kept.
 iterator_form_ptr build_filter(const operator_node& x, const surroundings& at,
                                iterator_planner& planner) {
   auto& plan = planner.result();

@@ -23,7 +23,7 @@ pipeline pipeline::flat_map(flat_map_stage x) const {
 
 namespace {
 
-/// Counts the children of each item without looking at it.
+/// Counts the children of each item without probing it.
 class counted_input {
 public:
   counted_input(std::unique_ptr<iterator> input, std::uint64_t children)
@@ -55,7 +55,7 @@ public:
   }
   void save(item& to) const { input_.save(to); }
   void load(item_reader& from) { input_.load(from); }
-  /// Who picks a child that is none says so.
+  /// Picking a child that does not exist throws.
   bool may_have(std::uint64_t) const { return true; }
 
 private:

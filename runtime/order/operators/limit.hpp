@@ -12,7 +12,7 @@
 
 namespace leat {
 
-/// `size` items from `first` on.
+/// `size` items of the input from `first` on.
 class stretch final : public indexed_over {
 public:
   stretch(indexed_form_ptr input, std::uint64_t first, std::uint64_t size)

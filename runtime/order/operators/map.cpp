@@ -41,7 +41,7 @@ private:
   std::size_t number_;
 };
 
-/// Changes no order: the map goes along with the items, to the worker.
+/// Does not change the order: workers run the map when they make the items' samples.
 class mapped_form final : public over_items {
 public:
   mapped_form(iterator_form_ptr input, std::size_t number)

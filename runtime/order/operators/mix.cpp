@@ -43,10 +43,10 @@ pipeline mix(std::vector<pipeline> inputs, mix_options options) {
 
 namespace {
 
-/// Repetitions of an input that begins again, at most.
+/// The most repetitions of an input that begins again.
 constexpr std::uint64_t max_mix_repetitions = std::uint64_t{1} << 32;
 
-/// `edges` stands in place of the inputs where shares count a cost, which they find.
+/// `edges` takes the place of the inputs if shares count a cost, which edges find.
 struct mix_plan {
   std::vector<iterator_form_ptr> inputs = {};
   std::vector<edge_ptr> edges = {};
@@ -59,7 +59,7 @@ struct mix_plan {
 
 __extension__ using int128 = __int128;
 
-/// One input in one lane: items with what they cost.
+/// One input in one lane: items with their cost.
 class mix_input {
 public:
   mix_input(const mix_plan& plan, std::size_t number, const lane_context& lane, const lap& g)
@@ -83,7 +83,7 @@ public:
     return result;
   }
 
-  /// An input that would be begun again has ended. Throws where it gave nothing.
+  /// Called when an input that is to begin again has ended. Throws if it gave nothing.
   void end_repetition() const {
     if (given_ == 0)
       throw error(errc::empty_epoch,
@@ -119,7 +119,7 @@ public:
   }
 
   std::uint64_t repetition() const noexcept { return repetition_; }
-  /// Items of this repetition.
+  /// Items given in this repetition.
   std::uint64_t given() const noexcept { return given_; }
 
   static lap when(const lap& g, mix_stop stop, std::uint64_t repetition) {
@@ -154,7 +154,7 @@ public:
         taken_(plan.weights.size()), ended_(plan.weights.size()) {
     for (std::size_t i = 0; i < plan.weights.size(); ++i)
       inputs_.emplace_back(plan, i, lane, g);
-    // As if so many had been picked: else all lanes would begin with the same input.
+    // As if this many items had been picked: otherwise all lanes would begin with the same input.
     if (plan.rule == mix_rule::deficit)
       for (std::uint64_t i = 0; i < lane.lane; ++i)
         take(pick_by_deficit(), 1);
@@ -200,7 +200,7 @@ public:
   }
 
 private:
-  /// What holds in every state; without it there may be no input to choose.
+  /// Checks what holds in every state; without it there may be no input to choose.
   void check() const {
     const auto ends = std::count(ended_.begin(), ended_.end(), true);
     const auto inputs = static_cast<std::ptrdiff_t>(inputs_.size());
@@ -214,7 +214,7 @@ private:
     if (plan_.edges.empty() && total_ - first != k_)
       refuse_state("shares of " + std::to_string(total_) + " items in a mix",
                    std::to_string(first) + " and the " + std::to_string(k_) + " that it gave");
-    std::uint64_t given = 0; // of inputs that never began again, all
+    std::uint64_t given = 0; // in the inputs' current repetitions
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i].repetition() > 0 && !ended_[i])
         refuse_state("an input that began again and never ended", "its end");
@@ -233,7 +233,7 @@ private:
     return sum;
   }
 
-  /// The one that lacks most; of equal ones the first.
+  /// The input that is furthest below its share; of several the first.
   std::size_t pick_by_deficit() const {
     const int128 weight = live_weight();
     std::optional<std::size_t> best;
@@ -330,7 +330,7 @@ bool counts_cost(const operator_node& x) {
   return !x.get<std::string>("cost").empty() && value_of(x, "rule", mix_rules) != mix_rule::random;
 }
 
-/// Of an input, for numbers of usual size.
+/// Bytes per input, for numbers of usual size.
 constexpr std::uint64_t bytes_of_share = 6;
 
 iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,

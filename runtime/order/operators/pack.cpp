@@ -24,7 +24,7 @@ namespace leat {
 
 namespace {
 
-/// Elements have numbers of type int32.
+/// Elements are numbered by int32.
 constexpr std::uint64_t longest_row = std::numeric_limits<std::int32_t>::max();
 
 std::vector<std::uint64_t> list_of(const std::optional<std::uint64_t>& x) {
@@ -59,7 +59,7 @@ struct pack_plan {
   std::size_t side = 0;
 };
 
-/// Elements `from` to `to` of a document; the whole of it where `to` is not set.
+/// Elements `from` to `to` of a document; the whole document if `to` is not set.
 struct part {
   item document;
   std::uint64_t from = 0;
@@ -78,7 +78,7 @@ void write(const part& x, item& to, bool with_payloads) {
     to.hold(x.document);
 }
 
-/// Elements of a document, without it: the whole of it where `to` is not set.
+/// A range of elements, without its document: the whole of it if `to` is not set.
 struct part_range {
   std::uint64_t from = 0;
   std::optional<std::uint64_t> to = {};
@@ -117,7 +117,7 @@ void save_bins(const std::deque<bin>& bins, item& to) {
   }
 }
 
-/// `most`: bins, and elements in each.
+/// `most` limits the number of bins, `most_elements` the elements in each.
 std::deque<bin> load_bins(const pack_plan& plan, std::uint64_t most, std::uint64_t most_elements,
                           item_reader& from) {
   std::deque<bin> bins;
@@ -171,7 +171,7 @@ public:
   void load(item_reader& from) override {
     input_.load(from);
     ended_ = from.number(1) == 1;
-    // A full bin is closed, and so are all at the end.
+    // A full bin is closed, and at the end all bins are.
     open_ = load_bins(plan_, ended_ ? 0 : plan_.split ? 1 : plan_.bins, plan_.length - 1, from);
     closed_ = load_bins(plan_, UINT64_MAX, plan_.length, from);
   }
@@ -186,7 +186,7 @@ private:
       put(std::move(document), found.number);
   }
 
-  /// First fit.
+  /// Puts a document into the first bin that has room (first fit).
   void put(item document, std::uint64_t elements) {
     auto fits = std::find_if(open_.begin(), open_.end(),
                              [&](const bin& x) { return elements <= plan_.length - x.elements; });
@@ -204,7 +204,7 @@ private:
       close(fits - open_.begin());
   }
 
-  /// One bin after the other, however often the document has to be split.
+  /// Fills one bin after the other, however often the document has to be split.
   void fill(const item& document, std::uint64_t elements) {
     std::uint64_t done = 0;
     while (done < elements) {
@@ -243,8 +243,8 @@ private:
   std::deque<bin> closed_;
 };
 
-/// Bytes of an element that stands in the plan as an integer. Throws `bad_sample` where documents
-/// are of a type that has no such element.
+/// The bytes of an element that the plan gives as an integer. Throws `bad_sample` if the documents'
+/// type cannot represent it.
 std::array<std::byte, 8> element_bytes(std::uint64_t x, dtype type, std::string_view field) {
   std::array<std::byte, 8> bytes{};
   visit_type(type, [&](auto zero) {
@@ -254,12 +254,12 @@ std::array<std::byte, 8> element_bytes(std::uint64_t x, dtype type, std::string_
   return bytes;
 }
 
-/// Puts documents together in a sample's fields.
+/// Assembles documents into a sample's fields.
 class assembly {
 public:
   assembly(const pack_plan& plan, sample& into) : plan_(plan), into_(into) {}
 
-  /// `first` to `last`, delimiter included; the whole document where `last` is not set.
+  /// Adds elements `first` to `last`, delimiter included; the whole document if `last` is not set.
   void add(const sample& document, std::uint64_t first, std::optional<std::uint64_t> last) {
     const auto layout = sample_access::layout_of(document, plan_.field);
     if (!data_)
@@ -299,7 +299,7 @@ private:
     const shape dims{plan_.length};
     type_ = type;
     width_ = size_of(type);
-    // Whether or not this pack needs them: so all of its kind are good, or none.
+    // Checked whether or not this pack needs padding: so all packs of a kind are good, or none.
     pad_ = element_bytes(plan_.pad, type, plan_.field);
     if (!plan_.delimiter.empty())
       delimiter_ = element_bytes(plan_.delimiter.front(), type, plan_.field);
@@ -408,7 +408,7 @@ iterator_form_ptr build_pack(const operator_node& x, const surroundings& at,
   return std::make_shared<pack_form>(std::move(input), std::move(plan));
 }
 
-/// A value that stands in a list, or not.
+/// An option whose list has one value or none.
 std::optional<std::uint64_t> at_most_one(const operator_node& call, const std::string& option) {
   const auto& list = call.get<std::vector<std::uint64_t>>(option);
   if (list.size() > 1)

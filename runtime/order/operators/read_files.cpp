@@ -27,8 +27,8 @@ namespace {
 
 /// Reads the files that the input names, one after the other.
 ///
-/// An item begins with the number of its file's item in the lane, from 1; 0 stands before an item
-/// of the input that nobody can judge.
+/// An item begins with the number of its file's item in the lane, from 1; 0 precedes an item of the
+/// input that could not be judged.
 class reading_iterator final : public iterator {
 public:
   reading_iterator(edge_iterator input, const named_files& files, const lane_context& lane)
@@ -115,7 +115,7 @@ private:
   edge_iterator input_;
   const named_files& files_;
   lane_context lane_;
-  /// Of the reader: others may have it closed between two records.
+  /// Id of the reader, which may be closed by others between two records.
   std::uint64_t id_;
   std::uint64_t number_ = 0;
   bool is_reading_ = false;
@@ -150,7 +150,7 @@ public:
     with.read(source_, [&] { files_->get(std::string{name})->read(record, into); });
     if (!with.needs_sample_keys())
       return 0;
-    const auto file = at.lane + (number - 1) * at.lanes; // a hash's word: any number will do
+    const auto file = at.lane + (number - 1) * at.lanes; // only hashed: any number will do
     const std::array<std::uint64_t, 5> words{source_, at.when.epoch, pass_word(at.when.pass), file,
                                              record.number};
     return xxh3_128(std::as_bytes(std::span{words})).low;
@@ -184,7 +184,7 @@ field_names fields_of_format(const operator_node& x, std::vector<field_names>&) 
   return x.get<std::string>("format") == "lines" ? field_names{"text"} : field_names{};
 }
 
-/// The edge finds names of files.
+/// The edge finds the names of files.
 iterator_form_ptr build_read_files(const operator_node& x, const surroundings& at,
                                    iterator_planner& planner) {
   auto names =

@@ -77,7 +77,7 @@ public:
   }
 
 private:
-  /// Throws where there are too many of them: it would be searched as good as for ever.
+  /// Throws if there are too many of them: the search would practically never end.
   void count_if_empty() {
     if (!gave_ && ++empty_ == max_empty_passes)
       throw error(errc::empty_epoch, {.stage = "repeat",
@@ -95,9 +95,8 @@ private:
   lane_context lane_;
   lap when_;
   std::uint64_t repetition_ = 0;
-  bool gave_ = false; // in this repetition
-  std::uint64_t empty_ =
-      0; // repetitions that have come without an item since; no part of the state
+  bool gave_ = false;       // in this repetition
+  std::uint64_t empty_ = 0; // consecutive repetitions without an item so far; not part of the state
   std::unique_ptr<iterator> now_;
 };
 

@@ -12,17 +12,17 @@ namespace leat {
 pipeline pipeline::sample(double p, std::uint64_t seed) const {
   if (!(p >= 0 && p <= 1))
     refuse_argument("sample.p", number_text(p), "a probability, 0 to 1");
-  // A zero has no sign.
+  // Turns -0 into 0.
   return then({.op = "sample", .options = {{"p", p == 0 ? 0.0 : p}, {"seed", seed}}});
 }
 
 namespace {
 
-/// Which items are kept: those of which a hash is below a bound.
+/// Which items are kept: those whose hash is below a bound.
 struct sample_choice {
   double p = 0;
   std::uint64_t seed = 0;
-  /// Of the operator among those of its name: several choose independently of each other.
+  /// Ordinal among the operators of this name: several choose independently of each other.
   std::uint64_t ordinal = 0;
 };
 
@@ -50,14 +50,14 @@ protected:
   }
 
 private:
-  /// floor(p 2^64), p below 1.
+  /// floor(p 2^64), for p below 1.
   static std::uint64_t bound_of(double p) { return static_cast<std::uint64_t>(std::ldexp(p, 64)); }
 
   void add(std::uint64_t x) { hashed_.append(reinterpret_cast<const char*>(&x), sizeof(x)); }
 
   bool keeps_all_;
   std::uint64_t below_;
-  /// All that is hashed; the id comes last.
+  /// Everything that is hashed; the id comes last.
   std::string hashed_;
   std::size_t before_id_ = 0;
 };

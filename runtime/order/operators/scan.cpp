@@ -31,7 +31,7 @@ public:
     const auto result = input_.pull(into, found);
     if (result != pulled::item)
       return result;
-    // Behind the item: it is known only when the item is.
+    // After the item: the result is known only once the item is.
     if (found.bad) {
       into.add(std::string{});
       return result;
@@ -69,7 +69,7 @@ public:
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
     const auto sample_key = over_input::make(from, at, into, with);
-    with.apply(number_, from.text(), into); // not of a bad one: that has thrown
+    with.apply(number_, from.text(), into); // not reached for a bad sample, which has thrown
     return sample_key;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
@@ -92,7 +92,7 @@ field_names fields_of_scan(const operator_node& x, std::vector<field_names>& inp
   return std::move(inputs.front());
 }
 
-/// The edge finds what the step needs.
+/// The edge finds what the step function needs.
 iterator_form_ptr build_scan(const operator_node& x, const surroundings& at,
                              iterator_planner& planner) {
   auto& scans = planner.result().scans;

@@ -12,7 +12,8 @@ namespace leat {
 
 namespace {
 
-/// A windowed shuffle works on a source's files, so no operator may change what there is.
+/// A windowed shuffle works on a source's files, so no operator between them may change which items
+/// there are.
 bool is_source_with_maps(const operator_node& x) {
   return x.is_source() || (type_of(x).traits.is_map && is_source_with_maps(*x.inputs.front()));
 }
@@ -78,7 +79,7 @@ indexed_form_ptr shuffle_indexed(const operator_node& x, indexed_inputs inputs,
   return std::make_shared<shuffled>(std::move(input), planner.add_shuffle(), std::move(config));
 }
 
-/// There is none: on an input that is no formula it is refused.
+/// A shuffle has no iterator: an input that is not indexed is refused.
 iterator_form_ptr build_shuffle(const operator_node& x, const surroundings& at,
                                 iterator_planner& planner) {
   auto input = planner.build_input(x, at);
@@ -87,7 +88,7 @@ iterator_form_ptr build_shuffle(const operator_node& x, const surroundings& at,
   return input;
 }
 
-/// The window stands there where it means something.
+/// The kind of shuffle, with the window if it has a meaning.
 std::string kind_text(const operator_facts& x) {
   auto kind = x.get<std::string>("kind");
   if (kind != "windowed")

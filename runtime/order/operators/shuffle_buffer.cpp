@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  /// Memory is for references: samples that were made are made again.
+  /// The buffer only holds references: samples that were made are dropped, and made again later.
   void hold(item x) {
     x.drop_payloads();
     if (free_.empty()) {
@@ -82,7 +82,7 @@ private:
   std::uint64_t k_ = 0;
   bool ended_ = false;
   std::vector<item> held_;
-  /// Indices of those held, as they came: moving up is cheap.
+  /// Indices of the items held, in the order in which they came: moving indices is cheap.
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> free_;
 };

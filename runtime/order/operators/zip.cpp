@@ -18,7 +18,7 @@ namespace {
 
 class zipped final : public indexed_form {
 public:
-  /// Inputs behind the first use side samples from `first_side` on.
+  /// Inputs after the first use side samples from `first_side` on.
   zipped(std::vector<indexed_form_ptr> inputs, std::size_t first_side)
       : inputs_(std::move(inputs)), first_side_(first_side) {}
 
@@ -102,7 +102,7 @@ public:
 
 private:
   iterators inputs_;
-  /// Of the first `have_` inputs, which came while another was awaited.
+  /// Items of the first `have_` inputs, which came while another was awaited.
   item partial_;
   std::size_t have_ = 0;
   bool ended_ = false;
