@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 constexpr const char* in_iterators_thread = "in the iterators' thread";
 constexpr std::chrono::hours no_limit{24};
 
-/// Bytes of one row as memory is planned; a ragged field counts as a small record.
+/// Bytes of one row for planning memory; a ragged field counts as a small record.
 std::size_t planned_row_bytes(const batch_layout& layout) {
   constexpr std::size_t ragged_guess = 64 << 10;
   std::size_t bytes = 0;
@@ -40,7 +40,7 @@ std::size_t prefetch_depth(const engine_parts& parts, std::size_t asked) {
   return std::clamp<std::size_t>(small / std::max<std::size_t>(1, batch_bytes), 2, 16);
 }
 
-/// A quarter of what is under way at a time, so that iterators and workers overlap.
+/// A quarter of what is in flight, so that iterators and workers overlap.
 std::size_t rows_per_probe(const engine_parts& parts) {
   const auto& edges = parts.plan->samples->edges;
   const bool keeps_samples =
@@ -83,10 +83,10 @@ slot_ptr actor_engine::next() {
     return std::move(*slot);
   const auto begin = steady_ns();
   call_watch iterators;
-  (void)iterators.look(*calls_, begin, 0); // which call runs, if any
+  (void)iterators.look(*calls_, begin, 0); // which call is running, if any
   for (;;) {
-    // Workers and iterators may be idle and the batch still on its way: then there is nobody to
-    // name.
+    // Workers and iterators may be idle while the batch is still on its way: then there is no one
+    // to name.
     const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
     const steady_clock::time_point since{std::chrono::nanoseconds{oldest}};
     auto slot = stuck_after_.count() > 0 ? ready_.pop_until(since + stuck_after_)
@@ -116,7 +116,7 @@ void actor_engine::check_not_stuck(call_watch& iterators) const {
 }
 
 void actor_engine::recycle(slot_ptr slot) {
-  if (slot->state() != slot_state::free) // but the one that failed in place of all others
+  if (slot->state() != slot_state::free) // all but the one that failed in place of all others
     slot->release();
   send_free(std::move(slot));
 }
@@ -133,7 +133,8 @@ void actor_engine::begin_epoch(std::uint64_t epoch) {
 }
 
 void actor_engine::rewind(std::uint64_t run) {
-  // Before the dispatcher hears of it: what comes later may be of the new run already.
+  // Taken before the dispatcher hears of it: slots that come later may belong to the new run
+  // already.
   std::vector<slot_ptr> made_ahead;
   while (auto slot = ready_.try_pop())
     made_ahead.push_back(std::move(*slot));
@@ -141,7 +142,7 @@ void actor_engine::rewind(std::uint64_t run) {
     mutex_lock lock{mutex_};
     caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
   }
-  // Its memory is for the new run, which begins at once.
+  // Their memory is for the new run, which begins at once.
   for (auto& slot : made_ahead)
     recycle(std::move(slot));
 }
@@ -168,7 +169,7 @@ void actor_engine::shutdown() noexcept {
               : call ? stuck_call(*call, in_iterators_thread, stuck_after_).what()
                      : "an actor that has not stopped"));
   }
-  while (ready_.try_pop()) // slots of batches that nobody will fetch
+  while (ready_.try_pop()) // slots of batches that will not be fetched
     ;
 }
 

@@ -40,7 +40,7 @@ private:
   dispatcher_config config_for(engine_parts& parts, const loader_options& options);
   void send_free(slot_ptr slot);
   error stuck_error(const worker_record& record) const;
-  /// Throws `errc::stuck` where a worker or the iterators have not returned in time.
+  /// Throws `errc::stuck` if a worker or the iterators have not returned in time.
   void check_not_stuck(call_watch& iterators) const;
 
   const std::shared_ptr<const job_plan> plan_;
@@ -55,7 +55,7 @@ private:
 
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   mutex mutex_;
-  /// Leases give back from any thread.
+  /// Leases return slots from any thread.
   pipeline_actors actors_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using batcher_ptr = batcher_actor::stateful_pointer<batcher_state>;
 
-/// The trainer must hear of it at its next batch, whatever was under way.
+/// The trainer must get the failure with its next batch, whatever was in flight.
 void fail_all(batcher_ptr self, const batch_sink& sink) {
   while (self->state.batches.take_oldest())
     sink(self->state.failed);
@@ -19,13 +19,14 @@ void fail_all(batcher_ptr self, const batch_sink& sink) {
 void fail(batcher_ptr self, const batch_sink& sink, error problem) {
   if (!self->state.has_failed()) {
     self->state.failed->fail(std::move(problem));
-    if (self->state.batches.size() == 0) // the one that could not begin
+    if (self->state.batches.size() == 0) // in place of the batch that could not begin
       sink(self->state.failed);
   }
   fail_all(self, sink);
 }
 
-/// Runs a handler. What it throws is the loader's error; an actor that dies of it loses its text.
+/// Runs a handler. An exception becomes the loader's error; if it killed the actor, its text would
+/// be lost.
 template <class Handler>
 void guarded(batcher_ptr self, const batch_sink& sink, Handler handler) {
   try {
@@ -53,7 +54,7 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
         return;
       const auto worker = found->second;
       self->state.workers.erase(found);
-      // Also one that retired: it may have been made the heir of a dead one behind its back.
+      // Also for a retired one: unknown to itself, it may have been made the heir of a dead worker.
       self->send(self->state.dispatcher, lost_atom_v, worker);
     });
   });

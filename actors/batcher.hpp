@@ -22,22 +22,22 @@ struct batcher_state {
 
   batcher_state() = default;
 
-  /// First, so that all else is gone before it.
+  /// First, so that it is destroyed after everything else.
   gate_token alive;
 
-  /// Batches under way, in order.
+  /// Batches in flight, in order.
   in_flight batches;
   dispatcher_actor dispatcher;
-  /// In place of every batch once there is a failure: none can be finished any more. Made
-  /// beforehand, so that telling of it takes no memory; not the slot of any batch, as workers may
-  /// still write into those.
+  /// Takes the place of every batch once there is a failure: none can be finished any more. Made in
+  /// advance, so that reporting a failure takes no memory; it is not the slot of any batch, as
+  /// workers may still write into those.
   slot_ptr failed = std::make_shared<batch_slot>(std::make_shared<const batch_layout>(), 0);
   bool has_failed() const noexcept { return failed->plan().what == batch_plan::kind::failed; }
   /// Every living worker, by id.
   std::map<caf::actor_addr, std::uint32_t> workers;
 };
 
-/// Where finished batches go. Called by the batcher alone, in order; must not block.
+/// Takes finished batches. Called only by the batcher, in order; must not block.
 using batch_sink = std::function<void(slot_ptr)>;
 
 /// Spawn with `system.spawn(batcher, dispatcher, sink, alive)`. Lives until an exit message. Deals

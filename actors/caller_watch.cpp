@@ -34,7 +34,7 @@ void caller_watch::look_at(std::shared_ptr<const job_plan> plan, const doing& re
   try {
     registration_ = watch_thread::add(limit_, [this] { look(); });
   } catch (const error&) {
-    // The work itself needs no thread; where it does, the error comes from there.
+    // The work itself needs no thread here; if it needs one, it throws the error itself.
   }
 }
 
@@ -45,7 +45,7 @@ void caller_watch::look_away() {
 }
 
 void caller_watch::look() {
-  // The text is made of copies: the program's own function, which gives ids, may take its time.
+  // The text is made from copies: the program's own function, which gives ids, may take its time.
   std::shared_ptr<const job_plan> plan;
   doing records;
   bool is_row_stuck = false;

@@ -14,20 +14,21 @@
 
 namespace leat {
 
-/// Looks after functions that run in the caller's own thread, which no error can reach while they
-/// do: those of the first sample, and all of a loader without workers. Tells of one that does not
-/// return, from another thread; of nothing where the machine gives no thread for it.
+/// Watches functions that run in the caller's own thread, which cannot throw an error while they
+/// run: those of the first sample, and all functions of a loader without workers. Reports a
+/// function that does not return, from another thread; reports nothing if the machine has no thread
+/// for that.
 class caller_watch {
 public:
-  /// `limit` 0: never. `tell` is called again each time that the limit passes; empty: a notice, as
-  /// where it throws.
+  /// With `limit` 0 nothing is reported. `tell` is called again each time that the limit passes; if
+  /// it is empty, or throws, a notice is sent.
   caller_watch(std::chrono::milliseconds limit, std::function<void(const error&)> tell);
   caller_watch(const caller_watch&) = delete;
   caller_watch& operator=(const caller_watch&) = delete;
 
   /// From now on the caller's thread makes rows of this plan, as the two records say.
   void look_at(std::shared_ptr<const job_plan> plan, const doing& records);
-  /// It makes none any more.
+  /// The caller's thread makes no rows any more.
   void look_away();
 
 private:

@@ -64,7 +64,7 @@ void control_threads::run() {
     if (result == caf::resumable::resume_later)
       push(x);
     else
-      caf::intrusive_ptr_release(x); // that of whoever said that it is ready
+      caf::intrusive_ptr_release(x); // the reference of whoever queued it
     lock.lock();
   }
 }
@@ -78,11 +78,11 @@ public:
     threads_.set_system(system);
   }
 
-  /// Without CAF's printer, which would be one more thread.
+  /// CAF's printer is left out: it would be one more thread.
   void start() override {}
   void stop() override {}
   void enqueue(caf::resumable* x) override { threads_.push(x); }
-  /// Stands still: no actor of ours waits for a time.
+  /// A clock that stands still: no actor of ours waits for a time.
   caf::actor_clock& clock() noexcept override { return clock_; }
 
 private:

@@ -12,18 +12,18 @@
 
 namespace leat {
 
-/// The threads that short handlers run in, all of one queue. CAF's own scheduler ends the process
-/// where one of its threads cannot be made; these are there before it.
+/// The threads that run short handlers, with one queue for all. CAF's own scheduler ends the
+/// process if one of its threads cannot be made; these exist before it does.
 class control_threads {
 public:
   /// Throws `errc::no_resources`.
   control_threads(std::size_t threads, std::size_t messages_at_a_time);
-  /// Waits for what is running; what is queued is dropped.
+  /// Waits for handlers that are running; those in the queue are dropped.
   ~control_threads();
   control_threads(const control_threads&) = delete;
   control_threads& operator=(const control_threads&) = delete;
 
-  /// Before the first push.
+  /// Called before the first push.
   void set_system(caf::actor_system& system);
   void push(caf::resumable* x);
 

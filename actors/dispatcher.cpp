@@ -48,7 +48,7 @@ void send_rows(dispatcher_ptr self, const slot_ptr& slot) {
       self->send(state.workers[i].handle, std::move(chunks[i]));
 }
 
-/// False when iterators do not know the batch yet.
+/// False if iterators do not know the batch yet.
 bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
   auto& state = self->state;
   auto& next = state.next;
@@ -68,7 +68,7 @@ bool deal_batch(dispatcher_ptr self, const slot_ptr& slot) {
   return true;
 }
 
-/// False when no item waits to be looked at.
+/// False if no item waits to be probed.
 bool deal_probe(dispatcher_ptr self) {
   auto& state = self->state;
   if (state.free_probes.empty())
@@ -79,13 +79,13 @@ bool deal_probe(dispatcher_ptr self) {
   auto slot = std::move(state.free_probes.back());
   state.free_probes.pop_back();
   slot->open(state.next, state.policy->claims());
-  // Before any worker can tell the batcher that it is done.
+  // Sent before any worker can tell the batcher that it is done.
   self->send(state.batcher, probe_atom_v, slot);
   send_rows(self, slot);
   return true;
 }
 
-/// Deals all that is known.
+/// Deals everything that is known.
 void work(dispatcher_ptr self) {
   auto& state = self->state;
   const auto begin = state.metrics ? steady_ns() : 0;
@@ -102,7 +102,7 @@ void work(dispatcher_ptr self) {
 /// Fills the place of a worker that is gone, and names its heir.
 void replace(dispatcher_ptr self, const dispatcher_config& config, std::uint32_t dead) {
   auto& workers = self->state.workers;
-  // A worker that was retired has no place to fill: any other inherits.
+  // A worker that was retired leaves no place to fill: any other worker inherits.
   const auto at = self->state.find(dead);
   if (at)
     workers[*at] = spawn_worker(self, config, *at, true);
@@ -120,7 +120,8 @@ void listen_to_feeds(dispatcher_ptr self, const dispatcher_config& config) {
     }));
 }
 
-/// Runs a handler. What it throws is the loader's error; an actor that dies of it loses its text.
+/// Runs a handler. An exception becomes the loader's error; if it killed the actor, its text would
+/// be lost.
 template <class Handler>
 void guarded(dispatcher_ptr self, Handler handler) {
   auto& state = self->state;
@@ -165,7 +166,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   self->set_exit_handler([self](const caf::exit_msg& x) {
     for (auto& member : self->state.workers)
       self->send_exit(member.handle, x.reason);
-    // They hold this actor.
+    // They hold a reference to this actor.
     for (const auto& hang_up : std::exchange(self->state.hang_up, {}))
       hang_up();
     self->quit(x.reason);

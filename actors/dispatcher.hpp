@@ -29,7 +29,7 @@ struct dispatcher_state {
   dispatcher_state(const dispatcher_state&) = delete;
   dispatcher_state& operator=(const dispatcher_state&) = delete;
 
-  /// First, so that all else is gone before it.
+  /// First, so that it is destroyed after everything else.
   gate_token alive;
 
   struct member {
@@ -37,7 +37,7 @@ struct dispatcher_state {
     worker_actor handle;
   };
 
-  /// Index of a worker by id, if it is dealt to.
+  /// Index of a worker by its id, if rows are dealt to it.
   std::optional<std::size_t> find(std::uint32_t id) const noexcept;
   std::vector<std::uint32_t> ids() const;
 
@@ -45,18 +45,18 @@ struct dispatcher_state {
   std::optional<row_assignment> policy;
   /// Slots of batches that iterators do not know yet, in order.
   std::deque<slot_ptr> waiting;
-  /// What comes next, and the memory of what came before.
+  /// The next batch, and memory that earlier ones used.
   planned_batch next;
-  /// For items that workers look at.
+  /// Slots for items that workers probe.
   std::vector<slot_ptr> free_probes;
   std::size_t rows_a_probe = 1;
-  /// One message is enough for any number of records that come.
+  /// True while a message is on its way: one is enough for any number of records.
   std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
   /// May be null.
   job_metrics* metrics = nullptr;
   /// A handler threw: nothing is dealt any more.
   bool has_failed = false;
-  /// End the feeds' calls.
+  /// Functions that end the feeds' calls.
   std::vector<std::function<void()>> hang_up;
   /// By worker number.
   std::vector<member> workers;
@@ -66,19 +66,19 @@ struct dispatcher_state {
 struct dispatcher_config {
   std::shared_ptr<batch_order> order;
   row_assignment policy;
-  /// Items that are looked at together.
+  /// Number of items that are probed together.
   std::size_t rows_a_probe = 1;
-  /// Once sources that iterators wait for.
+  /// Sources that exist once and that iterators wait for.
   std::vector<std::shared_ptr<live_source>> feeds = {};
   std::size_t workers = 1;
   /// Makes what worker number n needs; `replaces`: its predecessor died.
   std::function<worker_config(std::size_t number, bool replaces)> make_worker = {};
-  /// Iterators may block: they read files.
+  /// The dispatcher gets a thread of its own: its iterators may block, because they read files.
   bool detached = false;
   /// Workers get threads of their own. False only under a deterministic scheduler.
   bool detached_workers = true;
   gate_token alive;
-  /// Told how long the dispatcher works; may be null.
+  /// Records how long the dispatcher works; may be null.
   job_metrics* metrics = nullptr;
 };
 

@@ -27,7 +27,7 @@ void inline_engine::recycle(slot_ptr slot) {
   slots_.put(std::move(slot));
 }
 
-/// In groups, as workers take them: some rows of each are measured.
+/// In groups, as workers take them: some rows of each group are measured.
 void inline_engine::make_rows(batch_slot& slot) {
   auto result = worker_state::verdict::going_on;
   for (std::size_t i = 0; i < slot.num_rows() && result == worker_state::verdict::going_on;) {

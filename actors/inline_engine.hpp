@@ -13,7 +13,7 @@ namespace leat {
 /// Makes each batch when it is asked for, in the caller's own thread.
 class inline_engine final : public batch_engine {
 public:
-  /// `watch` looks after the caller's thread from now on.
+  /// From now on `watch` watches the caller's thread.
   inline_engine(engine_parts parts, caller_watch& watch);
 
   void make_room(std::size_t leases) override;
@@ -22,7 +22,7 @@ public:
   void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
   void rewind(std::uint64_t run) override { order_->rewind(run); }
   void resize(std::size_t) override {}
-  /// What waits in the caller's thread waits for a source, which is woken.
+  /// A wait in the caller's thread is one for a source, which is woken elsewhere.
   void interrupt() noexcept override {}
   void shutdown() noexcept override {}
 
@@ -31,7 +31,7 @@ private:
 
   const std::shared_ptr<job_metrics> metrics_;
   worker_state worker_;
-  /// Runs probes on the worker.
+  /// Runs probes with `worker_`.
   std::optional<inline_order> order_;
   slot_pool slots_;
 };

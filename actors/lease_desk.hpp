@@ -17,14 +17,14 @@ namespace leat {
 /// What a loader shares with its leases, which may outlive it. Any thread.
 class lease_desk : public std::enable_shared_from_this<lease_desk> {
 public:
-  /// `job`: the rank's job as it begins, whose plan and facts stay the same.
+  /// `job`: the rank's job at its beginning; its plan and facts stay the same.
   lease_desk(std::shared_ptr<batch_engine> engine, rank_job job,
              std::shared_ptr<job_metrics> metrics, process_mark home)
       : engine_(std::move(engine)), job_(std::move(job)), metrics_(std::move(metrics)),
         home_(home) {}
 
   const rank_job& job() const noexcept { return job_; }
-  /// "Resume from there", encoded.
+  /// The encoded snapshot "resume from there".
   std::string encoded_at(const job_progress& x) const {
     auto bytes = job_.encoded_at(x);
     metrics_->snapshot_bytes.set(bytes.size());
@@ -32,8 +32,8 @@ public:
   }
   std::size_t leases_out() const noexcept { return leases_out_.load(); }
   void lend() noexcept { leases_out_.fetch_add(1); }
-  /// Takes the slot of a lease that has ended. In the child of a fork, which cannot end what it did
-  /// not begin, keeps all of it for ever.
+  /// Takes back the slot of a lease that has ended. In the child of a fork, which cannot end what
+  /// it did not begin, keeps everything for ever.
   void give_back(slot_ptr slot) noexcept;
 
 private:

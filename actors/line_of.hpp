@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// A rank's batch as logs have it.
+/// A rank's batch as a line of a log.
 batch_line line_of(const batch& x);
 
 } // namespace leat

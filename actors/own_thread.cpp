@@ -51,7 +51,7 @@ void own_thread::run() {
     if (result == caf::resumable::resume_later)
       exec_later(actor);
     else if (result == caf::resumable::awaiting_message)
-      caf::intrusive_ptr_release(actor); // that of whoever said that it is ready
+      caf::intrusive_ptr_release(actor); // the reference of whoever queued it
     else
       break;
   }

@@ -16,8 +16,8 @@
 
 namespace leat {
 
-/// A thread that runs one actor. CAF's own way, `spawn<detached>`, leaves an actor behind that
-/// never begins and never ends where its thread cannot be made; here the thread comes first.
+/// A thread that runs one actor. CAF's own way, `spawn<detached>`, leaves an actor that never
+/// begins and never ends if its thread cannot be made; here the thread comes first.
 class own_thread final : public caf::execution_unit {
 public:
   /// Throws `errc::no_resources`.
@@ -25,8 +25,8 @@ public:
 
   explicit own_thread(caf::actor_system* system) : caf::execution_unit(system) {}
 
-  /// The first one that comes is the actor of this thread; others, which it sends messages to, go
-  /// to the scheduler.
+  /// The first resumable that comes is the actor of this thread; others, to which it sends
+  /// messages, go to the scheduler.
   void exec_later(caf::resumable* x) override;
   /// The actor is gone, or there is none: the thread ends.
   void close();

@@ -21,7 +21,7 @@ pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_confi
 }
 
 void send_exit(pipeline_actors& actors) {
-  // The batcher first: workers that go down now are no longer to be replaced.
+  // The batcher first: workers that end from now on must not be replaced.
   caf::anon_send_exit(actors.batcher, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(actors.dispatcher, caf::exit_reason::user_shutdown);
   actors = {};

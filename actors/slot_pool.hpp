@@ -13,10 +13,10 @@
 
 namespace leat {
 
-/// Makes all slots of one loader, and keeps those that nobody uses. Any thread.
+/// Makes all slots of one loader, and keeps those that are not in use. Any thread.
 class slot_pool {
 public:
-  /// `metrics`, which are told what becomes of slots, must outlive them all.
+  /// `metrics`, which records the phases of slots, must outlive them all.
   slot_pool(std::shared_ptr<const batch_layout> layout, std::size_t rows, job_metrics& metrics)
       : layout_(std::move(layout)), rows_(rows), metrics_(metrics) {}
 
@@ -35,7 +35,7 @@ public:
     mutex_lock lock{mutex_};
     free_.push_back(std::move(slot));
   }
-  /// One that was put; there must be one.
+  /// Takes a slot that was put here; there must be one.
   slot_ptr take() {
     mutex_lock lock{mutex_};
     auto slot = std::move(free_.back());

@@ -10,17 +10,17 @@ namespace leat {
 
 namespace {
 
-/// Longer than others should wait behind a row that turns out to be slow.
+/// A longer group would make its other rows wait too long behind a row that turns out to be slow.
 constexpr std::int64_t short_group_ns = 25'000;
 constexpr std::int64_t long_group_ns = 100'000;
 constexpr std::size_t largest_group = 64;
 constexpr std::size_t groups_a_look = 8;
 
-/// Rows of a slot that are done: counted together, as every count goes through all cores.
+/// Rows of a slot that are done. They are counted together, because all cores share the counter.
 class done_rows {
 public:
   explicit done_rows(batch_slot& slot) : slot_(slot) {}
-  ~done_rows() { count(); } // also of a worker that dies
+  ~done_rows() { count(); } // also if the worker dies
   done_rows(const done_rows&) = delete;
   done_rows& operator=(const done_rows&) = delete;
 
@@ -28,7 +28,7 @@ public:
     slot_.mark_done(row);
     ++rows_;
   }
-  /// True where they were the batch's last.
+  /// True if they were the batch's last.
   bool count() noexcept {
     const auto n = std::exchange(rows_, 0);
     return n > 0 && slot_.count_done(n);
@@ -43,11 +43,11 @@ private:
 
 template <class RowAt>
 worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, RowAt row_at) {
-  // A group begins where the one before it ended: a look at the clock costs as much as a small row.
+  // A group begins where the one before it ended: reading the clock costs as much as a small row.
   auto begin = record->since_ns.load(std::memory_order_relaxed);
   if (begin == 0)
     record->since_ns.store(begin = steady_ns(), std::memory_order_relaxed);
-  // Of the smallest rows one group in a few is looked into.
+  // Among groups of the smallest rows only one in a few is measured.
   const bool is_measured = n < largest_group || ++unmeasured_ == groups_a_look;
   const auto weight = n < largest_group ? n : n * groups_a_look;
   if (is_measured)
@@ -114,7 +114,7 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
   state.drill = config.drill;
   state.batcher = batcher;
   state.alive = config.alive;
-  // False when this worker must not go on.
+  // False if this worker must stop.
   auto is_to_go_on = [self](worker_state::verdict result, const chunk& work) {
     switch (result) {
     case worker_state::verdict::dead:

@@ -17,10 +17,10 @@
 
 namespace leat {
 
-/// Drills of one worker.
+/// Fault drills of one worker.
 struct worker_drill {
   std::chrono::milliseconds slow_by{0};
-  /// Dies at the first row at or behind this position.
+  /// Dies at the first row at or after this position.
   std::optional<std::uint64_t> die_at;
 };
 
@@ -31,25 +31,25 @@ struct worker_state {
 
   worker_state() = default;
 
-  /// First, so that all else is gone before it.
+  /// First, so that it is destroyed after everything else.
   gate_token alive;
 
-  /// Runs rows that this worker owns, with their times and counts: those from `first` to before
-  /// `end`, or those of the list.
+  /// Runs rows that this worker owns, and records their times and counts: those from `first` to
+  /// just before `end`, or those of the list.
   verdict run(batch_slot& slot, std::size_t first, std::size_t end);
   verdict run(batch_slot& slot, std::span<const std::uint32_t> rows);
 
-  /// Rows to take at a time: one, or more of rows so small that taking them costs as much as they
-  /// do themselves.
+  /// Rows to take at a time: one, or several if rows are so small that taking them costs as much as
+  /// making them.
   std::size_t group() const noexcept { return group_; }
 
-  /// No row follows for now: call it behind the last of a chunk.
+  /// No row follows for now: called after the last row of a chunk.
   void rest();
 
   std::shared_ptr<const job_plan> plan;
   std::shared_ptr<worker_record> record;
   std::optional<row_runner> function;
-  /// Where the fields of the row in hand go.
+  /// Where the fields of the current row go.
   row_places places;
   worker_drill drill;
   batcher_actor batcher;
@@ -67,7 +67,7 @@ private:
     std::uint64_t step = 0;
     std::uint64_t rows = 0;
   } shown_;
-  /// Largest groups since one was measured.
+  /// Groups of the largest size since one was measured.
   std::size_t unmeasured_ = 0;
 };
 

@@ -17,18 +17,18 @@
 
 namespace leat {
 
-/// Makes what each worker of a loader needs, and keeps the records of what they do.
+/// Makes everything that each worker of a loader needs, and keeps the records of what they do.
 class worker_crew {
 public:
-  /// `fault`: drills of a job with so many ranks.
+  /// `fault`: drills of a job with that many ranks.
   worker_crew(std::uint64_t rank, std::uint64_t world_size, fault_drill fault);
 
-  /// See worker_board. Before any worker is made.
+  /// See worker_board. Called before any worker is made.
   void measure(std::size_t num_stages, std::function<row_tracing(std::size_t number)> tracing) {
     board_.measure(num_stages, std::move(tracing));
   }
 
-  /// For the one thread that makes workers. `replaces`: a worker of this number has died.
+  /// For the one thread that makes workers. `replaces`: a worker with this number has died.
   worker_config make(std::shared_ptr<const job_plan> plan, std::size_t number, bool replaces,
                      gate_token alive);
 
@@ -42,7 +42,7 @@ private:
   const fault_drill fault_;
   worker_board board_;
   std::atomic<std::uint64_t> replaced_{0};
-  /// Workers of each number that there have been.
+  /// How many workers with each number there have been.
   std::map<std::size_t, std::size_t> lives_begun_;
 };
 

@@ -14,8 +14,8 @@
 namespace leat::torch_demo {
 
 /// A batch whose fields are tensors, without a copy: each tensor holds the lease. The batch's
-/// memory goes back to the loader when the last of them is gone, those that autograd keeps for
-/// backward() among them. Who writes into such a tensor writes into the batch.
+/// memory returns to the loader when the last of them is gone, including those that autograd keeps
+/// for backward(). Writing into such a tensor writes into the batch.
 class lent_tensors {
 public:
   /// The lease must not be empty.
@@ -32,15 +32,15 @@ public:
     std::vector<std::int64_t> sizes;
     for (std::size_t i = 0; i < N; ++i)
       sizes.push_back(static_cast<std::int64_t>(view.extent(i)));
-    // from_blob knows no const.
+    // from_blob does not take const.
     return torch::from_blob(
         const_cast<T*>(view.data()), sizes, [kept = lease_](void*) mutable { kept.reset(); },
         torch::CppTypeToScalarType<T>::value);
   }
 
-  /// Rows that carry a sample: [valid_rows(), ...], in the batch's order. They must be cut off
-  /// before the model, not in the loss: zero rows would enter the means and variances of BatchNorm.
-  /// Copies only where a row is missing.
+  /// Rows that carry a sample: [valid_rows(), ...], in the batch's order. The others must be
+  /// removed before the model, not in the loss: zero rows would enter the means and variances of
+  /// BatchNorm. Copies only if a row is missing.
   template <class T, std::size_t N>
   torch::Tensor valid(std::string_view field) const {
     auto rows = all<T, N>(field);
@@ -48,8 +48,8 @@ public:
   }
 
 private:
-  /// A sample that is bad and masked leaves its row where it stands; an epoch's end leaves the last
-  /// rows without one.
+  /// A masked bad sample leaves its row empty in the middle; an epoch's end leaves the last rows
+  /// empty.
   torch::Tensor valid_rows() const {
     std::vector<std::int64_t> rows;
     const auto valid = (**this).valid();

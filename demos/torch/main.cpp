@@ -1,9 +1,9 @@
-// leat-torch: trains a small network with BatchNorm by libtorch, and goes on exactly where it was
+// leat-torch: trains a small network with BatchNorm by libtorch, and resumes exactly where it was
 // killed.
-//   leat-torch 'data/*.tar' job.pt [STEPS]       STEPS: ends so abruptly behind that many steps,
-//   for a test
-// The same command starts a job and goes on with it: job.pt holds weights, optimizer and the place
-// in the data.
+//   leat-torch 'data/*.tar' job.pt [STEPS]       STEPS: ends abruptly after this many steps, for a
+//   test
+// The same command starts a job and resumes it: job.pt holds weights, optimizer and the position in
+// the data.
 
 #include "demos/torch/lent_tensors.hpp"
 
@@ -59,7 +59,7 @@ public:
     return loss.item<double>();
   }
 
-  /// Weights, optimizer and place in one file, so that they are always of one step.
+  /// Weights, optimizer and position in one file, so that they always belong to one step.
   void save(const std::string& path, const std::string& snapshot) {
     torch::serialize::OutputArchive file;
     torch::serialize::OutputArchive weights;
@@ -75,7 +75,7 @@ public:
     std::filesystem::rename(path + ".new", path);
   }
 
-  /// Returns the place in the data.
+  /// Returns the position in the data.
   std::string load(const std::string& path) {
     torch::serialize::InputArchive file;
     torch::serialize::InputArchive weights;
@@ -91,7 +91,7 @@ public:
             static_cast<std::size_t>(place.numel())};
   }
 
-  /// A number that any changed bit of a weight or of BatchNorm's running means changes.
+  /// A number that changes with any bit of a weight or of BatchNorm's running means.
   double sum() const {
     double result = 0;
     for (const auto& x : net_->parameters())
@@ -108,7 +108,7 @@ private:
 
 void train(const std::string& shards, const std::string& checkpoint, std::uint64_t stop_after) {
   torch::manual_seed(7);
-  torch::set_num_threads(1); // sums in one order
+  torch::set_num_threads(1); // so that sums are added in one order
   at::globalContext().setDeterministicAlgorithms(true, false);
 
   trainer job;

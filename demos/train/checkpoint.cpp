@@ -28,7 +28,7 @@ void append_block(std::string& to, const std::string& block) {
   to += block;
 }
 
-/// Takes a file apart from its front.
+/// Reads a file's parts from front to back.
 class unpacker {
 public:
   unpacker(const path& file, std::string_view bytes) : file_(file), rest_(bytes) {}

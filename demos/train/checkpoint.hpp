@@ -6,8 +6,8 @@
 
 namespace leat::train {
 
-/// Everything that a killed training resumes from, in one file: what the model has learned and
-/// where the data stands can then never come from two different steps.
+/// Everything that a killed training resumes from, in one file: so the model's weights and the
+/// position in the data can never come from two different steps.
 struct checkpoint {
   /// model::save().
   std::string model;

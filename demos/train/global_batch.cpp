@@ -16,7 +16,7 @@ namespace leat::train {
 
 namespace {
 
-/// Where a row lies: its rank's batch and its number there.
+/// Where a row is: its rank's batch, and its number there.
 using row_place = std::pair<const batch*, std::size_t>;
 
 /// Valid rows by position.
@@ -33,7 +33,7 @@ std::map<std::uint64_t, row_place> rows_in_order(const rank_batches& ranks) {
   return rows;
 }
 
-/// Takes the normalisation back: a picture for people.
+/// Undoes the normalization, to give a picture for people.
 rgb_image to_picture(tensor_view<const float, 3> image) {
   const image_options normal;
   rgb_image picture(image.extent(2), image.extent(1));

@@ -12,8 +12,8 @@ namespace leat::train {
 /// One step's batches of all ranks.
 using rank_batches = std::vector<lease>;
 
-/// The rows of all ranks in the order of their positions: what an all-gather would give. It does
-/// not show how many ranks there were, and so neither do the weights learned from it.
+/// The rows of all ranks in the order of their positions: what an all-gather would give. It is the
+/// same for any number of ranks, and so are the weights learned from it.
 examples gather(const rank_batches& ranks);
 
 /// Sum of the ranks' digests: the global batch's.

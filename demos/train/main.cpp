@@ -1,8 +1,8 @@
 // leat-train: trains a small classifier on JPEGs in tar shards, and survives SIGKILL.
 //   leat-train 'data/train-*.tar' --epochs 3 --workers 2 --checkpoint job.ckpt --log job.log
-//   kill -9 it, then the same with --resume, and any other --workers and --world-size
+//   kill -9 it, then run the same with --resume, and any other --workers and --world-size
 // All ranks run in this one process in lock step, as data-parallel training would, each with a
-// loader of its own. The weights depend on neither workers, ranks nor kills.
+// loader of its own. The weights do not depend on workers, ranks or kills.
 
 #include "demos/train/checkpoint.hpp"
 #include "demos/train/global_batch.hpp"
@@ -103,7 +103,7 @@ private:
     write_checkpoint(options_.checkpoint, x);
   }
 
-  /// Each new rank takes the parts of all old ones, however many there were.
+  /// Each new rank takes the parts of all old ranks, however many there were.
   void resume() {
     const auto saved = read_checkpoint(options_.checkpoint);
     model_.load(saved.model);
@@ -122,7 +122,8 @@ private:
                    run_log_options{.program = "leat-train", .all_ranks = true});
   }
 
-  /// Before the model learns: a log that lacks a batch the model has seen would prove nothing.
+  /// Called before the model learns: a log that lacks a batch the model has seen would prove
+  /// nothing.
   void append_to_log(const rank_batches& batches) {
     if (log_)
       for (const auto& rank : batches)

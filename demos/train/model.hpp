@@ -20,11 +20,11 @@ struct examples {
   Eigen::VectorXi labels;
 };
 
-/// What the model thought of a step's rows before it learned from them.
+/// How well the model predicted a step's rows before it learned from them.
 struct step_result {
   /// Mean cross entropy in nats.
   double loss = 0;
-  /// Share of rows whose class was found, 0 .. 1.
+  /// Share of rows whose class was predicted correctly, 0 .. 1.
   double accuracy = 0;
 };
 
@@ -37,7 +37,7 @@ struct model_options {
   float momentum = 0.9F;
 };
 
-/// Classifier with one hidden layer (tanh), learning by gradient descent with momentum.
+/// A classifier with one hidden layer (tanh), trained by gradient descent with momentum.
 /// Single-threaded, so the same rows in the same order give the same weights to the last bit.
 class model {
 public:
@@ -48,10 +48,10 @@ public:
 
   /// Weights and momentum as bytes, for a checkpoint on this kind of machine.
   std::string save() const;
-  /// Takes back what save() gave. Throws `leat::error` (mismatch) when sizes differ.
+  /// Restores what save() returned. Throws `leat::error` (mismatch) if sizes differ.
   void load(std::string_view bytes);
 
-  /// FNV-1a over save(): two models with one fingerprint have learned the same.
+  /// FNV-1a over save(): two models with the same fingerprint have learned the same.
   std::uint64_t fingerprint() const;
 
 private:

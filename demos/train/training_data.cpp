@@ -9,7 +9,7 @@ namespace leat::train {
 
 namespace {
 
-/// A user's own map: it runs in the workers, beside the decoding, and needs no lock.
+/// A user's own map: it runs in the workers, like the decoding, and needs no lock.
 void pool_image(sample& s, context&) {
   constexpr std::size_t cell = image_size / grid_size;
   auto image = s.view<float, 3>("image");
@@ -34,7 +34,7 @@ map_function check_label(std::int64_t classes) {
 } // namespace
 
 pipeline training_data(const data_options& options) {
-  // Whole objects rather than details: a grid of 16 x 16 means has no details.
+  // Crops show whole objects rather than details: a grid of 16 x 16 means has no details.
   const image_options crop{.size = image_size, .scale = {0.5, 1.0}};
   return tar_shards(options.shards)
       .shuffle({.seed = options.seed})

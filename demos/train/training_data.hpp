@@ -11,7 +11,7 @@ namespace leat::train {
 /// Side of an image in pixels, and of the grid of means that the model sees.
 inline constexpr std::size_t image_size = 96;
 inline constexpr std::size_t grid_size = 16;
-/// Three colours a cell.
+/// Three colours per cell.
 inline constexpr std::size_t num_features = 3 * grid_size * grid_size;
 
 struct data_options {
