@@ -1,5 +1,5 @@
 # The one installed library, leat::leat, made of all parts, and its CMake package.
-# Its users need no dependency of ours: neither headers nor find_package calls.
+# Its users do not need our dependencies: neither their headers nor find_package calls.
 
 set(parts leat_messages leat_runtime leat_actors)
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
@@ -7,7 +7,7 @@ get_property(headers GLOBAL PROPERTY LEAT_PUBLIC_HEADERS)
 
 add_library(leat SHARED ${objects})
 add_library(leat::leat ALIAS leat)
-target_link_libraries(leat PRIVATE ${parts}) # for what the parts link; their objects are in already
+target_link_libraries(leat PRIVATE ${parts}) # for the libraries that the parts link; their objects are included already
 target_sources(leat INTERFACE
   FILE_SET HEADERS
   BASE_DIRS "${PROJECT_SOURCE_DIR}/messages" "${PROJECT_SOURCE_DIR}/runtime" "${PROJECT_SOURCE_DIR}/actors"

@@ -10,7 +10,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON) # target all_verify_interface_header_sets: every header compiles alone
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON) # target all_verify_interface_header_sets: every header compiles on its own
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 include(GNUInstallDirs)
@@ -18,7 +18,7 @@ include(GNUInstallDirs)
 if(LEAT_SANITIZE)
   add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${LEAT_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # its manual: sanitizers make false positives of this warning
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # its manual: with sanitizers this warning has false positives
     set(LEAT_SANITIZE_WARNINGS -Wno-maybe-uninitialized)
   endif()
 endif()
@@ -42,15 +42,15 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier -Wthread-safety $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
-# leat_unity(<target> [BATCH <n>]): compiles n (8) neighbours of its list of sources as one, if LEAT_UNITY is on: no two of
-# them may then give one name to different things in unnamed namespaces.
+# leat_unity(<target> [BATCH <n>]): if LEAT_UNITY is on, compiles n (8) adjacent sources of its list as one: no two of them may
+# then use the same name for different things in unnamed namespaces.
 function(leat_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "BATCH" "")
   if(NOT arg_BATCH)
     set(arg_BATCH 8)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${LEAT_UNITY} UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
-  if(LEAT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # it takes included sources for headers
+  if(LEAT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # it treats included sources as headers
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
@@ -88,7 +88,7 @@ function(leat_test source)
   target_link_libraries(${target} PRIVATE leat_test_support ${arg_LINKS} leat_warnings)
   target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
   set(labels ${folder} ${arg_LABELS})
-  list(JOIN labels "," labels) # Catch's script would tear a list apart; ctest -L searches in the text
+  list(JOIN labels "," labels) # Catch's script would split a list; ctest -L searches in the text
   catch_discover_tests(${target} TEST_PREFIX "${folder}/" DISCOVERY_MODE PRE_TEST
     PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}" SKIP_RETURN_CODE 4)
   if("threads" IN_LIST arg_LABELS)

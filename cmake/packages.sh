@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian or Ubuntu packages that leat is built from, where they are missing.
-# With the argument "ci" also those that .ci/run needs. Needs no network when all are there.
+# Installs the Debian or Ubuntu packages that leat is built from, if they are missing.
+# With the argument "ci" also those that .ci/run needs. Needs no network if all are installed.
 set -euo pipefail
 
 packages=(
