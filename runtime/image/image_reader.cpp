@@ -2,6 +2,7 @@
 
 #include "runtime/image/image_format.hpp"
 #include "runtime/image/jpeg/dct_scale.hpp"
+#include "runtime/image/lap.hpp"
 #include "runtime/image/plane_plan.hpp"
 
 #include <algorithm>
@@ -29,27 +30,42 @@ image_reader::image_reader(const ways& allowed)
     : own_scan_decoder_(allowed.own_scan_decoder), planes_(allowed.transform),
       resampler_(allowed.kernels) {}
 
+void image_reader::time(decode_times* to) noexcept {
+  times_ = to;
+  planes_.time(to);
+}
+
 image_size image_reader::open(std::span<const std::byte> file, std::size_t max_pixels,
                               std::span<const scan_place> places) {
+  if (times_)
+    times_->begin();
   file_ = file;
   max_pixels_ = max_pixels;
   places_ = places;
   if (image_format(file) == "PNG") {
     kind_ = kind::png;
-    return size_ = png_.open(file, max_pixels);
+    size_ = png_.open(file, max_pixels);
+  } else {
+    frame_ = planes_.open(file, max_pixels);
+    kind_ = has_planes(frame_) ? kind::jpeg_planes : kind::jpeg_rows;
+    size_ = frame_.size;
   }
-  frame_ = planes_.open(file, max_pixels);
-  kind_ = has_planes(frame_) ? kind::jpeg_planes : kind::jpeg_rows;
-  return size_ = frame_.size;
+  lap(times_, decode_part::headers);
+  return size_;
 }
 
 void image_reader::make(const resize_plan& what, const tensor_form& form, std::byte* to) {
-  if (kind_ != kind::jpeg_planes) {
-    const std::array<plane_form, 3> planes{
-        plane_form{.size = size_}, {.size = size_}, {.size = size_}};
-    resampler_.plan(what, planes, resample_kernels::colours::rgb);
-    return make_rows(form, to);
-  }
+  if (times_)
+    times_->begin();
+  if (kind_ == kind::jpeg_planes)
+    return make_jpeg(what, form, to);
+  const std::array<plane_form, 3> planes{
+      plane_form{.size = size_}, {.size = size_}, {.size = size_}};
+  resampler_.plan(what, planes, resample_kernels::colours::rgb);
+  make_rows(form, to);
+}
+
+void image_reader::make_jpeg(const resize_plan& what, const tensor_form& form, std::byte* to) {
   frame_ = planes_.scale(dct_scale_for(what));
   std::array<plane_form, 3> forms;
   for (std::size_t c = 0; c < frame_.num_components; ++c)
@@ -64,21 +80,26 @@ void image_reader::make(const resize_plan& what, const tensor_form& form, std::b
 
 bool image_reader::make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to) {
   const auto part = mcus_needed(resampler_, frame_);
+  lap(times_, decode_part::planning);
   if (!planes_.start(by, part, places_))
     return false;
   constexpr std::size_t most_rows = 32; // four rows of blocks
   for (std::size_t c = 0; c < frame_.num_components; ++c)
     resampler_.expect(c, part.x * frame_.components[c].mcu_width(), most_rows);
   resampler_.begin(form, to);
+  lap(times_, decode_part::planning);
   plane_strip strip;
-  do {
+  for (bool is_done = false; !is_done;) {
     if (!planes_.next(strip))
       return false;
     for (std::size_t c = 0; c < frame_.num_components; ++c) {
       const auto& rows = strip.planes[c];
       resampler_.load(c, rows.data, rows.stride, rows.first, rows.count);
     }
-  } while (!resampler_.flush());
+    lap(times_, decode_part::narrowing);
+    is_done = resampler_.flush();
+    lap(times_, decode_part::writing);
+  }
   return true;
 }
 
@@ -87,12 +108,15 @@ template <class Take>
 void image_reader::read_rows(const pixel_rect& part, Take take) {
   if (kind_ == kind::png) {
     const auto image = png_.decode();
+    lap(times_, decode_part::decoding);
     return take(rgb_view{image.row(part.y) + 3 * part.x, part.width, part.height, image.stride});
   }
   rows_.open(file_, max_pixels_);
   rows_.start(part);
-  for (auto rows = rows_.next_rows(); rows.height > 0; rows = rows_.next_rows())
+  for (auto rows = rows_.next_rows(); rows.height > 0; rows = rows_.next_rows()) {
+    lap(times_, decode_part::decoding);
     take(rows);
+  }
 }
 
 void image_reader::make_rows(const tensor_form& form, std::byte* to) {
@@ -100,6 +124,7 @@ void image_reader::make_rows(const tensor_form& form, std::byte* to) {
   for (std::size_t c = 0; c < 3; ++c)
     resampler_.expect(c, part.x, jpeg_decoder::strip_rows);
   resampler_.begin(form, to);
+  lap(times_, decode_part::planning);
   auto row = part.y;
   read_rows(part, [&](const rgb_view& rows) {
     for (std::size_t y = 0; y < rows.height; y += jpeg_decoder::strip_rows) {
@@ -120,12 +145,22 @@ void image_reader::load_rows(const rgb_view& rows, std::size_t first_row) {
         plane[y * stride + x] = rows.row(y)[3 * x + c];
     resampler_.load(c, plane, stride, first_row, rows.height);
   }
+  lap(times_, decode_part::narrowing);
   resampler_.flush();
+  lap(times_, decode_part::writing);
 }
 
 void image_reader::make_exact(const resize_plan& what, const tensor_form& form, std::byte* to) {
-  read_rows(reference_.plan(what), [&](const rgb_view& rows) { reference_.load(rows); });
+  if (times_)
+    times_->begin();
+  const auto part = reference_.plan(what);
+  lap(times_, decode_part::planning);
+  read_rows(part, [&](const rgb_view& rows) {
+    reference_.load(rows);
+    lap(times_, decode_part::narrowing);
+  });
   reference_.write(form, to);
+  lap(times_, decode_part::writing);
 }
 
 } // namespace leat

@@ -4,9 +4,11 @@
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/pixels/plane_resampler.hpp"
 #include "runtime/image/pixels/reference_resampler.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
-#include "runtime/image/pixels/tensor_form.hpp"
 #include "runtime/image/png/png_decoder.hpp"
+
+#include <leat/decode_times.hpp>
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +41,9 @@ public:
   image_reader() : image_reader(ways{}) {}
   explicit image_reader(const ways& allowed);
 
+  /// Adds its time by part to `to` from now on, which is borrowed; null: no longer.
+  void time(decode_times* to) noexcept;
+
   /// Takes a whole file, borrowed until its pixels were made. More than `max_pixels` (width times
   /// height) are too_large; nothing is allocated for them.
   /// `places`: where the MCU rows of a JPEG begin, where that is known; borrowed likewise.
@@ -54,6 +59,11 @@ public:
   /// made into fewer than 24 pixels, the two may differ by more.
   void make_exact(const resize_plan& what, const tensor_form& form, std::byte* to);
 
+  /// Whether leat's own JPEG decoder made the opened file's pixels, once `make` made them.
+  bool went_own_way() const noexcept {
+    return kind_ == kind::jpeg_planes && planes_.last_way() == plane_decoder::way::own;
+  }
+
 private:
   /// What the opened file is.
   enum class kind : std::uint8_t {
@@ -64,6 +74,7 @@ private:
     jpeg_rows,
   };
 
+  void make_jpeg(const resize_plan& what, const tensor_form& form, std::byte* to);
   bool make_planes(plane_decoder::way by, const tensor_form& form, std::byte* to);
   void make_rows(const tensor_form& form, std::byte* to);
   void load_rows(const rgb_view& rows, std::size_t first_row);
@@ -84,6 +95,7 @@ private:
   /// Rows of R, of G, of B.
   std::vector<std::uint8_t> split_rows_;
   reference_resampler reference_;
+  decode_times* times_ = nullptr;
 };
 
 } // namespace leat

@@ -2,6 +2,7 @@
 
 #include <leat/decode_options.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/resize_plan.hpp>
 #include <leat/tensor.hpp>
 #include <leat/transforms.hpp>
 
@@ -52,6 +53,16 @@ LEAT_API map_stage train_image(const std::string& field, image_options options =
 /// decode_image with resize(resize) and center_crop(size), in one resampling, and normalize for
 /// floats.
 LEAT_API map_stage eval_image(const std::string& field, image_options options = {});
+
+/// What train_image makes of an image of this size: draws the crop, then whether it is mirrored,
+/// from the same random numbers. For `image_decoder`, for what belongs to the image (boxes, masks),
+/// and for decoders of a program's own. Throws `errc::invalid_argument` for options that
+/// train_image refuses, and an image without pixels.
+LEAT_API resize_plan train_image_plan(const image_size& image, rng& random,
+                                      const image_options& options = {});
+
+/// What eval_image makes of it. Throws as `train_image_plan` does.
+LEAT_API resize_plan eval_image_plan(const image_size& image, const image_options& options = {});
 
 /// Parses a decimal integer in ASCII from `field` and sets int64 "label"; `field` is removed.
 /// Bad samples: missing_field, corrupt.

@@ -51,6 +51,10 @@ LEAT_API pipeline count(std::uint64_t records, std::size_t record_bytes = 8);
 /// A user's source by index. `name` ("cifar@1") goes into the snapshot.
 LEAT_API pipeline indexed(std::string name, std::shared_ptr<const source> data);
 
+/// The sources of any pipeline whose records are numbered, in data order, to be read without a
+/// loader: `sample x; indexed_sources(job)[0]->read(7, x)`. Opens them; throws what that throws.
+LEAT_API std::vector<std::shared_ptr<const source>> indexed_sources(const pipeline& x);
+
 /// Records made by a function of their number.
 LEAT_API pipeline from_function(std::string name, std::uint64_t records,
                                 std::function<void(std::uint64_t, sample&)> read);

@@ -5,11 +5,12 @@
 // train|eval]
 //      [--type f32|u8|f16|bf16] [--images N]
 
-#include "runtime/pipeline/operator_node.hpp"
 #include "tests/bench/heap_count.hpp"
 
 #include <leat/error.hpp>
 #include <leat/image.hpp>
+#include <leat/image_decoder.hpp>
+#include <leat/sources.hpp>
 #include <leat/tensor.hpp>
 
 #include "tools/leat/bench/decode_timing.hpp"
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -37,7 +39,6 @@ namespace {
 
 using command::decode_case;
 using command::decode_cases;
-using command::decode_part;
 using command::decode_transform;
 using command::decode_way;
 using command::decode_ways;
@@ -45,9 +46,8 @@ using command::decode_worker;
 using command::decode_workers;
 using command::image_ring;
 using command::medians;
-using command::part_seconds;
+using command::part_times;
 using command::sum_of;
-using command::timed_reader;
 
 struct options {
   command::data_arguments data;
@@ -117,30 +117,30 @@ void measure_parts(const options& x, const std::vector<const decode_case*>& imag
 
 // -- Instruction sets
 
-struct target_reader {
-  explicit target_reader(std::int64_t which) : name(hwy::TargetName(which)) {
+struct target_decoder {
+  explicit target_decoder(std::int64_t which) : name(hwy::TargetName(which)) {
     hwy::SetSupportedTargetsForTest(which);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    reader = std::make_unique<timed_reader>();
+    decoder = std::make_unique<image_decoder>();
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
 
   const char* name;
-  std::unique_ptr<timed_reader> reader;
-  std::vector<part_seconds> rounds = {};
+  std::unique_ptr<image_decoder> decoder;
+  std::vector<part_times> rounds = {};
 };
 
 void measure_targets(const options& x, const std::vector<const decode_case*>& images) {
   const auto form = form_of(x);
   image_ring to;
-  std::vector<target_reader> targets;
+  std::vector<target_decoder> targets;
   for (const auto target : hwy::SupportedAndGeneratedTargets())
     targets.emplace_back(target);
   for (std::uint64_t round = 0; round < x.rounds; ++round)
     for (std::size_t i = 0; i < targets.size(); ++i) {
       auto& target = targets[(i + round) % targets.size()];
-      target.rounds.push_back(time_parts(*target.reader, images, false, form, to));
+      target.rounds.push_back(time_parts(*target.decoder, images, false, form, to));
     }
   std::printf("\n%-26s %10s %8s %8s %8s  %10s\n", "us an image", "DCT", "narrow", "sum ..", "all",
               "/ the first");
@@ -154,23 +154,24 @@ void measure_targets(const options& x, const std::vector<const decode_case*>& im
   }
 }
 
-const source& images_of(const pipeline& data) {
-  if (!data.root().data)
+std::shared_ptr<const source> images_of(const pipeline& data) {
+  const auto found = indexed_sources(data);
+  if (found.empty())
     throw error(errc::invalid_argument,
                 {.stage = "DATA", .got = "what is read once", .needed = "files"});
-  return *data.root().data->get();
+  return found.front();
 }
 
 void run(const options& x) {
   const auto threads = threads_of(x);
   const auto data = command::data_pipeline(x.data);
   const auto cases = load_cases(
-      images_of(data), x.transform == "eval" ? decode_transform::eval : decode_transform::train,
+      *images_of(data), x.transform == "eval" ? decode_transform::eval : decode_transform::train,
       x.images);
   if (cases.images.empty())
     throw error(errc::invalid_argument,
                 {.stage = "DATA", .got = "no image", .needed = "JPEGs that can be decoded"});
-  const auto own = own_ones(cases, form_of(x));
+  const auto own = own_ones(cases);
   std::printf("%zu images of %.1f KB, %zu of them by leat's own decoder, %zu bad ones left out; "
               "%s, %s, %llu rounds\n",
               cases.images.size(), mean_bytes(cases) / 1e3, own.size(), cases.bad,

@@ -25,9 +25,9 @@ PUBLIC = {
     "runtime/base": "notice rng source_facts tensor",
     "runtime/storage": "trace",
     "runtime/sample": "field sample source stored_source",
-    "runtime/image": "decode_options transforms",
+    "runtime/image": "decode_options decode_times image_decoder resize_plan tensor_form transforms",
     "runtime/pipeline": "functions image once pipeline sources streams",
-    "runtime/rows": "dispatch_policy",
+    "runtime/rows": "bare_loop dispatch_policy",
     "runtime/job": "epoch_agreement",
 }
 MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 30, 500, 6

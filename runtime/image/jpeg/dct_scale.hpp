@@ -1,7 +1,8 @@
 #pragma once
 
 #include "runtime/image/jpeg/jpeg_frame.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
+
+#include <leat/resize_plan.hpp>
 
 #include <cstddef>
 

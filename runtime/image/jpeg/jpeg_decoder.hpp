@@ -1,6 +1,8 @@
 #pragma once
 
-#include "runtime/image/pixels/pixel_rect.hpp"
+#include "runtime/image/pixels/rgb_view.hpp"
+
+#include <leat/resize_plan.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/image/pixels/pixel_rect.hpp"
+#include <leat/resize_plan.hpp>
 
 #include <array>
 #include <cstddef>

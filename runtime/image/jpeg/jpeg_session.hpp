@@ -1,9 +1,9 @@
 #pragma once
 
 #include "runtime/image/jpeg/jpeg_frame.hpp"
-#include "runtime/image/pixels/pixel_rect.hpp"
 
 #include <leat/bad_sample.hpp>
+#include <leat/resize_plan.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include "runtime/image/jpeg/dct_scale.hpp"
 #include "runtime/image/jpeg/open_jpeg.hpp"
+#include "runtime/image/lap.hpp"
 
 #include <algorithm>
 
@@ -66,6 +67,7 @@ void plane_decoder::reserve(std::size_t c, std::size_t columns, std::size_t rows
 bool plane_decoder::start_own(std::span<const scan_place> places) {
   if (!scan_.open(frame_))
     return false;
+  lap(times_, decode_part::huffman_tables);
   const bool fits = places.size() == frame_.mcus_down() * scan_decoder::places_a_row(frame_);
   places_ = fits ? places : std::span<const scan_place>{};
   next_row_ = part_.y;
@@ -74,10 +76,14 @@ bool plane_decoder::start_own(std::span<const scan_place> places) {
     const auto& x = frame_.components[c];
     reserve(c, mcus * x.mcu_width(), x.mcu_height());
   }
+  lap(times_, decode_part::planning);
   if (!places_.empty())
     return true;
   scan_.rewind();
-  return scan_.skim(part_.y * frame_.mcus_across());
+  lap(times_, decode_part::unstuffing);
+  const bool good = scan_.skim(part_.y * frame_.mcus_across());
+  lap(times_, decode_part::skimming);
+  return good;
 }
 
 bool plane_decoder::next_own(plane_strip& to) {
@@ -85,21 +91,28 @@ bool plane_decoder::next_own(plane_strip& to) {
   if (places_.empty() ? !scan_.skim(part_.x)
                       : !scan_.seek(places_, next_row_, part_.x, part_.x + part_.width))
     return false;
+  lap(times_, decode_part::skimming);
   for (std::size_t mcu = 0; mcu < part_.width; mcu += blocks) {
     if (!scan_.decode(std::min(blocks, part_.width - mcu), coefficients_.data())) {
       // What is left there must not stay for the next image.
       std::fill(coefficients_.begin(), coefficients_.end(), std::int16_t{0});
       return false;
     }
+    lap(times_, decode_part::decoding);
     if (!transform_groups(mcu))
       return false;
+    lap(times_, decode_part::transforming);
   }
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto rows = frame_.components[c].mcu_height();
     to.planes[c] = {planes_[c].samples.data(), planes_[c].stride, next_row_ * rows, rows};
   }
   ++next_row_;
-  return !places_.empty() || scan_.skim(mcus_behind());
+  if (!places_.empty())
+    return true;
+  const bool good = scan_.skim(mcus_behind());
+  lap(times_, decode_part::skimming);
+  return good;
 }
 
 // Damage counts to the end of the part's last row, or of those that libjpeg decodes with it, and
@@ -154,6 +167,7 @@ void plane_decoder::start_libjpeg() {
   for (const auto above = part_.y * frame_.mcu_height() / down; next_row_ < above; ++next_row_)
     if (!session_.skip_mcu_row())
       throw_bad_jpeg(session_);
+  lap(times_, decode_part::skimming);
 }
 
 void plane_decoder::next_libjpeg(plane_strip& to) {
@@ -162,6 +176,7 @@ void plane_decoder::next_libjpeg(plane_strip& to) {
     rows[c] = planes_[c].rows.data();
   if (!session_.read_mcu_row(rows))
     throw_bad_jpeg(session_);
+  lap(times_, decode_part::decoding);
   for (std::size_t c = 0; c < frame_.num_components; ++c) {
     const auto count = planes_[c].rows.size();
     const auto skipped = extra_columns_ * frame_.components[c].mcu_width();

@@ -6,6 +6,8 @@
 #include "runtime/image/jpeg/jpeg_session.hpp"
 #include "runtime/image/jpeg/scan_decoder.hpp"
 
+#include <leat/decode_times.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +48,9 @@ class plane_decoder {
 public:
   explicit plane_decoder(const inverse_dct& transform = inverse_dct::best());
 
+  /// Adds its time by part to `to` from now on, which is borrowed; null: no longer.
+  void time(decode_times* to) noexcept { times_ = to; }
+
   /// Reads the headers of a whole file, which is borrowed until the last strip was taken. Throws
   /// `bad_sample` as jpeg_decoder does.
   const jpeg_frame& open(std::span<const std::byte> file, std::size_t max_pixels);
@@ -61,6 +66,9 @@ public:
   /// Begins with a part of the opened file, from its first MCU row. `places`: what `survey` found,
   /// or none; own way only. False: damage. Throws as `open` does.
   bool start(way by, const mcu_rect& part, std::span<const scan_place> places = {});
+
+  /// The way that was begun last.
+  way last_way() const noexcept { return way_; }
 
   /// The next rows, from the top down: one MCU row, or several; on libjpeg's way also some above
   /// the part. Throws as `open` does.
@@ -93,7 +101,7 @@ private:
   jpeg_session session_;
   scan_decoder scan_;
   jpeg_frame frame_;
-  way way_ = way::own;
+  way way_ = way::libjpeg;
   mcu_rect part_;
   std::span<const scan_place> places_;
   std::size_t next_row_ = 0;
@@ -102,6 +110,7 @@ private:
   std::array<plane, 4> planes_;
   /// Coefficients of one decode; zeros in between.
   aligned_vector<std::int16_t> coefficients_;
+  decode_times* times_ = nullptr;
 };
 
 } // namespace leat

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/image/pixels/pad_image.hpp"
-#include "runtime/image/pixels/pixel_rect.hpp"
 
+#include <leat/resize_plan.hpp>
 #include <leat/rng.hpp>
 
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/image/pixels/tensor_form.hpp"
+#include <leat/tensor_form.hpp>
 
 #include <cstddef>
 #include <cstdint>

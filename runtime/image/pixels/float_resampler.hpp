@@ -2,7 +2,8 @@
 
 #include "runtime/image/pixels/axis_weights.hpp"
 #include "runtime/image/pixels/float_image.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
+
+#include <leat/resize_plan.hpp>
 
 #include <vector>
 

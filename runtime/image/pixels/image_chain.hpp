@@ -4,8 +4,8 @@
 #include "runtime/image/pixels/crop.hpp"
 #include "runtime/image/pixels/pad_image.hpp"
 #include "runtime/image/pixels/random_erasing.hpp"
-#include "runtime/image/pixels/tensor_form.hpp"
 
+#include <leat/tensor_form.hpp>
 #include <leat/transforms.hpp>
 
 #include <array>

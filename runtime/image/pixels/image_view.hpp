@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/image/pixels/resize_plan.hpp"
+#include <leat/resize_plan.hpp>
 
 #include <cstddef>
 

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "runtime/image/pixels/float_image.hpp"
-#include "runtime/image/pixels/pixel_rect.hpp"
+
+#include <leat/resize_plan.hpp>
 
 #include <array>
 #include <cstddef>

@@ -2,10 +2,10 @@
 
 #include "runtime/base/aligned_vector.hpp"
 #include "runtime/image/pixels/axis_weights.hpp"
-#include "runtime/image/pixels/pixel_rect.hpp"
 #include "runtime/image/pixels/resample_kernels.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
-#include "runtime/image/pixels/tensor_form.hpp"
+
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "runtime/image/pixels/pixel_rect.hpp"
-
+#include <leat/resize_plan.hpp>
 #include <leat/rng.hpp>
 
 #include <array>

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "runtime/image/pixels/axis_weights.hpp"
-#include "runtime/image/pixels/pixel_rect.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
-#include "runtime/image/pixels/tensor_form.hpp"
+#include "runtime/image/pixels/rgb_view.hpp"
+
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
 
 #include <cstddef>
 #include <vector>

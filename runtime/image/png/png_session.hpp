@@ -1,8 +1,7 @@
 #pragma once
 
-#include "runtime/image/pixels/pixel_rect.hpp"
-
 #include <leat/bad_sample.hpp>
+#include <leat/resize_plan.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,9 @@
 #include "runtime/base/utf8.hpp"
 #include "runtime/image/image_maker.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
+#include "runtime/image/pixels/crop.hpp"
 #include "runtime/image/pixels/image_chain.hpp"
+#include "runtime/image/pixels/image_view.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/image.hpp>
@@ -108,6 +110,26 @@ void add_form(std::vector<image_transform>& to, const image_options& x) {
   to.push_back(to_layout(x.layout));
 }
 
+constexpr std::size_t max_extent = 8192;
+
+/// Shorter side before the central crop.
+std::size_t shorter_side(const image_options& x) {
+  return x.resize == 0 ? x.size * 256 / 224 : x.resize;
+}
+
+void check_plan(const char* stage, const image_size& image, const image_options& x) {
+  require(image.width >= 1 && image.height >= 1, stage, "image without pixels:",
+          std::to_string(image.width) + " x " + std::to_string(image.height), "at least 1 x 1");
+  require(x.size >= 1 && x.size <= max_extent, stage, "size", number_text(x.size), "1 to 8192");
+}
+
+void check_range(const char* stage, const char* option, const std::array<double, 2>& x,
+                 double highest) {
+  // Not a number fails, too.
+  require(x[0] > 0 && x[0] <= x[1] && x[1] <= highest, stage, option, list_text(x),
+          highest == 1 ? "0 < lowest <= highest <= 1" : "0 < lowest <= highest <= 1000");
+}
+
 bool is_space(char x) {
   return x == ' ' || x == '\t' || x == '\r' || x == '\n';
 }
@@ -165,8 +187,7 @@ map_stage train_image(const std::string& field, image_options options) {
 }
 
 map_stage eval_image(const std::string& field, image_options options) {
-  if (options.resize == 0)
-    options.resize = options.size * 256 / 224;
+  options.resize = shorter_side(options);
   auto text = common_text(field, options) + " resize=" + number_text(options.resize);
   std::vector<image_transform> transforms{resize(options.resize), center_crop(options.size)};
   add_form(transforms, options);
@@ -174,6 +195,30 @@ map_stage eval_image(const std::string& field, image_options options) {
           "size to 8192");
   return image_stage("eval_image@1", std::move(text), field, transforms,
                      {.exact = options.exact, .max_pixels = options.max_pixels});
+}
+
+resize_plan train_image_plan(const image_size& image, rng& random, const image_options& options) {
+  constexpr auto stage = "train_image_plan";
+  check_plan(stage, image, options);
+  check_range(stage, "scale", options.scale, 1);
+  check_range(stage, "ratio", options.ratio, 1000);
+  require(options.flip >= 0 && options.flip <= 1, stage, "flip", number_text(options.flip),
+          "0 to 1");
+  image_view view{image};
+  view.crop(random_crop(image, {options.scale, options.ratio}, random));
+  view.resize({options.size, options.size});
+  if (random.coin(options.flip))
+    view.mirror();
+  return view.plan();
+}
+
+resize_plan eval_image_plan(const image_size& image, const image_options& options) {
+  constexpr auto stage = "eval_image_plan";
+  check_plan(stage, image, options);
+  const auto shorter = shorter_side(options);
+  require(shorter >= options.size && shorter <= max_extent, stage, "resize", number_text(shorter),
+          "size to 8192");
+  return central_view(image, shorter, options.size);
 }
 
 map_stage int_label(const std::string& field) {

@@ -1,12 +1,10 @@
 #include "tools/leat/bench/bench.hpp"
 
-#include "runtime/pipeline/operator_node.hpp"
-#include "runtime/rows/job_plan.hpp"
-
+#include <leat/bare_loop.hpp>
 #include <leat/image.hpp>
 #include <leat/loader.hpp>
+#include <leat/sources.hpp>
 
-#include "tools/leat/bench/bare_loop.hpp"
 #include "tools/leat/bench/decode_timing.hpp"
 #include "tools/leat/bench/spread.hpp"
 #include "tools/leat/job_options.hpp"
@@ -55,9 +53,10 @@ struct round_result {
 
 struct plan {
   pipeline job;
-  /// The job with plain C++ in place of leat's decoding, where it decodes.
-  std::optional<pipeline> plain = {};
   std::size_t threads = 1;
+  bare_loop bare;
+  /// The job with plain C++ in place of leat's decoding, where it decodes.
+  std::optional<bare_loop> plain = {};
   /// Rows of a round; whole batches.
   std::uint64_t rows = 0;
 };
@@ -74,7 +73,7 @@ struct decoding {
 
 /// Epochs that hold the rows of a round.
 std::uint64_t epochs_of(const plan& x) {
-  const auto per_epoch = shape_of(x.job).positions();
+  const auto per_epoch = x.bare.epoch_rows();
   return (x.rows + per_epoch - 1) / per_epoch;
 }
 
@@ -88,24 +87,26 @@ std::chrono::nanoseconds through_loader(const plan& x) {
 }
 
 /// Rows that the bare loop makes in about the given time. Warms caches and clock rates up, too.
-std::uint64_t rows_in(plan x, double seconds) {
+std::uint64_t rows_in(const bare_loop& x, double seconds) {
   constexpr double enough = 0.3;
-  const auto batch_rows = shape_of(x.job).batch_rows;
-  for (x.rows = batch_rows;; x.rows *= 2)
-    if (auto took = in_seconds(bare_loop(x.job, x.rows, x.threads)); took >= enough) {
-      auto batches = static_cast<double>(x.rows) * seconds / took / static_cast<double>(batch_rows);
+  const auto batch_rows = x.batch_rows();
+  for (auto rows = batch_rows;; rows *= 2)
+    if (auto took = in_seconds(x.run(rows)); took >= enough) {
+      auto batches = static_cast<double>(rows) * seconds / took / static_cast<double>(batch_rows);
       return std::max<std::uint64_t>(1, std::llround(batches)) * batch_rows;
     }
 }
 
 plan plan_of(const bench_options& x) {
-  plan result{job_pipeline(x.order, x.maps)};
-  if (!x.no_plain)
-    result.plain = plain_job(result.job);
-  result.threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
-  const auto batch_rows = shape_of(result.job).batch_rows;
+  const auto job = job_pipeline(x.order, x.maps);
+  const auto threads = x.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
+  plan result{.job = job, .threads = threads, .bare = bare_loop{job, threads}};
+  if (const auto plain = x.no_plain ? std::nullopt : plain_job(job))
+    result.plain.emplace(*plain, threads);
+  const auto batch_rows = result.bare.batch_rows();
   auto batches = x.samples ? std::max<std::uint64_t>(1, *x.samples / batch_rows) : 0;
-  result.rows = x.samples ? batches * batch_rows : rows_in(result, static_cast<double>(x.seconds));
+  result.rows =
+      x.samples ? batches * batch_rows : rows_in(result.bare, static_cast<double>(x.seconds));
   return result;
 }
 
@@ -115,10 +116,10 @@ round_result measure(const plan& x, std::uint64_t round) {
     double round_result::*rate;
     std::function<std::chrono::nanoseconds()> run;
   };
-  std::vector<way> ways{{&round_result::bare, [&] { return bare_loop(x.job, x.rows, x.threads); }},
+  std::vector<way> ways{{&round_result::bare, [&] { return x.bare.run(x.rows); }},
                         {&round_result::loader, [&] { return through_loader(x); }}};
   if (x.plain)
-    ways.push_back({&round_result::plain, [&] { return bare_loop(*x.plain, x.rows, x.threads); }});
+    ways.push_back({&round_result::plain, [&] { return x.plain->run(x.rows); }});
   round_result result;
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const auto& way = ways[(i + round) % ways.size()];
@@ -194,12 +195,9 @@ json to_json(const plan& x, const std::vector<round_result>& rounds) {
   return result;
 }
 
+/// Quotes within a text of the pipeline have a backslash before them.
 bool evaluates(const pipeline& job) {
-  bool found = false;
-  for_each_operator(job.root(), [&](const operator_node& x) {
-    found = found || (x.op == "map" && x.get<std::string>("name").starts_with("eval_image@"));
-  });
-  return found;
+  return to_string(job).find(".map(\"eval_image@") != std::string::npos;
 }
 
 /// Times of decoding the data's JPEGs to 224 x 224, normalised floats; nothing if there are none.
@@ -208,16 +206,15 @@ std::optional<decoding> measure_decoding(const plan& x, std::uint64_t rounds) {
   decoding result;
   if (evaluates(x.job))
     result.transform = decode_transform::eval;
-  for_each_operator(x.job.root(), [&](const operator_node& leaf) {
-    if (leaf.data && result.cases.images.empty())
-      result.cases = load_cases(*leaf.data->get(), result.transform, most_images);
-  });
+  for (const auto& data : indexed_sources(x.job))
+    if (result.cases.images.empty())
+      result.cases = load_cases(*data, result.transform, most_images);
   if (result.cases.images.empty())
     return std::nullopt;
   const image_options standard;
   const tensor_form form{.mean = standard.mean, .std = standard.std};
   result.ways = time_ways(result.cases, form, make_workers(x.threads), rounds);
-  const auto own = own_ones(result.cases, form);
+  const auto own = own_ones(result.cases);
   result.own = own.size();
   if (!own.empty())
     result.parts = time_parts(own, form, rounds);

@@ -1,12 +1,5 @@
 #include "tools/leat/bench/decode_cases.hpp"
 
-#include "runtime/image/image_format.hpp"
-#include "runtime/image/image_reader.hpp"
-#include "runtime/image/jpeg/row_places.hpp"
-#include "runtime/image/pixels/crop.hpp"
-#include "runtime/image/pixels/image_view.hpp"
-#include "runtime/sample/sample_access.hpp"
-
 #include <leat/bad_sample.hpp>
 #include <leat/image.hpp>
 #include <leat/rng.hpp>
@@ -14,9 +7,8 @@
 #include "tools/leat/bench/plain_image.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <array>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace leat::command {
@@ -24,62 +16,67 @@ namespace leat::command {
 namespace {
 
 resize_plan plan_of(const image_size& image, decode_transform transform, std::uint64_t number) {
+  const image_options options{.size = pixels_across};
   if (transform == decode_transform::eval)
-    return central_view(image, pixels_across * 256 / 224, pixels_across);
+    return eval_image_plan(image, options);
   rng random{0, number};
-  const image_options standard;
-  const auto crop = random_crop(image, {standard.scale, standard.ratio}, random);
-  const bool mirrored = random.coin(standard.flip);
-  return {crop, {pixels_across, pixels_across}, {0, 0, pixels_across, pixels_across}, mirrored};
+  return train_image_plan(image, random, options);
 }
 
-/// Throws `bad_sample` for what cannot be decoded every way: libjpeg may fail on damage below the
-/// crop, which leat does not look at.
-decode_case case_of(std::span<const std::byte> file, decode_transform transform,
-                    std::uint64_t number) {
-  decode_case x{{file.begin(), file.end()}, {}, {}};
-  std::vector<std::byte> pixels(3 * pixels_across * pixels_across);
-  const tensor_form form{.type = dtype::u8};
-  image_reader reader;
-  x.what = plan_of(reader.open(x.file, max_pixels), transform, number);
-  reader.make(x.what, form, pixels.data());
-  reader.open(x.file, max_pixels);
-  reader.make_exact(x.what, form, pixels.data());
-  plain_image plain;
-  plain.open(x.file);
-  plain.make(x.what, form, pixels.data());
-  plane_decoder planes;
-  planes.open(x.file, max_pixels);
-  x.places = planes.survey();
-  return x;
+/// Whether a file begins as JPEGs do: with the marks of a start and of another segment.
+bool is_jpeg(std::span<const std::byte> file) {
+  constexpr std::array mark{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}};
+  return file.size() >= mark.size() && std::equal(mark.begin(), mark.end(), file.begin());
 }
 
-/// The first field that is a JPEG, by its first bytes.
+/// The first field that is a JPEG.
 std::optional<std::string> jpeg_field(const sample& x) {
   for (const auto& name : x.fields())
-    if (image_format(x.bytes(name)) == "JPEG")
+    if (is_jpeg(x.bytes(name)))
       return name;
   return std::nullopt;
 }
 
+/// Throws `bad_sample` for what cannot be decoded every way: libjpeg may fail on damage below the
+/// crop, which leat does not look at.
+decode_case case_of(const sample& from, const std::string& field, decode_transform transform,
+                    std::uint64_t number) {
+  const tensor_form form{.type = dtype::u8};
+  std::vector<std::byte> pixels(3 * pixels_across * pixels_across);
+  const auto file = from.bytes(field);
+  image_decoder usual;
+  decode_case x{{file.begin(), file.end()}, plan_of(usual.open(from, field), transform, number)};
+  x.indexed = usual.knows_rows();
+  x.decode(usual, false, form, pixels);
+  const bool is_taken = usual.used_own_decoder();
+  image_decoder exact{{.exact = true}};
+  x.decode(exact, false, form, pixels);
+  plain_image plain;
+  plain.open(x.file);
+  plain.make(x.what, form, pixels.data());
+  x.rows = find_jpeg_rows(x.file);
+  x.is_own = is_taken && !x.rows.empty();
+  return x;
+}
+
 } // namespace
+
+void decode_case::decode(image_decoder& by, bool with_rows, const tensor_form& form,
+                         std::span<std::byte> to) const {
+  by.open(file, with_rows ? std::span{rows} : std::span<const std::byte>{});
+  by.make(what, form, to.first(3 * what.window.width * what.window.height * size_of(form.type)));
+}
 
 decode_cases load_cases(const source& data, decode_transform transform, std::size_t most) {
   const auto records = data.size();
   const auto count = std::min<std::uint64_t>(records, most);
   decode_cases result;
-  std::vector<scan_place> places;
   for (std::uint64_t i = 0; i < count; ++i)
     try {
       sample x;
-      sample_access::reset(x, nullptr);
       data.read(i * records / count, x);
-      const auto name = jpeg_field(x);
-      if (!name)
-        continue;
-      result.images.push_back(case_of(x.bytes(*name), transform, i));
-      auto& made = result.images.back();
-      made.indexed = read_row_places(sample_access::places(x, *name), made.file, places);
+      if (const auto name = jpeg_field(x))
+        result.images.push_back(case_of(x, *name, transform, i));
     } catch (const bad_sample&) {
       ++result.bad;
     }

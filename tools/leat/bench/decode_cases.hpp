@@ -1,12 +1,11 @@
 #pragma once
 
-#include "runtime/image/jpeg/scan_decoder.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
-
+#include <leat/image_decoder.hpp>
 #include <leat/source.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace leat::command {
@@ -15,10 +14,16 @@ namespace leat::command {
 struct decode_case {
   std::vector<std::byte> file;
   resize_plan what;
-  /// Places as a row index has them; none if leat's own decoder does not take the file.
-  std::vector<scan_place> places;
+  /// Where its rows begin (find_jpeg_rows); none if leat's own decoder does not take the file.
+  std::vector<std::byte> rows = {};
   /// True where the data's row index has them.
   bool indexed = false;
+  /// True where leat's own decoder takes the file.
+  bool is_own = false;
+
+  /// Makes pixels in the first bytes of `to`, with or without `rows`.
+  void decode(image_decoder& by, bool with_rows, const tensor_form& form,
+              std::span<std::byte> to) const;
 };
 
 enum class decode_transform : std::uint8_t {
@@ -29,7 +34,6 @@ enum class decode_transform : std::uint8_t {
 };
 
 inline constexpr std::size_t pixels_across = 224;
-inline constexpr std::size_t max_pixels = std::size_t{1} << 27;
 
 struct decode_cases {
   /// One a record: its first field that is a JPEG.

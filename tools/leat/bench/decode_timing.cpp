@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 
 namespace leat::command {
@@ -34,12 +33,12 @@ void print_row(const char* format, Args... args) {
 
 } // namespace
 
-double sum_of(const part_seconds& x) {
+double sum_of(const part_times& x) {
   return std::accumulate(x.begin(), x.end(), 0.0);
 }
 
-part_seconds medians(const std::vector<part_seconds>& rounds) {
-  part_seconds result{};
+part_times medians(const std::vector<part_times>& rounds) {
+  part_times result{};
   for (std::size_t i = 0; i < result.size(); ++i) {
     series values;
     values.reserve(rounds.size());
@@ -63,29 +62,16 @@ std::vector<way_timing> time_ways(const decode_cases& images, const tensor_form&
   return result;
 }
 
-std::vector<const decode_case*> own_ones(const decode_cases& images, const tensor_form& form) {
-  timed_reader reader;
-  std::vector<const decode_case*> result;
-  for (const auto& x : images.images) {
-    if (!reader.takes(x))
-      continue;
-    if (!reader.agrees(x, form))
-      throw std::logic_error("decode_parts.cpp is out of step with image_reader");
-    result.push_back(&x);
-  }
-  return result;
-}
-
 parts_timing time_parts(const std::vector<const decode_case*>& images, const tensor_form& form,
                         std::uint64_t rounds) {
-  timed_reader reader;
+  image_decoder decoder;
   image_ring to;
-  std::vector<part_seconds> without;
-  std::vector<part_seconds> with;
-  time_parts(reader, images, false, form, to);
+  std::vector<part_times> without;
+  std::vector<part_times> with;
+  time_parts(decoder, images, false, form, to);
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    without.push_back(time_parts(reader, images, false, form, to));
-    with.push_back(time_parts(reader, images, true, form, to));
+    without.push_back(time_parts(decoder, images, false, form, to));
+    with.push_back(time_parts(decoder, images, true, form, to));
   }
   return {medians(without), medians(with)};
 }
@@ -106,7 +92,7 @@ void print_parts(const parts_timing& x) {
   const auto without = sum_of(x.without_index);
   const auto with = sum_of(x.with_index);
   for (std::size_t i = 0; i < num_decode_parts; ++i)
-    print_row("%-32s %10.1f %5.1f%%  %10.1f %5.1f%%", name_of(static_cast<decode_part>(i)),
+    print_row("%-32s %10.1f %5.1f%%  %10.1f %5.1f%%", to_string(static_cast<decode_part>(i)),
               x.without_index[i], 100 * x.without_index[i] / without, x.with_index[i],
               100 * x.with_index[i] / with);
   print_row("%-32s %10.1f         %10.1f", "all", without, with);
@@ -131,7 +117,7 @@ json to_json(const std::vector<way_timing>& x) {
 json to_json(const parts_timing& x) {
   auto result = json::array();
   for (std::size_t i = 0; i < num_decode_parts; ++i)
-    result.push_back({{"part", name_of(static_cast<decode_part>(i))},
+    result.push_back({{"part", to_string(static_cast<decode_part>(i))},
                       {"us", x.without_index[i]},
                       {"us_with_row_index", x.with_index[i]}});
   return result;

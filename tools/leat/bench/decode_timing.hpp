@@ -20,22 +20,18 @@ struct way_timing {
 
 /// Where the time of leat's own decoder goes, on one thread: microseconds an image, medians.
 struct parts_timing {
-  part_seconds without_index = {};
-  part_seconds with_index = {};
+  part_times without_index = {};
+  part_times with_index = {};
 };
 
-double sum_of(const part_seconds& x);
+double sum_of(const part_times& x);
 /// Each part's median.
-part_seconds medians(const std::vector<part_seconds>& rounds);
+part_times medians(const std::vector<part_times>& rounds);
 
 /// Times all ways in turn, each round another one first, after a round that warms up: with one
 /// worker, and with all of them. `images` is not empty.
 std::vector<way_timing> time_ways(const decode_cases& images, const tensor_form& form,
                                   const decode_workers& workers, std::uint64_t rounds);
-
-/// The images that leat's own decoder takes. Throws `std::logic_error` where timed_reader makes
-/// other pixels of one than image_reader does.
-std::vector<const decode_case*> own_ones(const decode_cases& images, const tensor_form& form);
 
 /// `images` is not empty.
 parts_timing time_parts(const std::vector<const decode_case*>& images, const tensor_form& form,

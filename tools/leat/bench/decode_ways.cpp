@@ -24,29 +24,25 @@ const char* name_of(decode_way x) noexcept {
   return "unknown";
 }
 
-decode_worker::decode_worker() : libjpeg_(image_reader::ways{.own_scan_decoder = false}) {}
+decode_worker::decode_worker() : exact_({.exact = true}), libjpeg_({.own_decoder = false}) {}
 
 void decode_worker::make(decode_way by, const decode_case& x, const tensor_form& form) {
-  auto* to = ring_.next();
+  const auto to = ring_.next();
   auto plain_form = form;
   if (form.type != dtype::u8)
     plain_form.type = dtype::f32;
   switch (by) {
   case decode_way::plain:
     plain_.open(x.file);
-    return plain_.make(x.what, plain_form, to);
+    return plain_.make(x.what, plain_form, to.data());
   case decode_way::exact:
-    own_.open(x.file, max_pixels);
-    return own_.make_exact(x.what, form, to);
+    return x.decode(exact_, false, form, to);
   case decode_way::libjpeg:
-    libjpeg_.open(x.file, max_pixels);
-    return libjpeg_.make(x.what, form, to);
+    return x.decode(libjpeg_, false, form, to);
   case decode_way::own:
-    own_.open(x.file, max_pixels);
-    return own_.make(x.what, form, to);
+    return x.decode(own_, false, form, to);
   case decode_way::own_with_places:
-    own_.open(x.file, max_pixels, x.places);
-    return own_.make(x.what, form, to);
+    return x.decode(own_, true, form, to);
   }
 }
 

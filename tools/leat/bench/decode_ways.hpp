@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/image/image_reader.hpp"
+#include <leat/image_decoder.hpp>
 
 #include "tools/leat/bench/decode_cases.hpp"
 #include "tools/leat/bench/image_ring.hpp"
@@ -17,13 +17,13 @@ namespace leat::command {
 enum class decode_way {
   /// Decodes as a plain C++ program does.
   plain,
-  /// image_reader's reference.
+  /// The exact way: the reference.
   exact,
-  /// Planes by libjpeg, then leat's resampler.
+  /// Planes by libjpeg-turbo, then leat's resampler.
   libjpeg,
   /// Planes by leat's own decoder.
   own,
-  /// leat's own decoder, with the places of MCU rows known.
+  /// leat's own decoder that knows where the rows begin.
   own_with_places,
 };
 
@@ -41,8 +41,9 @@ public:
 
 private:
   plain_image plain_;
-  image_reader libjpeg_;
-  image_reader own_;
+  image_decoder exact_;
+  image_decoder libjpeg_;
+  image_decoder own_;
   image_ring ring_;
 };
 

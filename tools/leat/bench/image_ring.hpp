@@ -5,6 +5,7 @@
 #include "tools/leat/bench/decode_cases.hpp"
 
 #include <cstddef>
+#include <span>
 
 namespace leat::command {
 
@@ -12,7 +13,10 @@ namespace leat::command {
 class image_ring {
 public:
   image_ring() : memory_(images * image_bytes) {}
-  std::byte* next() { return memory_.data() + next_++ % images * image_bytes; }
+  /// Room for one image of any type.
+  std::span<std::byte> next() {
+    return {memory_.data() + next_++ % images * image_bytes, image_bytes};
+  }
 
 private:
   static constexpr std::size_t images = 64;

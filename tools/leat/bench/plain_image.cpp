@@ -1,8 +1,5 @@
 #include "tools/leat/bench/plain_image.hpp"
 
-#include "runtime/image/pixels/crop.hpp"
-#include "runtime/image/pixels/image_view.hpp"
-
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
@@ -260,10 +257,8 @@ map_stage plain_train_image(std::string field, image_options options) {
   stage.make = [field = std::move(field), options] {
     auto maker = std::make_shared<plain_maker>(field, options);
     return [maker, options](sample& x, context& in) {
-      const auto crop = random_crop(maker->open(x), {options.scale, options.ratio}, in.rng());
-      const bool mirrored = in.rng().coin(options.flip);
-      const auto size = options.size;
-      maker->make(x, {crop, {size, size}, {0, 0, size, size}, mirrored});
+      const auto image = maker->open(x);
+      maker->make(x, train_image_plan(image, in.rng(), options));
     };
   };
   return stage;
@@ -272,13 +267,11 @@ map_stage plain_train_image(std::string field, image_options options) {
 map_stage plain_eval_image(std::string field, image_options options) {
   auto stage = eval_image(field, options);
   check_form(stage, options);
-  if (options.resize == 0)
-    options.resize = options.size * 256 / 224;
   stage.make = [field = std::move(field), options] {
     auto maker = std::make_shared<plain_maker>(field, options);
     return [maker, options](sample& x, context&) {
       const auto image = maker->open(x);
-      maker->make(x, central_view(image, options.resize, options.size));
+      maker->make(x, eval_image_plan(image, options));
     };
   };
   return stage;

@@ -1,10 +1,8 @@
 #pragma once
 
-#include "runtime/image/pixels/pixel_rect.hpp"
-#include "runtime/image/pixels/resize_plan.hpp"
-#include "runtime/image/pixels/tensor_form.hpp"
-
 #include <leat/image.hpp>
+#include <leat/resize_plan.hpp>
+#include <leat/tensor_form.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,24 +5,6 @@
 
 namespace leat {
 
-/// Extents of an image in pixels.
-struct image_size {
-  std::size_t width = 0;
-  std::size_t height = 0;
-
-  friend bool operator==(const image_size&, const image_size&) = default;
-};
-
-/// A rectangle of pixels: columns x .. x+width-1, rows y .. y+height-1, counted from the top left.
-struct pixel_rect {
-  std::size_t x = 0;
-  std::size_t y = 0;
-  std::size_t width = 0;
-  std::size_t height = 0;
-
-  friend bool operator==(const pixel_rect&, const pixel_rect&) = default;
-};
-
 /// Borrowed pixels, uint8 R, G, B. Row y begins at `data + y * stride` bytes. At least `rgb_slack`
 /// bytes after the last pixel can be read, so that wide loads may overrun it.
 struct rgb_view {

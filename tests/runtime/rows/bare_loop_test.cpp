@@ -1,0 +1,144 @@
+// The loop without a loader, as a program uses it.
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/bare_loop.hpp>
+#include <leat/functions.hpp>
+#include <leat/sources.hpp>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace leat;
+
+namespace {
+
+/// What was made, by epoch and position: a number of the row's own.
+class made_rows {
+public:
+  pipeline watching(const pipeline& data) {
+    return data.map("watch@1", [this](sample& x, context& in) {
+      const std::scoped_lock lock{mutex_};
+      const auto value = x.get<std::uint64_t>("number") << 32 | in.rng()();
+      is_once_ = rows_.emplace(std::pair{in.epoch(), in.position()}, value).second && is_once_;
+    });
+  }
+  /// Forgets the sample by which the fields were learned.
+  void clear() {
+    rows_.clear();
+    is_once_ = true;
+  }
+  const auto& rows() const { return rows_; }
+  bool is_once() const { return is_once_; }
+
+private:
+  std::mutex mutex_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> rows_;
+  bool is_once_ = true;
+};
+
+pipeline numbers(std::uint64_t records) {
+  return from_function("numbers@1", records,
+                       [](std::uint64_t i, sample& x) { x.set("number", i); });
+}
+
+} // namespace
+
+TEST_CASE(
+    "bare_loop: each row is made once, epoch after epoch, and the same by any number of threads") {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> first;
+  for (const std::size_t threads : {1, 2, 5}) {
+    made_rows made;
+    // Seven batches of three; two records are left over.
+    const bare_loop loop{made.watching(numbers(23).shuffle({.seed = 4})).batch(3), threads};
+    made.clear();
+    REQUIRE(loop.batch_rows() == 3);
+    REQUIRE(loop.epoch_rows() == 21);
+    loop.run(45);
+    REQUIRE(made.is_once());
+    REQUIRE(made.rows().size() == 45);
+    REQUIRE(made.rows().rbegin()->first == std::pair<std::uint64_t, std::uint64_t>{2, 2});
+    if (threads == 1)
+      first = made.rows();
+    REQUIRE(made.rows() == first);
+  }
+}
+
+TEST_CASE("bare_loop: it may run again, and begins with the first row each time") {
+  made_rows made;
+  const bare_loop loop{made.watching(numbers(10)).batch(2)};
+  made.clear();
+  loop.run(4);
+  const auto rows = made.rows();
+  made.clear();
+  loop.run(4);
+  REQUIRE(made.rows() == rows);
+  made.clear();
+  loop.run(0);
+  REQUIRE(made.rows().empty());
+}
+
+TEST_CASE("bare_loop: what a map throws ends all threads") {
+  std::atomic<int> made{0};
+  const auto job = numbers(100'000)
+                       .map("fails@1",
+                            [&](sample& x, context&) {
+                              if (x.get<std::uint64_t>("number") == 20)
+                                throw std::runtime_error("twenty");
+                              ++made;
+                            })
+                       .batch(10);
+  const bare_loop loop{job, 3};
+  const auto problem = problem_of([&] { loop.run(100'000); });
+  REQUIRE(problem);
+  REQUIRE(problem->code() == errc::bad_sample);
+  REQUIRE(problem->details().sample == "numbers/20");
+  REQUIRE(problem->details().got.find("twenty") != std::string::npos);
+  REQUIRE(made < 100'000);
+}
+
+TEST_CASE("bare_loop: a bad sample is named") {
+  const auto job = numbers(50)
+                       .map("bad@1",
+                            [](sample& x, context&) {
+                              if (x.get<std::uint64_t>("number") == 7)
+                                throw bad_sample(cause::corrupt, "no seven");
+                            })
+                       .batch(5);
+  const auto problem = problem_of([&] { bare_loop{job}.run(50); });
+  REQUIRE(problem);
+  REQUIRE(problem->code() == errc::bad_sample);
+  REQUIRE(problem->details().sample == "numbers/7");
+  REQUIRE(problem->details().got.find("no seven") != std::string::npos);
+}
+
+TEST_CASE("bare_loop: what has no order by numbers, no end or no threads is refused") {
+  const auto refuses = [](const pipeline& job, std::size_t threads = 1) {
+    return code_of([&] { bare_loop{job, threads}; }) == errc::invalid_argument;
+  };
+  CHECK(refuses(numbers(10).shuffle_buffer(4).batch(2)));
+  CHECK(refuses(numbers(10).batch(2, {.end = epoch_end::cycle})));
+  CHECK(refuses(numbers(10)));
+  CHECK(refuses(numbers(10).batch(2), 0));
+  CHECK(refuses(numbers(10).batch(2), 4097));
+  CHECK_FALSE(refuses(numbers(10).batch(2), 2));
+}
+
+TEST_CASE("indexed_sources: those of any pipeline, in data order, to be read by number") {
+  const auto job =
+      zip({numbers(10).shuffle().map(leat::rename("number", "a")), concat({count(3), numbers(4)})})
+          .batch(2);
+  const auto found = indexed_sources(job);
+  REQUIRE(found.size() == 3);
+  REQUIRE(found[0]->size() == 10);
+  REQUIRE(found[1]->size() == 3);
+  REQUIRE(found[2]->size() == 4);
+  sample x;
+  found[0]->read(7, x);
+  REQUIRE(x.get<std::uint64_t>("number") == 7);
+}
