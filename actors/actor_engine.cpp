@@ -164,7 +164,7 @@ void actor_engine::shutdown() noexcept {
   while (!lives_->wait_for_none(patience)) {
     const auto record = crew_->board().busy_since_before(steady_ns());
     const auto call = calls_->running();
-    notice(std::string{"loader: still waiting for its end: "}
+    notice(std::string{"loader: still waiting for this to end: "}
            + (record ? stuck_error(*record).what()
               : call ? stuck_call(*call, in_iterators_thread, stuck_after_).what()
                      : "an actor that has not stopped"));

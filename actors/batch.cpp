@@ -25,7 +25,7 @@ std::size_t find_field(const batch_layout& layout, std::string_view name,
   for (const auto& x : layout.fields())
     have += (have.empty() ? "" : ", ") + to_string(x);
   throw error(errc::wrong_field, {.stage = "batch",
-                                  .got = "\"" + std::string{name} + "\" " + asked,
+                                  .got = "\"" + std::string{name} + "\" as " + asked,
                                   .needed = "one of: " + have});
 }
 
@@ -57,13 +57,13 @@ field_view batch::checked(std::string_view name, dtype type, std::size_t rank, b
   auto needed =
       std::string{to_string(have.type)} + " of rank " + std::to_string(have.dims.rank() + 1);
   if (have.is_bytes())
-    needed = "ragged(\"" + have.name + "\"), it is bytes";
+    needed = "ragged(\"" + have.name + "\"): it is bytes";
   else if (have.ragged && !ragged)
-    needed = "ragged<T, N>(\"" + have.name + "\"), it is ragged " + needed;
+    needed = "ragged<T, N>(\"" + have.name + "\"): it is ragged " + needed;
   else if (ragged && !have.ragged)
-    needed = "view(), it is " + needed;
+    needed = "view(): it is " + needed;
   throw error(errc::wrong_field, {.stage = "batch",
-                                  .got = "\"" + std::string{name} + "\" " + asked,
+                                  .got = "\"" + std::string{name} + "\" as " + asked,
                                   .needed = std::move(needed)});
 }
 
@@ -74,8 +74,8 @@ ragged_view batch::ragged(std::string_view field) const {
     throw error(
         errc::wrong_field,
         {.stage = "batch",
-         .got = "\"" + have.name + "\" bytes",
-         .needed = (have.ragged ? "ragged<T, N>(), it is " : "view(), it is ") + to_string(have)});
+         .got = "\"" + have.name + "\" as bytes",
+         .needed = (have.ragged ? "ragged<T, N>(): it is " : "view(): it is ") + to_string(have)});
   const auto x = slot_->memory().field(i);
   return {x.bytes(), x.offsets};
 }

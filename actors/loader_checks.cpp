@@ -46,7 +46,7 @@ void check_options(const loader_options& x) {
   check_range("loader_options.prefetch", x.prefetch, 0, max_batches_ahead);
   check_range("loader_options.leases", x.leases, 1, max_leases);
   if (x.workers == 0 && !x.fault.deaths.empty())
-    refuse("fault.deaths", "0 workers", "workers that can die");
+    refuse("fault.deaths", "a death, and 0 workers", "at least one worker");
 }
 
 void check_options(const loader_options& x, const job_plan& plan,
@@ -56,22 +56,24 @@ void check_options(const loader_options& x, const job_plan& plan,
     return;
   if (shape.lanes % x.world_size != 0)
     refuse("world_size",
-           std::to_string(x.world_size)
-               + ", and lanes with a state: " + std::to_string(shape.lanes),
+           std::to_string(x.world_size) + " ranks, and " + std::to_string(shape.lanes)
+               + " lanes that have a state",
            divisors_of(shape.lanes) + (limit ? ": " + *limit : ""));
   if (x.bad_samples == bad_sample_policy::substitute)
-    refuse("bad_samples", "substitute for samples that are found by reading", "fail or mask");
+    refuse("bad_samples", "substitute, for an order that is found by reading", "fail or mask");
   if (x.world_size > 1 && !shape.is_endless() && !x.agree)
-    refuse("agree", "none, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
+    refuse("agree",
+           "no all-gather, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
            "an all-gather, or batch({.end = epoch_end::cycle})");
 }
 
 void refuse_child() {
   throw error(errc::invalid_argument,
               {.stage = "loader",
-               .got = "a call in the child of a fork, where its parent's threads are not",
-               .needed = "loaders made behind the fork in a process whose parent had none, or a "
-                         "program of its own (exec)"});
+               .got = "a call in the child of a fork, which does not have its parent's threads",
+               .needed =
+                   "loaders made after the fork by a process whose parent had none, or another "
+                   "program (exec)"});
 }
 
 void check_process() {

@@ -82,7 +82,7 @@ own_loader_place merged_place(const std::vector<snapshot>& parts, const std::str
                    [&](const snapshot& x) { return x.rank == who.rank; }))
     throw error(errc::bad_snapshot, {.stage = "own_loader",
                                      .got = "no part of rank " + std::to_string(who.rank),
-                                     .needed = "the rank's own part"});
+                                     .needed = "that rank's own part"});
   return place_of(merged, who.rank);
 }
 

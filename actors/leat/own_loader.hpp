@@ -88,7 +88,7 @@ public:
   own_loader(own_loader_functions<T> from, own_loader_options options)
       : from_(std::move(from)), options_(options), snapshots_(from_.name, options) {
     if (!from_.begin_epoch || !from_.next)
-      snapshots_.refuse("own_loader", "no begin_epoch or no next", "both");
+      snapshots_.refuse("own_loader", "no begin_epoch or no next", "both functions");
     if (!from_.save != !from_.load)
       snapshots_.refuse("own_loader", "one of save and load", "both or none");
   }

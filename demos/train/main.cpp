@@ -157,12 +157,16 @@ void add_options(CLI::App& app, train_options& to) {
   whole_number(app.add_option("--global-batch", to.data.global_batch, "Rows of a step, all ranks"),
                1);
   whole_number(app.add_option("--classes", to.data.classes, "Labels are 0 .. N-1"), 2, 1'000'000);
-  whole_number(app.add_option("--seed", to.data.seed, "Of order, crops and the first weights"), 0);
+  whole_number(
+      app.add_option("--seed", to.data.seed, "Seed of the order, the crops and the first weights"),
+      0);
   whole_number(app.add_option("--world-size", to.world_size, "Ranks"), 1);
   whole_number(app.add_option("--workers", to.workers, "Worker threads of each rank"), 0);
-  auto* file = app.add_option("--checkpoint", to.checkpoint, "File to go on from");
-  whole_number(app.add_option("--checkpoint-every", to.checkpoint_every, "In steps of the job"), 1);
-  app.add_flag("--resume", to.resume, "Go on from the checkpoint where there is one")->needs(file);
+  auto* file = app.add_option("--checkpoint", to.checkpoint, "File to save to and to resume from");
+  whole_number(app.add_option("--checkpoint-every", to.checkpoint_every,
+                              "Steps of the job between two checkpoints"),
+               1);
+  app.add_flag("--resume", to.resume, "Resume from the checkpoint, if there is one")->needs(file);
   app.add_option("--log", to.log, "Append a line for every batch, for leat verify");
   app.add_option("--picture", to.picture, "Write the images of the last step as PNG");
 }

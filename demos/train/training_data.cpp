@@ -26,7 +26,7 @@ map_function check_label(std::int64_t classes) {
   return [classes](sample& s, context&) {
     auto label = s.get<std::int64_t>("label");
     if (label < 0 || label >= classes)
-      throw bad_sample(cause::corrupt, "label " + std::to_string(label) + " is none of "
+      throw bad_sample(cause::corrupt, "label " + std::to_string(label) + " is not one of "
                                            + std::to_string(classes) + " classes");
   };
 }

@@ -14,8 +14,9 @@ inline error no_thread(const std::string& stage, const std::system_error& proble
   return {errc::no_resources,
           {.stage = stage,
            .got = std::string{"no thread: "} + problem.what(),
-           .needed = "one more: see the limits of threads and memory of this process, its user and "
-                     "its container"}};
+           .needed =
+               "one more thread: check the limits on threads and memory of this process, its user "
+               "and its container"}};
 }
 
 /// Begins a new thread. Throws `errc::no_resources` if the machine gives no more of them.

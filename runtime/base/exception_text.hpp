@@ -33,7 +33,7 @@ inline std::string exception_text() {
   } catch (const std::exception& problem) {
     return problem.what();
   } catch (...) {
-    return "threw something that is no std::exception";
+    return "threw something other than a std::exception";
   }
 }
 

@@ -80,7 +80,7 @@ private:
       refuse(name + "=" + text, std::is_integral_v<T> ? "a whole number" : "a number");
     if (std::is_floating_point_v<T> && !is_whole_text(text, static_cast<double>(x)))
       refuse(name + "=" + text, "a whole number that a float of " + std::to_string(8 * sizeof(T))
-                                    + " bits has, or one with a fraction");
+                                    + " bits can represent, or one with a fraction");
     return x;
   }
 

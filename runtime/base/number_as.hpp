@@ -46,7 +46,7 @@ T element_of(Number x, std::string_view field) {
     return *element;
   throw bad_sample(cause::wrong_shape, "field \"" + std::string{field} + "\" is "
                                            + std::string{to_string(dtype_of<T>())}
-                                           + ", which has no " + number_text(x));
+                                           + ", which cannot represent " + number_text(x));
 }
 
 } // namespace leat

@@ -164,7 +164,8 @@ bool trace_recorder::has_room(const trace_track::span& x, std::size_t bytes, std
   if (is_full_)
     return false;
   if (behind > max_bytes_) {
-    append_note(text, x.end_ns, "limit of the trace's size met, nothing is recorded from here on");
+    append_note(text, x.end_ns,
+                "the trace has reached its size limit; nothing is recorded from here on");
     is_full_ = true;
     is_full_of_details_ = true;
     return false;
@@ -173,7 +174,7 @@ bool trace_recorder::has_room(const trace_track::span& x, std::size_t bytes, std
     return true;
   if (!is_full_of_details_ && behind > max_detail_bytes_) {
     append_note(text, x.end_ns,
-                "three quarters of the trace's size used, no single rows from here on");
+                "three quarters of the trace's size limit used; no single rows from here on");
     is_full_of_details_ = true;
   }
   return !is_full_of_details_;
@@ -226,7 +227,7 @@ void trace_recorder::send(const std::string& text) {
     has_failed_ = true;
     is_full_ = true;
     is_full_of_details_ = true;
-    notice("trace: ends here: " + exception_text());
+    notice("trace: it ends here: " + exception_text());
   }
 }
 

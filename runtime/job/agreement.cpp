@@ -51,14 +51,14 @@ void agreement::ask(const epoch_agreement& mine) {
     throw error(errc::invalid_argument,
                 {.stage = "loader_options.agree",
                  .got = std::to_string(all.size()) + " answers",
-                 .needed = "one of each of " + std::to_string(world_size_) + " ranks"});
+                 .needed = "one from each of " + std::to_string(world_size_) + " ranks"});
   const auto failed =
       std::find_if(all.begin(), all.end(), [](const auto& x) { return x.has_failed != 0; });
   if (mine.has_failed == 0 && failed != all.end())
     throw error(errc::worker_lost,
                 {.stage = "agree",
                  .got = "rank " + std::to_string(failed - all.begin()) + ", which has failed",
-                 .needed = "all ranks"});
+                 .needed = "all ranks running"});
   decide(all);
 }
 

@@ -109,7 +109,7 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
   // With one write: ranks of one process may share the file.
   const auto written = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
   if (written != static_cast<ssize_t>(text.size()))
-    throw_errno(log_name, path_, std::to_string(text.size()) + " bytes more");
+    throw_errno(log_name, path_, std::to_string(text.size()) + " more bytes");
 }
 
 } // namespace leat

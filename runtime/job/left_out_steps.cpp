@@ -15,7 +15,7 @@ void left_out_steps::add(const step_range& steps, std::uint64_t now) {
                  .needed = needed});
   };
   if (steps.first > steps.last)
-    refuse("", "rising steps");
+    refuse("", "a first step that is not above the last");
   if (steps.first < now)
     if (const auto past = all_.first_missing({steps.first, std::min(steps.last, now - 1)}))
       refuse(", but step " + std::to_string(*past) + " is past and was not left out",

@@ -91,7 +91,7 @@ snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
                                  lane_states lanes) const {
   if (!can_snapshot())
     throw error(errc::invalid_argument, {.stage = "snapshot",
-                                         .got = "records that exist once and are kept nowhere",
+                                         .got = "records that exist once and are not kept",
                                          .needed = "a journal: pipeline::journal, --journal DIR"});
   return {std::move(of),
           x.next.epoch,

@@ -28,11 +28,11 @@ void check_position(const snapshot& x, const epoch_geometry& shape, bool same) {
   };
   constexpr auto most = std::uint64_t{1} << 62;
   if (x.epoch > most || x.global_step > most || x.step > most / shape.batch_rows)
-    refuse("steps that can be counted to");
+    refuse("steps that a job can reach");
   if (x.began > x.global_step)
     refuse("a beginning at or before the step");
   if (shape.is_endless() && x.epoch != 0)
-    refuse("epoch 0, which has no end");
+    refuse("epoch 0: it has no end");
   if (same && shape.has_length() && x.step >= shape.batches())
     refuse("a step below the epoch's " + std::to_string(shape.batches()));
 }
@@ -47,7 +47,7 @@ lane_states lanes_of_parts(const char* stage, std::uint64_t lanes, const snapsho
       throw error(errc::bad_snapshot,
                   {.stage = stage,
                    .got = "no lane's state at step " + std::to_string(merged.step),
-                   .needed = "one of each lane"});
+                   .needed = "the state of each lane"});
     return found;
   }
   auto next = merged.lanes.begin();
@@ -169,7 +169,7 @@ void keep(const rank_job& job, const std::vector<snapshot>& parts) {
     if (!x.can_allow)
       throw error(errc::mismatch, {.stage = "keep",
                                    .got = x.text,
-                                   .needed = "a snapshot that this pipeline can go on from"});
+                                   .needed = "a snapshot that this pipeline can resume from"});
   const auto mine = own_lanes("keep", job, merged, parts.size());
   job.records->keep({merged.epoch, merged.step}, mine);
 }

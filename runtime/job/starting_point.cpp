@@ -89,7 +89,7 @@ void skip_batches(rank_job& job, std::uint64_t n, agreement& ends, const prepare
       || __builtin_add_overflow(at.global_step, n, &global_step))
     throw error(errc::invalid_argument, {.stage = "skip_first_batches",
                                          .got = std::to_string(n) + " batches",
-                                         .needed = "a job that can be counted to its end"});
+                                         .needed = "a job whose end can be counted to"});
   at.global_step = global_step;
   if (shape.is_endless()) {
     at.next.step = step;

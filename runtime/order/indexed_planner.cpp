@@ -48,7 +48,7 @@ indexed_form_ptr checked(const operator_node& x, indexed_form_ptr indexed_form) 
 } // namespace
 
 void refuse_size(const operator_node& x) {
-  refuse_argument(x.op, "more than 2^62 samples an epoch", "at most 2^62");
+  refuse_argument(x.op, "more than 2^62 samples per epoch", "at most 2^62");
 }
 
 indexed_form_ptr indexed_planner::build(const operator_node& x) {
@@ -101,7 +101,7 @@ void indexed_planner::finish() {
 
 std::uint64_t size_of(const operator_node& root) {
   if (!is_indexed(root))
-    refuse_argument("size", "a pipeline whose length is not known beforehand",
+    refuse_argument("size", "a pipeline whose length is not known in advance",
                     "indexed data, and operators without state");
   sample_graph plan;
   return indexed_planner{plan, 1}.build(root)->size();

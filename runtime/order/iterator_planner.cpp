@@ -91,7 +91,7 @@ iterator_form_ptr iterator_planner::build_stream(const operator_node& x) {
 iterator_form_ptr iterator_planner::build_once(const operator_node& x, const surroundings& at) {
   auto data = x.feed->get();
   if (at.repeats)
-    refuse(x, "a source that exists once, to be repeated",
+    refuse(x, "a source that exists once, in a part that is repeated",
            "no repeat and no mix with stop \"cycle\" above it");
   if (std::find(plan_.feeds.begin(), plan_.feeds.end(), data) != plan_.feeds.end())
     refuse(x, "one source that exists once, read in two places", "one place: see map and flat_map");
@@ -115,9 +115,8 @@ edge_ptr iterator_planner::build_edge(const operator_node& x, const operator_nod
   std::vector<std::size_t> below;
   auto* const above = std::exchange(round_, &below);
   if (++depth_ == max_rounds + 1)
-    errors_.add(name_of(x),
-                "more than " + std::to_string(max_rounds) + " rounds behind one another",
-                "fewer operators that look at content");
+    errors_.add(name_of(x), "more than " + std::to_string(max_rounds) + " rounds in a chain",
+                "fewer operators in a chain that look at content");
   auto items = build(input, at);
   --depth_;
   round_ = above;

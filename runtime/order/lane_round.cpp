@@ -102,7 +102,7 @@ void lane_round::load(const round_mark& mark) {
     x.resumed = false;
   iterator_->load(reader);
   if (!reader.at_end())
-    refuse_state("more than the operators of the pipeline save", "a state of this pipeline");
+    refuse_state("more bytes than the operators of the pipeline save", "a state of this pipeline");
   check_inputs(base);
   load_inputs(base);
 }
@@ -136,7 +136,7 @@ void lane_round::load_inputs(const lane_base& base) {
         && found->mark.consumed == x.consumed)
       x.round->load(found->mark);
     else
-      refuse_state("a round without the state of one behind it", "a state of this pipeline");
+      refuse_state("a round without the state of one below it", "a state of this pipeline");
   }
 }
 
@@ -199,17 +199,17 @@ void lane_round::keep(pulled result) {
   } else if (is_end && when_ == skip_when_ && number + 1 < skip_below_) {
     throw error(errc::mismatch, {.stage = "lane state",
                                  .got = "data of lane " + std::to_string(context_.lane)
-                                        + " that end after " + std::to_string(number) + " items",
-                                 .needed = "those of the snapshot, which has used "
-                                           + std::to_string(skip_below_) + " items of them"});
+                                        + " that ends after " + std::to_string(number) + " items",
+                                 .needed = "the snapshot's data, of which "
+                                           + std::to_string(skip_below_) + " items were used"});
   }
   if (!is_end)
     return;
   if (limits_.is_endless && !edge_ && number == 0)
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = "nothing from lane " + std::to_string(context_.lane)
-                                           + " in its pass " + std::to_string(when_.epoch),
-                                    .needed = "at least one sample in each, to begin again"});
+                                           + " in its epoch " + std::to_string(when_.epoch),
+                                    .needed = "at least one sample per epoch, to begin again"});
   start(after(when_));
 }
 
@@ -260,7 +260,7 @@ round_item* lane_round::deal(const lap& g, std::uint64_t number) {
 /// Only a forged state asks for items after the end.
 void lane_round::refuse_not_there(const lap& g, std::uint64_t number) const {
   refuse_state("item " + std::to_string(number) + " of epoch " + std::to_string(g.epoch)
-                   + " to go on with",
+                   + " to resume with",
                "one before the end of the input");
 }
 

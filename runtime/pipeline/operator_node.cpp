@@ -65,9 +65,9 @@ std::string excess_of(const tree_size& x) {
   if (x.operators > most.operators)
     return "more than " + std::to_string(most.operators) + " operators";
   if (x.height > most.height)
-    return "more than " + std::to_string(most.height) + " operators behind one another";
+    return "more than " + std::to_string(most.height) + " operators in a chain";
   if (x.nested_joins > most.nested_joins)
-    return "more than " + std::to_string(most.nested_joins) + " joins in one another";
+    return "more than " + std::to_string(most.nested_joins) + " nested joins";
   return {};
 }
 

@@ -30,7 +30,7 @@ const operator_type* find_operator(std::string_view word) {
 const operator_type& type_of(const operator_node& x) {
   if (const auto* type = find_operator(x.op))
     return *type;
-  refuse_argument(x.op, "an operator that is not known here",
+  refuse_argument(x.op, "an operator that this version of leat does not know",
                   "one of docs/pipelines.md or docs/iterators.md");
 }
 

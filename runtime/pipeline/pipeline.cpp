@@ -16,7 +16,7 @@ namespace {
 
 void check_below_batch(const operator_node& input, const std::string& op) {
   if (is_batch(input))
-    refuse_argument(op, "an operator behind batch()", "batch() as last call");
+    refuse_argument(op, "an operator after batch()", "batch() as the last call");
 }
 
 } // namespace

@@ -25,8 +25,9 @@ operator_facts facts_of(const operator_node& x, bool has_states) {
 
 pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
   if (!is_batch(x.root()))
-    throw error(errc::invalid_argument,
-                {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
+    throw error(
+        errc::invalid_argument,
+        {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as the last call"});
   check_tree_size(x.root());
   pipeline_facts facts{facts_of(x.root(), true), lanes, !is_indexed(*x.root().inputs.front())};
   for (auto& option : facts.root.options)

@@ -43,7 +43,7 @@ void refuse_batch_size(const batch_layout& layout, std::size_t rows) {
       {.stage = "batch",
        .got = "no memory for a batch of " + std::to_string(rows) + " rows, "
               + (bytes == SIZE_MAX ? "more than 2^64" : std::to_string(bytes)) + " bytes",
-       .needed = "fewer rows of a rank, smaller samples, a smaller prefetch or more memory"});
+       .needed = "fewer rows per rank, smaller samples, a smaller prefetch or more memory"});
 }
 
 batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows)

@@ -12,11 +12,12 @@ namespace {
 void give_up(batch_slot& slot, std::size_t row) {
   auto& x = slot.result(row);
   x.what = row_result::outcome::failed;
-  x.failure = error(errc::worker_lost,
-                    {.stage = "worker",
-                     .sample = "at position " + std::to_string(slot.request(row).position),
-                     .got = std::to_string(slot.holder(row).deaths) + " workers that died over it",
-                     .needed = "at most " + std::to_string(in_flight::deaths_allowed)});
+  x.failure = error(
+      errc::worker_lost,
+      {.stage = "worker",
+       .sample = "at position " + std::to_string(slot.request(row).position),
+       .got = std::to_string(slot.holder(row).deaths) + " workers that died while they made it",
+       .needed = "at most " + std::to_string(in_flight::deaths_allowed)});
   slot.finish(row);
 }
 

@@ -159,8 +159,9 @@ std::shared_ptr<const batch_layout> find_program_layout(job_plan plan, const doi
 
 const operator_node& batch_of(const pipeline& x) {
   if (!is_batch(x.root()))
-    throw error(errc::invalid_argument,
-                {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as last call"});
+    throw error(
+        errc::invalid_argument,
+        {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as the last call"});
   check_tree_size(x.root());
   return x.root();
 }
@@ -204,7 +205,7 @@ void check_not_empty(const epoch_geometry& x) {
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = std::to_string(x.items) + " samples for "
                                            + std::to_string(x.lanes) + " lanes",
-                                    .needed = "at least one in each, to begin again"});
+                                    .needed = "at least one per lane, to begin again"});
   if (x.is_endless() || x.batches() != 0)
     return;
   throw error(errc::empty_epoch,

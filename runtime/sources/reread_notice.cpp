@@ -10,8 +10,8 @@ void notice_reread(const stream_opener& opener, std::size_t file, std::uint64_t 
                    restart_point from) {
   if (opener.files().packed(file) == packing::none || offset <= from.unpacked)
     return;
-  notice("unpacks " + std::to_string(offset - from.unpacked) + " bytes of "
-         + opener.files().path(file) + " again, to go on at byte " + std::to_string(offset));
+  notice("decompresses " + std::to_string(offset - from.unpacked) + " bytes of "
+         + opener.files().path(file) + " again, to resume at byte " + std::to_string(offset));
 }
 
 } // namespace leat

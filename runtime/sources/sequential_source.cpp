@@ -101,7 +101,7 @@ public:
 private:
   void replay() {
     notice(stage_ + " reads " + std::to_string(number_) + " records of unit "
-           + std::to_string(unit_) + " again: it saves no state");
+           + std::to_string(unit_) + " again, because its reader saves no state");
     pass_over(stage_, *user_, unit_, number_);
   }
 
@@ -132,8 +132,8 @@ std::unique_ptr<sequential_reader> sequential_source::open_user(std::uint64_t un
   auto opened = guarded(full_name_, "open", [&] { return open_(unit); });
   if (!opened)
     throw error(errc::not_found, {.stage = full_name_,
-                                  .got = "no reader of unit " + std::to_string(unit),
-                                  .needed = "one of each unit"});
+                                  .got = "no reader for unit " + std::to_string(unit),
+                                  .needed = "one for each unit"});
   return opened;
 }
 

@@ -127,7 +127,7 @@ private:
                  .got = std::to_string(bytes_) + " bytes: " + std::to_string(size())
                         + " records of " + std::string{to_string(type_)} + " " + to_string(dims_)
                         + ", and " + std::to_string(rest)
-                        + (rest == 1 ? " byte more" : " bytes more"),
+                        + (rest == 1 ? " more byte" : " more bytes"),
                  .needed = "a multiple of " + std::to_string(record_bytes_)
                            + " bytes, another type or dims, or drop_last=true, which leaves the "
                              "rest out"});
@@ -149,7 +149,7 @@ std::uint64_t bytes_of(dtype type, const shape& dims) {
   if (!fits || bytes == 0 || bytes > max_record_bytes)
     throw error(errc::invalid_argument, {.stage = "raw_records",
                                          .got = "shape " + to_string(dims),
-                                         .needed = "1 to 2^31 bytes a record"});
+                                         .needed = "1 to 2^31 bytes per record"});
   return bytes;
 }
 
@@ -165,7 +165,7 @@ void check_name(const std::string& name, bool has_data) {
 pipeline count(std::uint64_t records, std::size_t record_bytes) {
   if (record_bytes == 0)
     throw error(errc::invalid_argument,
-                {.stage = "count", .got = "0 bytes a record", .needed = "at least 1"});
+                {.stage = "count", .got = "0 bytes per record", .needed = "at least 1"});
   check_range("count.bytes", record_bytes, 1, max_record_bytes);
   return source_pipeline(
       "count", {{"records", records}, {"bytes", std::uint64_t{record_bytes}}},

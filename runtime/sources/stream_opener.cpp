@@ -18,7 +18,8 @@ namespace {
                                 .file = file,
                                 .offset = at,
                                 .got = "the end of the file",
-                                .needed = "byte " + std::to_string(needed) + ", as read before"});
+                                .needed = "byte " + std::to_string(needed)
+                                          + ", which was read before: the file was cut short"});
 }
 
 } // namespace
@@ -116,8 +117,8 @@ void stream_opener::check_place(std::size_t file, std::uint64_t offset, restart_
   if (seekable(file) ? offset > bytes
                      : from.unpacked > offset || (!files_.is_pipe(file) && from.packed > bytes))
     refuse_state("byte " + std::to_string(offset) + " of \"" + files_.path(file)
-                     + "\", to be found from byte " + std::to_string(from.unpacked) + ", packed at "
-                     + std::to_string(from.packed),
+                     + "\", to be found from byte " + std::to_string(from.unpacked)
+                     + ", compressed at " + std::to_string(from.packed),
                  "places in a file of " + std::to_string(bytes) + " bytes");
 }
 
@@ -158,7 +159,7 @@ void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_p
                 {.stage = "read",
                  .file = files_.path(file),
                  .offset = offset,
-                 .got = "a record of a pipe, read before",
+                 .got = "a record of a pipe that was read before",
                  .needed = "a plain file, or a source that exists once: standard_input, once"});
   const bool is_packed = files_.packed(file) != packing::none;
   const auto got = is_packed ? [&] {

@@ -86,7 +86,7 @@ TEST_CASE_METHOD(corpora, "lanes: each cure that is named cures") {
   CHECK(limit(archives("b", 8)).empty());
   test::tar_writer::write(at / "packed.TXT.GZ", test::gzip("a\nb\n"));
   CHECK(contains(limit(lines(at / "packed.TXT.GZ")),
-                 "For more spread its lines over more files, or unpack it and write ranges=N"));
+                 "For more spread its lines over more files, or decompress it and write ranges=N"));
   test::tar_writer::write(at / "unpacked.txt", "a\nb\n");
   CHECK(limit(lines(at / "unpacked.txt", {.ranges = 8})).empty());
 }
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also 
   const auto packed = at / "packed.txt.gz";
   std::filesystem::copy_file(at / "many0.txt", packed);
   CHECK(contains(*lane_limit(mix({many, lines(packed)}).batch(8).root()),
-                 "more files, or unpack it and write ranges=N"));
+                 "more files, or decompress it and write ranges=N"));
 }
 
 TEST_CASE_METHOD(corpora, "lanes: as many as were meant are no news") {

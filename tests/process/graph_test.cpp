@@ -170,7 +170,7 @@ TEST_CASE("graph: a pipeline with four mistakes is refused with all four") {
   }
 }
 
-TEST_CASE("graph: 24 rounds behind one another run and are restored, 25 are refused") {
+TEST_CASE("graph: 24 rounds in a chain run and are restored, 25 are refused") {
   graph_bench x;
   const words job{"--pipeline", x.pipeline(many_filters(23) + ".batch(4, end=\"mask\")")};
   CHECK(x.ask(words{"graph"} + job)["rounds"].size() == 24);

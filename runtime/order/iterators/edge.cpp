@@ -39,7 +39,7 @@ std::uint64_t edge_form::make(item_reader& from, const item_place& at, sample& i
   if (from.number(1) == 0)
     return sample_key;
   with.probe(number_, into); // throws what it threw before
-  throw bad_sample(cause::function_error, "bad when it was looked at first, and good now");
+  throw bad_sample(cause::function_error, "bad when it was probed, and good now");
 }
 
 void edge_form::append_id(item_reader& from, const item_place& at, order_cache& orders,

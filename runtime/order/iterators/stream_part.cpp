@@ -49,7 +49,7 @@ public:
     place_.offset = from.number();
     place_.restart = from.text();
     if (unit_ == units_ && !(place_ == stream_place{}))
-      refuse_state("a place behind the last unit", "one in a unit");
+      refuse_state("a place after the last unit", "one in a unit");
   }
 
 private:

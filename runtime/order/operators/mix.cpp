@@ -19,11 +19,11 @@ constexpr auto weight_limit = std::uint64_t{1} << 32;
 void check_weights(const std::vector<std::uint64_t>& weights, std::size_t inputs) {
   if (!weights.empty() && weights.size() != inputs)
     refuse_argument("mix.weights", std::to_string(weights.size()),
-                    std::to_string(inputs) + ", one an input; or none");
+                    std::to_string(inputs) + ", one per input, or none");
   std::uint64_t sum = 0;
   for (const auto x : weights) {
     if (x == 0 || x >= weight_limit - sum)
-      refuse_argument("mix.weights", std::to_string(x), "at least 1 each, below 2^32 together");
+      refuse_argument("mix.weights", std::to_string(x), "at least 1 each, and a sum below 2^32");
     sum += x;
   }
 }

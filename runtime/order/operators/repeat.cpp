@@ -80,11 +80,11 @@ private:
   /// Throws if there are too many of them: the search would practically never end.
   void count_if_empty() {
     if (!gave_ && ++empty_ == max_empty_passes)
-      throw error(errc::empty_epoch, {.stage = "repeat",
-                                      .got = "nothing in " + std::to_string(empty_)
-                                             + " repetitions, one behind the other, in lane "
-                                             + std::to_string(lane_.lane),
-                                      .needed = "an item now and then, or fewer repetitions"});
+      throw error(errc::empty_epoch,
+                  {.stage = "repeat",
+                   .got = "nothing in " + std::to_string(empty_)
+                          + " consecutive repetitions in lane " + std::to_string(lane_.lane),
+                   .needed = "an item from time to time, or fewer repetitions"});
     gave_ = false;
   }
 

@@ -33,8 +33,8 @@ pipeline pipeline::shuffle(shuffle_options options) const {
   if (options.window == 0)
     refuse_argument("shuffle.window", "0", "at least 1");
   if (options.kind == shuffle_kind::windowed && !is_source_with_maps(*root_))
-    refuse_argument("shuffle", "kind windowed behind " + root_->op,
-                    "a source as its input, with nothing but maps between");
+    refuse_argument("shuffle", "kind windowed after " + root_->op,
+                    "a source as its input, with only maps in between");
   return then({.op = "shuffle",
                .options = {{"seed", options.seed},
                            {"kind", word_of(options.kind, shuffle_kinds)},

@@ -14,7 +14,7 @@ namespace leat {
 
 pipeline pipeline::shuffle_buffer(std::uint64_t n, std::uint64_t seed) const {
   if (n < 2)
-    refuse_argument("shuffle_buffer", std::to_string(n) + " samples", "at least 2 a lane");
+    refuse_argument("shuffle_buffer", std::to_string(n) + " samples", "at least 2 per lane");
   check_range("shuffle_buffer", n, 2, max_buffered);
   return then({.op = "shuffle_buffer", .options = {{"n", n}, {"seed", seed}}});
 }
@@ -120,9 +120,9 @@ iterator_form_ptr build_buffer(const operator_node& x, const surroundings& at,
   const auto lanes = planner.lanes();
   const auto got = std::to_string(n) + " samples over " + std::to_string(lanes) + " lanes";
   if ((n - 1) / lanes >= UINT32_MAX)
-    planner.refuse(x, got, "at most 2^32 - 1 a lane");
+    planner.refuse(x, got, "at most 2^32 - 1 per lane");
   if (n / 2 < lanes)
-    planner.refuse(x, got, "at least 2 a lane: " + std::to_string(2 * lanes));
+    planner.refuse(x, got, "at least 2 per lane: " + std::to_string(2 * lanes));
   planner.common().see_seed(seed);
   return std::make_shared<buffer_form>(std::move(input), n, seed, planner.take_ordinal(x));
 }

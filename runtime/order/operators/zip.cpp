@@ -150,7 +150,7 @@ field_names fields_of_zip(const operator_node&, std::vector<field_names>& inputs
     for (const auto& name : input)
       if (!all.insert(name).second)
         refuse_argument("zip", "field \"" + name + "\" in two inputs",
-                        "different names: see rename@1");
+                        "different names: rename one of them (rename@1)");
   return all;
 }
 

@@ -42,7 +42,7 @@ bool parse_number(std::string_view text, double& into) {
 double parsed(std::string_view text) {
   double x = 0;
   if (!parse_number(text, x))
-    throw bad_sample(cause::corrupt, excerpt(text) + " is no decimal number");
+    throw bad_sample(cause::corrupt, excerpt(text) + " is not a decimal number");
   return x;
 }
 

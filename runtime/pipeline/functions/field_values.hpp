@@ -67,7 +67,8 @@ decltype(auto) visit_type(dtype type, F f) {
     return f(double{});
   case dtype::f16:
   case dtype::bf16:
-    throw bad_sample(cause::wrong_shape, "floats of 16 bits are no numbers here");
+    throw bad_sample(cause::wrong_shape,
+                     "a field of 16-bit floats cannot be used as a number here");
   }
   return f(std::uint8_t{});
 }

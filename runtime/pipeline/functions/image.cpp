@@ -50,7 +50,7 @@ void require(bool good, const char* stage, const char* option, const std::string
 
 void check_names(const std::string& field, const char* stage) {
   for (const auto& x : split_names(field))
-    require(!x.empty(), stage, "field", "\"" + field + "\"", "names, parted by ;");
+    require(!x.empty(), stage, "field", "\"" + field + "\"", "names, separated by \";\"");
 }
 
 /// The map: reads the field's file and makes "image" from it.
@@ -148,7 +148,7 @@ std::string quoted(std::string_view text) {
   const bool is_text =
       std::all_of(text.begin(), text.end(), [](unsigned char x) { return x >= ' '; });
   if (!is_text)
-    return "a field of " + std::to_string(text.size()) + " bytes that are no text";
+    return "a field of " + std::to_string(text.size()) + " bytes that are not a text";
   auto end = std::min<std::size_t>(text.size(), 40);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
     --end;
@@ -162,7 +162,7 @@ std::int64_t parse_int(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (failure != std::errc{} || end != digits.data() + digits.size())
-    throw bad_sample(cause::corrupt, quoted(text) + " is no decimal integer of 64 bits");
+    throw bad_sample(cause::corrupt, quoted(text) + " is not a decimal integer of 64 bits");
   return value;
 }
 

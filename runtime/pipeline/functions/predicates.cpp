@@ -22,7 +22,7 @@ public:
   hash_sieve(const char* function, std::uint64_t keep, std::uint64_t salt)
       : keep_(keep), salt_(salt) {
     if (keep > 100)
-      refuse_argument(function, "keep=" + std::to_string(keep), "percent: 0 to 100");
+      refuse_argument(function, "keep=" + std::to_string(keep), "a percentage: 0 to 100");
   }
 
   bool operator()(std::span<const std::byte> bytes) const {
@@ -51,7 +51,7 @@ public:
         max_(max.value_or(limits::has_infinity ? limits::infinity() : limits::max())),
         text_(word_if("min", min) + word_if("max", max)) {
     if (!(min_ <= max_))
-      refuse_argument(function, "bounds" + text_, "min at most max");
+      refuse_argument(function, "bounds" + text_, "a min that is at most max");
   }
 
   bool operator()(T x) const { return min_ <= x && x <= max_; }

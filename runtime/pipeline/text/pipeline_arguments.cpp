@@ -147,9 +147,9 @@ public:
   void place_in_join(const syntax_argument& x) {
     const std::string word{op_.word};
     if (x.expression && by_name_)
-      errors_.add(x.at, "a pipeline behind options", "pipelines first in " + word);
+      errors_.add(x.at, "a pipeline after options", "pipelines first in " + word);
     else if (!x.expression && op_.options.empty())
-      errors_.add(x.at, "a value", "pipelines alone, without names, in " + word);
+      errors_.add(x.at, "a value", "only pipelines, without names, in " + word);
     else if (!x.expression && x.name.empty())
       errors_.add(x.at, "a value without a name", "pipelines, then options by name, in " + word);
     else if (!x.expression)
@@ -232,9 +232,9 @@ private:
     const auto value = parameter_text(x.value);
     if (!value)
       errors_.add(x.value.at, describe(x.value),
-                  "a value without space; in a list no lists, no empty texts, no commas");
+                  "a value without spaces; in a list no lists, no empty texts, no commas");
     else if (next_ > last)
-      errors_.add(x.at, excerpt(x.name), "no names behind all parameters as one text");
+      errors_.add(x.at, excerpt(x.name), "no names after all parameters as one text");
     else if (!parameters_.insert(x.name).second)
       errors_.add(x.at, excerpt(x.name) + " once more", "one value of a name");
     else

@@ -78,7 +78,7 @@ private:
   void define(const syntax_definition& x) {
     auto value = expression(x.value);
     if (!names_.emplace(x.name, std::move(value)).second)
-      errors_.add(x.at, excerpt(x.name) + " once more", "another name");
+      errors_.add(x.at, excerpt(x.name) + " defined twice", "a new name");
   }
 
   built expression(const syntax_expression& x) {
@@ -91,7 +91,7 @@ private:
   built named(const syntax_call& x) {
     if (const auto found = names_.find(x.word); found != names_.end())
       return found->second;
-    errors_.add(x.at, excerpt(x.word), "a name that stands before, as name = ...; or a call");
+    errors_.add(x.at, excerpt(x.word), "a name that was defined above, as name = ...; or a call");
     return stand_in();
   }
 
@@ -149,10 +149,10 @@ private:
   void make(const operator_type& op, const syntax_call& call, const operator_node& arguments,
             const std::vector<pipeline>& inputs, const extent& size, built& result) {
     if (!size.fits())
-      return errors_.add(call.at, excerpt(call.word) + " on too much",
+      return errors_.add(call.at, excerpt(call.word) + " on too large an input",
                          "at most " + std::to_string(max_tree_size.operators) + " operators, "
-                             + std::to_string(max_tree_size.height) + " behind one another and "
-                             + std::to_string(max_nesting) + " brackets in one another");
+                             + std::to_string(max_tree_size.height) + " in a chain, and "
+                             + std::to_string(max_nesting) + " nested brackets");
     try {
       result = {op.make(arguments, inputs), size};
     } catch (const error& x) {

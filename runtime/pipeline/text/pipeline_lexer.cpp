@@ -88,7 +88,7 @@ token pipeline_lexer::next() {
   if (std::string_view{"()[],.="}.find(x) != std::string_view::npos)
     return {.kind = token_kind::symbol, .at = at, .raw = advance(1)};
   if (x == '-')
-    throw text_error(at, "\"-\"", "a number behind it");
+    throw text_error(at, "\"-\"", "a number after it");
   const auto length = utf8_length(rest_);
   throw text_error(at, in_quotes(rest_.substr(0, length == 0 ? 1 : length)),
                    "a word, a number, a text in quotes or one of ( ) [ ] , . =");
@@ -126,7 +126,7 @@ token pipeline_lexer::number() {
   length += exponent_length(rest_, length);
   if (const auto tail = run_length(rest_, length, is_word_char); tail > 0)
     throw text_error(at, excerpt(rest_.substr(0, length + tail)),
-                     "a number: 12, 0.5 or 1e-3; or a word, which begins with no digit");
+                     "a number: 12, 0.5 or 1e-3; or a word, which does not begin with a digit");
   const auto whole = sign == 0 ? token_kind::whole : token_kind::negative;
   token x{.kind = length == digits ? whole : token_kind::decimal, .at = at, .raw = advance(length)};
   if (x.kind == token_kind::whole && !parse_all(x.raw, x.whole))
@@ -147,7 +147,7 @@ token pipeline_lexer::quoted_text() {
     x.text += next == '\\' ? escaped(at) : next;
   }
   if (rest_.empty() || rest_.front() == '\n')
-    throw text_error(x.at, "a text without end", "a \" on the same line");
+    throw text_error(x.at, "a text that does not end", "a \" on the same line");
   advance(1);
   x.raw.remove_suffix(rest_.size());
   return x;

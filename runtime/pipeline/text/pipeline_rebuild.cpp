@@ -62,9 +62,10 @@ private:
   static pipeline call(const operator_facts& x, const std::vector<pipeline>& inputs) {
     const auto* op = find_operator(x.op);
     if (!op || !takes(*op, inputs.size()))
-      refuse_argument("pipeline", "operator " + excerpt(x.op), "one that this version knows");
+      refuse_argument("pipeline", "operator " + excerpt(x.op),
+                      "one that this version of leat knows");
     if (!has_options_of(x, *op))
-      refuse_argument(x.op, "other options", "those that this version knows");
+      refuse_argument(x.op, "other options", "those that this version of leat knows");
     auto result = op->make({.op = x.op, .options = x.options}, inputs);
     if (result.root().options != x.options)
       refuse_argument(x.op, "other values of its options from its function",

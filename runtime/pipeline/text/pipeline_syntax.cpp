@@ -40,7 +40,7 @@ private:
     if (!now_.is_symbol(bracket))
       refuse(std::string{'"', bracket, '"'});
     if (++nesting_ > max_nesting)
-      refuse("at most " + std::to_string(max_nesting) + " brackets in one another");
+      refuse("brackets nested at most " + std::to_string(max_nesting) + " deep");
     take();
   }
 
@@ -56,7 +56,7 @@ private:
 
   syntax_definition definition() {
     if (now_.is_flag())
-      refuse("a name that is no value");
+      refuse("a name other than true or false");
     syntax_definition x{.at = now_.at, .name = std::string{take().raw}, .value = {}};
     take();
     x.value = expression();

@@ -106,7 +106,7 @@ private:
   if (auto kind = kind_of_path(directory); kind && !fs::is_directory(directory))
     throw error(errc::invalid_argument, {.stage = "image_folder",
                                          .file = directory,
-                                         .got = kind.what + ", which is no folder",
+                                         .got = kind.what + ", which is not a folder",
                                          .needed = std::move(kind.instead)});
   auto details = x.details();
   details.stage = "image_folder";
@@ -150,8 +150,8 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory,
     throw error(errc::not_found,
                 {.stage = "image_folder",
                  .file = directory,
-                 .got = std::to_string(x->classes.size()) + " class folders, no image in them",
-                 .needed = "CLASS/*.jpg, *.jpeg or *.png"});
+                 .got = std::to_string(x->classes.size()) + " class folders without an image",
+                 .needed = "images in them: CLASS/*.jpg, *.jpeg or *.png"});
   return x;
 }
 

@@ -70,8 +70,8 @@ private:
         [plain, directory = directory_, options = options_, ordinal = sources_++] {
           const auto feed = std::dynamic_pointer_cast<reading_feed>(plain->get());
           if (!feed || feed->has_journal())
-            refuse(feed ? "a source that has a journal" : "a source that cannot be kept",
-                   "one journal for each source, and none for sources that are no leat::once");
+            refuse(feed ? "a source that has a journal already" : "a source that can be read again",
+                   "one journal per source, and only for sources that exist once (leat::once)");
           const auto folder = file_name_of(feed->name()) + '-' + std::to_string(ordinal);
           return with_journal(feed->input(), directory / folder, options);
         });
@@ -89,7 +89,7 @@ private:
 pipeline pipeline::journal(std::string directory, journal_options options) const {
   if (directory.empty() || options.file_bytes == 0)
     refuse(directory.empty() ? "no directory" : "files of 0 bytes",
-           "a directory, and files of at least 1 byte");
+           "a directory, and file_bytes of at least 1");
   return pipeline{journal_adder{std::move(directory), options}.copy(root_)};
 }
 

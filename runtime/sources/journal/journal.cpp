@@ -40,12 +40,14 @@ file_descriptor lock_directory(const fs::path& directory) {
   file_descriptor lock{
       uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); })};
   if (!lock)
-    throw_errno("journal", path, "a file to lock");
+    throw_errno("journal", path, "a lock file that can be opened");
   if (uninterrupted([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0)
-    throw error(errc::io, {.stage = "journal",
-                           .file = directory.string(),
-                           .got = "a journal that is in use",
-                           .needed = "the end of the process or loader that uses it"});
+    throw error(
+        errc::io,
+        {.stage = "journal",
+         .file = directory.string(),
+         .got = "a journal that is in use",
+         .needed = "one that no other process or loader uses: wait until that one has ended"});
   return lock;
 }
 
@@ -55,10 +57,11 @@ std::uint64_t number_of(const fs::path& file) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc{} || end != text.data() + text.size() || text.size() != number_digits)
-    throw error(errc::mismatch, {.stage = "journal",
-                                 .file = file.string(),
-                                 .got = "a foreign file",
-                                 .needed = "a file named by a record number"});
+    throw error(errc::mismatch,
+                {.stage = "journal",
+                 .file = file.string(),
+                 .got = "a file that is not part of a journal",
+                 .needed = "only files of a journal: give the journal a directory of its own"});
   return number;
 }
 
@@ -93,8 +96,10 @@ void journal::find_files() {
                    .needed = "a journal of " + std::string{suffix_of(options_.format)}});
   }
   if (failure)
-    throw error(errc::io,
-                {.stage = "journal", .file = directory_.string(), .got = failure.message()});
+    throw error(errc::io, {.stage = "journal",
+                           .file = directory_.string(),
+                           .got = failure.message(),
+                           .needed = "a directory that can be read"});
 }
 
 fs::path journal::path_of(std::uint64_t first) const {
@@ -199,8 +204,8 @@ void journal::check_end(const segment& x) const {
   if (x.next() != needed)
     throw error(errc::torn_file, {.stage = "journal",
                                   .file = x.path(),
-                                  .got = "an end before record " + std::to_string(x.next()),
-                                  .needed = "records up to before " + std::to_string(needed)});
+                                  .got = "no records from " + std::to_string(x.next()) + " on",
+                                  .needed = "all records before " + std::to_string(needed)});
 }
 
 void journal::release_below(std::uint64_t number) {

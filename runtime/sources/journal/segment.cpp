@@ -85,7 +85,7 @@ std::string segment::tail() const {
 void segment::cut_tail() {
   const auto end = end_of_records();
   if (uninterrupted([&] { return ::ftruncate(file_.get(), static_cast<off_t>(end)); }) != 0)
-    throw_errno("journal", path_, "to be cut to " + std::to_string(end) + " bytes");
+    throw_errno("journal", path_, "a file that can be cut to " + std::to_string(end) + " bytes");
   size_ = end;
 }
 
@@ -119,7 +119,7 @@ std::optional<std::size_t> segment::take(int from, bool sync) {
                            .file = path_,
                            .offset = size_,
                            .got = x.details().got,
-                           .needed = "what stands in descriptor " + std::to_string(from)});
+                           .needed = "the bytes of descriptor " + std::to_string(from)});
   }
   if (n.value_or(0) == 0)
     return n;
@@ -176,7 +176,7 @@ void segment::find_frames() {
     const auto at = std::span<const std::byte>{buffer}.subspan(begin - held_from);
     const auto content = content_bytes(header_of(at), number);
     if (!content)
-      throw_torn(begin, "a damaged record", "record " + std::to_string(number));
+      throw_torn(begin, "a damaged record", "an intact record " + std::to_string(number));
     if (*content > size_ - begin - frame_header_bytes)
       return;
     begin += frame_header_bytes + *content;
@@ -217,7 +217,7 @@ std::span<const std::byte> segment::read(std::uint64_t number, sample& into) con
     const auto offset = run.offset + run.size - rest.size();
     const auto size = size_of_first(rest, at);
     if (!size)
-      throw_torn(offset, "a damaged record", "record " + std::to_string(at));
+      throw_torn(offset, "a damaged record", "an intact record " + std::to_string(at));
     if (at == number)
       return content_of(rest.first(*size), number, offset);
     rest = rest.subspan(*size);
@@ -230,7 +230,7 @@ std::span<const std::byte> segment::content_of(std::span<const std::byte> record
     return record.first(record.size() - 1);
   const auto content = record.subspan(frame_header_bytes);
   if (!is_content_of(header_of(record), content))
-    throw_torn(offset, "damaged content", "record " + std::to_string(number));
+    throw_torn(offset, "damaged content", "an intact record " + std::to_string(number));
   return content;
 }
 

@@ -40,13 +40,13 @@ line_source::line_source(std::string name, file_set files, std::uint64_t ranges,
     refuse_argument(name_ + ".ranges",
                     std::to_string(ranges) + " of each of " + std::to_string(opener_.files().size())
                         + " files",
-                    "at most " + std::to_string(max_units) + " ranges together");
+                    "at most " + std::to_string(max_units) + " ranges in all");
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
     if (ranges > 1 && !opener_.seekable(i))
       throw error(errc::invalid_argument, {.stage = name_,
                                            .file = opener_.files().path(i),
-                                           .got = "ranges of a file that is packed or a pipe",
-                                           .needed = "ranges=1, or a plain file"});
+                                           .got = "ranges of a file that is compressed or a pipe",
+                                           .needed = "ranges=1, or an uncompressed file"});
 }
 
 line_range line_source::part(std::uint64_t unit) const {

@@ -30,7 +30,7 @@ std::string more_ranges(const operator_node& source) {
   const std::string ranges = "ranges=N (`leat run DATA`: --ranges N)";
   return std::any_of(patterns.begin(), patterns.end(),
                      [](const auto& x) { return packing_of(x) != packing::none; })
-             ? "spread its lines over more files, or unpack it and write " + ranges
+             ? "spread its lines over more files, or decompress it and write " + ranges
              : "write " + ranges;
 }
 

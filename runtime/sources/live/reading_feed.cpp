@@ -135,18 +135,20 @@ void reading_feed::hold_from(std::uint64_t number, std::uint64_t lane, std::uint
 void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const {
   mutex_lock lock{mutex_};
   if (behind > next_)
-    throw error(errc::mismatch,
-                {.stage = "once source \"" + name() + '"',
-                 .got = "a journal that ends before record " + std::to_string(next_),
-                 .needed = "the journal of the snapshot, up to before " + std::to_string(behind)});
+    throw error(
+        errc::mismatch,
+        {.stage = "once source \"" + name() + '"',
+         .got = "a journal that ends before record " + std::to_string(next_),
+         .needed = "the snapshot's journal, with all records before " + std::to_string(behind)});
   if (lowest < first_)
-    throw error(errc::mismatch,
-                {.stage = "once source \"" + name() + '"',
-                 .got = "a journal that begins with record " + std::to_string(first_)
-                        + ": those before were released",
-                 .needed = "record " + std::to_string(lowest)
-                           + " of the snapshot: a newer one, or loader::keep as long as it may be "
-                             "restored"});
+    throw error(
+        errc::mismatch,
+        {.stage = "once source \"" + name() + '"',
+         .got = "a journal that begins with record " + std::to_string(first_)
+                + ": earlier ones were released",
+         .needed = "record " + std::to_string(lowest)
+                   + ", which the snapshot needs: restore a newer one, and use loader::keep "
+                     "for snapshots that may be restored"});
 }
 
 source_facts reading_feed::facts() const {

@@ -122,7 +122,7 @@ private:
 
   std::span<const std::byte> take(std::size_t size) {
     if (size > rest_.size())
-      refuse("an end inside of a field");
+      refuse("an end within a field");
     const auto taken = rest_.first(size);
     rest_ = rest_.subspan(size);
     return taken;

@@ -16,7 +16,7 @@ public:
       throw error(errc::invalid_argument,
                   {.stage = to,
                    .got = "a second reader in this process",
-                   .needed = "one at a time: what it takes, no other gets"});
+                   .needed = "one at a time: what one reader takes, no other gets"});
   }
   ~sole_right() { taken_ = false; }
   sole_right(const sole_right&) = delete;

@@ -22,7 +22,7 @@ public:
     const int mode = ::fcntl(STDIN_FILENO, F_GETFL);
     if (mode < 0 || (mode & O_ACCMODE) == O_WRONLY)
       throw error(errc::io, {.stage = "standard_input",
-                             .got = "standard input that is closed, or not for reading",
+                             .got = "standard input that is closed or cannot be read",
                              .needed = "a pipe, a file or a terminal as standard input"});
     if (!interruption_)
       throw_errno("standard_input", "", "an event descriptor");
@@ -51,7 +51,7 @@ private:
     std::array<pollfd, 2> all{{{STDIN_FILENO, POLLIN, 0}, {interruption_.get(), POLLIN, 0}}};
     while (::poll(all.data(), all.size(), -1) < 0)
       if (errno != EINTR)
-        throw_errno("standard_input", "", "poll");
+        throw_errno("standard_input", "", "an input that can be waited for");
     return all[1].revents == 0;
   }
 

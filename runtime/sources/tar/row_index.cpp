@@ -45,8 +45,8 @@ void expect_same(const object_version& now, const object_version& before,
   if (now != before)
     throw error(errc::io, {.stage = "row index",
                            .file = shard,
-                           .got = "another file than a moment ago",
-                           .needed = "data that stay as they are meanwhile"});
+                           .got = "a file that was replaced while it was read",
+                           .needed = "data that does not change meanwhile"});
 }
 
 /// One thread's work, shard by shard or class by class. Leaves alone what has been surveyed before.

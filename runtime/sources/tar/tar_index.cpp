@@ -274,7 +274,7 @@ private:
       throw error(errc::invalid_argument, {.stage = "tar index",
                                            .file = file_,
                                            .got = std::string{limit},
-                                           .needed = "less in one shard"});
+                                           .needed = "less in one shard: split it"});
   }
 
   std::string file_;

@@ -165,7 +165,7 @@ std::optional<tar_member> tar_reader::next() {
       check_kind(header);
     if (header.size() < block_size)
       torn(std::to_string(header.size()) + " bytes",
-           announced ? "512 bytes, the header behind an extended header" : "512 bytes of a header");
+           announced ? "512 bytes, the header after an extended header" : "512 bytes of a header");
     if (!checksum_holds(header))
       torn("a header with a wrong checksum", "a member's header");
     const char type = static_cast<char>(header[type_offset]);
@@ -189,8 +189,8 @@ std::optional<tar_member> tar_reader::next() {
 std::uint64_t tar_reader::size_in(std::span<const std::byte> header) {
   auto size = parse_number(raw(header, size_field));
   if (!size)
-    torn("a size field that is no number, member " + quoted_member(header_path(header)),
-         "octal or base-256 below 2^63");
+    torn("a size field that is not a number, in member " + quoted_member(header_path(header)),
+         "an octal or base-256 number below 2^63");
   return *size;
 }
 
@@ -262,7 +262,7 @@ void tar_reader::apply_pax(std::string_view records, tar_attributes& to) const {
     } else if (key == "size") {
       to.size = parse_decimal(value);
       if (!to.size)
-        torn("a PAX size that is no number", "decimal below 2^63");
+        torn("a PAX size that is not a number", "a decimal number below 2^63");
     }
   }
 }
@@ -288,7 +288,7 @@ void tar_reader::check_kind(std::span<const std::byte> header) const {
   if (kind && kind.is != file_kind::form::tar)
     throw error(errc::invalid_argument, {.stage = "tar",
                                          .file = file_,
-                                         .got = kind.what + ", which is no tar archive",
+                                         .got = kind.what + ", which is not a tar archive",
                                          .needed = std::move(kind.instead)});
 }
 

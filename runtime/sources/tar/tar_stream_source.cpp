@@ -28,7 +28,7 @@ void lend_content(const tar_record_content& from, sample& into) {
                                 .sample = key,
                                 .file = file,
                                 .offset = x.offset,
-                                .got = "other members than before",
+                                .got = "members other than before",
                                 .needed = "an unchanged file"});
 }
 
@@ -75,7 +75,8 @@ void tar_stream_source::check(std::uint64_t unit, const stream_place& from,
                              || from.number > from.offset / tar_reader::block_size)
     refuse_state("record " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
                      + " of \"" + opener_.files().path(unit) + '"',
-                 "one at a block of " + std::to_string(tar_reader::block_size) + " bytes");
+                 "one that begins at a multiple of " + std::to_string(tar_reader::block_size)
+                     + " bytes");
 }
 
 std::optional<extent> tar_stream_source::locate(const stream_record& record) const {

@@ -116,8 +116,8 @@ void tar_unit_reader::take(const member& x, std::uint64_t begin, tar_record_cont
                  .sample = x.key,
                  .file = path_,
                  .offset = x.offset,
-                 .got = "a record of more than 1 GiB in a file that is packed or a pipe",
-                 .needed = "a plain file, or smaller records"});
+                 .got = "a record of more than 1 GiB in a compressed file or a pipe",
+                 .needed = "an uncompressed file, or smaller records"});
   window_->move_to(to.bytes, x.offset, size);
 }
 

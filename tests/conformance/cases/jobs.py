@@ -272,7 +272,7 @@ class Chain:
 
 def died_over_one_sample(done):
     """Two workers: that ends a job."""
-    return done.code == 1 and "got 2 workers that died over it, needed at most 1" in done.stderr
+    return done.code == 1 and "got 2 workers that died while they made it, needed at most 1" in done.stderr
 
 
 def summary_of(done):

@@ -239,9 +239,9 @@ TEST_CASE("a label that is no number is quoted as a text, up to a whole characte
     }
     return "no error";
   };
-  const std::string is_none = " is no decimal integer of 64 bits";
+  const std::string is_none = " is not a decimal integer of 64 bits";
   CHECK(text_of("Käse 象") == "\"Käse 象\"" + is_none);
   CHECK(text_of("K\xE4se") == "\"K\\xE4se\"" + is_none);
-  CHECK(text_of("a\x01") == "a field of 2 bytes that are no text" + is_none);
+  CHECK(text_of("a\x01") == "a field of 2 bytes that are not a text" + is_none);
   CHECK(text_of(std::string(39, 'x') + "éé") == '"' + std::string(39, 'x') + '"' + is_none);
 }

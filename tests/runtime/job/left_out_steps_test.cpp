@@ -33,7 +33,7 @@ TEST_CASE("left out steps: past steps are refused, unless they are left out alre
   CHECK(contains(text_of_refusal(steps, {4, 7}, 10), "step 7 is past"));
   CHECK(contains(text_of_refusal(steps, {3, 3}, 4), "step 3 is past"));
   CHECK(text_of_refusal(steps, {7, 7}, 7).empty());
-  CHECK(contains(text_of_refusal(steps, {9, 8}, 0), "rising steps"));
+  CHECK(contains(text_of_refusal(steps, {9, 8}, 0), "a first step that is not above the last"));
 }
 
 TEST_CASE("left out steps: a restore takes those of the snapshot and those that were named") {

@@ -137,7 +137,8 @@ TEST_CASE("in_flight: the second death over a row fails the row, and the batch s
   REQUIRE(slot->plan().failure);
   CHECK(slot->plan().failure->code() == errc::worker_lost);
   CHECK(std::string{slot->plan().failure->what()}
-        == "worker lost: worker, sample at position 100, got 2 workers that died over it, needed "
+        == "worker lost: worker, sample at position 100, got 2 workers that died while they made "
+           "it, needed "
            "at most 1");
 }
 

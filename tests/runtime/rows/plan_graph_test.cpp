@@ -239,11 +239,12 @@ TEST_CASE("the planner names all that is wrong with a pipeline at once") {
   CAPTURE(errors);
   CHECK(contains(errors, "5 errors"));
   CHECK(contains(errors, "none-*"));
-  CHECK(contains(errors, "standard_input, got a source that exists once, to be repeated"));
+  CHECK(contains(errors,
+                 "standard_input, got a source that exists once, in a part that is repeated"));
   CHECK(contains(errors, "lines, got 3 files or ranges, needed at least one for each of 24 lanes"));
   CHECK(contains(errors, "shuffle, got a stream"));
   CHECK(contains(errors,
-                 "shuffle_buffer, got 30 samples over 24 lanes, needed at least 2 a lane: 48"));
+                 "shuffle_buffer, got 30 samples over 24 lanes, needed at least 2 per lane: 48"));
 }
 
 TEST_CASE("a pipeline is judged as far as it can be where its lanes cannot be told") {
@@ -283,15 +284,15 @@ TEST_CASE("too large an epoch is listed with what else is wrong") {
                       "mix(a, count(9).filter(\"key_hash@1\", keep=50).shuffle()).batch(4)");
   CAPTURE(errors);
   CHECK(contains(errors, "2 errors"));
-  CHECK(contains(errors, "repeat, got more than 2^62 samples an epoch"));
+  CHECK(contains(errors, "repeat, got more than 2^62 samples per epoch"));
 }
 
-TEST_CASE("there are at most 24 rounds behind one another") {
+TEST_CASE("there are at most 24 rounds in a chain") {
   CHECK(graph_of_text(many_filters(23)).rounds.size() == 24);
   for (const std::size_t filters : {24, 25, 200}) {
     CAPTURE(filters);
     const auto errors = planning_errors(many_filters(filters));
-    CHECK(contains(errors, "filter bytes_between@1, got more than 24 rounds behind one another"));
+    CHECK(contains(errors, "filter bytes_between@1, got more than 24 rounds in a chain"));
     CHECK_FALSE(contains(errors, "errors")); // one for each such branch
   }
   std::string side_by_side = "mix(" + count_with_filter;

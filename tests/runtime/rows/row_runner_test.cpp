@@ -229,7 +229,7 @@ TEST_CASE("row_runner: whatever a function throws is a bad sample with its text"
   const std::vector<thrown> all{
       {[] { throw bad_sample(cause::too_large, "big"); }, cause::too_large, "big"},
       {[] { throw std::logic_error("logic"); }, cause::function_error, "logic"},
-      {[] { throw 42; }, cause::function_error, "threw something that is no std::exception"},
+      {[] { throw 42; }, cause::function_error, "threw something other than a std::exception"},
       {[] { throw error(errc::io, {.file = "label.txt"}); }, cause::function_error,
        "input/output: file label.txt"},
   };
@@ -404,7 +404,7 @@ TEST_CASE("row_runner: a factory that throws is an error that names its map") {
     CHECK(x.run(0).failure->details().stage == "model@1");
     CHECK(x.run(0).failure->details().got
           == (standard ? "the factory threw: no model file"
-                       : "the factory threw: threw something that is no std::exception"));
+                       : "the factory threw: threw something other than a std::exception"));
     CHECK_THROWS_AS(plan_job(data), error);
   }
 }

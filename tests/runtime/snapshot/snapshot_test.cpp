@@ -525,9 +525,9 @@ TEST_CASE("trees above the limits are refused when read") {
   CHECK_NOTHROW(decode(framed(message_with(wide(max_tree_size.operators - 2))), "x"));
   CHECK(refused(wide(max_tree_size.operators - 1)) == "more than 10000 operators");
   CHECK_NOTHROW(decode(framed(message_with(chain(max_tree_size.height - 2))), "x"));
-  CHECK(refused(chain(max_tree_size.height - 1)) == "more than 1000 operators behind one another");
+  CHECK(refused(chain(max_tree_size.height - 1)) == "more than 1000 operators in a chain");
   CHECK_NOTHROW(decode(framed(message_with(joined(max_tree_size.nested_joins))), "x"));
-  CHECK(refused(joined(max_tree_size.nested_joins + 1)) == "more than 64 joins in one another");
+  CHECK(refused(joined(max_tree_size.nested_joins + 1)) == "more than 64 nested joins");
   CHECK(refused(joined(3000)) == "a message that cannot be parsed");
 }
 

@@ -184,7 +184,7 @@ TEST_CASE("training job: where ranks agree, the error is that of the rank that f
   } catch (const error& problem) {
     CHECK(problem.code() == errc::worker_lost);
     CHECK(problem.details().stage == "worker");
-    CHECK(problem.details().got == "2 workers that died over it");
+    CHECK(problem.details().got == "2 workers that died while they made it");
   }
 }
 

@@ -471,14 +471,15 @@ TEST_CASE("breaks of the grammar are refused with their place") {
   check_text_error("count([1, 2)", "\")\" at line 1, column 12", "\",\" or \"]\"");
   check_text_error("count([a])", "\"a\" at line 1, column 8", value);
   check_text_error("true = count(1) true", "\"true\" at line 1, column 1",
-                   "a name that is no value");
+                   "a name other than true or false");
   check_text_error("false", "\"false\" at line 1, column 1", start);
   check_text_error("x = 3", "\"3\" at line 1, column 5", start);
 }
 
 TEST_CASE("words, numbers and texts that are none are refused with their place") {
-  const std::string number = "a number: 12, 0.5 or 1e-3; or a word, which begins with no digit";
-  check_text_error("count(-a)", "\"-\" at line 1, column 7", "a number behind it");
+  const std::string number =
+      "a number: 12, 0.5 or 1e-3; or a word, which does not begin with a digit";
+  check_text_error("count(-a)", "\"-\" at line 1, column 7", "a number after it");
   check_text_error("count(-9223372036854775809)", "\"-9223372036854775809\" at line 1, column 7",
                    "a whole number from -2^63 on");
   check_text_error("count(18446744073709551616)", "\"18446744073709551616\" at line 1, column 7",
@@ -488,9 +489,9 @@ TEST_CASE("words, numbers and texts that are none are refused with their place")
   check_text_error("count(12abc)", "\"12abc\" at line 1, column 7", number);
   check_text_error("count(1.5e)", "\"1.5e\" at line 1, column 7", number);
   check_text_error("count(1.)", "\".\" at line 1, column 8", "\",\" or \")\"");
-  check_text_error("image_folder(\"abc", "a text without end at line 1, column 14",
+  check_text_error("image_folder(\"abc", "a text that does not end at line 1, column 14",
                    "a \" on the same line");
-  check_text_error("image_folder(\"abc\n\")", "a text without end at line 1, column 14",
+  check_text_error("image_folder(\"abc\n\")", "a text that does not end at line 1, column 14",
                    "a \" on the same line");
   check_text_error("image_folder(\"\xc3\xa4\\q\")", "another escape at line 1, column 16",
                    R"(\", \\, \n, \t or \xHH)");
@@ -512,9 +513,9 @@ TEST_CASE("unknown words are refused with what there is") {
   check_text_error("counts(1)", "\"counts\" at line 1, column 1", known_starts);
   check_text_error("take(1)", "\"take\" at line 1, column 1", known_starts);
   check_text_error("zip(near)", "\"near\" at line 1, column 5",
-                   "a name that stands before, as name = ...; or a call");
-  check_text_error("a = count(1) a = count(2) a", "\"a\" once more at line 1, column 14",
-                   "another name");
+                   "a name that was defined above, as name = ...; or a call");
+  check_text_error("a = count(1) a = count(2) a", "\"a\" defined twice at line 1, column 14",
+                   "a new name");
   check_error(R"(count(1).map("missing@1"))", "map",
               "\"missing@1\", which is not registered at line 1, column 10",
               details_of(R"(count(1).map("other@1"))").needed);
@@ -539,7 +540,7 @@ TEST_CASE("arguments that do not fit are refused with their place") {
   check_text_error("count(count(1))", "a pipeline at line 1, column 7",
                    "a whole number as records");
   check_text_error("zip(count(1), 2)", "a value at line 1, column 15",
-                   "pipelines alone, without names, in zip");
+                   "only pipelines, without names, in zip");
   check_text_error("count(1).batch(1, fields=[1])", "this list at line 1, column 26",
                    "a list of texts: [\"a\", \"b\"] as fields");
   check_text_error("count(1).batch(1, fields=\"a\")", "\"a\" at line 1, column 26",
@@ -550,10 +551,10 @@ TEST_CASE("arguments that do not fit are refused with their place") {
 
 TEST_CASE("a join's options that do not fit are refused with their place") {
   check_text_error("zip(count(1), n=2)", "a value at line 1, column 15",
-                   "pipelines alone, without names, in zip");
+                   "only pipelines, without names, in zip");
   check_text_error("mix(count(1), [2])", "a value without a name at line 1, column 15",
                    "pipelines, then options by name, in mix");
-  check_text_error("mix(seed=1, count(1))", "a pipeline behind options at line 1, column 13",
+  check_text_error("mix(seed=1, count(1))", "a pipeline after options at line 1, column 13",
                    "pipelines first in mix");
   check_text_error("mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
                    "one of weights, rule, stop, cost, seed");
@@ -570,18 +571,18 @@ TEST_CASE("parameters of leat's functions that do not fit are refused") {
     check_error("count(1)." + call, stage, got + " at line 1, column 10", needed);
   };
   check(R"(filter("key_hash@1"))", "key_hash@1", "no keep", "a value for keep");
-  check(R"(filter("key_hash@1", keep=101))", "key_hash@1", "keep=101", "percent: 0 to 100");
+  check(R"(filter("key_hash@1", keep=101))", "key_hash@1", "keep=101", "a percentage: 0 to 100");
   check(R"(filter("key_hash@1", keep="-1"))", "key_hash@1", "keep=-1", "a whole number");
   check(R"(filter("field_hash@1", keep=1, field="a", of=1))", "field_hash@1", "parameter \"of\"",
         "one of field, keep, salt");
   check(R"(filter("key_matches@1", pattern=""))", "key_matches@1", "pattern \"\"",
         "a pattern without spaces");
   check(R"(filter("field_between@1", field="a", min=2, max=1))", "field_between@1",
-        "bounds min=2 max=1", "min at most max");
+        "bounds min=2 max=1", "a min that is at most max");
   check(R"(filter("field_between@1", field="a", min="nan"))", "field_between@1", "bounds min=nan",
-        "min at most max");
+        "a min that is at most max");
   check(R"(filter("bytes_between@1", field="a", min=2, max=1))", "bytes_between@1",
-        "bounds min=2 max=1", "min at most max");
+        "bounds min=2 max=1", "a min that is at most max");
   check(R"(filter("bytes_between@1", field=["a", "b"]))", "bytes_between@1", "field \"a,b\"",
         "a name without spaces and commas");
   check(R"(flat_map("copies@1"))", "copies@1", "no n", "a value for n");
@@ -596,7 +597,7 @@ TEST_CASE("parameters of leat's functions that do not fit are refused") {
 
 TEST_CASE("parameters of a map that do not fit are refused with their place") {
   register_plain_map("plain@1");
-  const std::string value = "a value without space; in a list no lists, no empty texts, no commas";
+  const std::string value = "a value without spaces; in a list no lists, no empty texts, no commas";
   check_text_error("count(1).map(a=1)", "map without name at line 1, column 10",
                    "a text in quotes");
   check_text_error(R"(count(1).map("plain@1", a="b c"))", "\"b c\" at line 1, column 27", value);
@@ -608,7 +609,7 @@ TEST_CASE("parameters of a map that do not fit are refused with their place") {
   check_text_error(R"(count(1).map("plain@1", a=1, a=2))", "\"a\" once more at line 1, column 30",
                    "one value of a name");
   check_text_error(R"(count(1).map("plain@1", "a=1", b=2))", "\"b\" at line 1, column 32",
-                   "no names behind all parameters as one text");
+                   "no names after all parameters as one text");
   check_text_error(R"(count(1).map("plain@1", 3))", "3 at line 1, column 25",
                    "values by name, or one text in quotes as parameters");
   check_error(R"(count(1).map("int_label@1"))", "int_label@1", "no field at line 1, column 10",
@@ -647,15 +648,15 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "all, first or cycle");
   check_error("mix()", "mix", "no inputs at line 1, column 1", "at least one");
   check_error("mix(count(1), weights=[1, 2])", "mix.weights", "2 at line 1, column 1",
-              "1, one an input; or none");
-  const std::string weights = "at least 1 each, below 2^32 together";
+              "1, one per input, or none");
+  const std::string weights = "at least 1 each, and a sum below 2^32";
   check_error("mix(count(1), count(2), weights=[1, 0])", "mix.weights", "0 at line 1, column 1",
               weights);
   check_error("mix(count(1), count(2), weights=[4294967295, 1])", "mix.weights",
               "1 at line 1, column 1", weights);
   CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[4294967294, 1])"));
   check_error("count(1).shuffle_buffer(1)", "shuffle_buffer", "1 samples at line 1, column 10",
-              "at least 2 a lane");
+              "at least 2 per lane");
   check_error("count(1).pack(\"\", 1)", "pack", "no name at line 1, column 10", "a field's name");
   check_error("count(1).pack(\"a\", 0)", "pack.length", "0 at line 1, column 10",
               "1 to 2147483647");
@@ -670,7 +671,7 @@ TEST_CASE("values that a function refuses get the place of its call") {
   check_error("count(1, bytes=2147483649)", "count.bytes", "2147483649 at line 1, column 1",
               "1 to 2147483648");
   check_error("raw_records(\"x\", \"u8\", [2147483649])", "raw_records",
-              "shape [2147483649] at line 1, column 1", "1 to 2^31 bytes a record");
+              "shape [2147483649] at line 1, column 1", "1 to 2^31 bytes per record");
   for (const std::string source : {"lines", "json_lines"})
     check_error(source + "(\"x\", ranges=65537)", source + ".ranges", "65537 at line 1, column 1",
                 "1 to 65536");
@@ -695,18 +696,19 @@ TEST_CASE("all errors of a text are said at once") {
   CHECK(x.stage == "pipeline text");
   CHECK(x.got == "8 errors:");
   const std::string text = "invalid argument: pipeline text, got ";
-  CHECK(x.list
-        == std::vector<std::string>{
-            text + "\"counts\" at line 1, column 5, needed " + known_starts,
-            "invalid argument: count, got 0 bytes a record at line 2, column 5, needed at least 1",
-            text
-                + "\"c\" at line 3, column 11, needed a name that stands before, as name = ...; "
-                  "or a call",
-            text + "\"1\" at line 3, column 24, needed a whole number as records",
-            text + "\"2\" at line 3, column 35, needed a whole number as n",
-            "invalid argument: repeat, got 0 times at line 3, column 41, needed at least 1",
-            text + "\"tke\" at line 3, column 51, needed " + known_steps,
-            "invalid argument: batch, got 0 rows at line 3, column 58, needed at least 1"});
+  CHECK(
+      x.list
+      == std::vector<std::string>{
+          text + "\"counts\" at line 1, column 5, needed " + known_starts,
+          "invalid argument: count, got 0 bytes per record at line 2, column 5, needed at least 1",
+          text
+              + "\"c\" at line 3, column 11, needed a name that was defined above, as name = ...; "
+                "or a call",
+          text + "\"1\" at line 3, column 24, needed a whole number as records",
+          text + "\"2\" at line 3, column 35, needed a whole number as n",
+          "invalid argument: repeat, got 0 times at line 3, column 41, needed at least 1",
+          text + "\"tke\" at line 3, column 51, needed " + known_steps,
+          "invalid argument: batch, got 0 rows at line 3, column 58, needed at least 1"});
   const auto many = details_of("count(1)" + repeated(".repeat(0)", 30));
   CHECK(many.got == "30 errors:");
   CHECK(many.list.size() == 21);
@@ -717,7 +719,7 @@ TEST_CASE("texts that are nested, long or large without end are refused") {
   auto lists = [](std::size_t n) { return "count(" + repeated("[", n) + repeated("]", n) + ")"; };
   auto zips = [](std::size_t n) { return repeated("zip(", n) + "count(1)" + repeated(")", n); };
   auto steps = [](std::size_t n) { return "count(1)" + repeated(".take(1)", n); };
-  const std::string nested = "at most 200 brackets in one another";
+  const std::string nested = "brackets nested at most 200 deep";
   check_text_error(lists(200), "\"[\" at line 1, column 206", nested);
   check_text_error(lists(199), "this list at line 1, column 7", "a whole number as records");
   check_text_error(lists(1'000'000), "\"[\" at line 1, column 206", nested);
@@ -725,13 +727,13 @@ TEST_CASE("texts that are nested, long or large without end are refused") {
 
   const auto deepest = parse_pipeline(zips(max_nesting - 2));
   CHECK(parse_pipeline(to_string(deepest)) == deepest);
-  const std::string much =
-      "at most 10000 operators, 1000 behind one another and 200 brackets in one another";
-  check_text_error(zips(max_nesting - 1), "\"zip\" on too much at line 1, column 1", much);
+  const std::string much = "at most 10000 operators, 1000 in a chain, and 200 nested brackets";
+  check_text_error(zips(max_nesting - 1), "\"zip\" on too large an input at line 1, column 1",
+                   much);
   const auto longest = parse_pipeline(steps(max_tree_size.height - 1));
   CHECK(parse_pipeline(to_string(longest)) == longest);
-  check_text_error(steps(max_tree_size.height), "\"take\" on too much at line 1, column 8002",
-                   much);
+  check_text_error(steps(max_tree_size.height),
+                   "\"take\" on too large an input at line 1, column 8002", much);
 
   auto doubled = [](int n) {
     std::string text = "x0 = count(1)\n";
@@ -742,7 +744,7 @@ TEST_CASE("texts that are nested, long or large without end are refused") {
     return text + "x" + std::to_string(n);
   };
   CHECK(parse_pipeline(doubled(12)).root().inputs.size() == 2);
-  check_text_error(doubled(24), "\"zip\" on too much at line 14, column 7", much);
+  check_text_error(doubled(24), "\"zip\" on too large an input at line 14, column 7", much);
 }
 
 namespace {

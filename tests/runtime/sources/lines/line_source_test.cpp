@@ -182,7 +182,7 @@ TEST_CASE("more ranges of all files than can have a state are refused") {
   } catch (const error& x) {
     CHECK(x.code() == errc::invalid_argument);
     CHECK(x.details().stage == "lines.ranges");
-    CHECK(x.details().needed == "at most 10000000 ranges together");
+    CHECK(x.details().needed == "at most 10000000 ranges in all");
   }
   paths.pop_back();
   CHECK(lines_of(paths, 65536).units() == 152 * 65536);

@@ -175,7 +175,7 @@ TEST_CASE("a record of a snapshot is unpacked from its own member, not through o
   CHECK(read_record(stream, without_content(records[2])) == want);
 }
 
-TEST_CASE("going on in a packed file unpacks one member or frame again, and says so") {
+TEST_CASE("resuming in a compressed file decompresses one member or frame again, and says so") {
   temporary_directory dir;
   tar_writer tar;
   for (int i = 0; i < 100; ++i)
@@ -196,8 +196,8 @@ TEST_CASE("going on in a packed file unpacks one member or frame again, and says
   };
   CHECK(notice_at("parts.tar.gz", 0).empty());
   CHECK(notice_at("parts.tar.gz", 40).empty());
-  CHECK(notice_at("parts.tar.gz", 47).find("unpacks 10752 bytes of") == 0);
-  CHECK(notice_at("whole.tar.gz", 47).find("unpacks 72192 bytes of") == 0);
+  CHECK(notice_at("parts.tar.gz", 47).find("decompresses 10752 bytes of") == 0);
+  CHECK(notice_at("whole.tar.gz", 47).find("decompresses 72192 bytes of") == 0);
 }
 
 TEST_CASE("only headers of plain tar files are read ahead") {
