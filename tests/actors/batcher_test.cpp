@@ -178,7 +178,8 @@ TEST_CASE_METHOD(fixture, "batcher: a dead dispatcher fails all batches, those t
   CHECK(finished.size() == 3);
 }
 
-TEST_CASE_METHOD(fixture, "batcher: a dispatcher that cannot go on fails all batches as it says") {
+TEST_CASE_METHOD(fixture,
+                 "batcher: a dispatcher that cannot continue fails all batches with its error") {
   begun({0});
   begun({0});
   const error problem{errc::no_resources, {.stage = "worker 3", .got = "no thread"}};

@@ -108,14 +108,14 @@ TEST_CASE("fork: a child of a process that has had no loader may have loaders") 
   // A fresh program: this one has had some, in whichever order the tests run.
   CHECK(in_child([] {
           const auto* const self = "/proc/self/exe";
-          ::execl(self, self, "fork: made behind the fork", nullptr);
+          ::execl(self, self, "fork: made after the fork", nullptr);
           return 127;
         })
         == 0);
 }
 
 // Hidden: the test above runs it, in a program of its own.
-TEST_CASE("fork: made behind the fork", "[.hidden]") {
+TEST_CASE("fork: made after the fork", "[.hidden]") {
   CHECK(in_child([] {
           loader x{numbers().batch(8), {.workers = 2}};
           int n = 0;

@@ -347,7 +347,7 @@ TEST_CASE("iterators: nobody knows the batches of an epoch, nor of one without e
   CHECK_FALSE(loader(by_index(epoch_end::cycle), quick(0)).batches_per_epoch());
 }
 
-TEST_CASE("iterators: seek and skip_first_batches go to any batch, alone and with other ranks") {
+TEST_CASE("iterators: seek and skip_first_batches go to any batch, with and without other ranks") {
   for (const auto& job : all_work())
     for (std::uint64_t world : {1, 3}) {
       const auto all = plain_run(job.data, job.epochs, job.most);
@@ -415,7 +415,7 @@ TEST_CASE(
   CHECK_THROWS_AS(begun.skip_first_batches(1), error);
 }
 
-TEST_CASE("iterators: abandon_epoch goes on with the next epoch, whatever was made ahead") {
+TEST_CASE("iterators: abandon_epoch continues with the next epoch, whatever was made ahead") {
   for (const auto& data :
        {job_of(epoch_end::mask), job_of(epoch_end::drop), noisy(numbers(500).shuffle()).batch(48)})
     for (std::uint64_t world : {1, 4})

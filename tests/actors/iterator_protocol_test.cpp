@@ -131,7 +131,7 @@ TEST_CASE("iterators: messages in any order and slots back in any order change n
   test_any_order(x, 700);
 }
 
-TEST_CASE_METHOD(masked, "iterators: a worker may die at any row, and over any item it looks at") {
+TEST_CASE_METHOD(masked, "iterators: a worker may die at any row, and at any item that it probes") {
   for (auto policy : all_policies)
     for (std::size_t workers = 1; workers <= 3; ++workers)
       for (std::uint64_t position = 0; position < records; ++position) {

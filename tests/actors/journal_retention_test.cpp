@@ -118,7 +118,8 @@ std::size_t files_in(const std::filesystem::path& directory) {
   return n;
 }
 
-TEST_CASE("journal_retention: a journal holds what kept snapshots need, and the oldest can go on") {
+TEST_CASE(
+    "journal_retention: a journal holds what kept snapshots need, and the oldest can be restored") {
   test::temporary_directory at;
   const auto next = std::make_shared<std::uint64_t>(0);
   const auto open = [&] {

@@ -525,7 +525,7 @@ TEST_CASE("known failure: a snapshot of other files, weights or buffers is refus
   CHECK(code_of([&] { loader{make({}), quick(0)}.restore_parts({state}); }) == errc::mismatch);
 }
 
-TEST_CASE("known failure: an empty record is no end") {
+TEST_CASE("known failure: an empty record is not the end") {
   test::temporary_directory at;
   write_file(at / "gaps.txt", "\n\nx\n\n\ny\n\n");
   const batch_options batching{.end = epoch_end::mask};

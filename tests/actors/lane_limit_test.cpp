@@ -91,7 +91,8 @@ TEST_CASE_METHOD(corpora, "lanes: each cure that is named cures") {
   CHECK(limit(lines(at / "unpacked.txt", {.ranges = 8})).empty());
 }
 
-TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also above one") {
+TEST_CASE_METHOD(
+    corpora, "lanes: a notice says when there are fewer than other sources allow, also above one") {
   const auto many = lines(write("many", 8));
   const auto two = json_lines(write("two", 2));
   CHECK(contains(*lane_limit(mix({many, two}).batch(8).root()), "2 lanes, and a world size that"));
@@ -104,7 +105,7 @@ TEST_CASE_METHOD(corpora, "lanes: fewer than other sources allow are told, also 
                  "more files, or decompress it and write ranges=N"));
 }
 
-TEST_CASE_METHOD(corpora, "lanes: as many as were meant are no news") {
+TEST_CASE_METHOD(corpora, "lanes: there is no notice when there are as many as intended") {
   const auto many = lines(write("many", 8));
   const auto one = write("one", 1);
   CHECK(notices_of(many.batch(8)).empty());

@@ -62,7 +62,7 @@ TEST_CASE("loader: batches are the same for any worker count, world size and pol
     }
 }
 
-TEST_CASE("loader: a batch lives in its lease alone, and a lease has one owner") {
+TEST_CASE("loader: a batch lives only in its lease, and a lease has one owner") {
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<batch>);
   STATIC_REQUIRE_FALSE(std::is_move_constructible_v<batch>);
   STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<batch>);

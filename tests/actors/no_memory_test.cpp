@@ -86,7 +86,7 @@ TEST_CASE("no memory: what is handed over has its place") {
   CHECK_FALSE(x.try_pop());
 }
 
-TEST_CASE("no memory: a snapshot that could not be stored is told of") {
+TEST_CASE("no memory: a snapshot that could not be stored is reported") {
   test::temporary_directory at;
   std::vector<std::optional<error>> told;
   told.reserve(1);

@@ -73,7 +73,7 @@ TEST_CASE("no resources: an error under every policy, with the stage and the sam
       }
 }
 
-TEST_CASE("no resources: where operators look at content, too") {
+TEST_CASE("no resources: also while operators probe content") {
   for (const auto& x : lacks())
     for (const std::size_t workers : {0, 2}) {
       CAPTURE(x.name, workers);
@@ -105,7 +105,7 @@ TEST_CASE("no resources: a size that no machine has is a bad sample, and so is a
   }
 }
 
-TEST_CASE("no resources: a factory of a map without memory is no wrong argument") {
+TEST_CASE("no resources: a map's factory that runs out of memory is not a wrong argument") {
   map_stage poor_map{.name = "poor@1", .make = []() -> map_function { throw std::bad_alloc{}; }};
   const auto problem =
       problem_under(count(60).map(std::move(poor_map)).batch(10), bad_sample_policy::mask, 1);

@@ -141,7 +141,7 @@ TEST_CASE("no threads: an error that says so, or the same batches, and then all 
     }
 }
 
-TEST_CASE("no threads: a job that they end goes on from its last snapshot") {
+TEST_CASE("no threads: a job that ends for lack of them resumes from its last snapshot") {
   const auto data = jobs()[1].data();
   std::vector<job_step> expected;
   loader whole{data, {.workers = 0, .hash_pixels = true}};

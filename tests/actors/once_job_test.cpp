@@ -139,7 +139,7 @@ TEST_CASE("once: a chain of resumes in other worlds gives the rows of an unbroke
     }
 }
 
-TEST_CASE("once: fields are learned anew where a resume is allowed to change them") {
+TEST_CASE("once: fields are learned again if a resume is allowed to change them") {
   test::temporary_directory at;
   const auto next = std::make_shared<std::uint64_t>(0);
   std::vector<std::string> parts;

@@ -240,7 +240,7 @@ private:
   barrier& at_;
 };
 
-TEST_CASE("stuck: a sample whose id cannot be told is named by its position") {
+TEST_CASE("stuck: a sample whose id cannot be made is named by its position") {
   barrier at;
   const auto data = indexed("nameless@1", std::make_shared<nameless>(at)).batch(4);
   report to;
@@ -364,7 +364,7 @@ TEST_CASE("stuck: what hangs after a rewind is named") {
   }
 }
 
-TEST_CASE("stuck: a reader that hangs where a job goes on is named") {
+TEST_CASE("stuck: a reader that hangs where a job resumes is named") {
   barrier at;
   const auto data = of_iterators(at).front().data;
   std::string state;
@@ -379,7 +379,7 @@ TEST_CASE("stuck: a reader that hangs where a job goes on is named") {
   told(at, to, "read gated", [&] { (void)x.next(); });
 }
 
-TEST_CASE("stuck: a limit of 0 waits, and work that goes on is not stuck") {
+TEST_CASE("stuck: a limit of 0 waits, and work that makes progress is not stuck") {
   barrier at;
   for (const auto& [stage, data] : all(at))
     for (const std::size_t workers : {0, 2}) {

@@ -46,7 +46,7 @@ pipeline half_named() {
   return zip({named("a@1", 9), named("b@1", 0)});
 }
 
-TEST_CASE("zip: a conflict of names that shows in the samples alone makes these bad") {
+TEST_CASE("zip: a conflict of names that shows only in the samples makes them bad") {
   const auto by_index = half_named();
   const auto streamed = half_named().filter({.name = "all@1", .of_id = [](auto) { return true; }});
   for (const auto& data : {by_index.batch(1), streamed.batch(1, {.end = epoch_end::mask}),

@@ -117,7 +117,7 @@ void check_places(const training& x, const batching& how) {
   }
 }
 
-TEST_CASE("conformance: broken after any batch, a job goes on as if it had not been") {
+TEST_CASE("conformance: broken off after any batch, a job resumes as if it had not been") {
   const std::size_t every = sanitized ? 8 : 1;
   const auto first = Catch::rngSeed() % every;
   for_all([&](const std::string& text, const std::string& end) {
@@ -158,7 +158,7 @@ TEST_CASE("conformance: ten breaks at random places, and restores without a step
   });
 }
 
-TEST_CASE("conformance: behind the end of a job there is nothing, or the next epoch") {
+TEST_CASE("conformance: after the end of a job there is nothing, or the next epoch") {
   for_all([](const std::string& text, const std::string& end) {
     if (end == "cycle")
       return;

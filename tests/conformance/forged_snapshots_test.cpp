@@ -93,7 +93,8 @@ void check_forgery(const forged_job& job, std::size_t number, const std::string&
   ++ends[result.others > 0 ? "another job" : "the same batches"];
 }
 
-TEST_CASE("forged snapshots: any number in any message ends in an error or a job that goes on") {
+TEST_CASE(
+    "forged snapshots: any number in any message ends in an error or in a job that continues") {
   limit_memory();
   const conformance_data data;
   const auto cases = all_cases();

@@ -51,7 +51,7 @@ TEST_CASE("train: a checkpoint cut short anywhere is torn") {
   }
 }
 
-TEST_CASE("train: a missing checkpoint and a foreign file are told apart") {
+TEST_CASE("train: a missing checkpoint and a file of another kind are distinguished") {
   test::temporary_directory directory;
   const std::filesystem::path file = directory / "job.checkpoint";
   CHECK(code_of_reading(file) == errc::not_found);

@@ -14,7 +14,7 @@ TEST_CASE("hash128: it prints as 32 digits, the high half first, and reads back"
   CHECK(to_string(hash128{}) == std::string(32, '0'));
 }
 
-TEST_CASE("hash128: anything but 32 digits is no hash") {
+TEST_CASE("hash128: anything but 32 digits is not a hash") {
   for (const char* text :
        {"", "0", "00000000000000fe0123456789abcde", "00000000000000fe0123456789abcdef0",
         "00000000000000fg0123456789abcdef", "-0000000000000fe0123456789abcdef",

@@ -104,7 +104,7 @@ TEST_CASE("command: failures exit with 1 and name the file") {
   }
 }
 
-TEST_CASE("command: files of lines and packed archives work as they are") {
+TEST_CASE("command: files of lines and compressed archives work as they are") {
   command_bench x;
   std::string json;
   std::string text;
@@ -145,7 +145,8 @@ TEST_CASE("command: files of lines and packed archives work as they are") {
   REQUIRE(json_lines(cut.output).back()["samples"] == 48);
 }
 
-TEST_CASE("command: a seed reaches the augmentation of packed archives, and changes no order") {
+TEST_CASE("command: a seed reaches the augmentation of compressed archives, and does not change "
+          "the order") {
   command_bench x;
   x.make_photos(x.at / "data", 12, 1);
   const auto packed = x.at / "x.tar.gz";
@@ -625,7 +626,8 @@ TEST_CASE("command: verify finds each kind of tampering") {
     x.drop(40, 1);
     REQUIRE(x.faults() == counts{20, 0, 0, 0, 0});
   }
-  SECTION("a rank's line is gone: that an attempt which was rolled back has the step is no help") {
+  SECTION(
+      "a rank's line is gone: that an attempt which was rolled back has the step does not help") {
     x.drop(25, 1);
     REQUIRE(x.faults() == counts{20, 0, 0, 0, 0});
   }

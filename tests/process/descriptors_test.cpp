@@ -33,7 +33,7 @@ TEST_CASE("descriptors: with all three closed a job runs, and what it prints is 
   CHECK(shell(at, "timeout 30 \"$LEAT\" verify a.log b.log >/dev/null && diff -r a b").code == 0);
 }
 
-TEST_CASE("descriptors: a job that hangs in its own thread is ended, and told where") {
+TEST_CASE("descriptors: a job that hangs in its own thread is ended, and the error says where") {
   temporary_directory at;
   const auto got = shell(at, "timeout 30 \"$LEAT\" run count:100 --workers 0 --fault slow:0,60000 "
                              "--stuck-after 100 2>&1");

@@ -224,7 +224,8 @@ TEST_CASE("failing calls: a folder of images, one of them broken") {
   check(job);
 }
 
-TEST_CASE("failing calls: streams of text, packed files among them, buffered, mixed and packed") {
+TEST_CASE(
+    "failing calls: streams of text, compressed files among them, buffered, mixed and packed") {
   const temporary_directory data;
   std::ofstream tokens{data / "a.jsonl"};
   tar_writer shard;

@@ -113,7 +113,7 @@ TEST_CASE("outputs: an empty text for any option is refused") {
   }
 }
 
-TEST_CASE("inputs: what is no log, snapshot or pipeline is refused, also where it has no end") {
+TEST_CASE("inputs: anything but a log, snapshot or pipeline is refused, even if it has no end") {
   command_bench x;
   x.order({"count:100"}, 1, x.at / "order");
   std::ofstream{x.at / "empty"};

@@ -146,7 +146,7 @@ private:
   std::string text_;
 };
 
-TEST_CASE("resume: ten kills right behind a step, each into another shape") {
+TEST_CASE("resume: ten kills right after a step, each into another shape") {
   resume_bench x;
   const std::uint64_t worlds[] = {4, 1, 8, 3, 2};
   const std::uint64_t workers[] = {2, 0, 1, 3, 8};
@@ -203,7 +203,7 @@ TEST_CASE("resume: from a state of the first batch, of an epoch's end, and taken
   }
 }
 
-TEST_CASE("resume: a finished job hands over nothing, more epochs go on") {
+TEST_CASE("resume: a finished job hands over nothing, and more epochs continue it") {
   resume_bench x;
   x.finish_from({0, 0}, 2, 2); // no set yet: from the beginning
   const auto log = x.at / "again.log";
@@ -358,7 +358,7 @@ TEST_CASE("resume: another data set and another transform are refused") {
       + base);
 }
 
-TEST_CASE("resume: a store that is full or no directory is a clear error, and older sets stay") {
+TEST_CASE("resume: a store that is full or not a directory is a clear error, and older sets stay") {
   resume_bench x;
   x.succeed(x.run(1, 2, {"--steps", "4"}));
   const auto before = x.files();

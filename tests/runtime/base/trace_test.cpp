@@ -134,7 +134,8 @@ TEST_CASE("several threads write one trace") {
   REQUIRE(out.spans("row").size() == 8000);
 }
 
-TEST_CASE("a trace that cannot be written any more says so once, and goes on without") {
+TEST_CASE(
+    "a trace that cannot be written any more says so once, and the job continues without it") {
   std::vector<std::string> notices;
   set_notice_handler([&](const std::string& text) { notices.push_back(text); });
   {

@@ -37,7 +37,7 @@ TEST_CASE("watch_thread: it calls each function again and again, until its regis
   CHECK_FALSE(a);
 }
 
-TEST_CASE("watch_thread: a function that hangs holds up its own registration's end alone") {
+TEST_CASE("watch_thread: a function that hangs delays only the end of its own registration") {
   std::binary_semaphore entered{0};
   std::binary_semaphore go_on{0};
   std::atomic<bool> has_returned{false};

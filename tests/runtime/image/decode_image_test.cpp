@@ -354,7 +354,7 @@ TEST_CASE("random erasing writes its values into one rectangle, in every layout"
   CHECK(erased < 35);
 }
 
-TEST_CASE("noise of random erasing is drawn anew for each sample") {
+TEST_CASE("noise of random erasing is drawn again for each sample") {
   const auto file = write_jpeg(64, 64);
   const std::vector chain{resize(32, 32), to_dtype(dtype::f32),
                           random_erasing({.p = 1, .scale = {0.3, 0.33}, .noise = true})};

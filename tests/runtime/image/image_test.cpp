@@ -112,7 +112,7 @@ TEST_CASE("flip mirrors the same crop exactly") {
   }
 }
 
-TEST_CASE("pixels depend on the random numbers alone, not on what the worker did before") {
+TEST_CASE("pixels depend only on the random numbers, not on what the worker did before") {
   const auto file = write_jpeg(90, 120);
   const auto other = write_jpeg(300, 40, {.components = 1});
   const auto function = train_image("jpg", {.size = 48}).make();
@@ -165,7 +165,7 @@ TEST_CASE("the image takes the place of the JPEG, also under its own name") {
   CHECK(s.view<float, 3>("image").extents() == std::array<std::size_t, 3>{16, 16, 3});
 }
 
-TEST_CASE("bad content and missing fields are told apart") {
+TEST_CASE("bad content and missing fields are distinguished") {
   const auto stage = train_image("jpg", {.size = 16});
   CHECK(cause_of(stage, "jpg", "") == cause::empty);
   CHECK(cause_of(stage, "jpg", "GIF89a....") == cause::unsupported);
@@ -196,7 +196,7 @@ TEST_CASE("options out of range are refused at once") {
   CHECK(refuses("jpg", {.max_pixels = 0}));
 }
 
-TEST_CASE("stages say who they are and all that their results depend on") {
+TEST_CASE("stages name themselves and everything that their results depend on") {
   const auto train = train_image("jpg;jpeg");
   CHECK(train.name == "train_image@1");
   CHECK(train.parameters
@@ -228,7 +228,7 @@ TEST_CASE("a label is a decimal integer, with blanks around it or not") {
   CHECK(cause_of(stage, "label", "1") == cause::missing_field);
 }
 
-TEST_CASE("a label that is no number is quoted as a text, up to a whole character") {
+TEST_CASE("a label that is not a number is quoted as a text, up to a whole character") {
   const auto stage = int_label("cls");
   const auto text_of = [&](const std::string& text) -> std::string {
     try {

@@ -150,7 +150,7 @@ TEST_CASE("bad_sample_log: without a path nothing is written") {
   log.cut(0, 0, 0, 1);
 }
 
-TEST_CASE("bad_sample_log: text that is no UTF-8 is replaced byte by byte") {
+TEST_CASE("bad_sample_log: text that is not UTF-8 is replaced byte by byte") {
   const std::string mark = "\xef\xbf\xbd";
   CHECK(json_escaped("größe ☃ \xf0\x9f\x98\x80") == "größe ☃ \xf0\x9f\x98\x80");
   CHECK(json_escaped("a\\b\"c\x01\x1f") == "a\\\\b\\\"c\\u0001\\u001f");

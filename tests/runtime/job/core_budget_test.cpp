@@ -46,7 +46,7 @@ TEST_CASE("a group has no more than those above it") {
   REQUIRE(x.cores("0::/\n") == 8);
 }
 
-TEST_CASE("a group that is not to be seen from here has the limits of what is") {
+TEST_CASE("a group that is not visible from here has the limits of the groups that are") {
   groups x;
   x.say("cpu.max", "300000 100000");
   REQUIRE(x.cores("0::/kubepods/pod1\n") == 3);

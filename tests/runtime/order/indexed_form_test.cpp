@@ -94,7 +94,8 @@ TEST_CASE("indexed_form: concat goes from input to input, over empty ones") {
   CHECK(x.all_ids() == ids{"a/0", "a/1", "b/0"});
 }
 
-TEST_CASE("indexed_form: repeat shuffles each pass anew, and enumerate counts where it stands") {
+TEST_CASE(
+    "indexed_form: repeat shuffles each pass differently, and enumerate counts where it stands") {
   bench x{numbered(50).shuffle({.seed = 3}).enumerate("in").repeat(4).enumerate("out")};
   REQUIRE(x.size() == 200);
   std::set<numbers> passes;
@@ -184,7 +185,7 @@ TEST_CASE(
   CHECK(s.get<std::int64_t>("r") != s.get<std::int64_t>("q"));
 }
 
-TEST_CASE("indexed_form: a map behind a zip draws by all its inputs") {
+TEST_CASE("indexed_form: a map after a zip draws by all its inputs") {
   auto joined = zip({numbered(6, "a"), numbered(36, "b").shuffle({.seed = 1}).take(6)})
                     .repeat(2)
                     .map("noise@1", [](sample& s, context& c) {

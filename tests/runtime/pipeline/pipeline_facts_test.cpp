@@ -94,7 +94,7 @@ TEST_CASE("a pipeline that no snapshot can hold is refused before its data are o
       x = made({.op = "zip", .inputs = {x, x}});
     CHECK(is_refused(batched(x)));
   }
-  SECTION("operators behind each other") {
+  SECTION("operators in a chain") {
     auto x = unreadable;
     for (std::size_t i = 0; i < max_tree_size.height; ++i)
       x = made({.op = "take", .options = {{"n", std::uint64_t{3}}}, .inputs = {x}});

@@ -279,7 +279,7 @@ TEST_CASE("batch_slot: an opening leaves nothing of an earlier use") {
   CHECK_FALSE(seen.made);
 }
 
-TEST_CASE("batch_slot: ragged fields are gathered once, from any thread, and anew in each batch") {
+TEST_CASE("batch_slot: ragged fields are gathered once per batch, from any thread") {
   batch_slot slot{two_fields, 3};
   for (const std::string text : {"one", "another"}) {
     if (slot.state() != slot_state::free)

@@ -127,7 +127,7 @@ TEST_CASE("indexed_order: starting in the middle gives the tail of the whole job
   }
 }
 
-TEST_CASE("indexed_order: behind the last epoch every opening is the end") {
+TEST_CASE("indexed_order: after the last epoch every opening is the end") {
   const auto job = make_job(8, 4, 2, 1, epoch_end::drop);
   auto x = job.order(0);
   planned_batch batch;

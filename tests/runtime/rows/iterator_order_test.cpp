@@ -27,7 +27,8 @@ struct sighting_of_batch {
   epoch_horizon horizon;
 };
 
-TEST_CASE("iterator_order: who sees an empty batch complete sees all that it was opened with") {
+TEST_CASE(
+    "iterator_order: a thread that sees an empty batch complete sees all that it was opened with") {
   // The second rank's lane has nothing: all its batches are empty, and complete when they are
   // opened.
   const auto data = count(1).filter(key_hash(100)).batch(2, {.end = epoch_end::mask});

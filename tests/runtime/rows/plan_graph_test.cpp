@@ -101,7 +101,7 @@ TEST_CASE("an indexed pipeline is one round without state, for any number of ran
     CHECK(step.state.empty());
 }
 
-TEST_CASE("an operator that looks at content begins a round behind each of its inputs") {
+TEST_CASE("an operator that probes content ends a round at each of its inputs") {
   const text_files files{6};
   const auto graph =
       graph_of_text("a = " + files.lines() + by_content + ".take(100)\n" + "b = " + files.lines()
@@ -247,7 +247,7 @@ TEST_CASE("the planner names all that is wrong with a pipeline at once") {
                  "shuffle_buffer, got 30 samples over 24 lanes, needed at least 2 per lane: 48"));
 }
 
-TEST_CASE("a pipeline is judged as far as it can be where its lanes cannot be told") {
+TEST_CASE("a pipeline is checked as far as possible if its lanes are unknown") {
   const temporary_directory at;
   const auto errors =
       planning_errors("a = lines(\"" + (at / "none-*") + "\")\n" + "mix(a.shuffle(), a, lines(\""
@@ -271,7 +271,7 @@ TEST_CASE("data that cannot be opened are named once, however often they are use
   CHECK(contains(errors, "standard_input, got"));
 }
 
-TEST_CASE("an error that is alone is no list") {
+TEST_CASE("a single error is not a list") {
   const auto errors =
       planning_errors("count(9).filter(\"key_hash@1\", keep=50).shuffle().batch(4)");
   CHECK(contains(errors, "shuffle, got a stream"));

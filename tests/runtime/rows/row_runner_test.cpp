@@ -436,7 +436,7 @@ TEST_CASE("job_plan: the layout comes from the first good record") {
   CHECK(to_string(plan_job(data.batch(5)).layout->fields().at(0)) == "n i64 []");
 }
 
-TEST_CASE("job_plan: without a good record the first problem is told") {
+TEST_CASE("job_plan: without a good record the first problem is reported") {
   auto data = from_function("never@1", 10, [](std::uint64_t i, sample&) {
     throw bad_sample(cause::empty, "nothing in " + std::to_string(i));
   });

@@ -139,7 +139,7 @@ TEST_CASE("sample: bytes are ragged u8, however they were set") {
   CHECK(layout == sample_access::layout_of(x, "set"));
 }
 
-TEST_CASE("sample: parts of an element, and elements without bytes, are no ragged field") {
+TEST_CASE("sample: parts of an element, and elements without bytes, are not a ragged field") {
   sample x;
   const std::vector<int> five{1, 2, 3, 4, 5};
   CHECK(problem([&] { x.set_ragged("a", five, {2}); })->first == cause::wrong_shape);
@@ -150,7 +150,7 @@ TEST_CASE("sample: parts of an element, and elements without bytes, are no ragge
   CHECK(ints(x.view<int, 2>("a").flat()) == std::vector{2, 3, 4, 5});
 }
 
-TEST_CASE("sample: a ragged field goes into a row of its type and element alone") {
+TEST_CASE("sample: a ragged field goes only into a row of its type and element") {
   batch_layout layout{{{.name = "v", .ragged = true, .type = dtype::f32, .dims = {2}}}};
   std::vector<std::byte> v;
   std::vector<std::byte*> dense{nullptr};
@@ -204,7 +204,7 @@ TEST_CASE("sample: an erased field is gone, and the others keep their content an
   CHECK(x.fields() == std::vector<std::string>{"b", "c", "a"});
 }
 
-TEST_CASE("sample: a missing field is told by name, with those that are there") {
+TEST_CASE("sample: a missing field is named in the error, with those that exist") {
   sample x;
   CHECK(problem([&] { x.bytes("jpg"); })
         == std::pair{cause::missing_field,
@@ -216,7 +216,7 @@ TEST_CASE("sample: a missing field is told by name, with those that are there") 
                      std::string{"field \"jpg\" is missing; the sample has cls png"}});
 }
 
-TEST_CASE("sample: a wrong type, rank or kind is told with what was asked for") {
+TEST_CASE("sample: a wrong type, rank or kind is named in the error, with what was asked for") {
   sample x;
   x.set("n", std::int32_t{1});
   x.set("t", "text");
@@ -296,7 +296,7 @@ TEST_CASE_METHOD(row_fixture, "sample: another shape or type is not made in the 
   CHECK(f == std::vector<float>{-1, -1, -1});
 }
 
-TEST_CASE_METHOD(row_fixture, "sample: delivery brings into the batch what is elsewhere") {
+TEST_CASE_METHOD(row_fixture, "sample: delivery copies into the batch what is elsewhere") {
   const std::vector<float> values{1, 2, 3};
   x.set<float>("f", values, {3});
   x.set<float>("f", x.view<float, 1>("f").flat(), {3}); // replaced: no longer in the batch

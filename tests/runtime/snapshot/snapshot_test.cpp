@@ -412,7 +412,7 @@ TEST_CASE("every flipped bit of a snapshot is refused") {
     }
 }
 
-TEST_CASE("every snapshot cut short or with something behind it is refused") {
+TEST_CASE("every snapshot that is cut short or has bytes after it is refused") {
   const auto good = encode(typical());
   for (std::size_t size = 0; size < good.size(); ++size) {
     CAPTURE(size);
@@ -454,7 +454,7 @@ TEST_CASE("a refused snapshot says which file, what it is and what is needed") {
   }
 }
 
-TEST_CASE("a whole frame around what is no snapshot is refused") {
+TEST_CASE("a whole frame around something other than a snapshot is refused") {
   const auto message = encode(typical()).substr(32);
   CHECK(fields_of(decode(framed(message), "x")) == fields_of(typical()));
 
@@ -469,7 +469,7 @@ TEST_CASE("a whole frame around what is no snapshot is refused") {
   CHECK(has(decode_refusal(framed(message + field(1, "\x10\x00"s))).what(), "got 0 lanes"));
 }
 
-TEST_CASE("a pipeline that is no tree of whole operators is refused") {
+TEST_CASE("a pipeline that is not a tree of whole operators is refused") {
   auto refused = [](const std::string& node) {
     return std::string{decode_refusal(framed(message_with(node))).details().got};
   };
@@ -531,7 +531,7 @@ TEST_CASE("trees above the limits are refused when read") {
   CHECK(refused(joined(3000)) == "a message that cannot be parsed");
 }
 
-TEST_CASE("what a restore may change is no difference") {
+TEST_CASE("what a restore may change is not a difference") {
   const auto taken = typical();
   auto now = taken.pipeline;
   set_option(stage_of(now, "tar_shards"), "patterns", texts{"/elsewhere/*.tar"});

@@ -368,7 +368,7 @@ TEST_CASE("far store: an object that ends too early is torn, however short the a
   }
 }
 
-TEST_CASE("far store: who waits for bytes goes on when told to stop, also when told before") {
+TEST_CASE("far store: a wait for bytes ends when told to stop, also when told before") {
   temporary_directory dir;
   tar_writer{}.file("a.txt", "1").save(dir / "a.tar");
   far_store store{{}};

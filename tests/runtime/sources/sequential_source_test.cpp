@@ -108,7 +108,7 @@ TEST_CASE("a user's records come in order, with all their fields") {
   CHECK(sample_access::take_bytes_read(s) == 100);
 }
 
-TEST_CASE("a user's source goes on at every place, with and without states") {
+TEST_CASE("a user's source resumes at every place, with and without states") {
   counters count;
   caught_notices notices;
   check_every_place(source_of<saving_counting>(count));

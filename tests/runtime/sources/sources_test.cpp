@@ -85,7 +85,7 @@ ssize_t failing_pread(int fd, void* into, std::size_t size, off_t offset) {
 
 } // namespace
 
-TEST_CASE("reads go on after interruptions, transient errors and short answers") {
+TEST_CASE("reads continue after interruptions, transient errors and short reads") {
   temporary_directory dir;
   tar_writer::write(dir / "x", "0123456789");
   auto file = file_descriptor::open(dir / "x");
@@ -206,7 +206,7 @@ TEST_CASE("random archives give what was written into them") {
   }
 }
 
-TEST_CASE("a tar source tells its files, and its digest knows names, sizes and counts alone") {
+TEST_CASE("a tar source names its files, and its digest covers only names, sizes and counts") {
   temporary_directory dir;
   auto write = [&](const std::string& where, const std::string& content) {
     fs::create_directories(dir / where);

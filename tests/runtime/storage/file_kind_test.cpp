@@ -76,7 +76,7 @@ void check_told(const std::function<void()>& call, const stored& x) {
   CHECK(contains(problem->details().needed, x.instead));
 }
 
-TEST_CASE("kinds: a shard that is none is told by what it is and what takes it") {
+TEST_CASE("kinds: a file that is not a shard is called what it is, with what reads it") {
   temporary_directory at;
   for (const auto& x : strangers()) {
     tar_writer::write(at / x.name, x.content);
@@ -85,7 +85,7 @@ TEST_CASE("kinds: a shard that is none is told by what it is and what takes it")
   }
 }
 
-TEST_CASE("kinds: files without lines are no lines") {
+TEST_CASE("kinds: files without lines are not read as lines") {
   temporary_directory at;
   auto tar = tar_writer{}.file("0.txt", "zero").end().bytes();
   std::vector<stored> files{{"x.tar", tar, "a tar archive", "tar_shards(\"x.tar\")"},
@@ -114,7 +114,7 @@ TEST_CASE("kinds: texts are texts, whatever words they begin with") {
       }
 }
 
-TEST_CASE("kinds: addresses, directories and pipes are told as what they are") {
+TEST_CASE("kinds: addresses, directories and pipes are called what they are") {
   temporary_directory at;
   std::filesystem::create_directories(at / "folder/cat");
   const std::vector<stored> paths{
@@ -134,7 +134,7 @@ TEST_CASE("kinds: addresses, directories and pipes are told as what they are") {
   CHECK(code_of([&] { tar_shards(at / "none.tar").size(); }) == errc::not_found);
 }
 
-TEST_CASE("kinds: a file in place of a class folder is told as what it is") {
+TEST_CASE("kinds: a file in place of a class folder is called what it is") {
   temporary_directory at;
   const stored x{"x.tar", tar_writer{}.file("0.txt", "zero").end().bytes(), "a tar archive",
                  "tar_shards"};
@@ -166,7 +166,7 @@ TEST_CASE("kinds: names say how files are read") {
   CHECK(reading_of("tar") == reading::unknown);
 }
 
-TEST_CASE("kinds: what is read at once has a limit, and a directory is told as one") {
+TEST_CASE("kinds: what is read at once has a limit, and a directory is called one") {
   temporary_directory at;
   tar_writer::write(at / "text", "twelve bytes");
   CHECK(read_whole_file(at / "text", 12, "test") == "twelve bytes");

@@ -73,7 +73,7 @@ std::string pack(packing how, std::string_view bytes) {
 
 } // namespace
 
-TEST_CASE("packed bytes unpack in pieces of any size, and every member is a restart") {
+TEST_CASE("compressed bytes decompress in pieces of any size, and every member is a restart") {
   const auto seed = std::random_device{}();
   CAPTURE(seed);
   std::mt19937 random{seed};
@@ -130,7 +130,7 @@ TEST_CASE("frames of zstd that are to be skipped are") {
   CHECK(read_rest(stream, 100).text == "onetwo");
 }
 
-TEST_CASE("packed bytes that are cut at any byte are torn, but between members") {
+TEST_CASE("compressed bytes that are cut at any byte are torn, except between members") {
   const std::string text = "what is packed here is long enough to be packed, packed, packed";
   for (const auto how : {packing::gzip, packing::zstd}) {
     const auto one = pack(how, text);

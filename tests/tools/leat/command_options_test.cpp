@@ -62,7 +62,7 @@ TEST_CASE("data arguments: no data is refused") {
   REQUIRE(refusal({}) == errc::invalid_argument);
 }
 
-TEST_CASE("data arguments: counts, folders and shards are told apart") {
+TEST_CASE("data arguments: counts, folders and shards are distinguished") {
   test::temporary_directory at;
   REQUIRE(kind_of("count:10") == data_kind::count);
   REQUIRE(kind_of(at.path()) == data_kind::folder);
@@ -113,7 +113,7 @@ TEST_CASE("data arguments: kinds do not mix, and there is one folder or count") 
   REQUIRE(refusal({at.path(), at.path()}) == errc::invalid_argument);
 }
 
-TEST_CASE("data arguments: virtual records are no images") {
+TEST_CASE("data arguments: virtual records are not images") {
   REQUIRE_FALSE(holds_images(data_pipeline({.data = {"count:5"}})));
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("run options: cores are shared by the ranks of a process") {
   REQUIRE(settings({"count:5", "--workers", "0"}).loader.workers == 0);
 }
 
-TEST_CASE("run options: without a rank all ranks run here, with one it alone") {
+TEST_CASE("run options: without a rank all ranks run here, with one only that rank") {
   REQUIRE(settings({"count:5", "--world-size", "3"}).ranks == 3);
   auto one = settings({"count:5", "--world-size", "3", "--rank", "2"});
   REQUIRE(one.ranks == 1);
@@ -265,7 +265,7 @@ TEST_CASE("run options: a job of one endless epoch has steps, and no epochs") {
   }
 }
 
-TEST_CASE("run options: the end of a pipeline's file holds where no other is said") {
+TEST_CASE("run options: the end rule of a pipeline's file holds unless another is given") {
   test::temporary_directory at;
   const auto file = at / "pipeline";
   const auto length_of_file = [&](const std::string& text, std::vector<std::string> options) {

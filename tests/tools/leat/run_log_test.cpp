@@ -100,7 +100,7 @@ TEST_CASE("run log: one process may log all ranks in one file, start after start
   check_good(x.verify({x.at / "order", x.at / "log"}), 200);
 }
 
-TEST_CASE("run log: an attempt behind a rewind begins at the job's beginning") {
+TEST_CASE("run log: an attempt after a rewind begins at the job's beginning") {
   command_bench x;
   x.order(job, 2, x.at / "order");
   auto first = rank_of(0, 1);
@@ -115,7 +115,7 @@ TEST_CASE("run log: an attempt behind a rewind begins at the job's beginning") {
   check_good(x.verify({x.at / "order", x.at / "log"}), 200);
 }
 
-TEST_CASE("run log: a file that cannot be written is told before the job runs") {
+TEST_CASE("run log: a file that cannot be written is reported before the job runs") {
   command_bench x;
   auto from = rank_of(0, 1);
   REQUIRE_THROWS_AS((run_log{x.at / "none/log", from}), error);

@@ -251,7 +251,7 @@ TEST_CASE("damage between restart markers is judged alike on every way") {
   }
 }
 
-TEST_CASE("places are known of wholly clean scans alone") {
+TEST_CASE("places are known only for wholly clean scans") {
   image_ways ways(no_limit);
   for (const auto& kind : kinds()) {
     CAPTURE(to_string(kind));

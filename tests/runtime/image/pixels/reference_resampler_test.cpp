@@ -156,7 +156,7 @@ TEST_CASE("resized pixels are Pillow's, up to its own roundings") {
   }
 }
 
-TEST_CASE("a window has the pixels of the whole result, uses the source alone, and is mirrored") {
+TEST_CASE("a window has the pixels of the whole result, uses only the source, and is mirrored") {
   const std::uint32_t seed = std::random_device{}();
   CAPTURE(seed);
   std::mt19937 random(seed);

@@ -132,7 +132,7 @@ TEST_CASE("all color types and depths of PNGs become 8-bit RGB, interlaced or no
       }
 }
 
-TEST_CASE("bytes behind the last pixel of a PNG can be read") {
+TEST_CASE("bytes after the last pixel of a PNG can be read") {
   png_decoder decoder;
   const auto file = write_png(50, 20);
   decoder.open(file, no_limit);

@@ -110,7 +110,7 @@ TEST_CASE("sample: lanes, ranks and workers do not change what is kept") {
       }
 }
 
-TEST_CASE("sample: several choose independently, and each pass of a repeat anew") {
+TEST_CASE("sample: several choose independently, and again in each pass of a repeat") {
   const auto data = in_one_lane(count(400).sample(0.5).repeat(2).sample(0.5));
   loader x{data, {.workers = 0, .epochs = 1}};
   ids wanted;
@@ -123,7 +123,7 @@ TEST_CASE("sample: several choose independently, and each pass of a repeat anew"
   CHECK(ids_of(x, 0) == wanted);
 }
 
-TEST_CASE("sample: a job resumed after any batch goes on with the same samples") {
+TEST_CASE("sample: a job resumed after any batch continues with the same samples") {
   const auto data = count(90)
                         .shuffle({.seed = 1})
                         .sample(0.6, 2)

@@ -98,7 +98,7 @@ std::vector<T> padded(const std::vector<T>& values, std::uint64_t length, double
 
 } // namespace
 
-TEST_CASE("key_hash keeps the ids that its formula says, about as many as asked for") {
+TEST_CASE("key_hash keeps the ids that its formula gives, about as many as asked for") {
   // From the formula of docs/iterators.md, worked out with python3-xxhash.
   CHECK(key_hash(31).of_id("count/7"));
   CHECK_FALSE(key_hash(31 - 1).of_id("count/7"));
@@ -115,7 +115,7 @@ TEST_CASE("key_hash keeps the ids that its formula says, about as many as asked 
   CHECK_FALSE(third.make);
 }
 
-TEST_CASE("key_matches looks at the id alone") {
+TEST_CASE("key_matches looks only at the id") {
   const auto jpegs = key_matches("train/*.jp[eg]");
   CHECK(jpegs.of_id("train/a/b.jpg"));
   CHECK_FALSE(jpegs.of_id("train/a/b.png"));
@@ -151,7 +151,7 @@ TEST_CASE("field_between takes numbers of any form, both bounds inclusive") {
   CHECK_FALSE(holds_of(field_between("f", {}, {}), std::nan("")));
 }
 
-TEST_CASE("field_between calls fields that are no number bad") {
+TEST_CASE("field_between calls fields that are not numbers bad") {
   const auto within = field_between("f", 0, 1);
   for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", "."})
     CHECK(why_bad([&] { holds_of(within, text); }) == cause::corrupt);

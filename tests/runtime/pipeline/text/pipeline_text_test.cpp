@@ -219,7 +219,7 @@ TEST_CASE("joins are printed with their inputs below each other") {
   check_form("zip(count(1))", zip({count(1)}), "zip(\n  count(1, bytes=8)\n)\n");
 }
 
-TEST_CASE("a mix has its options behind its inputs") {
+TEST_CASE("a mix has its options after its inputs") {
   check_form("mix(count(1), count(2))", mix({count(1), count(2)}),
              "mix(\n"
              "  count(1, bytes=8),\n"

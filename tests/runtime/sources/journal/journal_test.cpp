@@ -166,7 +166,7 @@ TEST_CASE("journal: the end of input ends a line, once") {
   REQUIRE(records(to) == std::vector<std::string>{"a", "b", "c"});
 }
 
-TEST_CASE("journal: frames cut at any byte end with the last whole one, and go on") {
+TEST_CASE("journal: frames cut at any byte end with the last whole one, and continue") {
   test::temporary_directory whole;
   const std::vector<std::string> given{"first", "", std::string(5000, 'x'), "last"};
   std::vector<std::uint64_t> ends;
@@ -237,7 +237,7 @@ TEST_CASE("journal: a full disk loses no byte of a pipe, and no earlier record")
   REQUIRE(records(to) == std::vector<std::string>(1000, "a line"));
 }
 
-TEST_CASE("journal: a frame for which the disk has no room leaves nothing behind") {
+TEST_CASE("journal: a frame for which the disk has no room leaves nothing in the file") {
   test::temporary_directory at;
   journal to{at.path(), frames};
   to.append("good");
@@ -294,7 +294,7 @@ TEST_CASE("journal: records of another kind and foreign files are refused") {
   REQUIRE(code_of([&] { journal{at / "c", lines}; }) == errc::io);
 }
 
-TEST_CASE("journal: releasing removes files that are not needed, and numbers go on") {
+TEST_CASE("journal: releasing removes files that are not needed, and numbers continue") {
   for (const auto format : {record_format::lines, record_format::frames}) {
     test::temporary_directory at;
     const journal_format options{.format = format, .file_bytes = 100};

@@ -104,7 +104,7 @@ TEST_CASE("of members of one name the last counts") {
   CHECK(s.fields().size() == 1);
 }
 
-TEST_CASE("lines that are no JSON object are bad samples") {
+TEST_CASE("lines other than a JSON object are bad samples") {
   for (const auto* line : {"", " ", "{", "{}{}", "[1]", "1", "null", "\"a\"", "{\"a\": nan}",
                            "{\"a\": \"\xff\"}", "{\"a\": 1e999}", "{'a': 1}", "{\"a\": 01}"}) {
     CAPTURE(line);

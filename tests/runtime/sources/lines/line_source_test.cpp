@@ -101,7 +101,7 @@ TEST_CASE("ranges of a file have its lines, each once and in order, however they
   }
 }
 
-TEST_CASE("lines go on at every place, of whole files and of ranges") {
+TEST_CASE("lines resume at every place, in whole files and in ranges") {
   temporary_directory dir;
   std::mt19937 random{5};
   save(dir / "a.txt", random_text(random, 150));
@@ -123,7 +123,8 @@ TEST_CASE("lines across blocks are found") {
   CHECK(read_stream(lines_of({dir / "x.txt"}, 7)) == split(text, true));
 }
 
-TEST_CASE("packed lines are read in whatever parts they were packed, and go on at every place") {
+TEST_CASE(
+    "compressed lines are read in whatever parts they were compressed, and resume at every place") {
   temporary_directory dir;
   std::mt19937 random{7};
   const auto text = random_text(random, 400);

@@ -317,7 +317,8 @@ TEST_CASE("standard input: lines come as they are written, and listeners are tol
   }
 }
 
-TEST_CASE("standard input: a feed goes while nobody writes, and another goes on, in half a line") {
+TEST_CASE(
+    "standard input: a feed ends while nobody writes, and another continues, in half a line") {
   test::temporary_directory at;
   test::pipe_pair pipe;
   const test::standard_input_from input{pipe.out()};
@@ -337,7 +338,7 @@ TEST_CASE("standard input: a feed goes while nobody writes, and another goes on,
   REQUIRE(all[10] == "half of ");
 }
 
-TEST_CASE("standard input: behind an end without newline a later process begins a line") {
+TEST_CASE("standard input: after an end without newline a later process begins a line") {
   test::temporary_directory at;
   for (const std::string last : {"first", "second"}) {
     test::pipe_pair pipe;
@@ -380,7 +381,8 @@ TEST_CASE("standard input: two sources of one process are refused, one after the
   REQUIRE(text(*second, 0) == "b");
 }
 
-TEST_CASE("standard input: a full disk is an error, and another feed goes on when there is room") {
+TEST_CASE(
+    "standard input: a full disk is an error, and another feed continues when there is room") {
   test::temporary_directory at;
   test::pipe_pair pipe;
   const test::standard_input_from input{pipe.out()};
@@ -401,7 +403,7 @@ TEST_CASE("standard input: a full disk is an error, and another feed goes on whe
   REQUIRE(texts(*feed) == std::vector<std::string>(1000, "line"));
 }
 
-TEST_CASE("journal: where the journal lies is no part of a pipeline") {
+TEST_CASE("journal: where the journal lies is not part of a pipeline") {
   test::temporary_directory at;
   const auto plain = standard_input().batch(4);
   const auto journaled = plain.journal(at.path());

@@ -4,7 +4,7 @@
 namespace leat {
 namespace {
 
-TEST_CASE("read ahead: a source is read up to a number of records behind the wanted one") {
+TEST_CASE("read ahead: a source is read up to a number of records after the wanted one") {
   read_ahead ahead{{.records = 3, .bytes = 1000}, 0};
   ahead.want(0);
   for (std::uint64_t next = 1; next <= 4; ++next) {
@@ -16,7 +16,7 @@ TEST_CASE("read ahead: a source is read up to a number of records behind the wan
   REQUIRE(ahead.wants_more());
 }
 
-TEST_CASE("read ahead: a source is read up to a number of bytes behind the wanted record") {
+TEST_CASE("read ahead: a source is read up to a number of bytes after the wanted record") {
   read_ahead ahead{{.records = 100, .bytes = 10}, 0};
   ahead.want(0);
   ahead.came(1, 50);

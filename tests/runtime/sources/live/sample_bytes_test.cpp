@@ -54,14 +54,14 @@ TEST_CASE("sample bytes: a sample comes back with its fields, their types, shape
   REQUIRE(x.view<float, 2>("image")(1, 2) == 6.5F);
 }
 
-TEST_CASE("sample bytes: a sample without fields is no bytes") {
+TEST_CASE("sample bytes: a sample without fields has no bytes") {
   sample x;
   REQUIRE(bytes_of(x).empty());
   set_fields(x, {});
   REQUIRE(x.fields().empty());
 }
 
-TEST_CASE("sample bytes: what is cut short is refused, but between fields") {
+TEST_CASE("sample bytes: what is cut short is refused, except between fields") {
   const auto bytes = filled_bytes();
   std::size_t between = 0;
   for (std::size_t size = 0; size < bytes.size(); ++size)

@@ -117,7 +117,7 @@ std::pair<bool, std::vector<std::byte>> pixels_of(const source& data, std::uint6
 
 } // namespace
 
-TEST_CASE("row places are read back as they were written, and of their file alone") {
+TEST_CASE("row places are read back as they were written, and only for their file") {
   const auto file = write_jpeg(300, 200);
   plane_decoder decoder;
   decoder.open(file, 1 << 20);
@@ -237,7 +237,7 @@ TEST_CASE("an index whose places are damaged gives right pixels") {
   CHECK(build_row_index(x.shards, x.options, {}).bytes_read == 0);
 }
 
-TEST_CASE("rows that the cache alone knows are used where a plain index stands beside the data") {
+TEST_CASE("rows that only the cache knows are used if a plain index stands beside the data") {
   photo_shards x;
   REQUIRE(::setenv("XDG_CACHE_HOME", (x.dir / "cache").c_str(), 1) == 0);
   x.options.index_dir.clear();
@@ -257,7 +257,7 @@ TEST_CASE("rows that the cache alone knows are used where a plain index stands b
   CHECK(places_of(*x.data().root().data->get(), 0, "jpg") == 0);
 }
 
-TEST_CASE("what is no JPEG is not read for the row index, but for its beginning") {
+TEST_CASE("of files other than JPEGs only the beginning is read for the row index") {
   temporary_directory dir;
   const auto shard = dir / "films.tar";
   tar_writer tar;
@@ -517,7 +517,7 @@ TEST_CASE("where no directory takes a folder's index, that is said") {
   CHECK(facts.indexed == 4);
 }
 
-TEST_CASE("a folder's index stands beside each class where no directory is named") {
+TEST_CASE("a folder's index is stored beside each class if no directory is named") {
   photo_folder x;
   x.options.index_dir.clear();
   x.build();

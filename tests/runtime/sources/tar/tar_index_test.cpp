@@ -275,7 +275,7 @@ TEST_CASE("an index of a torn shard is refused again where tears are not allowed
   CHECK_THROWS_AS(f.open(), error);
 }
 
-TEST_CASE("records behind a member of more than 8 GiB are found") {
+TEST_CASE("records after a member of more than 8 GiB are found") {
   temporary_directory dir;
   const auto size = (std::uint64_t{1} << 33) + 4711;
   const auto path = dir / "huge.tar";
@@ -338,7 +338,7 @@ TEST_CASE("what the handler of progress throws comes out of the opening") {
   set_progress_handler({});
 }
 
-TEST_CASE("who asks is told of every shard that is opened, one after the other") {
+TEST_CASE("progress reports every shard that is opened, one after the other") {
   temporary_directory dir;
   texts shards;
   for (int i = 0; i < 50; ++i) {

@@ -135,7 +135,7 @@ TEST_CASE("sizes above 8 GiB are read, and a missing content is a tear that says
   CHECK(x.failure->details().needed == std::to_string(size + 507) + " of member \"huge.bin\"");
 }
 
-TEST_CASE("a cut at any byte is a tear behind the last whole header, or a right end") {
+TEST_CASE("a cut at any byte is a tear after the last whole header, or a proper end") {
   tar_writer tar;
   tar.file("a.jpg", std::string(700, 'a')).gnu_long(std::string(120, 'n'), "b").pax("c.c", "cc");
   const auto whole = tar.bytes();

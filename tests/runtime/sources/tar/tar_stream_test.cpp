@@ -106,7 +106,7 @@ TEST_CASE("a tar stream has the samples of indexed shards") {
   CHECK(read_stream(stream).size() >= 60);
 }
 
-TEST_CASE("a tar stream goes on at every place") {
+TEST_CASE("a tar stream resumes at every place") {
   temporary_directory dir;
   const auto seed = std::random_device{}();
   CAPTURE(seed);
@@ -143,7 +143,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a field that comes again begins another sample, behind every place") {
+TEST_CASE("a field that comes again begins another sample, after every place") {
   temporary_directory dir;
   tar_writer tar;
   for (const auto* name : {"a.jpg", "a.cls", "a.jpg", "a.cls", "a.JPG", "b.jpg", "a.jpg"})
@@ -283,7 +283,7 @@ TEST_CASE("many threads read records of a snapshot") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("global PAX headers hold behind a place, too") {
+TEST_CASE("global PAX headers hold after a place, too") {
   temporary_directory dir;
   tar_writer tar;
   tar.file("a.txt", "0");
@@ -320,7 +320,7 @@ TEST_CASE("a tar file that is cut anywhere is torn, or ends between two samples"
   }
 }
 
-TEST_CASE("a packed file that is cut anywhere, or damaged, is torn") {
+TEST_CASE("a compressed file that is cut anywhere, or damaged, is torn") {
   temporary_directory dir;
   std::mt19937 random{7};
   const auto bytes = archive_of(random, 4).bytes();
@@ -341,7 +341,7 @@ TEST_CASE("a packed file that is cut anywhere, or damaged, is torn") {
   }
 }
 
-TEST_CASE("lengths of members are not trusted in packed files") {
+TEST_CASE("lengths of members are not trusted in compressed files") {
   temporary_directory dir;
   for (const auto size : {std::uint64_t{1} << 20, std::uint64_t{1} << 29, std::uint64_t{1} << 40,
                           (std::uint64_t{1} << 62) + 5, ~std::uint64_t{0} >> 1}) {
@@ -366,7 +366,7 @@ TEST_CASE("a file that changed after its record was found is refused") {
   CHECK_THROWS_AS(read_record(stream, records[0]), error);
 }
 
-TEST_CASE("a pipe is read once, from its beginning, packed or not") {
+TEST_CASE("a pipe is read once, from its beginning, compressed or not") {
   temporary_directory dir;
   const auto seed = std::random_device{}();
   CAPTURE(seed);

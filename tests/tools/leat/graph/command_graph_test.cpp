@@ -185,7 +185,7 @@ TEST_CASE("graph: boxes stand apart, steps in their rounds, arrows from box to b
   }
 }
 
-TEST_CASE("graph: a small round has room for what is said of it") {
+TEST_CASE("graph: a small round has room for what is said about it") {
   plan_graph graph{.batch = "b", .shape = {.batch_rows = 4, .is_indexed = false}};
   graph.rounds.push_back({{{.call = "a"}}, {}});
   check_drawing(lay_out(graph));

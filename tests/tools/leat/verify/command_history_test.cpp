@@ -349,7 +349,7 @@ std::uint64_t attempts_of(std::vector<std::vector<start>> logs) {
 
 } // namespace
 
-TEST_CASE("history: a job that began anew and ended early has lost what it had before") {
+TEST_CASE("history: a job that started over and ended early has lost what it had before") {
   for (std::uint64_t world : {1, 2}) {
     CHECK(lost_of({{run_of(world, {}, 0, job_steps), run_of(world, {}, 0, 5)}})
           == (job_steps - 5) * batch_rows);
@@ -381,7 +381,7 @@ TEST_CASE("history: a rank in a process of its own stands where it got farthest"
         == 0);
 }
 
-TEST_CASE("history: a job whose newest set was torn goes on with an older one, and fewer ranks") {
+TEST_CASE("history: a job whose newest set was torn resumes from an older one, with fewer ranks") {
   CHECK(lost_of({{run_of(3, 0, 0, 8), run_of(2, 0, 4, job_steps)},
                  {run_of(3, 1, 0, 8), run_of(2, 1, 4, job_steps)},
                  {run_of(3, 2, 0, 8), run_of(3, 2, 6, 6)}})
@@ -434,7 +434,7 @@ TEST_CASE("history: a line twice is each of its rows repeated") {
   });
 }
 
-TEST_CASE("history: what stands before the step that a start goes on with is repeated") {
+TEST_CASE("history: lines before the step from which a start resumes are repeated") {
   std::size_t found = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
