@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// All that may happen to one loader, at one time: what each does alone has tests of its own, and
-// the thread sanitizer sees what meets.
+// Everything that may happen to one loader, at the same time: each thing on its own has tests of
+// its own, and the thread sanitizer sees how they interact.
 
 namespace leat {
 namespace {
@@ -27,7 +27,7 @@ pipeline indexed(const std::string& /*at*/) {
   return with_noise(count(records).shuffle({.seed = 3})).batch(12, {.end = epoch_end::mask});
 }
 
-/// An operator looks at content, so that workers make rounds for each other.
+/// An operator probes content, so that workers make rounds for each other.
 pipeline by_content(const std::string& /*at*/) {
   const auto numbers =
       from_function("numbers@1", records, [](std::uint64_t i, sample& s) { s.set("n", i); });
@@ -43,7 +43,7 @@ pipeline by_content(const std::string& /*at*/) {
       .batch(12, {.lanes = 4, .end = epoch_end::mask});
 }
 
-/// Exists once: its own thread reads it, into a journal.
+/// The records exist once: a thread reads them, into a journal.
 pipeline live(const std::string& at) {
   return with_noise(once("numbers",
                          [next = std::uint64_t{0}](sample& s) mutable {

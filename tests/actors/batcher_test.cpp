@@ -42,7 +42,7 @@ worker_actor::behavior_type worker_probe(worker_actor::pointer self, std::shared
   };
 }
 
-/// The test is dispatcher and workers itself: it opens slots and finishes rows by hand.
+/// The test itself plays dispatcher and workers: it opens slots and finishes rows by hand.
 struct fixture {
   deterministic_system actors;
   std::shared_ptr<gate> lives = std::make_shared<gate>();
@@ -70,14 +70,14 @@ struct fixture {
     actors.run();
   }
 
-  /// A worker that the batcher looks after.
+  /// A worker that the batcher monitors.
   worker_actor watched(std::uint32_t id) {
     workers.push_back(actors.system().spawn(worker_probe, seen));
     tell(watch_atom_v, id, workers.back());
     return workers.back();
   }
 
-  /// A free slot whose batch has been opened with rows of these workers.
+  /// A free slot whose batch was opened with rows of these workers.
   slot_ptr begun(const std::vector<std::uint32_t>& owners) {
     auto slot = std::make_shared<batch_slot>(std::make_shared<batch_layout>(), owners.size());
     tell(free_atom_v, slot);

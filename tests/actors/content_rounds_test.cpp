@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-// Rounds that look at content, under operators that stop asking for more: what was looked at for
-// them and is then not wanted must leave nothing behind. See tests/support/twins.hpp.
+// Rounds of operators that probe content, below operators that stop asking for more: what was
+// probed for them and is then not wanted must leave no trace. See tests/support/twins.hpp.
 
 namespace leat::test {
 namespace {
@@ -23,8 +23,8 @@ namespace {
 /// Values by position.
 using rows = std::map<std::uint64_t, std::int64_t>;
 
-/// The first `steps` batches of a lane-wise order, `m` of each lane for each; none where a lane has
-/// nothing.
+/// The first `steps` batches of a lane-wise order, `m` items of each lane in each; none if a lane
+/// has nothing.
 std::optional<rows> expected_rows(const twin& x, std::uint64_t lanes, std::uint64_t steps,
                                   std::uint64_t m, epoch_end end) {
   rows all;
@@ -99,8 +99,7 @@ TEST_CASE("content rounds: what begins again within what begins again gives all 
   CHECK(checked >= 30);
 }
 
-/// Four mixes in one another: each has several repetitions of the one in it, and the innermost
-/// draws.
+/// Four nested mixes: each repeats the one inside it several times, and the innermost draws.
 pipeline nested_draws() {
   auto x = drawing_leaf();
   std::uint64_t size = 5;

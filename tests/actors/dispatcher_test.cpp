@@ -50,7 +50,7 @@ batcher_actor::behavior_type batcher_probe(batcher_actor::pointer, std::shared_p
 
 using ids = std::vector<std::uint32_t>;
 
-/// Throws from the member that is broken.
+/// Throws from the member that is to fail.
 class fragile_order final : public batch_order {
 public:
   fragile_order(std::unique_ptr<batch_order> real, const std::string& broken)

@@ -1,4 +1,4 @@
-// Loaders over a store that is not at hand.
+// Loaders over a store that is not local.
 
 #include "runtime/sources/tar/tar_source.hpp"
 #include "tests/support/catch.hpp"

@@ -15,15 +15,15 @@
 #include <string>
 #include <utility>
 
-// Threads do not come along into the child of a fork. What it does with its parent's loaders must
-// neither hang nor disturb the parent.
+// The child of a fork does not have its parent's threads. What it does with its parent's loaders
+// must neither hang nor disturb the parent.
 
 namespace leat {
 namespace {
 
 constexpr unsigned seconds_for_a_child = 20;
 
-/// Runs it in a child: its answer, or nothing when the child hung or crashed.
+/// Runs a function in a child: its result, or nothing if the child hung or crashed.
 std::optional<int> in_child(const std::function<int()>& run) {
   const auto child = ::fork();
   if (child == 0) {
@@ -35,7 +35,7 @@ std::optional<int> in_child(const std::function<int()>& run) {
   return WIFEXITED(status) ? std::optional{WEXITSTATUS(status)} : std::nullopt;
 }
 
-/// Something to read is there at once; the source's thread then waits for more.
+/// There is something to read at once; the source's thread then waits for more.
 pipeline endless() {
   auto n = std::make_shared<std::uint64_t>(0);
   return once("endless@1", [n](sample& s) {
@@ -105,7 +105,7 @@ TEST_CASE("fork: a child may destroy a source whose thread runs in its parent") 
 }
 
 TEST_CASE("fork: a child of a process that has had no loader may have loaders") {
-  // A fresh program: this one has had some, in whichever order the tests run.
+  // A new program: this one has had loaders, in whichever order the tests run.
   CHECK(in_child([] {
           const auto* const self = "/proc/self/exe";
           ::execl(self, self, "fork: made after the fork", nullptr);

@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-// next() that waits, and is told to end.
+// A next() that waits, and is told to end.
 
 namespace leat::test {
 namespace {
 
-/// Gives so many records, then blocks until it is destroyed or let go.
+/// Gives n records, then blocks until it is destroyed or released.
 class blocked_source {
 public:
   pipeline data(std::uint64_t records, const std::string& journal) {
@@ -33,7 +33,7 @@ public:
         .batch(4, {.lanes = 2, .end = epoch_end::drop})
         .journal(journal);
   }
-  /// Until it blocks.
+  /// Waits until the source blocks.
   void wait() { waits_.get_future().wait(); }
   ~blocked_source() { let_go(); }
   void let_go() {
@@ -70,7 +70,7 @@ TEST_CASE("interrupt ends a next() that waits for records, and the snapshot says
         source.wait();
         job.interrupt();
       }};
-      // The second one may be handed over before, or not.
+      // The second batch may be handed over before that, or not.
       while (code_of_next(job) != errc::interrupted) {
       }
       REQUIRE(code_of_next(job) == errc::interrupted);

@@ -33,7 +33,7 @@ pipeline numbers(std::uint64_t n) {
   return from_function("numbers@1", n, [](std::uint64_t i, sample& s) { s.set("n", i); });
 }
 
-/// Any slip shows in the pixels.
+/// Any mistake shows in the pixels.
 pipeline noisy(const pipeline& x) {
   return x.map("noise@1", [](sample& s, context& c) {
     for (auto& v : s.make<float>("noise", {4}))
@@ -41,7 +41,7 @@ pipeline noisy(const pipeline& x) {
   });
 }
 
-/// Two filters look at content, the second one at what a map made; between them is a buffer.
+/// Two filters probe content, the second one what a map made; between them is a buffer.
 pipeline job_of(epoch_end end, std::uint64_t records = 500) {
   auto first = numbers(records)
                    .shuffle({.seed = 3})
@@ -64,7 +64,7 @@ loader_options quick(std::size_t workers, std::uint64_t epochs = 1) {
   return {.workers = workers, .epochs = epochs, .hash_pixels = true};
 }
 
-/// In one rank and thread; so many steps of a job without end.
+/// Runs in one rank and one thread; takes a number of steps of a job without end.
 std::vector<job_step> plain_run(const pipeline& data, std::uint64_t epochs,
                                 std::size_t most = SIZE_MAX) {
   loader x{data, quick(0, epochs)};
@@ -82,11 +82,11 @@ std::vector<job_step> from(const std::vector<job_step>& steps, std::size_t begin
   return {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()};
 }
 
-/// A pipeline with what is needed to run it.
+/// A pipeline, and what is needed to run it.
 struct work {
   pipeline data;
   std::uint64_t epochs;
-  /// Of a job without end.
+  /// Steps of a job without end.
   std::size_t most;
 };
 
@@ -138,7 +138,7 @@ private:
 TEST_CASE("iterators: by_lane keeps a stream's lane on one worker, in every round") {
   constexpr std::uint64_t units = 6;
   std::mutex mutex;
-  // Whose functions were called for a lane, before and behind the filter.
+  // The threads that called functions for a lane, before and after the filter.
   std::map<std::pair<int, std::uint64_t>, std::set<std::thread::id>> seen;
   const auto trainer = std::this_thread::get_id();
   std::uint64_t wrong_lanes = 0;
@@ -292,7 +292,7 @@ TEST_CASE(
     CHECK(problem->code() == errc::bad_snapshot);
     CHECK(problem->details().got.find("rank " + std::to_string(missing)) != std::string::npos);
   }
-  // A rank of the same world needs its own part only.
+  // A rank of the same world needs only its own part.
   auto options = quick(0);
   options.world_size = 3;
   options.rank = 1;
@@ -430,7 +430,7 @@ TEST_CASE("iterators: abandon_epoch continues with the next epoch, whatever was 
         for (std::size_t n = 0; n <= begin_of(1); n += test::thread_sanitized ? 5 : 1) {
           CAPTURE(n);
           std::vector<job_step> expected{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)};
-          // Before its first batch an epoch is not begun, and nothing is left out.
+          // Before its first batch an epoch has not begun, and nothing is left out.
           const auto next = from(all, n == 0 ? 0 : begin_of(1));
           expected.insert(expected.end(), next.begin(), next.end());
           const auto runs = run_ranks(

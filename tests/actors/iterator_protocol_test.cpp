@@ -17,10 +17,10 @@ bool passes_second(std::uint64_t n) {
 }
 
 struct look_record {
-  /// How often each filter looked at each number.
+  /// How often each filter probed each number.
   std::map<std::pair<std::string, std::uint64_t>, int> looks;
 
-  /// A filter that counts what it looks at.
+  /// A filter that counts what it probes.
   filter_stage filter(const std::string& name, bool (*passes)(std::uint64_t)) {
     return {.name = name, .make = [=, this] {
               return [=, this](sample& s) {
@@ -32,7 +32,7 @@ struct look_record {
   }
 };
 
-/// Three rounds: two filters look at content, the second one at what a map made.
+/// Three rounds: two filters probe content, the second one what a map made.
 struct fixture : look_record, driven_fixture {
   explicit fixture(epoch_end end, std::uint64_t epochs_ = 2, std::size_t most = SIZE_MAX)
       : driven_fixture([&](run_counts& counts) { return plan_for(end, counts); }, epochs_, most) {
@@ -55,7 +55,7 @@ struct fixture : look_record, driven_fixture {
 struct masked : fixture {
   masked() : fixture(epoch_end::mask) {}
 
-  /// As check(), and nobody looked at a sample twice.
+  /// Like check(), and no sample was probed twice.
   void check_looks(driven_job& x) {
     check(x);
     for (std::uint64_t n = 0; n < records; ++n) {
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(masked, "iterators: nobody looks twice at what a filter has see
   }
 }
 
-/// A random job of which chance has part in all, too.
+/// A random job, with all parameters drawn at random.
 driven_options random_options(std::mt19937_64& chance) {
   return {
       .policy = all_policies[chance() % 3], .workers = 1 + chance() % 4, .slots = 1 + chance() % 4};

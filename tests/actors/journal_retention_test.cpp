@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t all_records = 6000;
 constexpr std::uint64_t lanes = 12;
 
-/// `next`: what it gives next, whoever asks.
+/// `next`: the number of the next record, whoever asks for it.
 pipeline records(std::shared_ptr<std::uint64_t> next = std::make_shared<std::uint64_t>(0)) {
   return once("numbers", [next = std::move(next)](sample& into) {
     if (*next == all_records)
@@ -31,7 +31,7 @@ pipeline records(std::shared_ptr<std::uint64_t> next = std::make_shared<std::uin
   });
 }
 
-/// Records wait in a buffer, in front of a look at their content and in open packs.
+/// Records wait in a buffer, before a probe of their content, and in open packs.
 pipeline job_of(const pipeline& from) {
   return from.shuffle_buffer(60, 3)
       .filter({.name = "odd@1",
@@ -144,7 +144,7 @@ TEST_CASE(
     }
     REQUIRE(code_of([&] { feed_of(data)->peek(0); }) == errc::not_found);
   }
-  // About 30 records a file, and 4096 are read ahead.
+  // About 30 records per file, and 4096 are read ahead.
   REQUIRE(files_in(at / "journal") < 170);
   for (const bool newest : {true, false}) {
     const auto step = newest ? "120" : "115";
@@ -163,7 +163,7 @@ TEST_CASE(
   }
 }
 
-/// Steps of the job behind a snapshot, all of them.
+/// All steps of the job after a snapshot.
 std::vector<job_step> rest_after(const pipeline& data, const std::string& state) {
   loader x{data, {.hash_pixels = true}};
   x.restore_parts({state});
@@ -210,7 +210,7 @@ TEST_CASE("journal_retention: what the program keeps can be restored, whatever i
   }
   REQUIRE(rest_after(open(), kept) == tail_of(expected, 40));
 
-  // What was kept nowhere is refused at once.
+  // Records that were not kept are refused at once.
   loader refused{open(), {}};
   const auto problem = problem_of([&] { refused.restore_parts({lost}); });
   REQUIRE(problem);
@@ -248,7 +248,7 @@ TEST_CASE("journal_retention: letting go trims a journal to the oldest snapshot 
     x.let_go({first});
     x.let_go({first});
     REQUIRE(code_of([&] { x.keep({first}); }) == errc::mismatch);
-    // The last one stays good: the program may be ending.
+    // The last one stays valid: the program may be ending.
     x.let_go({second});
     x.keep({second});
   }
@@ -258,7 +258,7 @@ TEST_CASE("journal_retention: letting go trims a journal to the oldest snapshot 
   REQUIRE(x.next());
 }
 
-/// Of one of two ranks: what it has behind steps 20 and 60. It keeps only the second one.
+/// Snapshots of one of two ranks, after steps 20 and 60. It keeps only the second one.
 struct two_snapshots {
   std::string early;
   std::string late;

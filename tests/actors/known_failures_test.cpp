@@ -20,8 +20,8 @@
 #include <thread>
 #include <vector>
 
-// Failures of other data loaders that no other test here is about; docs/known-failures.md lists
-// them all. Sequences are compared whole, with those of a job that was never broken: what is lost,
+// Failures of other data loaders that no other test covers; docs/known-failures.md lists them all.
+// Sequences are compared in full with those of a job that was never broken off: whatever is lost,
 // repeated or moved, or has other random numbers, is a difference.
 
 namespace leat {
@@ -43,7 +43,7 @@ pipeline noisy(const pipeline& x) {
   return x.map("noise@1", [](sample& s, context& c) { s.set("noise", c.rng().uniform()); });
 }
 
-/// An order that is a formula; the last batch of an epoch is not full.
+/// An indexed order; the last batch of an epoch is not full.
 pipeline by_index(std::uint64_t records = 100) {
   return noisy(numbers(records).shuffle({.seed = 4})).batch(8, {.end = epoch_end::mask});
 }
@@ -80,7 +80,7 @@ steps rest_of(loader& x, std::size_t most = SIZE_MAX) {
   return result;
 }
 
-/// In one rank and thread.
+/// In one rank and one thread.
 steps plain_run(const pipeline& data, std::uint64_t epochs, std::size_t most = SIZE_MAX) {
   loader x{data, quick(0, epochs)};
   return rest_of(x, most);
@@ -108,7 +108,7 @@ void write_file(const std::string& name, const std::string& content) {
   std::ofstream{name, std::ios::binary} << content;
 }
 
-/// Throws std::logic_error where one comes twice.
+/// Throws std::logic_error if a row occurs twice.
 std::size_t rows_of(const steps& epoch) {
   std::set<std::string> ids;
   for (const auto& step : epoch)
@@ -245,7 +245,7 @@ TEST_CASE("known failure: at the end of an epoch no epoch is left out, and none 
 }
 
 TEST_CASE("known failure: ranks of unequal length end together, restored after any batch") {
-  // Tails included: lanes have 180 items together, and two each at least.
+  // Incomplete batches included: lanes have 180 items in all, and at least two each.
   CHECK(rows_of(plain_run(uneven(epoch_end::mask), 1)) == 180);
   CHECK(rows_of(plain_run(uneven(epoch_end::drop), 1)) == 48);
   for (const auto& data : {uneven(epoch_end::mask), uneven(epoch_end::drop),

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-// A job of one lane runs on one rank, now and after every resume: who mixes in a corpus of one file
-// must hear of it before the job has run for a week.
+// A job of one lane runs on one rank, now and after every resume: a user who mixes in a corpus of
+// one file must be told before the job has run for a week.
 
 namespace leat {
 namespace {
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(
   CHECK(contains(*lane_limit(mix({many, two}).batch(8).root()), "2 lanes, and a world size that"));
   CHECK(contains(*lane_limit(mix({count(80), two}).batch(8).root()), "two*.txt\") has 2 units"));
   CHECK(contains(*lane_limit(mix({many, sequential("own@1", 3, {})}).batch(8).root()), "units=N"));
-  // Packed files cannot be cut.
+  // Compressed files cannot be cut.
   const auto packed = at / "packed.txt.gz";
   std::filesystem::copy_file(at / "many0.txt", packed);
   CHECK(contains(*lane_limit(mix({many, lines(packed)}).batch(8).root()),
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(corpora, "lanes: there is no notice when there are as many as i
   CHECK(notices_of(lines(one).batch(1)).empty());
   CHECK(notices_of(count(100).batch(8)).empty());
   CHECK(notices_of(count(100).shuffle_buffer(16).batch(8)).empty());
-  // Other ranks of the job have nothing to add.
+  // Other ranks of the job send no notice.
   CHECK(notices_of(mix({many, lines(write("two", 2))}).batch(8), {.rank = 1, .world_size = 2})
             .empty());
 }

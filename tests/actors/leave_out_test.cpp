@@ -12,7 +12,7 @@
 namespace leat {
 namespace {
 
-/// Ids of each batch by its step of the job; what was left out has none.
+/// Ids of each batch by its step of the job; a step that was left out has none.
 using steps = std::vector<std::pair<std::uint64_t, std::vector<std::string>>>;
 
 steps rest_of(loader& x) {
@@ -27,7 +27,7 @@ steps without(steps all, std::uint64_t first, std::uint64_t last) {
   return all;
 }
 
-/// One whose order is a formula, and one with a state in every lane.
+/// An indexed order, and one with a state in every lane.
 std::vector<pipeline> both_kinds() {
   return {count(90).shuffle({.seed = 3}).batch(6),
           count(90).shuffle_buffer(24, 5).batch(6, {.lanes = 3, .end = epoch_end::drop})};
@@ -109,7 +109,7 @@ TEST_CASE("leave_out_steps: what the restored job left out may be named again, n
     x.leave_out_steps(3, 4);
     CHECK(rest_of(x) == rest);
 
-    // Named before the restore they are not forgotten.
+    // Steps named before the restore are not forgotten.
     loader early{data, {}};
     early.leave_out_steps(3, 4);
     early.leave_out_steps(8, 9);

@@ -15,7 +15,7 @@
 namespace leat {
 namespace {
 
-/// One random job. Everything that must not matter is drawn again for each run of it.
+/// One random job. Everything that must not matter is drawn again for each of its runs.
 struct random_job {
   std::uint64_t records;
   std::uint64_t rows;
@@ -67,7 +67,7 @@ public:
     x.bad_samples = job.bad;
     x.hash_pixels = true;
     if (x.workers > 0 && below(3) == 0) {
-      // One: of several two may die over one row, which is an error.
+      // Only one: two deaths might be over the same row, which is an error.
       x.fault.deaths = {{below(x.workers), below(job.records)}};
     }
     return x;
@@ -154,7 +154,7 @@ private:
   std::vector<loader> ranks_;
 };
 
-/// Existing rows of an epoch: none lost, none twice, each at its place; with how many batches.
+/// The rows of an epoch: none lost, none twice, each in its place; and the number of batches.
 void check_epoch(const random_job& job, const std::vector<job_step>& steps) {
   const auto batches = job.batching.end == epoch_end::mask ? (job.records + job.rows - 1) / job.rows
                                                            : job.records / job.rows;
@@ -192,7 +192,7 @@ TEST_CASE("loader: random jobs, broken and rescaled at random, equal the plain r
       while (auto batch = plain.next())
         append(reference, *batch);
     } catch (const error& e) {
-      // A lane may hold bad samples only: then there is nothing to put in its place.
+      // A lane may have only bad samples: then there is nothing to substitute.
       REQUIRE(job.bad == bad_sample_policy::substitute);
       REQUIRE(e.code() == errc::bad_sample);
       continue;

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A pipeline whose rows depend on record, epoch and chance: any slip shows in the pixels.
+/// A pipeline whose rows depend on record, epoch and chance: any mistake shows in the pixels.
 pipeline noisy(std::uint64_t records, std::uint64_t rows, batch_options batching = {},
                shuffle_options shuffle = {}) {
   return count(records, 8)
@@ -257,7 +257,7 @@ TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first
   loader end{data, options};
   end.skip_first_batches(3 * steps);
   CHECK_FALSE(end.next());
-  // Epochs that the job does not have are not left out of a longer one.
+  // Epochs that the job does not have must not be left out of a longer one.
   for (const std::uint64_t too_many : {3 * steps + 1, 5 * steps + 2, UINT64_MAX}) {
     loader beyond{data, options};
     beyond.skip_first_batches(too_many);
@@ -338,7 +338,7 @@ TEST_CASE("loader: tensors, ragged fields and wrong requests") {
   CHECK_THROWS_AS((batch->view<std::uint8_t, 2>("values")), error);
   CHECK_THROWS_AS((batch->view<std::uint8_t, 2>("text")), error);
   CHECK_THROWS_AS(batch->ragged("value"), error);
-  // Of any type, for what takes a pointer.
+  // A pointer to the data of a field of any type.
   const auto& read_only = *batch;
   const auto field = read_only.field("value");
   CHECK(field.data == reinterpret_cast<const std::byte*>(value.data()));
@@ -548,7 +548,7 @@ TEST_CASE("loader: a function that does not return is named") {
                                }
                              })
                         .batch(10);
-  // The layout is learnt from record 0, which does not block.
+  // The layout is learned from record 0, which does not block.
   auto options = quick(2);
   options.stuck_after = 100ms;
   loader x{data, options};

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-// Whoever has to tell of a failure can do so without any memory, so that nobody waits for ever.
+// Code that must report a failure can do so without any memory, so that no thread waits for ever.
 
 namespace {
 
@@ -28,7 +28,7 @@ thread_local bool memory_is_gone = false;
 
 } // namespace
 
-// In place of the library's, for all of the process.
+// Replaces the library's function in the whole process.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (!memory_is_gone)
     if (auto* x = std::malloc(size == 0 ? 1 : size))
@@ -47,7 +47,7 @@ thread_local bool memory_is_gone = false;
 namespace leat {
 namespace {
 
-/// As long as it lives, or until more is found.
+/// There is no memory as long as this lives, or until it is found again.
 class no_memory {
 public:
   no_memory() { memory_is_gone = true; }
@@ -143,7 +143,7 @@ TEST_CASE("no memory: the trainer hears of a batch that could not be handed over
   caf::anon_send(uut, complete_atom_v, slot);
   actors.run();
   no_memory::found();
-  // And those to come.
+  // Also those to come.
   caf::anon_send(uut, free_atom_v, slot);
   actors.run();
   CHECK(finished.size() == 2);

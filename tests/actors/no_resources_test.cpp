@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
-// What the machine lacks is no fault of a sample: under every policy the job ends in an error, so
-// that no batch depends on the machine.
+// What the machine lacks is not a fault of a sample: under every policy the job ends with an error,
+// so that no batch depends on the machine.
 
 namespace leat {
 namespace {
@@ -98,7 +98,7 @@ TEST_CASE("no resources: a size that no machine has is a bad sample, and so is a
     const auto problem = problem_under(failing_at(x.fail), bad_sample_policy::fail, 1);
     REQUIRE(problem);
     REQUIRE(problem->code() == errc::bad_sample);
-    // Told in words, not by names of the standard library.
+    // Reported in words, not by names of the standard library.
     CAPTURE(problem->what());
     REQUIRE(std::string{problem->what()}.find(x.name) != std::string::npos);
     REQUIRE(std::string{problem->what()}.find("std::") == std::string::npos);

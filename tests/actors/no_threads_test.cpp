@@ -19,8 +19,9 @@
 #include <utility>
 #include <vector>
 
-// A machine that gives no more threads: from the n-th on, or the n-th alone. Whatever it was for,
-// there is an error or the same batches, never a hang, and afterwards all is as before.
+// A machine that gives no more threads: from the n-th on, or only not the n-th. Whatever the thread
+// was for, the result is an error or the same batches, never a hang, and afterwards everything
+// works as before.
 
 namespace {
 
@@ -30,7 +31,7 @@ std::atomic<std::int64_t> failures{0};
 
 } // namespace
 
-/// In place of the C library's, for all of the process.
+/// Replaces the C library's function in the whole process.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*run)(void*), void* argument) {
   static const auto real =
@@ -43,7 +44,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace leat {
 namespace {
 
-/// As long as it lives, threads behind the first `n` fail, so many of them.
+/// As long as this lives, threads after the first `n` fail, as many as given.
 class few_threads {
 public:
   few_threads(std::int64_t n, std::int64_t fail) {
@@ -59,7 +60,7 @@ public:
 
 struct job {
   std::string name;
-  /// Made anew for each run: once sources.
+  /// Made again for each run, because sources may exist once.
   std::function<pipeline()> data;
 };
 
@@ -88,7 +89,7 @@ std::vector<job> jobs() {
            }}};
 }
 
-/// A whole run, workers that come, go and die included.
+/// A whole run, with workers that come, go and die.
 std::vector<job_step> run(const job& of, std::size_t workers, const std::string& save_to) {
   loader_options options{.workers = workers, .hash_pixels = true};
   if (workers > 1) {

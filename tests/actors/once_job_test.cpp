@@ -75,7 +75,7 @@ loader_options masked(std::size_t workers) {
   return {.workers = workers, .bad_samples = bad_sample_policy::mask, .hash_pixels = true};
 }
 
-/// The steps of a job that is never broken; a step lists its valid rows.
+/// The steps of a job that is never broken off; each step lists its valid rows.
 std::vector<job_step> unbroken(const job_maker& job, std::uint64_t salt, std::uint64_t world = 1,
                                std::size_t workers = 0) {
   test::temporary_directory at;
@@ -205,7 +205,7 @@ TEST_CASE("once: a journal that is gone is refused at once, however early the sn
     }
 }
 
-/// A stream of which less is there than was handed over.
+/// A stream that has fewer records than were handed over.
 class short_reader final : public sequential_reader {
 public:
   explicit short_reader(std::uint64_t end) : end_(end) {}

@@ -17,7 +17,7 @@ namespace {
 struct counting {
   std::uint64_t epoch = 0;
   std::uint64_t next = 0;
-  /// How often next() was called.
+  /// Number of calls of next().
   std::size_t calls = 0;
 };
 

@@ -159,8 +159,8 @@ TEST_CASE_METHOD(fixture,
   for (auto policy : all_policies)
     for (std::uint64_t position = 0; position < 22; ++position) {
       CAPTURE(static_cast<int>(policy), position);
-      // Whoever meets the row first dies, and so does the first that meets it again. With one slot
-      // nobody meets a later row before.
+      // The first worker that gets the row dies, and so does the first that gets it again. With one
+      // slot no worker gets a later row before that.
       auto x = start(
           {.policy = policy, .workers = 1, .slots = 1, .drill = [&](std::size_t, std::size_t made) {
              worker_drill drill;

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-// read_files where the world is not as it should be; what it means and that it goes on from any
-// snapshot is in tests/conformance.
+// read_files when files are not as they should be; its meaning, and that it resumes from any
+// snapshot, is tested in tests/conformance.
 
 namespace leat::test {
 namespace {
@@ -44,7 +44,7 @@ TEST_CASE("read_files: 600 lanes read 600 files through few descriptors") {
   temporary_directory dir;
   std::string list;
   for (std::uint64_t i = 0; i < lanes; ++i) {
-    // Names of one length: a range of the list has one.
+    // Names of the same length, for a list that is cut into ranges.
     const auto name = std::to_string(1000 + i) + (i % 2 == 0 ? ".txt.gz" : ".1.text");
     std::string text;
     for (int line = 0; line < lines; ++line)

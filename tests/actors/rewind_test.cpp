@@ -25,12 +25,12 @@ pipeline with_noise(const pipeline& x) {
   });
 }
 
-/// Its order is a formula.
+/// An indexed order.
 pipeline by_index() {
   return with_noise(count(100).shuffle({.seed = 3})).batch(12, {.end = epoch_end::mask});
 }
 
-/// Its order has a state, and workers look at samples for it.
+/// Its order has a state, and workers probe samples for it.
 pipeline by_iterators() {
   const filter_stage most{.name = "most@1", .make = [] {
                             return [](sample& s) { return s.bytes("value")[0] != std::byte{7}; };
@@ -73,7 +73,7 @@ TEST_CASE("rewind: the same batches come again, from wherever the job stands") {
       x.rewind();
       REQUIRE(next_steps(x) == all);
       REQUIRE(x.position().digest == digest);
-      // Nobody was replaced, nobody added.
+      // No worker was replaced, and none was added.
       REQUIRE(x.stats().workers.size() == std::max<std::size_t>(workers, 1));
     }
 }
@@ -131,7 +131,7 @@ TEST_CASE("rewind: ranks that agree on ends agree again") {
   const auto first =
       std::count_if(whole.begin(), whole.end(), [](auto& x) { return x.epoch == 0; });
   REQUIRE(static_cast<std::size_t>(first) * 2 != whole.size());
-  // From the second epoch: what was agreed of it says nothing of the first.
+  // From the second epoch: what was agreed about it says nothing about the first.
   for (auto stop = static_cast<std::size_t>(first); stop <= whole.size(); ++stop) {
     CAPTURE(stop);
     const auto again = run_ranks(data, options, 2, [&](loader& x) {
@@ -244,7 +244,7 @@ TEST_CASE("range-for: every round owns its lease") {
   REQUIRE(steps == all);
   for (auto batch : x)
     FAIL("a batch behind the end");
-  // A round may keep its lease, and the loop may end early.
+  // The body of the loop may keep its lease, and the loop may end early.
   loader more{by_index(), {.workers = 2, .leases = 2}};
   lease kept;
   for (auto batch : more) {
@@ -253,7 +253,7 @@ TEST_CASE("range-for: every round owns its lease") {
   }
   REQUIRE(kept->step() == 0);
   REQUIRE(more.next()->step() == 1);
-  // A reference to what the loader would take back does not compile.
+  // Taking a reference to a lease that the loader would take back does not compile.
   static_assert(!std::is_lvalue_reference_v<decltype(*more.begin())>);
 }
 

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-// Every function that a pipeline calls may hang. With workers next() says which one; in the
-// caller's own thread somebody else does.
+// Every function that a pipeline calls may hang. With workers, next() says which one; in the
+// caller's own thread, another thread does.
 
 namespace leat {
 namespace {
@@ -59,7 +59,7 @@ public:
     std::lock_guard lock{mutex_};
     got_.reset();
   }
-  /// Of this stage: on a busy machine others may seem to hang for a while, too.
+  /// Only for this stage: on a busy machine others may seem to hang for a while, too.
   error wait(const std::string& stage) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] { return got_ && got_->details().stage == stage; });
@@ -193,7 +193,7 @@ TEST_CASE("stuck: with workers next() names what hangs, in iterators as in sampl
   }
 }
 
-/// Runs it in a thread with the barrier closed, and answers what on_stuck is told of the stage.
+/// Runs it in a thread with the barrier closed; returns what on_stuck is told about the stage.
 error told(barrier& at, report& to, const std::string& stage, const std::function<void()>& run) {
   at.close();
   std::thread caller{run};
@@ -220,7 +220,7 @@ TEST_CASE("stuck: a function that hangs on the very first sample is named") {
     }
 }
 
-/// Has no ids to tell of.
+/// A source without ids.
 class nameless final : public source {
 public:
   explicit nameless(barrier& at) : at_(at) {}
@@ -262,7 +262,7 @@ TEST_CASE("stuck: a sample whose id cannot be made is named by its position") {
   CHECK(problem->details().sample.substr(0, 12) == "at position ");
 }
 
-/// Hears notices while it lives, and throws if told to.
+/// Collects notices while it lives, and throws if told to.
 class notices {
 public:
   explicit notices(bool throws) {
@@ -280,7 +280,7 @@ public:
   notices(const notices&) = delete;
   notices& operator=(const notices&) = delete;
 
-  /// For one with this in it.
+  /// Waits for a notice that contains this text.
   void wait(const std::string& part) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] { return texts_.find(part) != std::string::npos; });

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-// What loader.hpp allows to two threads at once: one has the loader, another one has its leases.
+// What loader.hpp allows two threads to do at once: one has the loader, another has its leases.
 
 namespace leat {
 namespace {
@@ -26,7 +26,7 @@ pipeline with_fields(const pipeline& x) {
   });
 }
 
-/// An order that is a formula, and one of iterators that look at content.
+/// An indexed order, and one of iterators that probe content.
 std::vector<pipeline> pipelines() {
   const auto numbers =
       from_function("numbers@1", 600, [](std::uint64_t i, sample& s) { s.set("n", i); });
@@ -38,7 +38,7 @@ std::vector<pipeline> pipelines() {
               .batch(8, {.lanes = 4, .end = epoch_end::mask})};
 }
 
-/// All that a batch hands out, as text.
+/// Everything that a batch hands out, as text.
 std::string content_of(const batch& x) {
   std::string text = to_string(x.digest());
   for (const auto& id : x.ids())
@@ -102,7 +102,7 @@ TEST_CASE("two threads on one loader: one calls next(), the other reads and drop
 
 TEST_CASE("two threads on one loader: it grows in one while the other drops leases") {
   constexpr std::size_t leases = 150;
-  // Memory that takes a while to make: what is dropped comes back amid that.
+  // Memory that takes a while to make: slots of dropped leases come back in the meantime.
   const auto data = count(4 * leases * 8, 4096).batch(8);
   for (const auto workers : worker_counts())
     for (int round = 0; round < (test::sanitized ? 2 : 5); ++round) {

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-// Samples that an operator which looks at content cannot judge: docs/iterators.md, "Bad samples".
-// The sample itself can be made all the same, so that nothing but what the operator met says that
-// its row is bad.
+// Samples that an operator which probes content cannot judge: docs/iterators.md, "Bad samples". The
+// sample itself can still be made, so that only what the operator found says that its row is bad.
 
 namespace leat {
 namespace {
@@ -26,9 +25,9 @@ struct subject {
   std::function<pipeline(const pipeline&)> operate;
   std::set<std::uint64_t> bad;
   cause why;
-  /// What is looked at, of good ones.
+  /// The field that is probed, in good samples.
   std::function<void(sample&, std::uint64_t)> set_x;
-  /// Ids of what comes out: of bad ones "numbers/5", or so.
+  /// What comes before the ids of the output: the id of a bad sample is "numbers/5" or similar.
   std::string before = "";
   std::string behind = "";
 };
@@ -110,8 +109,7 @@ std::vector<subject> subjects() {
   };
 }
 
-/// Sample i has `n` and `x`; the latter not where i is one in three and the subject's fault is
-/// that.
+/// Sample i has `n` and `x`; every third one has no `x` if that is the subject's fault.
 pipeline numbers(const subject& x) {
   return from_function("numbers@1", samples, [x](std::uint64_t i, sample& s) {
     s.set("n", i);
@@ -120,13 +118,14 @@ pipeline numbers(const subject& x) {
   });
 }
 
-/// A field that all have, whatever came before.
+/// Adds a field that all samples have, whatever came before.
 pipeline alike(const pipeline& x) {
   return x.map("alike@1", [](sample& s, context&) { s.set("y", std::int64_t{1}); })
       .map(select({"y"}));
 }
 
-/// What may stand above, and pass bad samples on: looks at content again, keeps back, joins.
+/// Operators that may follow, and pass bad samples on: they probe content again, keep items back,
+/// or join.
 std::vector<std::function<pipeline(const pipeline&)>> above() {
   const filter_stage all{.name = "all@1",
                          .make = [] { return [](sample& s) { return !s.fields().empty(); }; }};

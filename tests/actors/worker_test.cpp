@@ -16,7 +16,7 @@ struct probe_state {
   std::vector<slot_ptr> completed;
 };
 
-/// Stands where the batcher stands, and keeps what it is told.
+/// Takes the batcher's place, and keeps what it is told.
 batcher_actor::behavior_type probe(batcher_actor::pointer, std::shared_ptr<probe_state> seen) {
   return {
       [](free_atom, const slot_ptr&) {},

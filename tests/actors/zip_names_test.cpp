@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string>
 
-// Two inputs of a zip with a field of one name: refused where that is sure, else a bad sample.
+// Two inputs of a zip with a field of the same name: refused if that is certain, otherwise a bad
+// sample.
 
 namespace leat {
 namespace {
@@ -37,7 +38,7 @@ TEST_CASE(
   }
 }
 
-/// Of four samples the first alone has no name on both sides.
+/// Of four samples, only the first lacks the name on one side.
 pipeline half_named() {
   const auto named = [](const char* name, std::uint64_t odd) {
     return from_function(name, 4,

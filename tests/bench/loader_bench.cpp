@@ -51,7 +51,7 @@ void samples_per_second(int rounds) {
   }
 }
 
-/// Samples per second of so many batches.
+/// Samples per second of a number of batches.
 double rate_of_batches(const pipeline& data, std::size_t workers, int batches) {
   stopwatch watch;
   loader x{data, {.workers = workers}};
@@ -61,8 +61,8 @@ double rate_of_batches(const pipeline& data, std::size_t workers, int batches) {
   return static_cast<double>(samples) / watch.seconds();
 }
 
-/// What a snapshot taken after every batch adds to the time, in percent: stretches of batches with
-/// and without in turns, short ones, because the machine's speed drifts.
+/// What a snapshot after every batch adds to the time, in percent: short stretches of batches with
+/// and without in turns, because the machine's speed drifts.
 double cost_of_snapshots(const pipeline& data, std::size_t workers, int batches) {
   constexpr int stretch = 50;
   loader x{data, {.workers = workers}};
@@ -83,8 +83,8 @@ double cost_of_snapshots(const pipeline& data, std::size_t workers, int batches)
   return 100 * (seconds[1] / seconds[0] - 1);
 }
 
-/// The same trivial samples through a formula, one iterator, and two rounds of iterators: in turns,
-/// because these machines drift.
+/// The same trivial samples through an indexed order, one iterator, and two rounds of iterators: in
+/// turns, because these machines drift.
 void rounds_of_iterators(int rounds) {
   constexpr std::uint64_t records = 1'000'000'000;
   const batch_options options{.lanes = 24, .end = epoch_end::drop};
@@ -123,7 +123,7 @@ void rounds_of_iterators(int rounds) {
 /// machines drift.
 void cost_of_traces(int rounds) {
   const auto file = (std::filesystem::temp_directory_path() / "leat-loader-bench-trace").string();
-  // About 300 us a row, as a decoded image.
+  // About 300 us per row, like a decoded image.
   const auto work = [](sample& x, context& in) {
     auto sum = in.rng().uniform();
     for (int i = 0; i < 60'000; ++i)
@@ -174,7 +174,7 @@ void first_batch_and_restore(int rounds) {
     first.push_back(watch.seconds() * 1e3);
     bytes.push_back(static_cast<double>(batch->snapshot().size()));
   }
-  // Any position costs the same; a snapshot of a late one is made by a loader without workers.
+  // Any position costs the same; a loader without workers makes a snapshot of a late one.
   loader seeker{data, {.workers = 0, .epochs = 2}};
   std::string state;
   for (int i = 0; i < 1000; ++i)

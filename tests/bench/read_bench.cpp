@@ -32,7 +32,7 @@ using test::tar_writer;
 
 constexpr std::size_t records = 20'000;
 
-/// CPU time of this thread, which others on the machine disturb less than time on the wall.
+/// CPU time of this thread, which other load on the machine disturbs less than wall-clock time.
 class cpu_watch {
 public:
   double seconds() const { return now() - begin_; }

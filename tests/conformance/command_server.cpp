@@ -1,11 +1,10 @@
-// Runs the `leat` command many times, each in a child of its own, without the start of a process
-// for each: a case of random_pipelines.py takes a few milliseconds, of which the start would be
-// most.
+// Runs the `leat` command many times, each in a child of its own, without starting a process for
+// each: a case of random_pipelines.py takes a few milliseconds, most of which would be the start.
 //
 // A request is a line on standard input, an object of `arguments` (without the command's name), and
 // the files `stdin`, `stdout` and `stderr`. The answers are two lines: `{"pid": P}` at once, so
-// that who asked may kill the child, and `{"status": S}` at its end, -N where signal N ended it.
-// Without threads of its own, so that a fork is a copy of all there is.
+// that the client may kill the child, and `{"status": S}` at its end, -N if signal N ended it. The
+// server has no threads of its own, so that a fork is a complete copy.
 
 #include "tools/leat/command_line.hpp"
 #include <fcntl.h>

@@ -17,14 +17,14 @@
 #include <optional>
 #include <random>
 
-// What every source and every operator must pass: see pipelines.cpp, a line each. What a pipeline
-// means is not judged here (random_pipelines.py does that), but that nothing of how a job runs, and
-// where it breaks, can be seen in what it hands over.
+// What every source and every operator must pass: see pipelines.cpp, one line each. The meaning of
+// a pipeline is not checked here (random_pipelines.py does that), but that what a job hands over
+// does not depend on how it runs and where it is broken off.
 
 namespace leat::test {
 namespace {
 
-/// How lanes and batches are made of a pipeline.
+/// How lanes and batches are made from a pipeline.
 struct batching {
   std::uint64_t rows;
   std::uint64_t lanes;
@@ -95,15 +95,15 @@ std::vector<conformance_case> all_cases() {
 template <class Check>
 void for_all(Check check) {
   static const conformance_data data;
-  static const auto cases = all_cases(); // sections are walked through once for each of them
+  static const auto cases = all_cases(); // sections are walked through once for each case
   for (const auto& x : cases)
     DYNAMIC_SECTION(x.name) {
       check(x.text, x.end);
     }
 }
 
-/// Every row has its place: rising, in the batch that it belongs to, and none is missing where the
-/// end rule allows for none.
+/// Every row has its place: rising, in the batch that it belongs to, and none is missing unless the
+/// end rule allows it.
 void check_places(const training& x, const batching& how) {
   for (const auto& batch : x.batches) {
     const auto& rows = batch.step.rows;
@@ -180,7 +180,7 @@ TEST_CASE("conformance: after the end of a job there is nothing, or the next epo
 TEST_CASE("conformance: rescaled from 8 ranks to 6, 3 and 8 again") {
   for_all([](const std::string& text, const std::string& end) {
     const auto how = many_lanes(end);
-    // As many items in each lane as it takes for states to be more than beginnings.
+    // As many items in each lane as it takes for states to differ from beginnings.
     const auto plan = plan_of(is_once(text) ? text : text + ".repeat(3)", how);
     const auto expected = train(plan);
     check_places(expected, how);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t records = 240;
 constexpr std::uint64_t units = 24;
-/// Small, so that reading goes on in the middle of a packed file.
+/// Small, so that reading resumes in the middle of a compressed file.
 constexpr std::size_t packed_part = 2000;
 
 /// "07"
@@ -31,7 +31,7 @@ std::string two_digits(std::uint64_t i) {
   return {static_cast<char>('0' + i / 10), static_cast<char>('0' + i % 10)};
 }
 
-/// 6 to 14 a unit.
+/// 6 to 14 per unit.
 std::uint64_t size_of_unit(std::uint64_t unit) {
   return 6 + unit * 7 % 9;
 }
@@ -115,7 +115,7 @@ void write_documents() {
   write("odd.jsonl", odd);
 }
 
-/// Lists of files: of pages, and of shards, plain and packed in turn.
+/// Lists of files: of pages, and of shards, uncompressed and compressed in turn.
 void write_names() {
   std::string pages;
   std::string shards;
@@ -157,7 +157,7 @@ public:
   }
 };
 
-/// Cannot go on but from the beginning.
+/// Can only resume from the beginning.
 class march : public sequential_reader {
 public:
   explicit march(std::uint64_t unit) : unit_(unit) {}
@@ -193,7 +193,7 @@ bool take_from_queue(sample& into) {
   return number < records;
 }
 
-/// names@1: names of packed pages.
+/// names@1: names of compressed pages.
 bool take_name(sample& into) {
   const auto unit = named.fetch_add(1);
   if (unit >= units)
@@ -227,7 +227,7 @@ conformance_data::conformance_data() : before_(std::filesystem::current_path()) 
   write_images();
   write_values();
   register_functions();
-  // Going on inside packed files is what these pipelines are for: no news to anyone.
+  // These pipelines are meant to resume inside compressed files: nobody needs a notice.
   set_notice_handler([](const std::string&) {});
 }
 

@@ -9,7 +9,7 @@
 namespace leat::test {
 
 /// The files that the registered pipelines read, in a temporary directory that is the working
-/// directory as long as this lives; and the sources and maps of a program, registered: numbers@1,
+/// directory as long as this lives; and a program's own sources and maps, registered: numbers@1,
 /// walk@1, march@1, queue@1, names@1, noise@1.
 class conformance_data {
 public:
@@ -23,8 +23,8 @@ private:
   temporary_directory at_;
 };
 
-/// What once sources give from now on, in all from the beginning: standard input, queue@1 and
-/// names@1; and where they keep it. One of these at a time.
+/// What once sources give from now on, in all, from the beginning: standard input, queue@1 and
+/// names@1; and where they keep it. There may be one of these at a time.
 class once_records {
 public:
   once_records();
@@ -37,7 +37,7 @@ private:
   standard_input_from input_;
 };
 
-/// Draws random numbers: shows whether a sample's sample key stays the same.
+/// Draws random numbers: shows whether a sample's key stays the same.
 inline constexpr auto drawing_map = ".map(\"noise@1\")";
 
 } // namespace leat::test

@@ -12,7 +12,7 @@ namespace leat::test {
 
 namespace {
 
-/// Batches behind a restore: as many as show what lanes go on with.
+/// Batches after a restore: enough to show what lanes continue with.
 constexpr std::size_t most_batches = 6;
 
 loader_options options_of(std::uint64_t epochs) {

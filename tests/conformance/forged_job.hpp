@@ -22,16 +22,16 @@ public:
 
   const std::vector<std::string>& snapshots() const noexcept { return snapshots_; }
 
-  /// What became of a job that was restored from these bytes.
+  /// The outcome of a job that was restored from these bytes.
   struct outcome {
-    /// The error that it ended with.
+    /// The error with which it ended.
     std::optional<error> problem = {};
     std::size_t batches = 0;
-    /// Batches that were other ones than those of the job itself at that place.
+    /// Batches that differed from those of the job itself at that place.
     std::size_t others = 0;
   };
-  /// Restores, and hands over a few batches in this thread. `number`: of the snapshot that the
-  /// bytes were made of.
+  /// Restores, and hands over a few batches in this thread. `number`: that of the snapshot from
+  /// which the bytes were made.
   outcome run(const std::string& bytes, std::size_t number) const;
 
 private:
@@ -42,7 +42,7 @@ private:
   std::optional<pipeline> data_;
   std::uint64_t epochs_ = 1;
   std::vector<std::string> snapshots_;
-  /// Of each batch's ids and content.
+  /// Digest of each batch's ids and content.
   std::vector<hash128> digests_;
 };
 

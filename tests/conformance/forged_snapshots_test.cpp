@@ -19,14 +19,14 @@
 #include <map>
 #include <random>
 
-// Snapshots with a checksum that fits and numbers that do not: whatever stands in one, restoring it
-// ends in an error that says what was got, or in a job that goes on. LEAT_FORGERIES=N in the
-// environment: N of them in place of some thousands.
+// Snapshots with a correct checksum and wrong numbers: whatever a snapshot says, restoring it ends
+// in an error that says what was got, or in a job that continues. With LEAT_FORGERIES=N in the
+// environment, N of them in place of a few thousand.
 
 namespace leat::test {
 namespace {
 
-/// What hangs says where.
+/// A check that hangs says where.
 class deadline {
 public:
   explicit deadline(const std::string& what) {
@@ -64,8 +64,8 @@ std::vector<forged_case> all_cases() {
   return cases;
 }
 
-/// Fields of gigabytes, which a forged snapshot may ask for, are an error here rather than minutes
-/// of work. A sanitizer needs more addresses than this.
+/// A forged snapshot may ask for fields of gigabytes: here that is an error, in place of minutes of
+/// work. A sanitizer needs more addresses than this.
 void limit_memory() {
   constexpr rlim_t most = rlim_t{4} << 30;
   const rlimit limit{most, most};
@@ -73,7 +73,7 @@ void limit_memory() {
     REQUIRE(::setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
-/// What users read: no words of C++ libraries.
+/// Errors are read by users: they must not contain words of C++ libraries.
 void check_text(const error& x) {
   const std::string text = x.what();
   CAPTURE(text);

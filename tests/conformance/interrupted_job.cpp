@@ -37,7 +37,7 @@ std::vector<snapshot> decoded(const std::vector<std::string>& parts) {
   return result;
 }
 
-/// All that decides what comes next, encoded: the same for any number of ranks.
+/// Everything that decides what comes next, encoded: the same for any number of ranks.
 std::string state_of(const std::vector<std::string>& parts) {
   const auto all = merge(decoded(parts), true);
   snapshot state;
@@ -107,7 +107,7 @@ void add_ranks(training& to, const std::vector<rank_part>& ranks) {
     for (std::size_t rank = 1; rank < ranks.size(); ++rank)
       add(whole, ranks[rank].batches[i]);
   }
-  // Others only say that a rank is gone.
+  // Other errors only say that a rank is gone.
   for (const auto& x : ranks)
     if (x.failure && (!to.failure || to.failure == errc::worker_lost))
       to.failure = x.failure;

@@ -14,7 +14,7 @@
 
 namespace leat::test {
 
-/// Where a lane stands, by numbers alone.
+/// Where a lane stands, in numbers.
 struct lane_place {
   std::uint64_t lane = 0;
   std::uint64_t epoch = 0;
@@ -24,15 +24,15 @@ struct lane_place {
   friend bool operator==(const lane_place&, const lane_place&) = default;
 };
 
-/// A global batch, put together from all ranks.
+/// A global batch, merged from all ranks.
 struct trained_batch {
   job_step step;
   bool end_of_epoch = false;
   /// Rows that are invalid because their samples are bad.
   std::size_t bad_rows = 0;
-  /// Behind it; empty at the end of an epoch and for indexed pipelines.
+  /// After it; empty at the end of an epoch and for indexed pipelines.
   std::vector<lane_place> lanes;
-  /// "Resume after this batch", encoded, of each rank.
+  /// The encoded snapshot "resume after this batch" of each rank.
   std::vector<std::string> parts;
 };
 
@@ -42,11 +42,11 @@ struct training {
   std::optional<errc> failure;
 };
 
-/// How many rows were lost, repeated, moved and changed, and where first; the same of states. Empty
-/// where `got` is what was expected.
+/// How many rows were lost, repeated, moved and changed, and where first; the same for states.
+/// Empty if `got` is as expected.
 std::string difference_of(const training& expected, const training& got);
 
-/// A job to be broken.
+/// A job that is to be broken off.
 struct interrupted_plan {
   /// The pipeline, with its batch.
   std::string text;
@@ -55,32 +55,32 @@ struct interrupted_plan {
   std::uint64_t steps = UINT64_MAX;
 };
 
-/// One process of a job, from its start to its end: nothing of it may show in what is trained on.
+/// One process of a job, from its start to its end: what is trained on must not depend on it.
 struct leg {
-  /// Global batches, as far as there are so many.
+  /// Most global batches to take.
   std::uint64_t steps = UINT64_MAX;
   std::uint64_t world_size = 1;
   std::size_t workers = 0;
   dispatch_policy dispatch = dispatch_policy::on_demand;
 };
 
-/// A job that is broken off and goes on: each leg has fresh objects, made from the text of the
-/// pipeline, the encoded snapshots that the leg before left, and what once sources keep outside.
+/// A job that is broken off and resumed: each leg has fresh objects, made from the text of the
+/// pipeline, the encoded snapshots that the previous leg left, and what once sources keep outside.
 class interrupted_job {
 public:
   explicit interrupted_job(interrupted_plan plan);
 
-  /// Throws `std::logic_error` where the state right after the restore is not what was restored.
+  /// Throws `std::logic_error` if the state right after the restore is not what was restored.
   void run(const leg& x);
-  /// Forgets what came behind the first `batches` batches: the next leg goes on there.
+  /// Forgets what came after the first `batches` batches: the next leg resumes there.
   void go_back(std::size_t batches);
   /// From now on.
   void set_epochs(std::uint64_t epochs) { plan_.epochs = epochs; }
 
   const training& trained() const noexcept { return trained_; }
-  /// Of each rank, behind the last leg.
+  /// Those of each rank, after the last leg.
   const std::vector<std::string>& parts() const noexcept { return parts_; }
-  /// The pipeline anew, with its journal.
+  /// Makes the pipeline again, with its journal.
   pipeline open() const;
 
 private:

@@ -31,7 +31,7 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"once", R"(once("queue@1").shuffle_buffer(96, seed=7))"},
     {"once: several", R"(zip(standard_input(), once("queue@1").filter("field_hash@1", field="number", keep=80)).shuffle_buffer(50))"},
 
-    // Operators that do not look at content.
+    // Operators that do not probe content.
     {"filter: by id", R"(count(340).shuffle(seed=8).filter("key_hash@1", keep=70))"},
     {"filter: by pattern", R"(tar_stream("shard-*.tar").filter("key_matches@1", pattern="*[02468]"))"},
     {"sample", R"(count(340).shuffle(seed=8).sample(0.7, seed=2))"},
@@ -55,7 +55,7 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"mix: cycle", R"(mix(lines("book-0.txt", ranges=24, file_order="shuffled"), count(100).shuffle(), weights=[1, 2], stop="cycle"))"},
     {"mix: random, cycle", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14))"},
 
-    // Operators that look at content: a round each.
+    // Operators that probe content: one round each.
     {"filter: by content", R"(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=60))"},
     {"filter: by size", R"(tar_shards("shard-*.tar").shuffle(seed=15).filter("bytes_between@1", field="txt", min=5))"},
     {"filter: of packed files", R"(tar_stream("shard-*.tar.zst").filter("field_between@1", field="num", max=250))"},
@@ -76,7 +76,7 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"read_files: tar", R"(json_lines("shard-names.jsonl", ranges=24, file_order="shuffled", seed=18).read_files("tar", field="file").shuffle_buffer(60))"},
     {"read_files: as they come", R"(once("names@1").read_files("lines", field="name", folder=".").filter("key_hash@1", keep=80))"},
 
-    // Rounds behind rounds.
+    // Rounds below rounds.
     {"three rounds", R"(lines("book-*.txt", ranges=8).flat_map("split@1", field="text", at=32).filter("bytes_between@1", field="text", min=2).shuffle_buffer(60).pack("text", 30, bins=2))"},
     {"three rounds with passes", R"(json_lines("docs-0.jsonl", ranges=24).filter("field_hash@1", field="text", keep=95).repeat(2).flat_map("windows@1", field="tokens", length=9).repeat(2).scan("running_sum@1", field="n", into="sum"))"},
     {"repeat: of content", R"(tar_stream("shard-*.tar", file_order="shuffled").filter("field_hash@1", field="txt", keep=40).shuffle_buffer(48, seed=16).repeat(3))"},

@@ -19,7 +19,7 @@ std::string content(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Line breaks are a matter of clang-format here and of the reader's screen there.
+/// Line breaks differ between clang-format here and the reader's screen there.
 std::string without_spaces(std::string text) {
   auto is_space = [](unsigned char x) { return std::isspace(x) != 0; };
   text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
@@ -40,7 +40,7 @@ std::vector<std::string> code_blocks(const std::string& document,
   return blocks;
 }
 
-/// Every block stands in the first program, or is the whole of another one.
+/// Every block is part of the first program, or is the whole of another one.
 void check_code(const std::string& document, const std::string& program, std::size_t blocks,
                 const std::string& whole = {}) {
   const auto compiled = without_spaces(content(program));

@@ -57,7 +57,7 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
-/// Puts each pipeline where its first line, a comment, says.
+/// Writes each pipeline to the file that its first line, a comment, names.
 void write_pipelines(const page& x, const test::temporary_directory& to) {
   for (const auto& block : blocks(x, "leat")) {
     REQUIRE(block.starts_with("# "));
@@ -65,7 +65,7 @@ void write_pipelines(const page& x, const test::temporary_directory& to) {
   }
 }
 
-/// What a block of commands prints, in its own form: each behind "$ ", then its output.
+/// What a block of commands prints, in its own form: each after "$ ", then its output.
 std::string played(const std::string& session, const test::temporary_directory& at) {
   const auto command_folder = std::filesystem::path{LEAT_COMMAND}.parent_path().string();
   const auto before = "cd '" + at.path() + "' && PATH='" + command_folder + "':\"$PATH\" && ";
@@ -82,7 +82,7 @@ std::string played(const std::string& session, const test::temporary_directory& 
   return result;
 }
 
-/// The ids of the batches of a pipeline, a line each.
+/// The ids of a pipeline's batches, one line per batch.
 std::string ids_of(const pipeline& data) {
   std::string result;
   loader x{data, {}};

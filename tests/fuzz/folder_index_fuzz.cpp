@@ -7,8 +7,8 @@
 
 using namespace leat;
 
-// The input is a folder's index. Magic, listing, number of images and checksum are put right, so
-// that the checks behind them are reached.
+// The input is a folder's index. Magic, listing, number of images and checksum are corrected, so
+// that the checks after them are reached.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t header = 48;
   if (size < header + 1)

@@ -1,6 +1,7 @@
-// Snapshots of the conformance pipelines with other numbers in them, sealed anew: restored in a
-// loader without threads, each ends in an error or goes on for some batches. An input is the number
-// of a pipeline, that of a snapshot, and the bytes of one; the mutator knows what they are made of.
+// Snapshots of the conformance pipelines with other numbers in them, sealed again: restored in a
+// loader without threads, each ends in an error or continues for some batches. An input is the
+// number of a pipeline, that of a snapshot, and the bytes of one; the mutator knows their
+// structure.
 #include "runtime/pipeline/op_traits.hpp"
 #include "tests/conformance/forged_job.hpp"
 #include "tests/conformance/pipelines.hpp"
@@ -95,7 +96,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
                                   : bytes};
     forger.change(random, snapshot_forger{snapshots[random() % snapshots.size()]});
     forged = forger.bytes();
-  } catch (const std::exception&) { // of bytes that no mutation here made
+  } catch (const std::exception&) { // from bytes that no mutation here made
     forged = snapshots[data[1] % snapshots.size()];
   }
   if (forged.size() > max_size - head)

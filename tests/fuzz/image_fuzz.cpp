@@ -1,4 +1,5 @@
-// Pixels of any bytes on all ways: all give the same ones, or all call the file bad for one cause.
+// Makes pixels from any bytes in all ways: all give the same ones, or all call the file bad for the
+// same cause.
 #include "tests/support/image_ways.hpp"
 
 #include <cstdint>

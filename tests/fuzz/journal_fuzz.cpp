@@ -18,7 +18,7 @@ void expect(bool x) {
     std::abort();
 }
 
-/// One directory for all inputs: in memory, where /dev/shm is the place for temporary files.
+/// One directory for all inputs: in memory, if temporary files go to /dev/shm.
 const std::string& directory() {
   static const test::temporary_directory at;
   return at.path();
@@ -30,7 +30,7 @@ std::string content_of(const journal& from, std::uint64_t number) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The input is the only file of a journal: what can be read is the same after more was added.
+/// The input is the only file of a journal: what can be read stays the same after more was added.
 void read_journal(record_format format, std::string_view file) {
   const auto suffix = format == record_format::lines ? ".lines" : ".frames";
   const auto path = directory() + "/00000000000000000000" + suffix;

@@ -1,6 +1,6 @@
-// Changes inputs of targets that read JPEGs. Random bytes seldom have headers that a decoder goes
-// past, so inputs begin as written files, and most changes hit what stands behind: the scan, the
-// Huffman tables, the quantisation. No corpus is needed.
+// Changes inputs of targets that read JPEGs. Random bytes seldom have headers that a decoder
+// accepts, so inputs begin as written files, and most changes hit what follows the headers: the
+// scan, the Huffman tables, the quantisation. No corpus is needed.
 
 #include "tests/support/jpeg_writer.hpp"
 
@@ -20,7 +20,7 @@ struct range {
   std::size_t end = 0;
 };
 
-/// Contents of segments with a marker, up to the first scan; of 0xDA: all behind its header.
+/// Contents of segments with a marker, up to the first scan; for 0xDA, everything after its header.
 range find(std::span<const std::byte> file, int code) {
   const auto at = find_marker(file, code);
   if (at >= file.size())
@@ -64,10 +64,10 @@ std::vector<std::byte> new_file(std::mt19937& random, std::size_t max_size) {
   }
 }
 
-/// One part of the file, changed as libFuzzer changes whole ones; the rest stays.
+/// Changes one part of the file as libFuzzer changes whole inputs; the rest stays.
 std::size_t mutate_part(std::uint8_t* data, std::size_t size, std::size_t max_size,
                         const range& part, std::mt19937& random) {
-  // Of a scan, a few bytes somewhere: a change of its length moves all the rest.
+  // In a scan, a few bytes somewhere: a change of its length would move all the rest.
   const auto length = part.end - part.begin;
   const auto begin = part.begin + random() % (length + 1);
   const auto end = std::min(part.end, begin + 1 + random() % 16);
@@ -83,7 +83,7 @@ std::size_t mutate_part(std::uint8_t* data, std::size_t size, std::size_t max_si
   return size - before + bytes.size();
 }
 
-/// Bytes are replaced, and none moves.
+/// Replaces bytes without moving any.
 void overwrite(std::uint8_t* data, const range& part, std::mt19937& random) {
   const auto length = part.end - part.begin;
   for (auto n = 1 + random() % 3; n > 0 && length > 0; --n) {

@@ -1,4 +1,4 @@
-// Decodes arbitrary bytes, as they are and with right checksums, behind which libpng looks at more:
+// Decodes arbitrary bytes, as they are and with correct checksums, which let libpng read further:
 // every failure must be a bad sample.
 
 #include "runtime/image/png/png_decoder.hpp"

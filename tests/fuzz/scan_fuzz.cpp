@@ -1,5 +1,5 @@
-// leat's own decoder of scans against libjpeg: what it takes as good has libjpeg's coefficients and
-// no complaint of libjpeg's, whichever MCUs are decoded, in whatever groups, from wherever.
+// leat's own decoder of scans against libjpeg: what it accepts has libjpeg's coefficients and no
+// complaint from libjpeg, whichever MCUs are decoded, in whatever groups, from wherever.
 #include "tests/support/scan_check.hpp"
 
 #include <cstdint>

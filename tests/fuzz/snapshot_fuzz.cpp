@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes{reinterpret_cast<const char*>(data), size};
   try_decode(bytes);
   try_decode(framed(bytes));
-  // Fields behind a whole message are merged into it, so these reach the checks of values.
+  // Fields after a whole message are merged into it, so these reach the checks of values.
   static const auto whole = whole_message();
   try_decode(framed(whole + bytes));
   return 0;

@@ -1,5 +1,5 @@
-// Any bytes, read as a stream: a tar file gives the same samples plain and packed, and at every
-// place; lines are those of the text in any ranges; a line is a sample or a bad one.
+// Any bytes, read as a stream: a tar file gives the same samples uncompressed and compressed, and
+// at every place; lines are those of the text in any ranges; a line is a sample or a bad one.
 #include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/lines/line_source.hpp"
 #include "runtime/sources/tar/tar_stream_source.hpp"
@@ -63,7 +63,7 @@ reading read_at_every_place(const stream_source& source) {
   return whole;
 }
 
-/// Random bytes seldom have right checksums.
+/// Random bytes seldom have correct checksums.
 std::string with_checksums(std::string archive) {
   for (std::size_t at = 0; at + 512 <= archive.size(); at += 512) {
     auto header = archive.substr(at, 512);
@@ -85,7 +85,7 @@ void read_tar(const std::string& archive, std::size_t part, const temporary_dire
                      [](const auto& a, const auto& b) { return a.fields == b.fields; }));
 }
 
-/// The input is what was packed, perhaps damaged.
+/// The input is what was compressed, perhaps damaged.
 void read_packed(const std::string& bytes, const temporary_directory& dir) {
   for (const std::string name : {"p.gz", "p.zst"}) {
     tar_writer::write(dir / name, bytes);
@@ -96,7 +96,7 @@ void read_packed(const std::string& bytes, const temporary_directory& dir) {
 void read_lines(const std::string& text, std::uint64_t ranges, const temporary_directory& dir) {
   tar_writer::write(dir / "x.txt", text);
   if (const auto kind = kind_of_path(dir / "x.txt"); kind && kind.is != file_kind::form::text)
-    return; // packed, or of another kind: refused, as its first bytes say
+    return; // compressed, or of another kind: refused, as its first bytes say
   std::string together;
   for (const auto& x : read_stream(line_source{"lines", {dir / "x.txt"}, ranges, parse_text_line}))
     together += x.fields.at(0).second + "\n";

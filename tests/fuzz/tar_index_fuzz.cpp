@@ -11,7 +11,7 @@ using namespace leat;
 
 namespace {
 
-/// Touches all that an index gives access to, and checks that it lies inside.
+/// Touches everything that an index gives access to, and checks that it lies inside.
 void visit(const tar_index& index) {
   std::size_t sum = 0;
   for (std::uint64_t i = 0; i < index.size(); ++i) {
@@ -40,7 +40,7 @@ std::optional<tar_index> adopt(std::vector<std::byte> bytes, object_version stam
   return tar_index::adopt({{held, held->data()}, held->size()}, stamp);
 }
 
-/// The input is an archive: its walk ends, and gives an index that holds.
+/// The input is an archive: its walk ends, and gives a valid index.
 void walk_archive(std::span<const std::byte> archive) {
   auto read = [archive](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
     if (offset >= archive.size())
@@ -59,7 +59,7 @@ void walk_archive(std::span<const std::byte> archive) {
   }
 }
 
-/// The input is an index file. Magic, checksum and stamp are put right, so that the checks behind
+/// The input is an index file. Magic, checksum and stamp are corrected, so that the checks after
 /// them are reached.
 void read_index(std::span<const std::byte> input) {
   std::vector<std::byte> bytes(input.begin(), input.end());
@@ -67,7 +67,7 @@ void read_index(std::span<const std::byte> input) {
   if (bytes.size() < header)
     return;
   std::memcpy(bytes.data(), "leattar3", 8);
-  // Places of MCU rows, at the end, are no part of the sum.
+  // Places of MCU rows, at the end, are not part of the sum.
   std::uint64_t places = 0;
   std::memcpy(&places, bytes.data() + header - sizeof places, sizeof places);
   const auto unchecked = std::min<std::uint64_t>(places, bytes.size() - header);
@@ -80,7 +80,7 @@ void read_index(std::span<const std::byte> input) {
     visit(*index);
 }
 
-/// The same archive with its checksums put right: random bytes seldom have them.
+/// The archive with its checksums corrected: random bytes seldom have correct ones.
 void seal_headers(std::span<std::byte> archive) {
   for (std::size_t at = 0; at + 512 <= archive.size(); at += 512) {
     auto header = archive.subspan(at, 512);

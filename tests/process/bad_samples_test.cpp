@@ -6,7 +6,7 @@
 #include <set>
 
 // Samples that cannot be delivered: named under fail, counted and listed under mask and substitute,
-// the same whoever reads them and however often the job is broken.
+// the same whoever reads them and however often the job is broken off.
 
 namespace leat::test {
 namespace {
@@ -19,7 +19,7 @@ std::string photo(std::uint32_t seed, const jpeg_kind& kind = {}) {
   return text_of(write_jpeg(64, 48, kind, seed));
 }
 
-/// `bytes` of the frame header replaced, from `offset` behind its marker.
+/// The file with `bytes` of the frame header replaced, from `offset` after its marker.
 std::string patched_frame(std::size_t offset, const std::string& bytes) {
   auto file = write_jpeg(64, 48);
   const auto frame = find_marker(file, 0xC0);
@@ -80,7 +80,7 @@ public:
   const words job{at / "s?.tar", "--global-batch", "12", "--seed", "9"};
 };
 
-/// Of the id's sample; empty where it is good.
+/// Cause of the id's sample; empty if the sample is good.
 std::string cause_of(const std::string& id) {
   for (const auto& kind : bad_kinds)
     if (contains(id, std::string{"/"} + kind.key + "-"))
@@ -109,7 +109,7 @@ std::vector<json> side_log(const std::string& file) {
   return lines;
 }
 
-/// What the logs of attempts list as bad, without what was handed over again.
+/// What the logs of attempts list as bad, without batches that were handed over again.
 std::vector<json> bad_rows(const std::vector<logged_batch>& batches) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, json> rows;
   for (const auto& batch : batches)
@@ -193,7 +193,7 @@ void check_policy(const std::string& policy) {
     REQUIRE(x.ask({"inspect", x.at / "snapshots"})["bad"] == expected_counts(6));
     REQUIRE(x.verify(words{x.at / "order"} + logs)["bad"] == 48);
 
-    // An older state again: what it lists anew is not there twice.
+    // An older state again: what it lists again does not occur twice.
     for (const auto& file : std::filesystem::directory_iterator{x.at / "snapshots"})
       if (!contains(file.path().string(), "epoch-1-step-1."))
         std::filesystem::remove(file.path());
@@ -204,7 +204,7 @@ void check_policy(const std::string& policy) {
     REQUIRE(x.ask({"inspect", x.at / "snapshots"})["bad"] == expected_counts(6));
     REQUIRE(x.verify(words{x.at / "order"} + logs + words{x.at / "again"})["bad"] == 48);
 
-    // And where no set is complete: all of it comes again.
+    // And if no set is complete, everything comes again.
     std::filesystem::remove_all(x.at / "snapshots");
     x.succeed(run
               + words{"--snapshot-dir", x.at / "snapshots", "--resume", "--bad-log", x.at / "side",

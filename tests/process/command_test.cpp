@@ -124,7 +124,7 @@ TEST_CASE("command: files of lines and compressed archives work as they are") {
     CAPTURE(name);
     const auto file = x.at / name;
     std::ofstream{file, std::ios::binary} << content;
-    // One pass, and the rest of it is dropped, as of other data.
+    // One pass, whose remainder is dropped, as for other data.
     REQUIRE(x.order({file, "--global-batch", "8"}, 1, x.at / "order").size() == 6);
     REQUIRE(x.ask({"run", file, "--global-batch", "8", "--log", x.at / (name + ".log")})["samples"]
             == 48);
@@ -133,10 +133,10 @@ TEST_CASE("command: files of lines and compressed archives work as they are") {
     x.succeed({"graph", file});
     x.succeed({"replay", file, "--step", "3", "--global-batch", "8"});
     REQUIRE(x.ask({"index", file})["records"].is_null());
-    // What is read in sequence has no such order.
+    // Data that is read in sequence has no such order.
     REQUIRE(x.leat({"order", file, "--shuffle", "full"}).code == 2);
   }
-  // One lane is told, and its cure is one.
+  // A notice about one lane, with one remedy.
   const words job{"run", x.at / "x.jsonl", "--global-batch", "8"};
   REQUIRE(contains(x.leat(job).errors, "--ranges N"));
   REQUIRE(x.leat(job + words{"--world-size", "2"}).code == 2);
@@ -398,7 +398,7 @@ std::string trained_bytes(const rgb_picture& x, std::int64_t label) {
          + little_endian(static_cast<std::uint64_t>(label));
 }
 
-/// The same job with pixels as they are, in a file.
+/// The same job with unnormalized pixels, in a file.
 std::string unnormalized(const command_bench& x, const words& job) {
   x.succeed(words{"run"} + job + words{"--steps", "1", "--snapshot-dir", x.at / "form"});
   auto text = x.succeed({"inspect", x.at / "form", "--pipeline"});
@@ -414,7 +414,7 @@ std::string unnormalized(const command_bench& x, const words& job) {
 
 using label_function = std::function<std::int64_t(const std::string& id)>;
 
-/// Replays a step of a run and makes the pixel hashes of its log from the pictures.
+/// Replays a step of a run, and makes the pixel hashes of its log from the pictures.
 void check_replay(const command_bench& x, const words& job, const std::string& log, step_key at,
                   const label_function& label) {
   const auto rows = table_of(batches_of(log)).at(at);
@@ -590,7 +590,7 @@ public:
   void drop(std::uint64_t step, std::uint64_t rank) {
     lines_.erase(lines_.begin() + (&line(step, rank) - lines_.data()));
   }
-  /// Makes the line's digest fit its rows.
+  /// Makes the line's digest match its rows.
   void seal(std::uint64_t step, std::uint64_t rank) {
     auto& x = line(step, rank);
     hash_sum sum;

@@ -9,7 +9,7 @@
 namespace leat::test {
 namespace {
 
-/// In a shell and in `at`; `$LEAT` is the command.
+/// Runs a script in a shell, in `at`; `$LEAT` is the command.
 finished_process shell(const temporary_directory& at, const std::string& script) {
   const auto text = "cd '" + at.path() + "' && LEAT='" + LEAT_COMMAND + "' && " + script;
   return run_process({"/bin/sh", "-c", text}, at / "output");

@@ -10,10 +10,10 @@
 #include <optional>
 #include <random>
 
-// Runs jobs of each kind in which the n-th call of a kind through libc fails (tests/shim), at a few
-// n of each; LEAT_EVERY_CALL=1 in the environment: at each n. Whatever failed, the job must end
-// with success or with one line that says why, and a resume must then deliver what an unbroken job
-// has.
+// Runs jobs of each kind in which the n-th call of a kind through libc fails (tests/shim), for a
+// few n of each; with LEAT_EVERY_CALL=1 in the environment, for each n. Whatever failed, the job
+// must end with success or with one line that says why, and a resume must then deliver what an
+// unbroken job does.
 
 namespace leat::test {
 namespace {
@@ -49,7 +49,7 @@ std::ostream& operator<<(std::ostream& to, const failing_call& x) {
   return to << x.kind << ' ' << x.at << (x.times == 0 ? " and all behind it: " : ": ") << x.code;
 }
 
-/// One kind of job, and what it delivers when nothing fails.
+/// One kind of job, and what it delivers if nothing fails.
 class breakable_job {
 public:
   /// `input`: lines of standard input.
@@ -76,14 +76,14 @@ public:
       for (std::uint64_t i = 0; i < tries; ++i) {
         failing_call x{kind.name, kind.codes[random() % kind.codes.size()]};
         x.at = all ? i + 1 : random() % calls + 1;
-        // Who is always interrupted gets nowhere.
+        // A job that is always interrupted makes no progress.
         x.times = x.code == "EINTR" ? 1 + random() % 3 : random() % 2;
         fail(x);
       }
     }
   }
 
-  /// Who is interrupted asks again, at every call: each is every third one of one run.
+  /// An interrupted call is repeated: in one run every third call of the kind is interrupted.
   void interrupt_everywhere() {
     for (const auto& kind : kinds())
       if (std::find(kind.codes.begin(), kind.codes.end(), "EINTR") != kind.codes.end())
@@ -109,7 +109,7 @@ public:
       const auto broken = bench.leat(command(x), environment(call));
       CAPTURE(broken.code, broken.errors);
       check_end(broken);
-      // Who is interrupted asks again.
+      // An interrupted call is repeated.
       REQUIRE((call.code != "EINTR" || broken.code == 0));
       const auto resumed = bench.leat(command(x) + words{"--resume"});
       CAPTURE(resumed.code, resumed.errors);
@@ -162,7 +162,7 @@ private:
            + " LEAT_FAIL_COUNT=" + bench.at / "count" + " LD_PRELOAD=" + LEAT_FAILING_CALLS + ";";
   }
 
-  /// How many calls of a kind there are.
+  /// Number of calls of a kind.
   std::uint64_t count(const std::string& kind) {
     std::uint64_t calls = 0;
     with_input([&](const place& x) {
@@ -196,7 +196,7 @@ private:
   std::string bad_log_;
 };
 
-/// Seeded by Catch's seed, which a failure prints.
+/// Uses Catch's seed, which a failure prints.
 void check(breakable_job& x) {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);

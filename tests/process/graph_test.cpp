@@ -1,6 +1,6 @@
 #include "tests/support/command.hpp"
 
-// What leat graph says of a pipeline, held against what leat does with it.
+// Compares what leat graph says about a pipeline with what leat does with it.
 
 namespace leat::test {
 namespace {

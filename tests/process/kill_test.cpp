@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-// Kills the leat command at random moments, resumes it in another shape, and holds what it handed
-// over against an uninterrupted run: lost, repeated, moved, changed.
+// Kills the leat command at random moments, resumes it in another shape, and compares what it
+// handed over with an uninterrupted run: lost, repeated, moved, changed.
 
 namespace leat {
 namespace {
@@ -63,8 +63,8 @@ public:
                        at / "output");
   }
 
-  /// One attempt, killed after a random time or left to its end. All ranks in one process, or each
-  /// in its own. Returns whether it ended by itself.
+  /// One attempt, killed after a random time or left to its end. All ranks run in one process, or
+  /// each in its own. Returns whether it ended by itself.
   bool attempt(std::uint64_t world, std::size_t workers, bool own_processes,
                milliseconds patience) {
     const auto expected = next_step();
@@ -112,7 +112,7 @@ public:
     return ended;
   }
 
-  /// What `inspect` says a resume begins with.
+  /// The step from which a resume would continue, as `inspect` says.
   std::pair<std::uint64_t, std::uint64_t> next_step() {
     auto x = run_process({LEAT_COMMAND, "inspect", at / "snapshots", "--json"}, at / "inspect");
     if (x.code == 1)
@@ -133,7 +133,7 @@ public:
         }
   }
 
-  /// Judges all attempts, and every row's pixels against the uninterrupted run.
+  /// Checks all attempts, and every row's pixels against the uninterrupted run.
   void verify() {
     auto x = run_process(std::vector<std::string>{LEAT_COMMAND, "verify", at / "order"} + logs_
                              + std::vector<std::string>{"--json"},

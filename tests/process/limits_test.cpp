@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <map>
 
-// Sizes and counts that nobody means: every number that a pipeline or a job takes, in every
-// operator, ends with a batch or with a sentence, in little time and memory.
+// Absurd sizes and counts: every number that a pipeline or a job takes, in every operator, ends
+// with a batch or with a sentence, in little time and memory.
 
 namespace leat::test {
 namespace {
 
-/// A pipeline for each number of each operator; # stands for it. Lists of numbers have it once.
+/// A pipeline for each number of each operator, with # in its place. Lists of numbers have it once.
 const std::map<std::string, std::string>& examples() {
   static const std::map<std::string, std::string> all{
       {"count records", "count(#).batch(2)"},

@@ -27,7 +27,7 @@ constexpr journal_options small_files{.file_bytes = 100'000};
 /// Lies in memory that forked processes share.
 struct shared_state {
   std::atomic<bool> stop = false;
-  /// What the writer gave in all, set at its end.
+  /// Number of records that the writer gave in all, set at its end.
   std::atomic<std::uint64_t> given = 0;
   /// Records that readers have seen, from 0 on.
   std::atomic<std::uint64_t> seen = 0;
@@ -94,7 +94,7 @@ void write_lines(int to, shared_state& shared, std::uint32_t seed) {
 
 const std::atomic<bool> never{false};
 
-/// Looks at all records, one after the other.
+/// Reads all records, one after the other.
 void read_all(const pipeline& data, shared_state& shared) {
   const auto feed = data.root().feed->get();
   for (std::uint64_t i = 0;; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("kill: standard input with a journal loses, repeats and moves no line"
     const auto reader = forked([&] { read_all(data(), *shared); });
     std::this_thread::sleep_for(std::chrono::microseconds{random() % 10'000});
     kill_and_wait(reader);
-    // Nobody saw what is not in the journal.
+    // No reader saw a record that is not in the journal.
     REQUIRE(journaled(at / "stdin-0", record_format::lines) >= shared->seen);
   }
   const auto before_end = shared->seen.load();

@@ -7,18 +7,18 @@
 
 #include <filesystem>
 
-// What the command writes where a user says: files are replaced, all else is written to and stays
-// what it is. What the command is given to read or write is looked at before it is believed.
+// What the command writes where a user says: files are replaced, anything else is written to and
+// stays what it is. What the command is given to read or write is checked before it is believed.
 
 namespace leat::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A command that writes one output, to be named behind it.
+/// A command that writes one output, whose name follows it.
 struct output_case {
   words command;
-  /// Adds to a file that is there.
+  /// Appends to a file that exists.
   bool appends = false;
 };
 
@@ -125,7 +125,7 @@ TEST_CASE("inputs: anything but a log, snapshot or pipeline is refused, even if 
     REQUIRE(outcome.code == code);
     REQUIRE(outcome.output.empty());
     REQUIRE(count_of(outcome.errors, "\n") == (code == 2 ? 2 : 1));
-    REQUIRE_FALSE(contains(outcome.errors, "basic_")); // a name of the standard library's
+    REQUIRE_FALSE(contains(outcome.errors, "basic_")); // a name from the standard library
     return outcome.errors;
   };
   refused({"verify", x.at / "order", x.at / "log,"}, 2);

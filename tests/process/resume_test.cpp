@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <optional>
 
-// A job that is broken and resumed hands over what an unbroken one does, from the very step that
-// its snapshot names; what cannot be resumed says why and harms nothing.
+// A job that is broken off and resumed hands over what an unbroken one does, from exactly the step
+// that its snapshot names; a job that cannot be resumed says why and does no harm.
 
 namespace leat::test {
 namespace {
@@ -30,7 +30,7 @@ public:
            + more;
   }
 
-  /// What `inspect` names as the next step; the beginning where there is no set.
+  /// The step that `inspect` names as the next one; the beginning if there is no set.
   step_key next_step() const {
     auto x = leat({"inspect", directory, "--json"});
     if (x.code == 1)
@@ -40,10 +40,10 @@ public:
     return {state["epoch"], state["step"]};
   }
 
-  /// Digest of all that was handed over so far.
+  /// Digest of everything that was handed over so far.
   std::string digest() const { return ask({"inspect", directory})["digest"]; }
 
-  /// Of the order's rows before `end`.
+  /// Digest of the order's rows before `end`.
   std::string digest_before(step_key end) const {
     hash_sum sum;
     for (auto at_step = due.begin(); at_step != due.lower_bound(end); ++at_step)
@@ -52,7 +52,8 @@ public:
     return sum.text();
   }
 
-  /// Runs to the end and checks that the log's last attempt is all that was due from `first`.
+  /// Runs to the end and checks that the log's last attempt is everything that was due from
+  /// `first`.
   void finish_from(step_key first, std::uint64_t workers, std::uint64_t world_size) {
     const auto log = at / "finish.log";
     std::filesystem::remove(log);
@@ -126,7 +127,7 @@ public:
       read();
     }
   }
-  /// All that was written; for after the child's death.
+  /// Everything that was written; to be called after the child's death.
   std::string text() {
     while (read())
       ;
@@ -190,7 +191,7 @@ TEST_CASE("resume: from a state of the first batch, of an epoch's end, and taken
     const auto end = std::to_string(steps);
     x.succeed(x.run(2, 2, {"--steps", end, "--snapshot-every", end}));
     REQUIRE(x.next_step() == step_of(steps));
-    // Restored without a step, by another shape; then saved there again.
+    // Restored without a step, in another shape; then saved there again.
     for (std::uint64_t world_size : {3, 1}) {
       auto summary = x.ask(x.run(1, world_size, {"--resume", "--steps", end}));
       REQUIRE(summary["samples"] == 0);
@@ -362,7 +363,7 @@ TEST_CASE("resume: a store that is full or not a directory is a clear error, and
   resume_bench x;
   x.succeed(x.run(1, 2, {"--steps", "4"}));
   const auto before = x.files();
-  // No byte fits into any file; what the command says goes through a pipe.
+  // No file can grow by a byte; what the command says goes through a pipe.
   const auto errors = x.at / "errors";
   for (std::uint64_t workers : {0, 1}) {
     auto full = run_process(
@@ -418,7 +419,7 @@ TEST_CASE("resume: logs of each rank over changing world sizes are judged as one
   REQUIRE(verdict["steps"] == 50);
   REQUIRE(verdict["rows"] == 2000);
   REQUIRE(verdict["digest"] == x.digest());
-  // Without one of its lines, also where an earlier attempt had that step, it is not.
+  // Not so without one of its lines, even if an earlier attempt had that step.
   const auto text = read_file(logs[2]);
   const auto line = text.rfind("{\"epoch\": 0, \"step\": 18,");
   std::ofstream{logs[2]} << text.substr(0, line) + text.substr(text.find('\n', line) + 1);

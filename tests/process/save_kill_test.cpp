@@ -53,14 +53,14 @@ TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one"
     if (finished == 0)
       continue; // died before the first
     REQUIRE(found);
-    // The one in progress may have made it, too.
+    // The save in progress may also have completed.
     REQUIRE(found.parts.size() == 1);
     REQUIRE((found.parts[0].step == finished || found.parts[0].step == finished + 1));
     REQUIRE(found.parts[0].sums.samples == found.parts[0].step);
     finished = found.parts[0].step;
   }
   REQUIRE(finished > 0);
-  // Leftovers of the dead are gone after the next save.
+  // Leftovers of the killed process are gone after the next save.
   snapshot part;
   part.step = finished + 1;
   snapshot_store{at.path()}.save(part, 2);

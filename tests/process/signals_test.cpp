@@ -24,7 +24,7 @@ public:
   }
 
   void signal(int x) const { child_->signal(x); }
-  /// Nothing but the files tell what the process does.
+  /// Only the files say what the process does.
   template <class Condition>
   void wait_until(Condition is_so) const {
     while (!is_so()) {
@@ -35,7 +35,7 @@ public:
   void wait_for_steps(std::size_t n) const {
     wait_until([&] { return count_of(read_file(log()), "\"step\"") >= n; });
   }
-  /// The job has heard of a signal.
+  /// Waits until the job has received a signal.
   void wait_for_notice() const {
     wait_until([&] { return contains(read_file(errors()), "the job ends after its batch"); });
   }
@@ -75,7 +75,7 @@ TEST_CASE("command: SIGINT and SIGTERM end a job after its batch, with a snapsho
       REQUIRE(steps == batches_of(first.log()).size());
       REQUIRE(summary.at("samples") == 10 * steps);
 
-      // It goes on exactly there.
+      // It resumes exactly there.
       x.succeed(job + words{"--resume", "--steps", std::to_string(steps + 3)});
       const auto attempts = attempts_of(first.log());
       REQUIRE(attempts.at(1).header.at("resumed_at").at("step") == steps);
@@ -118,7 +118,7 @@ TEST_CASE("command: a signal ends a job that waits for standard input, and no li
       const standard_input_from place{input.out()};
       input.write(lines);
       signalled_job first{x, job};
-      // Batches are handed over when it is known whether they are the last.
+      // Batches are handed over once it is known whether they are the last.
       first.wait_for_steps(ranks);
       first.signal(SIGTERM);
       const auto ended = first.end();

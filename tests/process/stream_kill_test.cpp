@@ -12,7 +12,7 @@
 #include <thread>
 
 // Kills jobs over streams at random moments and resumes them in another shape, until they end; what
-// they trained on must be what an unbroken run has.
+// they trained on must be what an unbroken run trains on.
 
 namespace leat::test {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t steps = sanitized ? 400 : 1000;
 
 class killed_job {
 public:
-  /// `arguments`: of every attempt.
+  /// `arguments`: those of every attempt.
   killed_job(words arguments, unsigned seed) : arguments_(std::move(arguments)), random_(seed) {}
 
   void kill_often() {
@@ -32,7 +32,7 @@ public:
       CAPTURE(i);
       const auto trained = log_bytes();
       child_process child{command(), bench.at / "out"};
-      // Most of them get somewhere, on a slow machine, too.
+      // Most attempts make progress, also on a slow machine.
       while (i % 5 != 0 && log_bytes() < trained + bytes_of_a_batch && child.is_running())
         std::this_thread::sleep_for(milliseconds{1});
       // The moment of death is the point of the test; nothing waits for it.
@@ -47,14 +47,14 @@ public:
     REQUIRE(finished.code == 0);
   }
 
-  /// Every attempt went on at a step that the one before had reached, and came without a gap or an
-  /// error as far as it did.
+  /// Every attempt resumed at a step that the previous one had reached, and continued without a gap
+  /// or an error as far as it got.
   void check_attempts(const batch_table& order) const {
     auto reached = order.begin();
     for (const auto& x : attempts_of(log())) {
       const std::uint64_t world_size = x.header.at("world_size");
       auto batches = x.batches;
-      // Ranks that had not come to the step when they died.
+      // Steps that not all ranks had reached when they died.
       batches.erase(batches.end() - static_cast<std::ptrdiff_t>(batches.size() % world_size),
                     batches.end());
       if (batches.empty())
@@ -65,7 +65,7 @@ public:
     }
     REQUIRE(reached == order.end());
   }
-  /// The audit of the command itself, digests included.
+  /// The command's own audit, digests included.
   void verify(const std::string& order) const {
     const auto report = bench.verify({order, log()});
     CAPTURE(report);
@@ -199,7 +199,7 @@ private:
       const auto line = "line " + std::to_string(lines_) + '\n';
       file << line;
       to.write(line);
-      // As from a slow source: or all would be in the journal before the first death.
+      // Like a slow source: otherwise everything would be in the journal before the first death.
       if (lines_ % 4 == 0)
         std::this_thread::sleep_for(milliseconds{1});
     }

@@ -48,7 +48,7 @@ public:
 
   void signal(int x) const { ::kill(pid_, x); }
 
-  /// Has not ended yet; a zombie has. Does not wait for it.
+  /// True if it has not ended; a zombie has ended. Does not wait for it.
   bool is_running() const {
     siginfo_t info{};
     return pid_ > 0

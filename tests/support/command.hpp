@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-// Runs the leat command and reads what it writes as a script of a user would: nothing here calls
+// Runs the leat command and reads what it writes as a user's script would: nothing here calls
 // leat's own code, so that the two cannot be wrong together.
 
 namespace leat::test {
@@ -103,7 +103,7 @@ inline std::ostream& operator<<(std::ostream& to, const logged_row& x) {
   return to << x.position << ' ' << x.id << ' ' << x.pixels;
 }
 
-/// A line of `leat run` or `leat order`, checked in itself: its digest is that of its rows.
+/// A line of `leat run` or `leat order`, checked on its own: its digest is that of its rows.
 struct logged_batch {
   std::uint64_t epoch;
   std::uint64_t step;
@@ -154,7 +154,7 @@ inline std::vector<logged_batch> batches_of(const std::string& file) {
   return result;
 }
 
-/// Puts ranks together. A position that comes twice must be the same both times.
+/// Merges the ranks. A position that occurs twice must be the same both times.
 inline batch_table table_of(const std::vector<logged_batch>& batches) {
   std::map<step_key, std::map<std::uint64_t, logged_row>> rows;
   for (const auto& batch : batches) {
@@ -174,7 +174,7 @@ inline batch_table table_of(const std::vector<logged_batch>& batches) {
 /// Commands and files of one test.
 class command_bench {
 public:
-  /// `before`: shell text, as limits of the process.
+  /// `before`: shell text, such as limits of the process.
   outcome leat(const words& arguments, const std::string& before = "") const {
     const auto errors = at / "stderr";
     auto finished = run_process(
@@ -184,7 +184,7 @@ public:
     return {finished.code, finished.output, read_file(errors)};
   }
 
-  /// The same of a command that must succeed. Returns its output.
+  /// Runs a command that must succeed. Returns its output.
   std::string succeed(const words& arguments) const {
     auto x = leat(arguments);
     CAPTURE(arguments, x.errors);
@@ -212,7 +212,7 @@ public:
     return table_of(lines);
   }
 
-  /// Judges logs: the report; exit code 1 exactly where it counts faults.
+  /// Checks logs: returns the report; the exit code is 1 exactly if it counts faults.
   json verify(const words& order_and_logs) const {
     auto x = leat(words{"verify"} + order_and_logs + words{"--json"});
     CAPTURE(x.errors);
@@ -234,9 +234,9 @@ public:
   temporary_directory at;
 };
 
-/// The attempt is the order's steps one after the other from `first` to the end of the table or of
-/// the attempt, each as the parts of ranks 0, 1, ... that own its positions. Returns the step
-/// behind the last one, or the table's end.
+/// Checks that the attempt is the order's steps one after the other, from `first` to the end of the
+/// table or of the attempt, each as the parts of ranks 0, 1, ... that own its positions. Returns
+/// the step after the last one, or the table's end.
 inline batch_table::const_iterator check_sequence(const std::vector<logged_batch>& attempt,
                                                   const batch_table& order, step_key first,
                                                   std::uint64_t world_size) {
@@ -265,7 +265,7 @@ inline batch_table::const_iterator check_sequence(const std::vector<logged_batch
   return due;
 }
 
-/// What `count:N:BYTES` shows as pixels: its bytes are its number, repeated.
+/// The pixels that `count:N:BYTES` gives: its number, repeated.
 inline std::string count_pixels(const logged_row& row, std::size_t bytes) {
   const auto number = little_endian(std::stoull(row.id.substr(std::strlen("count/"))));
   auto content = little_endian(row.position);

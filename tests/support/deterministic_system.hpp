@@ -14,8 +14,8 @@
 namespace leat {
 
 /// Runs actors one message at a time on the test's own thread, in an order that the test chooses:
-/// no sleeps, no clock. Messages of one sender to one receiver keep their order. All actors must
-/// be gone before it goes.
+/// no sleeps, no clock. Messages from one sender to one receiver keep their order. All actors must
+/// be gone before it is destroyed.
 class deterministic_system {
 public:
   caf::actor_system& system() noexcept { return system_; }
@@ -23,10 +23,10 @@ public:
   /// Actors that have a message waiting.
   std::size_t ready() const noexcept { return scheduler_.jobs.size(); }
 
-  /// Lets the one that waits for longest take one message. False when none is ready.
+  /// Lets the actor that has waited longest take one message. False if none is ready.
   bool step() { return scheduler_.try_run_once(); }
 
-  /// Lets any one take one message.
+  /// Lets any actor take one message.
   bool step(std::mt19937_64& chance) {
     auto& jobs = scheduler_.jobs;
     if (!jobs.empty())
@@ -34,13 +34,13 @@ public:
     return step();
   }
 
-  /// Lets this one take one message. False when it has none.
+  /// Lets this actor take one message. False if it has none.
   template <class Handle>
   bool step_of(const Handle& actor) {
     return scheduler_.prioritize(actor) && step();
   }
 
-  /// Until every mailbox is empty.
+  /// Runs until every mailbox is empty.
   void run() {
     while (step())
       ;

@@ -29,11 +29,11 @@ struct driven_options {
   std::uint64_t epochs = 1;
   /// Batches to take of a job without end.
   std::size_t most = SIZE_MAX;
-  /// Drill of a worker that is being made, by its number and how many were made before it.
+  /// The drill of a worker that is being made, by its number and how many were made before it.
   std::function<worker_drill(std::size_t number, std::size_t made)> drill = {};
 };
 
-/// A job under the deterministic scheduler, from which the test drives every message.
+/// A job under the deterministic scheduler, in which the test drives every message.
 class driven_job {
 public:
   driven_job(deterministic_system& actors, std::shared_ptr<const job_plan> plan,
@@ -68,7 +68,7 @@ public:
 
   ~driven_job() { stop(); }
 
-  /// Ends the actors and lets them go.
+  /// Ends the actors and releases them.
   void stop() {
     if (pipeline_.batcher)
       send_exit(pipeline_);
@@ -102,7 +102,7 @@ public:
   }
   void resize(std::uint64_t n) { caf::anon_send(pipeline_.dispatcher, resize_atom_v, n); }
 
-  /// Ids of the workers that the batcher looks after, also of retired ones.
+  /// Ids of the workers that the batcher monitors, also of retired ones.
   std::vector<caf::actor_addr> workers() const {
     std::vector<caf::actor_addr> result;
     for (const auto& [address, id] : batcher_of().workers)
@@ -110,7 +110,7 @@ public:
     return result;
   }
 
-  /// The worker dies at its next message. False if there is none.
+  /// The worker dies at its next message. False if it does not exist.
   bool kill(std::size_t which, caf::exit_reason reason = caf::exit_reason::kill) {
     auto all = workers();
     if (all.empty())
@@ -123,7 +123,7 @@ public:
     return true;
   }
 
-  /// One message in the order of arrival; slots go back at once. False when nothing is left.
+  /// One message in the order of arrival; slots go back at once. False if nothing is left.
   bool step() {
     while (!over() && !held_.empty())
       give_back();
@@ -179,7 +179,7 @@ struct driven_fixture {
     return {actors, plan, std::move(options)};
   }
 
-  /// Nothing was lost, repeated or moved; no row was made twice; nothing is left behind.
+  /// Nothing was lost, repeated or moved; no row was made twice; nothing is left over.
   void check(driven_job& x) {
     REQUIRE(x.over());
     REQUIRE(x.results() == expected);
@@ -205,8 +205,8 @@ struct driven_fixture {
     return n;
   }
 
-  /// Lets actors take messages, and slots go back, as chance will have it; `disturb` comes before
-  /// each message. Gives up on a job that makes no progress.
+  /// Lets actors take messages, and slots go back, at random; `disturb` comes before each message.
+  /// Gives up on a job that makes no progress.
   void run_in_any_order(
       driven_job& x, std::mt19937_64& chance, const std::function<void()>& disturb = [] {}) {
     for (int left = 20'000; left > 0 && !x.over(); --left) {
@@ -217,7 +217,7 @@ struct driven_fixture {
     }
   }
 
-  /// Runs the job anew for each of its messages, with `disturb` in front of that message.
+  /// Runs the job again for each of its messages, with `disturb` before that message.
   void disturb_everywhere(const driven_options& options,
                           const std::function<void(driven_job&)>& disturb) {
     const auto messages = length(options);

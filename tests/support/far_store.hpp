@@ -24,14 +24,14 @@
 namespace leat::test {
 
 /// Local files as a slow server would give them: reads end in another thread, in any order, after
-/// others that were asked for later, and in pieces; some fail. At most `limit` are under way at a
-/// time. What it does follows from a seed and the order of the calls.
+/// others that were asked for later, and in pieces; some fail. At most `limit` are in flight at a
+/// time. What it does is determined by a seed and the order of the calls.
 class far_store final : public object_store {
 public:
   struct settings {
     std::uint64_t seed = 1;
     std::size_t limit = 4;
-    /// Of so many reads one ends early; 0: none.
+    /// One read in this many ends early; 0: none.
     unsigned one_short_in = 2;
     /// The failure of a read, if it fails.
     std::function<std::optional<error>(const std::string& name, std::uint64_t offset)> fail = {};
@@ -41,7 +41,7 @@ public:
 
   void list(const std::string& folder,
             const std::function<void(listed_object)>& each) const override {
-    // Versions come with the listing, as of a bucket.
+    // Versions come with the listing, as from a bucket.
     local_store().list(folder, [&](listed_object x) {
       if (x.is == object_kind::plain)
         x.version = local_store().stat(folder + "/" + x.name).version;
@@ -58,18 +58,18 @@ public:
                                          local_store().open(std::move(names), std::move(stage)));
   }
 
-  /// After so many reads nothing more arrives until `release`; but stopped reads end.
+  /// After this many reads nothing more arrives until `release`; but stopped reads end.
   void hold_after(std::uint64_t reads) { net_->allow(reads); }
   void release() { net_->allow(std::numeric_limits<std::uint64_t>::max()); }
-  /// Waits until so many reads were asked for and have not ended.
+  /// Waits until this many reads were asked for and have not ended.
   void wait_for_reads(std::size_t n) const { net_->wait_for_reads(n); }
 
   struct counts {
-    /// Most that were under way at a time.
+    /// Most reads that were in flight at a time.
     std::size_t under_way = 0;
     std::uint64_t ended = 0;
     std::uint64_t cut_short = 0;
-    /// Ended before one that was asked for earlier.
+    /// Reads that ended before one that was asked for earlier.
     std::uint64_t overtaken = 0;
   };
   counts seen() const { return net_->seen(); }
@@ -158,7 +158,7 @@ private:
       }
     }
 
-    /// With the lock held: one that ends now. The first `limit` are under way.
+    /// Called with the lock held: returns a read that ends now. The first `limit` are in flight.
     std::shared_ptr<request> take() {
       auto chosen = std::find_if(asked_.begin(), asked_.end(), [](auto& x) { return x->stopped; });
       const auto under_way = std::min(asked_.size(), how_.limit);

@@ -14,20 +14,20 @@
 
 namespace leat::test {
 
-/// What became of a file: the pixels, or why there are none.
+/// The outcome for a file: the pixels, or why there are none.
 struct image_outcome {
   std::optional<cause> why;
   std::string text;
   std::vector<std::byte> pixels;
 
-  /// The text may differ: the one way or the other may meet the damage first.
+  /// The text may differ: one way or the other may meet the damage first.
   friend bool operator==(const image_outcome& a, const image_outcome& b) {
     return a.why == b.why && a.pixels == b.pixels;
   }
 };
 
-/// All ways from a file to pixels, which are to give the same ones: on each instruction set leat's
-/// own decoder, the same with known places of MCU rows, and libjpeg.
+/// All ways from a file to pixels, which must give the same ones: leat's own decoder on each
+/// instruction set, the same with known places of MCU rows, and libjpeg.
 class image_ways {
 public:
   explicit image_ways(std::size_t max_pixels) : max_pixels_(max_pixels) {
@@ -68,13 +68,13 @@ public:
     return x;
   }
 
-  /// Of a file that opens.
+  /// For a file that can be opened.
   std::vector<scan_place> survey(std::span<const std::byte> file) {
     planes_.open(file, max_pixels_);
     return planes_.survey();
   }
 
-  /// Makes the same pixels on all ways: names those that differ from the first.
+  /// Makes the same pixels in all ways: names those that differ from the first.
   std::string differing(std::span<const std::byte> file, const resize_plan& what,
                         const tensor_form& form, std::span<const scan_place> places,
                         image_outcome& first) {
@@ -82,9 +82,9 @@ public:
                      [](const auto& a, const auto& b) { return a == b; });
   }
 
-  /// The same of a file that may be damaged. What damage makes of coefficients may overflow: there
-  /// leat's own pixels are those of libjpeg-turbo's vector code for x86, and other builds of it
-  /// give others. The judgement is the same.
+  /// As `differing`, for a file that may be damaged. Damage may give coefficients that overflow:
+  /// there leat's own pixels are those of libjpeg-turbo's vector code for x86, and other builds of
+  /// it give others. The judgement is the same.
   std::string differing_if_damaged(std::span<const std::byte> file, const resize_plan& what,
                                    const tensor_form& form, std::span<const scan_place> places,
                                    image_outcome& first) {

@@ -20,7 +20,7 @@ struct job_row {
   friend bool operator==(const job_row&, const job_row&) = default;
 };
 
-/// One global batch, put together from all ranks.
+/// One global batch, merged from all ranks.
 struct job_step {
   std::uint64_t epoch;
   std::uint64_t step;

@@ -28,7 +28,7 @@ struct jpeg_kind {
   /// Between restart markers, in blocks; 0: none.
   unsigned restart = 0;
   int quality = 90;
-  /// Huffman tables made for the file, whose codes are of all lengths; else those of the standard.
+  /// Huffman tables made for the file, with codes of all lengths; otherwise those of the standard.
   bool optimized = false;
   /// R, G, B as they are, instead of YCbCr (three components).
   bool rgb = false;
@@ -45,7 +45,7 @@ inline std::string to_string(const jpeg_kind& x) {
          + std::to_string(x.restart) + " quality " + std::to_string(x.quality);
 }
 
-/// Smooth waves and some noise, `components` bytes a pixel; the same for the same arguments.
+/// Smooth waves and some noise, `components` bytes per pixel; the same for the same arguments.
 inline std::vector<std::uint8_t> test_pixels(std::size_t width, std::size_t height,
                                              std::size_t components, std::uint32_t seed = 1) {
   std::mt19937 random(seed);
@@ -134,7 +134,7 @@ inline std::vector<std::uint8_t> read_jpeg(std::span<const std::byte> file) {
   return pixels;
 }
 
-/// Offset of the first segment with marker 0xFF `code`, up to the first scan; the file's size when
+/// Offset of the first segment with marker 0xFF `code`, up to the first scan; the file's size if
 /// there is none.
 inline std::size_t find_marker(std::span<const std::byte> file, int code) {
   for (std::size_t at = 2; at + 4 <= file.size();) {

@@ -21,7 +21,7 @@ inline const operator_node& source_stage(const pipeline& x) {
   return *at;
 }
 
-/// The same, opened.
+/// The source of a pipeline that has one, opened.
 inline const source& source_of(const pipeline& x) {
   return *source_stage(x).data->get();
 }

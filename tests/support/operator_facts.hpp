@@ -14,7 +14,7 @@ inline operator_facts source_facts_of(std::string op, std::vector<node_option> o
   return {.op = std::move(op), .options = std::move(options), .data = data};
 }
 
-/// One more operator behind `input`.
+/// Adds an operator after `input`.
 inline operator_facts then(operator_facts input, std::string op,
                            std::vector<node_option> options = {}) {
   operator_facts x{.op = std::move(op), .options = std::move(options)};
@@ -54,7 +54,7 @@ inline pipeline_facts batch_of(operator_facts input, std::uint64_t rows, std::ui
           lanes};
 }
 
-/// The first operator of this name in data order; null where there is none.
+/// The first operator of this name in data order; null if there is none.
 inline operator_facts* find_operator(operator_facts& root, const std::string& op) {
   for (auto& input : root.inputs)
     if (auto* found = find_operator(input, op))
@@ -62,7 +62,7 @@ inline operator_facts* find_operator(operator_facts& root, const std::string& op
   return root.op == op ? &root : nullptr;
 }
 
-/// The same of a pipeline that has it.
+/// The operator of a pipeline that has it.
 inline operator_facts& stage_of(pipeline_facts& x, const std::string& op) {
   if (auto* found = find_operator(x.root, op))
     return *found;

@@ -34,13 +34,13 @@ inline std::string zstd(std::string_view bytes, int window_log = 0) {
   ::ZSTD_CCtx_setParameter(state, ZSTD_c_checksumFlag, 1);
   if (window_log > 0) {
     ::ZSTD_CCtx_setParameter(state, ZSTD_c_windowLog, window_log);
-    // A frame that tells its size needs no window.
+    // A frame that gives its size needs no window.
     ::ZSTD_CCtx_setParameter(state, ZSTD_c_contentSizeFlag, 0);
   }
   std::string packed(::ZSTD_compressBound(bytes.size()) + 64, '\0');
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   ZSTD_outBuffer out{packed.data(), packed.size(), 0};
-  // In two steps, or the window would shrink to the content.
+  // In two steps: otherwise the window would shrink to the content.
   ::ZSTD_compressStream2(state, &out, &in, ZSTD_e_continue);
   const auto rest = ::ZSTD_compressStream2(state, &out, &in, ZSTD_e_end);
   ::ZSTD_freeCCtx(state);
@@ -50,7 +50,7 @@ inline std::string zstd(std::string_view bytes, int window_log = 0) {
   return packed;
 }
 
-/// Packed in parts of `part` bytes: a member or frame each; one part where it is 0.
+/// Compressed in parts of `part` bytes, each a member or frame; one part if it is 0.
 template <class Pack>
 std::string pack_in_parts(std::string_view bytes, std::size_t part, Pack pack) {
   if (part == 0)

@@ -9,8 +9,8 @@
 
 namespace leat::test {
 
-/// A pipe with both of its ends. Children get none of them: one with a writing end of its own input
-/// would wait for itself.
+/// A pipe with both of its ends. Children do not inherit them: a child with a writing end of its
+/// own input would wait for itself.
 class pipe_pair {
 public:
   pipe_pair() {
@@ -29,7 +29,7 @@ public:
 
   int out() const { return out_; }
   int in() const { return in_; }
-  /// As much as the pipe holds; else it blocks.
+  /// Writes as much as the pipe holds; more would block.
   void write(std::string_view text) const {
     if (::write(in_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
       throw std::runtime_error("no write to a pipe");

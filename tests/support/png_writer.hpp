@@ -15,10 +15,10 @@ namespace leat::test {
 struct png_kind {
   /// PNG_COLOR_TYPE_...
   int color = PNG_COLOR_TYPE_RGB;
-  /// Bits of a sample.
+  /// Bits per sample.
   int depth = 8;
   bool interlaced = false;
-  /// With a tRNS chunk: one transparent color, or half transparent entries of the palette.
+  /// With a tRNS chunk: one transparent color, or entries of the palette that are half transparent.
   bool transparent = false;
   /// With gamma, a text and a time.
   bool metadata = false;
@@ -29,7 +29,7 @@ inline std::string to_string(const png_kind& x) {
          + (x.interlaced ? " interlaced" : "") + (x.transparent ? " transparent" : "");
 }
 
-/// Every combination of color type and depth that there is.
+/// Every combination of color type and depth that exists.
 inline std::vector<png_kind> all_png_kinds() {
   std::vector<png_kind> kinds;
   for (const int depth : {1, 2, 4, 8, 16})
@@ -71,7 +71,7 @@ inline std::vector<unsigned> png_samples(std::size_t width, std::size_t height,
   return samples;
 }
 
-/// Rows as a file has them, one behind the other: the first sample in the highest bits.
+/// Rows as a file has them, one after the other: the first sample in the highest bits.
 inline std::vector<png_byte> packed_rows(const std::vector<unsigned>& samples, std::size_t height,
                                          const png_kind& kind) {
   const auto depth = static_cast<std::size_t>(kind.depth);
@@ -176,7 +176,7 @@ inline void set_number(std::vector<std::byte>& file, std::size_t at, std::size_t
     file[at + i] = static_cast<std::byte>(number >> (24 - 8 * i));
 }
 
-/// All chunks that lie in the file whole.
+/// All chunks that are complete in the file.
 inline std::vector<png_chunk> png_chunks(const std::vector<std::byte>& file) {
   constexpr std::size_t signature = 8;
   std::vector<png_chunk> chunks;
@@ -191,7 +191,7 @@ inline std::vector<png_chunk> png_chunks(const std::vector<std::byte>& file) {
   return chunks;
 }
 
-/// Makes all checksums right again.
+/// Corrects all checksums.
 inline void repair_checksums(std::vector<std::byte>& file) {
   for (const auto& x : png_chunks(file)) {
     const auto* named = reinterpret_cast<const Bytef*>(file.data()) + x.begin + 4;

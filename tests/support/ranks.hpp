@@ -39,7 +39,7 @@ private:
 /// What one rank was given.
 struct rank_run {
   std::vector<job_step> steps;
-  /// Behind each step: batch::snapshot() and batch::end_of_epoch().
+  /// After each step: batch::snapshot() and batch::end_of_epoch().
   std::vector<std::string> states;
   std::vector<bool> ends;
   /// How often the ranks agreed.
@@ -47,7 +47,7 @@ struct rank_run {
   std::optional<error> failure;
 };
 
-/// Runs all ranks of a job, each in a thread of its own, up to its end or for so many steps.
+/// Runs all ranks of a job, each in a thread of its own, up to its end or for a number of steps.
 /// `begin` prepares each loader; `before` is called before each next(), with the steps so far.
 inline std::vector<rank_run> run_ranks(
     const pipeline& data, loader_options options, std::uint64_t world_size,
@@ -88,8 +88,8 @@ inline std::vector<rank_run> run_ranks(
   return runs;
 }
 
-/// Puts the ranks' parts of each step together. Throws std::logic_error where ranks do not have
-/// the same steps, or do not agree which is an epoch's last; `leat::error` where a rank failed.
+/// Merges the ranks' parts of each step. Throws std::logic_error if ranks do not have the same
+/// steps, or do not agree which is an epoch's last; `leat::error` if a rank failed.
 inline std::vector<job_step> global_steps(const std::vector<rank_run>& ranks) {
   auto steps = ranks.front().steps;
   for (const auto& x : ranks) {
@@ -104,7 +104,7 @@ inline std::vector<job_step> global_steps(const std::vector<rank_run>& ranks) {
   return steps;
 }
 
-/// The parts of all ranks behind a step.
+/// The parts of all ranks after a step.
 inline std::vector<std::string> parts_after(const std::vector<rank_run>& ranks, std::size_t step) {
   std::vector<std::string> parts;
   for (const auto& x : ranks)

@@ -2,7 +2,7 @@
 
 namespace leat::test {
 
-// Sanitizers make a run some ten times slower: long tests then do a part of their work, chosen by
+// Sanitizers make a run about ten times slower: long tests then do a part of their work, chosen by
 // the seed. Release builds do all of it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
@@ -10,7 +10,7 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// The thread sanitizer looks at what threads do, which other data do not change: tests that go
+// The thread sanitizer looks at what threads do, which does not depend on the data: tests that go
 // through all places of a job then take a few of them.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool thread_sanitized = true;

@@ -26,9 +26,9 @@ namespace leat::test {
 /// A file's coefficients as libjpeg reads them.
 struct jpeg_coefficients {
   struct plane {
-    /// Blocks in a row, those included that only fill the last MCU.
+    /// Blocks in a row, including those that only fill the last MCU.
     std::size_t across = 0;
-    /// 64 numbers a block, row by row.
+    /// 64 numbers per block, row by row.
     std::vector<std::int16_t> numbers;
 
     std::span<const std::int16_t> block(std::size_t x, std::size_t y) const {
@@ -41,7 +41,8 @@ struct jpeg_coefficients {
   std::optional<std::size_t> complaint_end;
 };
 
-/// Calls libjpeg, which leaves by a jump; so what runs between here and there has no destructors.
+/// Calls libjpeg, which leaves by a longjmp; so the code in between has no objects with
+/// destructors.
 class coefficient_reader {
 public:
   jpeg_coefficients read(std::span<const std::byte> file) {
@@ -150,20 +151,20 @@ inline std::vector<std::byte> with_one_scan(std::span<const std::byte> file,
   return result;
 }
 
-/// Holds scan_decoder, in all sizes of its groups, against libjpeg.
+/// Checks scan_decoder, in all sizes of its groups, against libjpeg.
 class scan_check {
 public:
   struct outcome {
-    /// What is wrong; empty: nothing.
+    /// What is wrong; empty if nothing is.
     std::string problem;
-    /// Whether the decoder takes such a file, how many of its MCU rows it found good, and whether
+    /// Whether the decoder accepts such a file, how many of its MCU rows it found good, and whether
     /// it knows where they begin.
     bool is_understood = false;
     std::size_t rows = 0;
     bool has_places = false;
   };
 
-  /// `seed` chooses which MCUs are decoded, and which are only passed over.
+  /// `seed` chooses which MCUs are decoded, and which are only skipped.
   outcome check(std::span<const std::byte> file, std::uint32_t seed, std::size_t max_mcus) {
     outcome x;
     jpeg_session session;
@@ -238,7 +239,7 @@ private:
   }
   bool check_row(sized_decoder& x, const jpeg_frame& frame, const jpeg_coefficients& want,
                  std::size_t row, std::string& problem, std::size_t begin, std::size_t end) {
-    // As large as promised, so that the sanitizer sees what is written behind.
+    // Exactly as large as promised, so that the sanitizer sees writes beyond it.
     std::vector<std::int16_t> numbers(x.decoder.num_groups() * x.group.size());
     for (auto column = begin; column < end;) {
       const auto left = end - column;
@@ -298,7 +299,7 @@ private:
   }
 
   std::mt19937 random_;
-  // Used for file after file, of which none may leave a trace.
+  // Used for one file after another, none of which may leave a trace.
   std::array<sized_decoder, 4> decoders_{sized_decoder{1}, sized_decoder{2}, sized_decoder{4},
                                          sized_decoder{8}};
 };

@@ -19,7 +19,7 @@ inline void open_rows(batch_slot& slot, std::size_t n, bool is_claimable = false
   slot.open(batch, is_claimable);
 }
 
-/// Opens a slot, which nobody uses any more, as the order's next batch; false: not yet.
+/// Opens a slot that nobody uses any more as the order's next batch; false: not yet.
 inline bool open_next(batch_order& order, batch_slot& slot, bool is_claimable = false) {
   planned_batch batch;
   if (!order.open(batch))

@@ -28,8 +28,8 @@ inline constexpr std::array all_policies{dispatch_policy::on_demand, dispatch_po
 /// How often the function ran for each (epoch, position).
 using run_counts = std::map<std::pair<std::uint64_t, std::uint64_t>, int>;
 
-/// A map whose work depends on sample, epoch and chance, so that any slip shows in the pixels.
-/// `counts`, where given, is for functions that run in one thread.
+/// A map whose work depends on sample, epoch and chance, so that any mistake shows in the pixels.
+/// `counts`, if given, is for functions that run in one thread.
 inline map_function noise(run_counts* counts) {
   return [counts](sample& s, context& c) {
     for (auto& x : s.make<std::uint32_t>("noise", {4}))
@@ -40,7 +40,7 @@ inline map_function noise(run_counts* counts) {
   };
 }
 
-/// With hashes of pixels, and nothing counted.
+/// With hashes of pixels, and with counts reset.
 inline std::shared_ptr<job_plan> plan_of(const pipeline& data, run_counts* counts) {
   auto plan = std::make_shared<job_plan>(plan_job(data));
   plan->hash_pixels = true;
@@ -70,7 +70,7 @@ struct finished_batch {
   friend bool operator==(const finished_batch&, const finished_batch&) = default;
 };
 
-/// Of a closed slot.
+/// From a closed slot.
 inline finished_batch finished(const batch_slot& slot) {
   finished_batch x;
   x.what = slot.plan().what;
@@ -88,7 +88,7 @@ inline finished_batch finished(const batch_slot& slot) {
   return x;
 }
 
-/// Rows that a batch of one rank has at most.
+/// The most rows that a batch of one rank has.
 inline std::size_t rows_of_rank(const job_plan& plan, std::uint64_t world_size = 1) {
   return (plan.shape.batch_rows + world_size - 1) / world_size;
 }

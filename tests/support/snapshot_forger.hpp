@@ -16,16 +16,16 @@
 
 namespace leat::test {
 
-/// A snapshot taken apart, to be put together again with other numbers and a checksum that fits.
-/// Knows Protobuf's wire format and what docs/snapshot.md says of messages, and none of leat's code
-/// but the hash.
+/// A snapshot taken apart, to be assembled again with other numbers and a matching checksum. Knows
+/// Protobuf's wire format and what docs/snapshot.md says about messages, and of leat's code only
+/// the hash.
 class snapshot_forger {
 public:
   /// A whole snapshot, as `batch::snapshot` gives it.
   explicit snapshot_forger(std::string_view bytes)
       : head_(bytes.substr(0, 12)), root_(parse(bytes.substr(head_bytes), shape::snapshot)) {}
 
-  /// With its head, sealed.
+  /// With its header, sealed.
   std::string bytes() const {
     const auto message = written(root_);
     auto head = head_;
@@ -37,8 +37,8 @@ public:
     return head + message;
   }
 
-  /// Another value for one of the numbers, in whatever message or lane's state it stands; or parts
-  /// that are gone, twice there, changed for others, or of `other`, a snapshot of the same job.
+  /// Gives one of the numbers another value, in whatever message or lane's state it is; or removes
+  /// or repeats parts, or replaces them with others, also of `other`, a snapshot of the same job.
   void change(std::mt19937_64& random, const snapshot_forger& other) {
     if (random() % 8 != 0) {
       change_number(random);
@@ -122,7 +122,7 @@ private:
     shape what;
   };
 
-  /// What may stand in a message. Numbers that are not there are 0.
+  /// What a message may contain. Numbers that are not listed are 0.
   static std::span<const known_field> fields() {
     using s = shape;
     static constexpr known_field all[] = {
@@ -161,7 +161,7 @@ private:
     throw std::invalid_argument("no number");
   }
 
-  /// What is not known is a number or a text.
+  /// Anything unknown is a number or a text.
   static shape shape_of(shape message, std::uint32_t field, std::uint64_t wire_type) {
     for (const auto& x : fields())
       if (x.message == message && x.field == field)
@@ -267,7 +267,7 @@ private:
     x.parts = std::move(copy);
   }
 
-  /// Where the numbers of a state begin; lengths of texts among them, and what stands in texts.
+  /// Where the numbers of a state begin; including lengths of texts, and what texts contain.
   static std::vector<std::size_t> places_in(std::string_view state) {
     std::vector<std::size_t> places;
     bool inside = false;
@@ -295,7 +295,8 @@ private:
   }
 
   void change_number(std::mt19937_64& random) {
-    // What lanes keep is most interesting, and what the pipeline is made of least: that is refused.
+    // What lanes keep is the most interesting part, and what the pipeline is made of the least:
+    // changes to that are refused.
     std::vector<std::pair<node*, std::size_t>> all;
     const bool lanes_only = random() % 8 != 0;
     for_each_number(
@@ -324,7 +325,7 @@ private:
     put(x.text, inside, had - rest.size(), varint(other_number(value, random)), random);
   }
 
-  /// In place of `size` bytes at `at`. The lengths of texts that these may stand in grow, too.
+  /// Replaces `size` bytes at `at`. The lengths of texts that may contain these grow, too.
   static void put(std::string& state, std::size_t at, std::size_t size, const std::string& bytes,
                   std::mt19937_64& random) {
     const auto more = bytes.size() - size; // modulo 2^64

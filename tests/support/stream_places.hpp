@@ -9,7 +9,7 @@
 
 namespace leat::test {
 
-/// Opens a unit at the place behind every record, and wants the records that going on gave; and
+/// Opens a unit at the place after every record, and expects the records that continuing gave; and
 /// reads every record once more as if from a snapshot.
 inline void check_every_place(const stream_source& from, std::uint64_t unit) {
   std::vector<stream_record> records;

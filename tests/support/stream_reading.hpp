@@ -39,7 +39,7 @@ inline stream_sample read_record(const stream_source& from, const stream_record&
   return read_record(from, x, into);
 }
 
-/// The same as a snapshot keeps it: without content.
+/// The record as a snapshot keeps it: without content.
 inline stream_record without_content(stream_record x) {
   x.content = nullptr;
   return x;
@@ -55,7 +55,7 @@ inline std::vector<stream_record> read_unit(const stream_source& from, std::uint
   return records;
 }
 
-/// All units, one behind the other.
+/// All units, one after the other.
 inline std::vector<stream_sample> read_stream(const stream_source& from) {
   std::vector<stream_sample> samples;
   sample into;
@@ -70,7 +70,7 @@ inline bool same_record(const stream_record& a, const stream_record& b) {
          && a.key == b.key;
 }
 
-/// The stream of a pipeline that is a source alone.
+/// The stream of a pipeline that is only a source.
 inline std::shared_ptr<const stream_source> stream_of(const pipeline& x) {
   return x.root().stream->get();
 }

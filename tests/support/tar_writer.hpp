@@ -19,7 +19,7 @@ public:
 
   enum class dialect { v7, ustar, gnu };
 
-  /// A header with a right checksum. Sizes of 8 GiB and more become base-256.
+  /// A header with a correct checksum. Sizes of 8 GiB and more become base-256.
   static std::string header(std::string_view name, std::uint64_t size, char type = '0',
                             dialect kind = dialect::ustar, std::string_view prefix = {}) {
     std::string x(block, '\0');

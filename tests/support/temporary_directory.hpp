@@ -7,7 +7,7 @@
 
 namespace leat::test {
 
-/// A new directory that goes, with all in it, when the test does.
+/// A new directory that is removed, with everything in it, when the test ends.
 class temporary_directory {
 public:
   temporary_directory() {

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// The error that a call throws; nothing where it throws none.
+/// The error that a call throws; nothing if it throws none.
 template <class Function>
 std::optional<error> problem_of(Function function) {
   try {
@@ -17,7 +17,7 @@ std::optional<error> problem_of(Function function) {
   return std::nullopt;
 }
 
-/// Its code alone.
+/// Only its code.
 template <class Function>
 std::optional<errc> code_of(Function function) {
   const auto problem = problem_of(function);

@@ -16,22 +16,22 @@
 #include <utility>
 #include <vector>
 
-// Pipelines with what they must give: each operator stands here twice, as leat's and as plainly as
-// can be, over whole lists and without state. Samples have one field, `v`; `docs/iterators.md` says
-// what all this means.
+// Pipelines together with what they must give: each operator exists here twice, as leat's and in
+// the simplest form, over whole lists and without state. Samples have one field, `v`;
+// `docs/iterators.md` defines what all this means.
 
 namespace leat::test {
 
 using values = std::vector<std::int64_t>;
 
-/// Thrown where a mix has to begin an input again that gives nothing.
+/// Thrown if a mix has to begin an input again that gives nothing.
 struct gives_nothing {};
 
 struct twin {
   pipeline data;
-  /// All that a lane gives in an epoch.
+  /// Everything that a lane gives in an epoch.
   std::function<values(std::uint64_t lane, std::uint64_t lanes)> plain;
-  /// Its order is a formula: what stands above it would mean something else than is written here.
+  /// Its order is indexed: what stands above it would mean something else than is written here.
   bool is_indexed = false;
 };
 
@@ -64,8 +64,8 @@ inline twin leaf(std::uint64_t n, std::int64_t number, bool is_expensive) {
           true};
 }
 
-/// Two samples, whose values are draws of their own in every pass: not known here, but below 0, as
-/// no others are.
+/// Two samples, whose values are draws of their own in every pass: unknown here, but below 0, like
+/// no others.
 inline pipeline drawing_leaf() {
   return count(2)
       .filter({.name = "all@1", .make = [] { return [](sample&) { return true; }; }})
@@ -139,7 +139,7 @@ inline void set_tokens(sample& s, const values& tokens) {
   std::copy(tokens.begin(), tokens.end(), to.begin());
 }
 
-/// First fit; the fullest is closed where there is no room.
+/// First fit; the fullest is closed if there is no room.
 inline std::vector<values> packed_plainly(const values& all, std::size_t most) {
   std::deque<values> open;
   std::vector<values> closed;
@@ -330,7 +330,7 @@ inline twin mixed(const std::vector<twin>& inputs, const std::vector<std::uint64
           }};
 }
 
-/// Grows random twins: rounds that look at content, under joins that end early.
+/// Grows random twins: rounds that probe content, below joins that end early.
 class twin_grower {
 public:
   explicit twin_grower(std::uint64_t seed) : chance_(seed) {}
@@ -365,8 +365,7 @@ public:
     }
   }
 
-  /// Joins in one another that begin what is below them again and again, over a round that looks at
-  /// content.
+  /// Nested joins that begin what is below them again and again, over a round that probes content.
   twin nest(int depth) {
     auto x = filtered(leaf(1 + below(6), ++leaves_, true), 1 + static_cast<std::int64_t>(below(2)));
     for (; depth > 0; --depth)

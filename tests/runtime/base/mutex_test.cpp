@@ -16,14 +16,14 @@ public:
     ++n_;
     changed_.notify_all();
   }
-  /// Answers what it found, with the mutex held.
+  /// Returns what it found, with the mutex held.
   int wait_for(int least) {
     mutex_lock lock{mutex_};
     while (n_ < least)
       changed_.wait(mutex_);
     return n_;
   }
-  /// False where it has not come by then.
+  /// False if the number has not come by then.
   template <class Time>
   bool wait_for(int least, Time deadline) {
     mutex_lock lock{mutex_};

@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a recorder gave, whole at any time.
+/// What a recorder wrote, which is complete at any time.
 struct written {
   std::string text;
   std::string ending;

@@ -1,4 +1,4 @@
-// Not part of any target: .ci/run sees to it that clang refuses this.
+// Not part of any target: .ci/run checks that clang refuses this.
 #include "runtime/base/mutex.hpp"
 
 namespace leat {

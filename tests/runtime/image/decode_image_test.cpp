@@ -52,7 +52,7 @@ made make_image(std::span<const std::byte> file, const std::vector<image_transfo
   return {s.shape_of("image"), s.type_of("image"), {bytes.begin(), bytes.end()}};
 }
 
-/// An image as plain as can be: values 0 to 1.
+/// An image in the simplest form: values 0 to 1.
 struct plain_image {
   std::size_t width = 0;
   std::size_t height = 0;
@@ -251,7 +251,7 @@ TEST_CASE("chains of transforms do what each does by itself, in their order") {
     for (std::size_t k = 0; k < plain.image.values.size(); ++k)
       worst =
           std::max(worst, std::abs(static_cast<double>(got.at<float>(k)) - plain.image.values[k]));
-    // What jitter makes of a last bit of gray is more than a last bit.
+    // Jitter turns a difference in the last bit of gray into more than one bit.
     CHECK(worst < 1e-4);
   }
 }

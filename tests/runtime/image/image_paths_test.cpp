@@ -180,7 +180,7 @@ differences compare_written(image_ways& ways, const jpeg_kind& kind, bool gentle
   return all;
 }
 
-/// On all ways, in all forms: `form` chooses one, so that many plans try all of them.
+/// Checks all ways, in all forms: `form` chooses one, so that many plans try all of them.
 void check_same(image_ways& ways, std::span<const std::byte> file, const resize_plan& what,
                 std::size_t form) {
   static const auto all = forms();
@@ -270,7 +270,7 @@ TEST_CASE("pixels of photographs that are decoded small differ little from the r
   std::map<std::size_t, differences> by_scale;
   auto add = [&](std::span<const std::byte> photo, const resize_plan& what) {
     const auto scale = dct_scale_for(what);
-    // A mean of few pixels is no measure.
+    // A mean of few pixels is not a measure.
     if (scale == 8 || std::min(what.window.width, what.window.height) < 8)
       return;
     const auto x = compare(ways, photo, what);
@@ -294,7 +294,7 @@ TEST_CASE("pixels of written files differ little from the reference") {
     for (const bool gentle : {false, true}) {
       const auto all = compare_written(ways, kind, gentle);
       INFO(to_string(kind) << (gentle ? ", gentle: " : ", noise: ") << all.text());
-      // Only roundings: of weights to 14 bits, of narrowed rows to 7, of sums to 6.
+      // Only rounding: of weights to 14 bits, of narrowed rows to 7, of sums to 6.
       const bool is_ycc = kind.components == 3 && !kind.rgb;
       // The reference rounds chroma once it is enlarged, and colours before they are resized, to
       // whole numbers: 1.772 / 2 + 1 / 2 at most, and half of that again where rows are enlarged

@@ -125,7 +125,7 @@ TEST_CASE("agreement: others hear of a failure only where they will ask again") 
     (void)ends.settle(failed, now);
     return two.asked == 2;
   };
-  // They ask with the batch of step 4, the last that was agreed on.
+  // They ask at the batch of step 4, the last that was agreed on.
   CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {1, UINT64_MAX}));
   CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {1, 5}));
   CHECK_FALSE(fail_at({.next = {0, 2}, .global_step = 2}, {1, 4})); // the job ends before it
@@ -147,7 +147,7 @@ TEST_CASE("agreement: all ranks end an epoch at the same batch") {
     const auto expected = rule == epoch_end::drop
                               ? *std::min_element(lengths.begin(), lengths.end())
                               : *std::max_element(lengths.begin(), lengths.end());
-    // In step: what each says is gathered before any of them hears it.
+    // In step: what each says is gathered before any of them gets it.
     answers said(world);
     std::vector<agreement> ends;
     for (std::size_t r = 0; r < world; ++r)
@@ -156,7 +156,7 @@ TEST_CASE("agreement: all ranks end an epoch at the same batch") {
     for (std::uint64_t step = 0;; ++step) {
       std::vector<batch_plan> plans;
       for (std::size_t r = 0; r < world; ++r) {
-        // As an order of iterators says it: see epoch_horizon.
+        // What an order of iterators says: see epoch_horizon.
         const bool exists = lengths[r] > step;
         const bool is_final = lengths[r] <= step + 1;
         const auto known = step + (exists ? 1 : 0) + (is_final ? 0 : 1);

@@ -11,8 +11,8 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 /// A job whose trainer takes `train` for a batch, whose workers take `make`, and whose iterators
-/// let no batch come sooner than `iterate` after the one before. As long as one of them takes
-/// longest, all others wait.
+/// let no batch come sooner than `iterate` after the one before. While one of them is the slowest,
+/// all others wait.
 struct simulated_job {
   milliseconds train;
   milliseconds make;

@@ -68,7 +68,8 @@ double sigmas_from_uniform(const list& counts) {
 
 constexpr double most_sigmas = 6;
 
-/// Cell of x below n when n values are put into at most 1,000 cells of nearly one size.
+/// The cell of x, which is below n, when n values are put into at most 1,000 cells of nearly the
+/// same size.
 struct cells {
   explicit cells(std::uint64_t values) : n(values), counts(std::min<std::uint64_t>(values, 1000)) {}
   void add(std::uint64_t x) { ++counts[x * counts.size() / n]; }
@@ -435,9 +436,9 @@ TEST_CASE("order: seed, epoch, source and data give unrelated orders") {
 
 TEST_CASE("order: windowed files and windows change with the epoch, each on its own") {
   auto config = config_of(shuffle_kind::windowed, list(2'000, 1));
-  config.shuffle.window = 1; // order of the files alone
+  config.shuffle.window = 1; // order of just the files
   check_unrelated(all_records(order_of(config, 0)), all_records(order_of(config, 1)));
-  config.records_per_file = {10'007}; // order inside one window alone
+  config.records_per_file = {10'007}; // order inside just one window
   check_unrelated(all_records(order_of(config, 0)), all_records(order_of(config, 1)));
   auto full = config;
   full.shuffle.kind = shuffle_kind::full;
@@ -449,7 +450,7 @@ TEST_CASE("order: two windows and two lanes are permuted on their own") {
   auto config = config_of(shuffle_kind::windowed, list(4, n), 2);
   config.shuffle.window = 1;
   const auto order = order_of(config, 0);
-  std::vector<list> inside(4, list(n)); // of (lane, window): place in its file
+  std::vector<list> inside(4, list(n)); // for each lane and window: place in its file
   for (std::uint64_t p = 0; p < order.records(); ++p)
     inside[p % 2 * 2 + p / 2 / n][p / 2 % n] = order.record(p) % n;
   for (std::size_t a = 0; a < 4; ++a)

@@ -83,7 +83,7 @@ TEST_CASE("batch_slot: late claimers of an older ticket get nothing while the sl
   for (std::size_t i = 0; i < rows; ++i)
     batch.add();
   std::vector<std::thread> workers;
-  // Each works through all tickets at its own speed: whoever is slow claims in old ones.
+  // Each works through all tickets at its own speed: slow threads claim for old ones.
   for (std::uint32_t id = 0; id < threads; ++id)
     workers.emplace_back([&, id] {
       for (std::uint32_t ticket = 1; ticket <= tickets; ++ticket) {

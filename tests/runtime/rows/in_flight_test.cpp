@@ -59,7 +59,7 @@ TEST_CASE("in_flight: an heir gets exactly the rows that the dead worker had not
   constexpr std::uint32_t other = 4;
   constexpr std::uint32_t heir = 9;
   constexpr std::size_t rows = 4;
-  // Every mix of four states a row: the dead one's dealt, begun or done; another's.
+  // Every combination of four states per row: the dead worker's dealt, begun or done; another's.
   for (int mix = 0; mix < 256; ++mix) {
     CAPTURE(mix);
     in_flight x;

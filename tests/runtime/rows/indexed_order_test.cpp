@@ -34,7 +34,7 @@ std::optional<part> next_part(indexed_order& x, planned_batch& batch) {
   return result;
 }
 
-/// The next batches, at most so many.
+/// The next batches, up to a number.
 std::vector<part> parts_of(const paper_job& job, std::uint64_t rank, job_position start = {},
                            std::size_t most = SIZE_MAX) {
   auto order = job.order(rank, start);

@@ -29,8 +29,7 @@ struct sighting_of_batch {
 
 TEST_CASE(
     "iterator_order: a thread that sees an empty batch complete sees all that it was opened with") {
-  // The second rank's lane has nothing: all its batches are empty, and complete when they are
-  // opened.
+  // The second rank's lane is empty: all its batches are empty, and complete when they are opened.
   const auto data = count(1).filter(key_hash(100)).batch(2, {.end = epoch_end::mask});
   const auto plan = plan_of(data, nullptr);
   const auto order = order_of_rank(*plan, 1, 1, 2);
@@ -72,7 +71,7 @@ TEST_CASE(
   }
 }
 
-/// Filters that keep, drop or refuse each of a few records, by chance; while the batch's fields are
+/// Filters that keep, drop or refuse each of a few records at random; while the batch's fields are
 /// learned they keep all.
 class random_judges {
 public:
@@ -112,8 +111,8 @@ std::string text_of(const planned_batch& batch) {
   return text;
 }
 
-/// All batches of an order, or its first ones, and how it ends. Without `chance` all probes are
-/// done before the next batch is asked for, else one of those that are under way, and so on.
+/// All batches of an order, or its first ones, and how it ends. Without `chance`, all probes are
+/// done before the next batch is asked for; with it, one of those in flight, and so on.
 std::vector<std::string> run_order(const std::shared_ptr<const job_plan>& plan,
                                    std::mt19937_64* chance) {
   constexpr std::size_t most = 40;

@@ -84,7 +84,7 @@ TEST_CASE(
   // W divides L: rank 1 of 2 owns lanes 1, 3, 5, 7 and counts them 0, 1, 2, 3.
   CHECK(workers_of_lanes(make_job(64, 16, 8, 2, epoch_end::drop), 1, 2)
         == lanes{{}, 0, {}, 1, {}, 0, {}, 1});
-  // It does not: lanes belong to no rank, and count as they are.
+  // W does not divide L: lanes belong to no rank, and count as they are.
   CHECK(workers_of_lanes(make_job(96, 16, 4, 3, epoch_end::drop), 1, 3) == lanes{0, 1, 2, 0});
 }
 

@@ -58,7 +58,7 @@ struct epoch_run {
     return text;
   }
 
-  /// Of an item of the epoch.
+  /// The record of an item of the epoch.
   std::uint64_t record_of(std::uint64_t item) const { return order_.record(item); }
 
   /// Element i of the only dense field of each row.
@@ -89,7 +89,7 @@ pipeline batched(const pipeline& x) {
   return x.batch(records, {.lanes = lanes});
 }
 
-/// Every third record is bad, but not record 0, which tells the layout.
+/// Every third record is bad, except record 0, from which the layout is learned.
 bool is_bad(std::int64_t number) {
   return number % 3 == 1;
 }

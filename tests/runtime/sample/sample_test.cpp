@@ -34,7 +34,7 @@ struct row_fixture {
   std::string text() const { return {reinterpret_cast<const char*>(t.data()), t.size()}; }
 };
 
-/// What is wrong, if f throws `bad_sample`.
+/// The text of the `bad_sample` that f throws, if any.
 template <class F>
 std::optional<std::pair<cause, std::string>> problem(F f) {
   try {

@@ -87,7 +87,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-/// No file of this process may grow beyond some bytes, as on a full disk.
+/// No file of this process may grow beyond a number of bytes, as on a full disk.
 class file_size_limit {
 public:
   explicit file_size_limit(rlim_t bytes) {
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(store_fixture, "a writer killed at any moment leaves the older 
     CHECK(newest().parts.at(0).step == 1);
     CHECK(newest().skipped.empty());
   }
-  write("epoch-0-step-2.rank-0-of-2", bytes); // killed behind the rename
+  write("epoch-0-step-2.rank-0-of-2", bytes); // killed after the rename
   CHECK(newest().parts.at(0).step == 1);
   CHECK(newest().skipped
         == std::vector<std::string>{"epoch 0 step 2: 1 of 2 parts, no part of rank 1"});

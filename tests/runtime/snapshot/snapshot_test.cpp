@@ -39,7 +39,7 @@ operator_facts five_maps(operator_facts x) {
   return x;
 }
 
-/// Of any pipeline.
+/// A snapshot of any pipeline.
 snapshot taken_of(pipeline_facts pipeline) {
   snapshot x;
   x.pipeline = std::move(pipeline);
@@ -56,7 +56,7 @@ snapshot taken_of(pipeline_facts pipeline) {
   return x;
 }
 
-/// With the maps in their only place.
+/// A snapshot with these maps in their only place.
 snapshot with_maps(const std::function<operator_facts(operator_facts)>& add_maps) {
   return taken_of(batch_of(add_maps(shuffle_of(shards(), 7)), 240, 24, {"image", "label"}));
 }
@@ -70,7 +70,7 @@ auto fields_of(const snapshot& x) {
                   x.began);
 }
 
-/// Random values, with the ends of their ranges and bytes that are no UTF-8 among them.
+/// Random values, including the ends of their ranges and bytes that are not UTF-8.
 class value_maker {
 public:
   explicit value_maker(std::uint64_t seed) : random_(seed) {}
@@ -156,7 +156,7 @@ public:
     return x;
   }
 
-  /// A lane's state over up to so many rounds.
+  /// A lane's state over up to this many rounds.
   round_mark mark(int rounds) {
     round_mark x{nullptr, {number(), number()}, number()};
     if (rounds == 0 || random_() % 5 == 0)
@@ -174,7 +174,7 @@ public:
     return x;
   }
 
-  /// Some of the lanes of rank 2 of 4, of 200.
+  /// Some of the lanes of rank 2 of 4, out of 200.
   lane_states lanes() {
     lane_states all;
     for (std::uint64_t lane = 2; lane < 200; lane += 4)
@@ -186,7 +186,7 @@ public:
     return all;
   }
 
-  /// Of a batch, by name.
+  /// The fields of a batch, by name.
   std::vector<field_layout> fields() {
     std::vector<field_layout> all;
     for (const char* name : {"", "a", "b c", "\xff"}) {
@@ -251,7 +251,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-/// Bytes with a frame that is right, around any message.
+/// A message in a valid frame.
 std::string framed(const std::string& message) {
   auto bytes = encode(typical()).substr(0, 16);
   const auto length = static_cast<std::uint32_t>(message.size());
@@ -271,7 +271,7 @@ std::string field(int number, const std::string& content) {
   return x + content;
 }
 
-/// An operator in a node; `rest` is what it has besides its name.
+/// An operator in a node; `rest` is what the node has besides its name.
 std::string in_node(const std::string& op, const std::string& rest = {}) {
   return field(1, field(1, op) + rest);
 }
@@ -283,7 +283,7 @@ std::string message_with(const std::string& node) {
   return field(1, field(1, node) + "\x10\x01") + "\x30\x01";
 }
 
-/// A batch behind what a node has.
+/// A batch after the rest of a node.
 std::string batched(const std::string& end = "drop") {
   auto option = [](const std::string& name, const std::string& value) {
     return field(2, field(1, name) + value);

@@ -40,7 +40,7 @@ std::string random_bytes(std::mt19937_64& random, std::size_t size) {
   return x;
 }
 
-/// Shards with members near and far from each other, of all sizes, none too.
+/// Shards with members near to and far from each other, of all sizes, including 0.
 void write_shards(const temporary_directory& dir, std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return random() % n; };
   for (int shard = 0; shard < 3; ++shard) {
@@ -117,7 +117,7 @@ samples read_all(const source& data) {
   return all;
 }
 
-/// The bytes of a record that come while others do.
+/// The bytes of a record, which arrive while others do.
 class fetched {
 public:
   fetched(stored_objects& from, std::vector<extent> extents)
@@ -189,7 +189,7 @@ std::vector<std::vector<extent>> places_in(const stored_source& data) {
   return all;
 }
 
-/// All records, decoded of bytes that were fetched ahead.
+/// All records, decoded from bytes that were fetched ahead.
 samples fetched_samples(const stored_source& data) {
   samples all;
   const auto bytes = fetch_all(data.objects(), places_in(data));
@@ -221,7 +221,7 @@ samples fetched_samples(const located_stream& data, const std::vector<stream_rec
   return all;
 }
 
-/// By several threads at once, each its share.
+/// Reads with several threads at once, each its share.
 samples read_by_threads(const source& data) {
   samples all(data.size());
   std::vector<std::thread> threads;
@@ -255,7 +255,7 @@ TEST_CASE("far store: indexed sources give the same samples read singly, by thre
     write_shards(dir, random);
     write_folder(dir / "photos", random);
     far_store store{{.seed = seed}};
-    // Far first: its index is made of what the store gives.
+    // The far one first: its index is made from what the store gives.
     const auto far = tar_in(dir, store);
     check_indexed(*tar_in(dir, local_store()), *far, store);
     check_indexed(*open_folder_source(dir / "photos", {}, local_store()),
@@ -391,7 +391,7 @@ TEST_CASE("far store: a wait for bytes ends when told to stop, also when told be
   CHECK(read_one(*data, 0, into).fields.at(0).second == "1");
 }
 
-/// The user's own: records of two halves, which lie in two files.
+/// A user's own source: records of two halves, which lie in two files.
 class halves final : public stored_source {
 public:
   explicit halves(std::vector<std::string> files) : stored_source(std::move(files)) {}

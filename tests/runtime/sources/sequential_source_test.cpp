@@ -23,7 +23,7 @@ struct counters {
   std::atomic<int> made = 0;
 };
 
-/// Counts from 10 * unit on: `length` records, each with all sorts of fields.
+/// Counts from 10 * unit on: `length` records, each with fields of all kinds.
 class counting : public sequential_reader {
 public:
   counting(std::uint64_t unit, int length, counters& count)
@@ -142,7 +142,7 @@ TEST_CASE("without states a unit is read again from its beginning, and says how 
   CHECK(count.made == 90);
   REQUIRE(notices.texts().size() == 1);
   CHECK(notices.texts()[0].find("user@2 reads 90 records of unit 0 again") == 0);
-  // Lost records in their order take one more pass.
+  // Records that have lost their content: reading them in order takes one more pass.
   const auto records = read_unit(source, 0);
   count.made = 0;
   for (const auto& x : records)

@@ -79,7 +79,7 @@ ssize_t failing_pread(int fd, void* into, std::size_t size, off_t offset) {
     errno = failing_with;
     return -1;
   }
-  // Short reads are right, too.
+  // Short reads are allowed.
   return ::pread(fd, into, std::min<std::size_t>(size, 3), offset);
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("random archives give what was written into them") {
         tar.end();
       tar.save(dir / file);
     }
-    // With a shard alone, the name is its basename as well.
+    // If there is only one shard, its name is its basename, too.
     auto data = tar_shards(dir / "*.tar", {.index_dir = dir / "i"});
     REQUIRE(read_all(source_of(data)) == want);
     REQUIRE(read_all(source_of(tar_shards(dir / "*.tar", {.index_dir = dir / "i"}))) == want);

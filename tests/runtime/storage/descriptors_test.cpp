@@ -12,7 +12,7 @@
 namespace leat {
 namespace {
 
-/// The answer of a child, in which any descriptor may be closed.
+/// The result of a child, in which any descriptor may be closed.
 int in_child(const std::function<int()>& run) {
   const auto child = ::fork();
   if (child == 0)

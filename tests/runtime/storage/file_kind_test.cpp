@@ -14,8 +14,8 @@
 #include <functional>
 #include <vector>
 
-// Data of another kind than its source reads are the commonest mistake of a first day: the error
-// says what the thing is, and what takes it.
+// Data of another kind than its source reads is the most common mistake of a first day: the error
+// says what the thing is, and what reads it.
 
 namespace leat {
 namespace {

@@ -39,7 +39,7 @@ TEST_CASE("output: a file is made, or replaced as a whole with its mode") {
   write_output(file, "second", "--x");
   REQUIRE(content(file) == "second");
   REQUIRE(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
-  // Who has the old one open still reads it.
+  // A reader that has the old one open still reads it.
   std::string bytes(5, ' ');
   REQUIRE(::read(old.get(), bytes.data(), 5) == 5);
   REQUIRE(bytes == "first");
@@ -108,7 +108,7 @@ TEST_CASE("output: descriptors of this process are shared") {
   REQUIRE(::write(mine.get(), "d", 1) == 1);
   REQUIRE(content(file) == "abcd");
   REQUIRE(place_of_output("/dev/stdout", "--x").descriptor == 1);
-  // What was printed before stands before.
+  // What was printed before is still there.
   const auto printed = at / "printed";
   std::fflush(stdout);
   const file_descriptor before{::dup(STDOUT_FILENO)};

@@ -13,7 +13,7 @@ using namespace leat::test;
 
 namespace {
 
-/// Packed bytes in memory, given in pieces of at most `most`.
+/// Compressed bytes in memory, given in pieces of at most `most`.
 class memory_stream final : public byte_stream {
 public:
   memory_stream(std::string bytes, std::size_t at, std::size_t most)
@@ -44,7 +44,7 @@ struct reading {
   std::vector<restart_point> restarts;
 };
 
-/// All that is left, in pieces of `piece` bytes.
+/// Everything that is left, in pieces of `piece` bytes.
 reading read_rest(packed_stream& from, std::size_t piece) {
   reading x;
   std::vector<std::byte> into(piece);
@@ -156,7 +156,7 @@ TEST_CASE("each damaged byte is found, or does not matter") {
       damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
       auto stream = open(damaged, how);
       try {
-        // Times and names in a gzip header are of no account.
+        // Times and names in a gzip header do not matter.
         const auto whatever = read_rest(stream, 100).text;
         CHECK(whatever == text);
       } catch (const error& x) {

@@ -141,7 +141,7 @@ TEST_CASE("run options: the defaults are those of the manual") {
 
 TEST_CASE("run options: cores are shared by the ranks of a process") {
   REQUIRE(settings({"count:5", "--workers", "auto"}).loader.workers == automatic);
-  // A failure that names a worker needs it to stay.
+  // A fault that names a worker requires that it stays.
   const auto workers_of = [](std::vector<std::string> ranks) {
     ranks.insert(ranks.begin(), {"count:5", "--fault", "slow:0,1"});
     return settings(ranks).loader.workers;
@@ -246,7 +246,7 @@ TEST_CASE("run options: names and numbers that make no sense are refused") {
   REQUIRE_THROWS_AS(parsed({"count:5", "--pipeline", "file"}), CLI::ParseError);
 }
 
-/// How the length of `leat run` with these options is judged.
+/// The outcome for the length of `leat run` with these options.
 errc length_refusal(std::vector<std::string> line) {
   line.insert(line.begin(), "count:5");
   const auto x = parsed(line);
@@ -284,7 +284,7 @@ TEST_CASE("run options: the end rule of a pipeline's file holds unless another i
   }
   REQUIRE(length_of_file("count(9).batch(2)", {}) == errc{});
   REQUIRE(length_of_file("count(9).batch(2)", {"--end", "cycle"}) == errc::invalid_argument);
-  // What exists once ends when it ends.
+  // A source that exists once ends the job when it ends.
   REQUIRE(length_of_file("standard_input().batch(2)", {}) == errc{});
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// A trainer's own loop writes the logs that the command judges.
+// A trainer's own loop writes the logs that the command checks.
 
 namespace leat::test {
 namespace {

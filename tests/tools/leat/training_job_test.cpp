@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t steps_per_epoch = 7;
 constexpr std::uint64_t rows = 6;
 
-/// One whose order is a formula, and one of unknown length with a state in every lane.
+/// An indexed order, and one of unknown length with a state in every lane.
 std::vector<pipeline> both_kinds() {
   const auto records = count(steps_per_epoch * rows + 2);
   return {records.shuffle({.seed = 3}).batch(rows),
@@ -49,8 +49,8 @@ id_table due_of(const pipeline& data, std::uint64_t epochs) {
   return result;
 }
 
-/// What the log says that the job's weights have seen: what is handed over again replaces what was
-/// there from the resumed step on.
+/// What the log says that the job's weights have seen: steps that are handed over again replace
+/// what was there from the resumed step on.
 struct trained {
   id_table steps = {};
   /// Handed over by the last attempt, in this order.
@@ -115,7 +115,7 @@ struct random_job {
     return result;
   }
 
-  /// One start in any shape, killed after so many steps.
+  /// One start in any shape, killed after this many steps.
   training_progress start(std::uint64_t kill_after) {
     auto shape = settings;
     const std::uint64_t worlds[] = {1, 2, 3};

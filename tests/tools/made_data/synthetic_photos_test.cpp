@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A fresh directory that goes with the test.
+/// A fresh directory that is removed when the test ends.
 struct scratch_directory {
   fs::path path = fs::temp_directory_path() / ("leat-synthetic-" + std::to_string(getpid()));
   scratch_directory() { fs::remove_all(path); }

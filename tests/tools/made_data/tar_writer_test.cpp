@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A fresh directory that goes with the test.
+/// A fresh directory that is removed when the test ends.
 struct scratch_directory {
   fs::path path = fs::temp_directory_path() / ("leat-tar-writer-" + std::to_string(getpid()));
   scratch_directory() {

@@ -1,4 +1,4 @@
-// The judgement on a damaged file is the same on every way.
+// All ways judge a damaged file in the same way.
 #include "tests/support/catch.hpp"
 #include "tests/support/image_ways.hpp"
 #include "tests/support/jpeg_writer.hpp"
@@ -27,11 +27,11 @@ struct subject {
   jpeg_frame frame;
   /// First byte of the scan.
   std::size_t scan = 0;
-  /// Of each MCU row the first byte of its own, and behind them the end of the scan.
+  /// The first byte that belongs only to each MCU row, and then the end of the scan.
   std::vector<std::size_t> rows;
 };
 
-/// Of a clean file without restart markers.
+/// The subject of a clean file without restart markers.
 subject subject_of(bytes file) {
   subject x;
   x.file = std::move(file);
@@ -46,8 +46,8 @@ subject subject_of(bytes file) {
   return x;
 }
 
-/// Pixels of some columns down to a row of MCUs, well within it: chroma is looked at below a part's
-/// last pixels. So is what was decoded small, down to the next row.
+/// A plan for pixels of some columns down to a row of MCUs, well within it: chroma is read below a
+/// part's last pixels; and if the image is decoded small, down to the next row.
 resize_plan plan_down_to(const subject& x, std::size_t row, std::mt19937& random,
                          bool decoded_small) {
   const auto high = jpeg_frame::block * x.frame.down;
@@ -59,7 +59,7 @@ resize_plan plan_down_to(const subject& x, std::size_t row, std::mt19937& random
   return {{left, 0, width, height}, size, {0, 0, size.width, size.height}};
 }
 
-/// The row behind those that libjpeg decodes with this one.
+/// The row after those that libjpeg decodes with this one.
 std::size_t row_behind(const subject& x, std::size_t row) {
   const auto rows = x.frame.rows_at_once;
   return std::min(row - row % rows + rows, x.rows.size() - 1);

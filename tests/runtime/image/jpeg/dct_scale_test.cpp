@@ -12,10 +12,10 @@ std::size_t scale_for(std::size_t width, std::size_t height, const image_size& r
   return dct_scale_for({{5, 7, width, height}, resized, {0, 0, 1, 1}});
 }
 
-/// Of each component: samples of a block, width and height of the plane.
+/// For each component: samples per block, width and height of the plane.
 using plane_sizes = std::vector<std::array<std::size_t, 3>>;
 
-/// As libjpeg says. An error ends the test program.
+/// The sizes that libjpeg gives. An error ends the test program.
 plane_sizes libjpeg_sizes(std::span<const std::byte> file, std::size_t eighths) {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};

@@ -23,7 +23,7 @@ std::vector<std::uint8_t> tight(const rgb_view& view) {
   return pixels;
 }
 
-/// All rows of a part of the opened image, one behind the other.
+/// All rows of a part of the opened image, one after the other.
 std::vector<std::uint8_t> decoded(jpeg_decoder& decoder, const pixel_rect& part) {
   std::vector<std::uint8_t> result;
   decoder.start(part);
@@ -86,7 +86,7 @@ outcome decode_all(jpeg_decoder& decoder, std::span<const std::byte> file,
   }
 }
 
-/// The file is bad for the reason expected, and the decoder is none the worse for it.
+/// The file is bad for the expected reason, and the decoder still works.
 void check_bad(const std::vector<std::byte>& file, cause expected,
                std::size_t max_pixels = no_limit) {
   jpeg_decoder decoder;
@@ -105,7 +105,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Offset of the first byte behind the header of the first scan.
+/// Offset of the first byte after the header of the first scan.
 std::size_t scan_begin(const std::vector<std::byte>& file) {
   const auto at = find_marker(file, 0xDA);
   return at + 2 + std::to_integer<std::size_t>(file[at + 3]);
@@ -284,7 +284,7 @@ TEST_CASE("a huge declared size is refused before anything is allocated for it")
 TEST_CASE("a progressive file may have many scans, but not any number of them") {
   const auto file = write_jpeg(16, 16, {.components = 1, .two_scans = true});
   const auto pixels = read_jpeg(file);
-  // The first scan, said again and again, is valid, if silly.
+  // The first scan, repeated again and again, is valid, if silly.
   const auto begin = file.begin() + static_cast<std::ptrdiff_t>(find_marker(file, 0xDA));
   const std::byte next_segment[] = {std::byte{0xFF}, std::byte{0xC4}};
   const auto end = std::search(begin, file.end(), std::begin(next_segment), std::end(next_segment));

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t no_limit = std::size_t{1} << 40;
 
-/// Samples of each plane that stand for pixels of the part, one row behind the other.
+/// Samples of each plane that stand for pixels of the part, one row after the other.
 using planes = std::vector<std::vector<std::uint8_t>>;
 
-/// Nothing where the decoder finds damage.
+/// Nothing if the decoder finds damage.
 std::optional<planes> decode(plane_decoder& decoder, std::span<const std::byte> file,
                              std::size_t eighths, plane_decoder::way by, const mcu_rect& part,
                              bool with_places = false) {
@@ -79,7 +79,7 @@ mcu_rect random_part(const jpeg_frame& frame, std::mt19937& random) {
   return x;
 }
 
-/// Of any part, at any scale.
+/// Checks any part, at any scale.
 void check_same_planes(plane_decoder& decoder, std::span<const std::byte> file,
                        std::mt19937& random, int parts) {
   const auto frame = decoder.open(file, no_limit);
@@ -147,14 +147,15 @@ TEST_CASE("both ways give the same planes of photographs") {
 
 namespace {
 
-/// The same with all segments of a marker made comments.
+/// The file with all segments of a marker made comments.
 std::vector<std::byte> without(std::vector<std::byte> file, int marker) {
   for (auto at = find_marker(file, marker); at < file.size(); at = find_marker(file, marker))
     file[at + 1] = std::byte{0xFE};
   return file;
 }
 
-/// All that a decoder finds in a file: its planes, nothing where it is damaged, or what is bad.
+/// Everything that a decoder finds in a file: its planes, or nothing if it is damaged, or why it is
+/// bad.
 struct outcome {
   std::optional<planes> samples;
   std::optional<cause> why;

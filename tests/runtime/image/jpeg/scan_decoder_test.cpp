@@ -56,7 +56,7 @@ std::size_t below(std::mt19937& random, std::size_t n) {
   return random() % n;
 }
 
-/// Damages a file, mostly behind its headers.
+/// Damages a file, mostly after its headers.
 bytes damaged(bytes file, std::mt19937& random) {
   const auto scan = find_marker(file, 0xDA) + 2;
   const auto tables = find_marker(file, 0xC4);
@@ -103,7 +103,7 @@ struct tally {
   int bad = 0;
 };
 
-/// Damages the file in many ways; what is taken of each must be right.
+/// Damages the file in many ways; whatever is accepted of each must be right.
 void check_damaged(scan_check& checker, const bytes& file, int variants, tally& count) {
   for (int i = 0; i < variants; ++i) {
     const std::uint32_t seed = std::random_device{}();
@@ -189,7 +189,7 @@ TEST_CASE("what is taken of damaged written files is what libjpeg takes") {
     CAPTURE(to_string(kind));
     check_damaged(checker, write_jpeg(45, 61, kind), sanitized ? 3 : 30, count);
   }
-  // None of the three would mean that damage is not what it is meant to be.
+  // If one of the three were 0, the damage would not be what it is meant to be.
   CAPTURE(count.good, count.partly, count.bad);
   CHECK(std::min({count.good, count.partly, count.bad}) > 0);
 }

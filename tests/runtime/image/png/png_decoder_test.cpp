@@ -31,7 +31,7 @@ std::vector<std::uint8_t> decoded(png_decoder& decoder, std::span<const std::byt
   return pixels;
 }
 
-/// What a sample is in 8 bits: of 16 the high ones, fewer than 8 spread from 0 to 255.
+/// A sample in 8 bits: of 16 bits the high ones, fewer than 8 spread from 0 to 255.
 std::uint8_t to_8_bits(unsigned sample, int depth) {
   const unsigned highest = (1U << depth) - 1;
   return static_cast<std::uint8_t>(depth == 16 ? sample >> 8 : sample * 255 / highest);
@@ -71,8 +71,7 @@ outcome decode_all(png_decoder& decoder, std::span<const std::byte> file,
   }
 }
 
-/// The file is bad for the reason expected, and the decoder is none the worse for it. Returns the
-/// text.
+/// The file is bad for the expected reason, and the decoder still works. Returns the text.
 std::string check_bad(const std::vector<std::byte>& file, cause expected,
                       std::size_t max_pixels = no_limit) {
   png_decoder decoder;
@@ -182,7 +181,7 @@ TEST_CASE("a flipped bit in any chunk of a PNG is called corrupt, and the text n
   const auto chunks = png_chunks(good);
   REQUIRE(chunks.size() >= 9);
   for (const auto& chunk : chunks) {
-    // In the data, where there are any, and in the checksum.
+    // In the data, if there are any, and in the checksum.
     for (const std::size_t at : {chunk.data(), chunk.end() - 5, chunk.end() - 1}) {
       CAPTURE(chunk.name, at);
       auto file = good;

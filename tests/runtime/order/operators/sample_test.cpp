@@ -18,8 +18,8 @@ namespace {
 
 using ids = std::vector<std::string>;
 
-/// docs/iterators.md, "sample", of an operator of ordinal 0 outside of repeats: nothing of leat but
-/// the hash.
+/// docs/iterators.md, "sample", for an operator with ordinal 0 outside repeats: uses only the hash
+/// of leat's code.
 bool is_kept(const std::string& id, double p, std::uint64_t seed, std::uint64_t epoch,
              std::uint64_t ordinal = 0, std::uint64_t pass = 0) {
   std::string words;
@@ -94,7 +94,7 @@ TEST_CASE("sample: lanes, ranks and workers do not change what is kept") {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
           loader x{count(200).sample(0.4, 5).batch(12, {.lanes = lanes, .end = epoch_end::cycle}),
                    {.rank = rank, .world_size = world, .workers = workers}};
-          // More than an epoch in every lane: what comes twice counts once.
+          // More than an epoch in every lane: items that occur twice count once.
           for (int step = 0; step < 40; ++step)
             for (const auto& id : x.next()->ids())
               all.push_back(id);

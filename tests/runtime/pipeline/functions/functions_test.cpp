@@ -20,7 +20,7 @@ bool holds(const filter_stage& predicate, sample& x) {
   return predicate.make()(x);
 }
 
-/// Of a sample whose field "f" is this.
+/// A sample whose field "f" is this.
 template <class T>
 bool holds_of(const filter_stage& predicate, const T& value) {
   sample x;
@@ -38,7 +38,7 @@ std::optional<cause> why_bad(F f) {
   return std::nullopt;
 }
 
-/// The children of samples that `make` makes anew for each: what `show` says of them.
+/// The children of samples, each of which `make` makes again: what `show` returns for them.
 template <class Make, class Show>
 texts children(const flat_map_stage& stage, Make make, Show show) {
   const auto function = stage.make();
@@ -99,7 +99,7 @@ std::vector<T> padded(const std::vector<T>& values, std::uint64_t length, double
 } // namespace
 
 TEST_CASE("key_hash keeps the ids that its formula gives, about as many as asked for") {
-  // From the formula of docs/iterators.md, worked out with python3-xxhash.
+  // From the formula of docs/iterators.md, computed with python3-xxhash.
   CHECK(key_hash(31).of_id("count/7"));
   CHECK_FALSE(key_hash(31 - 1).of_id("count/7"));
   CHECK(key_hash(77, 5).of_id("count/7"));

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-// Numbers of parameters are taken as they stand, or refused: never cut, wrapped around or rounded
-// to another whole number.
+// Numbers of parameters are taken as written, or refused: never cut, wrapped around or rounded to
+// another whole number.
 
 namespace leat {
 namespace {
@@ -73,7 +73,7 @@ TEST_CASE("narrowing: a number is the same as a value of another type, or there 
   REQUIRE(number_as<float>(std::uint64_t{16'777'217}) == std::nullopt);
 }
 
-/// What a job of this pipeline is refused with.
+/// The error with which a job of this pipeline is refused.
 std::string refusal_of(const std::string& text) {
   const auto problem = problem_of([&] { plan_job(parse_pipeline(text)); });
   return problem ? problem->what() : "nothing";

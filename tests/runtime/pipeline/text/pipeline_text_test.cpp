@@ -94,7 +94,7 @@ void check_text_error(const std::string& text, const std::string& got, const std
   check_error(text, "pipeline text", got, needed);
 }
 
-/// Both ways: `text` makes this pipeline, which prints as `printed`, which makes it again.
+/// Checks both ways: `text` makes this pipeline, which prints as `printed`, which makes it again.
 void check_form(const std::string& text, const pipeline& x, const std::string& printed) {
   INFO(text);
   CHECK(parse_pipeline(text) == x);
@@ -103,7 +103,7 @@ void check_form(const std::string& text, const pipeline& x, const std::string& p
   CHECK(to_string(parse_pipeline(printed)) == printed);
 }
 
-/// `count(1)` and a step, which prints as this.
+/// Checks `count(1)` and a step, which prints as this.
 void check_step(const std::string& text, const pipeline& x, const std::string& printed) {
   check_form("count(1)" + text, x, "count(1, bytes=8)\n  " + printed + "\n");
 }
@@ -354,7 +354,7 @@ TEST_CASE("a map's parameters by name become its parameter text") {
   CHECK(
       parameters_of(R"(map("plain@1", a=-1, b=-100000, c=-0.5, d=-9223372036854775808, e=[-1, 2]))")
       == "a=-1 b=-100000 c=-0.5 d=-9223372036854775808 e=-1,2");
-  // What would not come back as the same text stands in quotes.
+  // A text that would not come back unchanged is put in quotes.
   check_step(R"(.map("plain@1", a="-0", b="-01", c=-1.5, d="--1", e="-"))",
              count(1).map(plain_map("plain@1", "a=-0 b=-01 c=-1.5 d=--1 e=-")),
              R"(.map("plain@1", a="-0", b="-01", c=-1.5, d="--1", e="-"))");
@@ -440,7 +440,7 @@ TEST_CASE("texts take any bytes, and are printed as UTF-8") {
 
 namespace {
 
-/// The words of all operators that stand there, in the order of docs/pipelines.md.
+/// The words of all operators in that role, in the order of docs/pipelines.md.
 std::string words_of(operator_role role) {
   std::string words;
   for (const auto& x : operator_types())
@@ -775,7 +775,7 @@ public:
         {.lanes = below(2) * 6, .end = static_cast<epoch_end>(below(4)), .fields = fields});
   }
 
-  /// The same text with other space and comments.
+  /// The text with other white space and comments.
   std::string spaced(const std::string& text) {
     std::string result;
     pipeline_lexer lexer{text};

@@ -36,7 +36,7 @@ std::vector<std::string> records(const record_store& from) {
   return all;
 }
 
-/// Lets the journal take some text from a pipe.
+/// Lets the journal take a text from a pipe.
 void pour(journal& to, std::string_view text) {
   test::pipe_pair pipe;
   pipe.write(text);

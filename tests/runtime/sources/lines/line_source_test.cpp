@@ -30,7 +30,7 @@ void save(const std::string& path, std::string_view bytes) {
   tar_writer::write(path, bytes);
 }
 
-/// The lines of a text, found in the plainest way, with the ids of a file "x.txt".
+/// The lines of a text, found in the simplest way, with the ids of a file "x.txt".
 samples split(std::string_view text, bool by_offset) {
   samples all;
   std::string line;

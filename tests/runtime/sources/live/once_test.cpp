@@ -23,7 +23,7 @@ using state = live_source::state;
 
 const std::atomic<bool> never{false};
 
-/// What an engine makes of a pipeline: a feed of its own.
+/// A feed of its own, as an engine makes one from a pipeline.
 std::shared_ptr<live_source> feed_of(const pipeline& x) {
   return x.root().feed->get();
 }

@@ -27,9 +27,9 @@ std::string filled_bytes() {
   return bytes_of(x);
 }
 
-/// Whether a sample made of the bytes is refused; what else it throws fails the test.
+/// Whether a sample made from the bytes is refused; any other exception fails the test.
 bool is_refused(const std::string& bytes) {
-  // In a block of its own, so that the address sanitizer sees whoever reads behind its end.
+  // In a block of its own, so that the address sanitizer sees reads beyond its end.
   const std::vector<char> held{bytes.begin(), bytes.end()};
   sample x;
   try {

@@ -150,7 +150,7 @@ TEST_CASE(
   image_reader reader;
   std::vector<std::byte> pixels(64 * 64 * 3);
   const resize_plan what{{10, 10, 280, 180}, {64, 64}, {0, 0, 64, 64}};
-  // Out of the scan, or anywhere in it: nothing is read out of bounds.
+  // Outside the scan, or anywhere in it: nothing is read out of bounds.
   for (auto& x : places)
     x.bit *= 37;
   reader.open(file, 1 << 20, places);
@@ -228,7 +228,7 @@ TEST_CASE("an index whose places are damaged gives right pixels") {
     file.put('\x5A');
   }
   CHECK(pixels_of(*x.data().root().data->get(), 0).second == expected);
-  // They are found and made again, those of this shard alone.
+  // They are found and made again, only for this shard.
   const auto shard_bytes = std::filesystem::file_size(x.shards[0]);
   const auto facts = build_row_index(x.shards, x.options, {});
   CHECK(facts.bytes_read > 0);
@@ -359,7 +359,7 @@ TEST_CASE("the row index of a folder is built once, class by class, and used") {
   CHECK(facts.image_bytes == all);
   CHECK(facts.not_stored == 0);
   const auto data = x.data();
-  // a-b/1.jpg, a-b/2.jpg, a-b/deep/3.jpg, and the same of a.
+  // a-b/1.jpg, a-b/2.jpg, a-b/deep/3.jpg, and the same for a.
   const std::vector<std::size_t> expected{16 + 10 * 13 * 2, 0, 16 + 10 * 5 * 4,
                                           16 + 10 * 13 * 2, 0, 16 + 10 * 5 * 4};
   for (std::uint64_t i = 0; i < 6; ++i) {

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using texts = std::vector<std::string>;
 
-/// All that an index says: "key: name@offset+size ..." a record.
+/// Everything that an index says: "key: name@offset+size ..." per record.
 texts describe(const tar_index& x) {
   texts lines;
   for (std::uint64_t i = 0; i < x.size(); ++i) {
@@ -45,7 +45,7 @@ texts describe(const tar_index& x) {
   return lines;
 }
 
-/// Keys and field names alone.
+/// Only keys and field names.
 texts names_of(const tar_index& x) {
   texts lines;
   for (std::uint64_t i = 0; i < x.size(); ++i) {
@@ -255,7 +255,7 @@ TEST_CASE("a tear anywhere leaves the records before it, for those who allow it"
     }
     auto index = index_of(bytes, true);
     REQUIRE(!index.tear().empty());
-    // A tear in a header drops the record before it: that might go on after it.
+    // A tear in a header drops the record before it, which might continue after it.
     const auto complete = cut / record;
     REQUIRE(index.size() == (behind < 512 && complete > 0 ? complete - 1 : complete));
   }

@@ -149,7 +149,7 @@ TEST_CASE("a cut at any byte is a tear after the last whole header, or a proper 
   for (std::size_t cut = 0; cut < whole.size(); ++cut) {
     CAPTURE(cut);
     auto x = walk(whole.substr(0, cut));
-    // A member whose header is whole is named, and then found torn.
+    // A member whose header is complete is named, and then found torn.
     const auto named = std::upper_bound(starts.begin(), starts.end(), cut) - starts.begin();
     REQUIRE(x.members.size() == static_cast<std::size_t>(named));
     const bool clean = std::find(ends.begin(), ends.end(), cut) != ends.end();

@@ -34,7 +34,7 @@ std::string noise(std::mt19937& random, std::size_t size) {
   return x;
 }
 
-/// Samples of all sorts, between members that are none of a sample.
+/// Samples of all kinds, between members that belong to none.
 tar_writer archive_of(std::mt19937& random, std::size_t count) {
   tar_writer tar;
   tar.raw(tar_writer::header("dir/", 0, '5'));
@@ -72,7 +72,7 @@ samples indexed_samples(const std::string& path) {
   return all;
 }
 
-/// With another file name in the ids.
+/// The samples with another file name in their ids.
 samples renamed(samples all, const std::string& from, const std::string& to) {
   for (auto& x : all)
     x.id.replace(0, from.size(), to);
@@ -171,7 +171,7 @@ TEST_CASE("a record of a snapshot is unpacked from its own member, not through o
   read_record(stream, without_content(records[0]));
   members[1].replace(members[1].size() / 2, 1000, 1000, 'x');
   save(path, members[0] + members[1] + members[2]);
-  // From where the first one ended the way would lead through what is damaged now.
+  // From where the first one ended, reading would pass through what is damaged now.
   CHECK(read_record(stream, without_content(records[2])) == want);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("streams of hundreds of lanes work with few unpackers") {
   }
   const tar_stream_source plenty{paths};
   const auto want = read_stream(plenty);
-  // Room for two unpackers or so: each lane finds its own dropped.
+  // Room for about two unpackers: each lane finds its own dropped.
   const tar_stream_source tight{paths, 300'000};
   std::vector<std::unique_ptr<unit_reader>> lanes;
   std::vector<samples> got(paths.size());

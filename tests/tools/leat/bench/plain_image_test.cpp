@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t max_pixels = 1 << 24;
 constexpr image_size size{301, 203};
 
-/// Crops, the whole image, enlarged and made small, a window of it.
+/// Crops, the whole image, enlarged and reduced, a window of it.
 const std::vector<resize_plan> plans{
     {{31, 17, 200, 150}, {96, 64}, {0, 0, 96, 64}, false},
     {{100, 90, 40, 30}, {96, 64}, {0, 0, 96, 64}, true},

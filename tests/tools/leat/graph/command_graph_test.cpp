@@ -20,7 +20,7 @@ plan_step source_step(std::string call) {
   return {.call = std::move(call), .note = "3 units", .state = "a number", .state_bytes = 3};
 }
 
-/// Two branches that are joined, with a round behind one of them.
+/// Two branches that are joined, with a round below one of them.
 plan_graph joined_branches() {
   plan_graph graph{
       .batch = "batch(24)",
@@ -89,7 +89,7 @@ bool near(double a, double b) {
   return std::abs(a - b) < 0.01;
 }
 
-/// A box whose upper or lower side an arrow's end is on the middle of.
+/// Whether an arrow's end is on the middle of a box's upper or lower side.
 bool touches(const std::vector<drawn_box>& boxes, double x, double y, bool top) {
   return std::any_of(boxes.begin(), boxes.end(), [&](const drawn_box& box) {
     return box.kind != box_kind::round && near(x, box.x + box.width / 2)

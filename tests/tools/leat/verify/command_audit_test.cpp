@@ -57,8 +57,8 @@ attempt make_attempt(std::uint64_t first, std::uint64_t last, std::uint64_t worl
   return lines;
 }
 
-/// A job that was broken twice: the second attempt hands steps 3 and 4 over again, and dies before
-/// its last rank has step 9; the third begins there.
+/// A job that was broken off twice: the second attempt hands steps 3 and 4 over again, and dies
+/// before its last rank has step 9; the third begins there.
 std::vector<attempt> broken_job() {
   std::vector<attempt> job{make_attempt(0, 5, 2), make_attempt(3, 10, 3),
                            make_attempt(9, steps * epochs, 1)};
@@ -150,7 +150,7 @@ TEST_CASE("audit: a step without one of its ranks is lost as a whole") {
 TEST_CASE("audit: ranks of several attempts of one world size make up a step") {
   std::mt19937 random{21};
   auto job = broken_job();
-  // Rank 0 ran alone to step 2, then rank 1; then the whole world went on from the set they left.
+  // Rank 0 ran alone to step 2, then rank 1; then the whole world continued from the set they left.
   attempt first{part(0, 0, 0, 2), part(0, 1, 0, 2), part(0, 2, 0, 2)};
   attempt second{part(0, 0, 1, 2), part(0, 1, 1, 2)};
   job[0] = make_attempt(2, 5, 2);
@@ -248,7 +248,7 @@ TEST_CASE("audit: a digest that does not fit its rows is changed, and nothing el
 
 TEST_CASE("audit: other pixels in a later attempt are changed, and nothing else") {
   every_time({0, 0, 0, 1, 0}, [](auto& job, auto& random) {
-    // Steps 3 and 4 stand in the first two attempts.
+    // Steps 3 and 4 are in the first two attempts.
     auto& lines = job[1];
     auto& line = lines[random() % 6];
     line.pixels[random() % line.pixels.size()].high ^= 1;

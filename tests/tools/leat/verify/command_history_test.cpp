@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-// Jobs of many attempts over changing world sizes, each rank with a log of its own, judged by logs
-// alone: what is right is called good, and each kind of damage is found.
+// Jobs of many attempts over changing world sizes, each rank with a log of its own, checked only by
+// the logs: correct ones are called good, and each kind of damage is found.
 
 using namespace leat;
 using namespace leat::command;
@@ -79,8 +79,8 @@ public:
 
   batch_line& line(const line_name& x) { return logs[x.log][x.start].lines[x.line]; }
 
-  /// What the weights at the end have seen, and no log has but there; in the last attempt, and
-  /// where each is one process, also what others have.
+  /// Lines that the weights at the end have seen, and that no other log has; in the last attempt,
+  /// and if each is one process, also lines that others have.
   std::vector<line_name> certain_lines() {
     std::map<std::uint64_t, std::set<std::size_t>> attempts_of_step;
     for (const auto& [number, log] : all_)
@@ -158,7 +158,7 @@ private:
               });
   }
 
-  /// The newest sets are taken away, or torn, and the job goes on with an older one, or anew.
+  /// The newest sets are removed, or torn, and the job resumes from an older one, or starts over.
   void roll_back() {
     auto how_many = random() % 3;
     const bool torn = random() % 2 == 0;
@@ -179,12 +179,12 @@ private:
     const auto world = worlds[random() % 5];
     const auto from = newest();
     ++attempts_;
-    // Sets of one beginning all rest on the same steps, whoever made them.
+    // Sets with the same beginning all depend on the same steps, whoever made them.
     before_.insert_or_assign({from.at, world}, from.seen);
     seen_ = from.seen;
     const bool one_process = alone || world == 1 || random() % 4 == 0;
     const auto death = from.at + random() % (job_steps + 1 - from.at);
-    // One process saves what all its ranks have, if it still gets to that.
+    // A process that runs all ranks saves what all of them have, if it still gets to that.
     const auto saved = one_process && fails ? death - std::min(death, random() % 2) : job_steps;
     for (std::uint64_t rank = 0; rank < world; ++rank) {
       // Ranks that wait for each other die within a step.
@@ -225,7 +225,7 @@ private:
     }
   }
 
-  /// The last save may not be done when the process dies.
+  /// The last save may not be complete when the process dies.
   std::uint64_t last_saved(std::uint64_t end, bool fails) {
     return fails && end > 0 && random() % 2 == 0 ? end - 1 : end;
   }
@@ -262,8 +262,8 @@ audit_report judge(const simulated_job& job, std::mt19937& random) {
 
 using counts = std::array<std::uint64_t, num_fault_kinds>;
 
-/// Damages one certain line of many jobs. `damage` says what is to be found, or nothing where it
-/// did none; what was handed over in another attempt as well may also be called changed.
+/// Damages one certain line of many jobs. `damage` returns what must be found, or nothing if it did
+/// no damage; what was handed over in another attempt as well may also be called changed.
 template <class Damage>
 void every_time(Damage damage) {
   std::size_t again = 0;
@@ -319,7 +319,7 @@ TEST_CASE("history: a job of any attempts over any world sizes is good") {
 
 namespace {
 
-/// A process that hands over steps `from` to `to` of the job, all ranks or one.
+/// A process that hands over steps `from` to `to` of the job, for all ranks or one.
 start run_of(std::uint64_t world, std::optional<std::uint64_t> rank, std::uint64_t from,
              std::uint64_t to) {
   start result{{.world_size = world, .rank = rank}, {}};
@@ -359,7 +359,7 @@ TEST_CASE("history: a job that started over and ended early has lost what it had
     CHECK(lost_of({{run_of(world, {}, 0, job_steps), run_of(world, {}, 0, job_steps - 2)}})
           == 2 * batch_rows);
     CHECK(lost_of({{run_of(world, {}, 0, 5), run_of(world, {}, 0, job_steps)}}) == 0);
-    // It left steps 3 and 4 out, and died when it had saved; then it went on.
+    // It left steps 3 and 4 out, and died after it had saved; then it resumed.
     CHECK(lost_of(
               {{run_of(world, {}, 0, 7), run_of(world, {}, 0, 3), run_of(world, {}, 5, job_steps)}})
           == 2 * batch_rows);
@@ -416,7 +416,7 @@ TEST_CASE(
     "history: a line that is not there is its step lost, also where an earlier attempt had it") {
   every_time([](auto& job, const auto& at) -> std::optional<counts> {
     auto& lines = job.logs[at.log][at.start].lines;
-    // Then the process has not got there, and where ranks have processes of their own another that
+    // Then the process has not got there, and if ranks have processes of their own, another that
     // began with the same step stands for it.
     if (at.line + 1 == lines.size() && !job.alone)
       return std::nullopt;

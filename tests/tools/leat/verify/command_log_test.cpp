@@ -119,7 +119,7 @@ TEST_CASE("run log: a torn last line is removed on opening, at every length of t
   test::temporary_directory at;
   auto whole = to_json(some_batch(1)) + "\n";
   auto torn = to_json(some_batch(2));
-  // Lines longer than the blocks in which the tear is looked for.
+  // Lines longer than the blocks that are searched for the tear.
   auto filler = std::string(9000, ' ');
   for (std::size_t length : {std::size_t{0}, std::size_t{1}, torn.size() / 2, torn.size()})
     for (const auto& pad : {std::string{}, filler}) {
