@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds `leat` against reference.py on random pipelines in the text form.
+"""Compares `leat` with reference.py on random pipelines in the text form.
 
 Most cases write a pipeline and compare `leat order --pipeline` with the reference, line by line, for several epochs, and what a job
-of it hands over, to the hash of each row's content, under a policy for bad samples, and with some number of workers and ranks. Every
-tenth or so is a chain of attempts, which stop or are killed in the middle, lose workers and parts of their snapshots, leave out steps, from the beginning
-or from a resume on, and go on with another world size, all ranks in one process or each in its own; `leat verify` must find its logs good. What the reference refuses, leat must refuse too. Every fourth case is a text that
+of it hands over, to the hash of each row's content, under a policy for bad samples, and with some number of workers and ranks. About
+one in ten is a chain of attempts, which stop or are killed in the middle, lose workers and parts of their snapshots, leave out steps, from the beginning
+or from a resume on, and resume with another world size, all ranks in one process or each in its own; `leat verify` must find its logs good. What the reference refuses, leat must refuse too. Every fourth case is a text that
 is broken, or has parameters at their limits: it is refused with a clear error, or its order is right.
 
 Case i has the seed S + i, so `--seed X --cases 1` repeats a case. A failing one is made as small as it still fails.
@@ -44,7 +44,7 @@ def show(seed, case, failure, judge, options):
 
 
 def judge_all(options, first, cases):
-    """What became of these cases: how many of each."""
+    """The outcomes of these cases: how many of each."""
     counts = Counter()
     with tempfile.TemporaryDirectory(dir=options.scratch) as directory:
         os.chdir(directory)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a pipeline in leat's text form means: its global batches, as simply as possible.
 
-Written from docs/pipelines.md, docs/iterators.md, docs/order.md and docs/digest.md alone (the modules in plain/); it shares
+Written only from docs/pipelines.md, docs/iterators.md, docs/order.md and docs/digest.md (the modules in plain/); it shares
 nothing with leat, and keeps no state: whatever is asked for, everything is made from the beginning. Prints the lines of
 `leat order --pipeline FILE`.
 """
@@ -23,7 +23,7 @@ from plain.text_form import Node, parse
 
 
 class Pipeline:
-    """A parsed pipeline with its data open. `standard_input`: the bytes that a once source reads. `sources`: what is open
+    """A parsed pipeline with its data open. `standard_input`: the bytes that a once source reads. `sources`: those that are open
     already, kept for others. `limit`: items to look at before TooLong is raised."""
 
     def __init__(self, text, standard_input=b"", sources=None, limit=None):
@@ -52,7 +52,7 @@ class Pipeline:
         return self.known_sources[key]
 
     def count_operators(self):
-        """Operators of one name have ordinals in data order."""
+        """Operators of the same name have ordinals in data order."""
         seen = Counter()
         for node in self.input.in_data_order():
             if node.inputs and node.op != "read_files":
@@ -87,7 +87,7 @@ class Pipeline:
         return "mask" if any(x.op == "standard_input" for x in self.sources) else "cycle"
 
     def lane(self, number, epoch, mask=False):
-        """All that a lane gives: in an epoch, or endlessly with end="cycle"."""
+        """Everything that a lane gives: in an epoch, or endlessly with end="cycle"."""
         if self.end != "cycle":
             yield from Lane(number, self.lanes, epoch, self.indexed, mask).items(self.input)
             return
@@ -139,8 +139,8 @@ class Pipeline:
             raise Refused("end=cycle is one endless epoch 0: it needs a number of steps")
 
     def layout(self):
-        """Of epoch 0, wherever a job begins: of what the lanes hold, one lane behind the other. Bad samples pass. What exists once is
-        looked at in the order of positions (docs/snapshot.md)."""
+        """The layout, from epoch 0, wherever a job begins: from what the lanes hold, one lane after the other. Bad samples pass. What
+        exists once is looked at in the order of positions (docs/snapshot.md)."""
         if is_indexed(self.input):
             samples = self.indexed.samples(self.input, 0, 0)
         else:
@@ -184,7 +184,7 @@ class Pipeline:
 
 
 class Row(namedtuple("Row", "position id pixels substitute bad", defaults=(None, False))):
-    """Of a batch: `id` is what was due; `pixels` are None in a masked row."""
+    """A row of a batch: `id` is what was due; `pixels` are None in a masked row."""
 
     @property
     def delivered(self):
@@ -192,7 +192,7 @@ class Row(namedtuple("Row", "position id pixels substitute bad", defaults=(None,
 
 
 def next_items(lane, count):
-    """Of a lane: samples, an error for each from the first on, or None where it has ended."""
+    """Items of a lane: samples; an error for each from the first error on; or None if it has ended."""
     items = []
     try:
         while len(items) < count:
@@ -203,7 +203,7 @@ def next_items(lane, count):
 
 
 def copy_tree(node):
-    """Makes a node that several names lead to as many nodes: what is used twice is read twice."""
+    """Copies a node that several names refer to: what is used twice is read twice."""
     return Node(node.op, node.options, [copy_tree(x) for x in node.inputs])
 
 

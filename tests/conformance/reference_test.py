@@ -35,7 +35,7 @@ def ids(text, epoch=0, steps=None, **options):
 
 
 def row(text, **options):
-    """The numbers of all ids of one lane, behind their last slash."""
+    """The numbers of all ids of one lane, after their last slash."""
     return [id.rpartition("/")[2] for batch in ids(text + ".batch(1, lanes=1, end=\"mask\")", **options) for id in batch]
 
 
@@ -48,7 +48,7 @@ def digits(text):
 
 
 def drawing(*choices):
-    """In place of random draws these, in order: each a choice, and among how many it is."""
+    """Replaces random draws by these, in order: each a choice, and among how many it is."""
     left = list(choices)
 
     def draw(lane, node, repeat_pass, k, n):
@@ -128,7 +128,7 @@ class LanesAndEnds(unittest.TestCase):
             ids('count(5).filter("key_matches@1", pattern="*/[024]").batch(2)', steps=1)
 
     def test_a_bad_sample_in_a_batch_that_drop_leaves_out_is_no_error(self):
-        # Lane 0 has 0 and 2 alone; lane 1 has 1, and meets a bad sample.
+        # Lane 0 has only 0 and 2; lane 1 has 1, and meets a bad sample.
         odd = 'count(2).filter("key_matches@1", pattern="*/1").map("int_label@1", field="missing")'
         text = f'concat(count(3), {odd}.filter("field_between@1", field="label")).batch(6, lanes=2, end="END")'
         self.assertEqual(ids(text.replace("END", "drop")), [])

@@ -77,14 +77,14 @@ class Commands:
 
 
 class Running:
-    """A command under way."""
+    """A command that is running."""
 
     def __init__(self, commands, arguments, watch, stdin):
         self.commands, self.arguments, self.watch = commands, [str(x) for x in arguments], watch
         self.pid, self.done = commands.start(self.arguments, stdin), None
 
     def has_ended(self, seconds):
-        """Waits so long at most."""
+        """Waits at most this long."""
         if self.done is None and self.commands.has_ended(seconds):
             self.done = Done(self.arguments, self.commands.code, text_of(self.commands.stdout), text_of(self.commands.stderr))
         elif self.done is None and self.watch and not self.watch(lambda: kill(self.pid)):
@@ -129,7 +129,7 @@ class Server(Commands):
         return answer is not None
 
     def answer(self, seconds):
-        """None where it does not come in time."""
+        """None if it does not come in time."""
         while b"\n" not in self.come:
             if not select.select([self.process.stdout], [], [], seconds)[0]:
                 return None
@@ -144,7 +144,7 @@ class Server(Commands):
 
 
 def limit_memory():
-    """So that a pipeline of 2^32 rows harms nobody else. Sanitizers need all addresses."""
+    """Limits memory, so that a pipeline of 2^32 rows does not harm others. Sanitizers need all addresses."""
     if "ASAN_OPTIONS" not in os.environ:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 

@@ -20,7 +20,7 @@ ANY_UNITS = 10**6
 MAX_RECORDS = 30  # of a file
 
 MEMBERS = {"i": "int", "x": "float", "a": "i64[]", "s": "bytes", "d": "digits"}
-# The fields of what read_files reads.
+# The fields of the samples that read_files reads.
 FIELDS_OF_FORMATS = {"tar": {"txt": "bytes", "cls": "digits"}, "lines": {"text": "bytes"}, "json_lines": MEMBERS}
 FOLDERS = {"tar": "streams", "lines": "lines", "json_lines": "json"}
 
@@ -50,7 +50,7 @@ def tar_of(members):
 
 
 def packed_tar(path, tar):
-    """The tar as its name says that it is packed."""
+    """The tar archive, compressed as its name says."""
     if path.endswith(".zst"):
         return subprocess.run(["zstd", "-qc"], input=tar, capture_output=True, check=True).stdout
     return gzip.compress(tar, mtime=0) if path.endswith(("gz", "tgz")) else tar
@@ -75,7 +75,7 @@ def indexed_data():
     even = {"txt": "bytes", "cls": "digits"}
     for shard, records in enumerate((5, 0, 7, 1, 11)):
         write_file(f"tar/even-{shard}.tar", tar_of(members_of(shard, records)))
-    # Other than regular: fields that not all records have, one name twice, members to pass over, a name that is not ASCII.
+    # Irregular: fields that not all records have, a name that occurs twice, members to skip, a name that is not ASCII.
     odd = ["./a.txt", "./a.cls", "b", ".c.txt", "d.txt", "d.txt", "d.seg.png", "e.", "x.y/e.txt", "é.txt", "a.txt"]
     write_file("tar/odd-0.tar", tar_of([(name, name.encode()) for name in odd]))
     write_file("tar/odd-1.tar", tar_of([]))
@@ -102,7 +102,7 @@ def indexed_data():
 
 
 def stream_data():
-    """Tar files to be read in sequence, of every packing."""
+    """Tar files to be read in sequence, with every compression."""
     endings = ["tar", "tar.gz", "tgz", "tar.zst" if shutil.which("zstd") else "tar"]
     sizes = (6, 9, 0, 13, 4, 8, 7, 5, 10, 6, 3, 12)
     for shard, records in enumerate(sizes):

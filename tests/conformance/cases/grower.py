@@ -24,7 +24,7 @@ OPEN_ROOTS = (["u8x8"], ["u8x3"], ["bytes"], ["bytes"], ["bytes", "bytes"], ["in
 
 
 class Grower:
-    """`indexed`: only sources with an index, and operators that keep the order a formula."""
+    """`indexed`: only sources with an index, and operators that keep the order indexed."""
 
     def __init__(self, rng, data, indexed_only=False):
         self.rng, self.data, self.names = rng, data, (f"f{i}" for i in itertools.count())
@@ -53,14 +53,14 @@ class Grower:
         return wanted
 
     def number(self):
-        """Mostly enough for some batches, now and then for none."""
+        """Mostly enough for a few batches, sometimes for none."""
         return self.rng.randint(0, 3) if self.rng.random() < 0.08 else self.rng.randint(8, 60)
 
     def seed(self):
         return self.rng.choice((0, 1, 7, self.rng.getrandbits(64)))
 
     def some_field(self, wanted, *kinds):
-        """A field of one of these kinds; of any where none is named. None: there is none."""
+        """A field of one of these kinds; of any kind if none is named. None if there is no such field."""
         fit = [name for name, kind in wanted.items() if not kinds or kind in kinds]
         return self.rng.choice(fit) if fit else None
 
@@ -131,7 +131,7 @@ class Grower:
         return self.adding("int", wanted, budget, lambda field, node: Node("enumerate", {"field": field}, [node]))
 
     def adding(self, kind, wanted, budget, add):
-        """An operator that adds a field: one that is wanted, or one that is thrown away behind it."""
+        """An operator that adds a field: one that is wanted, or one that is thrown away after it."""
         field = self.some_field(wanted, kind)
         if field is None:
             extra = next(self.names)
@@ -238,7 +238,7 @@ class Grower:
     # --------------------------------------------------------------------------------------------------- leaves
 
     def leaf(self, wanted):
-        """Sources, perhaps with a windowed shuffle or a filter, and no more of them and of maps than it takes."""
+        """Sources, perhaps with a windowed shuffle or a filter, and no more of them, or of maps, than necessary."""
         if "segment" in wanted:
             return self.pack(wanted, 0)
         fit = [x for x in self.data if self.fits(x, wanted)]
@@ -270,7 +270,7 @@ class Grower:
         return not needs - has
 
     def read(self, source):
-        """A source's node and the kinds of its fields; a filter on a number of bytes now and then."""
+        """A source's node and the kinds of its fields; sometimes with a filter on a number of bytes."""
         op, options = source.call
         if "file_order" in options and self.rng.random() < 0.5:
             options = {**options, "file_order": "shuffled", "seed": self.seed()}
@@ -283,7 +283,7 @@ class Grower:
         return node, source.fields
 
     def read_files(self, names, format):
-        """The files of a list, or of some of it."""
+        """The files of a list, or of a part of it."""
         fields = {"text": "bytes"}
         for change in self.rng.sample((self.shuffle_buffer, self.take, self.skip, self.filter), self.rng.choice((0, 0, 1, 2))):
             above = change(fields, 0)
@@ -295,7 +295,7 @@ class Grower:
         return Node("count", {"records": self.number(), "bytes": record_bytes}, [])
 
     def adapted(self, source, wanted):
-        """Fields of a source chosen and renamed until they are those wanted."""
+        """Chooses and renames fields of a source until they are those wanted."""
         node, fields = source
         fields = {name: plain_kind(kind) for name, kind in fields.items()}
         if self.rng.random() < 0.5:
@@ -316,7 +316,7 @@ class Grower:
         return node if shuffled else self.windowed(node)
 
     def windowed(self, node):
-        """Now and then shuffles a source, or maps above one, by windows of files."""
+        """Sometimes shuffles a source, or maps above one, by windows of files."""
         if any(x.op not in ("map", "count", "tar_shards", "image_folder", "raw_records") for x in node.below()):
             return node
         several_files = node.sources()[0].op == "tar_shards"
@@ -324,7 +324,7 @@ class Grower:
 
 
 def format_of(source):
-    """Of the files that it names; None: it names none."""
+    """The format of the files that it names; None if it names none."""
     kind, _, format = source.fields.get("text", "").partition(":")
     return format if kind == "names" else None
 
@@ -334,7 +334,7 @@ def op_of(source):
 
 
 def fields_of(source):
-    """Of its records, or of those in the files that it names."""
+    """The kinds of its records, or of those in the files that it names."""
     return FIELDS_OF_FORMATS[format_of(source)] if format_of(source) else source.fields
 
 

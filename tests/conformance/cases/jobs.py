@@ -1,19 +1,19 @@
-"""Jobs of a case: a chain of attempts, each ended or killed somewhere, and what becomes of the snapshots between them.
+"""Jobs of a case: a chain of attempts, each ended or killed somewhere, and what happens to the snapshots between them.
 
 A job is a dict of `epochs` (None: an endless one), `steps` (None: all), `bad` (a policy), `every`, `throw` (a position, or None),
 `leave_out` (ranges of steps, from the beginning on), `own_logs` (whether each attempt has logs of its own), and `attempts`, dicts of
 
-    stop        share of the job's steps behind which it ends; 1: all of them
-    kill        bytes of log behind which it is killed, or None
+    stop        share of the job's steps after which it ends; 1: all of them
+    kill        bytes of log after which it is killed, or None
     world, workers, dispatch
     apart       whether each rank is a process of its own
-    kills       of such processes, in place of `kill`, where that is not None
+    kills       of such processes, in place of `kill`, if that is not None
     resizes     (share of the steps, workers)s
-    die         (worker, position)s; where two die over one sample the attempt ends, and is made again without
+    die         (worker, position)s; if two die over the same sample the attempt ends, and is made again without
     late        steps that are left out from this resume on: (share of the steps that are left, how many), or None; a share below
-                0 means steps that are past: the attempt is refused, and made again without
+                0 means steps in the past: the attempt is refused, and made again without
     tell_again  whether a resume is told what to leave out, though its snapshot says so
-    damage      what becomes of the newest set of snapshots behind it: None, "missing" or "torn"
+    damage      what happens to the newest set of snapshots after it: None, "missing" or "torn"
 """
 
 import json
@@ -26,7 +26,7 @@ from cases.snapshots import TORN, Run, Snapshots
 
 
 class Chain:
-    """One job. `due`: {(epoch, step): rows}; `error`: why it cannot go on behind them, or None."""
+    """One job. `due`: {(epoch, step): rows}; `error`: why it cannot continue after them, or None."""
 
     def __init__(self, commands, case, expected, job):
         self.commands, self.case, self.job = commands, case, job
@@ -84,7 +84,7 @@ class Chain:
         return self.attempt["world"] if self.attempt["apart"] else 1
 
     def open_logs(self, number):
-        """Names its logs: those of the attempt before, if that was one of the same kind."""
+        """Names its logs: those of the previous attempt, if that was of the same kind."""
         group = number
         if self.groups and not self.job["own_logs"] and self.groups[-1][0] == self.attempt["apart"]:
             group = self.groups.pop()[1]
@@ -107,7 +107,7 @@ class Chain:
         return None if kill is None else lambda end: end() if log.size() - size > kill else True
 
     def fault_of_refusal(self, arguments):
-        """Of a start that must change nothing."""
+        """For a start that must change nothing."""
         size = self.log(0).size()
         done = self.commands.run(*arguments, stdin=self.stdin)
         return None if done.is_clear_error() and self.log(0).size() == size else f"{done}"
@@ -121,7 +121,7 @@ class Chain:
         return None
 
     def fault_of_deaths(self, done, rank, lines):
-        """Each is told to a worker of the rank that owns its place; the only worker of a rank comes to all places that the rank has."""
+        """Each goes to a worker of the rank that owns its position; the only worker of a rank gets all positions that the rank has."""
         attempt, world = self.attempt, self.attempt["world"]
         if done.code != 0:
             return None
@@ -164,7 +164,7 @@ class Chain:
         """Ranges that the attempt is told to leave out."""
         ranges = self.job["leave_out"] if not found or self.attempt["tell_again"] else []
         late = self.attempt["late"]
-        # Ranks that run apart may begin behind the steps, where one that is faster has completed a set.
+        # Ranks that run apart may begin after the steps, if a faster one has completed a set.
         if self.attempt["apart"] and self.snapshots.newer_parts(found.at if found else None):
             return ranges
         if late and late[0] >= 0 and found:
@@ -175,12 +175,12 @@ class Chain:
         return [*ranges, *self.late_again(found)] if not found or self.attempt["tell_again"] else ranges
 
     def late_again(self, found):
-        """Of what was said late, ranges that an attempt may still be told, whose snapshot may be older."""
+        """Of the ranges that were left out late, those that an attempt may still be told: its snapshot may be older."""
         past = set(range(self.steps_before(found.at))) - found.left_out if found else set()
         return sorted(x for x in self.late if past.isdisjoint(range(x[0], x[1] + 1)))
 
     def past(self, found):
-        """A range that begins with a step that is past, and was not left out; None: there is none."""
+        """A range that begins with a step in the past that was not left out; None if there is none."""
         steps = [n for n in range(self.steps_before(found.at)) if n not in found.left_out]
         return steps and f"{steps[-1]}..{steps[-1] + self.attempt['late'][1]}"
 
@@ -193,7 +193,7 @@ class Chain:
     # ------------------------------------------------------------------------------------------------- its logs
 
     def fault_of_logs(self, found, told):
-        """Each process goes on where it has to, and hands over what is due; nothing before is lost."""
+        """Each process resumes where it must, and hands over what is due; nothing before that is lost."""
         runs, self.places = {}, set()
         for rank in range(self.processes):
             lines = self.log(rank).new_lines()
@@ -221,8 +221,8 @@ class Chain:
         return lost and ("log", f"lost: {lost}")
 
     def left_out_at(self, at, rank, found):
-        """Steps that a process leaves out which goes on there, if it is told of none; None: it must not go on there. A rank that runs
-        apart may find a set that one that is faster has completed."""
+        """Steps that a process that resumes there leaves out, if it is told of none; None: it must not resume there. A rank that runs
+        apart may find a set that a faster one has completed."""
         if at == (found.at if found else None):
             return found.left_out if found else frozenset()
         run = self.before.get((at, self.attempt["world"], rank)) if self.attempt["apart"] else None
@@ -247,7 +247,7 @@ class Chain:
         return self.fault_of_directory(due) or self.fault_of_verify(due)
 
     def fault_of_directory(self, due):
-        """The newest set is of the whole job."""
+        """The newest set belongs to the whole job."""
         if len(self.job["attempts"]) == 1 or len(self.places) > 1 or self.snapshots.newest() == TORN:
             return None
         done = self.commands.run("inspect", self.path("snapshots"), "--json")
@@ -258,7 +258,7 @@ class Chain:
         return None
 
     def fault_of_verify(self, due):
-        """What was left out counts as lost. Logs do not say what an attempt leaves out: where one before had handed it over, it may
+        """What was left out counts as lost. Logs do not say what an attempt leaves out: if an earlier one had handed it over, it may
         be taken for that one's."""
         write_order(self.path("order"), self.due)
         logs = [",".join(map(self.path, names)) for _, _, names in self.groups]

@@ -1,4 +1,4 @@
-"""Holds the command against the reference: the order of a case, and what a job of it hands over."""
+"""Compares the command with the reference: the order of a case, and what a job of it hands over."""
 
 import itertools
 import json
@@ -49,7 +49,7 @@ class NoCase(Exception):
 
 
 class Expected:
-    """What the reference says of a case."""
+    """What the reference says about a case."""
 
     def __init__(self, case, sources):
         self.case, self.sources, self.refused, self.known = case, sources, None, {}
@@ -66,7 +66,7 @@ class Expected:
         return self.asked(("order", epoch), lambda: self.pipeline.order(epoch, self.case.steps))
 
     def handed_over(self, epochs, steps, policy, throw_at):
-        """({(epoch, step): rows}, error) of a job of so many epochs, None: of an endless one, and steps."""
+        """({(epoch, step): rows}, error) of a job with this many epochs (None: an endless one) and steps."""
         due, error = {}, None
         for epoch in range(epochs or 1):
             batches, error = self.asked(
@@ -109,7 +109,7 @@ class Judge:
         self.commands, self.sources = commands, {} if sources is None else sources
 
     def failure_of(self, case):
-        """None where all is well. Raises NoCase."""
+        """None if all is well. Raises NoCase."""
         write_file("./case.leat", case.text().encode("utf-8", "surrogateescape"))
         if case.raw is not None:
             return self.failure_of_text(case)
@@ -128,7 +128,7 @@ class Judge:
         return None
 
     def failure_of_text(self, case):
-        """Of any text: it is refused with a clear error, or its order is right."""
+        """For any text: it is refused with a clear error, or its order is right."""
         is_long = False
         try:
             lines, error = Expected(case, self.sources).order(0)

@@ -8,7 +8,7 @@ from plain.text_form import JOINS
 
 
 class Invalid(Exception):
-    """A pipeline that leat refuses, that has bad samples, or that is no good as a case."""
+    """A pipeline that leat refuses, that has bad samples, or that is not suitable as a case."""
 
 
 def is_row(kind):
@@ -161,7 +161,7 @@ class Checker:
 
 
 def check_once(root):
-    """Standard input is there once: not for two sources, another pass, or another epoch."""
+    """Standard input exists once: not for two sources, another pass, or another epoch."""
     if not reads_standard_input(root):
         return
     again = [x for x in root.below() if x.op == "repeat" or x.options.get("stop") == "cycle" or x.options.get("end") == "cycle"]
@@ -174,7 +174,7 @@ def reads_standard_input(node):
 
 
 def without_order(call):
-    """A source's call without what makes no difference to its fields and size."""
+    """A source's call without the options that do not affect its fields and size."""
     op, options = call
     return [op, {name: x for name, x in options.items() if name not in ("file_order", "seed")}]
 

@@ -1,4 +1,4 @@
-"""Judges logs of jobs by the rows that were due."""
+"""Checks logs of jobs against the rows that were due."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ class Log:
         return os.path.getsize(self.path) if os.path.exists(self.path) else 0
 
     def new_lines(self):
-        """Those that have come since; a torn last line is none."""
+        """The lines that have come since; a torn last line does not count."""
         if not os.path.exists(self.path):
             return []
         lines = reference.read_file(self.path).split(b"\n")[self.seen : -1]
@@ -33,12 +33,12 @@ class Handed:
         self.due, self.positions = due, {key: set() for key in due}
 
     def lost(self, keys):
-        """Those of these steps of which rows have not been handed over."""
+        """Those of these steps whose rows have not all been handed over."""
         return [key for key in keys if not self.positions[key].issuperset(x.position for x in self.due[key])]
 
     def fault_of(self, lines, due):
-        """What is wrong with a process's lines: each of its ranks hands over its rows of `due`, in order, from the step on that it
-        goes on with. `due`: steps that are not left out."""
+        """What is wrong with a process's lines: each of its ranks hands over its rows of `due`, in order, from the step on with which it
+        continues. `due`: steps that are not left out."""
         world, keys = lines[0]["world_size"], list(due)
         at = place(lines[0]["resumed_at"])
         begin = sum(key < at for key in keys) if at else 0
@@ -64,7 +64,7 @@ def place(at):
 
 
 def positions_of(line):
-    """Of the rows that a rank has handed over, bad ones too."""
+    """Positions of the rows that a rank has handed over, bad ones included."""
     return {*line["positions"], *(x[0] for x in line.get("bad", []))}
 
 
@@ -92,7 +92,7 @@ def fault_of_line(line, due):
 
 
 def write_order(path, due):
-    """As `leat order` prints it, of all epochs."""
+    """As `leat order` prints it, for all epochs."""
     with open(path, "w", encoding="utf-8") as file:
         for (epoch, step), rows in due.items():
             line = {"epoch": epoch, "step": step, "world_size": 1, "positions": [x.position for x in rows], "ids": [x.id for x in rows]}

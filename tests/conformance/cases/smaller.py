@@ -27,7 +27,7 @@ def without_input(node, i):
 
 
 def smaller_trees(node):
-    """Trees with an operator or an input less, or a smaller number."""
+    """Trees with one operator or input less, or a smaller number."""
     if node.op != "batch":
         yield from node.inputs
     for i, child in enumerate(node.inputs):

@@ -35,7 +35,7 @@ class Snapshots:
         return {key: found[key] for key in sorted(found, reverse=True)}
 
     def note(self, runs):
-        """An attempt is over: what is new was written by it. `runs`: rank to Run."""
+        """An attempt is over: the new parts were written by it. `runs`: rank to Run."""
         now = {}
         for parts in self.sets().values():
             for rank, name in parts.items():
@@ -45,8 +45,8 @@ class Snapshots:
         self.known = now
 
     def newest(self, allow_older=False):
-        """What a resume goes on with: Found, None, or TORN where it is refused. Parts of one set are of processes that began with one
-        step, and leave out the same."""
+        """What a resume begins with: Found, None, or TORN if it is refused. Parts of one set come from processes that began with the
+        same step, and leave out the same steps."""
         for (epoch, step, world), parts in self.sets().items():
             runs = {self.known[name][1] for name in parts.values()}
             if len(parts) < world or TORN in runs and allow_older or TORN not in runs and len(runs) > 1:
@@ -55,7 +55,7 @@ class Snapshots:
         return None
 
     def newer_parts(self, at):
-        """{(at, world, rank): Run} of those behind a place, None: of all."""
+        """{(at, world, rank): Run} of those after a place; None: of all."""
         return {((epoch, step), world, rank): self.known[name][1] for (epoch, step, world), parts in self.sets().items()
                 for rank, name in parts.items() if at is None or (epoch, step) > at}  # fmt: skip
 

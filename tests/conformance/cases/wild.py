@@ -1,6 +1,6 @@
 """Random trees whose samples may be anything: fields that some lack, or that differ; operators that cannot judge what they get.
 
-Small on purpose: few lanes, few samples, but many operators in one another, so that ends, repetitions and bad samples meet."""
+Small on purpose: few lanes, few samples, but many nested operators, so that ends, repetitions and bad samples meet."""
 
 from plain.iterators import INDEXED_OPERATORS
 from plain.text_form import Node
@@ -10,7 +10,7 @@ KINDS_OF_NUMBERS = ("i", "x", "d", "cls", "n")
 
 
 class WildGrower:
-    """`indexed`: only sources with an index, and operators that keep the order a formula."""
+    """`indexed`: only sources with an index, and operators that keep the order indexed."""
 
     def __init__(self, rng, stdin):
         self.rng, self.once, self.fresh = rng, stdin, 0
@@ -34,7 +34,7 @@ class WildGrower:
         return self.rng.choice((0, 1, 2, 3, self.rng.randint(0, 9), self.rng.randint(0, 30)))
 
     def some(self, fields):
-        """Mostly one that is there."""
+        """Mostly one that exists."""
         return self.rng.choice(fields) if fields and self.rng.random() < 0.9 else self.rng.choice(FIELDS)
 
     def new_name(self):
@@ -57,7 +57,7 @@ class WildGrower:
         return getattr(self, self.rng.choice(ops))(budget - 1, below_repeat)
 
     def must_read_once(self, below_repeat):
-        """Standard input is to be read still, here or nowhere."""
+        """Standard input has not been read yet: it is read here or nowhere."""
         return self.once and not below_repeat
 
     def over(self, op, options, input):
@@ -116,7 +116,7 @@ class WildGrower:
         return Node("concat", {}, [x for x, _ in inputs]), inputs[0][1]
 
     def zip(self, budget, below):
-        """Fields with names of their own, mostly."""
+        """Mostly fields with names of their own."""
         nodes, all_fields = [], []
         for node, fields in self.inputs(budget, below):
             both = [x for x in fields if x in all_fields]
@@ -159,7 +159,7 @@ class WildGrower:
         return self.over("pack", o, node), ["a", "segment", "offset"]
 
     def ends_early(self, budget, below):
-        """A round that looks at content, under a join that ends before it."""
+        """A round of an operator that probes content, below a join that ends before it."""
         node, fields = self.tree(budget, below)
         for _ in range(self.rng.randint(1, 3)):
             node, fields = self.content(node, fields)
@@ -183,7 +183,7 @@ class WildGrower:
         return node, fields
 
     def content(self, node, fields):
-        """One more operator that looks at content, perhaps of a map."""
+        """One more operator that probes content, perhaps that of a map."""
         if fields and self.rng.random() < 0.5:
             node = self.over("map", {"name": "select@1", "fields": fields[:2]}, node)
             fields = fields[:2]
@@ -194,7 +194,7 @@ class WildGrower:
         return self.over("filter", {"name": "bytes_between@1", "field": self.some(fields)}, node), fields
 
     def cycles(self, budget, below):
-        """Repetitions in repetitions, over a round that looks at content."""
+        """Nested repetitions, over a round of an operator that probes content."""
         node, fields = self.filter(budget // 2, True)
         for _ in range(self.rng.randint(2, 4)):
             if self.rng.random() < 0.3:

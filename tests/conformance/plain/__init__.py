@@ -1,1 +1,1 @@
-"""What pipelines mean, written from docs/ alone; it shares nothing with leat. One module a page of the documentation, more or less."""
+"""What pipelines mean, written only from docs/; it shares nothing with leat. About one module per page of the documentation."""

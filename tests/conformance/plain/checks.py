@@ -19,7 +19,7 @@ LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
     ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
 }  # fmt: skip
-# Of functions: parameters with their kinds, and how many of them must be given.
+# For functions: parameters with their kinds, and how many of them must be given.
 FUNCTIONS = {
     "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
             "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1)},
@@ -35,7 +35,7 @@ IMAGES = ("decode_image@1", "train_image@1", "eval_image@1")
 
 
 class Wrong(SyntaxError):
-    """A pipeline that is none."""
+    """A pipeline that leat must refuse."""
 
 
 def check(root):
@@ -142,7 +142,7 @@ def is_of(x, kind):
 
 
 def is_float(x):
-    """A number; a whole one only where a float has it."""
+    """A number; a whole one only if a float can represent it."""
     if isinstance(x, str):
         try:
             if " " in x or "_" in x or float(x) != float(x):

@@ -133,7 +133,7 @@ def pad(sample, field, length, value=0):
 
 
 def elements(type, value):
-    """One element's bytes. Raises BadSample for what is no number of this type; fractions are rounded."""
+    """One element's bytes. Raises BadSample for numbers that this type cannot represent; fractions are rounded."""
     try:
         raw = struct.pack("<" + CODES[type], value)
     except (struct.error, OverflowError):

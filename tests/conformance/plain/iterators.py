@@ -22,14 +22,14 @@ def is_indexed(node):
 
 
 class TooLong(Exception):
-    """More items than are to be looked at."""
+    """More items than may be looked at."""
 
 
 # -------------------------------------------------------------------------------------------------- indexed parts
 
 
 class IndexedPart:
-    """All samples that an indexed operator gives in an epoch, for a number of lanes. `left`: items that may be looked at still."""
+    """All samples that an indexed operator gives in an epoch, for a number of lanes. `left`: items that may still be looked at."""
 
     def __init__(self, lanes, limit=None):
         self.lanes, self.known, self.left = lanes, {}, float("inf") if limit is None else limit
@@ -122,7 +122,7 @@ def numbered(sample, field, number):
 
 
 def mapped(sample, node):
-    """Of maps that the reference does not know only the ids are right: no map changes them."""
+    """For maps that the reference does not know, only the ids are right: no map changes them."""
     function = functions.MAPS.get(node.options["name"])
     if sample.bad or not function:
         return sample
@@ -136,7 +136,7 @@ def mapped(sample, node):
 
 
 class Lane:
-    """Lane `number` of `lanes` in one epoch. `mask`: bad samples pass operators that look at content, else raise."""
+    """Lane `number` of `lanes` in one epoch. `mask`: bad samples pass operators that probe content; otherwise they raise."""
 
     def __init__(self, number, lanes, epoch, indexed, mask=False):
         self.number, self.lanes, self.epoch, self.indexed, self.mask = number, lanes, epoch, indexed, mask
@@ -166,7 +166,7 @@ class Lane:
         return mulhi(keyed(node.op, *numbers), n)
 
     def judged(self, sample, result_of_good, result_of_bad):
-        """What an operator that looks at content makes of a sample."""
+        """What an operator that probes content finds in a sample."""
         try:
             if sample.bad:
                 raise BadSample(sample.id)
@@ -383,7 +383,7 @@ class Packer:
             return Sample(joined_ids(bin), None)
 
     def contents(self, bin):
-        """Fields. Raises BadSample where documents have several types, or theirs lacks a number that is to stand in it."""
+        """Fields. Raises BadSample if documents have several types, or their type cannot represent a number that is needed."""
         type, room = bin[0].type, self.room(bin)
         if any(x.type != type for x in bin):
             raise BadSample("documents of several types")

@@ -14,14 +14,14 @@ def kind_of(x):
 
 
 class Layout:
-    """Fields of a batch: those of a good sample, or those named of them."""
+    """Fields of a batch: those of a good sample, or the named ones among them."""
 
     def __init__(self, sample, names):
         self.kinds = {name: kind_of(sample.field(name)) for name in names or sample.fields}
         self.names = sorted(self.kinds, key=raw_bytes)
 
     def row_hash(self, position, sample):
-        """Of the row that a sample makes. Raises BadSample where it does not fit."""
+        """The hash of the row that a sample makes. Raises BadSample if it does not fit."""
         content = number_bytes(position)
         for name in self.names:
             x = sample.field(name)
@@ -32,7 +32,7 @@ class Layout:
 
 
 def first_layout(samples, names):
-    """Of the first good one. Raises BadSample where there is none."""
+    """The layout of the first good one. Raises BadSample if there is none."""
     bad = 0
     for sample in samples:
         try:

@@ -1,11 +1,11 @@
-"""Samples: an id and named fields. Births are left out: no built-in function that the reference knows draws by them."""
+"""Samples: an id and named fields. Sample keys are left out: no built-in function that the reference knows draws by them."""
 
 import struct
 from collections import namedtuple
 
 
 class Refused(Exception):
-    """A pipeline that leat refuses, or that it cannot go on with."""
+    """A pipeline that leat refuses, or that cannot be continued."""
 
 
 class BadSample(Refused):
@@ -13,7 +13,7 @@ class BadSample(Refused):
 
 
 class Undocumented(Exception):
-    """What docs/ do not say. Such a case is no case."""
+    """What docs/ does not say. Such a case is not used."""
 
 
 class Tensor(namedtuple("Tensor", "type dims raw")):
@@ -24,7 +24,7 @@ class Tensor(namedtuple("Tensor", "type dims raw")):
 
 
 class Ragged(Tensor):
-    """A tensor whose outermost dimension may be another one in every sample."""
+    """A tensor whose outermost dimension may differ in every sample."""
 
 
 CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f", "f64": "d"}

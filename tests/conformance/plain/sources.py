@@ -79,7 +79,7 @@ def open_tar_shards(o):
 
 
 def read_shard(path, name):
-    """Neighbouring members with one key are a record."""
+    """Neighbouring members with the same key are a record."""
     records, last = [], None
     with open_tar(path) as shard:
         for member in shard:
@@ -169,7 +169,7 @@ STREAMS = (*UNITS, "standard_input")
 
 
 def records_of_file(format, path, name):
-    """Those of one file, by what read_files calls its format."""
+    """The records of one file, by what read_files calls its format."""
     units = UNITS["tar_stream" if format == "tar" else format]
     return units(path, name, {"ranges": 1})[0]
 
@@ -256,7 +256,7 @@ def expand_braces(pattern):
 
 
 def numbers(inside):
-    """08..10 as ["08", "09", "10"]; [] where it is something else."""
+    """08..10 as ["08", "09", "10"]; [] if it is something else."""
     match = re.fullmatch(r"(\d+)\.\.(\d+)", inside)
     if not match:
         return []

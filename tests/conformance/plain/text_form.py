@@ -14,7 +14,7 @@ class Node:
         self.indexed = None  # whether its order is a formula; not known yet
 
     def below(self):
-        """This node and all that it works on, from the root to the leaves, from left to right."""
+        """This node and everything below it, from the root to the leaves, from left to right."""
         return [self] + [y for x in self.inputs for y in x.below()]
 
     def in_data_order(self):
@@ -94,7 +94,7 @@ def unescape(quoted):
 
 
 class Parser:
-    """Recursive descent: a method a rule of the grammar."""
+    """Recursive descent: one method per rule of the grammar."""
 
     def __init__(self, text):
         self.tokens, self.at, self.named = tokens(text), 0, {}

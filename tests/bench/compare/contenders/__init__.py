@@ -1,1 +1,1 @@
-"""The contenders: a module each, run as a process of its own (`python -m contenders.NAME`)."""
+"""The contenders: one module each, run as a process of its own (`python -m contenders.NAME`)."""

@@ -63,7 +63,7 @@ def images_and_labels(job: Job) -> tuple[DataNode, DataNode]:
 
 
 def epoch(pipeline: Pipeline, batches: int) -> Iterator[np.ndarray]:
-    """The pipeline goes on from epoch to epoch and reads ahead over their ends."""
+    """The pipeline continues from epoch to epoch and reads ahead over their ends."""
     for _ in range(batches):
         images, _ = pipeline.run()
         yield np.asarray(images.as_tensor())

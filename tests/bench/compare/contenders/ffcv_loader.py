@@ -1,4 +1,4 @@
-"""FFCV, over its own file format; the JPEGs go in as they are, not encoded again."""
+"""FFCV, over its own file format; the JPEGs are stored as they are, not encoded again."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ class JpegPixels(np.ndarray):
 
 
 class Originals:
-    """Data set for the writer."""
+    """The data set for the writer."""
 
     def __init__(self, files: list[tuple[str, int]]) -> None:
         self._files = files

@@ -21,7 +21,7 @@ class Epochs:
         self._seeds = itertools.count()
 
     def __call__(self) -> Iterator[np.ndarray]:
-        # Batched before threads come in, so that a thread makes a whole batch.
+        # Batched before threads are used, so that a thread makes a whole batch.
         batches = (
             grain.MapDataset.source(self._files)
             .shuffle(seed=next(self._seeds))

@@ -1,4 +1,4 @@
-"""The transform with Pillow and numpy, which need nothing of torchvision."""
+"""The transform with Pillow and numpy, without torchvision."""
 
 import math
 import random

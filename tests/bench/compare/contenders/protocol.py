@@ -29,19 +29,19 @@ class Job:
     """What one process has to do."""
 
     variant: str
-    """Of a contender's module that has several."""
+    """Name of the variant, for a contender's module that has several."""
     workers: int
     transform: str
     """train or eval"""
     epochs: int
-    """That count, behind the one that warms up."""
+    """Epochs that count, after the one that warms up."""
     repeats: int
     """How often an epoch goes through the data."""
     records: int
     """Images of the data, each counted once."""
     shards: list[str]
     listing: str
-    """File of the unpacked images: a line each, path and label with a tab between."""
+    """File that lists the extracted images: one line each, path and label with a tab between."""
     scratch: str
     """Folder that lives as long as the comparison."""
     leat: str
@@ -65,12 +65,12 @@ class Job:
         return [(path, int(label)) for path, label in pairs]
 
     def files(self) -> list[tuple[str, int]]:
-        """Those of an epoch, in order, without the rest that fills no batch."""
+        """Those of an epoch, in order, without the rest that does not fill a batch."""
         return (self.data() * self.repeats)[: self.images]
 
 
 class Channel:
-    """Standard output for the protocol alone; what libraries print goes to standard error."""
+    """Standard output is only for the protocol; what libraries print goes to standard error."""
 
     def __init__(self) -> None:
         self._lines: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8")

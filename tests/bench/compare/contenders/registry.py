@@ -12,7 +12,7 @@ class Contender:
     packages: tuple[str, ...] = ()
     """Distributions that have to be installed; their versions are reported."""
     differs: str = ""
-    """What it does not do as the others do."""
+    """What it does differently from the others."""
 
 
 TORCHVISION = ("torch", "torchvision", "simplejpeg")

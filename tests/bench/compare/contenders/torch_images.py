@@ -17,10 +17,10 @@ Decoder = Callable[[torch.Tensor], torch.Tensor]
 
 
 class Transform:
-    """Decodes with torchvision, or with simplejpeg where torchvision's library does not load."""
+    """Decodes with torchvision, or with simplejpeg if torchvision's library does not load."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
-        # Tensors over the bytes that a reader gave are only read.
+        # Tensors over a reader's bytes are never written to.
         warnings.filterwarnings("ignore", message="The given buffer is not writable")
         self._decode = decoder(Path(job.scratch), channel)
         self._change = changes(job.transform)

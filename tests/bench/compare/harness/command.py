@@ -65,7 +65,7 @@ def about_run(options: argparse.Namespace, images: data.Data, job: Job) -> dict[
 
 
 def noise(results: list[schedule.Result]) -> dict[str, float]:
-    """How much others took of the machine during the rounds."""
+    """How much of the machine others used during the rounds."""
     others = [run.others for x in results for run in x.runs if run]
     return {
         "others": statistics.median(others) if others else 0,

@@ -1,4 +1,4 @@
-"""The images: tar shards, and the same files unpacked."""
+"""The images: tar shards, and the same files extracted."""
 
 import dataclasses
 import glob
@@ -12,7 +12,7 @@ from pathlib import Path
 class Data:
     shards: list[str]
     folder: Path
-    """For what contenders make of the data, too."""
+    """Also for files that contenders make from the data."""
     listing: Path
     records: int
     image_bytes: int
@@ -26,7 +26,7 @@ def find(patterns: list[str]) -> list[str]:
 
 
 def unpack(shards: list[str], scratch: Path) -> Data:
-    """Into a folder of its own for these very shards, unless it is there."""
+    """Into a folder of its own for exactly these shards, unless it exists."""
     folder = scratch / f"data-{fingerprint(shards)}"
     listing = folder / "files.txt"
     if not listing.exists():

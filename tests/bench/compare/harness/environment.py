@@ -7,11 +7,11 @@ import venv
 from pathlib import Path
 
 DONE = "compare-installed.json"
-"""In the environment: each line of the requirements, with nothing or why it could not be had."""
+"""In the environment: each line of the requirements, with nothing, or why it could not be installed."""
 
 
 def prepare(directory: Path, requirements: Path) -> Path:
-    """Makes the environment unless it is there, installs what is missing; returns its Python."""
+    """Makes the environment unless it exists, installs what is missing; returns its Python."""
     python = directory / "bin" / "python"
     if not python.exists():
         venv.create(directory, with_pip=True)
@@ -26,7 +26,7 @@ def prepare(directory: Path, requirements: Path) -> Path:
 
 
 def install(python: Path, requirements: Path, line: str) -> str:
-    """Empty, or why it could not be had."""
+    """Empty, or why it could not be installed."""
     print(f"compare: installing {line}", file=sys.stderr)
     pip = [python, "-m", "pip", "install", "--quiet", "--constraint", requirements, line]
     done = subprocess.run(pip, capture_output=True, text=True)
@@ -41,7 +41,7 @@ def reason(text: str) -> str:
 
 
 def refusals() -> dict[str, str]:
-    """Why packages of the environment that runs this could not be had, by name."""
+    """Why packages of the environment that runs this could not be installed, by name."""
     done = Path(sys.prefix) / DONE
     have = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
     return {line.split("==")[0]: why for line, why in have.items() if why}

@@ -30,7 +30,7 @@ def processor() -> str:
 
 
 class BusyClock:
-    """Tells what share of the cores others took since it was made."""
+    """Gives the share of the cores that others have used since it was made."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -38,13 +38,13 @@ class BusyClock:
         self._own = own_seconds()
 
     def others(self) -> float:
-        """About: a child's time counts as its own once it was waited for."""
+        """Approximate: a child's time counts once it was waited for."""
         spent = busy_seconds() - self._all - (own_seconds() - self._own)
         return max(0.0, spent / (time.monotonic() - self._start) / (os.cpu_count() or 1))
 
 
 def busy_seconds() -> float:
-    """Of all cores and processes, and what a hypervisor gave to other machines."""
+    """CPU time of all cores and processes, and what a hypervisor gave to other machines."""
     user, nice, system, _, _, irq, softirq, steal = cpu_times()[:8]
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
@@ -55,5 +55,5 @@ def cpu_times() -> list[int]:
 
 
 def own_seconds() -> float:
-    """Of this process and of its children that ended."""
+    """CPU time of this process and of its children that have ended."""
     return sum(os.times()[:4])

@@ -23,18 +23,18 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclasses.dataclass
 class Run:
-    """Rates are images a second."""
+    """Rates are in images per second."""
 
     workers: int
     rates: list[float] = dataclasses.field(default_factory=list)
-    """Of the epochs that count."""
+    """Rates of the epochs that count."""
     loops: dict[str, list[float]] = dataclasses.field(default_factory=dict)
-    """Of the loops that leat's benchmark measures besides."""
+    """Rates of the loops that leat's benchmark also measures."""
     first_batch_seconds: float | None = None
     peak_bytes: int = 0
     notes: list[str] = dataclasses.field(default_factory=list)
     others: float = 0
-    """Share of the machine's time that processes of others took meanwhile."""
+    """Share of the machine's time that other processes used meanwhile."""
     failure: str | None = None
 
     @property
@@ -54,7 +54,7 @@ class Run:
 
 
 def run(contender: Contender, job: Job, timeout: float) -> Run:
-    """A failure is a result, too."""
+    """A failure is also a result."""
     result = Run(job.workers)
     with (Path(job.scratch) / f"{contender.key}.log").open("w+", errors="replace") as log:
         clock = BusyClock()

@@ -21,9 +21,9 @@ class Result:
     tried: list[Run] = dataclasses.field(default_factory=list)
     """With each number of workers, before the rounds."""
     runs: list[Run | None] = dataclasses.field(default_factory=list)
-    """With the best one; None where a round failed."""
+    """With the best one; None if a round failed."""
     failure: str | None = None
-    """Why there are no numbers, or not of each round."""
+    """Why there are no numbers, or not for each round."""
 
     def rates(self) -> dict[int, float]:
         """The best that each number of workers reached before the rounds."""
@@ -49,7 +49,7 @@ class Plan:
     """Rounds of all numbers of workers."""
     rounds: int
     quiet: float
-    """A run of a round is repeated, TRIES in all, where others took more of the machine."""
+    """A run of a round is repeated, TRIES in all, if others used too much of the machine."""
     timeout: float
 
 
@@ -87,7 +87,7 @@ def rotated(items: list[Item], by: int) -> list[Item]:
 
 
 def least_disturbed(x: Result, plan: Plan, job: Job, when: str) -> Run:
-    """Tries again while others take too much of the machine."""
+    """Tries again while others use too much of the machine."""
     runs: list[Run] = []
     while not runs or (runs[-1].others > plan.quiet and len(runs) < TRIES):
         runs.append(once(x, x.workers(), plan, job, when))

@@ -18,7 +18,7 @@ LOOPS = {
 
 @dataclasses.dataclass
 class Row:
-    """Rates are images a second, a value a round."""
+    """Rates are in images per second, one value per round."""
 
     key: str
     title: str
@@ -50,7 +50,7 @@ class Row:
 
 
 def rows_of(results: list[Result]) -> list[Row]:
-    """Of those that have numbers, best first."""
+    """The contenders that have numbers, best first."""
     rows = [row for x in results if any(x.runs) for row in [row_of(x), *loop_rows(x)]]
     by_key = {x.key: x for x in rows}
     for row in rows:
@@ -80,7 +80,7 @@ def row_of(x: Result) -> Row:
 
 
 def loop_rows(x: Result) -> list[Row]:
-    """The loops that leat's benchmark measures besides."""
+    """The loops that leat's benchmark also measures."""
     return [
         Row(key, title, x.workers(), [loop_rate(run, key) for run in x.runs])
         for key, title in LOOPS.items()
@@ -105,7 +105,7 @@ def median(values: Iterable[float]) -> float | None:
 
 
 def failures_of(results: list[Result]) -> dict[str, str]:
-    """Reasons by title, of those without numbers."""
+    """Reasons by title, for those without numbers."""
     return {x.contender.title: x.failure or "no rounds" for x in results if not any(x.runs)}
 
 
