@@ -114,7 +114,7 @@ TEST_CASE("narrowing: parameters that do not fit what they are for are refused w
                  "transforms=\"resize:8,to_dtype:f16,random_erasing:1:0.1:0.2:1:1:7e4:0:0\")"),
        "random_erasing 70000"},
       {raw("u8", ".shuffle_buffer(18446744073709551615)"), "2 to 4294967296"},
-      {raw("u8", ".shuffle_buffer(4294967296)"), "2^32 - 1 a lane"}};
+      {raw("u8", ".shuffle_buffer(4294967296)"), "2^32 - 1 per lane"}};
   for (const auto& [text, part] : refused) {
     CAPTURE(text, refusal_of(text));
     REQUIRE(refusal_of(text).find(part) != std::string::npos);
