@@ -4,7 +4,7 @@
 
 namespace leat {
 
-/// Who does which rows. The batches are the same.
+/// Which worker makes which rows. The batches are the same.
 enum class dispatch_policy : std::uint8_t {
   /// An idle worker takes the next row.
   on_demand,

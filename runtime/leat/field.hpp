@@ -9,10 +9,10 @@
 
 namespace leat {
 
-/// Most dimensions of a field in a batch: those of a sample's tensor, and the rows outermost.
+/// The most dimensions of a field in a batch: those of a sample's tensor, with the rows outermost.
 inline constexpr std::size_t max_dimensions = shape::max_rank + 1;
 
-/// Where memory lies, in DLPack's numbers: type 1 is the processor's own.
+/// Where memory is, in DLPack's numbers: type 1 is the processor's own memory.
 struct device {
   std::int32_t type = 1;
   std::int32_t id = 0;
@@ -23,8 +23,8 @@ struct device {
 /// A field as it lies in a batch, whatever its type and rank: what torch::from_blob, DLPack or
 /// NumPy ask for. Row-major. Borrowed, like everything that a batch hands out.
 ///
-/// In a ragged field the rows lie one behind the other along the outermost dimension: row i is
-/// elements offsets[i] up to, but not including, offsets[i + 1].
+/// In a ragged field the rows follow one another along the outermost dimension: row i is elements
+/// offsets[i] up to, but not including, offsets[i + 1].
 struct field_view {
   dtype type = dtype::u8;
   std::size_t rank = 0;
@@ -33,8 +33,8 @@ struct field_view {
   /// In elements of `type`, as DLPack counts.
   std::array<std::int64_t, max_dimensions> strides = {};
   const std::byte* data = nullptr;
-  /// A ragged field has rows + 1, the first is 0, and rows without a sample have no elements; a
-  /// tensor has none.
+  /// For a ragged field rows + 1 offsets, the first of which is 0; rows without a sample have no
+  /// elements. Empty for a tensor.
   std::span<const std::uint64_t> offsets = {};
   device where = {};
 
@@ -57,7 +57,7 @@ struct ragged_tensor_view {
   /// rows + 1 entries, the first is 0. Invalid rows have no elements.
   std::span<const std::uint64_t> offsets;
 
-  /// Rows.
+  /// Number of rows.
   std::size_t size() const noexcept { return offsets.size() - 1; }
   tensor_view<T, N> operator[](std::size_t row) const noexcept {
     auto extents = values.extents();

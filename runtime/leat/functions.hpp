@@ -10,11 +10,11 @@
 namespace leat {
 
 // Predicates, flat_maps, scans and maps on ids, fields and sizes, for `pipeline::filter`, ...
-// docs/iterators.md says what each does to the last bit. In the text form they stand under their
-// names, `key_hash@1`, with these arguments. All throw `errc::invalid_argument` for values out of
-// range, and for names of fields that are empty or have spaces or commas. Unless said otherwise, a
-// sample without the field is bad (missing_field), and so is one whose field has another form than
-// is needed (wrong_shape).
+// docs/iterators.md defines each to the last bit. In the text form they have their names,
+// `key_hash@1`, and these arguments. All throw `errc::invalid_argument` for values out of range,
+// and for names of fields that are empty or contain spaces or commas. Unless stated otherwise, a
+// sample without the field is bad (missing_field), and so is one whose field has the wrong form
+// (wrong_shape).
 
 /// Keeps about `keep` percent of the samples, 0 to 100, by a hash of their ids; `salt` decides
 /// which ones. They are the same in every epoch. Reads no sample.
@@ -29,13 +29,14 @@ LEAT_API filter_stage key_matches(std::string pattern);
 LEAT_API filter_stage field_hash(const std::string& field, std::uint64_t keep,
                                  std::uint64_t salt = 0);
 
-/// Keeps samples whose field is a number within these bounds, both inclusive, each of which may be
-/// left out. The number is a tensor of rank 0, or bytes that are a decimal number (otherwise:
-/// corrupt). Compared as double; not-a-number is outside of every bound.
+/// Keeps samples whose field is a number within these bounds, both inclusive; either may be left
+/// out. The number is a tensor of rank 0, or bytes that are a decimal number (otherwise: corrupt).
+/// Compared as double; NaN is outside all bounds.
 LEAT_API filter_stage field_between(const std::string& field, std::optional<double> min,
                                     std::optional<double> max);
 
-/// Keeps samples whose field has so many bytes, both bounds inclusive; each may be left out.
+/// Keeps samples whose field has a number of bytes within these bounds, both inclusive; either may
+/// be left out.
 LEAT_API filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                                     std::optional<std::uint64_t> max);
 
@@ -54,16 +55,16 @@ LEAT_API flat_map_stage windows(const std::string& field, std::uint64_t length);
 LEAT_API scan_stage running_count(const std::string& into);
 
 /// Sets `into`, int64: the sum over `field`, an integer tensor of rank 0, of all samples up to and
-/// with this one, in the lane and epoch. Wraps around at 64 bits.
+/// including this one, in the lane and epoch. Wraps around at 64 bits.
 LEAT_API scan_stage running_sum(const std::string& field, const std::string& into);
 
-/// Fills a field, of rank 1 or bytes, up to `length` elements of `value`. A longer one is a bad
-/// sample (too_large), and so is one whose type has no such value (wrong_shape).
+/// Fills a field, of rank 1 or bytes, up to `length` elements with `value`. A longer field is a bad
+/// sample (too_large), and so is one whose type cannot represent the value (wrong_shape).
 LEAT_API map_stage pad(const std::string& field, std::uint64_t length, double value = 0);
 
-/// Makes a tensor ragged: its outermost dimension may be another one in every sample, and the batch
-/// has values and offsets (`batch::field`). Bytes and what is ragged already stay as they are. A
-/// tensor of rank 0, or one whose elements have no bytes, is a bad sample (wrong_shape).
+/// Makes a tensor ragged: its outermost dimension may differ in every sample, and the batch has
+/// values and offsets (`batch::field`). Bytes and fields that are ragged already stay as they are.
+/// A tensor of rank 0, or one whose elements have no bytes, is a bad sample (wrong_shape).
 LEAT_API map_stage ragged(const std::string& field);
 
 } // namespace leat

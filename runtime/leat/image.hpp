@@ -23,11 +23,11 @@ LEAT_API map_stage decode_image(const std::string& field,
                                 const std::vector<image_transform>& transforms,
                                 const decode_options& options = {});
 
-/// The two transforms that most trainers use, in short.
+/// The options of the two transforms that most trainers use.
 struct image_options {
   /// Height and width of the result in pixels, 1 to 8192.
   std::size_t size = 224;
-  /// f32, f16, bf16: (x / 255 - mean) / std a channel; u8: 0 .. 255 as decoded.
+  /// f32, f16, bf16: (x / 255 - mean) / std for each channel; u8: 0 .. 255 as decoded.
   dtype type = dtype::f32;
   image_layout layout = image_layout::nchw;
   /// Channel order R, G, B. Defaults: those of ImageNet.
@@ -42,7 +42,7 @@ struct image_options {
   std::size_t resize = 0;
   /// A larger image is a bad sample (too_large).
   std::size_t max_pixels = std::size_t{1} << 27;
-  /// As decode_options has it.
+  /// As in decode_options.
   bool exact = false;
 };
 

@@ -16,11 +16,11 @@
 
 namespace leat {
 
-/// What a map does to one sample. Copied per worker, called by that worker alone.
+/// What a map does to one sample. Copied for each worker, and called only by that worker.
 using map_function = std::function<void(sample&, context&)>;
 
-/// One map as a value: who it is (this goes into snapshots and random keys) and how a worker gets
-/// its own function.
+/// One map as a value: its identity (which goes into snapshots and random keys), and how a worker
+/// gets its own function.
 struct map_stage {
   /// "name@version". Change the version when the function's meaning changes.
   std::string name;
@@ -32,12 +32,12 @@ struct map_stage {
 
 /// A filter as a value: what it keeps. One of the two functions is set.
 struct filter_stage {
-  /// "name@version", as of maps.
+  /// "name@version", as for maps.
   std::string name;
   std::string parameters = {};
-  /// Judges content. Called once per worker; the function is called by that worker alone.
+  /// Judges content. Called once per worker; the function is called only by that worker.
   std::function<std::function<bool(sample&)>()> make = {};
-  /// Judges the id alone, without reading the sample. Any thread.
+  /// Judges just the id, without reading the sample. Any thread.
   std::function<bool(std::string_view id)> of_id = {};
 };
 
@@ -54,7 +54,8 @@ struct flat_map_stage {
   std::string parameters = {};
   /// Called once per worker.
   std::function<flat_map_function()> make = {};
-  /// Set where every sample has as many children, whatever its content: none is read to count them.
+  /// Set if every sample has the same number of children, whatever its content: none is read to
+  /// count them.
   std::optional<std::uint64_t> children = {};
 };
 
@@ -75,8 +76,8 @@ struct scan_stage {
   std::function<scan_function()> make = {};
   /// The state before the first sample of an epoch or pass in a lane.
   std::string initial = {};
-  /// Changes the state and returns the sample's result, a few bytes. A function of its arguments
-  /// alone; any thread.
+  /// Changes the state and returns the sample's result, a few bytes. A function of just its
+  /// arguments; any thread.
   std::function<std::string(std::string& state, std::string_view looked)> step = {};
 };
 
@@ -92,14 +93,15 @@ per_worker_factory<Factory> per_worker(Factory factory) {
 
 enum class shuffle_kind : std::uint8_t { none, full, windowed };
 enum class epoch_end : std::uint8_t {
-  /// drop for pipelines of indexed data whose order is a formula, mask for those with a once
-  /// source, cycle for all others.
+  /// drop for pipelines of indexed data whose order is indexed, mask for those with a once source,
+  /// cycle for all others.
   automatic,
   /// The epoch ends with the last global batch that every lane can fill.
   drop,
   /// The epoch continues until all lanes are dry; missing rows are invalid.
   mask,
-  /// There is one endless epoch: a dry lane begins its next pass, with everything in it begun anew.
+  /// There is one endless epoch: a dry lane begins its next pass, with everything in it started
+  /// over.
   cycle,
 };
 
@@ -121,7 +123,7 @@ struct batch_options {
 
 struct pack_options {
   /// Samples that are open at one time in each lane, at least 1. With `split` there is one,
-  /// whatever stands here.
+  /// whatever is given here.
   std::uint64_t bins = 8;
   /// Documents continue in the next sample. Otherwise a document longer than a sample is a bad
   /// sample.
@@ -145,17 +147,18 @@ enum class file_format : std::uint8_t {
 struct read_files_options {
   /// Holds the file's name; has rank 0 or 1, or is bytes.
   std::string field = "text";
-  /// Where names begin that do not begin with "/"; empty: the process's working directory.
+  /// Where names begin that do not begin with "/"; empty: in the process's working directory.
   std::string folder = {};
 };
 
 enum class mix_rule : std::uint8_t {
-  /// Always from the input that lacks most: shares are kept as closely as can be.
+  /// Always from the input that is furthest below its share: shares are kept as closely as
+  /// possible.
   deficit,
   random,
 };
 enum class mix_stop : std::uint8_t {
-  /// The mix ends when all inputs have; those that are left share what the others had.
+  /// The mix ends when all inputs have ended; those that are left divide the shares of the others.
   all,
   /// At the end of the first input that ends. What the others have left is not used.
   first,
@@ -164,7 +167,7 @@ enum class mix_stop : std::uint8_t {
 };
 
 struct mix_options {
-  /// One an input, at least 1 each, below 2^32 together; empty: all alike.
+  /// One per input, at least 1 each, with a sum below 2^32; empty: all the same.
   std::vector<std::uint64_t> weights = {};
   mix_rule rule = mix_rule::deficit;
   mix_stop stop = mix_stop::all;
@@ -185,8 +188,8 @@ struct journal_options {
 struct operator_node;
 
 /// A pipeline as a value: a tree of operators over sources. Nothing is read before a loader needs
-/// it. docs/pipelines.md says what each operator does.
-/// Large because each operator is a member function.
+/// it. docs/pipelines.md says what each operator does. Large because each operator is a member
+/// function.
 class LEAT_API pipeline {
 public:
   /// From leat's own functions: `tar_shards`, `zip`, ...
@@ -204,67 +207,68 @@ public:
         std::move(name), {}, [f = std::move(factory.factory)] { return map_function{f()}; }});
   }
 
-  /// The first n samples of an epoch, or all where there are fewer.
+  /// The first n samples of an epoch, or all if there are fewer.
   pipeline take(std::uint64_t n) const;
-  /// All but the first n samples of an epoch; none where there are fewer.
+  /// All but the first n samples of an epoch; none if there are fewer.
   pipeline skip(std::uint64_t n) const;
-  /// The samples n times in one epoch, n at least 1; each pass is shuffled anew.
+  /// The samples n times in one epoch, n at least 1; each pass is shuffled differently.
   pipeline repeat(std::uint64_t n) const;
-  /// Adds a field, int64: the sample's number in the epoch, in the order that it has here.
+  /// Adds a field, int64: the sample's number in the epoch, in the order at this point.
   pipeline enumerate(std::string field = "index") const;
 
   // The following change how many samples there are or in which order they come, lane by lane
-  // (docs/iterators.md). What one of them holds back at the end of an epoch comes in that epoch;
-  // the next one begins anew. Numbers of samples are totals: each lane has its share of them.
-  // Bad samples are as the policy says: under `mask` they pass, as invalid rows.
+  // (docs/iterators.md). What one of them holds back at the end of an epoch still comes in that
+  // epoch; the next one starts over. Numbers of samples are totals: each lane has its share of
+  // them. Bad samples are treated as the policy says: under `mask` they pass, as invalid rows.
 
   /// The samples that a filter keeps. Lanes may keep more or fewer than others: see `epoch_end`.
   pipeline filter(filter_stage stage) const;
-  /// Each sample with the probability p, 0 to 1: others in every epoch, and in each pass of a
-  /// repeat. Decided by id, seed and epoch alone, whatever the lanes, ranks and workers.
+  /// Each sample with the probability p, 0 to 1: different ones in every epoch, and in each pass of
+  /// a repeat. Decided only by id, seed and epoch, whatever the lanes, ranks and workers.
   pipeline sample(double p, std::uint64_t seed = 0) const;
   /// Each sample's children, in its place: none, one or many.
   pipeline flat_map(flat_map_stage stage) const;
   /// A map with state: a field that depends on the samples before, in the lane.
   pipeline scan(scan_stage stage) const;
   /// The samples in the files that the samples here name, file after file in each lane: for lists
-  /// of files that are data themselves, or become known while the job runs. Files may be packed, as
-  /// of `tar_stream`, and must stay as they are. A name without a plain file ends the job, whatever
-  /// the policy for bad samples.
+  /// of files that are data themselves, or become known while the job runs. Files may be
+  /// compressed, as for `tar_stream`, and must not change. A name without a plain file ends the
+  /// job, whatever the policy for bad samples.
   pipeline read_files(file_format format, read_files_options options = {}) const;
   /// The samples in an order drawn from a buffer of n, over all lanes; it holds only references. At
   /// the end of an epoch it is emptied in drawn order. Fewer than 2 samples per lane are refused.
   pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;
-  /// Samples of `length` elements, 1 to 2^31 - 1, put together from several: `field` [length],
-  /// `segment` and `offset` (int32: which document an element belongs to, and where it stands
-  /// there). Other fields are gone. `field` has rank 1 or is bytes, else the sample is bad; so is
-  /// one longer than `length`, unless it may be split. At the end of an epoch open samples are
-  /// filled up.
+  /// Samples of `length` elements, 1 to 2^31 - 1, put together from several documents: `field`
+  /// [length], `segment` and `offset` (int32: which document an element belongs to, and its place
+  /// in that document). Other fields are removed. `field` has rank 1 or is bytes, otherwise the
+  /// sample is bad; so is one longer than `length`, unless it may be split. At the end of an epoch
+  /// open samples are filled up.
   pipeline pack(std::string field, std::uint64_t length, pack_options options = {}) const;
 
   /// The same pipeline, with a journal for each source whose records exist once (`standard_input`,
-  /// `once`): every record is there before anyone sees it, so that a later process goes on from a
-  /// snapshot and loses none. Journals are folders NAME-N of `directory`, where N counts such
-  /// sources in data order; they go on where they end, and one process uses them at a time. Where
-  /// they lie is no part of the pipeline's text or identity. Throws `errc::invalid_argument`;
-  /// opening the journals throws `errc::io`, `errc::torn_file` and `errc::mismatch` (of another
-  /// kind of source).
+  /// `once`): every record is in it before anyone sees it, so that a later process resumes from a
+  /// snapshot without losing any. Journals are folders NAME-N of `directory`, where N counts such
+  /// sources in data order; they continue where they end, and one process uses them at a time.
+  /// Where they lie is not part of the pipeline's text or identity. Throws
+  /// `errc::invalid_argument`; opening the journals throws `errc::io`, `errc::torn_file` and
+  /// `errc::mismatch` (for another kind of source).
   pipeline journal(std::string directory, journal_options options = {}) const;
 
   /// Rows of the global batch, over all ranks. Call it last.
   pipeline batch(std::uint64_t rows, batch_options options = {}) const;
 
-  /// Number of samples of an epoch, end rule apart. Opens the data.
+  /// Number of samples per epoch, before the end rule. Opens the data.
   std::uint64_t size() const;
-  /// Steps of one epoch; empty where they are not known beforehand. Opens the data.
+  /// Steps of one epoch; empty if they are not known in advance. Opens the data.
   std::optional<std::uint64_t> batches_per_epoch() const;
 
-  /// The last operator, with all before it.
+  /// The last operator, with all operators before it.
   const operator_node& root() const noexcept { return *root_; }
 
   /// The text form: what `parse_pipeline` reads.
   friend LEAT_API std::string to_string(const pipeline& x);
-  /// Same operators, names and options; what data hold and functions do cannot be compared.
+  /// True for the same operators, names and options; the contents of data and what functions do
+  /// cannot be compared.
   friend LEAT_API bool operator==(const pipeline& a, const pipeline& b);
   friend LEAT_API pipeline zip(std::vector<pipeline> inputs);
   friend LEAT_API pipeline concat(std::vector<pipeline> inputs);
@@ -277,19 +281,19 @@ private:
   std::shared_ptr<const operator_node> root_;
 };
 
-/// Sample p of all inputs as one sample, as far as the shortest input goes. Fields of one name in
-/// two inputs are an error: see `rename`.
+/// Sample p of all inputs as one sample, up to the end of the shortest input. Fields with the same
+/// name in two inputs are an error: see `rename`.
 LEAT_API pipeline zip(std::vector<pipeline> inputs);
 /// The samples of the first input, then those of the next.
 LEAT_API pipeline concat(std::vector<pipeline> inputs);
 /// Samples of all inputs, in shares as their weights say, lane by lane. `mix_stop` says what
-/// becomes of inputs of unequal length. Refused: weights of another number than inputs.
+/// happens to inputs of unequal length. Refuses a number of weights other than that of inputs.
 LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options = {});
 
 /// A map that keeps these fields, in this order. Bad samples: missing_field.
 LEAT_API map_stage select(std::vector<std::string> fields);
-/// A map that gives a field another name. Bad samples: missing_field; wrong_shape where the new
-/// name is taken.
+/// A map that gives a field another name. Bad samples: missing_field; wrong_shape if the new name
+/// is taken.
 LEAT_API map_stage rename(std::string from, std::string to);
 
 LEAT_API std::string to_string(const pipeline& x);
@@ -297,8 +301,8 @@ LEAT_API std::string to_string(const pipeline& x);
 /// Reads the text form (docs/pipelines.md). Throws `errc::invalid_argument` with line and column.
 LEAT_API pipeline parse_pipeline(std::string_view text);
 
-/// Makes a function of the program known to `parse_pipeline`: `make` is given the parameters as
-/// they stand in the text ("size=224 type=u8"). A later registration of a name replaces it.
+/// Makes a function of the program known to `parse_pipeline`: `make` gets the parameters as written
+/// in the text ("size=224 type=u8"). A later registration of a name replaces it.
 LEAT_API void register_map(std::string name,
                            std::function<map_stage(const std::string& parameters)> make);
 /// Registers predicates, flat_maps and scans in the same way.

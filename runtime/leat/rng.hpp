@@ -13,14 +13,14 @@ namespace leat {
 LEAT_API std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                  std::array<std::uint32_t, 2> key) noexcept;
 
-/// Random numbers of one sample in one stage. They depend on (seed, the sample's key, stage)
-/// alone: the same on any worker, rank, retry and resume, wherever the sample stands.
-/// Results of all calls are defined by this library, unlike those of <random>'s distributions.
+/// Random numbers of one sample in one stage. They depend only on (seed, the sample's key, stage):
+/// they are the same on any worker, rank, retry and resume, wherever the sample stands. Results of
+/// all calls are defined by this library, unlike those of <random>'s distributions.
 class LEAT_API rng {
 public:
   using result_type = std::uint32_t;
 
-  /// `stream` tells stages and seeds apart, `sample_key` tells samples apart.
+  /// `stream` distinguishes stages and seeds, `sample_key` distinguishes samples.
   rng(std::uint64_t stream, std::uint64_t sample_key) noexcept
       : stream_(stream), sample_key_(sample_key) {}
 

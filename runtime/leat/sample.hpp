@@ -20,12 +20,12 @@ namespace leat {
 
 /// One training example on its way through a worker: named fields.
 ///
-/// A field is a tensor, dense in a batch: element type and shape are those of every sample. Or it
-/// is ragged, values and offsets in a batch: its outermost dimension is as long as the sample has
-/// it (tokens, a waveform, boxes), type and shape of its elements are those of every sample; bytes
-/// are ragged u8. Which one is decided by how it was set. Everything that a sample hands out is
-/// borrowed until its row is done, or until the field is set again. Used by one thread at a time.
-/// Large because fields have several ways to be set and read.
+/// A field is a tensor, dense in a batch: every sample has the same element type and shape. Or it
+/// is ragged, with values and offsets in a batch: its outermost dimension differs from sample to
+/// sample (tokens, a waveform, boxes), while type and shape of its elements are the same in every
+/// sample; bytes are ragged u8. How a field was set decides which one it is. Everything that a
+/// sample hands out is borrowed until its row is done, or until the field is set again. Used by one
+/// thread at a time. Large because fields have several ways to be set and read.
 class LEAT_API sample {
 public:
   sample();
@@ -37,11 +37,11 @@ public:
   std::string id() const;
 
   bool has(std::string_view name) const noexcept;
-  /// Names in order of setting.
+  /// Names in the order in which they were set.
   std::vector<std::string> fields() const;
   /// Whether a field is bytes. Throws `bad_sample` (missing_field).
   bool is_bytes(std::string_view name) const;
-  /// Whether its length may be another one in every sample, as that of bytes. Throws `bad_sample`
+  /// Whether its length may differ in every sample, as that of bytes. Throws `bad_sample`
   /// (missing_field).
   bool is_ragged(std::string_view name) const;
   /// Element type and extents of a tensor, or of a ragged field that is not bytes. Throw
@@ -87,7 +87,7 @@ public:
   /// Sets bytes; they are copied.
   void set(std::string_view name, std::string_view text);
   void set(std::string_view name, std::span<const std::byte> bytes);
-  /// Sets a tensor; the elements are copied. Throws `bad_sample` (wrong_shape) when sizes differ.
+  /// Sets a tensor; the elements are copied. Throws `bad_sample` (wrong_shape) if sizes differ.
   template <class T>
   void set(std::string_view name, std::span<const T> values, const shape& dims) {
     check_elements(name, values.size(), dims);
@@ -101,8 +101,8 @@ public:
     set(name, std::span<const element>{values.data(), values.size()}, dims);
   }
 
-  /// Makes a tensor and returns its elements to be written, all of them. Where the batch has
-  /// this field, they lie in the batch already and are copied no more.
+  /// Makes a tensor and returns its elements, all of which must be written. If the batch has this
+  /// field, they lie in the batch already and are not copied again.
   template <class T>
   std::span<T> make(std::string_view name, const shape& dims) {
     return {reinterpret_cast<T*>(make_tensor(name, dtype_of<T>(), dims)), dims.elements()};
@@ -110,7 +110,8 @@ public:
   std::byte* make_tensor(std::string_view name, dtype type, const shape& dims);
 
   /// Sets a ragged field: as many elements of the shape `element` as `values` has; they are copied.
-  /// Throws `bad_sample` (wrong_shape) when there is a part of one, or elements have no bytes.
+  /// Throws `bad_sample` (wrong_shape) if `values` ends with a part of one, or elements have no
+  /// bytes.
   template <class T>
   void set_ragged(std::string_view name, std::span<const T> values, const shape& element = {}) {
     check_parts(name, values.size(), element);
@@ -123,7 +124,8 @@ public:
     using type = std::remove_cv_t<std::remove_pointer_t<decltype(values.data())>>;
     set_ragged(name, std::span<const type>{values.data(), values.size()}, element);
   }
-  /// Makes a ragged field of `length` elements and returns its numbers to be written, all of them.
+  /// Makes a ragged field of `length` elements and returns its numbers, all of which must be
+  /// written.
   template <class T>
   std::span<T> make_ragged(std::string_view name, std::size_t length, const shape& element = {}) {
     return {reinterpret_cast<T*>(make_ragged(name, dtype_of<T>(), length, element)),
@@ -132,16 +134,16 @@ public:
   std::byte* make_ragged(std::string_view name, dtype type, std::size_t length,
                          const shape& element);
 
-  /// Makes bytes of the given size to be written.
+  /// Makes bytes of the given size, which must be written.
   std::span<std::byte> make_bytes(std::string_view name, std::size_t size);
 
-  /// Removes a field; nothing happens when there is none.
+  /// Removes a field; does nothing if there is none.
   void erase(std::string_view name) noexcept;
 
-  // For sources.
+  // For sources:
 
-  /// A buffer that lives as long as the record's fields do; its content is undefined. A second
-  /// call takes the first one's bytes away.
+  /// A buffer that lives as long as the record's fields do; its content is undefined. A second call
+  /// invalidates the bytes of the first.
   std::span<std::byte> scratch(std::size_t size);
   /// Sets bytes without a copy: `bytes` must outlive the row (a part of `scratch`, a mapped file).
   void borrow(std::string_view name, std::span<const std::byte> bytes);
@@ -159,7 +161,7 @@ private:
   std::unique_ptr<state> state_;
 };
 
-/// What a user function may know about the row it works for.
+/// What a user function may know about its row.
 class LEAT_API context {
 public:
   /// Random numbers of this sample in this stage.

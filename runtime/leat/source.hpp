@@ -20,8 +20,8 @@ public:
   /// Number of records.
   virtual std::uint64_t size() const = 0;
 
-  /// Sets the fields of one record in an empty sample.
-  /// Throws `bad_sample` for bad content, `leat::error` (io, torn_file) for a failing store.
+  /// Sets the fields of one record in an empty sample. Throws `bad_sample` for bad content,
+  /// `leat::error` (io, torn_file) for a failing store.
   virtual void read(std::uint64_t record, sample& into) const = 0;
 
   /// Appends the record's id: unique in the source, the same on every machine; leat makes it UTF-8.

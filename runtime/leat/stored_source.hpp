@@ -15,25 +15,25 @@ namespace leat {
 
 class stored_objects;
 
-/// Some bytes of a stored file.
+/// A range of bytes of a stored file.
 struct extent {
   /// Its number among the source's files.
   std::size_t file = 0;
-  /// Of the first byte.
+  /// Offset of the first byte.
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 
   friend bool operator==(const extent&, const extent&) = default;
 };
 
-/// A source whose records lie in files: it says where each lies, and makes a sample of the bytes;
+/// A source whose records lie in files: it says where each lies, and makes a sample from the bytes;
 /// leat reads them.
 class LEAT_API stored_source : public source {
 public:
   ~stored_source() override;
 
-  /// Appends where the record's bytes lie: as few extents as can be, since each may be a request.
-  /// Bytes between two that are no more than 64 KiB apart are better read than left out.
+  /// Appends where the record's bytes lie: as few extents as possible, since each may be a request.
+  /// Bytes between two extents that are at most 64 KiB apart are better read than left out.
   virtual void locate(std::uint64_t record, std::vector<extent>& into) const = 0;
 
   /// Sets the fields of one record in an empty sample. `bytes` are those of its extents, one after
@@ -43,8 +43,8 @@ public:
                       sample& into) const = 0;
 
   /// Where `read` puts the bytes, `size` in all: by default in the sample's scratch buffer. A
-  /// source whose bytes are a tensor as they stand makes it, and finds `bytes` in it when it
-  /// decodes.
+  /// source whose bytes are already a tensor makes that tensor here, and finds `bytes` in it when
+  /// it decodes.
   virtual std::span<std::byte> make_room(std::uint64_t record, std::size_t size,
                                          sample& into) const;
 
@@ -52,7 +52,7 @@ public:
   /// Throws what these throw, and `leat::error` (not_found, io, torn_file) for a failing store.
   void read(std::uint64_t record, sample& into) const final;
 
-  /// What the numbers in extents mean.
+  /// The files that the numbers in extents refer to.
   stored_objects& objects() const noexcept { return *objects_; }
 
 protected:

@@ -14,15 +14,15 @@
 
 namespace leat {
 
-/// Element types of tensors; f16 is IEEE 754's binary16, bf16 the upper half of an f32.
-/// The numbers stand in snapshots: never renumber.
+/// Element types of tensors; f16 is IEEE 754's binary16, bf16 the upper half of an f32. The numbers
+/// appear in snapshots: never renumber them.
 enum class dtype : std::uint8_t { u8 = 0, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16 };
 inline constexpr dtype last_dtype = dtype::bf16;
 
 LEAT_API std::size_t size_of(dtype x) noexcept;
 LEAT_API std::string_view to_string(dtype x) noexcept;
-/// Reads what `to_string` of a dtype wrote: "f32". Throws `errc::invalid_argument`; `stage` is who
-/// asks.
+/// Reads what `to_string` of a dtype wrote: "f32". Throws `errc::invalid_argument` with this
+/// `stage`.
 LEAT_API dtype parse_dtype(std::string_view text, const std::string& stage);
 
 /// An element of `dtype::f16`: its bits, as a device takes them.

@@ -12,8 +12,8 @@
 namespace leat {
 
 /// One step from a decoded image to a tensor. Names, meanings, defaults and the order of random
-/// decisions are those of torchvision.transforms.v2; random numbers are leat's own.
-/// Made by the functions below; wrong arguments are found where a map is made of them.
+/// decisions are those of torchvision.transforms.v2; random numbers are leat's own. Made by the
+/// functions below; wrong arguments are found when a map is made from them.
 struct image_transform {
   std::string name;
   std::vector<std::string> arguments;
@@ -21,7 +21,7 @@ struct image_transform {
   friend bool operator==(const image_transform&, const image_transform&) = default;
 };
 
-/// Height and width in pixels, 1 to 8192; one number is both.
+/// Height and width in pixels, 1 to 8192; one number stands for both.
 struct image_extent {
   std::size_t height = 0;
   std::size_t width = 0;
@@ -32,7 +32,7 @@ struct image_extent {
 };
 
 /// A random part of the image, `scale` of its area, width / height within `ratio`, resized.
-/// Antialiased bilinear, as all resizing here.
+/// Antialiased bilinear, like all resizing here.
 LEAT_API image_transform random_resized_crop(image_extent size,
                                              std::array<double, 2> scale = {0.08, 1.0},
                                              std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0});
@@ -42,7 +42,7 @@ LEAT_API image_transform resize(std::size_t shorter);
 /// Both sides as given.
 LEAT_API image_transform resize(std::size_t height, std::size_t width);
 
-/// The middle; where the image is smaller, black around it.
+/// The middle; if the image is smaller, with black around it.
 LEAT_API image_transform center_crop(image_extent size);
 
 /// Mirrors left to right, with probability `p`.
@@ -72,15 +72,15 @@ struct color_jitter_options {
   std::optional<std::array<double, 2>> hue = {};
 };
 LEAT_API image_transform color_jitter(const color_jitter_options& options);
-/// Strengths as torchvision takes them: v is [max(0, 1 - v), 1 + v], of hue [-v, v].
+/// Strengths as in torchvision: v stands for [max(0, 1 - v), 1 + v], for hue [-v, v].
 LEAT_API image_transform color_jitter(double brightness, double contrast = 0, double saturation = 0,
                                       double hue = 0);
 
-/// (value / 255 - mean) / deviation of each channel, R, G, B. Defaults: those of ImageNet.
+/// (value / 255 - mean) / std for each channel, R, G, B. Defaults: those of ImageNet.
 LEAT_API image_transform normalize(std::array<double, 3> mean = {0.485, 0.456, 0.406},
                                    std::array<double, 3> deviation = {0.229, 0.224, 0.225});
 
-/// What stands in an erased rectangle.
+/// What fills an erased rectangle.
 struct erasing_options {
   double p = 0.5;
   /// Share of the image's area, and height / width.
@@ -94,7 +94,7 @@ struct erasing_options {
 /// Erases a random rectangle of the finished tensor.
 LEAT_API image_transform random_erasing(const erasing_options& options = {});
 
-/// u8: 0 to 255. f32, f16, bf16: 0 to 1, or normalized. Without it: u8, or f32 where normalized.
+/// u8: 0 to 255. f32, f16, bf16: 0 to 1, or normalized. Without it: u8, or f32 if normalized.
 LEAT_API image_transform to_dtype(dtype type);
 
 enum class image_layout : std::uint8_t { nchw, nhwc };

@@ -7,8 +7,8 @@
 
 namespace leat {
 
-/// Appends the id of the item that a sample is made of: a small function that lies in the sample
-/// itself, so that nothing is allocated for an id that nobody asks for.
+/// Appends the id of the item that a sample is made from: a small function that lies in the sample
+/// itself, so that nothing is allocated for an id that is never asked for.
 class id_writer {
 public:
   id_writer() = default;

@@ -92,7 +92,7 @@ std::string_view item_reader::text() {
 
 item item_reader::held() {
   std::string bytes{text()};
-  // Which of the records are its own was not written: it stands for all of them.
+  // Which of the records belong to it was not written: it stands for all of them.
   return item::from_bytes(std::move(bytes), item_ ? item_->uses_ : record_uses{});
 }
 

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// Content that goes along with an item, so that it need not be read or made again.
+/// Content that travels with an item, so that it need not be read or made again.
 class payload {
 public:
   payload() = default;
@@ -22,7 +22,7 @@ public:
 
 using payload_ptr = std::shared_ptr<const payload>;
 
-/// What ordered code handles instead of a sample: which records it is made of, and what each
+/// What ordered code handles in place of a sample: which records it is made from, and what each
 /// operator decided on its way. A row of numbers and short texts, outermost operator first, that
 /// only the operators themselves can read. Small: this is what buffers and snapshots hold.
 ///
@@ -40,21 +40,21 @@ public:
     add(text.size());
     bytes_.append(text);
   }
-  /// All of another item, with its payloads.
+  /// Appends another item, with its payloads.
   void append(const item& x);
-  /// Another item as a text, without its payloads: `item_reader::held` reads it.
+  /// Appends another item as a text, without its payloads: `item_reader::held` reads it.
   void hold(const item& x);
 
-  /// Records that exist once, of this item and what is appended to it. Kept beside the bytes: it
-  /// tells which records must be kept, not which sample this is. Never too few.
+  /// Notes records that exist once and belong to this item or to what is appended to it. They are
+  /// kept beside the bytes: they say which records must be kept, not which sample this is. Never
+  /// too few.
   void use(const record_use& x) { leat::add(uses_, x); }
   const record_uses& uses() const noexcept { return uses_; }
 
-  /// Hangs content on what stands from `begin` to the end, in place of other content there.
-  /// `owner` tells whose it is.
+  /// Attaches content to the part from `begin` to the end, in place of other content there. `owner`
+  /// says whose it is.
   void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
-  /// Drops all content but that of this kind of owner: payloads of sources that cannot be read
-  /// again.
+  /// Drops all content except that of sources that cannot be read again.
   void drop_payloads();
 
   void clear() noexcept {
@@ -62,12 +62,12 @@ public:
     payloads_.clear();
     uses_.clear();
   }
-  /// Back to an earlier size().
+  /// Returns to an earlier size().
   void cut(std::size_t size);
   std::size_t size() const noexcept { return bytes_.size(); }
   bool empty() const noexcept { return bytes_.empty(); }
   const std::string& bytes() const noexcept { return bytes_; }
-  /// Quicker than moving around: this is done for every item on its way.
+  /// Faster than moving: this is done for every item on its way.
   friend void swap(item& a, item& b) noexcept {
     a.bytes_.swap(b.bytes_);
     a.payloads_.swap(b.payloads_);
@@ -75,7 +75,7 @@ public:
   }
   static item from_bytes(std::string bytes, record_uses uses = {});
 
-  /// Two items are equal where they stand for the same sample, with or without payloads.
+  /// Two items are equal if they stand for the same sample, with or without payloads.
   friend bool operator==(const item& a, const item& b) { return a.bytes_ == b.bytes_; }
 
 private:
@@ -93,31 +93,32 @@ private:
   record_uses uses_;
 };
 
-/// Owners of payloads: an edge by its number, and sources.
+/// Owners of payloads: edges by their numbers, and sources.
 inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
 
-/// Throws `errc::bad_snapshot`: an item or a state that the pipeline cannot have written.
+/// Throws `errc::bad_snapshot`: for an item or a state that the pipeline cannot have written.
 [[noreturn]] void refuse_state(std::string got, std::string needed);
 
 /// Reads an item from its beginning. The item must outlive it and not change.
 class item_reader {
 public:
   explicit item_reader(const item& x) : item_(&x), bytes_(x.bytes_) {}
-  /// Reads a state alone, without payloads.
+  /// Reads just a state, without payloads.
   explicit item_reader(std::string_view bytes) : bytes_(bytes) {}
 
-  /// Throws `errc::bad_snapshot` where no number stands: the bytes came from a foreign state.
+  /// Throws `errc::bad_snapshot` if there is no number: the bytes came from a foreign state.
   std::uint64_t number();
   /// Reads a number of at most `largest`; the error names it as `what`.
   std::uint64_t number(std::uint64_t largest, std::string_view what = "a number");
   /// Reads a number below `end`.
   std::uint64_t number_below(std::uint64_t end, std::string_view what);
   std::string_view text();
-  /// What `item::hold` wrote.
+  /// Reads what `item::hold` wrote.
   item held();
   bool at_end() const noexcept { return at_ == bytes_.size(); }
 
-  /// The content that `owner` hung on what stands here, which then is passed over; null for none.
+  /// The content that `owner` attached to the part that comes next, which is then skipped; null if
+  /// there is none.
   payload_ptr take_payload(std::uint32_t owner);
   /// Reads the next number without moving on.
   payload_ptr find_payload(std::uint32_t owner) const;

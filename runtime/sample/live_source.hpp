@@ -11,9 +11,9 @@
 namespace leat {
 
 /// Records that exist once, numbered as they come: standard input, a queue, a user's generator.
-/// Reading happens in one place in the process; all lanes of all ranks there look at the same feed.
-/// With a journal every record is written there before anyone sees it, and stays readable by number
-/// until it is released. All members are called by many threads at once.
+/// They are read in one place in the process; all lanes of all ranks there use the same feed. With
+/// a journal every record is written there before anyone sees it, and can be read by its number
+/// until it is released. Many threads call all members at the same time.
 class live_source {
 public:
   live_source() = default;
@@ -23,7 +23,7 @@ public:
 
   enum class state : std::uint8_t {
     ready,
-    /// Not there yet; `on_change` will tell.
+    /// Not there yet; `on_change` says when it may be.
     pending,
     /// The source ended before it.
     ended,
@@ -34,7 +34,7 @@ public:
   virtual state peek(std::uint64_t number) = 0;
   /// Blocks while record `number` is pending and `stop` is false.
   virtual void wait(std::uint64_t number, const std::atomic<bool>& stop) = 0;
-  /// Lets those who wait look at what stops them again.
+  /// Makes waiting calls check again whether they should stop.
   virtual void wake() = 0;
   /// Calls `changed`, from any thread and without a lock held, whenever a pending record may have
   /// come or the source has ended, until the returned function is called (which waits for a call
@@ -51,13 +51,13 @@ public:
   /// The records of this lane from `number` on may be asked for after all: they are kept, as far as
   /// they still exist.
   virtual void hold_from(std::uint64_t number, std::uint64_t lane, std::uint64_t lanes) = 0;
-  /// A job goes on that has used the records up to before `behind`, and will ask for those from
-  /// `lowest` on. Throws `errc::mismatch` where they are not there.
+  /// A job resumes that has used the records before `behind`, and will ask for those from `lowest`
+  /// on. Throws `errc::mismatch` if they do not exist.
   virtual void check_holds(std::uint64_t lowest, std::uint64_t behind) const = 0;
   /// With a journal a job can resume from a snapshot; without one snapshots are refused.
   virtual bool has_journal() const noexcept = 0;
 
-  /// All zero but the digest, which is over the name: what comes is not known.
+  /// All zero except the digest, which is over the name: what will come is unknown.
   virtual source_facts facts() const = 0;
   virtual std::string name() const = 0;
 };

@@ -6,19 +6,19 @@
 
 namespace leat {
 
-/// Records of a source that exists once which an item, or an operator's state, cannot do without.
+/// Records of a source that exists once, which an item or an operator's state needs.
 struct record_use {
-  /// The source, by its place among those of the plan.
+  /// The source, by its index among those of the plan.
   std::uint32_t feed = 0;
-  /// None of lower numbers.
+  /// No record with a lower number is needed.
   std::uint64_t lowest = 0;
-  /// All records that were used up to now have numbers below.
+  /// All records used so far have lower numbers than this.
   std::uint64_t behind = 0;
 
   friend bool operator==(const record_use&, const record_use&) = default;
 };
 
-/// At most one of each source.
+/// At most one for each source.
 using record_uses = std::vector<record_use>;
 
 inline void add(record_uses& to, const record_use& x) {

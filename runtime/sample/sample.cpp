@@ -16,7 +16,7 @@ struct field {
   std::string name;
   bool ragged = false;
   dtype type = dtype::u8;
-  /// Of ragged fields the whole shape; of bytes nothing.
+  /// For ragged fields the whole shape; unused for bytes.
   shape dims;
   /// Lies in `owned`, in the batch's row, or in memory that the source lent.
   const std::byte* data = nullptr;
@@ -45,7 +45,8 @@ field_layout layout_of(const field& x) {
   return {x.name, x.ragged, x.type, x.ragged ? inner_of(x.dims) : x.dims};
 }
 
-/// The same kind, type and shape, whatever the names. Without memory of its own: called per row.
+/// True for the same kind, type and shape, whatever the names. Allocates nothing: called for each
+/// row.
 bool has_layout(const field& x, const field_layout& want) {
   if (x.ragged != want.ragged || x.type != want.type)
     return false;
@@ -59,7 +60,7 @@ bool has_layout(const field& x, const field_layout& want) {
   throw bad_sample(cause::missing_field, have.empty() ? text + " none" : text);
 }
 
-/// Grows the buffer where it is too small.
+/// Grows the buffer if it is too small.
 std::span<std::byte> first_of(std::vector<std::byte>& buffer, std::size_t size) {
   if (buffer.size() < size)
     buffer.resize(size);
@@ -213,7 +214,7 @@ void sample::set(std::string_view name, std::string_view text) {
 }
 
 void sample::set(std::string_view name, std::span<const std::byte> bytes) {
-  // The argument may be a view of the very field that is set: its old bytes stay readable.
+  // The argument may be a view of the field that is being set: its old bytes stay readable.
   std::copy(bytes.begin(), bytes.end(), make_bytes(name, bytes.size()).begin());
 }
 
@@ -224,7 +225,7 @@ std::byte* sample::make_tensor(std::string_view name, dtype type, const shape& d
   x.type = type;
   x.dims = dims;
   const auto size = dims.elements() * size_of(type);
-  // Nor is the row of a replaced field handed out again.
+  // The row of a replaced field is not handed out again either.
   if (state_->target && !replaces) {
     const auto& layout = *state_->target->layout;
     auto i = layout.find(name);
@@ -370,7 +371,7 @@ void sample_access::keep(sample& x, const std::vector<std::string>& names) {
   std::size_t kept = 0;
   for (const auto& name : names) {
     auto* found = const_cast<field*>(&s.get(name));
-    // A name that comes twice is kept once.
+    // A name that occurs twice is kept once.
     if (found >= s.fields.data() + kept)
       std::swap(*found, s.fields[kept++]);
   }

@@ -21,36 +21,36 @@ namespace leat {
 /// bytes.
 struct row_target {
   const batch_layout* layout = nullptr;
-  /// First byte of the row in each dense field; null for ragged ones.
+  /// First byte of the row in each dense field; null for ragged fields.
   std::span<std::byte* const> dense;
   /// Bytes of the row in each ragged field.
   std::span<std::vector<std::byte>* const> ragged;
 };
 
-/// What a worker may do with a sample and a user may not.
+/// What a worker may do with a sample, but a user may not.
 class sample_access {
 public:
   /// Empties the sample for the next row. Without a target all fields live in the sample.
   static void reset(sample& x, const row_target* target);
 
-  /// Says how to write the id of the item that the sample is.
+  /// Sets how to write the id of the item that the sample is made from.
   static void identify(sample& x, const id_writer& id) noexcept;
 
-  /// Appends the id of the item that the sample is; nothing before it was identified.
+  /// Appends the id of the item that the sample is made from; nothing before `identify`.
   static void append_id(const sample& x, std::string& to);
 
   /// Adds all fields of `from` to `into` without a copy: `from` must not change before the row is
-  /// done. Throws `errc::invalid_argument` where `into` has one of the names.
+  /// done. Throws `errc::invalid_argument` if `into` has one of the names.
   static void lend(const sample& from, sample& into);
 
-  /// Bytes that tell where the MCU rows of a field that is a JPEG begin (read_row_places); they
-  /// must outlive the row, and are empty if nobody knows. Setting the field again removes them.
+  /// Bytes that say where the MCU rows of a field that is a JPEG begin (read_row_places); they must
+  /// outlive the row, and are empty if that is not known. Setting the field again removes them.
   /// Throw `bad_sample` (missing_field).
   static void set_places(sample& x, std::string_view name, std::span<const std::byte> places);
   static std::span<const std::byte> places(const sample& x, std::string_view name);
 
   /// A buffer for such bytes, which lives as long as `scratch` does; its content is undefined. A
-  /// second call takes the first one's bytes away.
+  /// second call invalidates the bytes of the first.
   static std::span<std::byte> place_buffer(sample& x, std::size_t size);
 
   /// What a source that is read by extents needs, kept for the next record.
@@ -60,12 +60,12 @@ public:
   };
   static extent_buffers& buffers(sample& x) noexcept;
 
-  /// Who waits for bytes of the sample gives up once `stop` is requested, which lives until the
-  /// next `reset`; after that nothing is.
+  /// Waits for bytes of the sample end once `stop` is requested. `stop` must live until the next
+  /// `reset`, which removes it.
   static void stop_with(sample& x, const std::stop_token& stop) noexcept;
   static const std::stop_token& stop_of(const sample& x) noexcept;
 
-  /// Copies all bytes that lie elsewhere, so that the sample can outlive where they are.
+  /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
   static void own(sample& x);
 
   /// Makes a tensor ragged along its outermost dimension; a ragged field stays as it is. Throws
@@ -81,10 +81,10 @@ public:
   /// Moves what the layout needs into the target. Throws `bad_sample` (missing_field, wrong_shape).
   static void deliver(sample& x);
 
-  /// The fields that stand in the sample now, as a layout.
+  /// The fields that the sample has now, as a layout.
   static std::vector<field_layout> fields(const sample& x);
 
-  /// One of them. Throws `bad_sample` (missing_field).
+  /// The layout of one of them. Throws `bad_sample` (missing_field).
   static field_layout layout_of(const sample& x, std::string_view name);
 
   /// Takes the count of bytes read since the last call.

@@ -17,7 +17,7 @@ namespace leat {
 /// Fields of a sample that was made before its row, or why it is bad.
 class stored_sample final : public payload {
 public:
-  /// Copies all fields, borrowed ones too, and takes the sample's count of bytes read.
+  /// Copies all fields, including borrowed ones, and takes the sample's count of bytes read.
   static std::shared_ptr<const stored_sample> of(sample& x);
   static std::shared_ptr<const stored_sample> of(const bad_sample& x);
 

@@ -19,14 +19,15 @@ namespace leat {
 /// items, and so into buffers and snapshots.
 struct stream_record {
   std::uint64_t unit = 0;
-  /// In its unit, from 0.
+  /// Number in its unit, from 0.
   std::uint64_t number = 0;
   /// Offset of its first byte in the file, decompressed.
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   /// Needed for the id, or for finding the record again; may be empty.
   std::string key = {};
-  /// Where the store cannot be read at `offset` at once: what was read. Null elsewhere.
+  /// The content that was read, if the store cannot read it again directly at `offset`; otherwise
+  /// null.
   payload_ptr content = {};
 };
 
@@ -35,8 +36,8 @@ struct stream_place {
   /// Number and offset of the next record.
   std::uint64_t number = 0;
   std::uint64_t offset = 0;
-  /// Where unpacking can begin again at or before `offset`: bytes of the packed file, and the
-  /// unpacked offset there. A user's state, for sources of users.
+  /// Where decompression can begin again at or before `offset`: the offset in the compressed file,
+  /// and that in the decompressed one. For sources of users, their own state.
   std::string restart = {};
 
   friend bool operator==(const stream_place&, const stream_place&) = default;
@@ -50,8 +51,8 @@ public:
   unit_reader(const unit_reader&) = delete;
   unit_reader& operator=(const unit_reader&) = delete;
 
-  /// The next record, all of it set; false at the end of the unit, then again.
-  /// Throws `leat::error` (io, torn_file), with file and offset.
+  /// The next record, with all members set; false at the end of the unit, and from then on. Throws
+  /// `leat::error` (io, torn_file), with file and offset.
   virtual bool next(stream_record& into) = 0;
   /// The place after the last record that next() gave. `open` with it gives the same records as
   /// continuing would.
@@ -69,13 +70,13 @@ public:
 
   /// In stored order: those of the first file, then those of the next.
   virtual std::uint64_t units() const = 0;
-  /// Begins reading a unit. Seeks where the store can; where it cannot, reads up to `from` again
-  /// and says how much with a notice. Throws like `unit_reader::next`.
+  /// Begins to read a unit. Seeks if the store can; if it cannot, reads up to `from` again and says
+  /// how much in a notice. Throws as `unit_reader::next`.
   virtual std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const = 0;
-  /// Sets the fields of one record in an empty sample, from its content where it has one. Works for
-  /// a record that was stored in a snapshot, too. Throws `bad_sample`, `leat::error`.
+  /// Sets the fields of one record in an empty sample, from its content if it has any. Also works
+  /// for a record that was stored in a snapshot. Throws `bad_sample`, `leat::error`.
   virtual void read(const stream_record& record, sample& into) const = 0;
-  /// Needs unit, number, offset and key only.
+  /// Needs only unit, number, offset and key.
   virtual void append_id(const stream_record& record, std::string& to) const = 0;
   /// `records` is 0: unknown.
   virtual source_facts facts() const = 0;
@@ -83,18 +84,18 @@ public:
   virtual std::string name() const = 0;
 };
 
-/// A stream of files, whose records can be read by themselves where a file is neither packed nor a
-/// pipe. `read` is then made of these three.
+/// A stream of files, whose records can be read on their own if a file is neither compressed nor a
+/// pipe. `read` then consists of these three.
 class located_stream : public stream_source {
 public:
-  /// Where the bytes of a record lie; nothing where they can only be read in sequence, or the
-  /// record has its content. Throws `errc::bad_snapshot` for a record that cannot lie there.
+  /// Where the bytes of a record lie; nothing if they can only be read in sequence, or the record
+  /// has its content. Throws `errc::bad_snapshot` for a record that cannot lie there.
   virtual std::optional<extent> locate(const stream_record& record) const = 0;
   /// Sets the fields of an empty sample from these bytes, which outlive its row. Throws
-  /// `bad_sample`, and `leat::error` where the file has changed.
+  /// `bad_sample`, and `leat::error` if the file has changed.
   virtual void decode(const stream_record& record, std::span<const std::byte> bytes,
                       sample& into) const = 0;
-  /// What the numbers of files in extents mean.
+  /// The files that the numbers in extents refer to.
   virtual stored_objects& objects() const = 0;
 };
 

@@ -16,14 +16,14 @@
 
 namespace leat {
 
-/// Sums over what was handed over, of one rank or of all.
+/// Sums over everything that was handed over, by one rank or by all.
 struct handed_over {
   /// Sums over all rows since the job began, and over those of the current epoch.
   hash128 digest;
   hash128 epoch_digest;
   std::uint64_t samples = 0;
   bad_counts bad{};
-  /// True where parts of the sums are missing: a restore from some of the ranks' parts only.
+  /// True if parts of the sums are missing, after a restore from only some of the ranks' parts.
   bool partial = false;
 
   handed_over& operator+=(const handed_over& x) noexcept;
@@ -50,7 +50,8 @@ struct snapshot {
   lane_states lanes = {};
   /// Steps of the job that were, or will be, left out.
   std::vector<step_range> left_out = {};
-  /// The batch's fields, of a pipeline with a source that exists once; empty: not known yet.
+  /// The batch's fields, for a pipeline with a source that exists once; empty if they are not known
+  /// yet.
   std::vector<field_layout> fields = {};
 };
 
@@ -64,7 +65,7 @@ public:
   /// Throws `errc::invalid_argument` above the limits of a tree.
   explicit snapshot_encoder(const pipeline_facts& pipeline);
 
-  /// As `encode` of `x` with these lanes; its own lanes and pipeline are not looked at.
+  /// Encodes `x` with these lanes; its own lanes and pipeline are ignored.
   std::string operator()(const snapshot& x, const lane_states& lanes) const;
 
 private:
@@ -76,11 +77,11 @@ private:
 /// `errc::invalid_argument` above `max_snapshot_bytes` and the limits of a tree.
 std::string encode(const snapshot& x);
 
-/// Reads what `encode` wrote, of this version or an older one.
-/// Throws `errc::bad_snapshot` for anything else; `name` stands in its text.
+/// Reads what `encode` wrote, in this version or an older one. Throws `errc::bad_snapshot` for
+/// anything else, with `name` in its text.
 snapshot decode(std::string_view bytes, const std::string& name);
 
-/// One difference between what a snapshot was taken of and what it shall be restored to.
+/// One difference between what a snapshot was taken of and what it is to be restored to.
 struct difference {
   /// Name for `allow`: "seed", "maps", "names", ...
   std::string name;
@@ -91,24 +92,25 @@ struct difference {
 };
 
 /// All differences that matter, in data order. World size, worker count, policy, directories and
-/// patterns as written never do. docs/snapshot.md lists the names, and which can be allowed when.
+/// patterns as written never matter. docs/snapshot.md lists the names, and which can be allowed
+/// when.
 std::vector<difference> compare(const snapshot& taken, const pipeline_facts& now);
 
-/// Throws `errc::mismatch` with a list, a line each, of all differences whose names are not in
+/// Throws `errc::mismatch` with a list, one line each, of all differences whose names are not in
 /// `allowed`, or that cannot be allowed.
 void check(const snapshot& taken, const pipeline_facts& now,
            const std::vector<std::string>& allowed);
 
-/// The step that a restore begins at: the snapshot's, or where an allowed other batch size stands
-/// at the same row. That may be the number of batches of the epoch: the next one then begins.
-/// Throws `errc::mismatch` where no step of `now` begins at that row.
+/// The step that a restore begins at: the snapshot's, or, if another batch size was allowed, the
+/// one that stands at the same row. That may be the number of batches of the epoch: the next one
+/// then begins. Throws `errc::mismatch` if no step of `now` begins at that row.
 std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 
 /// "no parts of ranks 1, 4": the first few that a set does not have; there may be any number.
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
 
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
-/// not belong together (position, world size, `began`, pipeline), for a rank that comes twice, and
+/// not belong together (position, world size, `began`, pipeline), for a rank that occurs twice, and
 /// for no parts at all. `require_all`: also for missing ranks, which it names; otherwise missing
 /// ranks make the sums partial. The result does not depend on the order of the parts; its rank
 /// means nothing.

@@ -138,7 +138,7 @@ private:
             .digest = read_hash(message.digest())};
   }
 
-  /// Those that comparing looks at one by one; all others are kept and compared as they are.
+  /// Checks the options that are compared one by one; all others are kept and compared as they are.
   void check_options(const operator_facts& x) const {
     const auto* type = find_operator(x.op);
     if (!type || !(type->traits.is_map || type->traits.is_batch || type->comparison.differences))

@@ -91,7 +91,7 @@ void add_entry(std::string name, listing& to) {
                          .needed = "a directory that can be read"});
 }
 
-/// Calls `see` with each entry until that answers false. A missing directory has no entries.
+/// Calls `see` with each entry until it returns false. A missing directory has no entries.
 void for_each_entry(const fs::path& directory,
                     const std::function<bool(const fs::directory_entry&)>& see) {
   std::error_code problem;
@@ -107,7 +107,7 @@ void for_each_entry(const fs::path& directory,
 listing list(const fs::path& directory) {
   listing all;
   for_each_entry(directory, [&](const fs::directory_entry& entry) {
-    // A file that another rank removes meanwhile is none.
+    // A file that another rank removes meanwhile does not count.
     std::error_code vanished;
     if (entry.is_regular_file(vanished))
       add_entry(entry.path().filename().string(), all);
@@ -149,7 +149,7 @@ std::vector<snapshot> read_set(const fs::path& directory, const set_list::value_
   return parts;
 }
 
-/// Why the parts of a set cannot be added up; empty when they can.
+/// Why the parts of a set cannot be added up; empty if they can.
 std::string conflict_of(const std::vector<snapshot>& parts) {
   try {
     merge(parts, true);
@@ -183,7 +183,7 @@ std::optional<job_position> prune(const fs::path& directory, const part_name& sa
                                   std::uint64_t keep) {
   const auto all = list(directory);
   const auto begin = all.sets.lower_bound(saved.set);
-  // Names alone tell most times that nothing is to go, without reading any file.
+  // In most cases just the names show that nothing is to be removed, without reading any file.
   auto old = after_kept(all.sets, begin, keep, is_complete);
   if (old != all.sets.end())
     old = after_kept(all.sets, begin, keep,
@@ -192,7 +192,7 @@ std::optional<job_position> prune(const fs::path& directory, const part_name& sa
     for (auto rank : set->second)
       remove_file(directory / to_string({set->first, rank}));
   for (const auto& part : all.temporaries)
-    // Another rank of this world may be writing it: a rank that began again can be behind a set
+    // Another rank of this world may be writing it: a rank that started over may lag behind a set
     // that is complete with a part from its former life.
     if (part.rank == saved.rank
         || (part.set.world_size != saved.set.world_size && old != all.sets.end()
@@ -208,7 +208,7 @@ std::string describe(const set_name& set, const std::string& why) {
   return "epoch " + std::to_string(set.epoch) + " step " + std::to_string(set.step) + ": " + why;
 }
 
-/// Why a set is passed over; empty when `parts` can be restored.
+/// Why a set is skipped; empty if `parts` can be restored.
 std::string read_or_explain(const fs::path& directory, const set_list::value_type& set,
                             bool allow_torn, std::vector<snapshot>& parts) {
   if (!is_complete(set))

@@ -9,22 +9,21 @@ namespace leat {
 
 /// All texts that a pattern with braces stands for, in order: "{08..10}" counts, keeping leading
 /// zeros, up or down; "{a,b}" lists; several and nested ones combine, the last varying fastest.
-/// Braces that are neither stay as they are, as in bash.
-/// Throws `errc::invalid_argument` above 10 million.
+/// Other braces stay as they are, as in bash. Throws `errc::invalid_argument` above 10 million.
 std::vector<std::string> expand_braces(std::string_view pattern);
 
-/// Files of a source.
+/// The files of a source.
 struct file_set {
   /// Absolute and free of "." and "..", in the order given.
   std::vector<std::string> paths;
-  /// Relative name of each: its path below the longest directory common to all; of a single file
-  /// its basename. Unique, and the same on every machine.
+  /// Relative name of each: its path below the longest common directory; for a single file its
+  /// basename. Unique, and the same on every machine.
   std::vector<std::string> names;
 };
 
 enum class file_kinds : std::uint8_t {
   plain,
-  /// Also pipes and devices, where a pattern names one without "*", "?" and "[...]".
+  /// Also pipes and devices, if a pattern names one without "*", "?" and "[...]".
   with_pipes,
 };
 
@@ -32,7 +31,7 @@ enum class file_kinds : std::uint8_t {
 /// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match. Throws
 /// `errc::not_found` with the pattern that matches no file, and `errc::invalid_argument` if there
 /// is no pattern, if a file is named twice, and for a path that is not a file, saying what it is.
-/// `stage` is who asks.
+/// The errors have this `stage`.
 file_set find_files(const std::vector<std::string>& patterns, const std::string& stage,
                     file_kinds kinds = file_kinds::plain);
 

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 object_stat stat_of_file(const std::string& path) {
   struct stat x {};
   if (::stat(path.c_str(), &x) != 0) {
-    if (errno == ELOOP) // as lost as a link to nothing
+    if (errno == ELOOP) // a link to nothing, too, does not exist
       errno = ENOENT;
     throw_errno("open", path, "a file whose size and time can be read");
   }
@@ -28,7 +28,7 @@ object_stat stat_of_file(const std::string& path) {
           version_of(x)};
 }
 
-/// As the folder itself says, without another call.
+/// What the folder itself says, without another call.
 object_kind kind_of_entry(const fs::directory_entry& x) {
   std::error_code gone;
   if (x.is_symlink(gone))

@@ -4,8 +4,8 @@
 
 namespace leat {
 
-/// The file system. Reads happen in the thread that asks for them, which the kernel's own cache and
-/// read-ahead make the fastest way; so as many are under way as there are threads that read.
+/// The file system. The thread that asks for a read does it, which is fastest because of the
+/// kernel's own cache and read-ahead; so there are as many reads in flight as threads that read.
 const object_store& local_store();
 
 } // namespace leat

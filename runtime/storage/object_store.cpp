@@ -9,8 +9,8 @@ namespace leat {
 
 namespace {
 
-/// The end of one read, for the thread that began it. Nobody takes the lock where the read has
-/// ended before anyone waits.
+/// The end of one read, for the thread that began it. The lock is not taken if the read ends before
+/// anyone waits for it.
 class landing {
 public:
   read_done door() {
@@ -34,7 +34,7 @@ private:
     result_ = std::move(x);
     if (state_.exchange(state::ended) != state::awaited)
       return;
-    // With the lock held: who waits destroys all this as soon as it may go on.
+    // With the lock held: the waiting thread destroys all this as soon as it may continue.
     const mutex_lock lock{mutex_};
     told_ = true;
     changed_.notify_one();

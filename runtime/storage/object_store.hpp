@@ -14,69 +14,70 @@
 
 namespace leat {
 
-/// What tells one version of a stored object (a file) from another.
+/// Distinguishes versions of a stored object (a file).
 struct object_version {
   std::uint64_t size = 0;
   /// When it was last written.
   std::int64_t mtime_ns = 0;
-  /// What the store has besides: the inode of a file; of a remote object its version id or ETag.
+  /// Anything else that the store has: the inode of a file; the version id or ETag of a remote
+  /// object.
   std::string tag = {};
 
   friend bool operator==(const object_version&, const object_version&) = default;
 };
 
-/// What lies at a name.
+/// What a name refers to.
 enum class object_kind : std::uint8_t {
-  /// Any part of it can be read, and read again.
+  /// Any part of it can be read, any number of times.
   plain,
   folder,
-  /// What it leads to, `stat` tells.
+  /// `stat` says what it leads to.
   link,
   /// A pipe, a device.
   other,
 };
 
 struct object_stat {
-  /// No link: where it leads to.
+  /// Never a link: what it leads to.
   object_kind is = object_kind::plain;
   object_version version = {};
 };
 
 /// An entry of a folder.
 struct listed_object {
-  /// Below the folder; without '/'.
+  /// Name below the folder, without '/'.
   std::string name;
   object_kind is = object_kind::plain;
-  /// Where listing tells it without a further request.
+  /// Set if listing gives it without a further request.
   std::optional<object_version> version = {};
 };
 
-/// Some bytes of an object, and where they go.
+/// A range of bytes of an object, and where they go.
 struct read_part {
-  /// Its number among those that were opened together.
+  /// Index among the objects that were opened together.
   std::size_t object = 0;
   std::uint64_t offset = 0;
   std::span<std::byte> into = {};
 };
 
-/// How a read ended.
+/// The result of a read.
 struct read_result {
-  /// Bytes that are there, from the beginning of the first part on, one part after the other.
+  /// Bytes that were read, from the beginning of the first part on, one part after the other.
   std::uint64_t bytes = 0;
-  /// What happened, with the object's name, and the offset where there is one; null where nothing
-  /// did. A pointer, so that results without a failure stay small.
+  /// The failure, with the object's name and, if there is one, the offset; null if there was none.
+  /// A pointer, so that results without a failure stay small.
   std::shared_ptr<const error> failure = {};
 };
 
 /// Called once for each read, from any thread. Must not block.
 using read_done = std::function<void(read_result)>;
 
-/// Objects of a store that a source reads, by number. All members are called by many threads at
-/// once.
+/// Objects of a store that a source reads, by number. Many threads call all members at the same
+/// time.
 class stored_objects {
 public:
   stored_objects() = default;
-  /// Reads that are under way have ended.
+  /// When it is destroyed, no read is in flight.
   virtual ~stored_objects() = default;
   stored_objects(const stored_objects&) = delete;
   stored_objects& operator=(const stored_objects&) = delete;
@@ -86,27 +87,27 @@ public:
   /// The version that `read` reads. Blocks. Throws `leat::error` (not_found, io, no_resources).
   virtual object_version stat(std::size_t object) = 0;
 
-  /// Reads these parts, in one request where the store can. A read ends like pread(2): it may give
-  /// fewer bytes than it was asked for, but one at least, unless the object of the first part has
+  /// Reads these parts, in one request if the store can. A read ends like pread(2): it may give
+  /// fewer bytes than it was asked for, but at least one, unless the object of the first part has
   /// none there (`read_now` asks for the rest).
   ///
-  /// `done` is called before this returns where the bytes can be had at once: local files are read
+  /// `done` is called before this returns if the bytes are available at once: local files are read
   /// in the caller's thread. Otherwise this returns at once and `done` comes later; a store has a
-  /// limited number of reads under way, and the others wait in it. The memory of the parts is the
-  /// store's until then; `parts` itself is not used after the return.
+  /// limited number of reads in flight, and others wait in it. The memory of the parts belongs to
+  /// the store until then; `parts` itself is not used after the return.
   ///
-  /// Once `stop` is requested, `done` comes soon, with a failure unless all is there by then.
-  /// Failures are values; throws only where the process lacks memory, and `done` is not called
-  /// then.
+  /// Once `stop` is requested, `done` comes soon, with a failure unless everything has been read by
+  /// then. Failures are values; it throws only if the process lacks memory, and then `done` is not
+  /// called.
   virtual void read(std::span<const read_part> parts, read_done done,
                     const std::stop_token& stop) = 0;
 
-  /// The same, and waits for it. A store that reads in the caller's thread does so here without
-  /// what waiting takes.
+  /// Reads in the same way, and waits for the result. A store that reads in the caller's thread
+  /// does it here without the cost of waiting.
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
 };
 
-/// Names of more objects than one wants to hold in memory.
+/// Names of more objects than should be held in memory.
 class object_names {
 public:
   object_names() = default;
@@ -115,12 +116,12 @@ public:
   object_names& operator=(const object_names&) = delete;
 
   virtual std::string name(std::size_t object) const = 0;
-  /// Bytes that it had when it was listed.
+  /// Size of the object when it was listed.
   virtual std::uint64_t bytes(std::size_t object) const = 0;
 };
 
-/// Where data lie: a file system; later, buckets and servers. All members are called by many
-/// threads at once, and block, but the reads of what they open.
+/// Where data is stored: a file system; later, buckets and servers. Many threads call all members
+/// at the same time, and all block, except the reads of what they open.
 class object_store {
 public:
   object_store() = default;
@@ -128,8 +129,8 @@ public:
   object_store(const object_store&) = delete;
   object_store& operator=(const object_store&) = delete;
 
-  /// Calls `each` for what lies in a folder; not for what lies in the folders in there. In any
-  /// order. Throws `errc::not_found`, `errc::io`; the error names what could not be read.
+  /// Calls `each` for the entries of a folder, but not for those of its subfolders. In any order.
+  /// Throws `errc::not_found`, `errc::io`; the error names what could not be read.
   virtual void list(const std::string& folder,
                     const std::function<void(listed_object)>& each) const = 0;
 
@@ -137,11 +138,11 @@ public:
   /// `errc::no_resources`.
   virtual object_stat stat(const std::string& name) const = 0;
 
-  /// A few objects, each read many times: of files some descriptors stay open. Nothing is asked of
-  /// the store yet.
+  /// A few objects, each read many times: for files some descriptors stay open. The store is not
+  /// asked for anything yet.
   virtual std::shared_ptr<stored_objects> open(std::vector<std::string> names) const = 0;
-  /// Many objects, each read now and then, as a whole: of files none stays open. An object that has
-  /// another size than it was listed with is `errc::torn_file`; `stage` stands in that error.
+  /// Many objects, each read from time to time, as a whole: no file stays open. An object whose
+  /// size differs from that when it was listed is `errc::torn_file`, with this `stage`.
   virtual std::shared_ptr<stored_objects> open(std::shared_ptr<const object_names> names,
                                                std::string stage) const = 0;
 };
