@@ -206,7 +206,7 @@ private:
     const auto inputs = static_cast<std::ptrdiff_t>(inputs_.size());
     const bool is_over = ends == inputs || (ends > 0 && plan_.stop == mix_stop::first);
     if (over_ != is_over)
-      refuse_state("a mix that " + std::string{over_ ? "is over" : "goes on"} + " with "
+      refuse_state("a mix that " + std::string{over_ ? "is over" : "continues"} + " with "
                        + std::to_string(ends) + " of " + std::to_string(inputs)
                        + " inputs at their ends",
                    "one that its inputs allow");
