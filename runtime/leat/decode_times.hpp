@@ -20,8 +20,8 @@ enum class decode_part : std::uint8_t {
   unstuffing,
   /// Entropy decoding of what lies beside the crop, and is only passed over.
   skimming,
-  /// Entropy decoding of what the crop needs. Of files that leat's own decoder does not take (PNG,
-  /// progressive JPEGs): all that libpng or libjpeg-turbo does.
+  /// Entropy decoding of what the crop needs. For files that leat's own decoder does not take (PNG,
+  /// progressive JPEGs), everything that libpng or libjpeg-turbo does.
   decoding,
   /// The inverse DCT.
   transforming,
@@ -68,7 +68,7 @@ private:
   std::array<part, num_decode_parts> parts_{};
   std::uint64_t images_ = 0;
   clock::time_point last_;
-  /// Of a look at the clock, in nanoseconds.
+  /// Cost of reading the clock, in nanoseconds.
   double cost_ = 0;
 };
 

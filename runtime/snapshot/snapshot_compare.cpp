@@ -220,7 +220,7 @@ private:
     compare_versions(before, now);
   }
 
-  /// Of what operators write into states.
+  /// Compares the versions of what operators write into states.
   void compare_versions(const operator_facts& before, const operator_facts& now) {
     if (before.state_version == now.state_version || !taken_.pipeline.by_iterators
         || !now_.by_iterators)

@@ -28,7 +28,7 @@ public:
   /// older ones were removed. Throws `errc::io` (full, read-only) with the file; older sets are
   /// untouched then.
   std::optional<job_position> save(const snapshot& part, std::uint64_t keep) const;
-  /// The same of a part whose bytes the caller has.
+  /// Saves a part whose bytes the caller has, in the same way.
   std::optional<job_position> save(const snapshot& part, std::string_view encoded,
                                    std::uint64_t keep) const;
 

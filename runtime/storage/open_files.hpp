@@ -109,8 +109,8 @@ private:
 
   const std::vector<std::string> paths_;
   const std::size_t limit_;
-  /// Of files that fit within the limit all together, which are never closed, so that reading them
-  /// takes no lock: the descriptor of each once it is open. Empty where they do not fit.
+  /// The descriptor of each file once it is open, if all files fit within the limit together: these
+  /// are never closed, so that reading them takes no lock. Empty if they do not fit.
   std::vector<std::atomic<const file_descriptor*>> open_for_good_;
   mutable mutex mutex_;
   /// Signalled when a file was opened, or is not read any more.

@@ -9,16 +9,16 @@
 
 namespace leat {
 
-/// Reads these parts, all of them, and waits for it; without a lock or another thread where the
-/// store has the bytes at once. `parts` is used up. Throws the store's failure, and
-/// `errc::torn_file` where an object ends too early: with its name, the offset, and what was there.
+/// Reads all of these parts, and waits for them; without a lock or another thread if the store has
+/// the bytes at once. `parts` may be used up. Throws the store's failure, and `errc::torn_file` if
+/// an object ends too early: with its name, the offset, and what was there.
 void read_now(stored_objects& from, std::span<read_part> parts, const std::stop_token& stop = {});
 
-/// The same of one part.
+/// Reads one part in the same way.
 void read_now(stored_objects& from, std::size_t object, std::uint64_t offset,
               std::span<std::byte> into, const std::stop_token& stop = {});
 
-/// Fills `into` up to the object's end; answers the number of bytes. Throws the store's failure.
+/// Fills `into` up to the object's end; returns the number of bytes. Throws the store's failure.
 std::size_t read_most(stored_objects& from, std::size_t object, std::uint64_t offset,
                       std::span<std::byte> into, const std::stop_token& stop = {});
 

@@ -23,7 +23,7 @@
 
 namespace {
 
-/// Of this thread.
+/// For this thread.
 thread_local bool memory_is_gone = false;
 
 } // namespace
@@ -47,7 +47,7 @@ thread_local bool memory_is_gone = false;
 namespace leat {
 namespace {
 
-/// There is no memory as long as this lives, or until it is found again.
+/// This thread has no memory as long as this lives, or until found().
 class no_memory {
 public:
   no_memory() { memory_is_gone = true; }

@@ -44,7 +44,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace leat {
 namespace {
 
-/// As long as this lives, threads after the first `n` fail, as many as given.
+/// As long as this lives, `fail` threads after the first `n` cannot be made.
 class few_threads {
 public:
   few_threads(std::int64_t n, std::int64_t fail) {

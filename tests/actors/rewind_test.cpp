@@ -120,7 +120,7 @@ TEST_CASE("rewind: every rank of a job, after any batch of an epoch") {
 }
 
 TEST_CASE("rewind: ranks that agree on ends agree again") {
-  // Of each epoch's 60 samples some are below 40: epochs differ in length.
+  // Some of each epoch's 60 samples are below 40: epochs differ in length.
   const filter_stage below{.name = "below@1", .make = [] {
                              return [](sample& s) { return s.bytes("value")[0] < std::byte{40}; };
                            }};

@@ -38,7 +38,7 @@ TEST_CASE(
   }
 }
 
-/// Of four samples, only the first lacks the name on one side.
+/// Only the first of four samples lacks the name on one side.
 pipeline half_named() {
   const auto named = [](const char* name, std::uint64_t odd) {
     return from_function(name, 4,

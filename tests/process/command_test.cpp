@@ -398,7 +398,7 @@ std::string trained_bytes(const rgb_picture& x, std::int64_t label) {
          + little_endian(static_cast<std::uint64_t>(label));
 }
 
-/// The same job with unnormalized pixels, in a file.
+/// A job with unnormalized pixels, in a file, and otherwise the same.
 std::string unnormalized(const command_bench& x, const words& job) {
   x.succeed(words{"run"} + job + words{"--steps", "1", "--snapshot-dir", x.at / "form"});
   auto text = x.succeed({"inspect", x.at / "form", "--pipeline"});

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 struct job {
   std::vector<std::string> data;
-  /// Of every command, and of `run` alone.
+  /// Those of every command, and those only of `run`.
   std::vector<std::string> options;
   std::vector<std::string> run_options = {};
   std::uint64_t epochs = 2;
