@@ -9,16 +9,16 @@
 
 namespace leat {
 
-/// Throws `errc::invalid_argument` for options that no loader can have.
+/// Throws `errc::invalid_argument` for options that are invalid for any loader.
 void check_options(const loader_options& x);
 
-/// Throws `errc::invalid_argument` for options that a loader of this pipeline cannot have. `limit`:
-/// see `lane_limit`.
+/// Throws `errc::invalid_argument` for options that are invalid for a loader of this pipeline.
+/// `limit`: see `lane_limit`.
 void check_options(const loader_options& x, const job_plan& plan,
                    const std::optional<std::string>& limit);
 
-/// Throws `errc::invalid_argument` in the child of a process that has had loaders: what its
-/// parent's threads held at the fork stays locked there.
+/// Throws `errc::invalid_argument` in the child of a process that has had loaders: locks that its
+/// parent's threads held at the fork stay locked there.
 void check_process();
 
 /// Throws what every call of a loader throws in the child of a fork.

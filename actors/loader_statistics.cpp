@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Maps of leat's that make images: "map train_image@1".
+/// True for leat's maps that make images: "map train_image@1".
 bool decodes(const std::string& stage) {
   return stage.find("_image@") != std::string::npos;
 }

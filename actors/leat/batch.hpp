@@ -76,7 +76,7 @@ public:
   ragged_view ragged(std::string_view field) const;
   /// A field of any kind, type and rank. Throws `errc::wrong_field` (name).
   field_view field(std::string_view name) const;
-  /// Its memory to write to, and for what takes no pointer to const.
+  /// The field's memory, to write to, and for functions that do not take a pointer to const.
   std::byte* mutable_data(std::string_view name) {
     return const_cast<std::byte*>(field(name).data);
   }
@@ -90,7 +90,7 @@ public:
   std::uint64_t global_step() const noexcept;
   /// No further batch of this epoch follows.
   bool end_of_epoch() const noexcept;
-  /// Those of its loader.
+  /// Those of the batch's loader.
   std::uint64_t rank() const noexcept;
   std::uint64_t world_size() const noexcept;
 
@@ -119,7 +119,7 @@ private:
   batch() = default;
   void swap(batch& other) noexcept;
 
-  /// Throws `errc::wrong_field` where the field is not as asked for.
+  /// Throws `errc::wrong_field` if the field is not as asked for.
   field_view checked(std::string_view name, dtype type, std::size_t rank, bool ragged) const;
 
   template <class T, std::size_t N>

@@ -12,11 +12,11 @@
 
 namespace leat {
 
-/// A program's own loader, as its functions. All are called in the thread that calls the
-/// `own_loader`; what they throw comes out of it.
+/// A program's own loader, as a set of functions. All are called in the thread that calls the
+/// `own_loader`; their exceptions come out of it.
 template <class T>
 struct own_loader_functions {
-  /// Stands in snapshots, as "photos@1": another version is another loader.
+  /// Recorded in snapshots, as "photos@1": another version is another loader.
   std::string name;
   /// Begins an epoch at its first batch, also from the middle of another one.
   std::function<void(std::uint64_t epoch)> begin_epoch;
@@ -107,12 +107,12 @@ public:
     return result;
   }
 
-  /// Where next() continues.
+  /// The position where next() continues.
   resume_point position() const { return {at_.epoch, at_.step, at_.global_step, {}}; }
 
-  /// "Resume after the last batch", as bytes.
+  /// The encoded snapshot "resume after the last batch".
   std::string snapshot() const { return snapshots_.encode(at_); }
-  /// Writes them to `directory` as this rank's part. Throws `errc::io`.
+  /// Writes that snapshot to `directory` as this rank's part. Throws `errc::io`.
   void save(const std::string& directory) const { snapshots_.save(directory, at_); }
 
   /// Resumes after the newest complete set; without one, starts at the beginning (and then returns
@@ -141,7 +141,7 @@ public:
       pass();
   }
 
-  /// Leaves out what is left of the epoch.
+  /// Leaves out the rest of the epoch.
   void abandon_epoch() {
     if (at_.step == 0)
       return;
@@ -162,7 +162,7 @@ private:
       from_.begin_epoch(epoch);
   }
 
-  /// The batch at the place is in `ahead_`. False: the epoch has none there.
+  /// Takes the batch at the position into `ahead_`. False if the epoch has none there.
   bool fetch() {
     if (ahead_)
       return true;
@@ -171,7 +171,7 @@ private:
     return (ahead_ = from_.next()).has_value();
   }
 
-  /// After a restore, or at the very beginning.
+  /// Reopens the epoch, after a restore or at the very beginning.
   bool reopen() {
     is_open_ = true;
     from_.begin_epoch(at_.epoch);
@@ -193,7 +193,7 @@ private:
     ++at_.global_step;
     at_.saved.reset();
     if (from_.save)
-      at_.saved = from_.save(); // before the own loader goes on
+      at_.saved = from_.save(); // before the own loader continues
     ahead_ = from_.next();
     if (!ahead_)
       begin(at_.epoch + 1);
@@ -204,7 +204,7 @@ private:
   own_loader_snapshots snapshots_;
   own_loader_place at_;
   bool is_open_ = false;
-  /// The batch at the place, if it was taken already.
+  /// The batch at the position, if it was taken already.
   std::optional<T> ahead_;
 };
 

@@ -11,15 +11,15 @@ class batch;
 class loader;
 
 struct run_log_options {
-  /// Stands in the log: who wrote it.
+  /// Recorded in the log: the program that wrote it.
   std::string program = "trainer";
-  /// The file gets the batches of all ranks, of a process that runs them all.
+  /// The file gets the batches of all ranks, from a process that runs them all.
   bool all_ranks = false;
 };
 
-/// What a job handed over, a JSON line for each batch: the log of `leat run --log`, which
-/// `leat verify` judges by the output of `leat order` (docs/command.md). A file for each process;
-/// every start of a job appends to it.
+/// What a job handed over, one JSON line per batch: the log of `leat run --log`, which `leat
+/// verify` checks against the output of `leat order` (docs/command.md). Each process has its own
+/// file; every start of a job appends to it.
 class LEAT_API run_log {
 public:
   /// Opens or makes the file, removes a torn last line, and begins an attempt where the loader

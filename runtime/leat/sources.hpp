@@ -12,8 +12,8 @@
 namespace leat {
 
 struct tar_options {
-  /// Directory for the shards' indexes. Empty: beside each shard, or in the user's cache
-  /// directory ($XDG_CACHE_HOME/leat or ~/.cache/leat) where that is not writable.
+  /// Directory for the shards' indexes. Empty: beside each shard, or in the user's cache directory
+  /// ($XDG_CACHE_HOME/leat or ~/.cache/leat) if that is not writable.
   std::string index_dir = {};
   /// Uses the complete samples before a tear instead of refusing the shard; each opening says so
   /// with a notice.
@@ -21,27 +21,26 @@ struct tar_options {
 };
 
 struct folder_options {
-  /// Directory for the row indexes of class folders. Empty: as of tar_options.
+  /// Directory for the row indexes of class folders. Empty: as in tar_options.
   std::string index_dir = {};
 };
 
-/// Tar shards in webdataset layout: neighbouring members with one key are a sample, extensions
-/// are its field names in lower case, contents its bytes. A field name that comes again under one
-/// key begins another sample.
-/// Patterns are paths with braces ("train-{000000..000099}.tar", "{a,b}.tar") and globs (sorted
-/// bytewise). Files stand in the order given.
-/// On opening, throws `errc::not_found` (a pattern without a file), `errc::torn_file`.
+/// Tar shards in webdataset layout: neighbouring members with the same key are a sample, extensions
+/// are its field names in lower case, contents its bytes. A field name that occurs again under the
+/// same key begins another sample. Patterns are paths with braces ("train-{000000..000099}.tar",
+/// "{a,b}.tar") and globs (sorted bytewise). Files come in the order given. On opening, throws
+/// `errc::not_found` (a pattern without a file), `errc::torn_file`.
 LEAT_API pipeline tar_shards(std::string pattern, tar_options options = {});
 LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options options = {});
 
-/// A folder with one subfolder a class. Records are its files *.jpg, *.jpeg and *.png, sorted
-/// bytewise by relative path; fields "jpg" (the file, a PNG too, so that all samples have the same
-/// fields; what decodes images looks at their bytes), "cls" (the class's number in bytewise order,
-/// as ASCII) and "class" (the subfolder's name).
-/// On opening, throws `errc::not_found` (no folder, no class, no image), `errc::io`.
+/// A folder with one subfolder per class. Records are its files *.jpg, *.jpeg and *.png, sorted
+/// bytewise by relative path; fields "jpg" (the file, even if it is a PNG, so that all samples have
+/// the same fields; decoding looks at the bytes), "cls" (the class's number in bytewise order, as
+/// ASCII) and "class" (the subfolder's name). On opening, throws `errc::not_found` (no folder, no
+/// class, no image), `errc::io`.
 LEAT_API pipeline image_folder(std::string directory, folder_options options = {});
 
-/// The classes of such a folder: the name of class i is the i-th. Throws as opening it does.
+/// The classes of such a folder: the name of class i is the i-th. Throws what opening it throws.
 LEAT_API std::vector<std::string> class_names(const std::string& directory);
 
 /// `records` virtual records. Field "value": uint8 [record_bytes], the record's number as 8 bytes
@@ -66,10 +65,10 @@ struct raw_options {
 
 /// A file of consecutive records of `shape` and `type`, without headers. Field "value". On opening,
 /// throws `errc::invalid_argument` if the file's size is not a multiple of a record's, unless the
-/// rest is to be left out.
+/// rest is left out.
 LEAT_API pipeline raw_records(std::string path, dtype type, shape dims, raw_options options = {});
 
-/// In-memory columns of one length: field "name" of record i is `values[i]` of shape `dims`.
+/// In-memory columns of the same length: field "name" of record i is `values[i]` of shape `dims`.
 /// The values are moved in, and shared by all copies of the pipeline.
 template <class T>
 pipeline from_vector(std::string name, std::string field, std::vector<T> values, shape dims = {}) {
