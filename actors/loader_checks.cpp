@@ -40,8 +40,9 @@ void check_options(const loader_options& x) {
   constexpr std::chrono::hours longest{100 * 365 * 24}; // else it is no number of nanoseconds
   if (x.stuck_after > longest)
     refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "at most 100 years, or 0");
-  if (x.workers > 4096 && x.workers != automatic)
-    refuse("workers", std::to_string(x.workers), "at most 4096, or automatic");
+  if (x.workers > most_workers && x.workers != automatic)
+    refuse("workers", std::to_string(x.workers),
+           "at most " + std::to_string(most_workers) + ", or automatic");
   check_range("loader_options.world_size", x.world_size, 1, max_world_size);
   check_range("loader_options.prefetch", x.prefetch, 0, max_batches_ahead);
   check_range("loader_options.leases", x.leases, 1, max_leases);

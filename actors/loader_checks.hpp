@@ -4,10 +4,13 @@
 
 #include <leat/loader.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
 namespace leat {
+
+inline constexpr std::size_t most_workers = 4096;
 
 /// Throws `errc::invalid_argument` for options that are invalid for any loader.
 void check_options(const loader_options& x);

@@ -18,8 +18,6 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t most_workers = 4096;
-
 /// Of one that failed whatever batch was next there is no run.
 bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
   return x.run() != run && x.plan().epoch != UINT64_MAX;
@@ -95,9 +93,7 @@ resume_point loader_job::restore(const std::vector<snapshot>& parts, bool comple
                                  const restore_options& options) {
   check_not_begun("restore");
   resume(job_, parts, complete, options.allow);
-  ends_->begin_epoch();
-  count_bad();
-  return position();
+  return resumed();
 }
 
 std::optional<resume_point> loader_job::restore(const std::string& directory,
@@ -105,6 +101,10 @@ std::optional<resume_point> loader_job::restore(const std::string& directory,
   check_not_begun("restore");
   if (!resume(job_, directory, options.allow, options.allow_older))
     return std::nullopt;
+  return resumed();
+}
+
+resume_point loader_job::resumed() {
   ends_->begin_epoch();
   count_bad();
   return position();
@@ -305,7 +305,8 @@ void loader_job::resize_workers(std::size_t workers) {
   const bool has_none = options_.workers == 0;
   if (has_none || workers == 0 || (workers > most_workers && workers != automatic))
     refuse_argument("resize_workers", std::to_string(has_none ? 0 : workers) + " workers",
-                    has_none ? "a loader made with workers" : "1 to 4096, or automatic");
+                    has_none ? std::string{"a loader made with workers"}
+                             : "1 to " + std::to_string(most_workers) + ", or automatic");
   options_.workers = workers;
   if (engine_)
     engine_->resize(number_of_workers());

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "runtime/order/error_list.hpp"
 #include "runtime/order/indexed_planner.hpp"
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/sample_graph.hpp"
+#include "runtime/pipeline/error_list.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 
 #include <cstddef>

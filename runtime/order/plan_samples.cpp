@@ -37,7 +37,7 @@ std::set<const operator_node*> open_sources(const operator_node& root, error_lis
 } // namespace
 
 sample_graph plan_samples(const operator_node& root, std::uint64_t lanes) {
-  error_list errors;
+  error_list errors{"pipeline"};
   sample_graph plan;
   iterator_planner planner{plan, lanes, errors, open_sources(root, errors)};
   errors.collect([&] { planner.plan(root); });

@@ -1,6 +1,7 @@
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/parts.hpp"
+#include "runtime/order/iterators/record_item.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -72,10 +73,7 @@ private:
   void append(item& into) {
     const auto begin = into.size();
     into.add(record_.unit);
-    into.add(record_.number);
-    into.add(record_.offset);
-    into.add(record_.length);
-    into.add(record_.key);
+    add_record(record_, into);
     if (record_.content)
       into.attach(begin, payload_of_source, std::move(record_.content));
     record_.content = nullptr;
@@ -107,7 +105,7 @@ public:
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
     const auto start = from;
-    const auto record = read_record(from);
+    const auto record = record_of(from);
     identify(into, *this, start, at, with.orders());
     with.read(source_, [&] { data_->read(record, into); });
     if (!with.needs_sample_keys())
@@ -119,18 +117,16 @@ public:
 
   void append_id(item_reader& from, const item_place&, order_cache&,
                  std::string& to) const override {
-    append_as_utf8(to, [&](std::string& id) { data_->append_id(read_record(from), id); });
+    append_as_utf8(to, [&](std::string& id) { data_->append_id(record_of(from), id); });
   }
 
 private:
-  stream_record read_record(item_reader& from) const {
-    stream_record x;
-    x.content = from.find_payload(payload_of_source);
-    x.unit = from.number_below(order_.units, "unit");
-    x.number = from.number();
-    x.offset = from.number();
-    x.length = from.number();
-    x.key = from.text();
+  stream_record record_of(item_reader& from) const {
+    auto content = from.find_payload(payload_of_source);
+    const auto unit = from.number_below(order_.units, "unit");
+    auto x = read_record(from);
+    x.unit = unit;
+    x.content = std::move(content);
     return x;
   }
 

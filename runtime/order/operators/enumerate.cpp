@@ -1,4 +1,5 @@
 #include "runtime/order/iterator_planner.hpp"
+#include "runtime/order/iterators/counting_iterator.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 
@@ -33,33 +34,21 @@ std::uint64_t most_numbers_of_lane(std::uint64_t lanes) {
   return (std::uint64_t{1} << 63) / lanes - 1;
 }
 
-class enumerated_iterator final : public iterator_over {
+class enumerated_iterator final : public counting_iterator {
 public:
   enumerated_iterator(std::unique_ptr<iterator> input, const lane_context& lane)
-      : iterator_over(std::move(input)), most_(most_numbers_of_lane(lane.lanes)) {}
+      : counting_iterator(std::move(input), most_numbers_of_lane(lane.lanes)) {}
 
   pulled pull(item& into) override {
     const auto begin = into.size();
-    into.add(given_);
+    into.add(counted());
     const auto result = input().pull(into);
     if (result == pulled::item)
-      ++given_;
+      count();
     else
       into.cut(begin);
     return result;
   }
-  void save(item& to) const override {
-    to.add(given_);
-    iterator_over::save(to);
-  }
-  void load(item_reader& from) override {
-    given_ = from.number(most_, "number");
-    iterator_over::load(from);
-  }
-
-private:
-  std::uint64_t most_;
-  std::uint64_t given_ = 0;
 };
 
 class enumerated_form final : public over_items {

@@ -3,6 +3,7 @@
 // What take and skip have in common.
 
 #include "runtime/order/indexed_form.hpp"
+#include "runtime/order/iterators/counting_iterator.hpp"
 #include "runtime/order/iterators/over_input.hpp"
 #include "runtime/order/order.hpp"
 
@@ -28,30 +29,6 @@ protected:
 private:
   std::uint64_t first_;
   std::uint64_t size_;
-};
-
-/// Counts items up to the lane's share. State: the count.
-class counting_iterator : public iterator_over {
-public:
-  counting_iterator(std::unique_ptr<iterator> input, std::uint64_t most)
-      : iterator_over(std::move(input)), most_(most) {}
-
-  void save(item& to) const final {
-    to.add(count_);
-    iterator_over::save(to);
-  }
-  void load(item_reader& from) final {
-    count_ = from.number(most_, "item");
-    iterator_over::load(from);
-  }
-
-protected:
-  bool full() const noexcept { return count_ == most_; }
-  void count() noexcept { ++count_; }
-
-private:
-  std::uint64_t most_;
-  std::uint64_t count_ = 0;
 };
 
 /// `n` is a total over all lanes.

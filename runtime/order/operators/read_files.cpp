@@ -2,6 +2,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterators/record_item.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
@@ -38,7 +39,7 @@ public:
   pulled pull(item& into) override {
     while (true) {
       if (is_reading_) {
-        if (read_record()) {
+        if (next_record()) {
           append(into);
           return pulled::item;
         }
@@ -89,7 +90,7 @@ public:
   }
 
 private:
-  bool read_record() {
+  bool next_record() {
     static const std::string name = "read_files";
     const auto call = lane_.run->call(name, lane_.lane);
     auto x = files_.take(id_, name_, place_);
@@ -104,10 +105,7 @@ private:
     const auto begin = into.size();
     into.add(number_);
     into.add(name_);
-    into.add(record_.number);
-    into.add(record_.offset);
-    into.add(record_.length);
-    into.add(record_.key);
+    add_record(record_, into);
     if (record_.content)
       into.attach(begin, payload_of_source, std::exchange(record_.content, nullptr));
   }
@@ -167,15 +165,6 @@ public:
   }
 
 private:
-  static stream_record read_record(item_reader& from) {
-    stream_record x;
-    x.number = from.number();
-    x.offset = from.number();
-    x.length = from.number();
-    x.key = from.text();
-    return x;
-  }
-
   std::shared_ptr<const named_files> files_;
   std::size_t source_;
 };
