@@ -82,6 +82,8 @@ private:
   std::size_t number_of_workers();
   /// Bad samples are the job's, which may go elsewhere.
   void count_bad() noexcept;
+  /// What restore() returns, once the job stands at the snapshot.
+  resume_point resumed();
   /// Moves past a batch that ends its epoch.
   void end_epoch(const batch_slot& slot);
   [[noreturn]] void fail(const error& problem);

@@ -69,12 +69,12 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
     if (i == 0 && is_measured && n > 1)
       record->clock.end(steady_ns(), weight, slot.plan().epoch, x.position);
     done.add(row);
-    record->rows_done.fetch_add(1, std::memory_order_relaxed);
+    add_alone(record->rows_done, std::uint64_t{1});
   }
   const auto end = steady_ns();
   if (is_measured && n == 1)
     record->clock.end(end, 1, slot.plan().epoch, slot.request(row_at(0)).position);
-  record->busy_ns.fetch_add(end - begin, std::memory_order_relaxed);
+  add_alone(record->busy_ns, end - begin);
   record->since_ns.store(end, std::memory_order_relaxed);
   if (record->clock.is_traced()) {
     if (shown_.rows == 0)
@@ -96,12 +96,12 @@ void worker_state::rest() {
 }
 
 worker_state::verdict worker_state::run(batch_slot& slot, std::size_t first, std::size_t end) {
-  record->rows_dealt.fetch_add(end - first, std::memory_order_relaxed);
+  add_alone(record->rows_dealt, std::uint64_t{end - first});
   return run_group(slot, end - first, [&](std::size_t i) { return first + i; });
 }
 
 worker_state::verdict worker_state::run(batch_slot& slot, std::span<const std::uint32_t> rows) {
-  record->rows_dealt.fetch_add(rows.size(), std::memory_order_relaxed);
+  add_alone(record->rows_dealt, std::uint64_t{rows.size()});
   return run_group(slot, rows.size(), [&](std::size_t i) { return rows[i]; });
 }
 

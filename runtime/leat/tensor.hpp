@@ -19,7 +19,11 @@ namespace leat {
 enum class dtype : std::uint8_t { u8 = 0, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16 };
 inline constexpr dtype last_dtype = dtype::bf16;
 
-LEAT_API std::size_t size_of(dtype x) noexcept;
+/// Bytes of one element.
+constexpr std::size_t size_of(dtype x) noexcept {
+  constexpr std::array<std::uint8_t, 12> bytes{1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 2, 2};
+  return bytes[static_cast<std::size_t>(x) % bytes.size()];
+}
 LEAT_API std::string_view to_string(dtype x) noexcept;
 /// Reads what `to_string` of a dtype wrote: "f32". Throws `errc::invalid_argument` with this
 /// `stage`.
@@ -90,7 +94,12 @@ public:
   std::size_t rank() const noexcept { return rank_; }
   std::size_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   /// Number of elements.
-  std::size_t elements() const noexcept;
+  std::size_t elements() const noexcept {
+    std::size_t n = 1;
+    for (std::size_t i = 0; i < rank_; ++i)
+      n *= extents_[i];
+    return n;
+  }
   /// This shape with one more dimension outside it.
   shape behind(std::size_t outermost) const;
 

@@ -11,7 +11,7 @@ std::uint64_t indexed_over::make(const place& at, sample& into, sample_maker& wi
 
 void identify(sample& x, const indexed_form& from, const place& at, order_cache& orders) {
   sample_access::identify(
-      x, id_writer{[&from, at, &orders](std::string& to) { from.append_id(at, orders, to); }});
+      x, [&from, at, &orders](std::string& to) { from.append_id(at, orders, to); });
 }
 
 } // namespace leat

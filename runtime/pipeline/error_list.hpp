@@ -9,8 +9,8 @@
 
 namespace leat {
 
-/// All that is wrong with one thing, so that it is said at once: one error is thrown as it is,
-/// several as a list.
+/// Collects everything that is wrong with one thing, so that it can be reported at once: one error
+/// is thrown as it is, several as a list.
 class error_list {
 public:
   /// `stage` is what a list of several errors names as its stage.

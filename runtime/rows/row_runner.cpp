@@ -27,8 +27,7 @@ void row_runner::run(const row_request& row, const row_target& target, row_resul
     result.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), row, result);
   }
   const auto beside = maker_ ? maker_->take_bytes_read() : 0;
-  record_->bytes_read.fetch_add(sample_access::take_bytes_read(sample_) + beside,
-                                std::memory_order_relaxed);
+  add_alone(record_->bytes_read, sample_access::take_bytes_read(sample_) + beside);
 }
 
 void row_runner::append_id_of(const row_request& row, const row_result& result, std::string& to) {
@@ -102,8 +101,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   seen.found = maker_->probe(number, kept->content);
   // Its bytes may lie in memory that this worker reuses for the next one.
   sample_access::own(kept->content);
-  record_->bytes_read.fetch_add(sample_access::take_bytes_read(kept->content),
-                                std::memory_order_relaxed);
+  add_alone(record_->bytes_read, sample_access::take_bytes_read(kept->content));
   seen.made = std::move(kept);
 }
 

@@ -12,17 +12,20 @@ namespace leat {
 class id_writer {
 public:
   id_writer() = default;
+  id_writer(const id_writer&) = delete;
+  id_writer& operator=(const id_writer&) = delete;
 
-  /// What `append` captured must outlive the sample's row.
+  /// Takes a function in place of the one before. What it captured must outlive the sample's row.
   template <class Append>
-  explicit id_writer(const Append& append) noexcept
-      : call_([](const std::byte* from, std::string& to) {
-          (*std::launder(reinterpret_cast<const Append*>(from)))(to);
-        }) {
+  void set(const Append& append) noexcept {
     static_assert(std::is_trivially_copyable_v<Append> && sizeof(Append) <= sizeof(function_)
                   && alignof(Append) <= alignof(std::max_align_t));
-    new (&function_) Append(append);
+    new (&function_) Append(append); // only what was captured is written: this is done per row
+    call_ = [](const std::byte* from, std::string& to) {
+      (*std::launder(reinterpret_cast<const Append*>(from)))(to);
+    };
   }
+  void clear() noexcept { call_ = nullptr; }
 
   /// Appends nothing if there is no function.
   void operator()(std::string& to) const {

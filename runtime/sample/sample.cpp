@@ -287,13 +287,13 @@ void sample::count_read(std::uint64_t bytes) noexcept {
 void sample_access::reset(sample& x, const row_target* target) {
   auto& s = *x.state_;
   s.used = 0;
-  s.id = {};
+  s.id.clear();
   s.target = target;
   s.stop = nullptr;
 }
 
-void sample_access::identify(sample& x, const id_writer& id) noexcept {
-  x.state_->id = id;
+id_writer& sample_access::id_of(sample& x) noexcept {
+  return x.state_->id;
 }
 
 void sample_access::append_id(const sample& x, std::string& to) {

@@ -34,7 +34,10 @@ public:
   static void reset(sample& x, const row_target* target);
 
   /// Sets how to write the id of the item that the sample is made from.
-  static void identify(sample& x, const id_writer& id) noexcept;
+  template <class Append>
+  static void identify(sample& x, const Append& append) noexcept {
+    id_of(x).set(append);
+  }
 
   /// Appends the id of the item that the sample is made from; nothing before `identify`.
   static void append_id(const sample& x, std::string& to);
@@ -89,6 +92,9 @@ public:
 
   /// Takes the count of bytes read since the last call.
   static std::uint64_t take_bytes_read(sample& x);
+
+private:
+  static id_writer& id_of(sample& x) noexcept;
 };
 
 } // namespace leat

@@ -10,10 +10,10 @@ namespace leat {
 
 void identify(sample& x, const iterator_form& from, const item_reader& what, const item_place& at,
               order_cache& orders) {
-  sample_access::identify(x, id_writer{[&from, what, at, &orders](std::string& to) {
-                            auto reader = what;
-                            from.append_id(reader, at, orders, to);
-                          }});
+  sample_access::identify(x, [&from, what, at, &orders](std::string& to) {
+    auto reader = what;
+    from.append_id(reader, at, orders, to);
+  });
 }
 
 draws::draws(std::string_view tag, std::uint64_t seed, std::uint64_t ordinal, const lap& g,
