@@ -47,9 +47,13 @@ public:
     switches_ = 0;
   }
   /// A stage that it was not prepared for counts as outside the stages.
+  void enter(std::size_t stage, std::int64_t now) noexcept {
+    if (is_on_)
+      turn_to(std::min(stage, num_stages()), now);
+  }
   void enter(std::size_t stage) noexcept {
     if (is_on_)
-      turn_to(std::min(stage, num_stages()), steady_ns());
+      enter(stage, steady_ns());
   }
   /// What follows is outside the stages.
   void leave() noexcept { enter(num_stages()); }

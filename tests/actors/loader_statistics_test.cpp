@@ -28,32 +28,30 @@ void work(std::size_t rounds) {
 }
 
 TEST_CASE("stats say where the time goes, by stage") {
+  const auto spend = [](sample&, context&) { work(1'000); };
   for (const std::size_t workers : {0, 2}) {
     CAPTURE(workers);
-    loader job{count(400)
-                   .map("quick@1", [](sample&, context&) {})
-                   .map("slow@1", [](sample&, context&) { work(20'000); })
-                   .batch(20),
-               {.workers = workers}};
+    // The second half of an epoch passes through another map than the first.
+    loader job{
+        concat({count(400).map("first@1", spend), count(400).map("second@1", spend)}).batch(20),
+        {.workers = workers, .epochs = 1}};
+    REQUIRE(job.next());
+    auto stages = job.stats().stages;
+    REQUIRE(stages.size() == 5);
+    REQUIRE(stages[0].what == stage_stats::kind::reading);
+    REQUIRE(stages[1].what == stage_stats::kind::reading);
+    REQUIRE(stages[2].name == "first@1");
+    REQUIRE(stages[2].what == stage_stats::kind::function);
+    REQUIRE(stages[3].name == "second@1");
+    REQUIRE(stages[4].what == stage_stats::kind::writing);
+    REQUIRE(stages[2].time > nanoseconds{0});
+    if (workers == 0) // nothing is made ahead
+      REQUIRE(stages[3].time == nanoseconds{0});
     while (job.next())
       ;
-    const auto stats = job.stats();
-    REQUIRE(stats.stages.size() == 4);
-    REQUIRE(stats.stages[0].what == stage_stats::kind::reading);
-    REQUIRE(stats.stages[1].name == "quick@1");
-    REQUIRE(stats.stages[2].name == "slow@1");
-    REQUIRE(stats.stages[2].what == stage_stats::kind::function);
-    REQUIRE(stats.stages[3].what == stage_stats::kind::writing);
-    for (const auto i : {0, 1, 3})
-      REQUIRE(stats.stages[2].time > stats.stages[static_cast<std::size_t>(i)].time);
-    nanoseconds busy{0};
-    for (const auto& x : stats.workers)
-      busy += x.busy;
-    nanoseconds stages{0};
-    for (const auto& x : stats.stages)
-      stages += x.time;
-    REQUIRE(stages > busy / 4);
-    REQUIRE(stages < busy * 4);
+    stages = job.stats().stages;
+    for (const auto& x : stages)
+      REQUIRE(x.time > nanoseconds{0});
   }
 }
 
