@@ -7,13 +7,13 @@ namespace leat {
 namespace {
 
 /// Rows or columns: how many are put before, and how many there are within.
-struct extent {
+struct inner_range {
   std::size_t before;
   std::size_t size;
 };
 
 /// The row or column of the image that stands at `at` of the padded one; not for `constant`.
-std::size_t shown_at(std::size_t at, const extent& inner, pad_mode mode) {
+std::size_t shown_at(std::size_t at, const inner_range& inner, pad_mode mode) {
   const std::size_t end = inner.before + inner.size;
   if (at >= inner.before && at < end)
     return at - inner.before;
@@ -26,7 +26,7 @@ std::size_t shown_at(std::size_t at, const extent& inner, pad_mode mode) {
 }
 
 void pad_row(const float* in, std::size_t width, const padding& pad, float* out) {
-  const extent columns{pad.left, width};
+  const inner_range columns{pad.left, width};
   for (std::size_t x = 0; x < pad.left; ++x)
     out[x] = in[shown_at(x, columns, pad.mode)];
   std::copy_n(in, width, out + pad.left);
@@ -35,7 +35,7 @@ void pad_row(const float* in, std::size_t width, const padding& pad, float* out)
 }
 
 void mirror(const float_image& in, const padding& pad, const float_image& out) {
-  const extent rows{pad.top, in.height};
+  const inner_range rows{pad.top, in.height};
   for (std::size_t c = 0; c < 3; ++c)
     for (std::size_t y = 0; y < out.height; ++y)
       pad_row(in.plane(c) + shown_at(y, rows, pad.mode) * in.width, in.width, pad,
