@@ -55,7 +55,8 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
     ragged_.resize(fields.size());
     gathered_.resize(fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      dense_.emplace_back(fields[i].row_bytes() * rows_);
+      row_bytes_.push_back(fields[i].row_bytes());
+      dense_.emplace_back(row_bytes_[i] * rows_);
       if (fields[i].ragged)
         ragged_[i].resize(rows_);
     }
@@ -66,10 +67,10 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
 
 row_target batch_memory::target(std::size_t row, std::span<std::byte*> dense_at,
                                 std::span<std::vector<std::byte>*> ragged_at) {
-  const auto& fields = layout_->fields();
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    dense_at[i] = fields[i].ragged ? nullptr : dense_[i].data() + row * fields[i].row_bytes();
-    ragged_at[i] = fields[i].ragged ? &ragged_[i][row] : nullptr;
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
+    const bool is_ragged = !ragged_[i].empty();
+    dense_at[i] = is_ragged ? nullptr : dense_[i].data() + row * row_bytes_[i];
+    ragged_at[i] = is_ragged ? &ragged_[i][row] : nullptr;
   }
   return {layout_.get(), dense_at, ragged_at};
 }

@@ -58,6 +58,8 @@ private:
   const std::shared_ptr<const batch_layout> layout_;
   const std::size_t rows_;
   std::vector<huge_buffer> dense_;
+  /// Bytes of a row, by field: asked for per row.
+  std::vector<std::size_t> row_bytes_;
   /// By field, then by row.
   std::vector<std::vector<std::vector<std::byte>>> ragged_;
   mutex gather_mutex_;

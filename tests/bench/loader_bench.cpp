@@ -140,7 +140,7 @@ void cost_of_traces(int rounds) {
        {row{"8-byte samples, 2 workers", small, 2},
         row{"8-byte samples, caller's thread", small, 0},
         row{"150,528-byte samples, 2 workers", count(50'000, 150'528).shuffle().batch(256), 2},
-        row{"samples of some 300 us, 2 workers", count(10'000).map("work", work).batch(64), 2}}) {
+        row{"samples of some 300 us, 2 workers", count(10'000).map("work@1", work).batch(64), 2}}) {
     std::vector<double> cost;
     for (int i = 0; i < rounds; ++i) {
       double seconds[2] = {0, 0};
