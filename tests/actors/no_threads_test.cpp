@@ -172,5 +172,14 @@ TEST_CASE("no threads: a job that ends for lack of them resumes from its last sn
   CHECK(got == expected);
 }
 
+TEST_CASE("bare_loop: without a thread it says so, once those that began have ended") {
+  const bare_loop loop{numbers().batch(10), 4};
+  for (int n = 0; n < 4; ++n) {
+    const few_threads machine{n, 1};
+    REQUIRE(code_of([&] { loop.run(1'000'000'000'000); }) == errc::no_resources);
+  }
+  loop.run(200);
+}
+
 } // namespace
 } // namespace leat
