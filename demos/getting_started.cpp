@@ -266,6 +266,25 @@ void logging(const leat::pipeline& data) {
     log.append(*batch); // before the step, and before its snapshot
 }
 
+void looking(const leat::pipeline& data) {
+  for (const auto& due : leat::order_preview(data, {.epoch = 1, .step = 10}))
+    std::cout << "step " << due.step << " begins with " << due.ids.front() << '\n';
+
+  const auto graph = leat::graph_of(data);
+  if (!graph.is_indexed())
+    std::cout << "a snapshot takes about " << graph.lane_bytes() << " bytes per lane\n";
+
+  leat::sample first;
+  leat::indexed_sources(data)[0]->read(0, first);
+  for (const auto& field : first.fields())
+    std::cout << field << ": " << first.bytes(field).size() << " bytes\n";
+
+  const auto saved = leat::read_snapshot("snapshots"); // the newest complete set
+  std::cout << saved.samples << " samples so far, then epoch " << saved.epoch << " step "
+            << saved.step << '\n';
+  std::cout << to_string(leat::pipeline_of(saved));
+}
+
 void resizing(leat::loader& loader) {
   loader.resize_workers(4);
   auto batch = loader.next();
@@ -333,6 +352,7 @@ int main(int argc, char** argv) {
   other_world(small_photos());
   two_loaders(small_photos(), small_photos());
   logging(small_photos());
+  looking(small_photos());
   leat::loader loader(small_photos(), {.workers = 1});
   resizing(loader);
   own_loader();

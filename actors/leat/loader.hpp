@@ -43,6 +43,10 @@ struct fault_drill {
 /// removes workers while the job runs. Batches are the same for any number.
 inline constexpr std::size_t automatic = SIZE_MAX;
 
+/// Cores that this process may use at a time: those of its affinity (sched_getaffinity), or fewer
+/// if its control group says so; at least 1.
+LEAT_API std::size_t usable_cores();
+
 /// Large because it is the list of all options.
 struct loader_options {
   /// This process among `world_size` trainer processes.

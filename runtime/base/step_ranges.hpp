@@ -1,18 +1,12 @@
 #pragma once
 
+#include <leat/step_range.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace leat {
-
-/// Steps of the job by their numbers, first and last included.
-struct step_range {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-
-  friend bool operator==(const step_range&, const step_range&) = default;
-};
 
 /// A set of steps, as rising ranges with gaps between them: equal sets are equal.
 class step_set {

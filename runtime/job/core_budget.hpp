@@ -2,6 +2,8 @@
 
 #include "runtime/base/mutex.hpp"
 
+#include <leat/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,9 +21,8 @@ namespace leat {
 std::optional<std::size_t> cores_of_cgroup(std::string_view membership,
                                            const std::filesystem::path& root);
 
-/// Cores that this process may use at a time: those of its affinity (sched_getaffinity), or fewer
-/// if its control group says so. At least 1.
-std::size_t usable_cores();
+/// See `<leat/loader.hpp>`, where it is declared for users.
+LEAT_API std::size_t usable_cores();
 
 /// Shares the cores of a process among loaders that choose their number of workers themselves. A
 /// loader that has not asked for ten seconds needs none. Any thread.

@@ -96,4 +96,10 @@ LEAT_API void
 register_sequential(std::string name,
                     std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> open);
 
+/// The samples of one unit of a pipeline that is such a source and nothing else, in stored order,
+/// to be read without a loader (`indexed_sources` are for numbered records); it saves no state.
+/// Throws `errc::invalid_argument` for any other pipeline and for a unit that there is not, and
+/// what opening throws.
+LEAT_API std::unique_ptr<sequential_reader> open_unit(const pipeline& x, std::uint64_t unit = 0);
+
 } // namespace leat

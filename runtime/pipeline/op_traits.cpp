@@ -13,6 +13,13 @@ bool is_batch(const operator_node& x) {
   return type && type->traits.is_batch;
 }
 
+void check_has_batch(const operator_node& root) {
+  if (!is_batch(root))
+    throw error(
+        errc::invalid_argument,
+        {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as the last call"});
+}
+
 bool is_map(const operator_node& x) {
   return type_of(x).traits.is_map;
 }
@@ -60,7 +67,7 @@ epoch_end end_of(const operator_node& batch) {
   return is_indexed(*batch.inputs.front()) ? epoch_end::drop : epoch_end::cycle;
 }
 
-std::string_view name_of(epoch_end x) {
+std::string_view name_of(epoch_end x) noexcept {
   for (const auto& word : epoch_ends)
     if (word.value == x)
       return word.word;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
 namespace leat {
 
@@ -15,6 +14,8 @@ namespace leat {
 
 /// True for the root of a pipeline. False for an operator that leat does not know.
 bool is_batch(const operator_node& x);
+/// Throws `errc::invalid_argument` if this is not the root of a pipeline with a batch.
+void check_has_batch(const operator_node& root);
 /// True for an operator that only changes samples.
 bool is_map(const operator_node& x);
 /// True if the order of the pipeline is indexed: it consists of indexed sources, and operators
@@ -30,8 +31,6 @@ bool is_once(const operator_node& root);
 std::string name_of(const operator_node& x);
 /// The end rule of a batch; if it is automatic, the one that suits the operators below.
 epoch_end end_of(const operator_node& batch);
-/// "drop", "mask", "cycle", "auto".
-std::string_view name_of(epoch_end x);
 
 template <class Predicate>
 bool any_source(const operator_node& root, Predicate is_meant) {

@@ -5,6 +5,7 @@
 #include "runtime/sample/stream_source.hpp"
 
 #include <leat/pipeline.hpp>
+#include <leat/pipeline_facts.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -16,17 +17,6 @@
 #include <vector>
 
 namespace leat {
-
-/// The value of one of an operator's options.
-using option_value = std::variant<bool, std::uint64_t, double, std::string,
-                                  std::vector<std::uint64_t>, std::vector<std::string>>;
-
-struct node_option {
-  std::string name;
-  option_value value;
-
-  friend bool operator==(const node_option&, const node_option&) = default;
-};
 
 /// Data that is opened by the first caller that needs it: T is `source`, `stream_source` or
 /// `live_source`. Shared by all copies of a pipeline.

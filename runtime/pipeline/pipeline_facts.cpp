@@ -8,28 +8,75 @@ namespace leat {
 namespace {
 
 /// `has_states`: lanes have states, unless this part is indexed.
-operator_facts facts_of(const operator_node& x, bool has_states) {
+operator_facts facts_of(const operator_node& x, bool has_states, bool opens_data) {
   const bool writes = has_states && !is_indexed(x);
   const auto* type = find_operator(x.op);
   operator_facts facts{.op = x.op,
                        .options = x.options,
                        .state_version = writes && type ? type->forms.state_version : 0};
-  if (x.is_source())
+  if (opens_data && x.is_source())
     facts.data = x.facts();
   for (const auto& input : x.inputs)
-    facts.inputs.push_back(facts_of(*input, writes));
+    facts.inputs.push_back(facts_of(*input, writes, opens_data));
   return facts;
+}
+
+pipeline pipeline_of(operator_node root) {
+  return pipeline{std::make_shared<const operator_node>(std::move(root))};
+}
+
+operator_node with_functions(operator_node x, const std::vector<map_stage>& maps) {
+  for (auto& input : x.inputs)
+    input = std::make_shared<const operator_node>(with_functions(*input, maps));
+  if (x.op != "map" || x.is_source())
+    return x;
+  for (const auto& map : maps)
+    if (x.get<std::string>("name") == map.name
+        && x.get<std::string>("parameters") == map.parameters)
+      x.make = map.make;
+  return x;
 }
 
 } // namespace
 
-pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
-  if (!is_batch(x.root()))
-    throw error(
-        errc::invalid_argument,
-        {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as the last call"});
+operator_facts operators_of(const pipeline& x) {
   check_tree_size(x.root());
-  pipeline_facts facts{facts_of(x.root(), true), lanes, !is_indexed(*x.root().inputs.front())};
+  return facts_of(x.root(), false, false);
+}
+
+operator_facts operators_with_data(const pipeline& x) {
+  check_tree_size(x.root());
+  return facts_of(x.root(), false, true);
+}
+
+bool is_once(const pipeline& x) {
+  return is_once(x.root());
+}
+
+epoch_end end_of(const pipeline& x) {
+  check_has_batch(x.root());
+  return end_of(x.root());
+}
+
+pipeline with_end(const pipeline& x, epoch_end end) {
+  check_has_batch(x.root());
+  auto batch = x.root();
+  for (auto& option : batch.options)
+    if (option.name == "end")
+      option.value = std::string{name_of(end)};
+  return pipeline_of(std::move(batch));
+}
+
+pipeline with_maps(const pipeline& x, const std::vector<map_stage>& maps) {
+  check_tree_size(x.root());
+  return pipeline_of(with_functions(x.root(), maps));
+}
+
+pipeline_facts describe(const pipeline& x, std::uint64_t lanes) {
+  check_has_batch(x.root());
+  check_tree_size(x.root());
+  pipeline_facts facts{facts_of(x.root(), true, true), lanes,
+                       !is_indexed(*x.root().inputs.front())};
   for (auto& option : facts.root.options)
     if (option.name == "end")
       option.value = std::string{name_of(end_of(x.root()))};

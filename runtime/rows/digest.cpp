@@ -1,6 +1,6 @@
-#include "runtime/rows/digest.hpp"
-
 #include "runtime/base/xxh3.hpp"
+
+#include <leat/order.hpp>
 
 #include <array>
 #include <cstring>

@@ -158,10 +158,7 @@ std::shared_ptr<const batch_layout> find_program_layout(job_plan plan, const doi
 }
 
 const operator_node& batch_of(const pipeline& x) {
-  if (!is_batch(x.root()))
-    throw error(
-        errc::invalid_argument,
-        {.stage = "pipeline", .got = "no batch()", .needed = "batch(rows) as the last call"});
+  check_has_batch(x.root());
   check_tree_size(x.root());
   return x.root();
 }

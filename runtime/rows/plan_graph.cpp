@@ -1,13 +1,15 @@
-#include "runtime/rows/plan_graph.hpp"
-
 #include "runtime/base/text.hpp"
 #include "runtime/base/wire_format.hpp"
 #include "runtime/order/indexed_planner.hpp"
+#include "runtime/order/lane_limit.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/pipeline_text.hpp"
+#include "runtime/rows/epoch_facts.hpp"
 #include "runtime/rows/job_plan.hpp"
+
+#include <leat/graph.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -178,27 +180,14 @@ std::vector<std::string> plan_graph::of_unknown_size() const {
   return calls;
 }
 
-std::vector<std::uint64_t> plan_graph::world_sizes() const {
-  if (is_indexed())
-    return {};
-  std::vector<std::uint64_t> divisors;
-  for (std::uint64_t i = 1; i <= shape.lanes / i; ++i)
-    if (shape.lanes % i == 0) {
-      divisors.push_back(i);
-      if (i != shape.lanes / i)
-        divisors.push_back(shape.lanes / i);
-    }
-  std::sort(divisors.begin(), divisors.end());
-  return divisors;
-}
-
 plan_graph graph_of(const pipeline& x) {
   const auto [shape, samples] = plan_epochs(x);
-  plan_graph graph{.batch = short_call(x.root()), .shape = shape};
+  plan_graph graph{.batch = short_call(x.root()), .epoch = facts_of(shape)};
   graph.rounds = graph_builder{*samples, shape.lanes}.build(*x.root().inputs.front());
   for (const auto& feed : samples->feeds)
     if (!feed->has_journal())
       graph.unkept.push_back(feed->name());
+  graph.lane_limit = lane_limit(x.root());
   return graph;
 }
 

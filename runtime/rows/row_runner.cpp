@@ -4,8 +4,9 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/sample_key.hpp"
-#include "runtime/rows/digest.hpp"
 #include "runtime/rows/row_id.hpp"
+
+#include <leat/order.hpp>
 
 #include <utility>
 

@@ -61,7 +61,7 @@ TEST_CASE("the training loop of the README is in a program") {
 }
 
 TEST_CASE("all code of getting started is in a program") {
-  check_code("docs/getting-started.md", "demos/getting_started.cpp", 19,
+  check_code("docs/getting-started.md", "demos/getting_started.cpp", 23,
              "demos/own_project/main.cpp");
 }
 

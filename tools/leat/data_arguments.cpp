@@ -1,6 +1,5 @@
 #include "tools/leat/data_arguments.hpp"
 
-#include "runtime/pipeline/operator_node.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/once.hpp>
@@ -55,13 +54,6 @@ data_kind common_kind(const std::vector<std::string>& arguments) {
     bad_usage("DATA", std::to_string(arguments.size()) + " arguments",
               "one folder, one count, one -, or any number of files");
   return kind;
-}
-
-/// Leaves the sample empty if there is none.
-void read_first(const stream_source& from, sample& into) {
-  stream_record first;
-  if (const auto unit = from.open(0, {}); unit->next(first))
-    from.read(first, into);
 }
 
 pipeline parse_count(const std::string& argument) {
@@ -140,19 +132,30 @@ pipeline data_pipeline(const data_arguments& x) {
   return tar_shards(x.data, {.index_dir = x.index_dir, .allow_torn = x.allow_torn});
 }
 
-bool is_sequential(const pipeline& x) {
-  return x.root().stream || x.root().feed;
+bool is_sequential(const data_arguments& x) {
+  switch (kind_of(x.data.front())) {
+  case data_kind::standard_input:
+  case data_kind::lines:
+  case data_kind::json_lines:
+  case data_kind::tar_stream:
+    return true;
+  case data_kind::count:
+  case data_kind::folder:
+  case data_kind::tar:
+    break;
+  }
+  return false;
 }
 
-bool holds_images(const pipeline& x) {
-  const auto& source = x.root();
-  if (source.op == "image_folder")
+bool holds_images(const data_arguments& x, const pipeline& data) {
+  const auto kind = kind_of(x.data.front());
+  if (kind == data_kind::folder)
     return true;
   sample first;
-  if (source.op == "tar_stream")
-    read_first(*source.stream->get(), first);
-  else if (source.op == "tar_shards" && x.size() > 0)
-    source.data->get()->read(0, first);
+  if (kind == data_kind::tar_stream)
+    open_unit(data)->next(first);
+  else if (kind == data_kind::tar && data.size() > 0)
+    indexed_sources(data).front()->read(0, first);
   return first.has("jpg") || first.has("jpeg");
 }
 

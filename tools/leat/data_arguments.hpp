@@ -52,9 +52,10 @@ data_kind kind_of(const std::string& argument);
 pipeline data_pipeline(const data_arguments& x);
 
 /// True for data that is read in sequence, in its stored order.
-bool is_sequential(const pipeline& x);
+bool is_sequential(const data_arguments& x);
 
-/// True where the records are images: field "jpg" or "jpeg" in record 0. Opens the data.
-bool holds_images(const pipeline& x);
+/// True where the records are images: field "jpg" or "jpeg" in record 0. `data` is what
+/// `data_pipeline` made of the arguments: this opens it.
+bool holds_images(const data_arguments& x, const pipeline& data);
 
 } // namespace leat::command

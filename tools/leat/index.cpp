@@ -1,13 +1,10 @@
 #include "tools/leat/index.hpp"
 
 #include "runtime/base/utf8.hpp"
-#include "runtime/pipeline/operator_node.hpp"
-#include "runtime/sources/folder/folder_files.hpp"
-#include "runtime/sources/tar/row_index.hpp"
-#include "runtime/storage/file_set.hpp"
 
 #include <leat/error.hpp>
-#include <leat/source.hpp>
+#include <leat/pipeline_facts.hpp>
+#include <leat/row_index.hpp>
 #include <leat/sources.hpp>
 
 #include "tools/leat/bench/row_index_gain.hpp"
@@ -70,34 +67,21 @@ private:
   std::uint64_t percent_ = 0;
 };
 
-/// Builds it where the data can hold JPEGs.
-std::optional<row_index_facts> build_rows(const data_arguments& x) {
+/// Builds it if the data can hold JPEGs.
+std::optional<row_index_facts> build_rows(const pipeline& data) {
   bar shown;
-  auto show = [&](std::uint64_t done, std::uint64_t all) { shown.show(done, all); };
-  switch (kind_of(x.data.front())) {
-  case data_kind::tar:
-    return build_row_index(find_files(x.data, "index").paths,
-                           {.index_dir = x.index_dir, .allow_torn = x.allow_torn}, show);
-  case data_kind::folder:
-    return build_row_index(list_folder(x.data.front()), {.index_dir = x.index_dir}, show);
-  case data_kind::count:
-  case data_kind::standard_input:
-  case data_kind::lines:
-  case data_kind::json_lines:
-  case data_kind::tar_stream:
-    break;
-  }
-  return std::nullopt;
+  return build_row_index(data,
+                         [&](std::uint64_t done, std::uint64_t all) { shown.show(done, all); });
 }
 
 std::optional<row_index> row_index_of(const index_options& x) {
   if (x.no_row_index)
     return std::nullopt;
   const auto data = data_pipeline(x.data);
-  const auto facts = build_rows(x.data);
+  const auto facts = build_rows(data);
   if (!facts)
     return std::nullopt;
-  return row_index{*facts, measure_gain(*data.root().data->get())};
+  return row_index{*facts, measure_gain(*indexed_sources(data).front())};
 }
 
 double share_of(const row_index_facts& x) {
@@ -118,7 +102,7 @@ void print_row_index(const row_index& x) {
 }
 
 /// Names of a class folder's classes, by number; none for other data.
-std::vector<std::string> classes_of(const operator_node& source) {
+std::vector<std::string> classes_of(const operator_facts& source) {
   return source.op == "image_folder" ? class_names(source.get<std::string>("directory"))
                                      : std::vector<std::string>{};
 }
@@ -154,13 +138,14 @@ void index_data(const index_options& x) {
   const auto rows = row_index_of(x);
   auto start = std::chrono::steady_clock::now();
   auto data = data_pipeline(x.data);
-  const auto& source = data.root();
-  if (source.feed)
+  if (is_once(data))
     bad_usage("DATA", "standard input", "data that can be indexed");
-  auto facts = source.facts();
+  const auto source = operators_with_data(data);
+  const auto facts = *source.data;
+  const bool is_counted = !is_sequential(x.data);
   auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
   if (!x.json) {
-    print_facts(source.op, source.data != nullptr, facts, seconds);
+    print_facts(source.op, is_counted, facts, seconds);
     if (const auto classes = classes_of(source); !classes.empty())
       print_classes(classes);
     if (rows && rows->facts.images > 0)
@@ -169,7 +154,7 @@ void index_data(const index_options& x) {
   }
   nlohmann::json result{{"kind", source.op},
                         {"files", facts.files},
-                        {"records", source.data ? nlohmann::json(facts.records) : nlohmann::json()},
+                        {"records", is_counted ? nlohmann::json(facts.records) : nlohmann::json()},
                         {"bytes", facts.bytes},
                         {"digest", to_string(facts.digest)},
                         {"seconds", seconds}};

@@ -1,27 +1,15 @@
 #include "tools/leat/inspect.hpp"
 
 #include "runtime/base/utf8.hpp"
-#include "runtime/pipeline/text/pipeline_rebuild.hpp"
-#include "runtime/snapshot/snapshot.hpp"
-#include "runtime/snapshot/snapshot_store.hpp"
-#include "runtime/storage/whole_file.hpp"
 
-#include <leat/error.hpp>
+#include <leat/snapshot.hpp>
 
 #include "tools/leat/output.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,39 +26,6 @@ struct inspect_options {
   /// Prints the text form of the pipeline in place of all else.
   bool pipeline = false;
 };
-
-/// What is shown: one part, or a set added up.
-struct state {
-  snapshot sum;
-  std::uint64_t parts = 1;
-  std::vector<std::string> skipped = {};
-};
-
-state read_file(const std::string& path) {
-  const std::vector<snapshot> part{
-      decode(read_whole_file(path, max_snapshot_bytes, "snapshot"), path)};
-  state result{merge(part, false)};
-  result.sum.world_size = part.front().world_size;
-  return result;
-}
-
-state read_directory(const std::string& path, bool allow_older) {
-  auto found = snapshot_store{path}.newest(allow_older);
-  if (!found) {
-    std::string sets;
-    for (const auto& set : found.skipped)
-      sets += (sets.empty() ? "" : "; ") + set;
-    throw error(errc::not_found,
-                {.stage = "snapshot",
-                 .file = path,
-                 .got = sets.empty() ? "no snapshot" : "no complete set, but " + sets,
-                 .needed = "a complete snapshot set"});
-  }
-  auto world_size = found.parts.front().world_size;
-  state result{merge(found.parts, true), found.parts.size(), found.skipped};
-  result.sum.world_size = world_size;
-  return result;
-}
 
 /// Text as JSON needs it, whatever bytes it has.
 std::string as_utf8(const std::string& bytes) {
@@ -185,48 +140,12 @@ json facts_to_json(const pipeline_facts& x) {
   return facts;
 }
 
-/// What operators keep in all lanes, in bytes.
-struct state_sizes {
-  std::uint64_t all = 0;
-  std::uint64_t largest_lane = 0;
-  /// Those of each round, numbered as `leat graph` does but from 0; the last one's come apart.
-  std::map<std::size_t, std::uint64_t> rounds = {};
-  std::uint64_t last_round = 0;
-};
-
-/// Returns the bytes of all rounds below one.
-std::uint64_t add_rounds_behind(const lane_base& base, state_sizes& to) {
-  std::uint64_t all = 0;
-  for (const auto& input : base.inputs)
-    if (input.mark.base) {
-      const auto bytes = input.mark.base->state.size();
-      to.rounds[input.edge] += bytes;
-      all += bytes + add_rounds_behind(*input.mark.base, to);
-    }
-  return all;
-}
-
-state_sizes sizes_of(const lane_states& lanes) {
-  state_sizes sizes;
-  for (const auto& lane : lanes) {
-    const auto& base = lane.mark.base;
-    if (!base)
-      continue;
-    const auto own = base->state.size();
-    const auto bytes = own + add_rounds_behind(*base, sizes);
-    sizes.last_round += own;
-    sizes.all += bytes;
-    sizes.largest_lane = std::max<std::uint64_t>(sizes.largest_lane, bytes);
-  }
-  return sizes;
-}
-
-json to_json(const state_sizes& x) {
+json to_json(const lane_sizes& x) {
   auto rounds = json::array();
   for (const auto& [round, bytes] : x.rounds)
     rounds.push_back(bytes);
   rounds.push_back(x.last_round);
-  return {{"bytes", x.all}, {"largest_lane", x.largest_lane}, {"rounds", rounds}};
+  return {{"bytes", x.bytes}, {"largest_lane", x.largest_lane}, {"rounds", rounds}};
 }
 
 json to_json(const std::vector<step_range>& xs) {
@@ -236,21 +155,21 @@ json to_json(const std::vector<step_range>& xs) {
   return list;
 }
 
-json to_json(const state& x) {
-  return {{"epoch", x.sum.epoch},
-          {"step", x.sum.step},
-          {"global_step", x.sum.global_step},
-          {"digest", to_string(x.sum.sums.digest)},
-          {"epoch_digest", to_string(x.sum.sums.epoch_digest)},
-          {"samples", x.sum.sums.samples},
-          {"bad", bad_to_json(x.sum.sums.bad)},
-          {"partial", x.sum.sums.partial},
-          {"left_out", to_json(x.sum.left_out)},
-          {"state", to_json(sizes_of(x.sum.lanes))},
-          {"world_size", x.sum.world_size},
+json to_json(const snapshot_facts& x) {
+  return {{"epoch", x.epoch},
+          {"step", x.step},
+          {"global_step", x.global_step},
+          {"digest", to_string(x.digest)},
+          {"epoch_digest", to_string(x.epoch_digest)},
+          {"samples", x.samples},
+          {"bad", bad_to_json(x.bad)},
+          {"partial", x.partial},
+          {"left_out", to_json(x.left_out)},
+          {"state", to_json(x.state)},
+          {"world_size", x.world_size},
           {"parts", x.parts},
           {"skipped", x.skipped},
-          {"pipeline", facts_to_json(x.sum.pipeline)}};
+          {"pipeline", facts_to_json(x.pipeline)}};
 }
 
 void print_pipeline(const pipeline_facts& x) {
@@ -273,32 +192,30 @@ void print_pipeline(const pipeline_facts& x) {
   }
 }
 
-void print_sizes(const lane_states& lanes) {
-  const auto sizes = sizes_of(lanes);
-  if (sizes.all == 0)
+void print_sizes(const lane_sizes& x) {
+  if (x.bytes == 0)
     return print_line("state         none: numbers are enough");
-  print_line("state         " + with_commas(lanes.size()) + " lanes, " + with_commas(sizes.all)
-             + " bytes, at most " + with_commas(sizes.largest_lane) + " in a lane");
-  for (const auto& [round, bytes] : sizes.rounds)
+  print_line("state         " + with_commas(x.lanes) + " lanes, " + with_commas(x.bytes)
+             + " bytes, at most " + with_commas(x.largest_lane) + " in a lane");
+  for (const auto& [round, bytes] : x.rounds)
     print_line("  round " + std::to_string(round + 1) + "     " + with_commas(bytes) + " bytes");
-  print_line("  last round  " + with_commas(sizes.last_round) + " bytes");
+  print_line("  last round  " + with_commas(x.last_round) + " bytes");
 }
 
-void print_state(const state& x) {
-  auto partial = x.sum.sums.partial ? "  (of these parts only)" : "";
-  print_line("next batch    epoch " + std::to_string(x.sum.epoch) + " step "
-             + std::to_string(x.sum.step) + "  (job step " + with_commas(x.sum.global_step) + ")");
-  print_line("parts         " + std::to_string(x.parts) + " of "
-             + std::to_string(x.sum.world_size));
-  print_line("samples       " + with_commas(x.sum.sums.samples) + partial);
-  print_line("digest        " + to_string(x.sum.sums.digest) + partial);
-  print_line("epoch digest  " + to_string(x.sum.sums.epoch_digest) + partial);
-  print_line("bad samples   " + bad_to_json(x.sum.sums.bad).dump());
-  for (const auto& steps : x.sum.left_out)
+void print_facts(const snapshot_facts& x) {
+  auto partial = x.partial ? "  (of these parts only)" : "";
+  print_line("next batch    epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step)
+             + "  (job step " + with_commas(x.global_step) + ")");
+  print_line("parts         " + std::to_string(x.parts) + " of " + std::to_string(x.world_size));
+  print_line("samples       " + with_commas(x.samples) + partial);
+  print_line("digest        " + to_string(x.digest) + partial);
+  print_line("epoch digest  " + to_string(x.epoch_digest) + partial);
+  print_line("bad samples   " + bad_to_json(x.bad).dump());
+  for (const auto& steps : x.left_out)
     print_line("left out      job steps " + std::to_string(steps.first) + " to "
                + std::to_string(steps.last));
-  print_sizes(x.sum.lanes);
-  print_pipeline(x.sum.pipeline);
+  print_sizes(x.state);
+  print_pipeline(x.pipeline);
 }
 
 void print_text(const pipeline& x) {
@@ -308,16 +225,15 @@ void print_text(const pipeline& x) {
 }
 
 void inspect(const inspect_options& x) {
-  auto found = std::filesystem::is_directory(x.path) ? read_directory(x.path, x.allow_older)
-                                                     : read_file(x.path);
+  const auto found = read_snapshot(x.path, {.allow_older = x.allow_older});
   for (const auto& set : found.skipped)
     print_notice("inspect", "skipped " + set);
   if (x.pipeline)
-    print_text(rebuild(found.sum.pipeline));
+    print_text(pipeline_of(found));
   else if (x.json)
     print_line(to_json(found).dump());
   else
-    print_state(found);
+    print_facts(found);
 }
 
 } // namespace

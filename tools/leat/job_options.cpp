@@ -1,20 +1,17 @@
 #include "tools/leat/job_options.hpp"
 
-#include "runtime/pipeline/op_traits.hpp"
-#include "runtime/pipeline/operator_node.hpp"
-#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/image.hpp>
+#include <leat/pipeline_facts.hpp>
 
 #include "tools/leat/bench/plain_image.hpp"
 #include "tools/leat/option_values.hpp"
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <map>
-#include <span>
 #include <utility>
+#include <vector>
 
 namespace leat::command {
 
@@ -71,7 +68,7 @@ pipeline in_sequence(const pipeline& data, const order_options& x, transform map
 
 /// The pipeline over data in the order that the options say.
 pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
-  const bool in_order = is_sequential(data);
+  const bool in_order = is_sequential(x.data);
   const auto kind = x.shuffle.value_or(in_order ? shuffle_kind::none : shuffle_kind::full);
   if (in_order && kind != shuffle_kind::none)
     bad_usage("--shuffle", "data that is read in sequence",
@@ -83,8 +80,10 @@ pipeline ordered(const pipeline& data, const order_options& x, transform maps) {
 }
 
 /// Files end; what comes once may be waited for.
-epoch_end usual_end(const pipeline& data) {
-  return data.root().stream ? epoch_end::drop : epoch_end::automatic;
+epoch_end usual_end(const data_arguments& x) {
+  return is_sequential(x) && kind_of(x.data.front()) != data_kind::standard_input
+             ? epoch_end::drop
+             : epoch_end::automatic;
 }
 
 pipeline pipeline_of_file(const order_options& x, std::optional<transform> chosen) {
@@ -93,38 +92,27 @@ pipeline pipeline_of_file(const order_options& x, std::optional<transform> chose
   return parse_pipeline(read_whole_file(x.pipeline_file, max_pipeline_bytes, "--pipeline"));
 }
 
-/// The pipeline with another end rule.
-pipeline with_end(const pipeline& x, epoch_end end) {
-  auto batch = x.root();
-  for (auto& option : batch.options)
-    if (option.name == "end")
-      option.value = std::string{name_of(end)};
-  return pipeline{std::make_shared<const operator_node>(std::move(batch))};
-}
-
-/// The tree with the functions of these maps, where it has the same with others.
-operator_node with_functions(operator_node x, std::span<const map_stage> maps, bool& found) {
-  for (auto& input : x.inputs)
-    input = std::make_shared<const operator_node>(with_functions(*input, maps, found));
-  if (x.op != "map")
-    return x;
-  for (const auto& map : maps)
-    if (x.get<std::string>("name") == map.name
-        && x.get<std::string>("parameters") == map.parameters) {
-      x.make = map.make;
-      found = true;
-    }
-  return x;
+/// True where a map of the pipeline has the name and parameters of one of these.
+bool has_any(const pipeline& job, const std::vector<map_stage>& maps) {
+  bool found = false;
+  for_each_operator(operators_of(job), [&](const operator_facts& x) {
+    for (const auto& map : maps)
+      found = found
+              || (is_map(x) && x.get<std::string>("name") == map.name
+                  && x.get<std::string>("parameters") == map.parameters);
+  });
+  return found;
 }
 
 /// As said with options, without --end and --journal.
 pipeline described_pipeline(const order_options& x, std::optional<transform> chosen,
                             pixel_form form);
 
-transform choose_transform(std::optional<transform> chosen, const pipeline& data) {
+transform choose_transform(std::optional<transform> chosen, const data_arguments& x,
+                           const pipeline& data) {
   if (chosen)
     return *chosen;
-  return holds_images(data) ? transform::train224 : transform::none;
+  return holds_images(x, data) ? transform::train224 : transform::none;
 }
 
 } // namespace
@@ -185,9 +173,9 @@ pipeline described_pipeline(const order_options& x, std::optional<transform> cho
   if (!x.pipeline_file.empty())
     return pipeline_of_file(x, chosen);
   const auto data = data_pipeline(x.data);
-  const auto maps = choose_transform(chosen, data);
+  const auto maps = choose_transform(chosen, x.data, data);
   auto result = ordered(data, x, maps);
-  batch_options batching{.lanes = x.lanes, .end = usual_end(data)};
+  batch_options batching{.lanes = x.lanes, .end = usual_end(x.data)};
   if (maps != transform::none) {
     auto decode = maps == transform::train224 ? train_image : eval_image;
     result = result.map(decode(image_field, image_form(form))).map(int_label("cls"));
@@ -200,21 +188,16 @@ pipeline described_pipeline(const order_options& x, std::optional<transform> cho
 
 bool makes_images(const pipeline& job) {
   bool found = false;
-  for_each_operator(job.root(), [&](const operator_node& x) {
-    if (x.op == "map")
-      found = found || x.get<std::string>("name").find("_image@") != std::string::npos;
+  for_each_operator(operators_of(job), [&](const operator_facts& x) {
+    found = found || (is_map(x) && x.get<std::string>("name").find("_image@") != std::string::npos);
   });
   return found;
 }
 
 std::optional<pipeline> plain_job(const pipeline& job) {
   const auto form = image_form(pixel_form::trainer);
-  const std::array maps{plain_train_image(image_field, form), plain_eval_image(image_field, form)};
-  bool found = false;
-  auto root = with_functions(job.root(), maps, found);
-  if (!found)
-    return std::nullopt;
-  return pipeline{std::make_shared<const operator_node>(std::move(root))};
+  const std::vector maps{plain_train_image(image_field, form), plain_eval_image(image_field, form)};
+  return has_any(job, maps) ? std::optional{with_maps(job, maps)} : std::nullopt;
 }
 
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {

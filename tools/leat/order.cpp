@@ -1,13 +1,14 @@
 #include "tools/leat/order.hpp"
 
+#include "tools/leat/batch_lines.hpp"
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/option_values.hpp"
-#include "tools/leat/order_lines.hpp"
 #include "tools/leat/output.hpp"
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace leat::command {
 
@@ -21,14 +22,14 @@ struct listing_options {
 };
 
 void print_order(const listing_options& x) {
-  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch};
-  if (lines.shape().is_endless() && x.steps == UINT64_MAX)
+  auto due = due_batches(job_pipeline(x.order, transform::none), x.order.epoch);
+  if (due.epoch().is_endless() && x.steps == UINT64_MAX)
     bad_usage("--steps", "none, and an epoch without end", "the number of batches to print");
   for (std::uint64_t step = 0; step < x.steps; ++step) {
-    const auto line = lines.next();
-    if (!line)
+    auto batch = due.next();
+    if (!batch)
       return;
-    print_line(to_json(*line));
+    print_line(to_json(line_of(std::move(*batch))));
   }
 }
 

@@ -1,13 +1,11 @@
 #include "tools/leat/replay.hpp"
 
-#include "actors/line_of.hpp"
-
 #include <leat/loader.hpp>
 
+#include "tools/leat/batch_lines.hpp"
 #include "tools/leat/contact_sheet.hpp"
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/option_values.hpp"
-#include "tools/leat/order_lines.hpp"
 #include "tools/leat/output.hpp"
 #include "tools/leat/verify/log_line.hpp"
 #include "tools/made_data/png_writer.hpp"
@@ -37,15 +35,14 @@ struct replay_options {
 };
 
 batch_line line_at(const replay_options& x) {
-  order_lines lines{job_pipeline(x.order, transform::none), x.order.epoch, x.step};
-  const auto& shape = lines.shape();
-  if (shape.has_length() && x.step >= shape.batches())
+  auto due = due_batches(job_pipeline(x.order, transform::none), x.order.epoch, x.step);
+  if (const auto steps = due.epoch().batches; steps && x.step >= *steps)
     bad_usage("--step", std::to_string(x.step),
-              "below " + std::to_string(shape.batches()) + ", the steps of the epoch");
-  auto line = lines.next();
-  if (!line)
+              "below " + std::to_string(*steps) + ", the steps of the epoch");
+  auto batch = due.next();
+  if (!batch)
     bad_usage("--step", std::to_string(x.step), "a step of the epoch, which has fewer");
-  return std::move(*line);
+  return line_of(std::move(*batch));
 }
 
 /// Makes the step's batch as a job of one rank does.

@@ -1,11 +1,11 @@
 #include "tools/leat/run.hpp"
 
 #include "runtime/base/mutex.hpp"
-#include "runtime/job/core_budget.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include <leat/error.hpp>
+#include <leat/loader.hpp>
 
 #include "tools/leat/bound.hpp"
 #include "tools/leat/option_values.hpp"

@@ -1,8 +1,8 @@
 #include "tools/leat/run_options.hpp"
 
-#include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/output_place.hpp"
+
+#include <leat/pipeline_facts.hpp>
 
 #include "tools/leat/option_values.hpp"
 #include <CLI/CLI.hpp>
@@ -270,7 +270,7 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
 }
 
 void check_length(const run_options& x, const pipeline& job) {
-  if (end_of(job.root()) != epoch_end::cycle)
+  if (end_of(job) != epoch_end::cycle)
     return;
   if (x.epochs)
     bad_usage("--epochs", std::to_string(*x.epochs) + ", and a pipeline of one endless epoch",

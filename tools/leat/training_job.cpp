@@ -1,11 +1,10 @@
 #include "tools/leat/training_job.hpp"
 
 #include "runtime/base/begin_thread.hpp"
-#include "runtime/order/sample_graph.hpp"
-#include "runtime/pipeline/op_traits.hpp"
-#include "runtime/pipeline/operator_node.hpp"
-#include "runtime/rows/job_plan.hpp"
-#include "runtime/snapshot/snapshot_store.hpp"
+
+#include <leat/order.hpp>
+#include <leat/pipeline_facts.hpp>
+#include <leat/snapshot.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -35,12 +34,6 @@ namespace {
   std::rethrow_exception(first);
 }
 
-bool has_live_source(const pipeline& data) {
-  bool any = false;
-  for_each_operator(data.root(), [&](const operator_node& x) { any = any || x.feed != nullptr; });
-  return any;
-}
-
 } // namespace
 
 training_job::training_job(const pipeline& data, training_settings settings)
@@ -55,9 +48,8 @@ training_job::training_job(const pipeline& data, training_settings settings)
       };
     loaders_.emplace_back(data, options);
   }
-  must_meet_ = meeting_ && !is_indexed(*data.root().inputs.front())
-               && end_of(data.root()) != epoch_end::cycle;
-  keeps_step_ = settings_.ranks > 1 && has_live_source(data);
+  must_meet_ = meeting_ && epoch_of(data).needs_agreement();
+  keeps_step_ = settings_.ranks > 1 && is_once(data);
   can_interrupt_ = settings_.ranks == 1 || keeps_step_;
   begin();
   open_log();
@@ -88,18 +80,16 @@ void training_job::note_position() {
 
 /// Reads the set once, for all loaders.
 void training_job::restore() {
-  auto found = snapshot_store{settings_.snapshot_dir}.newest(settings_.restore.allow_older);
+  const auto found =
+      newest_snapshot(settings_.snapshot_dir, {.allow_older = settings_.restore.allow_older});
   skipped_ = found.skipped;
   if (!found) {
     for (auto& x : loaders_)
       x.seek(0, 0); // as a restore would: what the bad-sample log has comes again
     return;
   }
-  std::vector<std::string> parts;
-  for (const auto& x : found.parts)
-    parts.push_back(encode(x));
   for (auto& x : loaders_)
-    resumed_at_ = x.restore_parts(parts, settings_.restore);
+    resumed_at_ = x.restore_parts(found.parts, settings_.restore);
 }
 
 void training_job::open_log() {

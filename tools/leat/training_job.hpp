@@ -1,10 +1,9 @@
 #pragma once
 
-#include "runtime/snapshot/snapshot.hpp"
-
 #include <leat/loader.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/run_log.hpp>
+#include <leat/step_range.hpp>
 
 #include "tools/leat/rank_meeting.hpp"
 

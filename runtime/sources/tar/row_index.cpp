@@ -7,10 +7,12 @@
 #include "runtime/sources/folder/folder_index.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
+#include "runtime/storage/file_set.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/bad_sample.hpp>
+#include <leat/pipeline_facts.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -231,6 +233,33 @@ row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files
                     [&](surveyor& by, std::size_t i, const on_bytes& tell) {
                       by.survey(*files, *objects, files->classes[i], options, tell);
                     });
+}
+
+namespace {
+
+std::optional<row_index_facts> build_for(const operator_facts& x,
+                                         const row_index_progress& progress) {
+  const auto index_dir = x.get<std::string>("index_dir");
+  if (x.op == "tar_shards")
+    return build_row_index(find_files(x.get<std::vector<std::string>>("patterns"), "index").paths,
+                           {.index_dir = index_dir, .allow_torn = x.get<bool>("allow_torn")},
+                           progress);
+  if (x.op == "image_folder")
+    return build_row_index(list_folder(x.get<std::string>("directory")), {.index_dir = index_dir},
+                           progress);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<row_index_facts> build_row_index(const pipeline& data,
+                                               const row_index_progress& progress) {
+  std::optional<row_index_facts> all;
+  for_each_operator(operators_of(data), [&](const operator_facts& x) {
+    if (const auto facts = x.is_source() ? build_for(x, progress) : std::nullopt)
+      all = all ? * all += *facts : *facts;
+  });
+  return all;
 }
 
 } // namespace leat

@@ -4,6 +4,7 @@
 
 #include <leat/error.hpp>
 #include <leat/functions.hpp>
+#include <leat/loader.hpp>
 #include <leat/sources.hpp>
 
 using namespace leat;
@@ -131,4 +132,60 @@ TEST_CASE("a shape names operators without maps") {
   CHECK(shape(map_of(shuffle_of(map_of(source, "a@1"), 1), "b@1")) == "count.shuffle.batch");
   CHECK(shape(join("zip", {source, join("concat", {source, shuffle_of(source, 1)})}))
         == "zip(count, concat(count, count.shuffle)).batch");
+}
+
+TEST_CASE("operators of a pipeline are told without opening its data, and with what they hold") {
+  const auto data = tar_shards("nowhere/*.tar").shuffle({.seed = 7});
+  const auto shuffle = operators_of(data);
+  CHECK(shuffle.op == "shuffle");
+  CHECK(shuffle.get<std::uint64_t>("seed") == 7);
+  CHECK(shuffle.get<std::string>("kind") == "full");
+  REQUIRE(shuffle.inputs.size() == 1);
+  CHECK(shuffle.inputs[0].get<std::vector<std::string>>("patterns")
+        == std::vector{"nowhere/*.tar"s});
+  CHECK_FALSE(shuffle.inputs[0].data);
+  CHECK_THROWS_AS(operators_with_data(data), error);
+  CHECK(operators_with_data(count(9).take(3)).inputs[0].data->records == 9);
+}
+
+TEST_CASE("a tree that is too large to be walked has no operators to tell") {
+  auto x = count(9);
+  for (int i = 0; i < 40; ++i)
+    x = pipeline{made({.op = "zip",
+                       .inputs = {std::make_shared<const operator_node>(x.root()),
+                                  std::make_shared<const operator_node>(x.root())}})};
+  CHECK_THROWS_AS(operators_of(x), error);
+  CHECK_THROWS_AS(with_maps(x, {}), error);
+}
+
+TEST_CASE("another end rule makes another pipeline, and leaves the rest as it is") {
+  const auto job = count(9).shuffle({.seed = 1}).batch(4);
+  CHECK(end_of(job) == epoch_end::drop);
+  const auto masked = with_end(job, epoch_end::mask);
+  CHECK(end_of(masked) == epoch_end::mask);
+  CHECK(masked == count(9).shuffle({.seed = 1}).batch(4, {.end = epoch_end::mask}));
+  CHECK(end_of(with_end(masked, epoch_end::automatic)) == epoch_end::drop);
+  CHECK_THROWS_AS(end_of(count(9)), error);
+  CHECK_THROWS_AS(with_end(count(9), epoch_end::mask), error);
+}
+
+TEST_CASE("maps of a name and parameters get other functions, wherever they stand") {
+  auto stage = [](std::string parameters, std::uint64_t value) {
+    return map_stage{"set@1", std::move(parameters),
+                     [=] { return map_function{[=](sample& s, context&) { s.set("x", value); }}; }};
+  };
+  const auto job =
+      zip({count(4).map(stage("a", 1)), count(4).map(leat::rename("value", "other")).take(2)})
+          .map(leat::rename("x", "y"))
+          .map(stage("b", 2))
+          .batch(1);
+  const auto changed = with_maps(job, {stage("a", 5)});
+  CHECK(changed == job);
+  auto first_of = [](const pipeline& from, const char* field) {
+    loader trained{from, {.workers = 0}};
+    return trained.next()->view<std::uint64_t, 1>(field)[0];
+  };
+  CHECK(first_of(job, "y") == 1);
+  CHECK(first_of(changed, "y") == 5);
+  CHECK(first_of(changed, "x") == 2);
 }

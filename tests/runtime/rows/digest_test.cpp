@@ -1,5 +1,6 @@
-#include "runtime/rows/digest.hpp"
 #include "tests/support/catch.hpp"
+
+#include <leat/order.hpp>
 
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/rows/job_plan.hpp"
-#include "runtime/rows/plan_graph.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/error.hpp>
+#include <leat/graph.hpp>
 #include <leat/once.hpp>
 #include <leat/sources.hpp>
 
@@ -85,10 +85,10 @@ TEST_CASE("an indexed pipeline is one round without state, for any number of ran
   const auto graph = graph_of_text("zip(count(1000).shuffle(seed=1), count(900).map(\"rename@1\", "
                                    "from=\"value\", to=\"other\").skip(5)).batch(64)");
   CHECK(graph.is_indexed());
-  CHECK(graph.shape.batches() == 13);
-  CHECK(graph.world_sizes().empty());
+  CHECK(graph.epoch.batches == 13);
+  CHECK(graph.epoch.world_sizes().empty());
   CHECK(graph.lane_bytes() == 0);
-  CHECK_FALSE(graph.needs_agreement());
+  CHECK_FALSE(graph.epoch.needs_agreement());
   CHECK(graph.batch == "batch(64)");
   REQUIRE(graph.rounds.size() == 1);
   const auto& round = graph.rounds[0];
@@ -176,10 +176,22 @@ TEST_CASE("lanes limit the world sizes of a pipeline with states") {
   const text_files files{30};
   const auto graph = graph_of_text(files.lines() + ".batch(48, lanes=24)");
   CHECK_FALSE(graph.is_indexed());
-  CHECK(graph.shape.lanes == 24);
-  CHECK(graph.world_sizes() == numbers{1, 2, 3, 4, 6, 8, 12, 24});
-  CHECK(graph_of_text(files.lines() + ".batch(25, lanes=25)").world_sizes() == numbers{1, 5, 25});
-  CHECK(graph_of_text(files.lines() + ".batch(1)").world_sizes() == numbers{1});
+  CHECK(graph.epoch.lanes == 24);
+  CHECK(graph.epoch.world_sizes() == numbers{1, 2, 3, 4, 6, 8, 12, 24});
+  CHECK(graph_of_text(files.lines() + ".batch(25, lanes=25)").epoch.world_sizes()
+        == numbers{1, 5, 25});
+  CHECK(graph_of_text(files.lines() + ".batch(1)").epoch.world_sizes() == numbers{1});
+}
+
+TEST_CASE("a graph names the source that limits the lanes") {
+  const text_files many{8};
+  const text_files two{2};
+  const auto mixed = "mix(" + many.lines() + ", " + two.lines() + ").batch(8";
+  const auto limit = graph_of_text(mixed + ")").lane_limit;
+  REQUIRE(limit);
+  CHECK(limit->find(two.lines() + " has 2 units, so the job has 2 lanes") == 0);
+  CHECK_FALSE(graph_of_text(mixed + ", lanes=2)").lane_limit);
+  CHECK_FALSE(graph_of_text(many.lines() + ".batch(8)").lane_limit);
 }
 
 TEST_CASE("ranks agree on ends that nobody knows beforehand") {
@@ -187,8 +199,9 @@ TEST_CASE("ranks agree on ends that nobody knows beforehand") {
   for (const auto* end : {"drop", "mask", "cycle"}) {
     CAPTURE(end);
     const auto batch = std::string{".batch(4, end=\""} + end + "\")";
-    CHECK(graph_of_text(files.lines() + batch).needs_agreement() == (end != std::string{"cycle"}));
-    CHECK_FALSE(graph_of_text("count(100)" + batch).needs_agreement());
+    CHECK(graph_of_text(files.lines() + batch).epoch.needs_agreement()
+          == (end != std::string{"cycle"}));
+    CHECK_FALSE(graph_of_text("count(100)" + batch).epoch.needs_agreement());
   }
 }
 

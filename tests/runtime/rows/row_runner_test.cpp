@@ -1,11 +1,11 @@
 #include "runtime/order/sample_key.hpp"
-#include "runtime/rows/digest.hpp"
 #include "runtime/rows/row_runner.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/slots.hpp"
 #include "tests/support/small_job.hpp"
 
+#include <leat/order.hpp>
 #include <leat/sources.hpp>
 
 #include <functional>

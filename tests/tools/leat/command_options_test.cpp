@@ -114,7 +114,7 @@ TEST_CASE("data arguments: kinds do not mix, and there is one folder or count") 
 }
 
 TEST_CASE("data arguments: virtual records are not images") {
-  REQUIRE_FALSE(holds_images(data_pipeline({.data = {"count:5"}})));
+  REQUIRE_FALSE(holds_images({.data = {"count:5"}}, data_pipeline({.data = {"count:5"}})));
 }
 
 TEST_CASE("run options: the defaults are those of the manual") {

@@ -2,11 +2,11 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+#include <leat/order.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 
-#include "tools/leat/order_lines.hpp"
 #include "tools/leat/run_log.hpp"
 #include "tools/leat/training_job.hpp"
 
@@ -41,10 +41,9 @@ using id_table = std::map<std::uint64_t, std::map<std::uint64_t, std::string>>;
 id_table due_of(const pipeline& data, std::uint64_t epochs) {
   id_table result;
   for (std::uint64_t e = 0; e < epochs; ++e) {
-    order_lines lines{data, e};
-    while (auto line = lines.next())
-      for (std::size_t i = 0; i < line->ids.size(); ++i)
-        result[e * steps_per_epoch + line->step][line->positions[i]] = line->ids[i];
+    for (const auto& due : order_preview{data, {.epoch = e}})
+      for (std::size_t i = 0; i < due.ids.size(); ++i)
+        result[e * steps_per_epoch + due.step][due.positions[i]] = due.ids[i];
   }
   return result;
 }

@@ -1,9 +1,8 @@
 #include "tools/leat/graph/graph.hpp"
 
-#include "runtime/order/lane_limit.hpp"
-#include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/job_plan.hpp"
 #include "runtime/storage/durable_file.hpp"
+
+#include <leat/pipeline_facts.hpp>
 
 #include "tools/leat/graph/graph_svg.hpp"
 #include "tools/leat/graph/graph_text.hpp"
@@ -46,16 +45,16 @@ json to_json(const plan_graph& x) {
   auto rounds = json::array();
   for (const auto& round : x.rounds)
     rounds.push_back(to_json(round));
-  const auto& shape = x.shape;
+  const auto& epoch = x.epoch;
   return {{"order", x.is_indexed() ? "indexed" : "iterators"},
           {"rounds", rounds},
           {"batch", x.batch},
-          {"global_batch", shape.batch_rows},
-          {"lanes", shape.lanes},
-          {"end", name_of(shape.end)},
-          {"batches", shape.has_length() ? json(shape.batches()) : json()},
-          {"world_sizes", x.is_indexed() ? json() : json(x.world_sizes())},
-          {"needs_agreement", x.needs_agreement()},
+          {"global_batch", epoch.batch_rows},
+          {"lanes", epoch.lanes},
+          {"end", name_of(epoch.end)},
+          {"batches", epoch.batches ? json(*epoch.batches) : json()},
+          {"world_sizes", x.is_indexed() ? json() : json(epoch.world_sizes())},
+          {"needs_agreement", epoch.needs_agreement()},
           {"no_snapshots_for", x.unkept},
           {"lane_bytes", x.lane_bytes()},
           {"of_unknown_size", x.of_unknown_size()}};
@@ -64,8 +63,8 @@ json to_json(const plan_graph& x) {
 void draw(const graph_options& x) {
   const auto job = job_pipeline(x.order, x.maps);
   const auto graph = graph_of(job);
-  if (const auto limit = lane_limit(job.root()))
-    print_notice("graph", *limit);
+  if (graph.lane_limit)
+    print_notice("graph", *graph.lane_limit);
   if (!x.svg.empty())
     write_output(x.svg, to_svg(graph), "--svg");
   auto text = x.json ? to_json(graph).dump() + '\n' : to_text(graph);

@@ -1,7 +1,6 @@
 #include "tools/leat/graph/graph_text.hpp"
 
-#include "runtime/pipeline/op_traits.hpp"
-#include "runtime/rows/job_plan.hpp"
+#include <leat/pipeline_facts.hpp>
 
 #include "tools/leat/output.hpp"
 
@@ -38,13 +37,12 @@ std::string listed(const std::vector<std::string>& xs) {
 }
 
 std::string epoch_of(const plan_graph& x) {
-  const auto rule = std::string{name_of(x.shape.end)} + ": ";
-  if (x.shape.is_endless())
+  const auto rule = std::string{name_of(x.epoch.end)} + ": ";
+  if (x.epoch.is_endless())
     return rule + "one epoch without end";
-  if (x.shape.has_length())
-    return rule + with_commas(x.shape.batches())
-           + (x.shape.batches() == 1 ? " batch of " : " batches of ") + with_commas(x.shape.items)
-           + " samples";
+  if (const auto batches = x.epoch.batches)
+    return rule + with_commas(*batches) + (*batches == 1 ? " batch of " : " batches of ")
+           + with_commas(x.epoch.samples.value_or(0)) + " samples";
   return rule + "as many batches as the data gives, not known beforehand";
 }
 
@@ -52,7 +50,7 @@ std::string world_sizes_of(const plan_graph& x) {
   if (x.is_indexed())
     return "any";
   std::vector<std::string> sizes;
-  for (const auto size : x.world_sizes())
+  for (const auto size : x.epoch.world_sizes())
     sizes.push_back(std::to_string(size));
   return listed(sizes) + " (a lane and its state belong to one rank)";
 }
@@ -117,14 +115,14 @@ void add_round(const plan_graph& x, std::size_t round, std::string& to) {
 } // namespace
 
 std::vector<graph_fact> facts_of(const plan_graph& x) {
-  const auto& shape = x.shape;
+  const auto& epoch = x.epoch;
   std::vector<graph_fact> facts{
       {"order", x.is_indexed() ? "indexed, without state" : "by iterators, a state in every lane"},
-      {"lanes", std::to_string(shape.lanes) + "; a batch takes "
-                    + counted(shape.batch_rows / shape.lanes, "item") + " of each"},
+      {"lanes", std::to_string(epoch.lanes) + "; a batch takes "
+                    + counted(epoch.batch_rows / epoch.lanes, "item") + " of each"},
       {"epoch", epoch_of(x)},
       {"world sizes", world_sizes_of(x)}};
-  if (x.needs_agreement())
+  if (epoch.needs_agreement())
     facts.push_back({"several ranks", "must agree on the end of an epoch (loader_options::agree)"});
   facts.push_back({"snapshots", snapshots_of(x)});
   return facts;

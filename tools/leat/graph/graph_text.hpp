@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/rows/plan_graph.hpp"
+#include <leat/graph.hpp>
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "tools/leat/verify/audit.hpp"
 
-#include "runtime/rows/digest.hpp"
+#include <leat/order.hpp>
 
 #include "tools/leat/verify/attempt_order.hpp"
 

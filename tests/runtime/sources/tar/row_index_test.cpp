@@ -12,6 +12,7 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/image.hpp>
+#include <leat/row_index.hpp>
 #include <leat/source.hpp>
 
 #include <fcntl.h>
@@ -200,6 +201,31 @@ TEST_CASE("the row index is built once, beside the record index, and used") {
   CHECK(again.bytes_read == 0);
   CHECK(again.indexed == 6);
   CHECK(again.index_bytes == facts.index_bytes);
+}
+
+TEST_CASE("a program builds the row indexes of all sources of a pipeline that can have one") {
+  const photo_shards shards;
+  const photo_folder folder;
+  const auto data = zip({concat({shards.data().map(select({"jpg"})), shards.data()}),
+                         image_folder(folder.path, folder.options).shuffle(), count(9)})
+                        .batch(4);
+  std::uint64_t last = 0;
+  std::uint64_t all = 0;
+  const auto facts = build_row_index(data, [&](std::uint64_t done, std::uint64_t of) {
+    last = done;
+    all = of;
+  });
+  REQUIRE(facts);
+  CHECK(last == all);
+  CHECK(facts->bytes_read > 0);
+  auto sum = build_row_index(shards.shards, shards.options, {});
+  CHECK(sum.bytes_read == 0);
+  sum += sum; // the pipeline has them twice
+  sum += folder.build();
+  CHECK(facts->indexed == sum.indexed);
+  CHECK(facts->index_bytes == sum.index_bytes);
+  CHECK(build_row_index(data) == sum);
+  CHECK_FALSE(build_row_index(count(9).batch(3)));
 }
 
 TEST_CASE("a shard that changed has no row index, until it is built again") {

@@ -24,7 +24,7 @@ plan_step source_step(std::string call) {
 plan_graph joined_branches() {
   plan_graph graph{
       .batch = "batch(24)",
-      .shape = {.batch_rows = 24, .lanes = 12, .end = epoch_end::mask, .is_indexed = false}};
+      .epoch = {.batch_rows = 24, .lanes = 12, .end = epoch_end::mask, .is_indexed = false}};
   graph.rounds.push_back({{source_step("a()")}, {"read a", "probe for pack"}});
   plan_step pack{.call = "pack(\"x\", 8)", .rounds = {0}, .state = "documents"};
   plan_step mix{.call = "mix()", .inputs = {0, 2, 3}};
@@ -40,7 +40,7 @@ public:
   explicit random_graphs(std::uint32_t seed) : random_(seed) {}
 
   plan_graph next() {
-    plan_graph graph{.batch = "batch(4)", .shape = {.batch_rows = 4, .is_indexed = false}};
+    plan_graph graph{.batch = "batch(4)", .epoch = {.batch_rows = 4, .is_indexed = false}};
     add_round(graph, 3);
     return graph;
   }
@@ -152,7 +152,7 @@ TEST_CASE("graph: facts say what limits a job") {
   CHECK(count_of(text, "apart from what these keep: pack(\"x\", 8)\n") == 1);
   graph.unkept = {"stdin"};
   CHECK(count_of(to_text(graph), "snapshots     refused: stdin without a journal") == 1);
-  graph.shape.end = epoch_end::cycle;
+  graph.epoch.end = epoch_end::cycle;
   CHECK(count_of(to_text(graph), "epoch         cycle: one epoch without end\n") == 1);
   CHECK(count_of(to_text(graph), "several ranks") == 0);
 }
@@ -186,13 +186,13 @@ TEST_CASE("graph: boxes stand apart, steps in their rounds, arrows from box to b
 }
 
 TEST_CASE("graph: a small round has room for what is said about it") {
-  plan_graph graph{.batch = "b", .shape = {.batch_rows = 4, .is_indexed = false}};
+  plan_graph graph{.batch = "b", .epoch = {.batch_rows = 4, .is_indexed = false}};
   graph.rounds.push_back({{{.call = "a"}}, {}});
   check_drawing(lay_out(graph));
 }
 
 TEST_CASE("graph: a chain of rounds is no wider than its widest round") {
-  plan_graph graph{.batch = "batch(4)", .shape = {.batch_rows = 4, .is_indexed = false}};
+  plan_graph graph{.batch = "batch(4)", .epoch = {.batch_rows = 4, .is_indexed = false}};
   graph.rounds.push_back({{source_step("a()")}, {"read a"}});
   const auto alone = lay_out(graph).width;
   for (std::size_t i = 1; i < 24; ++i)

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/order/order.hpp"
-
+#include <leat/export.hpp>
+#include <leat/order.hpp>
 #include <leat/pipeline.hpp>
 
 #include <cstddef>
@@ -37,30 +37,28 @@ struct plan_round {
   std::vector<std::string> function = {};
 };
 
-/// Where each part of a pipeline runs and what it keeps: a plain value, to be drawn.
-struct plan_graph {
+/// Where each part of a pipeline runs and what it keeps: a plain value, to be drawn or checked.
+struct LEAT_API plan_graph {
   /// In data order. The last one feeds the batch.
   std::vector<plan_round> rounds = {};
   /// The call of batch().
   std::string batch;
-  epoch_geometry shape = {};
+  epoch_facts epoch = {};
   /// Sources that exist once and have no journal: because of them snapshots are refused.
   std::vector<std::string> unkept = {};
+  /// Which source keeps the lanes, and so the ranks, below what the others would allow, and what to
+  /// write so that it does not; empty if none does.
+  std::optional<std::string> lane_limit = {};
 
   /// The order is indexed: there are no iterators, and lanes have no state.
-  bool is_indexed() const noexcept { return shape.is_indexed; }
+  bool is_indexed() const noexcept { return epoch.is_indexed; }
   /// Bytes of state per lane, over all rounds, as far as they are known.
   std::uint64_t lane_bytes() const noexcept;
   /// Operators whose state has an unknown size.
   std::vector<std::string> of_unknown_size() const;
-  /// World sizes that a job may have, rising; empty: any.
-  std::vector<std::uint64_t> world_sizes() const;
-  /// Several ranks have to agree on the end of an epoch: see loader_options::agree.
-  bool needs_agreement() const noexcept { return !is_indexed() && !shape.is_endless(); }
 };
 
-/// Opens the data, but reads no sample. Throws everything that is wrong with the pipeline, as
-/// `plan_samples` does.
-plan_graph graph_of(const pipeline& x);
+/// Opens the data, but reads no sample. Throws everything that is wrong with the pipeline.
+LEAT_API plan_graph graph_of(const pipeline& x);
 
 } // namespace leat

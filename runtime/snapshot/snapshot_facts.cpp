@@ -1,0 +1,106 @@
+#include "runtime/pipeline/text/pipeline_rebuild.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
+#include "runtime/storage/whole_file.hpp"
+
+#include <leat/error.hpp>
+#include <leat/snapshot.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+/// Returns the bytes of all rounds below one.
+std::uint64_t add_rounds_below(const lane_base& base, lane_sizes& to) {
+  std::uint64_t all = 0;
+  for (const auto& input : base.inputs)
+    if (input.mark.base) {
+      const auto bytes = input.mark.base->state.size();
+      to.rounds[input.edge] += bytes;
+      all += bytes + add_rounds_below(*input.mark.base, to);
+    }
+  return all;
+}
+
+lane_sizes sizes_of(const lane_states& lanes) {
+  lane_sizes sizes{.lanes = lanes.size()};
+  for (const auto& lane : lanes) {
+    const auto& base = lane.mark.base;
+    if (!base)
+      continue;
+    const auto own = base->state.size();
+    const auto bytes = own + add_rounds_below(*base, sizes);
+    sizes.last_round += own;
+    sizes.bytes += bytes;
+    sizes.largest_lane = std::max<std::uint64_t>(sizes.largest_lane, bytes);
+  }
+  return sizes;
+}
+
+snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
+  auto sum = merge(parts, require_all);
+  return {.pipeline = std::move(sum.pipeline),
+          .epoch = sum.epoch,
+          .step = sum.step,
+          .global_step = sum.global_step,
+          .world_size = parts.front().world_size,
+          .parts = parts.size(),
+          .digest = sum.sums.digest,
+          .epoch_digest = sum.sums.epoch_digest,
+          .samples = sum.sums.samples,
+          .bad = sum.sums.bad,
+          .partial = sum.sums.partial,
+          .left_out = std::move(sum.left_out),
+          .state = sizes_of(sum.lanes)};
+}
+
+/// "no snapshot", or what there is instead of a complete one.
+[[noreturn]] void throw_none(const std::string& directory,
+                             const std::vector<std::string>& skipped) {
+  std::string sets;
+  for (const auto& set : skipped)
+    sets += (sets.empty() ? "" : "; ") + set;
+  throw error(errc::not_found,
+              {.stage = "snapshot",
+               .file = directory,
+               .got = sets.empty() ? "no snapshot" : "no complete set, but " + sets,
+               .needed = "a complete snapshot set"});
+}
+
+} // namespace
+
+snapshot_set newest_snapshot(const std::string& directory, const snapshot_search& how) {
+  auto found = snapshot_store{directory}.newest(how.allow_older);
+  snapshot_set set{.skipped = std::move(found.skipped)};
+  for (const auto& part : found.parts)
+    set.parts.push_back(encode(part));
+  return set;
+}
+
+snapshot_facts read_snapshot(const std::string& path, const snapshot_search& how) {
+  if (!std::filesystem::is_directory(path))
+    return facts_of({decode(read_whole_file(path, max_snapshot_bytes, "snapshot"), path)}, false);
+  auto found = snapshot_store{path}.newest(how.allow_older);
+  if (!found)
+    throw_none(path, found.skipped);
+  auto facts = facts_of(found.parts, true);
+  facts.skipped = std::move(found.skipped);
+  return facts;
+}
+
+snapshot_facts inspect_snapshot(const std::vector<std::string>& parts) {
+  std::vector<snapshot> read;
+  for (const auto& part : parts)
+    read.push_back(decode(part, "part " + std::to_string(read.size())));
+  return facts_of(read, false);
+}
+
+pipeline pipeline_of(const snapshot_facts& x) {
+  return rebuild(x.pipeline);
+}
+
+} // namespace leat

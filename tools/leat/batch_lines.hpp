@@ -1,0 +1,21 @@
+#pragma once
+
+#include <leat/batch.hpp>
+#include <leat/order.hpp>
+
+#include "tools/leat/verify/log_line.hpp"
+
+#include <cstdint>
+
+namespace leat::command {
+
+/// What is due in an epoch from a step on: `order_preview`, whose errors name the command's
+/// options.
+order_preview due_batches(const pipeline& job, std::uint64_t epoch, std::uint64_t step = 0);
+
+/// A global batch as `leat order` prints it.
+batch_line line_of(due_batch x);
+/// A rank's batch as logs have it.
+batch_line line_of(const batch& x);
+
+} // namespace leat::command
