@@ -17,13 +17,13 @@ namespace leat {
 // each read from the beginning to the end, one after the other in every lane. docs/iterators.md
 // says which unit belongs to which lane.
 //
-// Patterns are as of `tar_shards`, and may name a pipe ("/dev/stdin"): it can be read once, by
-// whoever comes first, and no snapshot can go on inside it.
+// Patterns are as for `tar_shards`, and may name a pipe ("/dev/stdin"): it can be read once, by the
+// first reader, and no snapshot can resume inside it.
 
-/// In which order the units of an epoch come.
+/// The order of the units of an epoch.
 enum class file_order : std::uint8_t {
   stored,
-  /// Another one in every epoch.
+  /// A different one in every epoch.
   shuffled,
 };
 
@@ -33,31 +33,30 @@ struct stream_options {
 };
 
 struct line_options {
-  /// Parts that each file is cut into, so that one large file feeds many lanes; at least 1.
-  /// More than one needs plain files.
+  /// Parts that each file is cut into, so that one large file feeds many lanes; at least 1. More
+  /// than one requires uncompressed files.
   std::uint64_t ranges = 1;
   file_order order = file_order::stored;
   std::uint64_t seed = 0;
 };
 
 /// The samples of tar files, as `tar_shards` has them. Files whose names end in .gz, .tgz, .zst or
-/// .tzst are unpacked while they are read; their records, and those of pipes, are held in memory,
-/// so they have at most 1 GiB. Going on inside a packed file unpacks it again from the beginning
-/// of its gzip member or zstd frame.
-/// On opening, throws `errc::not_found` (a pattern without a file).
+/// .tzst are decompressed while they are read; their records, and those of pipes, are held in
+/// memory, so they have at most 1 GiB. Resuming inside a compressed file decompresses it again from
+/// the beginning of its gzip member or zstd frame. On opening, throws `errc::not_found` (a pattern
+/// without a file).
 LEAT_API pipeline tar_stream(std::string pattern, stream_options options = {});
 LEAT_API pipeline tar_stream(std::vector<std::string> patterns, stream_options options = {});
 
 /// The lines of text files, without their "\n"; the last one needs none. Field "text". A line has
-/// at most 256 MiB. Files may be packed, as of `tar_stream`.
-/// On opening, throws `errc::not_found`, `errc::invalid_argument` (ranges of a file that is packed
-/// or a pipe).
+/// at most 256 MiB. Files may be compressed, as for `tar_stream`. On opening, throws
+/// `errc::not_found`, `errc::invalid_argument` (ranges of a file that is compressed or a pipe).
 LEAT_API pipeline lines(std::string pattern, line_options options = {});
 LEAT_API pipeline lines(std::vector<std::string> patterns, line_options options = {});
 
-/// Lines that are each a JSON object. Its members become fields: texts bytes; integers int64, other
-/// numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n], of numbers
-/// float64 [n]; everything else its JSON text. Any other line is a bad sample (corrupt).
+/// Lines that are each a JSON object. Its members become fields: texts become bytes; integers
+/// int64, other numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n],
+/// of numbers float64 [n]; everything else its JSON text. Any other line is a bad sample (corrupt).
 LEAT_API pipeline json_lines(std::string pattern, line_options options = {});
 LEAT_API pipeline json_lines(std::vector<std::string> patterns, line_options options = {});
 
@@ -74,13 +73,13 @@ public:
   /// Throws `bad_sample` for a bad record; the next call continues with the record after it.
   virtual bool next(sample& into) = 0;
 
-  /// Where reading stands, in a few bytes, which go into snapshots: once per lane and once for each
-  /// record that an operator keeps back. By default nothing: such a unit is then read again from
-  /// its beginning after a restore, and for every record that an operator kept back.
+  /// The position of the reader, in a few bytes, which go into snapshots: once per lane, and once
+  /// for each record that an operator keeps back. By default nothing: such a unit is then read
+  /// again from its beginning after a restore, and for every record that an operator kept back.
   virtual std::optional<std::string> save() const;
 
-  /// Goes on where `save` was called in another object of the same unit, perhaps in another
-  /// process. Called once at most, before `next`.
+  /// Continues where `save` was called in another object of the same unit, perhaps in another
+  /// process. Called at most once, before `next`.
   virtual void load(const std::string& state);
 };
 
