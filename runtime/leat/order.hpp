@@ -49,7 +49,7 @@ struct due_batch {
   std::uint64_t epoch = 0;
   /// Counted in the epoch.
   std::uint64_t step = 0;
-  /// Of each row in its epoch, rising.
+  /// Position of each row in its epoch, rising.
   std::vector<std::uint64_t> positions = {};
   /// The sample of each row.
   std::vector<std::string> ids = {};
@@ -80,8 +80,8 @@ public:
   order_preview(order_preview&&) noexcept;
   order_preview& operator=(order_preview&&) noexcept;
 
-  /// The next batch; empty after the epoch's last, and where the first lies behind that. Throws
-  /// what reading throws.
+  /// The next batch; empty after the epoch's last batch, and if the first one would come after
+  /// that. Throws what reading throws.
   std::optional<due_batch> next();
 
   const epoch_facts& epoch() const noexcept;

@@ -25,7 +25,7 @@ struct lane_sizes {
   /// In all lanes.
   std::uint64_t bytes = 0;
   std::uint64_t largest_lane = 0;
-  /// Of each round before the last, by its number in `plan_graph::rounds`.
+  /// For each round before the last, by its number in `plan_graph::rounds`.
   std::map<std::size_t, std::uint64_t> rounds = {};
   std::uint64_t last_round = 0;
 
@@ -66,8 +66,8 @@ struct snapshot_search {
 
 /// The parts of all ranks, of one step.
 struct snapshot_set {
-  /// As `loader::restore_parts` takes them, in the order of their ranks; none: there is no complete
-  /// set.
+  /// As `loader::restore_parts` takes them, in the order of their ranks; empty if there is no
+  /// complete set.
   std::vector<std::string> parts = {};
   /// Newer sets that were passed over, as "epoch 0 step 7: 1 of 2 parts, no part of rank 1".
   std::vector<std::string> skipped = {};
