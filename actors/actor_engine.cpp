@@ -1,6 +1,5 @@
 #include "actors/actor_engine.hpp"
 
-#include "actors/runtime_system.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/stuck_report.hpp"
 #include "runtime/sample/batch_layout.hpp"
@@ -50,16 +49,17 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 
 } // namespace
 
-actor_engine::actor_engine(engine_parts parts, const loader_options& options)
+actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics), calls_(parts.calls),
       stuck_after_(options.stuck_after), ahead_(prefetch_depth(parts, options.prefetch)),
       slots_(plan_->layout, parts.rows, *metrics_) {
-  const auto config = config_for(parts, options);
-  actors_ = spawn_pipeline(shared_system(), config,
+  const auto config = config_for(host, parts, options);
+  actors_ = spawn_pipeline(host.system(), config,
                            [this](slot_ptr slot) { ready_.push(std::move(slot)); });
 }
 
-dispatcher_config actor_engine::config_for(engine_parts& parts, const loader_options& options) {
+dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts,
+                                           const loader_options& options) {
   return {.order = std::move(parts.order),
           .policy = {plan_->shape.lanes, options.world_size, options.dispatch},
           .rows_a_probe = rows_per_probe(parts),
@@ -70,6 +70,7 @@ dispatcher_config actor_engine::config_for(engine_parts& parts, const loader_opt
                 return crew_->make(plan_, number, replaces, gate_token{lives_});
               },
           .detached = !plan_->shape.is_indexed,
+          .threads = &host.threads(),
           .alive = lives_,
           .metrics = metrics_.get()};
 }

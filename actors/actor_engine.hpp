@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/actor_host.hpp"
 #include "actors/batch_engine.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/slot_pool.hpp"
@@ -8,8 +9,6 @@
 #include "runtime/base/mutex.hpp"
 
 #include <leat/loader.hpp>
-
-#include <caf/actor_system.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -22,7 +21,7 @@ namespace leat {
 class actor_engine final : public batch_engine {
 public:
   /// Spawns the actors; nothing begins before make_room().
-  actor_engine(engine_parts parts, const loader_options& options);
+  actor_engine(actor_host& host, engine_parts parts, const loader_options& options);
   ~actor_engine() override { shutdown(); }
   actor_engine(const actor_engine&) = delete;
   actor_engine& operator=(const actor_engine&) = delete;
@@ -37,7 +36,8 @@ public:
   void shutdown() noexcept override;
 
 private:
-  dispatcher_config config_for(engine_parts& parts, const loader_options& options);
+  dispatcher_config config_for(actor_host& host, engine_parts& parts,
+                               const loader_options& options);
   void send_free(slot_ptr slot);
   error stuck_error(const worker_record& record) const;
   /// Throws `errc::stuck` if a worker or the iterators have not returned in time.

@@ -55,7 +55,8 @@ public:
   /// Ends a next() that waits for others: it throws `errc::interrupted`, as all later ones may.
   /// Call it once the plan's `cancelled` is true. Any thread.
   virtual void interrupt() noexcept = 0;
-  /// Ends actors and their threads.
+  /// Ends actors and their threads. May be called again, and by another thread once next() has been
+  /// interrupted: other calls then do nothing.
   virtual void shutdown() noexcept = 0;
 };
 

@@ -23,12 +23,12 @@ caller_watch::caller_watch(std::chrono::milliseconds limit, std::function<void(c
 void caller_watch::look_at(std::shared_ptr<const job_plan> plan, const doing& records) {
   if (limit_.count() == 0)
     return;
-  {
-    mutex_lock lock{mutex_};
-    plan_ = std::move(plan);
-    records_ = records;
-    calls_ = {};
-  }
+  const mutex_lock lock{mutex_};
+  if (ended_)
+    return;
+  plan_ = std::move(plan);
+  records_ = records;
+  calls_ = {};
   if (registration_)
     return;
   try {
@@ -39,9 +39,18 @@ void caller_watch::look_at(std::shared_ptr<const job_plan> plan, const doing& re
 }
 
 void caller_watch::look_away() {
-  registration_ = {};
-  mutex_lock lock{mutex_};
+  watch_thread::registration last; // its end waits for look(), which locks
+  const mutex_lock lock{mutex_};
+  last = std::move(registration_);
   plan_ = nullptr;
+}
+
+void caller_watch::end() {
+  {
+    const mutex_lock lock{mutex_};
+    ended_ = true;
+  }
+  look_away();
 }
 
 void caller_watch::look() {

@@ -30,6 +30,8 @@ public:
   void look_at(std::shared_ptr<const job_plan> plan, const doing& records);
   /// The caller's thread makes no rows any more.
   void look_away();
+  /// As look_away(), for good. Any thread.
+  void end();
 
 private:
   void look();
@@ -41,8 +43,9 @@ private:
   std::shared_ptr<const job_plan> plan_ LEAT_GUARDED_BY(mutex_);
   doing records_ LEAT_GUARDED_BY(mutex_);
   call_watch calls_ LEAT_GUARDED_BY(mutex_);
+  bool ended_ LEAT_GUARDED_BY(mutex_) = false;
   /// Last: it calls look().
-  watch_thread::registration registration_;
+  watch_thread::registration registration_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

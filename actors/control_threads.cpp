@@ -53,7 +53,7 @@ void control_threads::run() {
   for (;;) {
     while (!stopping_ && ready_.empty())
       changed_.wait(mutex_);
-    if (stopping_)
+    if (ready_.empty())
       return;
     auto* const x = ready_.front();
     auto* const system = system_;
@@ -80,7 +80,7 @@ public:
 
   /// CAF's printer is left out: it would be one more thread.
   void start() override {}
-  void stop() override {}
+  void stop() override { threads_.stop(); }
   void enqueue(caf::resumable* x) override { threads_.push(x); }
   /// A clock that stands still: no actor of ours waits for a time.
   caf::actor_clock& clock() noexcept override { return clock_; }

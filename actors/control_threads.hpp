@@ -18,7 +18,7 @@ class control_threads {
 public:
   /// Throws `errc::no_resources`.
   control_threads(std::size_t threads, std::size_t messages_at_a_time);
-  /// Waits for handlers that are running; those in the queue are dropped.
+  /// See stop().
   ~control_threads();
   control_threads(const control_threads&) = delete;
   control_threads& operator=(const control_threads&) = delete;
@@ -26,10 +26,12 @@ public:
   /// Called before the first push.
   void set_system(caf::actor_system& system);
   void push(caf::resumable* x);
+  /// Waits until all that is queued has run, and ends the threads. Nothing may be pushed
+  /// afterwards. May be called again.
+  void stop();
 
 private:
   void run();
-  void stop();
 
   const std::size_t messages_at_a_time_;
   mutex mutex_;
@@ -40,7 +42,8 @@ private:
   std::vector<std::thread> threads_;
 };
 
-/// For caf::actor_system_config::module_factories. The threads outlive the system.
+/// For caf::actor_system_config::module_factories. The threads outlive the system, whose destructor
+/// stops them.
 caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_system& system);
 
 } // namespace leat

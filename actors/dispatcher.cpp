@@ -1,6 +1,5 @@
 #include "actors/dispatcher.hpp"
 
-#include "actors/own_thread.hpp"
 #include "runtime/base/exception_text.hpp"
 #include "runtime/sample/live_source.hpp"
 
@@ -23,9 +22,10 @@ dispatcher_state::member spawn_worker(dispatcher_ptr self, const dispatcher_conf
   auto needs = config.make_worker(number, replaces);
   const auto id = needs.record->id;
   const worker_actor handle =
-      config.detached_workers ? spawn_in_thread(self->system(), "worker " + std::to_string(number),
-                                                worker, std::move(needs), self->state.batcher)
-                              : self->spawn(worker, std::move(needs), self->state.batcher);
+      config.threads
+          ? spawn_in_thread(self->system(), *config.threads, "worker " + std::to_string(number),
+                            worker, std::move(needs), self->state.batcher)
+          : self->spawn(worker, std::move(needs), self->state.batcher);
   self->send(self->state.batcher, watch_atom_v, id, handle);
   return {id, handle};
 }

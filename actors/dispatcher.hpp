@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/own_thread.hpp"
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
 #include "runtime/base/gate.hpp"
@@ -75,8 +76,9 @@ struct dispatcher_config {
   std::function<worker_config(std::size_t number, bool replaces)> make_worker = {};
   /// The dispatcher gets a thread of its own: its iterators may block, because they read files.
   bool detached = false;
-  /// Workers get threads of their own. False only under a deterministic scheduler.
-  bool detached_workers = true;
+  /// Where workers, and iterators that may block, get threads of their own. Null only under a
+  /// deterministic scheduler, which runs all in one.
+  own_threads* threads = nullptr;
   gate_token alive;
   /// Records how long the dispatcher works; may be null.
   job_metrics* metrics = nullptr;

@@ -51,8 +51,13 @@ loader_job& loader::job() const {
   return *job_;
 }
 
+loader_job& loader::running_job() const {
+  job().check_runtime();
+  return *job_;
+}
+
 lease loader::next() {
-  return guarded([&] { return job().next(); });
+  return guarded([&] { return running_job().next(); });
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {
@@ -63,21 +68,21 @@ std::optional<std::uint64_t> loader::batches_per_epoch() const {
 }
 
 void loader::rewind() {
-  guarded([&] { job().rewind(); });
+  guarded([&] { running_job().rewind(); });
 }
 
 void loader::abandon_epoch() {
-  guarded([&] { job().abandon_epoch(); });
+  guarded([&] { running_job().abandon_epoch(); });
 }
 
 std::optional<resume_point> loader::restore(const std::string& directory,
                                             const restore_options& options) {
-  return guarded([&] { return job().restore(directory, options); });
+  return guarded([&] { return running_job().restore(directory, options); });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
                                    const restore_options& options) {
-  return guarded([&] { return job().restore(decoded(parts), false, options); });
+  return guarded([&] { return running_job().restore(decoded(parts), false, options); });
 }
 
 void loader::keep(const std::vector<std::string>& parts) {
@@ -89,19 +94,19 @@ void loader::let_go(const std::vector<std::string>& parts) {
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
-  guarded([&] { job().seek({epoch, step}); });
+  guarded([&] { running_job().seek({epoch, step}); });
 }
 
 void loader::skip_first_batches(std::uint64_t n) {
-  guarded([&] { job().skip_batches(n); });
+  guarded([&] { running_job().skip_batches(n); });
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  guarded([&] { job().save(directory, job().job().snapshot_at(*after.after_)); });
+  guarded([&] { running_job().save(directory, job().job().snapshot_at(*after.after_)); });
 }
 
 void loader::save(const std::string& directory) {
-  guarded([&] { job().save(directory, job().job().snapshot_at(job().job().at)); });
+  guarded([&] { running_job().save(directory, job().job().snapshot_at(job().job().at)); });
 }
 
 void loader::wait_saved() {
@@ -109,7 +114,7 @@ void loader::wait_saved() {
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  guarded([&] { job().leave_out({first, last}); });
+  guarded([&] { running_job().leave_out({first, last}); });
 }
 
 resume_point loader::position() const {
@@ -121,7 +126,7 @@ std::string loader::snapshot() const {
 }
 
 void loader::resize_workers(std::size_t workers) {
-  guarded([&] { job().resize_workers(workers); });
+  guarded([&] { running_job().resize_workers(workers); });
 }
 
 void loader::interrupt() {

@@ -69,17 +69,17 @@ void check_options(const loader_options& x, const job_plan& plan,
 }
 
 void refuse_child() {
-  throw error(errc::invalid_argument,
+  throw error(errc::forked,
               {.stage = "loader",
                .got = "a call in the child of a fork, which does not have its parent's threads",
                .needed =
-                   "loaders made after the fork by a process whose parent had none, or another "
-                   "program (exec)"});
+                   "loaders made after the fork, by a process whose parent has no loader and "
+                   "has called leat::shutdown(); or a child that begins anew (exec; in Python "
+                   "spawn or forkserver)"});
 }
 
 void check_process() {
-  static const process_mark first;
-  if (!first.is_here())
+  if (is_maimed_by_fork())
     refuse_child();
 }
 

@@ -39,9 +39,15 @@ std::shared_ptr<const job_plan> plan_for(job_plan plan, const loader_options& x)
 
 loader_job::loader_job(const pipeline& data, loader_options options)
     : options_(std::move(options)), caller_(options_.stuck_after, options_.on_stuck),
-      saves_(options_.workers > 0) {
+      saves_(options_.workers > 0 ? host_function{[this]() -> actor_host& { return host(); }}
+                                  : nullptr) {
   check_process();
   check_options(options_);
+  if (!options_.runtime)
+    options_.runtime = runtime::of_process();
+  const auto& core = options_.runtime->core_;
+  if (core->is_shut_down())
+    refuse_after_shutdown();
   auto plan = plan_without_layout(data);
   const doing told{std::make_shared<worker_record>(), calls_};
   caller_.look_at(std::make_shared<const job_plan>(plan), told);
@@ -68,13 +74,30 @@ loader_job::loader_job(const pipeline& data, loader_options options)
   job_.plan = plan_for(std::move(plan), options_);
   samples_ = job_.plan->samples;
   cancelled_ = job_.plan->cancelled;
+  stop_ = job_.plan->stop;
   const auto& stages = samples_->stage_names;
   if (options_.trace)
     metrics_->show_in(options_.trace, name_of_rank(options_), stages);
   crew_->measure(stages.size(), [to = metrics_](std::size_t x) { return to->tracing_of(x); });
+  registration_ = runtime_core::add(core, *this);
+}
+
+loader_job::~loader_job() {
+  registration_.reset(); // waits while the runtime ends this loader
+  end();
+}
+
+actor_host& loader_job::host() const {
+  return options_.runtime->core_->host();
+}
+
+void loader_job::check_runtime() const {
+  if (is_shut_down_)
+    refuse_after_shutdown();
 }
 
 void loader_job::fail(const error& problem) {
+  check_runtime(); // whose end interrupts what runs
   failure_ = problem;
   throw error(problem);
 }
@@ -152,18 +175,10 @@ void loader_job::start() {
     engine_parts parts{
         job_.plan, job_.make_order_to_rewind(calls_, run_), job_.rows_per_batch(), crew_, metrics_,
         calls_};
-    std::shared_ptr<batch_engine> engine;
-    if (options_.workers == 0) {
-      engine = std::make_shared<inline_engine>(std::move(parts), caller_);
-    } else {
-      caller_.look_away();
-      auto options = options_;
-      options.workers = number_of_workers();
-      engine = std::make_shared<actor_engine>(std::move(parts), options);
-    }
     {
-      const mutex_lock lock{engine_mutex_};
-      engine_ = std::move(engine);
+      const mutex_lock lock{engine_mutex_}; // a runtime that ends waits for it
+      check_runtime();
+      engine_ = make_engine(std::move(parts));
     }
     desk_ = std::make_shared<lease_desk>(engine_, job_, metrics_, home_);
   } catch (...) {
@@ -171,11 +186,22 @@ void loader_job::start() {
   }
 }
 
+std::shared_ptr<batch_engine> loader_job::make_engine(engine_parts parts) {
+  if (options_.workers == 0)
+    return std::make_shared<inline_engine>(std::move(parts), caller_);
+  caller_.look_away();
+  auto options = options_;
+  options.workers = number_of_workers();
+  return std::make_shared<actor_engine>(host(), std::move(parts), options);
+}
+
 lease loader_job::next() {
   if (failure_)
     throw error(*failure_);
-  if (*cancelled_)
+  if (*cancelled_) {
+    check_runtime();
     throw_interrupted();
+  }
   saves_.check();
   if (ended_ || job_.is_over())
     return {};
@@ -351,15 +377,24 @@ void loader_job::interrupt() noexcept {
     engine_->interrupt();
 }
 
-void loader_job::shutdown() noexcept {
-  saves_.wait_for_all();
-  if (job_.plan) {
-    job_.plan->cancelled->store(true);
-    job_.plan->stop.request_stop();
+void loader_job::ask_to_end() noexcept {
+  is_shut_down_ = true;
+  interrupt();
+  stop_.request_stop();
+}
+
+void loader_job::end() noexcept {
+  saves_.end();
+  cancelled_->store(true);
+  stop_.request_stop();
+  std::shared_ptr<batch_engine> engine;
+  {
+    const mutex_lock lock{engine_mutex_};
+    engine = engine_;
   }
-  if (engine_)
-    engine_->shutdown();
-  saves_.shutdown();
+  if (engine)
+    engine->shutdown();
+  caller_.end();
 }
 
 } // namespace leat

@@ -3,6 +3,7 @@
 #include "actors/batch_engine.hpp"
 #include "actors/caller_watch.hpp"
 #include "actors/lease_desk.hpp"
+#include "actors/runtime_core.hpp"
 #include "actors/save_queue.hpp"
 #include "actors/worker_crew.hpp"
 #include "runtime/base/call_record.hpp"
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,12 +32,10 @@ namespace leat {
 /// The inside of a loader: runs one rank's job on an engine, which it starts at the first next().
 /// One thread, but where it says any. Large because it has a function for each of
 /// the loader's.
-class loader_job {
+class loader_job final : public runtime_member {
 public:
   loader_job(const pipeline& data, loader_options options);
-  ~loader_job() { shutdown(); }
-  loader_job(const loader_job&) = delete;
-  loader_job& operator=(const loader_job&) = delete;
+  ~loader_job() override;
 
   const rank_job& job() const noexcept { return job_; }
   resume_point position() const;
@@ -63,8 +63,13 @@ public:
   /// Lets next() end, now and later: it throws `errc::interrupted`. Any thread.
   void interrupt() noexcept;
 
-  /// Ends actors and threads; leases that are out stay readable.
-  void shutdown() noexcept;
+  /// As interrupt(), but next() throws `errc::shut_down`. Any thread.
+  void ask_to_end() noexcept override;
+  /// Ends actors and threads; leases that are out stay readable. May be called again. Any thread,
+  /// once next() has been asked to end.
+  void end() noexcept override;
+  /// Throws `errc::shut_down` once the runtime is.
+  void check_runtime() const;
 
   /// False in the child of a fork, which may only read the batches that it has. Any thread.
   bool is_here() const noexcept { return home_.is_here(); }
@@ -74,6 +79,8 @@ private:
   /// Learns the batch's fields where they are not known, and has the caller's thread looked after.
   doing look_after_caller();
   void start();
+  std::shared_ptr<batch_engine> make_engine(engine_parts parts);
+  actor_host& host() const;
   /// `next` of a loader that has begun and may hand over.
   lease next_batch();
   lease hand_over(slot_ptr slot);
@@ -88,6 +95,7 @@ private:
   void end_epoch(const batch_slot& slot);
   [[noreturn]] void fail(const error& problem);
 
+  fork_hazard alive_;
   process_mark home_;
   loader_options options_;
   /// Of the iterators, in whichever thread they run.
@@ -104,15 +112,19 @@ private:
   /// Of every plan of the job; stay, for other threads.
   std::shared_ptr<const sample_graph> samples_;
   std::shared_ptr<std::atomic<bool>> cancelled_;
+  std::stop_source stop_;
+  std::atomic<bool> is_shut_down_{false};
   /// Where the loader looks for the number of workers itself.
   std::optional<automatic_workers> automatic_;
 
   // Once it has begun.
-  /// Guards changes of `engine_`, for interrupt().
+  /// Guards changes of `engine_`, for other threads.
   mutable mutex engine_mutex_;
   std::shared_ptr<batch_engine> engine_;
   std::shared_ptr<lease_desk> desk_;
   save_queue saves_;
+  /// Last: who ends the runtime uses all others.
+  runtime_core::registration registration_;
 };
 
 } // namespace leat

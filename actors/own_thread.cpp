@@ -5,12 +5,53 @@
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include <limits>
+#include <utility>
 
 namespace leat {
 
-std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, const std::string& stage) {
+void own_threads::begin(const std::string& stage, std::function<void()> run) {
+  mutex_lock lock{mutex_}; // held until the handle is in its place
+  const auto me = running_.emplace(running_.end());
+  try {
+    *me = begin_thread(stage, [this, me, run = std::move(run)] {
+      run();
+      end(me);
+    });
+  } catch (...) {
+    running_.erase(me);
+    throw;
+  }
+}
+
+void own_threads::end(place me) {
+  std::list<std::thread> earlier;
+  {
+    mutex_lock lock{mutex_};
+    earlier.swap(ended_);
+    ended_.splice(ended_.end(), running_, me);
+    if (running_.empty())
+      all_ended_.notify_all();
+  }
+  for (auto& x : earlier)
+    x.join();
+}
+
+void own_threads::join() {
+  std::list<std::thread> last;
+  {
+    mutex_lock lock{mutex_};
+    while (!running_.empty())
+      all_ended_.wait(mutex_);
+    last.swap(ended_);
+  }
+  for (auto& x : last)
+    x.join();
+}
+
+std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, own_threads& threads,
+                                              const std::string& stage) {
   auto x = std::make_shared<own_thread>(&system);
-  begin_thread(stage, [x] { x->run(); }).detach();
+  threads.begin(stage, [x] { x->run(); });
   return x;
 }
 

@@ -10,18 +10,48 @@
 #include <caf/mailbox_element.hpp>
 #include <caf/resumable.hpp>
 
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace leat {
+
+/// Threads that are begun one by one, end by themselves, and are joined. Any thread.
+class own_threads {
+public:
+  own_threads() = default;
+  ~own_threads() { join(); }
+  own_threads(const own_threads&) = delete;
+  own_threads& operator=(const own_threads&) = delete;
+
+  /// `stage`: what it is for, in errors. Throws `errc::no_resources`.
+  void begin(const std::string& stage, std::function<void()> run);
+  /// Waits until all have ended. For none of them.
+  void join();
+
+private:
+  using place = std::list<std::thread>::iterator;
+
+  /// The last that a thread does here. It joins those that ended before it, so that few are left.
+  void end(place me);
+
+  mutex mutex_;
+  condition_variable all_ended_;
+  std::list<std::thread> running_ LEAT_GUARDED_BY(mutex_);
+  /// To be joined.
+  std::list<std::thread> ended_ LEAT_GUARDED_BY(mutex_);
+};
 
 /// A thread that runs one actor. CAF's own way, `spawn<detached>`, leaves an actor that never
 /// begins and never ends if its thread cannot be made; here the thread comes first.
 class own_thread final : public caf::execution_unit {
 public:
   /// Throws `errc::no_resources`.
-  static std::shared_ptr<own_thread> begin(caf::actor_system& system, const std::string& stage);
+  static std::shared_ptr<own_thread> begin(caf::actor_system& system, own_threads& threads,
+                                           const std::string& stage);
 
   explicit own_thread(caf::actor_system* system) : caf::execution_unit(system) {}
 
@@ -63,10 +93,10 @@ private:
 /// Spawns a stateful actor that blocks, as `system.spawn<caf::detached>(function, arguments...)`
 /// would. Throws `errc::no_resources`; then nothing was begun.
 template <class Function, class... Arguments>
-auto spawn_in_thread(caf::actor_system& system, const std::string& stage, Function function,
-                     Arguments&&... arguments) {
+auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
+                     Function function, Arguments&&... arguments) {
   using actor = caf::infer_impl_from_fun_t<Function>;
-  auto thread = own_thread::begin(system, stage);
+  auto thread = own_thread::begin(system, threads, stage);
   caf::actor_config config{thread.get()};
   caf::detail::init_fun_factory<actor, Function> factory;
   try {

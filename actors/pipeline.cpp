@@ -1,7 +1,5 @@
 #include "actors/pipeline.hpp"
 
-#include "actors/own_thread.hpp"
-
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
@@ -11,13 +9,21 @@ namespace leat {
 
 pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_config& config,
                                batch_sink sink) {
+  const logger_release released;
   pipeline_actors actors;
   // Iterators that read files block.
-  actors.dispatcher = config.detached ? spawn_in_thread(system, "iterators", dispatcher, config)
-                                      : system.spawn(dispatcher, config);
+  actors.dispatcher =
+      config.detached && config.threads
+          ? spawn_in_thread(system, *config.threads, "iterators", dispatcher, config)
+          : system.spawn(dispatcher, config);
   actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.alive);
   caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);
   return actors;
+}
+
+checkpoint_actor spawn_checkpoint(actor_host& host, gate_token alive) {
+  const logger_release released;
+  return spawn_in_thread(host.system(), host.threads(), "save", checkpoint, std::move(alive));
 }
 
 void send_exit(pipeline_actors& actors) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "actors/actor_host.hpp"
 #include "actors/batcher.hpp"
+#include "actors/checkpoint.hpp"
 #include "actors/dispatcher.hpp"
 
 #include <caf/actor_system.hpp>
@@ -19,6 +21,9 @@ struct pipeline_actors {
 /// come out of `sink` as finished batches, in order.
 pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_config& config,
                                batch_sink sink);
+
+/// Spawns the one that saves, in a thread of its own: fsync blocks. Throws `errc::no_resources`.
+checkpoint_actor spawn_checkpoint(actor_host& host, gate_token alive);
 
 /// Asks all of them to quit.
 void send_exit(pipeline_actors& actors);

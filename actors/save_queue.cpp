@@ -1,7 +1,7 @@
 #include "actors/save_queue.hpp"
 
-#include "actors/own_thread.hpp"
-#include "actors/runtime_system.hpp"
+#include "actors/pipeline.hpp"
+#include "actors/runtime_core.hpp"
 #include "runtime/base/exception_text.hpp"
 
 #include <leat/notice.hpp>
@@ -17,6 +17,8 @@ void save_queue::tracker::begin() {
   mutex_lock lock{mutex_};
   while (on_their_way_ >= 2)
     changed_.wait(mutex_);
+  if (closed_)
+    refuse_after_shutdown();
   ++on_their_way_;
 }
 
@@ -34,6 +36,13 @@ void save_queue::tracker::wait_for_all() {
     changed_.wait(mutex_);
 }
 
+void save_queue::tracker::close() {
+  mutex_lock lock{mutex_};
+  closed_ = true;
+  while (on_their_way_ > 0)
+    changed_.wait(mutex_);
+}
+
 void save_queue::tracker::check() {
   std::optional<error> problem;
   {
@@ -46,8 +55,13 @@ void save_queue::tracker::check() {
 
 void save_queue::save(save_request request) {
   check();
-  start(); // not after begin(): it may fail
   saves_->begin();
+  try {
+    start();
+  } catch (...) {
+    saves_->end({}); // it never was
+    throw;
+  }
   try {
     request.done = [saves = saves_](std::optional<error> problem) {
       saves->end(std::move(problem));
@@ -56,27 +70,27 @@ void save_queue::save(save_request request) {
   } catch (...) {
     saves_->end(error_in_flight(errc::io, {.stage = "save"}));
   }
-  if (!in_background_)
+  if (!host_)
     check();
 }
 
 void save_queue::start() {
-  if (in_background_ && !actor_)
-    actor_ = spawn_in_thread(shared_system(), "save", checkpoint, gate_token{lives_});
+  if (host_ && !actor_)
+    actor_ = spawn_checkpoint(host_(), gate_token{lives_});
 }
 
 void save_queue::run(save_request request) {
   const auto& part = *request.part;
   if (request.records)
     request.records->saving(request.directory, {part.epoch, part.step}, part.lanes);
-  if (in_background_)
-    caf::anon_send(actor_, std::move(request));
-  else
-    store(request);
+  if (!host_)
+    return store(request);
+  const auto to = actor_; // once it is done, another thread may end the actor
+  caf::anon_send(to, std::move(request));
 }
 
-void save_queue::shutdown() noexcept {
-  wait_for_all();
+void save_queue::end() noexcept {
+  saves_->close();
   if (!actor_)
     return;
   caf::anon_send_exit(actor_, caf::exit_reason::user_shutdown);

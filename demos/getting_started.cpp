@@ -292,6 +292,11 @@ void resizing(leat::loader& loader) {
     std::cout << "worker " << x.worker << " has done " << x.rows_done << " rows\n";
 }
 
+void own_runtime(const leat::pipeline& data) {
+  auto own = std::make_shared<leat::runtime>(leat::runtime_options{.control_threads = 1});
+  leat::loader validation{data, {.workers = 4, .runtime = own}};
+}
+
 void own_loader() {
   auto at = std::make_shared<std::size_t>(0);
   leat::own_loader<int> squares({.name = "squares@1",
@@ -355,6 +360,7 @@ int main(int argc, char** argv) {
   looking(small_photos());
   leat::loader loader(small_photos(), {.workers = 1});
   resizing(loader);
+  own_runtime(small_photos());
   own_loader();
   errors();
   std::cout << trained_rows << " rows trained\n";

@@ -71,6 +71,10 @@ std::string_view to_string(errc code) noexcept {
     return "no resources";
   case errc::interrupted:
     return "interrupted";
+  case errc::shut_down:
+    return "shut down";
+  case errc::forked:
+    return "forked";
   }
   return "unknown error";
 }

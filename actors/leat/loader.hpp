@@ -4,6 +4,7 @@
 #include <leat/dispatch_policy.hpp>
 #include <leat/epoch_agreement.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/runtime.hpp>
 #include <leat/trace.hpp>
 
 #include <chrono>
@@ -88,6 +89,8 @@ struct loader_options {
   std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
   /// A timeline that the loader is shown in; empty: none. Costs nothing without.
   std::shared_ptr<leat::trace> trace = {};
+  /// What the loader runs in. Empty: the process's own, which the first loader begins.
+  std::shared_ptr<leat::runtime> runtime = {};
   fault_drill fault = {};
 };
 
@@ -189,11 +192,15 @@ struct loader_stats {
 /// Feeds one rank of a training job: the door between a pipeline's actors and a trainer's thread.
 ///
 /// Every member but stats() and interrupt() is for one thread, the trainer's; leases and batches
-/// are for any. Several loaders in one process share one runtime. In the child of a fork every call
-/// throws `errc::invalid_argument`, and what it destroys of its parent's is left as it is; a child
-/// may have loaders of its own where its parent had none. Destroying a loader is allowed at any
-/// moment, also with leases out: it asks running functions to stop, waits for them and for a save()
-/// in progress.
+/// are for any. Several loaders in one process share one runtime, unless they are given others;
+/// once it is shut down, calls that need it or change the loader throw `errc::shut_down`.
+/// Destroying a loader is allowed at any moment, also with leases out: it asks running functions to
+/// stop, waits for them and for a save() in progress.
+///
+/// In the child of a fork every call of its parent's loaders throws `errc::forked`, and destroying
+/// them there does nothing: their memory stays. A child may have loaders of its own if its parent
+/// had no loader and no runtime with threads at the fork: see leat::shutdown(). Otherwise the
+/// constructor throws `errc::forked`.
 /// Large because it is the one door between a training loop and its data.
 class LEAT_API loader {
 public:
@@ -332,6 +339,8 @@ private:
 
   /// Throws in the child of a fork.
   loader_job& job() const;
+  /// And after a shutdown of the runtime.
+  loader_job& running_job() const;
 
   std::unique_ptr<loader_job> job_;
 };

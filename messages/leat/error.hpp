@@ -41,6 +41,11 @@ enum class errc : std::uint8_t {
   no_resources,
   /// `loader::interrupt` was called.
   interrupted,
+  /// The loader's runtime was shut down, which ended its threads.
+  shut_down,
+  /// A call in the child of a fork beside which leat had threads or loaders: these stay behind in
+  /// the parent.
+  forked,
 };
 
 LEAT_API std::string_view to_string(errc code) noexcept;

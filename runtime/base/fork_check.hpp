@@ -17,4 +17,16 @@ private:
   std::uint32_t generation_ = fork_generation();
 };
 
+/// Lives with what a fork would leave behind: threads, and locks that they may hold.
+class fork_hazard {
+public:
+  fork_hazard() noexcept;
+  ~fork_hazard();
+  fork_hazard(const fork_hazard&) = delete;
+  fork_hazard& operator=(const fork_hazard&) = delete;
+};
+
+/// True in the child of a fork beside which a fork_hazard lived, and in all children of that one.
+bool is_maimed_by_fork() noexcept;
+
 } // namespace leat

@@ -100,7 +100,6 @@ struct fixture {
                                    made.emplace_back(number, replaces);
                                    return worker_config{plan, board.add(number), {}, lives};
                                  },
-                             .detached_workers = false,
                              .alive = lives};
     uut = actors.system().spawn(dispatcher, config);
     tell(start_atom_v, batcher);

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -28,6 +29,8 @@ namespace {
 /// Threads that may still be made; then `failures` fail.
 std::atomic<std::int64_t> threads_left{std::numeric_limits<std::int64_t>::max()};
 std::atomic<std::int64_t> failures{0};
+/// Made and not joined yet.
+std::atomic<std::int64_t> threads_that_live{0};
 
 } // namespace
 
@@ -38,7 +41,16 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
       reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
   if (threads_left.fetch_sub(1) <= 0 && failures.fetch_sub(1) > 0)
     return EAGAIN;
-  return real(thread, attributes, run, argument);
+  const auto result = real(thread, attributes, run, argument);
+  threads_that_live += result == 0 ? 1 : 0;
+  return result;
+}
+
+extern "C" int pthread_join(pthread_t thread, void** result) {
+  static const auto real =
+      reinterpret_cast<decltype(&pthread_join)>(dlsym(RTLD_NEXT, "pthread_join"));
+  --threads_that_live;
+  return real(thread, result);
 }
 
 namespace leat {
@@ -179,6 +191,38 @@ TEST_CASE("bare_loop: without a thread it says so, once those that began have en
     REQUIRE(code_of([&] { loop.run(1'000'000'000'000); }) == errc::no_resources);
   }
   loop.run(200);
+}
+
+TEST_CASE("no threads: a runtime that cannot begin them can later") {
+  for (std::int64_t n = 0; n < 3; ++n) {
+    shutdown();
+    loader refused{numbers().batch(10),
+                   {.workers = 1, .stuck_after = std::chrono::milliseconds{0}}};
+    {
+      const few_threads limit{n, 1};
+      CHECK(code_of([&] { refused.next(); }) == errc::no_resources);
+    }
+    loader x{numbers().batch(10), {.workers = 1}};
+    CHECK(x.next());
+  }
+}
+
+TEST_CASE("no threads: none is left after a shutdown") {
+  shutdown();
+  const auto before = threads_that_live.load();
+  for (const std::size_t workers : {0, 1, 3}) {
+    CAPTURE(workers);
+    const test::temporary_directory at;
+    const auto own = std::make_shared<runtime>();
+    loader x{jobs()[1].data(), {.workers = workers, .runtime = own}};
+    loader y{jobs()[0].data(), {.workers = workers}};
+    x.save(at.path(), *x.next());
+    REQUIRE(y.next());
+    CHECK(threads_that_live > before);
+    own->shutdown();
+    shutdown();
+    CHECK(threads_that_live == before);
+  }
 }
 
 } // namespace

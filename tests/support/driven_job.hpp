@@ -50,7 +50,6 @@ public:
                                    .rows_a_probe = 3,
                                    .workers = options.workers,
                                    .make_worker = make_worker,
-                                   .detached_workers = false,
                                    .alive = lives_};
     pipeline_ = spawn_pipeline(actors_.system(), config, [this](slot_ptr slot) {
       if (!over()) { // every further slot is another end

@@ -83,6 +83,7 @@ void reading_feed::want(std::uint64_t number) {
   ahead_.want(number);
   if (!reader_) {
     auto reader = input_->begin();
+    helper_->lives.emplace();
     helper_->thread = begin_thread("once source \"" + name() + '"', [this] { run(); });
     reader_ = std::move(reader);
   }

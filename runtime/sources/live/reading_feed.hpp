@@ -9,6 +9,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -62,6 +63,7 @@ private:
     /// Records came, or will not come, or the thread has ended.
     condition_variable came;
     std::thread thread;
+    std::optional<fork_hazard> lives;
   };
 
   process_mark home_;

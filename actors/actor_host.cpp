@@ -1,0 +1,30 @@
+#include "actors/actor_host.hpp"
+
+#include <caf/logger.hpp>
+
+namespace leat {
+
+namespace {
+
+/// Control threads have short handlers alone.
+constexpr std::size_t messages_at_a_time = 32;
+
+} // namespace
+
+actor_host::configuration::configuration(control_threads& threads) {
+  add_message_types<caf::id_block::leat>();
+  set("scheduler.max-throughput", messages_at_a_time);
+  module_factories.emplace_back(
+      [&threads](caf::actor_system& system) { return scheduler_over(threads, system); });
+}
+
+actor_host::actor_host(std::size_t control_threads)
+    : control_(control_threads, messages_at_a_time), config_(control_), system_(config_) {
+  const logger_release released; // the system's own spawns
+}
+
+logger_release::~logger_release() {
+  caf::logger::set_current_actor_system(nullptr);
+}
+
+} // namespace leat

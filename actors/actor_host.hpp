@@ -1,0 +1,55 @@
+#pragma once
+
+#include "actors/control_threads.hpp"
+#include "actors/own_thread.hpp"
+#include "messages/fwd.hpp"
+#include "runtime/base/fork_check.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
+#include <cstddef>
+
+namespace leat {
+
+/// CAF's actor system with all threads that its actors run in.
+///
+/// Every spawn from a thread that is not of the host has a `logger_release` around it.
+class actor_host {
+public:
+  /// Throws `errc::no_resources`.
+  explicit actor_host(std::size_t control_threads);
+  /// Joins all threads. Every actor has ended by then, or is about to without help.
+  ~actor_host() = default;
+  actor_host(const actor_host&) = delete;
+  actor_host& operator=(const actor_host&) = delete;
+
+  caf::actor_system& system() noexcept { return system_; }
+  /// For actors that block.
+  own_threads& threads() noexcept { return own_; }
+
+private:
+  struct configuration : caf::actor_system_config {
+    explicit configuration(control_threads& threads);
+  };
+
+  fork_hazard threads_live_;
+  // First what can fail, last what ends first: threads that run actors use the system.
+  control_threads control_;
+  configuration config_;
+  caf::actor_system system_;
+  own_threads own_;
+};
+
+/// CAF leaves a reference to a system's logger behind in each thread that spawns an actor, and
+/// ~actor_system waits until all of them are gone: in a trainer's thread, which lives on, for ever.
+/// At its end this drops the one of its thread.
+class logger_release {
+public:
+  logger_release() = default;
+  ~logger_release();
+  logger_release(const logger_release&) = delete;
+  logger_release& operator=(const logger_release&) = delete;
+};
+
+} // namespace leat

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "actors/actor_host.hpp"
+#include "runtime/base/mutex.hpp"
+
+#include <leat/error.hpp>
+#include <leat/runtime.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace leat {
+
+/// Throws `errc::shut_down`.
+[[noreturn]] void refuse_after_shutdown();
+
+/// A loader as its runtime sees it. Both are called by the thread that ends the runtime, at most
+/// once and in this order, at any moment of a registration.
+class runtime_member {
+public:
+  runtime_member() = default;
+  virtual ~runtime_member() = default;
+  runtime_member(const runtime_member&) = delete;
+  runtime_member& operator=(const runtime_member&) = delete;
+
+  /// Asks all that runs to end.
+  virtual void ask_to_end() noexcept = 0;
+  /// Ends actors and threads: nothing of it uses the runtime any more.
+  virtual void end() noexcept = 0;
+};
+
+/// The inside of a runtime. Any thread.
+class runtime_core {
+public:
+  explicit runtime_core(const runtime_options& options) : options_(options) {}
+  ~runtime_core() { shutdown(); }
+  runtime_core(const runtime_core&) = delete;
+  runtime_core& operator=(const runtime_core&) = delete;
+
+  /// A member of the runtime while this lives.
+  class registration {
+  public:
+    registration() = default;
+    registration(registration&&) noexcept = default;
+    registration& operator=(registration&& other) noexcept;
+    registration(const registration&) = delete;
+    registration& operator=(const registration&) = delete;
+    ~registration() { reset(); }
+
+    /// Waits for a call in progress; afterwards there is none.
+    void reset() noexcept;
+
+  private:
+    friend class runtime_core;
+    struct entry;
+
+    std::shared_ptr<runtime_core> core_;
+    std::shared_ptr<entry> entry_;
+  };
+
+  bool is_shut_down();
+  /// Throws `errc::shut_down`.
+  static registration add(std::shared_ptr<runtime_core> core, runtime_member& member);
+
+  /// Begins threads and actor system at the first call. For members whose end() was not called.
+  /// Throws `errc::no_resources`, and may be called again; `errc::shut_down`.
+  actor_host& host();
+
+  /// See runtime::shutdown(). Waits for another such call.
+  void shutdown() noexcept;
+
+private:
+  using entry_ptr = std::shared_ptr<registration::entry>;
+
+  const runtime_options options_;
+  /// Held by the one call that ends all.
+  mutex ending_;
+  mutex mutex_;
+  bool is_shut_down_ LEAT_GUARDED_BY(mutex_) = false;
+  std::vector<entry_ptr> members_ LEAT_GUARDED_BY(mutex_);
+  std::unique_ptr<actor_host> host_ LEAT_GUARDED_BY(mutex_);
+};
+
+} // namespace leat
