@@ -11,7 +11,7 @@ namespace leat {
 
 namespace {
 
-/// There is one type of exceptions, also for what the machine lacks.
+/// All exceptions have one type, also those for what the machine lacks.
 template <class Call>
 auto guarded(Call call) {
   try {

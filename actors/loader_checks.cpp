@@ -37,7 +37,7 @@ void check_options(const loader_options& x) {
     refuse("keep", "0", "at least 1");
   if (x.stuck_after.count() < 0)
     refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "0 or more");
-  constexpr std::chrono::hours longest{100 * 365 * 24}; // else it is no number of nanoseconds
+  constexpr std::chrono::hours longest{100 * 365 * 24}; // otherwise nanoseconds overflow
   if (x.stuck_after > longest)
     refuse("stuck_after", std::to_string(x.stuck_after.count()) + " ms", "at most 100 years, or 0");
   if (x.workers > most_workers && x.workers != automatic)

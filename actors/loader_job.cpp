@@ -18,7 +18,7 @@ namespace leat {
 
 namespace {
 
-/// Of one that failed whatever batch was next there is no run.
+/// The failure of the next batch, whichever it is, belongs to no run.
 bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
   return x.run() != run && x.plan().epoch != UINT64_MAX;
 }
@@ -27,7 +27,7 @@ std::string name_of_rank(const loader_options& x) {
   return "rank " + std::to_string(x.rank) + " of " + std::to_string(x.world_size);
 }
 
-/// The pipeline's plan with what the options say.
+/// The pipeline's plan, with what the options say.
 std::shared_ptr<const job_plan> plan_for(job_plan plan, const loader_options& x) {
   plan.bad_samples = x.bad_samples;
   plan.hash_pixels = x.hash_pixels;
@@ -54,7 +54,7 @@ loader_job::loader_job(const pipeline& data, loader_options options)
   plan.layout = learn_layout(plan, told);
   const auto limit = lane_limit(data.root());
   check_options(options_, plan, limit);
-  // Once in a job.
+  // Once per job.
   if (limit && options_.rank == 0)
     notice("loader: " + *limit);
   const auto& shape = plan.shape;
@@ -149,7 +149,7 @@ void loader_job::seek(const job_position& to) {
   try {
     leat::seek(job_, to, *ends_, [this] { return look_after_caller(); });
     count_bad();
-  } catch (...) { // it may stand anywhere
+  } catch (...) { // the job's position is undefined
     fail(error_in_flight(errc::io, {.stage = "seek"}));
   }
 }
@@ -158,7 +158,7 @@ void loader_job::skip_batches(std::uint64_t n) {
   check_not_begun("skip_first_batches");
   try {
     leat::skip_batches(job_, n, *ends_, [this] { return look_after_caller(); });
-  } catch (...) { // it may stand anywhere
+  } catch (...) { // the job's position is undefined
     fail(error_in_flight(errc::io, {.stage = "skip_first_batches"}));
   }
 }
@@ -236,7 +236,7 @@ lease loader_job::next_batch() {
       engine_->recycle(std::move(slot)); // more may come: see rewind
       return {};
     }
-    // Those before were made ahead, of an epoch that is over or was abandoned.
+    // Earlier ones were made ahead, for an epoch that is over or was abandoned.
     if (slot->plan().epoch >= job_.at.next.epoch) {
       slot->set_end_of_epoch(ends_->settle(slot->plan(), job_.at));
       if (slot->plan().what == batch_plan::kind::failed)
@@ -251,7 +251,7 @@ lease loader_job::next_batch() {
   return {};
 }
 
-/// What is made ahead goes on with the next epoch, where ranks had to agree that this one is over.
+/// Batches are made ahead from the next epoch on, if ranks had to agree that this one is over.
 void loader_job::end_epoch(const batch_slot& slot) {
   if (!slot.plan().end_of_epoch || !ends_->is_needed())
     return;
@@ -282,7 +282,7 @@ void loader_job::abandon_epoch() {
                     "batch() with end drop or mask");
   auto& at = job_.at;
   if (at.next.step == 0)
-    return; // nothing of it was handed over: the epoch before has ended
+    return; // none of it was handed over: the epoch before has ended
   at.next = {at.next.epoch + 1, 0};
   at.lanes = nullptr;
   ends_->begin_epoch();
@@ -304,7 +304,7 @@ void loader_job::rewind() {
     engine_->rewind(run_);
 }
 
-/// As asked for, or as many as there may be until it is known how many are needed.
+/// The number requested, or the most that there may be until it is known how many are needed.
 std::size_t loader_job::number_of_workers() {
   automatic_.reset();
   if (options_.workers == automatic)

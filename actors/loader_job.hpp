@@ -30,8 +30,8 @@
 namespace leat {
 
 /// The inside of a loader: runs one rank's job on an engine, which it starts at the first next().
-/// One thread, but where it says any. Large because it has a function for each of
-/// the loader's.
+/// One thread, unless a member says "any thread". Large because it has a function for each of the
+/// loader's.
 class loader_job final : public runtime_member {
 public:
   loader_job(const pipeline& data, loader_options options);
@@ -55,12 +55,12 @@ public:
   void rewind();
   void resize_workers(std::size_t workers);
 
-  /// "Resume from here", encoded.
+  /// The encoded snapshot "resume from here".
   std::string encoded() const;
   void save(const std::string& directory, snapshot part);
   void wait_saved();
 
-  /// Lets next() end, now and later: it throws `errc::interrupted`. Any thread.
+  /// Ends next(), now and later: it throws `errc::interrupted`. Any thread.
   void interrupt() noexcept;
 
   /// As interrupt(), but next() throws `errc::shut_down`. Any thread.
@@ -76,18 +76,18 @@ public:
 
 private:
   void check_not_begun(const char* stage) const;
-  /// Learns the batch's fields where they are not known, and has the caller's thread looked after.
+  /// Learns the batch's fields if they are not known, and has the caller's thread watched.
   doing look_after_caller();
   void start();
   std::shared_ptr<batch_engine> make_engine(engine_parts parts);
   actor_host& host() const;
-  /// `next` of a loader that has begun and may hand over.
+  /// `next`, for a loader that has begun and may hand over batches.
   lease next_batch();
   lease hand_over(slot_ptr slot);
   /// Gives the job the number of workers that it needs.
   void tune_workers();
   std::size_t number_of_workers();
-  /// Bad samples are the job's, which may go elsewhere.
+  /// Takes over the job's counts of bad samples, which change when the job moves to another place.
   void count_bad() noexcept;
   /// What restore() returns, once the job stands at the snapshot.
   resume_point resumed();
@@ -98,26 +98,26 @@ private:
   fork_hazard alive_;
   process_mark home_;
   loader_options options_;
-  /// Of the iterators, in whichever thread they run.
+  /// Calls of the iterators, in whichever thread they run.
   std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();
   caller_watch caller_;
   rank_job job_;
   std::optional<agreement> ends_;
   std::shared_ptr<worker_crew> crew_;
-  /// How often the job was begun anew.
+  /// How often the job was started over.
   std::uint64_t run_ = 0;
   bool ended_ = false;
   std::optional<error> failure_;
   std::shared_ptr<job_metrics> metrics_ = std::make_shared<job_metrics>();
-  /// Of every plan of the job; stay, for other threads.
+  /// The graph that every plan of the job has; it stays, for other threads.
   std::shared_ptr<const sample_graph> samples_;
   std::shared_ptr<std::atomic<bool>> cancelled_;
   std::stop_source stop_;
   std::atomic<bool> is_shut_down_{false};
-  /// Where the loader looks for the number of workers itself.
+  /// Set if the loader itself chooses the number of workers.
   std::optional<automatic_workers> automatic_;
 
-  // Once it has begun.
+  // Once it has begun:
   /// Guards changes of `engine_`, for other threads.
   mutable mutex engine_mutex_;
   std::shared_ptr<batch_engine> engine_;

@@ -21,14 +21,14 @@ namespace leat {
 
 /// Failures on purpose, for demonstrations and drills.
 struct fault_drill {
-  /// A worker takes so much longer for each row.
+  /// A worker takes this much longer for each row.
   struct delay {
     std::size_t worker = 0;
     std::chrono::milliseconds by{0};
   };
   /// A worker dies, once, at the first row that it gets at or after the position, in the rank that
-  /// owns the position. Of several deaths for one worker, each next one is for the worker that
-  /// takes its place.
+  /// owns the position. If there are several deaths for one worker, each next one is for the worker
+  /// that takes its place.
   struct death {
     std::size_t worker = 0;
     std::uint64_t position = 0;
@@ -83,11 +83,11 @@ struct loader_options {
   /// Computes batch::content_hashes(); costs about 1 ms per 10 MB in the workers.
   bool hash_pixels = false;
   /// An all-gather: gives every rank what all ranks say, and waits for them (MPI_Allgather of three
-  /// integers). Needed by several ranks for pipelines without known length that end (`drop`,
-  /// `mask`). Called in the caller's thread, at the same batches on all ranks, by next(), and by
-  /// seek() and skip_first_batches() for batches that they run through.
+  /// integers). Needed by several ranks for pipelines of unknown length that end (`drop`, `mask`).
+  /// Called in the caller's thread, at the same batches on all ranks, by next(), and by seek() and
+  /// skip_first_batches() for batches that they run through.
   std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
-  /// A timeline that the loader is shown in; empty: none. Costs nothing without.
+  /// A timeline in which the loader is shown; empty: none, at no cost.
   std::shared_ptr<leat::trace> trace = {};
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
@@ -97,7 +97,7 @@ struct loader_options {
 struct restore_options {
   /// Differences that the caller accepts, by the names that the error lists.
   std::vector<std::string> allow = {};
-  /// Takes an older complete set when the newest has a torn file.
+  /// Takes an older complete set if the newest has a torn file.
   bool allow_older = false;
 };
 
@@ -106,8 +106,8 @@ struct resume_point {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::uint64_t global_step = 0;
-  /// Digest of everything handed over before by this rank; after a restore in another world all of
-  /// it is rank 0's.
+  /// Digest of everything that this rank handed over before; after a restore in another world all
+  /// of it is rank 0's.
   hash128 digest = {};
 };
 
@@ -130,22 +130,23 @@ struct stage_stats {
     decoding,
     /// Any other function of the pipeline.
     function,
-    /// Beside the stages: rows are written to the batch and hashed.
+    /// Outside the stages: rows are written to the batch and hashed.
     writing,
   };
   /// As the pipeline names it: "map tokenize".
   std::string name;
   kind what = kind::function;
-  /// Of all workers together. Measured in every row that takes long; of short ones in some, which
+  /// Sum over all workers. Measured in every row that takes long; for short rows in some, which
   /// stand for the others.
   std::chrono::nanoseconds time{0};
 };
 
-/// How long something took, as far as it was counted.
+/// How long something took, in the cases that were counted.
 struct duration_stats {
   std::uint64_t count = 0;
   std::chrono::nanoseconds sum{0};
-  /// At least so long: half of them, one of a hundred; to the next power of 2 of nanoseconds.
+  /// Times that half of them, and 99 of 100, do not exceed, rounded up to a power of 2 of
+  /// nanoseconds.
   std::chrono::nanoseconds median{0};
   std::chrono::nanoseconds worst_percent{0};
 };
@@ -153,7 +154,7 @@ struct duration_stats {
 /// Where the batches' memory is.
 struct slot_stats {
   std::uint64_t free = 0;
-  /// Waiting for rows, or workers make them.
+  /// Workers make its rows, or it waits for them.
   std::uint64_t making = 0;
   /// Finished, waiting for next().
   std::uint64_t ready = 0;
@@ -162,22 +163,22 @@ struct slot_stats {
 };
 
 struct loader_stats {
-  /// One for each worker number: what all did that ever had it, also those that died or were
-  /// removed.
+  /// One for each worker number: what all workers with that number have done, including those that
+  /// died or were removed.
   std::vector<worker_stats> workers;
-  /// In data order; what is done beside the stages last.
+  /// In data order; last, what is done outside the stages.
   std::vector<stage_stats> stages;
   /// Batches and valid rows handed over by this loader object.
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
   std::uint64_t bytes_read = 0;
-  /// Time that next() waited for workers; without workers 0, as it makes the batches.
+  /// Time that next() waited for workers; 0 without workers, as it then makes the batches itself.
   std::chrono::nanoseconds waited{0};
-  /// The same one by one, where a batch was not there at once.
+  /// The single waits, for batches that were not there at once.
   duration_stats waits = {};
-  /// Times that finished batches lay ready before they were asked for.
+  /// How long finished batches lay ready before they were asked for.
   duration_stats ready_for = {};
-  /// Workers that there are to be now: as asked for, or found (`automatic`).
+  /// Workers that there should be now: as requested, or as found (`automatic`).
   std::uint64_t workers_now = 0;
   /// Time that iterators ran, and dealt rows to workers.
   std::chrono::nanoseconds iterating{0};
@@ -185,7 +186,8 @@ struct loader_stats {
   /// Bad samples since the job began, as far as this rank knows them.
   bad_counts bad{};
   std::uint64_t workers_replaced = 0;
-  /// Encoded bytes of the last snapshot of this rank that was taken or saved here; 0: none was.
+  /// Encoded bytes of the last snapshot of this rank that was taken or saved here; 0 if there was
+  /// none.
   std::uint64_t snapshot_bytes = 0;
 };
 
@@ -211,28 +213,28 @@ public:
   loader(loader&&) noexcept;
   loader& operator=(loader&&) noexcept;
 
-  /// The next batch, or an empty lease after the last one. Throws `leat::error`, and from then on
-  /// the same error again; snapshots taken before stay good.
+  /// The next batch, or an empty lease after the last one. If it throws `leat::error`, each later
+  /// call throws the same error again; snapshots taken before stay valid.
   lease next();
 
-  /// Steps of one epoch; empty where they are not known beforehand: streams, operators that drop,
-  /// keep back or make samples, and `cycle`.
+  /// Steps of one epoch; empty if they are not known in advance: streams, operators that drop, keep
+  /// back or make samples, and `cycle`.
   std::optional<std::uint64_t> batches_per_epoch() const;
 
-  /// Leaves out what is left of the epoch: the next batch is the first of the next one. At the same
-  /// batch on all ranks. Throws `errc::invalid_argument` under `cycle`.
+  /// Leaves out the rest of the epoch: the next batch is the first of the next epoch. To be called
+  /// at the same batch on all ranks. Throws `errc::invalid_argument` under `cycle`.
   void abandon_epoch();
 
   /// Starts the job over: the next batch is the first of epoch 0, with sums of zero, as in a new
   /// loader, and the same batches follow, also after a restore. Meant for a validation that runs
-  /// again and again: data stays open, workers stay alive, and batches are made ahead at once. At
-  /// any time, on all ranks alike. Steps that are left out stay left out; leases that are held stay
-  /// good. Throws `errc::invalid_argument` for records that exist once, and the error of a loader
-  /// that has failed.
+  /// again and again: data stays open, workers stay alive, and batches are made ahead at once.
+  /// Allowed at any time, alike on all ranks. Steps that are left out stay left out; leases that
+  /// are held stay valid. Throws `errc::invalid_argument` for records that exist once, and the
+  /// error of a loader that has failed.
   void rewind();
 
-  /// `for (auto batch : loader)`: what next() gives, up to the empty lease. Every round of the loop
-  /// owns its lease, which ends with the round unless it is moved elsewhere.
+  /// `for (auto batch : loader)`: what next() gives, up to the empty lease. Each iteration owns its
+  /// lease, which ends with the iteration unless it is moved elsewhere.
   class iterator {
   public:
     explicit iterator(loader& from) : from_(&from), next_(from.next()) {}
@@ -263,27 +265,27 @@ public:
                              const restore_options& options = {});
 
   /// Begins at a batch as if all before it had been handed over, with sums of zero. Takes constant
-  /// time where the order is a formula; else the epoch's batches before it are run through, without
-  /// making samples of them. Before the first next(), in place of a restore, alike on all ranks.
+  /// time if the order is indexed; otherwise the epoch's batches before it are run through, without
+  /// making their samples. Before the first next(), in place of a restore, alike on all ranks.
   /// Throws `errc::invalid_argument` for a step that the epoch does not have, and for a loader that
   /// has begun.
   void seek(std::uint64_t epoch, std::uint64_t step);
 
   /// Leaves out the next n batches, also across ends of epochs, but not beyond the end of the job,
-  /// after a restore or from the beginning. Takes time as seek() does. Before the first next(), on
-  /// all ranks alike.
+  /// after a restore or from the beginning. Takes time as seek() does. Before the first next(),
+  /// alike on all ranks.
   void skip_first_batches(std::uint64_t n);
 
   /// Where the loader stands: the next batch, and the digest of what this rank handed over.
   resume_point position() const;
 
   /// Leaves out steps of the job, `first` to `last` by batch::global_step(): their batches are not
-  /// handed over, those before and after stay as they are, steps keep their numbers. Every
-  /// snapshot from now on records it, so that a resumed job leaves them out, too. For a loss spike:
-  /// restore an earlier snapshot, then call this, alike on all ranks, before the first next().
-  /// Steps that the restored job left out already may be named again, so that a job can be started
-  /// anew with the same calls. Throws `errc::invalid_argument` for other steps that are past, here
-  /// or at a later restore.
+  /// handed over, those before and after stay as they are, steps keep their numbers. Every snapshot
+  /// from now on records it, so that a resumed job leaves them out, too. For a loss spike: restore
+  /// an earlier snapshot, then call this, alike on all ranks, before the first next(). Steps that
+  /// the restored job left out already may be named again, so that a job can be started again with
+  /// the same calls. Throws `errc::invalid_argument` for other steps in the past, here or at a
+  /// later restore.
   void leave_out_steps(std::uint64_t first, std::uint64_t last);
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
@@ -299,39 +301,38 @@ public:
   std::string snapshot() const;
 
   /// For snapshots that the program keeps itself, as in a checkpoint of its own, of sources that
-  /// exist once and have a journal: their journals hold what this one needs until it is let go, in
-  /// whatever order, however often save() drops older ones. Call it before the checkpoint is
+  /// exist once and have a journal: their journals hold what the snapshot needs until it is let go,
+  /// in whatever order, however often save() drops older ones. Call it before the checkpoint is
   /// written. `parts`: the snapshot of this rank; after a restart in another world, those of all
-  /// ranks. What is kept twice, as the last and as the best one, is to be let go twice. A new
-  /// process keeps again what its checkpoints still have, before it saves or lets go.
-  /// For other pipelines nothing happens.
-  /// Throws `leat::error` (bad_snapshot; mismatch: of another pipeline or journal, or what it needs
-  /// is already gone).
+  /// ranks. A snapshot that is kept twice, as the last and as the best one, must be let go twice. A
+  /// new process keeps again what its checkpoints still have, before it saves or lets go. For other
+  /// pipelines nothing happens. Throws `leat::error` (bad_snapshot; mismatch: it belongs to another
+  /// pipeline or journal, or what it needs is already gone).
   void keep(const std::vector<std::string>& parts);
-  /// The checkpoint is gone; `parts`: one at least of those that keep() was given for it. Journals
-  /// forget what neither this job nor any snapshot that is still kept, or saved, needs. A loader's
-  /// end lets nothing go, and neither does letting go of the only one that is kept: keep the new
-  /// one first. Snapshots that were not kept are not affected.
+  /// The checkpoint is gone; `parts`: at least one of those that keep() was given for it. Journals
+  /// forget what neither this job nor any snapshot that is still kept, or saved, needs. Neither the
+  /// end of a loader nor letting go of the only kept snapshot lets anything go: keep the new one
+  /// first. Snapshots that were not kept are not affected.
   void let_go(const std::vector<std::string>& parts);
 
-  /// Adds or removes workers, also in mid-epoch; the batches stay the same. At least 1, or
-  /// `automatic`; another number ends the loader's own looking for one. Not for a loader made with
-  /// 0 workers.
+  /// Adds or removes workers, also in the middle of an epoch; the batches stay the same. At least
+  /// 1, or `automatic`; a number ends the loader's own choice. Not for a loader made with 0
+  /// workers.
   void resize_workers(std::size_t workers);
 
-  /// What the loader did so far. Any thread, also while others are in other members; not beside
-  /// moves and the end of the loader.
+  /// What the loader did so far. Any thread, also while other members run; but not during moves and
+  /// the end of the loader.
   loader_stats stats() const;
 
-  /// Lets a next() that waits end, and all later ones: they throw `errc::interrupted`, and
-  /// functions of the pipeline are asked to stop (`context::cancelled`). What was handed over stays
-  /// so, and snapshot() and save() still say where the loader stands: for a job that is told to end
-  /// while it waits, for records that may never come too. Any thread, but not beside moves and the
-  /// end of the loader; not in a signal handler.
+  /// Ends a next() that waits, and all later ones: they throw `errc::interrupted`, and functions of
+  /// the pipeline are asked to stop (`context::cancelled`). What was handed over stays so, and
+  /// snapshot() and save() still say where the loader stands: for a job that is told to end while
+  /// it waits, even for records that may never come. Any thread, but not during moves and the end
+  /// of the loader; not in a signal handler.
   void interrupt();
 
-  /// Digest of the data that the pipeline reads, as logs and `leat index` show it: other data has
-  /// another one, wherever it lies.
+  /// Digest of the data that the pipeline reads, as logs and `leat index` show it: it is the same
+  /// wherever the data lies, and differs for other data.
   hash128 data_digest() const;
 
 private:

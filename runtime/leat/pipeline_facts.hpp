@@ -83,8 +83,8 @@ struct pipeline_facts {
 
 /// The last operator with all before it, with or without a batch. Opens no data.
 LEAT_API operator_facts operators_of(const pipeline& x);
-/// The facts of a pipeline together with what each source holds. Opens the data; throws what that
-/// throws.
+/// The last operator with all before it, and what each source holds. Opens the data; throws what
+/// that throws.
 LEAT_API operator_facts operators_with_data(const pipeline& x);
 
 /// Calls `visit` for every operator in data order: inputs first, from left to right.
