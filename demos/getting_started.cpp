@@ -205,7 +205,7 @@ void bad_samples(const leat::pipeline& data) {
 void saving(const leat::pipeline& data, model& net) {
   leat::loader loader(data, {.workers = 2, .epochs = 2});
   if (auto at = loader.restore("snapshots"))
-    std::cout << "goes on at epoch " << at->epoch << " step " << at->step << '\n';
+    std::cout << "resumes at epoch " << at->epoch << " step " << at->step << '\n';
   while (auto batch = loader.next()) {
     net.learn(batch->view<float, 4>("image"), batch->view<std::int64_t, 1>("label"));
     if (batch->end_of_epoch())
@@ -226,7 +226,7 @@ void own_checkpoint(const leat::pipeline& data) {
   }
   leat::loader loader(data, {.workers = 1});
   auto at = loader.restore_parts({saved});
-  std::cout << "goes on at step " << at.step << '\n';
+  std::cout << "resumes at step " << at.step << '\n';
 }
 
 void own_place(const leat::pipeline& data) {

@@ -191,7 +191,7 @@ struct loader_stats {
   std::uint64_t snapshot_bytes = 0;
 };
 
-/// Feeds one rank of a training job: the door between a pipeline's actors and a trainer's thread.
+/// Feeds one rank of a training job: connects a pipeline's actors with a trainer's thread.
 ///
 /// Every member but stats() and interrupt() is for one thread, the trainer's; leases and batches
 /// are for any. Several loaders in one process share one runtime, unless they are given others;
@@ -203,7 +203,7 @@ struct loader_stats {
 /// them there does nothing: their memory stays. A child may have loaders of its own if its parent
 /// had no loader and no runtime with threads at the fork: see leat::shutdown(). Otherwise the
 /// constructor throws `errc::forked`.
-/// Large because it is the one door between a training loop and its data.
+/// Large because it is the whole interface between a training loop and its data.
 class LEAT_API loader {
 public:
   /// Opens the data and checks the pipeline. Throws `leat::error` (invalid_argument, empty_epoch,
