@@ -94,6 +94,7 @@ snapshot_facts read_snapshot(const std::string& path, const snapshot_search& how
 
 snapshot_facts inspect_snapshot(const std::vector<std::string>& parts) {
   std::vector<snapshot> read;
+  read.reserve(parts.size());
   for (const auto& part : parts)
     read.push_back(decode(part, "part " + std::to_string(read.size())));
   return facts_of(read, false);
