@@ -52,7 +52,7 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics), calls_(parts.calls),
       stuck_after_(options.stuck_after), ahead_(prefetch_depth(parts, options.prefetch)),
-      slots_(plan_->layout, parts.rows, *metrics_) {
+      slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
                            [this](slot_ptr slot) { ready_.push(std::move(slot)); });

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 
 namespace leat {
 
@@ -26,6 +27,8 @@ struct engine_parts {
   std::shared_ptr<job_metrics> metrics;
   /// Records what the order's iterators call.
   std::shared_ptr<call_record> calls;
+  /// See loader_options::batch_memory.
+  std::shared_ptr<std::pmr::memory_resource> memory;
 };
 
 /// Makes the batches of a loader that has begun, in order: with actors, or in the caller's thread.

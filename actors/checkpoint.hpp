@@ -2,15 +2,15 @@
 
 #include "messages/interfaces.hpp"
 #include "runtime/base/gate.hpp"
-#include "runtime/job/journal_retention.hpp"
-#include "runtime/rows/job_metrics.hpp"
+#include "runtime/rows/batch_order.hpp"
 #include "runtime/snapshot/snapshot.hpp"
+
+#include <leat/error.hpp>
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,16 +23,22 @@ struct save_request {
   std::shared_ptr<const snapshot> part;
   /// Complete sets to keep.
   std::uint64_t keep = 1;
-  /// May be null. Told which records no snapshot needs any more.
-  std::shared_ptr<journal_retention> records;
-  /// May be null. Told how long it took, and how many bytes it has.
-  job_metrics* metrics = nullptr;
-  /// Told once, when the part is safe on the disk or could not be written.
-  std::function<void(std::optional<error>)> done;
 };
 
-/// Writes the part; what goes wrong is told to `done`, not thrown.
-void store(const save_request& request);
+/// What became of it.
+struct save_report {
+  /// Nothing if the part is safe on the disk.
+  std::optional<error> problem;
+  /// Where the oldest set that is left stands, if older ones were removed.
+  std::optional<job_position> oldest;
+  /// When it was begun and done, by the steady clock.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Writes the part. What goes wrong is reported, not thrown, also where there is no memory.
+save_report store(const save_request& request) noexcept;
 
 struct checkpoint_state {
   static inline const char* name = "checkpoint";

@@ -8,7 +8,7 @@
 namespace leat {
 
 inline_engine::inline_engine(engine_parts parts, caller_watch& watch)
-    : metrics_(parts.metrics), slots_(parts.plan->layout, parts.rows, *metrics_) {
+    : metrics_(parts.metrics), slots_(parts.plan->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = parts.crew->make(parts.plan, 0, false, {});
   worker_.plan = parts.plan;
   worker_.record = config.record;

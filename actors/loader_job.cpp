@@ -40,7 +40,8 @@ std::shared_ptr<const job_plan> plan_for(job_plan plan, const loader_options& x)
 loader_job::loader_job(const pipeline& data, loader_options options)
     : options_(std::move(options)), caller_(options_.stuck_after, options_.on_stuck),
       saves_(options_.workers > 0 ? host_function{[this]() -> actor_host& { return host(); }}
-                                  : nullptr) {
+                                  : nullptr,
+             metrics_) {
   check_process();
   check_options(options_);
   if (!options_.runtime)
@@ -174,7 +175,7 @@ void loader_job::start() {
       (void)look_after_caller();
     engine_parts parts{
         job_.plan, job_.make_order_to_rewind(calls_, run_), job_.rows_per_batch(), crew_, metrics_,
-        calls_};
+        calls_, options_.batch_memory};
     {
       const mutex_lock lock{engine_mutex_}; // a runtime that ends waits for it
       check_runtime();
@@ -341,10 +342,8 @@ void loader_job::resize_workers(std::size_t workers) {
 void loader_job::save(const std::string& directory, snapshot part) {
   saves_.save({.directory = directory,
                .part = std::make_shared<const snapshot>(std::move(part)),
-               .keep = options_.keep,
-               .records = job_.records,
-               .metrics = metrics_.get(),
-               .done = {}});
+               .keep = options_.keep},
+              job_.records);
 }
 
 void loader_job::wait_saved() {

@@ -1,5 +1,6 @@
 #include "actors/save_queue.hpp"
 
+#include "actors/outside_caller.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/runtime_core.hpp"
 #include "runtime/base/exception_text.hpp"
@@ -13,33 +14,74 @@
 
 namespace leat {
 
-void save_queue::tracker::begin() {
+void save_queue::tracker::begin(under_way x) {
   mutex_lock lock{mutex_};
-  while (on_their_way_ >= 2)
+  while (on_their_way_.size() >= 2)
     changed_.wait(mutex_);
   if (closed_)
     refuse_after_shutdown();
-  ++on_their_way_;
+  on_their_way_.push_back(std::move(x));
 }
 
-void save_queue::tracker::end(std::optional<error> problem) {
-  mutex_lock lock{mutex_};
-  --on_their_way_;
+void save_queue::tracker::keep(std::optional<error> problem) noexcept {
   if (problem && !problem_)
     problem_ = std::move(problem);
   changed_.notify_all();
 }
 
+void save_queue::tracker::take_back(std::optional<error> problem) noexcept {
+  const mutex_lock lock{mutex_};
+  on_their_way_.pop_back();
+  keep(std::move(problem));
+}
+
+void save_queue::tracker::end(std::optional<error> problem) noexcept {
+  const mutex_lock lock{mutex_};
+  on_their_way_.pop_front();
+  keep(std::move(problem));
+}
+
+void save_queue::tracker::answered(const save_report& x) noexcept {
+  const under_way* save = nullptr;
+  {
+    const mutex_lock lock{mutex_};
+    if (on_their_way_.empty())
+      return;
+    save = &on_their_way_.front(); // stays there up to end()
+  }
+  auto problem = x.problem;
+  try {
+    if (!problem)
+      metrics_->saved(x.begin_ns, x.end_ns, x.bytes);
+    if (x.oldest && save->records)
+      save->records->kept_from(save->directory, *x.oldest);
+  } catch (...) {
+    problem = error_in_flight(errc::io, {.stage = "snapshot", .file = save->directory});
+  }
+  end(std::move(problem));
+}
+
+void save_queue::tracker::lost() noexcept {
+  for (;;) {
+    {
+      const mutex_lock lock{mutex_};
+      if (on_their_way_.empty())
+        return;
+    }
+    end(no_memory_to_tell);
+  }
+}
+
 void save_queue::tracker::wait_for_all() {
   mutex_lock lock{mutex_};
-  while (on_their_way_ > 0)
+  while (!on_their_way_.empty())
     changed_.wait(mutex_);
 }
 
 void save_queue::tracker::close() {
   mutex_lock lock{mutex_};
   closed_ = true;
-  while (on_their_way_ > 0)
+  while (!on_their_way_.empty())
     changed_.wait(mutex_);
 }
 
@@ -53,40 +95,49 @@ void save_queue::tracker::check() {
     throw error(*problem);
 }
 
-void save_queue::save(save_request request) {
+void save_queue::save(save_request request, std::shared_ptr<journal_retention> records) {
   check();
-  saves_->begin();
+  saves_->begin({request.directory, records});
   try {
     start();
   } catch (...) {
-    saves_->end({}); // it never was
+    saves_->take_back({});
     throw;
   }
   try {
-    request.done = [saves = saves_](std::optional<error> problem) {
-      saves->end(std::move(problem));
-    };
-    run(std::move(request));
+    run(std::move(request), records.get());
   } catch (...) {
-    saves_->end(error_in_flight(errc::io, {.stage = "save"}));
+    saves_->take_back(error_in_flight(errc::io, {.stage = "save"}));
   }
   if (!host_)
     check();
 }
 
 void save_queue::start() {
-  if (host_ && !actor_)
-    actor_ = spawn_checkpoint(host_(), gate_token{lives_});
+  if (!host_ || actor_)
+    return;
+  auto& host = host_();
+  caller_ = make_outside_caller(host.system(), [saves = saves_](const caf::message& x) {
+    if (x.match_elements<save_report>())
+      saves->answered(x.get_as<save_report>(0));
+    else
+      saves->lost();
+  });
+  actor_ = spawn_checkpoint(host, gate_token{lives_});
+  // An answer needs memory: without any the actor ends.
+  actor_->attach_functor([saves = saves_] { saves->lost(); });
 }
 
-void save_queue::run(save_request request) {
+void save_queue::run(save_request request, journal_retention* records) {
   const auto& part = *request.part;
-  if (request.records)
-    request.records->saving(request.directory, {part.epoch, part.step}, part.lanes);
+  if (records)
+    records->saving(request.directory, {part.epoch, part.step}, part.lanes);
   if (!host_)
-    return store(request);
-  const auto to = actor_; // once it is done, another thread may end the actor
-  caf::anon_send(to, std::move(request));
+    return saves_->answered(store(request));
+  // Copies: once the save is done, another thread may end the actor.
+  const auto to = actor_;
+  const auto caller = caller_;
+  ask(caller, to, std::move(request));
 }
 
 void save_queue::end() noexcept {
@@ -95,6 +146,7 @@ void save_queue::end() noexcept {
     return;
   caf::anon_send_exit(actor_, caf::exit_reason::user_shutdown);
   actor_ = nullptr;
+  caller_ = nullptr;
   while (!lives_->wait_for_none(std::chrono::hours{1}))
     notice("loader: still waiting for its end: snapshots");
 }

@@ -4,13 +4,19 @@
 #include "actors/checkpoint.hpp"
 #include "runtime/base/gate.hpp"
 #include "runtime/base/mutex.hpp"
+#include "runtime/job/journal_retention.hpp"
+#include "runtime/rows/job_metrics.hpp"
 
 #include <leat/error.hpp>
 
+#include <caf/actor_control_block.hpp>
+
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -22,16 +28,19 @@ using host_function = std::function<actor_host&()>;
 /// caller's thread. For one thread, but where it says any.
 class save_queue {
 public:
-  /// `host`: empty for saves in the caller's thread.
-  explicit save_queue(host_function host) : host_(std::move(host)) {}
+  /// `host`: empty for saves in the caller's thread. `metrics`: told how long each save took, and
+  /// how many bytes it has.
+  save_queue(host_function host, std::shared_ptr<job_metrics> metrics)
+      : host_(std::move(host)), saves_(std::make_shared<tracker>(std::move(metrics))) {}
   ~save_queue() { end(); }
   save_queue(const save_queue&) = delete;
   save_queue& operator=(const save_queue&) = delete;
 
-  /// Waits while two saves are on their way. `request.done` is filled in here. What goes wrong is
+  /// Waits while two saves are on their way. `records`, which may be null: told which
+  /// records no snapshot needs any more. What goes wrong is
   /// told by check(), at once where the save is not in the background. Throws the error of an
   /// earlier save; `errc::no_resources`; `errc::shut_down` after end().
-  void save(save_request request);
+  void save(save_request request, std::shared_ptr<journal_retention> records);
   /// Throws the error of an earlier save, once.
   void check() { saves_->check(); }
   void wait_for_all() { saves_->wait_for_all(); }
@@ -40,34 +49,53 @@ public:
   void end() noexcept;
 
 private:
-  /// Counts the saves on their way, and keeps the first error. Any thread.
+  /// A save on its way.
+  struct under_way {
+    std::string directory;
+    std::shared_ptr<journal_retention> records;
+  };
+
+  /// Knows the saves on their way, and keeps the first error. Any thread.
   class tracker {
   public:
-    /// Waits until fewer than two saves are on their way, then counts one more. Throws
-    /// `errc::shut_down` after close().
-    void begin();
-    void end(std::optional<error> problem);
+    explicit tracker(std::shared_ptr<job_metrics> metrics) : metrics_(std::move(metrics)) {}
+
+    /// Waits until fewer than two saves are on their way, then adds one. Throws `errc::shut_down`
+    /// after close().
+    void begin(under_way x);
+    /// The last one did not get on its way.
+    void take_back(std::optional<error> problem) noexcept;
+    /// The first one has an answer.
+    void answered(const save_report& x) noexcept;
+    /// None will have an answer any more.
+    void lost() noexcept;
     void wait_for_all();
     /// Nothing begins any more. Waits for all.
     void close();
     void check();
 
   private:
+    void end(std::optional<error> problem) noexcept;
+    void keep(std::optional<error> problem) noexcept LEAT_REQUIRES(mutex_);
+
+    const std::shared_ptr<job_metrics> metrics_;
     mutex mutex_;
     condition_variable changed_;
-    std::size_t on_their_way_ LEAT_GUARDED_BY(mutex_) = 0;
+    std::deque<under_way> on_their_way_ LEAT_GUARDED_BY(mutex_);
     bool closed_ LEAT_GUARDED_BY(mutex_) = false;
     std::optional<error> problem_ LEAT_GUARDED_BY(mutex_);
   };
 
   void start();
-  void run(save_request request);
+  void run(save_request request, journal_retention* records);
 
   const host_function host_;
-  std::shared_ptr<tracker> saves_ = std::make_shared<tracker>();
+  const std::shared_ptr<tracker> saves_;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   /// Begun and used while a save is on its way; ended when none is.
   checkpoint_actor actor_;
+  /// Asks it.
+  caf::strong_actor_ptr caller_;
 };
 
 } // namespace leat

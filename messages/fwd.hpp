@@ -16,6 +16,7 @@ namespace leat {
 
 class batch_slot;
 class error;
+struct save_report;
 struct save_request;
 
 using slot_ptr = std::shared_ptr<batch_slot>;
@@ -46,4 +47,5 @@ CAF_END_TYPE_ID_BLOCK(leat)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::chunk)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::slot_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::error_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::save_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(leat::save_request)

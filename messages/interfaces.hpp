@@ -55,7 +55,7 @@ using dispatcher_actor = caf::typed_actor<
 
 /// Encodes and stores snapshots, one at a time, away from the data.
 using checkpoint_actor = caf::typed_actor<
-    // Writes one part and reports how it went.
-    caf::reacts_to<save_request>>;
+    // Writes one part, and answers how it went.
+    caf::replies_to<save_request>::with<save_report>>;
 
 } // namespace leat

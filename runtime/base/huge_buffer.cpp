@@ -2,14 +2,28 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <new>
 #include <utility>
 
 namespace leat {
 
-huge_buffer::huge_buffer(std::size_t bytes) : size_(bytes) {
+namespace {
+
+/// Of every system that leat runs on, or a multiple.
+constexpr std::size_t page = 4096;
+
+} // namespace
+
+huge_buffer::huge_buffer(std::size_t bytes, std::shared_ptr<std::pmr::memory_resource> from)
+    : size_(bytes), from_(std::move(from)) {
   if (bytes == 0)
     return;
+  if (from_) {
+    data_ = static_cast<std::byte*>(from_->allocate(bytes, page));
+    std::memset(data_, 0, bytes);
+    return;
+  }
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw std::bad_alloc{};
@@ -20,16 +34,20 @@ huge_buffer::huge_buffer(std::size_t bytes) : size_(bytes) {
 }
 
 huge_buffer::huge_buffer(huge_buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+      from_(std::move(other.from_)) {}
 
 huge_buffer& huge_buffer::operator=(huge_buffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(from_, other.from_);
   return *this;
 }
 
 huge_buffer::~huge_buffer() {
-  if (data_)
+  if (data_ && from_)
+    from_->deallocate(data_, size_, page);
+  else if (data_)
     ::munmap(data_, size_);
 }
 

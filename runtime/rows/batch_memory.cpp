@@ -1,5 +1,7 @@
 #include "runtime/rows/batch_memory.hpp"
 
+#include "runtime/base/exception_text.hpp"
+
 #include <leat/error.hpp>
 
 #include <unistd.h>
@@ -46,7 +48,8 @@ void refuse_batch_size(const batch_layout& layout, std::size_t rows) {
        .needed = "fewer rows per rank, smaller samples, a smaller prefetch or more memory"});
 }
 
-batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows)
+batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows,
+                           const std::shared_ptr<std::pmr::memory_resource>& from)
     : layout_(std::move(layout)), rows_(rows) {
   if (bytes_of(*layout_, rows_) > memory_of_machine())
     refuse_batch_size(*layout_, rows_);
@@ -56,12 +59,17 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
     gathered_.resize(fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
       row_bytes_.push_back(fields[i].row_bytes());
-      dense_.emplace_back(row_bytes_[i] * rows_);
+      dense_.emplace_back(row_bytes_[i] * rows_, from);
       if (fields[i].ragged)
         ragged_[i].resize(rows_);
     }
   } catch (const std::bad_alloc&) {
     refuse_batch_size(*layout_, rows_);
+  } catch (...) { // a resource of the program's own
+    throw error(errc::no_resources, {.stage = "batch",
+                                     .got = "options.batch_memory threw: " + exception_text(),
+                                     .needed = "memory for a batch of " + std::to_string(rows_)
+                                               + " rows, or std::bad_alloc"});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,8 +24,10 @@ namespace leat {
 /// bytes of each row for each ragged one.
 class batch_memory {
 public:
-  /// `rows`: the most rows that a batch of this rank has. Throws `errc::no_resources`.
-  batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows);
+  /// `rows`: the most rows that a batch of this rank has. `from`: where the tensors' memory comes
+  /// from; null: pages of the system. Throws `errc::no_resources`.
+  batch_memory(std::shared_ptr<const batch_layout> layout, std::size_t rows,
+               const std::shared_ptr<std::pmr::memory_resource>& from = {});
 
   const batch_layout& layout() const noexcept { return *layout_; }
   std::size_t rows() const noexcept { return rows_; }

@@ -88,24 +88,14 @@ TEST_CASE("no memory: what is handed over has its place") {
 
 TEST_CASE("no memory: a snapshot that could not be stored is reported") {
   test::temporary_directory at;
-  std::vector<std::optional<error>> told;
-  told.reserve(1);
-  const save_request request{at / "snapshots",
-                             std::make_shared<const snapshot>(),
-                             1,
-                             nullptr,
-                             nullptr,
-                             [&](std::optional<error> problem) {
-                               no_memory::found();
-                               told.push_back(std::move(problem));
-                             }};
+  const save_request request{at / "snapshots", std::make_shared<const snapshot>(), 1};
+  std::optional<save_report> report;
   {
     const no_memory now;
-    store(request);
+    report = store(request);
   }
-  REQUIRE(told.size() == 1);
-  REQUIRE(told[0]);
-  CHECK(told[0]->code() == errc::no_resources);
+  REQUIRE(report->problem);
+  CHECK(report->problem->code() == errc::no_resources);
 }
 
 dispatcher_actor::behavior_type idle_dispatcher(dispatcher_actor::pointer) {
