@@ -84,8 +84,7 @@ loader_job::loader_job(const pipeline& data, loader_options options)
 }
 
 loader_job::~loader_job() {
-  registration_.reset(); // waits while the runtime ends this loader
-  end();
+  registration_.leave();
 }
 
 actor_host& loader_job::host() const {

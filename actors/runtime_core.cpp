@@ -34,11 +34,13 @@ runtime_core::registration& runtime_core::registration::operator=(registration&&
   return *this;
 }
 
-void runtime_core::registration::reset() noexcept {
+void runtime_core::registration::leave() noexcept {
   if (!entry_)
     return;
   {
     const mutex_lock lock{entry_->calling};
+    if (entry_->member)
+      entry_->member->end();
     entry_->member = nullptr;
   }
   {

@@ -14,8 +14,9 @@ namespace leat {
 /// Throws `errc::shut_down`.
 [[noreturn]] void refuse_after_shutdown();
 
-/// A loader as its runtime sees it. Both are called by the thread that ends the runtime, at most
-/// once and in this order, at any moment of a registration.
+/// A loader as its runtime sees it. The thread that ends the runtime calls both, at most once and
+/// in this order, at any moment of a registration; a registration that is left calls `end`, too.
+/// Calls never overlap.
 class runtime_member {
 public:
   runtime_member() = default;
@@ -45,10 +46,11 @@ public:
     registration& operator=(registration&& other) noexcept;
     registration(const registration&) = delete;
     registration& operator=(const registration&) = delete;
-    ~registration() { reset(); }
+    ~registration() { leave(); }
 
-    /// Waits for a call in progress; afterwards there is none.
-    void reset() noexcept;
+    /// Ends the member, and then its membership: before, the runtime may not be gone, and
+    /// afterwards it makes no call. Waits for a call in progress.
+    void leave() noexcept;
 
   private:
     friend class runtime_core;
