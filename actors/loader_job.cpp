@@ -172,9 +172,13 @@ void loader_job::start() {
   try {
     if (job_.has_to_learn_fields())
       (void)look_after_caller();
-    engine_parts parts{
-        job_.plan, job_.make_order_to_rewind(calls_, run_), job_.rows_per_batch(), crew_, metrics_,
-        calls_, options_.batch_memory};
+    engine_parts parts{job_.plan,
+                       job_.make_order_to_rewind(calls_, run_),
+                       job_.rows_per_batch(),
+                       crew_,
+                       metrics_,
+                       calls_,
+                       options_.batch_memory};
     {
       const mutex_lock lock{engine_mutex_}; // a runtime that ends waits for it
       check_runtime();

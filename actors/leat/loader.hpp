@@ -93,8 +93,8 @@ struct loader_options {
   /// Where the memory of batches comes from, for example pinned memory. It is asked for each dense
   /// field of each slot, by the thread that calls next(), for memory aligned to 4096 bytes, which
   /// leat zeroes and then uses for all batches; it gets the memory back once the loader and all
-  /// leases are gone, from any thread. What it throws is `errc::no_resources` at next(). Empty: huge
-  /// pages of the system.
+  /// leases are gone, from any thread. What it throws is `errc::no_resources` at next(). Empty:
+  /// huge pages of the system.
   std::shared_ptr<std::pmr::memory_resource> batch_memory = {};
   /// What the loader runs in. Empty: the process's own, which the first loader begins.
   std::shared_ptr<leat::runtime> runtime = {};
