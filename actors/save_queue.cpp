@@ -95,7 +95,7 @@ void save_queue::tracker::check() {
     throw error(*problem);
 }
 
-void save_queue::save(save_request request, std::shared_ptr<journal_retention> records) {
+void save_queue::save(save_request request, const std::shared_ptr<journal_retention>& records) {
   check();
   saves_->begin({request.directory, records});
   try {

@@ -40,7 +40,7 @@ public:
   /// records no snapshot needs any more. What goes wrong is
   /// told by check(), at once where the save is not in the background. Throws the error of an
   /// earlier save; `errc::no_resources`; `errc::shut_down` after end().
-  void save(save_request request, std::shared_ptr<journal_retention> records);
+  void save(save_request request, const std::shared_ptr<journal_retention>& records);
   /// Throws the error of an earlier save, once.
   void check() { saves_->check(); }
   void wait_for_all() { saves_->wait_for_all(); }
