@@ -1,7 +1,5 @@
 #include "actors/actor_host.hpp"
 
-#include <caf/logger.hpp>
-
 namespace leat {
 
 namespace {
@@ -21,10 +19,6 @@ actor_host::configuration::configuration(control_threads& threads) {
 actor_host::actor_host(std::size_t control_threads)
     : control_(control_threads, messages_at_a_time), config_(control_), system_(config_) {
   const logger_release released; // the system's own spawns
-}
-
-logger_release::~logger_release() {
-  caf::logger::set_current_actor_system(nullptr);
 }
 
 } // namespace leat

@@ -41,15 +41,4 @@ private:
   own_threads own_;
 };
 
-/// CAF leaves a reference to a system's logger behind in each thread that spawns an actor, and
-/// ~actor_system waits until all of them are gone: in a trainer's thread, which lives on, for ever.
-/// At its end this drops the one of its thread.
-class logger_release {
-public:
-  logger_release() = default;
-  ~logger_release();
-  logger_release(const logger_release&) = delete;
-  logger_release& operator=(const logger_release&) = delete;
-};
-
 } // namespace leat

@@ -2,6 +2,7 @@
 
 #include "runtime/base/begin_thread.hpp"
 
+#include <caf/logger.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include <limits>
@@ -9,12 +10,17 @@
 
 namespace leat {
 
+logger_release::~logger_release() {
+  caf::logger::set_current_actor_system(nullptr);
+}
+
 void own_threads::begin(const std::string& stage, std::function<void()> run) {
   mutex_lock lock{mutex_}; // held until the handle is in its place
   const auto me = running_.emplace(running_.end());
   try {
-    *me = begin_thread(stage, [this, me, run = std::move(run)] {
+    *me = begin_thread(stage, [this, me, run = std::move(run)]() mutable {
       run();
+      run = nullptr; // what it holds is gone before the thread counts as ended
       end(me);
     });
   } catch (...) {
@@ -24,22 +30,22 @@ void own_threads::begin(const std::string& stage, std::function<void()> run) {
 }
 
 void own_threads::end(place me) {
-  std::list<std::thread> earlier;
-  {
-    mutex_lock lock{mutex_};
-    earlier.swap(ended_);
+  mutex_lock lock{mutex_};
+  if (is_joining_) {
     ended_.splice(ended_.end(), running_, me);
-    if (running_.empty())
-      all_ended_.notify_all();
+  } else {
+    me->detach();
+    running_.erase(me);
   }
-  for (auto& x : earlier)
-    x.join();
+  if (running_.empty())
+    all_ended_.notify_all();
 }
 
 void own_threads::join() {
   std::list<std::thread> last;
   {
     mutex_lock lock{mutex_};
+    is_joining_ = true;
     while (!running_.empty())
       all_ended_.wait(mutex_);
     last.swap(ended_);
@@ -51,7 +57,10 @@ void own_threads::join() {
 std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, own_threads& threads,
                                               const std::string& stage) {
   auto x = std::make_shared<own_thread>(&system);
-  threads.begin(stage, [x] { x->run(); });
+  threads.begin(stage, [x] {
+    const logger_release released;
+    x->run();
+  });
   return x;
 }
 

@@ -19,7 +19,20 @@
 
 namespace leat {
 
-/// Threads that are begun one by one, end by themselves, and are joined. Any thread.
+/// CAF leaves a reference to a system's logger behind in each thread that spawns an actor, and
+/// ~actor_system waits until all of them are gone: in a trainer's thread, which lives on, for ever.
+/// At its end this drops the one of its thread.
+class logger_release {
+public:
+  logger_release() = default;
+  ~logger_release();
+  logger_release(const logger_release&) = delete;
+  logger_release& operator=(const logger_release&) = delete;
+};
+
+/// Threads that are begun one by one and end by themselves. A thread that ends before join() is
+/// left to the system: a program that never calls it has no ended thread that nobody joined. Any
+/// thread.
 class own_threads {
 public:
   own_threads() = default;
@@ -29,17 +42,19 @@ public:
 
   /// `stage`: what it is for, in errors. Throws `errc::no_resources`.
   void begin(const std::string& stage, std::function<void()> run);
-  /// Waits until all have ended. For none of them.
+  /// Waits until all have ended, and joins those that ran until now. For none of them; the last
+  /// call.
   void join();
 
 private:
   using place = std::list<std::thread>::iterator;
 
-  /// The last that a thread does here. It joins those that ended before it, so that few are left.
+  /// The last that a thread does here.
   void end(place me);
 
   mutex mutex_;
   condition_variable all_ended_;
+  bool is_joining_ LEAT_GUARDED_BY(mutex_) = false;
   std::list<std::thread> running_ LEAT_GUARDED_BY(mutex_);
   /// To be joined.
   std::list<std::thread> ended_ LEAT_GUARDED_BY(mutex_);

@@ -29,7 +29,7 @@ namespace {
 /// Threads that may still be made; then `failures` fail.
 std::atomic<std::int64_t> threads_left{std::numeric_limits<std::int64_t>::max()};
 std::atomic<std::int64_t> failures{0};
-/// Made and not joined yet.
+/// Made, and neither joined nor detached yet.
 std::atomic<std::int64_t> threads_that_live{0};
 
 } // namespace
@@ -51,6 +51,13 @@ extern "C" int pthread_join(pthread_t thread, void** result) {
       reinterpret_cast<decltype(&pthread_join)>(dlsym(RTLD_NEXT, "pthread_join"));
   --threads_that_live;
   return real(thread, result);
+}
+
+extern "C" int pthread_detach(pthread_t thread) {
+  static const auto real =
+      reinterpret_cast<decltype(&pthread_detach)>(dlsym(RTLD_NEXT, "pthread_detach"));
+  --threads_that_live;
+  return real(thread);
 }
 
 namespace leat {
