@@ -148,7 +148,7 @@ void save_queue::end() noexcept {
   actor_ = nullptr;
   caller_ = nullptr;
   while (!lives_->wait_for_none(std::chrono::hours{1}))
-    notice("loader: still waiting for its end: snapshots");
+    notice("loader: still waiting for this to end: snapshots");
 }
 
 } // namespace leat
