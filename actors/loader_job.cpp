@@ -311,9 +311,9 @@ void loader_job::rewind() {
 /// The number requested, or the most that there may be until it is known how many are needed.
 std::size_t loader_job::number_of_workers() {
   automatic_.reset();
-  if (options_.workers == automatic)
-    automatic_.emplace(core_shares::of_process());
-  const auto number = automatic_ ? automatic_->number() : options_.workers;
+  auto number = options_.workers;
+  if (number == automatic)
+    number = automatic_.emplace(core_shares::of_process()).number();
   metrics_->workers.set(number);
   return number;
 }
