@@ -1,5 +1,6 @@
 #include "actors/batcher.hpp"
 
+#include "actors/keep_until_end.hpp"
 #include "runtime/base/exception_text.hpp"
 
 #include <utility>
@@ -42,7 +43,7 @@ batcher_actor::behavior_type batcher(batcher_actor::stateful_pointer<batcher_sta
                                      const dispatcher_actor& dispatcher, const batch_sink& sink,
                                      gate_token alive) {
   self->state.dispatcher = dispatcher;
-  self->state.alive = std::move(alive);
+  keep_until_end(self, std::move(alive));
   self->monitor(dispatcher);
   self->set_down_handler([self, sink](const caf::down_msg& x) {
     guarded(self, sink, [&] {

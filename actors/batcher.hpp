@@ -22,9 +22,6 @@ struct batcher_state {
 
   batcher_state() = default;
 
-  /// First, so that it is destroyed after everything else.
-  gate_token alive;
-
   /// Batches in flight, in order.
   in_flight batches;
   dispatcher_actor dispatcher;

@@ -1,5 +1,6 @@
 #include "actors/checkpoint.hpp"
 
+#include "actors/keep_until_end.hpp"
 #include "runtime/base/exception_text.hpp"
 #include "runtime/base/metrics.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
@@ -28,7 +29,7 @@ save_report store(const save_request& request) noexcept {
 
 checkpoint_actor::behavior_type
 checkpoint(checkpoint_actor::stateful_pointer<checkpoint_state> self, gate_token alive) {
-  self->state.alive = std::move(alive);
+  keep_until_end(self, std::move(alive));
   return {
       [](const save_request& request) { return store(request); },
   };

@@ -44,8 +44,6 @@ struct checkpoint_state {
   static inline const char* name = "checkpoint";
 
   checkpoint_state() = default;
-
-  gate_token alive;
 };
 
 /// Spawn detached: fsync blocks. Lives until an exit message.

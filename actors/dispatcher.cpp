@@ -1,5 +1,6 @@
 #include "actors/dispatcher.hpp"
 
+#include "actors/keep_until_end.hpp"
 #include "runtime/base/exception_text.hpp"
 #include "runtime/sample/live_source.hpp"
 
@@ -161,7 +162,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   self->state.order = config.order;
   self->state.policy.emplace(config.policy);
   self->state.rows_a_probe = config.rows_a_probe;
-  self->state.alive = config.alive;
+  keep_until_end(self, config.alive);
   self->state.metrics = config.metrics;
   self->set_exit_handler([self](const caf::exit_msg& x) {
     for (auto& member : self->state.workers)

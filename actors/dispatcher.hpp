@@ -30,9 +30,6 @@ struct dispatcher_state {
   dispatcher_state(const dispatcher_state&) = delete;
   dispatcher_state& operator=(const dispatcher_state&) = delete;
 
-  /// First, so that it is destroyed after everything else.
-  gate_token alive;
-
   struct member {
     std::uint32_t id;
     worker_actor handle;

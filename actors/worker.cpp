@@ -1,5 +1,7 @@
 #include "actors/worker.hpp"
 
+#include "actors/keep_until_end.hpp"
+
 #include <caf/sec.hpp>
 
 #include <algorithm>
@@ -113,7 +115,7 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
   state.function.emplace(config.plan, config.record);
   state.drill = config.drill;
   state.batcher = batcher;
-  state.alive = config.alive;
+  keep_until_end(self, config.alive);
   // False if this worker must stop.
   auto is_to_go_on = [self](worker_state::verdict result, const chunk& work) {
     switch (result) {
@@ -131,7 +133,9 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<worker_state> 
     return true;
   };
   return {
-      [self, is_to_go_on](const chunk& work) {
+      [self, is_to_go_on](chunk& message) {
+        // A message outlives the actor that ends while it handles it.
+        const chunk work = std::move(message);
         auto& x = self->state;
         bool alive = true;
         for (std::span<const std::uint32_t> left = work.rows; alive && !left.empty();) {

@@ -31,9 +31,6 @@ struct worker_state {
 
   worker_state() = default;
 
-  /// First, so that it is destroyed after everything else.
-  gate_token alive;
-
   /// Runs rows that this worker owns, and records their times and counts: those from `first` to
   /// just before `end`, or those of the list.
   verdict run(batch_slot& slot, std::size_t first, std::size_t end);
