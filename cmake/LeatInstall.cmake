@@ -13,7 +13,10 @@ target_sources(leat INTERFACE
   BASE_DIRS "${PROJECT_SOURCE_DIR}/messages" "${PROJECT_SOURCE_DIR}/runtime" "${PROJECT_SOURCE_DIR}/actors"
   FILES ${headers})
 target_compile_features(leat INTERFACE cxx_std_20)
+set(exports "${PROJECT_SOURCE_DIR}/cmake/leat.map")
+target_link_options(leat PRIVATE "LINKER:--version-script=${exports}")
 set_target_properties(leat PROPERTIES
+  LINK_DEPENDS "${exports}"
   LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
