@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace leat {
@@ -48,6 +49,7 @@ private:
   const std::shared_ptr<job_metrics> metrics_;
   const std::shared_ptr<call_record> calls_;
   const std::chrono::milliseconds stuck_after_;
+  const std::function<bool()> while_waiting_;
   /// Batches made ahead of the one in use.
   const std::size_t ahead_;
   slot_pool slots_;

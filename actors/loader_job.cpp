@@ -18,6 +18,9 @@ namespace leat {
 
 namespace {
 
+/// The trainer does not want to wait any longer; the loader can go on.
+struct wait_ended {};
+
 /// The failure of the next batch, whichever it is, belongs to no run.
 bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
   return x.run() != run && x.plan().epoch != UINT64_MAX;
@@ -221,6 +224,8 @@ lease loader_job::next() {
   engine_->make_room(leases);
   try {
     return next_batch();
+  } catch (const wait_ended&) {
+    throw_interrupted();
   } catch (...) { // no batch may be missing before one that is handed over
     fail(error_in_flight(errc::io, {.stage = "next"}));
   }
@@ -229,6 +234,8 @@ lease loader_job::next() {
 lease loader_job::next_batch() {
   while (!job_.is_over()) {
     auto slot = engine_->next();
+    if (!slot)
+      throw wait_ended{};
     if (*cancelled_) // functions may have ended early
       throw_interrupted();
     if (is_of_earlier_run(*slot, run_)) {

@@ -79,6 +79,11 @@ struct loader_options {
   /// the limit passes; must not call the loader. Empty: a notice. To end the process:
   /// `[](const leat::error& x) { std::cerr << x.what() << '\n'; std::_Exit(1); }`.
   std::function<void(const error&)> on_stuck = {};
+  /// Called by next(), in its thread, about ten times a second while it waits for workers; must not
+  /// call the loader. If it returns false, that next() throws `errc::interrupted`, nothing is lost,
+  /// and a further next() gives the batch. Meant for a language whose signal handlers run between
+  /// two calls. Empty: next() waits without it.
+  std::function<bool()> while_waiting = {};
   /// Complete snapshot sets kept by save().
   std::uint64_t keep = 3;
   /// Computes batch::content_hashes(); costs about 1 ms per 10 MB in the workers.

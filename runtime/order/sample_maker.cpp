@@ -90,8 +90,9 @@ void sample_maker::map(std::size_t number, std::uint64_t sample_key, sample& int
   } catch (const bad_sample&) {
     throw;
   } catch (const error& problem) {
-    if (problem.code() == errc::no_resources || problem.code() == errc::bad_snapshot)
-      throw;
+    const auto code = problem.code();
+    if (code == errc::no_resources || code == errc::bad_snapshot || code == errc::interrupted)
+      throw; // about the job, and not the sample
     throw bad_sample(cause::function_error, problem.what());
   } catch (...) {
     rethrow(plan_->num_sources + number);

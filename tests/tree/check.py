@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Each folder includes only itself and those above it; what lies below one of these belongs to it.
 FOLDERS = [
     "messages", "runtime/base", "runtime/storage", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/sources",
-    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "actors", "tools/made_data", "tools/leat", "demos",
+    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "actors", "tools/made_data", "tools/leat", "python/module",
+    "demos",
 ]  # fmt: skip
 # Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
 PUBLIC = {
@@ -32,8 +33,8 @@ PUBLIC = {
     "runtime/snapshot": "snapshot",
     "runtime/job": "epoch_agreement",
 }
-# The command uses the library as any program does: of these it may include what lies in a leat/ folder, and nothing else.
-INSIDES = {x for x in FOLDERS if not x.startswith(("tools/", "demos"))} - {"runtime/base", "runtime/storage"}
+# The command and the Python module use the library as any program does: of these it may include what lies in a leat/ folder, and nothing else.
+INSIDES = {x for x in FOLDERS if not x.startswith(("tools/", "python/", "demos"))} - {"runtime/base", "runtime/storage"}
 MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 30, 500, 6
 MOST_FUNCTIONS, MOST_FIELDS = 20, 15
 INCLUDE = re.compile(r'#include ["<]([^">]+)[">]')
@@ -79,13 +80,13 @@ def wrong_includes(files):
 
 
 def opened_insides(files):
-    """Includes by which the command goes past the library's public headers."""
+    """Includes by which the command or the Python module goes past the library's public headers."""
     known = set(files)
     for path in files:
-        if path.startswith("tools/leat/"):
+        if path.startswith(("tools/leat/", "python/")):
             for line, included in includes_of(path, known):
                 if folder_of(included) in INSIDES and "/leat/" not in included:
-                    yield f"{path}:{line}: the command includes {included}, which is not a public header"
+                    yield f"{path}:{line}: includes {included}, which is not a public header"
 
 
 def large_folders(files):
@@ -151,7 +152,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stamp", type=Path, help="is written where all is well")
     options = parser.parse_args()
-    files = own_files(["messages", "runtime", "actors", "tools", "demos"])
+    files = own_files(["messages", "runtime", "actors", "tools", "python", "demos"])
     checks = (wrong_includes, opened_insides, large_folders, large_files, large_circles, large_types)
     problems = [x for check in checks for x in check(files)]
     print(*problems, sep="\n", end="\n" if problems else "")

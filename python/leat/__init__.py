@@ -1,0 +1,18 @@
+"""leat: the same batches, exactly once, in the same order, at decode speed, whatever happens."""
+
+import logging as _logging
+
+from leat import _leat
+from leat._leat import *  # noqa: F403
+from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
+from leat.functions import filter, map  # noqa: A004
+from leat.position import Position
+from leat.ragged import Ragged
+
+automatic = "auto"
+
+__all__ = [name for name in dir(_leat) if not name.startswith("_")]
+__all__ += ["BadSample", "Error", "InputOutput", "InvalidArgument", "NotFound", "Position", "Ragged", "WrongField"]
+__all__ += ["automatic", "filter", "map"]
+
+_leat.set_notice_handler(_logging.getLogger("leat").warning)

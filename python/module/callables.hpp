@@ -1,0 +1,64 @@
+#pragma once
+
+#include "python/module/python.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace leat::python {
+
+/// Holds the GIL for a while, in any thread. A thread of leat's keeps its Python state until it
+/// ends: to make one for each call costs more than most functions take.
+class gil_held {
+public:
+  /// Throws `errc::interrupted` once the interpreter ends.
+  gil_held();
+  ~gil_held();
+  gil_held(const gil_held&) = delete;
+  gil_held& operator=(const gil_held&) = delete;
+
+private:
+  PyGILState_STATE state_;
+};
+
+/// The interpreter is about to end: Python functions are not called any more, and objects that
+/// threads still hold are left behind. Holds the GIL.
+void end_python_calls() noexcept;
+bool python_calls_ended() noexcept;
+
+/// Python objects that C++ uses through borrowed pointers: held by the Python object of the
+/// pipeline or loader, which shows them to the garbage collector. Thus a cycle through C++ is
+/// found.
+class kept_objects {
+public:
+  nb::handle add(nb::object x) {
+    objects_.push_back(std::move(x));
+    return objects_.back();
+  }
+  void add(const kept_objects& x) {
+    objects_.insert(objects_.end(), x.objects_.begin(), x.objects_.end());
+  }
+  int traverse(visitproc visit, void* arg) const {
+    for (const auto& x : objects_)
+      Py_VISIT(x.ptr());
+    return 0;
+  }
+  void clear() { auto dropped = std::move(objects_); }
+
+private:
+  std::vector<nb::object> objects_;
+};
+
+/// An object that a worker's thread made and drops.
+template <class T>
+std::shared_ptr<T> dropped_with_gil(std::unique_ptr<T> x) {
+  return {x.release(), [](T* dropped) {
+            if (python_calls_ended())
+              return; // left behind
+            const auto state = PyGILState_Ensure();
+            delete dropped;
+            PyGILState_Release(state);
+          }};
+}
+
+} // namespace leat::python

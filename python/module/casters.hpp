@@ -1,0 +1,98 @@
+#pragma once
+
+#include <leat/leat.hpp>
+
+#include "python/module/python.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace leat::python {
+
+/// The type of elements that a Python object names: "f32", "float32", a dtype of NumPy or torch.
+bool dtype_from(nb::handle from, dtype& to);
+
+} // namespace leat::python
+
+namespace nanobind::detail {
+
+/// From and to the name of an enumerator, whose number is its place in the list.
+template <class E, class Names>
+struct enumerator_caster {
+  NB_TYPE_CASTER(E, Names::signature)
+
+  bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept {
+    Py_ssize_t size = 0;
+    const char* text =
+        PyUnicode_Check(from.ptr()) ? PyUnicode_AsUTF8AndSize(from.ptr(), &size) : nullptr;
+    if (!text) {
+      PyErr_Clear();
+      return false;
+    }
+    const std::string_view name{text, static_cast<std::size_t>(size)};
+    const auto found = std::find(Names::all.begin(), Names::all.end(), name);
+    value = static_cast<E>(found - Names::all.begin());
+    return found != Names::all.end();
+  }
+  static handle from_cpp(E x, rv_policy, cleanup_list*) noexcept {
+    const auto name = Names::all[static_cast<std::size_t>(x)];
+    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+  }
+};
+
+template <>
+struct type_caster<leat::dtype> {
+  NB_TYPE_CASTER(leat::dtype, const_name("str"))
+
+  bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept {
+    return leat::python::dtype_from(from, value);
+  }
+  static handle from_cpp(leat::dtype x, rv_policy, cleanup_list*) noexcept {
+    const auto name = to_string(x);
+    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+  }
+};
+
+/// A list or tuple of extents.
+template <>
+struct type_caster<leat::shape> {
+  NB_TYPE_CASTER(leat::shape, const_name("collections.abc.Sequence[int]"))
+
+  bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept;
+  static handle from_cpp(const leat::shape& x, rv_policy, cleanup_list*) noexcept;
+};
+
+#define LEAT_PYTHON_ENUMERATORS(E, SIGNATURE, ...)                                                 \
+  struct E##_names {                                                                               \
+    static constexpr auto signature = const_name(SIGNATURE);                                       \
+    static constexpr auto all = std::to_array<std::string_view>({__VA_ARGS__});                    \
+  };                                                                                               \
+  template <>                                                                                      \
+  struct type_caster<leat::E> : enumerator_caster<leat::E, E##_names> {}
+
+LEAT_PYTHON_ENUMERATORS(shuffle_kind, "typing.Literal['none', 'full', 'windowed']", "none", "full",
+                        "windowed");
+LEAT_PYTHON_ENUMERATORS(epoch_end, "typing.Literal['automatic', 'drop', 'mask', 'cycle']",
+                        "automatic", "drop", "mask", "cycle");
+LEAT_PYTHON_ENUMERATORS(file_format, "typing.Literal['tar', 'lines', 'json_lines']", "tar", "lines",
+                        "json_lines");
+LEAT_PYTHON_ENUMERATORS(mix_rule, "typing.Literal['deficit', 'random']", "deficit", "random");
+LEAT_PYTHON_ENUMERATORS(mix_stop, "typing.Literal['all', 'first', 'cycle']", "all", "first",
+                        "cycle");
+LEAT_PYTHON_ENUMERATORS(file_order, "typing.Literal['stored', 'shuffled']", "stored", "shuffled");
+LEAT_PYTHON_ENUMERATORS(padding_mode, "typing.Literal['constant', 'edge', 'reflect', 'symmetric']",
+                        "constant", "edge", "reflect", "symmetric");
+LEAT_PYTHON_ENUMERATORS(image_layout, "typing.Literal['nchw', 'nhwc']", "nchw", "nhwc");
+LEAT_PYTHON_ENUMERATORS(dispatch_policy, "typing.Literal['on_demand', 'round_robin', 'by_lane']",
+                        "on_demand", "round_robin", "by_lane");
+LEAT_PYTHON_ENUMERATORS(bad_sample_policy, "typing.Literal['fail', 'substitute', 'mask']", "fail",
+                        "substitute", "mask");
+LEAT_PYTHON_ENUMERATORS(cause, "str", "truncated", "corrupt", "empty", "missing_field",
+                        "unsupported", "too_large", "function_error", "wrong_shape");
+
+#undef LEAT_PYTHON_ENUMERATORS
+
+} // namespace nanobind::detail

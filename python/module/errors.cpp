@@ -1,0 +1,130 @@
+#include "python/module/errors.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include "python/module/casters.hpp"
+
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace leat::python {
+
+namespace {
+
+/// The KeyboardInterrupt or SystemExit that a function of a pipeline raised, until the trainer's
+/// thread gets it. Guarded by the GIL.
+PyObject* raised_in_a_job = nullptr;
+
+nb::object errors_module() {
+  return nb::module_::import_("leat.errors");
+}
+
+void translate(const std::exception_ptr& problem, void*) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const error& x) {
+    if (x.code() == errc::interrupted) {
+      if (PyErr_Occurred()) // what a signal's handler raised while next() waited
+        return;
+      if (auto raised = nb::steal(std::exchange(raised_in_a_job, nullptr)); raised.is_valid()) {
+        PyErr_SetObject(raised.type().ptr(), raised.ptr());
+        return;
+      }
+    }
+    const auto raised = exception_of(x);
+    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+  } catch (const bad_sample& x) {
+    const auto raised = errors_module().attr("BadSample")(nb::cast(x.why()), std::string{x.what()});
+    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+  }
+}
+
+bool is_a(nb::handle problem, const char* module, const char* type) {
+  return PyErr_GivenExceptionMatches(problem.ptr(), nb::module_::import_(module).attr(type).ptr())
+         != 0;
+}
+
+/// The lack of resources that an OSError tells of.
+bool is_of_the_machine(nb::handle problem) {
+  const auto number = problem.attr("errno");
+  if (!nb::isinstance<nb::int_>(number))
+    return false;
+  switch (nb::cast<int>(number)) {
+  case ENOMEM:
+  case EMFILE:
+  case ENFILE:
+  case EAGAIN:
+  case ENOBUFS:
+  case ENOSPC:
+  case EDQUOT:
+  case EIO:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+nb::object exception_of(const error& problem) {
+  constexpr std::array names{"",
+                             "invalid_argument",
+                             "not_found",
+                             "io",
+                             "torn_file",
+                             "bad_snapshot",
+                             "mismatch",
+                             "bad_sample",
+                             "wrong_field",
+                             "leases_exhausted",
+                             "worker_lost",
+                             "stuck",
+                             "empty_epoch",
+                             "no_resources",
+                             "interrupted",
+                             "shut_down",
+                             "forked"};
+  const auto& x = problem.details();
+  nb::object offset = x.offset ? nb::cast(*x.offset) : nb::none();
+  return errors_module().attr("error_of")(names.at(static_cast<std::size_t>(problem.code())),
+                                          std::string{problem.what()}, x.stage, x.sample, x.file,
+                                          offset, x.got, x.needed, x.list);
+}
+
+std::string text_of(const nb::python_error& problem) {
+  try {
+    return nb::cast<std::string>(
+        errors_module().attr("one_line")(problem.value(), problem.traceback()));
+  } catch (const std::exception&) { // an exception whose str() raises
+    return "an exception without a text";
+  }
+}
+
+void throw_for_job(nb::python_error& problem) {
+  const auto raised = problem.value();
+  if (is_a(raised, "leat.errors", "BadSample")) {
+    const auto why = parse_cause(nb::cast<std::string>(nb::str(raised.attr("cause"))));
+    throw bad_sample(why.value_or(cause::function_error), nb::cast<std::string>(nb::str(raised)));
+  }
+  auto text = text_of(problem);
+  if (is_a(raised, "builtins", "KeyboardInterrupt") || is_a(raised, "builtins", "SystemExit")) {
+    if (!raised_in_a_job)
+      raised_in_a_job = nb::borrow(raised).release().ptr();
+    throw error(errc::interrupted, {.stage = "loader", .got = std::move(text)});
+  }
+  if (is_a(raised, "builtins", "MemoryError")
+      || (is_a(raised, "builtins", "OSError") && is_of_the_machine(raised)))
+    throw error(
+        errc::no_resources,
+        {.got = std::move(text), .needed = "a machine, or limits of the process, that have more"});
+  throw bad_sample(cause::function_error, text);
+}
+
+void bind_errors(nb::module_&) {
+  nb::register_exception_translator(translate);
+}
+
+} // namespace leat::python

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <leat/error.hpp>
+
+#include "python/module/python.hpp"
+
+namespace leat::python {
+
+/// leat's exceptions become those of leat/errors.py, and theirs become leat's.
+void bind_errors(nb::module_& m);
+
+/// Throws what an exception of a Python function means for a job: a bad sample, with the places in
+/// the code that it came from; but an error that ends the job if the machine lacks something
+/// (MemoryError, such an OSError), and `errc::interrupted` for KeyboardInterrupt and SystemExit,
+/// which then come out of the call that waits for the job. Holds the GIL.
+[[noreturn]] void throw_for_job(nb::python_error& problem);
+
+/// The same as text on one line: "ValueError: no number (train.py:12 in label)". Holds the GIL.
+std::string text_of(const nb::python_error& problem);
+
+/// The Python exception for an error, with all its details. Holds the GIL.
+nb::object exception_of(const error& problem);
+
+} // namespace leat::python

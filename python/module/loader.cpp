@@ -1,0 +1,407 @@
+#include "python/module/loader.hpp"
+
+#include <leat/pipeline_facts.hpp>
+
+#include "python/module/casters.hpp"
+#include "python/module/errors.hpp"
+#include "python/module/module.hpp"
+#include "python/module/stages.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace leat::python {
+
+namespace {
+
+using self = loader_value;
+using worker_number = std::variant<std::size_t, std::string>;
+
+/// Those that live, for the interpreter's end. Guarded by the GIL.
+std::set<loader_value*>& living() {
+  static std::set<loader_value*> all;
+  return all;
+}
+
+std::size_t number_of(const worker_number& x) {
+  if (const auto* number = std::get_if<std::size_t>(&x))
+    return *number;
+  const auto& text = std::get<std::string>(x);
+  if (text != "auto")
+    throw error(
+        errc::invalid_argument,
+        {.stage = "loader", .got = "workers=\"" + text + "\"", .needed = "a number or \"auto\""});
+  return automatic;
+}
+
+/// All ranks' agreements, as an all-gather of Python gives them.
+std::function<std::vector<epoch_agreement>(const epoch_agreement&)> gather_of(nb::handle f) {
+  return [f](const epoch_agreement& mine) {
+    const gil_held held;
+    try {
+      const nb::object all = f(nb::make_tuple(mine.batches, mine.is_final, mine.has_failed));
+      std::vector<epoch_agreement> result;
+      for (const nb::handle x : all)
+        result.push_back({nb::cast<std::int64_t>(x[0]), nb::cast<std::int64_t>(x[1]),
+                          nb::cast<std::int64_t>(x[2])});
+      return result;
+    } catch (nb::python_error& problem) {
+      throw error(errc::io, {.stage = "agree", .got = text_of(problem)});
+    }
+  };
+}
+
+std::function<void(const error&)> stuck_handler_of(nb::handle f) {
+  return [f](const error& problem) {
+    const gil_held held;
+    try {
+      f(exception_of(problem));
+    } catch (nb::python_error& raised) {
+      raised.discard_as_unraisable("on_stuck");
+    }
+  };
+}
+
+nb::dict dict_of(const resume_point& x) {
+  nb::dict result;
+  result["epoch"] = x.epoch;
+  result["step"] = x.step;
+  result["global_step"] = x.global_step;
+  result["digest"] = x.digest;
+  return result;
+}
+
+nb::object position_of(const resume_point& x) {
+  return nb::module_::import_("leat.position").attr("Position")(**dict_of(x));
+}
+
+std::vector<std::string> parts_of(const std::vector<nb::bytes>& parts) {
+  std::vector<std::string> result;
+  for (const auto& x : parts)
+    result.emplace_back(x.c_str(), x.size());
+  return result;
+}
+
+nb::bytes bytes_of(const std::string& x) {
+  return nb::bytes(x.data(), x.size());
+}
+
+nb::object next_of(self& x) {
+  auto found = x.call([](loader& job) { return job.next(); });
+  return found ? nb::cast(std::move(found)) : nb::none();
+}
+
+void construct(self* to, nb::object data, std::uint64_t rank, std::uint64_t world_size,
+               const worker_number& workers, std::uint64_t epochs,
+               std::optional<std::uint64_t> steps, std::size_t prefetch, std::size_t leases,
+               dispatch_policy dispatch, bad_sample_policy bad_samples, std::string bad_sample_log,
+               std::optional<std::chrono::milliseconds> stuck_after, nb::object on_stuck,
+               std::uint64_t keep, bool hash_pixels, nb::object agree,
+               std::shared_ptr<trace> timeline, std::shared_ptr<runtime> in,
+               std::optional<fault_drill> fault) {
+  kept_objects kept;
+  loader_options options;
+  options.rank = rank;
+  options.world_size = world_size;
+  options.workers = number_of(workers);
+  options.epochs = epochs;
+  options.steps = steps.value_or(options.steps);
+  options.prefetch = prefetch;
+  options.leases = leases;
+  options.dispatch = dispatch;
+  options.bad_samples = bad_samples;
+  options.bad_sample_log = std::move(bad_sample_log);
+  options.stuck_after = stuck_after.value_or(std::chrono::milliseconds{0});
+  if (!on_stuck.is_none())
+    options.on_stuck = stuck_handler_of(kept.add(std::move(on_stuck)));
+  options.keep = keep;
+  options.hash_pixels = hash_pixels;
+  if (!agree.is_none())
+    options.agree = gather_of(kept.add(std::move(agree)));
+  options.trace = std::move(timeline);
+  options.runtime = std::move(in);
+  if (fault)
+    options.fault = std::move(*fault);
+  new (to) self(std::move(data), std::move(options), std::move(kept));
+}
+
+void bind_options(nb::module_& m) {
+  nb::class_<trace>(m, "Trace", "A timeline of what loaders do, for https://ui.perfetto.dev.")
+      .def(nb::init<const std::string&, std::uint64_t>(), "file"_a,
+           "max_bytes"_a = trace::default_max_bytes)
+      .def("flush", &trace::flush, nb::call_guard<nb::gil_scoped_release>(),
+           "Writes everything that was recorded so far.")
+      .def_prop_ro("spans_left_out", &trace::spans_left_out, "Spans that max_bytes left out.");
+  nb::class_<runtime>(m, "Runtime", "What loaders run in: their actors, and the threads of these.")
+      .def(
+          "__init__",
+          [](runtime* to, std::size_t control_threads) { new (to) runtime({control_threads}); },
+          "control_threads"_a = runtime_options{}.control_threads)
+      .def("shutdown", &runtime::shutdown, nb::call_guard<nb::gil_scoped_release>(),
+           "Ends the runtime for good, and with it all loaders that live.");
+  m.def("shutdown", &leat::shutdown, nb::call_guard<nb::gil_scoped_release>(),
+        "Ends the process's own runtime; the next loader begins a new one. Call it before a fork, "
+        "so that the child can have loaders of its own.");
+  using seconds = std::chrono::milliseconds;
+  nb::class_<fault_drill>(m, "FaultDrill", "Failures on purpose, for demonstrations and drills.")
+      .def(
+          "__init__",
+          [](fault_drill* to, const std::vector<std::pair<std::size_t, seconds>>& slow,
+             std::vector<std::uint64_t> throw_at,
+             const std::vector<std::pair<std::size_t, std::uint64_t>>& deaths) {
+            fault_drill made;
+            for (const auto& [worker, by] : slow)
+              made.slow.push_back({worker, by});
+            made.throw_at = std::move(throw_at);
+            for (const auto& [worker, position] : deaths)
+              made.deaths.push_back({worker, position});
+            new (to) fault_drill(std::move(made));
+          },
+          nb::kw_only(), "slow"_a = std::vector<std::pair<std::size_t, seconds>>{},
+          "throw_at"_a = std::vector<std::uint64_t>{},
+          "deaths"_a = std::vector<std::pair<std::size_t, std::uint64_t>>{},
+          "`slow`: (worker, seconds) for each row; `throw_at`: positions at which a function "
+          "throws; `deaths`: (worker, position).");
+  m.def("usable_cores", &usable_cores, "Cores that this process may use at a time.");
+}
+
+void bind_positions(nb::class_<self>& type) {
+  type.def(
+          "restore",
+          [](self& x, const std::string& directory, std::vector<std::string> allow,
+             bool allow_older) {
+            const auto found = x.call([&](loader& job) {
+              return job.restore(directory, {std::move(allow), allow_older});
+            });
+            return found ? position_of(*found) : nb::none();
+          },
+          "directory"_a, nb::kw_only(), "allow"_a = std::vector<std::string>{},
+          "allow_older"_a = false,
+          nb::sig("def restore(self, directory: str, *, allow: collections.abc.Sequence[str] = (), "
+                  "allow_older: bool = False) -> leat.position.Position | None"),
+          "Resumes after the newest complete snapshot set; None if there is none.")
+      .def(
+          "restore_parts",
+          [](self& x, const std::vector<nb::bytes>& parts, std::vector<std::string> allow) {
+            const auto bytes = parts_of(parts);
+            return position_of(x.call([&](loader& job) {
+              return job.restore_parts(bytes, {std::move(allow), false});
+            }));
+          },
+          "parts"_a, nb::kw_only(), "allow"_a = std::vector<std::string>{},
+          nb::sig("def restore_parts(self, parts: collections.abc.Sequence[bytes], *, allow: "
+                  "collections.abc.Sequence[str] = ()) -> leat.position.Position"),
+          "Restores from the bytes of snapshot(): of all ranks, or of one.")
+      .def(
+          "seek",
+          [](self& x, std::uint64_t epoch, std::uint64_t step) {
+            x.call([&](loader& job) { job.seek(epoch, step); });
+          },
+          "epoch"_a, "step"_a, "Begins at a batch as if all before it had been handed over.")
+      .def(
+          "skip_first_batches",
+          [](self& x, std::uint64_t n) { x.call([&](loader& job) { job.skip_first_batches(n); }); },
+          "n"_a, "Leaves out the next n batches. Before the first next().")
+      .def(
+          "position",
+          [](self& x) { return position_of(x.call([](loader& job) { return job.position(); })); },
+          nb::sig("def position(self) -> leat.position.Position"),
+          "Where the loader stands: the next batch.")
+      .def(
+          "leave_out_steps",
+          [](self& x, std::uint64_t first, std::uint64_t last) {
+            x.call([&](loader& job) { job.leave_out_steps(first, last); });
+          },
+          "first"_a, "last"_a, "Leaves out steps of the job, by Batch.global_step.")
+      .def(
+          "abandon_epoch", [](self& x) { x.call([](loader& job) { job.abandon_epoch(); }); },
+          "Leaves out the rest of the epoch.")
+      .def(
+          "rewind", [](self& x) { x.call([](loader& job) { job.rewind(); }); },
+          "Starts the job over: the next batch is the first of epoch 0.");
+}
+
+void bind_snapshots(nb::class_<self>& type) {
+  type.def(
+          "save",
+          [](self& x, const std::string& directory, const lease* after) {
+            x.call(
+                [&](loader& job) { after ? job.save(directory, **after) : job.save(directory); });
+          },
+          "directory"_a, "after"_a = nb::none(),
+          "Writes this rank's part of \"resume after this batch\" in the background; without a "
+          "batch, "
+          "after the last one that next() gave.")
+      .def(
+          "wait_saved", [](self& x) { x.call([](loader& job) { job.wait_saved(); }); },
+          "Waits for saves in progress and raises their error.")
+      .def(
+          "snapshot",
+          [](self& x) { return bytes_of(x.call([](loader& job) { return job.snapshot(); })); },
+          "This rank's part of \"resume from here\", as bytes.")
+      .def(
+          "keep",
+          [](self& x, const std::vector<nb::bytes>& parts) {
+            const auto bytes = parts_of(parts);
+            x.call([&](loader& job) { job.keep(bytes); });
+          },
+          "parts"_a,
+          "For snapshots that the program keeps itself, of sources that exist once: their journals "
+          "hold what the snapshot needs until it is let go.")
+      .def(
+          "let_go",
+          [](self& x, const std::vector<nb::bytes>& parts) {
+            const auto bytes = parts_of(parts);
+            x.call([&](loader& job) { job.let_go(bytes); });
+          },
+          "parts"_a, "The checkpoint is gone: journals forget what no other needs.");
+}
+
+} // namespace
+
+loader_value::loader_value(nb::object data, loader_options options, kept_objects kept_)
+    : kept(std::move(kept_)) {
+  const auto& of = nb::cast<pipeline_value&>(data);
+  kept.add(of.kept);
+  const pipeline value = of.value;
+  if (options.workers == 0 && is_once(value))
+    options.workers = 1; // so that a next() that waits for records can be interrupted
+  options.while_waiting = [] {
+    const gil_held held;
+    return PyErr_CheckSignals() == 0;
+  };
+  {
+    const nb::gil_scoped_release released;
+    job_.emplace(value, std::move(options));
+  }
+  living().insert(this);
+}
+
+loader_value::~loader_value() {
+  close();
+}
+
+loader& loader_value::get() {
+  if (!job_)
+    throw error(errc::shut_down,
+                {.stage = "loader", .got = "a call after close()", .needed = "a new loader"});
+  return *job_;
+}
+
+void loader_value::close() {
+  living().erase(this);
+  if (!job_)
+    return;
+  if (is_used_) { // another thread waits in next()
+    job_->interrupt();
+    return;
+  }
+  auto ended = std::exchange(job_, std::nullopt);
+  const nb::gil_scoped_release released; // workers may want it
+  ended.reset();
+}
+
+loader_value::in_use::in_use(loader_value& of) : of_(of) {
+  if (of.is_used_.exchange(true))
+    throw error(errc::invalid_argument, {.stage = "loader",
+                                         .got = "a call while another thread is in one",
+                                         .needed = "one thread at a time"});
+}
+
+void end_loaders() {
+  const auto all = living();
+  for (auto* x : all)
+    x->close();
+  {
+    const nb::gil_scoped_release released;
+    leat::shutdown();
+  }
+  end_python_calls();
+}
+
+void bind_loader(nb::module_& m) {
+  bind_options(m);
+  nb::class_<self> type{
+      m, "Loader", nb::type_slots(garbage_slots<self>), nb::is_weak_referenceable(),
+      "Feeds one rank of a training job. One thread at a time calls it; batches are "
+      "for any thread."};
+  const loader_options usual;
+  type.def("__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = usual.rank,
+           "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
+           "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = 64,
+           "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
+           "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
+           "keep"_a = usual.keep, "hash_pixels"_a = false, "agree"_a = nb::none(),
+           "trace"_a = nb::none(), "runtime"_a = nb::none(), "fault"_a = nb::none(),
+           nb::sig(
+               "def __init__(self, data: Pipeline, *, rank: int = 0, world_size: int = 1, workers: "
+               "int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | None = None, "
+               "prefetch: int = 0, leases: int = 64, dispatch: typing.Literal['on_demand', "
+               "'round_robin', 'by_lane'] = 'on_demand', bad_samples: typing.Literal['fail', "
+               "'substitute', 'mask'] = 'fail', bad_sample_log: str = '', stuck_after: float | "
+               "datetime.timedelta | None = 300.0, on_stuck: "
+               "collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, keep: int "
+               "= 3, hash_pixels: bool = False, agree: collections.abc.Callable[[tuple[int, int, "
+               "int]], collections.abc.Sequence[tuple[int, int, int]]] | None = None, trace: Trace "
+               "| None = None, runtime: Runtime | None = None, fault: FaultDrill | None = None) -> "
+               "None"))
+      .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),
+           "The next batch; None after the last one of the job.")
+      .def(
+          "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> Loader"))
+      .def(
+          "__next__",
+          [](self& x) {
+            auto found = next_of(x);
+            if (found.is_none())
+              throw nb::stop_iteration();
+            return found;
+          },
+          nb::sig("def __next__(self) -> Batch"))
+      .def(
+          "batches_per_epoch",
+          [](self& x) { return x.call([](loader& job) { return job.batches_per_epoch(); }); },
+          "Steps of one epoch; None if they are not known in advance.")
+      .def(
+          "resize_workers",
+          [](self& x, const worker_number& workers) {
+            const auto n = number_of(workers);
+            x.call([&](loader& job) { job.resize_workers(n); });
+          },
+          "workers"_a, "Adds or removes workers, also in the middle of an epoch.")
+      .def(
+          "stats", [](self& x) { return leat::python::dict_of(x.get().stats()); },
+          nb::sig("def stats(self) -> dict[str, typing.Any]"),
+          "What the loader did so far; times in seconds. Any thread.")
+      .def(
+          "interrupt", [](self& x) { x.get().interrupt(); },
+          "Ends a next() that waits, and all later ones. Any thread.")
+      .def(
+          "data_digest",
+          [](self& x) { return x.call([](loader& job) { return job.data_digest(); }); },
+          "Digest of the data that the pipeline reads.")
+      .def("close", &self::close, "Ends the loader and waits for its threads.")
+      .def(
+          "__enter__", [](nb::object x) { return x; }, nb::sig("def __enter__(self) -> Loader"))
+      .def(
+          "__exit__", [](self& x, nb::args) { x.close(); },
+          nb::sig("def __exit__(self, *args: object) -> None"))
+      .def(
+          "__reduce__",
+          [](self&) {
+            throw error(
+                errc::invalid_argument,
+                {.stage = "loader",
+                 .got = "a loader to be pickled",
+                 .needed = "its pipeline, from which another process makes a loader of its own"});
+          },
+          nb::sig("def __reduce__(self) -> typing.Never"))
+      .def("__repr__",
+           [](self& x) { return x.is_closed() ? "<leat.Loader, closed>" : "<leat.Loader>"; });
+  bind_positions(type);
+  bind_snapshots(type);
+}
+
+} // namespace leat::python

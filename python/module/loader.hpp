@@ -1,0 +1,60 @@
+#pragma once
+
+#include <leat/loader.hpp>
+
+#include "python/module/callables.hpp"
+#include "python/module/python.hpp"
+
+#include <atomic>
+#include <optional>
+
+namespace leat::python {
+
+/// A loader with what Python needs beside it.
+class loader_value {
+public:
+  /// Takes the pipeline's objects along. Holds the GIL; releases it while the data is opened.
+  loader_value(nb::object data, loader_options options, kept_objects kept);
+  ~loader_value();
+  loader_value(const loader_value&) = delete;
+  loader_value& operator=(const loader_value&) = delete;
+
+  /// Calls a member of the loader without the GIL. Two threads at a time are refused.
+  template <class Call>
+  auto call(Call what) {
+    const in_use used{*this};
+    auto& job = get();
+    const nb::gil_scoped_release released;
+    return what(job);
+  }
+  /// For members that any thread may call.
+  loader& get();
+  /// Ends the loader and joins its threads.
+  void close();
+  bool is_closed() const noexcept { return !job_; }
+
+  kept_objects kept;
+
+private:
+  class in_use {
+  public:
+    explicit in_use(loader_value& of);
+    ~in_use() { of_.is_used_ = false; }
+    in_use(const in_use&) = delete;
+    in_use& operator=(const in_use&) = delete;
+
+  private:
+    loader_value& of_;
+  };
+
+  std::optional<loader> job_;
+  std::atomic<bool> is_used_ = false;
+};
+
+/// Statistics as a dict; times in seconds.
+nb::dict dict_of(const loader_stats& x);
+
+/// Before the interpreter ends: closes all loaders, and lets no thread call Python afterwards.
+void end_loaders();
+
+} // namespace leat::python

@@ -1,0 +1,54 @@
+#include <leat/notice.hpp>
+#include <leat/run_log.hpp>
+
+#include "python/module/callables.hpp"
+#include "python/module/loader.hpp"
+#include "python/module/module.hpp"
+
+#include <string>
+
+namespace leat::python {
+
+void bind_log(nb::module_& m) {
+  nb::class_<run_log>(m, "RunLog",
+                      "What a job handed over, one JSON line per batch: what `leat verify` checks.")
+      .def(
+          "__init__",
+          [](run_log* to, const std::string& file, loader_value& of, std::string program,
+             bool all_ranks) {
+            new (to) run_log(file, of.get(), {std::move(program), all_ranks});
+          },
+          "file"_a, "of"_a, nb::kw_only(), "program"_a = run_log_options{}.program,
+          "all_ranks"_a = false,
+          "Begins an attempt where the loader stands: after its restore(), before its first "
+          "next().")
+      .def(
+          "append",
+          [](run_log& to, const lease& x) {
+            const nb::gil_scoped_release released;
+            to.append(*x);
+          },
+          "batch"_a, "Appends a batch. Call it before the step, and before a snapshot after it.");
+  m.def(
+      "set_notice_handler",
+      [](nb::object handler) {
+        if (handler.is_none())
+          return set_notice_handler({});
+        const nb::handle kept = handler.release(); // as long as the process lives
+        set_notice_handler([kept](const std::string& text) {
+          const gil_held held;
+          try {
+            kept(text);
+          } catch (nb::python_error& problem) {
+            throw std::runtime_error(problem.what());
+          }
+        });
+      },
+      "handler"_a.none(),
+      nb::sig("def set_notice_handler(handler: collections.abc.Callable[[str], typing.Any] | "
+              "None) -> None"),
+      "Sets the receiver of notices; by default they go to logging.getLogger(\"leat\").");
+  m.def("notice", &notice, "text"_a, "Sends a notice.");
+}
+
+} // namespace leat::python

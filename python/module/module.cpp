@@ -1,0 +1,25 @@
+#include "python/module/module.hpp"
+
+#include "python/module/errors.hpp"
+#include "python/module/loader.hpp"
+#include "python/module/sample.hpp"
+#include "python/module/stages.hpp"
+
+NB_MODULE(_leat, m) {
+  using namespace leat::python;
+  m.doc() = "The C++ part of leat.";
+  nb::set_leak_warnings(false); // registered functions live as long as the process
+  bind_errors(m);
+  bind_sample(m);
+  bind_stages(m);
+  bind_pipeline(m);
+  bind_sources(m);
+  bind_functions(m);
+  bind_transforms(m);
+  bind_batch(m);
+  bind_loader(m);
+  bind_order(m);
+  bind_facts(m);
+  bind_log(m);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_loaders));
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "python/module/python.hpp"
+
+namespace leat::python {
+
+void bind_batch(nb::module_& m);
+void bind_facts(nb::module_& m);
+void bind_functions(nb::module_& m);
+void bind_loader(nb::module_& m);
+void bind_log(nb::module_& m);
+void bind_order(nb::module_& m);
+void bind_pipeline(nb::module_& m);
+void bind_sources(nb::module_& m);
+void bind_transforms(nb::module_& m);
+
+} // namespace leat::python

@@ -1,0 +1,89 @@
+#include <leat/order.hpp>
+
+#include "python/module/casters.hpp"
+#include "python/module/module.hpp"
+#include "python/module/stages.hpp"
+
+#include <utility>
+
+namespace leat::python {
+
+namespace {
+
+/// Keeps the functions that the preview calls.
+struct preview {
+  order_preview value;
+  nb::object pipeline;
+};
+
+} // namespace
+
+void bind_order(nb::module_& m) {
+  nb::class_<epoch_facts>(m, "EpochFacts", "How the samples of a pipeline become batches.")
+      .def_ro("batch_rows", &epoch_facts::batch_rows)
+      .def_ro("lanes", &epoch_facts::lanes)
+      .def_ro("end", &epoch_facts::end)
+      .def_ro("is_indexed", &epoch_facts::is_indexed)
+      .def_ro("samples", &epoch_facts::samples)
+      .def_ro("batches", &epoch_facts::batches)
+      .def_prop_ro("is_endless", &epoch_facts::is_endless)
+      .def_prop_ro("needs_agreement", &epoch_facts::needs_agreement,
+                   "Several ranks have to agree on the end of an epoch: see Loader's `agree`.")
+      .def("world_sizes", &epoch_facts::world_sizes,
+           "World sizes that a job may have, rising; empty: any.");
+  m.def(
+      "epoch_of",
+      [](const pipeline_value& x) {
+        const nb::gil_scoped_release released;
+        return epoch_of(x.value);
+      },
+      "pipeline"_a, "Opens the data, and reads no sample.");
+  nb::class_<due_batch>(m, "DueBatch", "A global batch that is due, over all ranks.")
+      .def_ro("epoch", &due_batch::epoch)
+      .def_ro("step", &due_batch::step)
+      .def_ro("positions", &due_batch::positions)
+      .def_ro("ids", &due_batch::ids)
+      .def_ro("digest", &due_batch::digest);
+  nb::class_<preview>(
+      m, "OrderPreview",
+      "What loaders of a pipeline hand over in an epoch where all samples are good, "
+      "found out without making any.")
+      .def(
+          "__init__",
+          [](preview* to, nb::object data, std::uint64_t epoch, std::uint64_t step) {
+            const auto value = nb::cast<pipeline_value&>(data).value;
+            std::optional<order_preview> made;
+            {
+              const nb::gil_scoped_release released;
+              made.emplace(value, preview_options{epoch, step});
+            }
+            new (to) preview{std::move(*made), std::move(data)};
+          },
+          "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0,
+          nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0) -> "
+                  "None"))
+      .def(
+          "next",
+          [](preview& x) {
+            const nb::gil_scoped_release released;
+            return x.value.next();
+          },
+          "The next batch; None after the epoch's last one.")
+      .def_prop_ro("epoch", [](const preview& x) { return x.value.epoch(); })
+      .def(
+          "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> OrderPreview"))
+      .def("__next__", [](preview& x) {
+        std::optional<due_batch> found;
+        {
+          const nb::gil_scoped_release released;
+          found = x.value.next();
+        }
+        if (!found)
+          throw nb::stop_iteration();
+        return std::move(*found);
+      });
+  m.def("row_digest", &row_digest, "epoch"_a, "position"_a, "id"_a,
+        "Digest of one delivered row: see docs/digest.md.");
+}
+
+} // namespace leat::python

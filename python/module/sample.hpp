@@ -1,0 +1,67 @@
+#pragma once
+
+#include <leat/sample.hpp>
+
+#include "python/module/python.hpp"
+
+namespace leat::python {
+
+/// A sample or context as Python sees it, while C++ lends it.
+struct lent_sample {
+  sample* at = nullptr;
+  /// Owner of all arrays over the sample's memory, made with the first of them.
+  nb::object owner;
+
+  sample& get() const;
+};
+struct lent_context {
+  context* at = nullptr;
+
+  context& get() const;
+};
+
+/// Lends samples to Python functions one after the other. Holds the GIL for all members.
+class sample_lender {
+public:
+  sample_lender();
+
+  /// Ends the loan when it goes. What the function kept then fails, and is not dangling: arrays
+  /// over a sample's memory throw here.
+  template <class Call>
+  auto lend(sample& x, context* in, Call call) {
+    begin(x, in);
+    try {
+      if constexpr (std::is_void_v<decltype(call(sample_, context_))>) {
+        call(sample_, context_);
+        end();
+      } else {
+        auto result = call(sample_, context_);
+        end();
+        return result;
+      }
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+
+private:
+  void begin(sample& x, context* in);
+  /// Throws `bad_sample` if an array is still there.
+  void end();
+  void abandon() noexcept;
+
+  nb::object sample_;
+  nb::object context_;
+  lent_sample* lent_ = nullptr;
+  lent_context* lent_context_ = nullptr;
+};
+
+/// Sets the fields that a dict names.
+void set_fields(sample& x, nb::handle fields);
+/// All fields of a sample as a dict; arrays are copies.
+nb::dict fields_of(const sample& x);
+
+void bind_sample(nb::module_& m);
+
+} // namespace leat::python

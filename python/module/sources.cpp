@@ -1,0 +1,260 @@
+#include <leat/once.hpp>
+#include <leat/sources.hpp>
+#include <leat/streams.hpp>
+
+#include "python/module/casters.hpp"
+#include "python/module/errors.hpp"
+#include "python/module/module.hpp"
+#include "python/module/sample.hpp"
+#include "python/module/stages.hpp"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace leat::python {
+
+namespace {
+
+using patterns = std::variant<std::string, std::vector<std::string>>;
+
+/// Calls a source that takes one pattern or several.
+template <class Source, class Options>
+pipeline_value open(Source source, const patterns& names, const Options& options) {
+  return {std::visit([&](const auto& x) { return source(x, options); }, names)};
+}
+
+/// Records by number: an object of Python with __len__, and __getitem__ that gives a dict or
+/// read(record, sample) that sets fields.
+class python_source final : public source {
+public:
+  python_source(std::string name, nb::handle from)
+      : name_(std::move(name)), size_(nb::len(from)),
+        read_(reader_of(nb::hasattr(from, "read") ? from.attr("read") : from.attr("__getitem__"))) {
+  }
+
+  std::uint64_t size() const override { return size_; }
+  void read(std::uint64_t record, sample& into) const override { read_(record, into); }
+  std::string name() const override { return name_; }
+
+private:
+  std::string name_;
+  std::uint64_t size_;
+  std::function<void(std::uint64_t, sample&)> read_;
+};
+
+/// Bound methods are made anew by each access: the one that C++ calls must be kept.
+pipeline_value indexed_of(std::string name, nb::object from) {
+  pipeline_value result{count(0)};
+  const nb::handle kept = result.kept.add(std::move(from));
+  const bool has_read = nb::hasattr(kept, "read");
+  const nb::handle method =
+      result.kept.add(nb::object(kept.attr(has_read ? "read" : "__getitem__")));
+  result.value = from_function(std::move(name), nb::len(kept), reader_of(method));
+  return result;
+}
+
+void bind_files(nb::module_& m) {
+  m.def(
+      "tar_shards",
+      [](const patterns& pattern, std::string index_dir, bool allow_torn) {
+        return open([](const auto& x, const tar_options& how) { return tar_shards(x, how); },
+                    pattern, tar_options{std::move(index_dir), allow_torn});
+      },
+      "pattern"_a, nb::kw_only(), "index_dir"_a = "", "allow_torn"_a = false,
+      "Tar shards in webdataset layout: paths with braces and globs. Fields are the members' "
+      "extensions, as bytes.");
+  m.def(
+      "image_folder",
+      [](std::string directory, std::string index_dir) {
+        return pipeline_value{image_folder(std::move(directory), {std::move(index_dir)})};
+      },
+      "directory"_a, nb::kw_only(), "index_dir"_a = "",
+      "A folder with one subfolder per class: fields \"jpg\", \"cls\" and \"class\".");
+  m.def("class_names", &class_names, "directory"_a, "The classes of such a folder, by number.");
+  m.def(
+      "raw_records",
+      [](std::string path, dtype type, const shape& dims, bool drop_last) {
+        return pipeline_value{raw_records(std::move(path), type, dims, {drop_last})};
+      },
+      "path"_a, "dtype"_a, "shape"_a = nb::tuple(), nb::kw_only(), "drop_last"_a = false,
+      "A file of consecutive records of a shape and type, without headers. Field \"value\".");
+  m.def(
+      "tar_stream",
+      [](const patterns& pattern, file_order order, std::uint64_t seed) {
+        return open([](const auto& x, const stream_options& how) { return tar_stream(x, how); },
+                    pattern, stream_options{order, seed});
+      },
+      "pattern"_a, nb::kw_only(), "order"_a = file_order::stored, "seed"_a = 0,
+      "The samples of tar files, read in sequence; they may be compressed.");
+  m.def(
+      "lines",
+      [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed) {
+        return open([](const auto& x, const line_options& how) { return lines(x, how); }, pattern,
+                    line_options{ranges, order, seed});
+      },
+      "pattern"_a, nb::kw_only(), "ranges"_a = 1, "order"_a = file_order::stored, "seed"_a = 0,
+      "The lines of text files. Field \"text\".");
+  m.def(
+      "json_lines",
+      [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed) {
+        return open([](const auto& x, const line_options& how) { return json_lines(x, how); },
+                    pattern, line_options{ranges, order, seed});
+      },
+      "pattern"_a, nb::kw_only(), "ranges"_a = 1, "order"_a = file_order::stored, "seed"_a = 0,
+      "Lines that are each a JSON object, whose members become fields.");
+}
+
+void bind_own(nb::module_& m) {
+  m.def(
+      "count",
+      [](std::uint64_t records, std::size_t record_bytes) {
+        return pipeline_value{count(records, record_bytes)};
+      },
+      "records"_a, "record_bytes"_a = 8, "Virtual records. Field \"value\": uint8.");
+  m.def(
+      "indexed", &indexed_of, "name"_a, "source"_a,
+      "Your records by number: an object with `__len__`, and `__getitem__(record)`, which gives a "
+      "dict of fields, or `read(record, sample)`, which sets them. `name` is \"name@version\".");
+  m.def(
+      "from_function",
+      [](std::string name, std::uint64_t records, nb::object read) {
+        pipeline_value result{count(0)};
+        const nb::handle kept = result.kept.add(std::move(read));
+        result.value = from_function(std::move(name), records, reader_of(kept));
+        return result;
+      },
+      "name"_a, "records"_a, "read"_a,
+      "Records made by a function of their number: `read(record)` gives a dict of fields, or "
+      "`read(record, sample)` sets them.");
+  m.def(
+      "sequential",
+      [](std::string name, std::uint64_t units, nb::object open, file_order order,
+         std::uint64_t seed) {
+        pipeline_value result{count(0)};
+        const nb::handle kept = result.kept.add(std::move(open));
+        result.value = sequential(std::move(name), units, opener_of(kept), {order, seed});
+        return result;
+      },
+      "name"_a, "units"_a, "open"_a, nb::kw_only(), "order"_a = file_order::stored, "seed"_a = 0,
+      "Your records that come one after the other: `open(unit)` gives an iterator of dicts, or an "
+      "object with `next(sample)` -> bool, and perhaps `save()` and `load(state)`.");
+  m.def(
+      "once",
+      [](std::string name, nb::object next) {
+        pipeline_value result{count(0)};
+        const nb::handle kept = result.kept.add(std::move(next));
+        result.value = once(std::move(name), once_reader_of(kept));
+        return result;
+      },
+      "name"_a, "next"_a,
+      "Records that exist once: `next(sample)` sets its fields and returns True, or False at the "
+      "end. A thread of leat's calls it; it may block.");
+  m.def(
+      "standard_input", [] { return pipeline_value{standard_input()}; },
+      "The lines of standard input.");
+  m.def(
+      "register_source",
+      [](std::string name, nb::object from) {
+        auto made = std::make_shared<python_source>(name, from.release());
+        leat::register_source(std::move(name), std::move(made));
+      },
+      "name"_a, "source"_a, "Makes such a source known to parse_pipeline.");
+  m.def(
+      "register_sequential",
+      [](std::string name, nb::object open) {
+        leat::register_sequential(std::move(name), opener_of(open.release()));
+      },
+      "name"_a, "open"_a, "Makes such a source known to parse_pipeline.");
+  m.def(
+      "register_once",
+      [](std::string name, nb::object next) {
+        leat::register_once(std::move(name), once_reader_of(next.release()));
+      },
+      "name"_a, "next"_a, "Makes such a source known to parse_pipeline.");
+}
+
+/// The records of one source, as a sequence of dicts.
+struct records {
+  std::shared_ptr<const source> of;
+  nb::object pipeline;
+};
+
+/// A unit's samples as an iterator of dicts.
+struct unit {
+  std::unique_ptr<sequential_reader> reader;
+  nb::object pipeline;
+};
+
+nb::dict read_record(const records& x, std::uint64_t record) {
+  if (record >= x.of->size())
+    throw nb::index_error("no such record");
+  sample into;
+  {
+    const nb::gil_scoped_release released;
+    x.of->read(record, into);
+  }
+  return fields_of(into);
+}
+
+void bind_readers(nb::module_& m) {
+  nb::class_<records>(m, "Records", "The records of a source, by number, as dicts of fields.")
+      .def("__len__", [](const records& x) { return x.of->size(); })
+      .def("__getitem__", &read_record,
+           nb::sig("def __getitem__(self, record: int, /) -> dict[str, typing.Any]"))
+      .def(
+          "id",
+          [](const records& x, std::uint64_t record) {
+            std::string id;
+            x.of->append_id(record, id);
+            return id;
+          },
+          "record"_a)
+      .def_prop_ro("name", [](const records& x) { return x.of->name(); });
+  m.def(
+      "indexed_sources",
+      [](nb::object x) {
+        std::vector<records> result;
+        for (auto& of : leat::indexed_sources(nb::cast<pipeline_value&>(x).value))
+          result.push_back({std::move(of), x});
+        return result;
+      },
+      "pipeline"_a, nb::sig("def indexed_sources(pipeline: Pipeline) -> list[Records]"),
+      "The sources of a pipeline whose records are numbered, to be read without a loader.");
+  nb::class_<unit>(m, "Unit", "The samples of one unit of a source, in stored order.")
+      .def(
+          "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> Unit"))
+      .def(
+          "__next__",
+          [](unit& x) {
+            sample into;
+            bool some = false;
+            {
+              const nb::gil_scoped_release released;
+              some = x.reader->next(into);
+            }
+            if (!some)
+              throw nb::stop_iteration();
+            return fields_of(into);
+          },
+          nb::sig("def __next__(self) -> dict[str, typing.Any]"));
+  m.def(
+      "open_unit",
+      [](nb::object x, std::uint64_t number) {
+        auto reader = leat::open_unit(nb::cast<pipeline_value&>(x).value, number);
+        return unit{std::move(reader), x};
+      },
+      "pipeline"_a, "unit"_a = 0,
+      nb::sig("def open_unit(pipeline: Pipeline, unit: int = 0) -> Unit"),
+      "The samples of one unit of a pipeline that is a sequential source and nothing else.");
+}
+
+} // namespace
+
+void bind_sources(nb::module_& m) {
+  bind_files(m);
+  bind_own(m);
+  bind_readers(m);
+}
+
+} // namespace leat::python

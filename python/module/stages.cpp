@@ -1,0 +1,367 @@
+#include "python/module/stages.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include "python/module/errors.hpp"
+#include "python/module/sample.hpp"
+
+#include <string>
+#include <utility>
+
+namespace leat::python {
+
+namespace {
+
+thread_local parsing_keeps* innermost = nullptr;
+
+/// Calls Python for a job, in any thread: what it raises becomes what leat treats.
+template <class Call>
+auto for_job(Call call) {
+  const gil_held held;
+  try {
+    return call();
+  } catch (nb::python_error& problem) {
+    throw_for_job(problem);
+  } catch (const nb::builtin_exception& problem) {
+    throw bad_sample(cause::function_error, problem.what());
+  } catch (const nb::cast_error&) {
+    throw bad_sample(cause::function_error, "a function gave a value of a wrong type");
+  }
+}
+
+std::shared_ptr<sample_lender> new_lender() {
+  const gil_held held;
+  return dropped_with_gil(std::make_unique<sample_lender>());
+}
+
+/// Positional arguments that it takes, at most `most`.
+std::size_t num_arguments(nb::handle function, std::size_t most) {
+  return nb::cast<std::size_t>(
+      nb::module_::import_("leat.errors").attr("num_arguments")(function, most));
+}
+
+/// A function of a worker's own: the factory's, or the given one.
+map_function map_of(nb::handle function, bool takes_context) {
+  return [function, takes_context, lender = new_lender()](sample& x, context& in) {
+    for_job([&] {
+      lender->lend(x, &in, [&](const nb::object& lent, const nb::object& place) {
+        takes_context ? function(lent, place) : function(lent);
+      });
+    });
+  };
+}
+
+/// A function of a sample, for filters, flat_maps and scans.
+template <class Result, class Convert>
+std::function<Result(sample&)> of_sample(nb::handle function, Convert convert) {
+  return [function, convert, lender = new_lender()](sample& x) {
+    return for_job([&] {
+      return lender->lend(x, nullptr, [&](const nb::object& lent, const nb::object&) {
+        return convert(function(lent));
+      });
+    });
+  };
+}
+
+std::string bytes_from(nb::handle x) {
+  if (PyUnicode_Check(x.ptr()))
+    return nb::cast<std::string>(x);
+  const auto bytes = nb::cast<nb::bytes>(x);
+  return {bytes.c_str(), bytes.size()};
+}
+
+nb::bytes to_bytes(std::string_view x) {
+  return nb::bytes(x.data(), x.size());
+}
+
+flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick,
+                             std::string parameters, std::optional<std::uint64_t> children) {
+  flat_map_value result;
+  const nb::handle counts = result.kept.add(std::move(count));
+  const nb::handle picks = result.kept.add(std::move(pick));
+  result.value = {std::move(name), std::move(parameters), {}, children};
+  result.value.make = [counts, picks, children] {
+    flat_map_function made;
+    made.count = counts.is_none()
+                     ? std::function<std::uint64_t(sample&)>{[n = children.value_or(0)](sample&) {
+                         return n;
+                       }}
+                     : of_sample<std::uint64_t>(
+                         counts, [](const nb::object& x) { return nb::cast<std::uint64_t>(x); });
+    made.pick = [picks, lender = new_lender()](sample& x, std::uint64_t child) {
+      for_job([&] {
+        lender->lend(x, nullptr,
+                     [&](const nb::object& lent, const nb::object&) { picks(lent, child); });
+      });
+    };
+    return made;
+  };
+  return result;
+}
+
+scan_value make_scan(std::string name, nb::object look, nb::object step, nb::object apply,
+                     const nb::object& initial, std::string parameters) {
+  scan_value result;
+  const nb::handle looks = result.kept.add(std::move(look));
+  const nb::handle steps = result.kept.add(std::move(step));
+  const nb::handle applies = result.kept.add(std::move(apply));
+  result.value = {std::move(name), std::move(parameters), {}, bytes_from(initial), {}};
+  result.value.make = [looks, applies] {
+    scan_function made;
+    made.look = of_sample<std::string>(looks, bytes_from);
+    made.apply = [applies, lender = new_lender()](sample& x, std::string_view found) {
+      for_job([&] {
+        lender->lend(x, nullptr, [&](const nb::object& lent, const nb::object&) {
+          applies(lent, to_bytes(found));
+        });
+      });
+    };
+    return made;
+  };
+  result.value.step = [steps](std::string& state, std::string_view looked) {
+    return for_job([&] {
+      const nb::object both = steps(to_bytes(state), to_bytes(looked));
+      auto next = bytes_from(both[0]);
+      auto found = bytes_from(both[1]);
+      state = std::move(next);
+      return found;
+    });
+  };
+  return result;
+}
+
+/// A unit of a sequential source: an iterator of dicts, or an object with next(sample).
+class python_reader final : public sequential_reader {
+public:
+  explicit python_reader(nb::object from)
+      : from_(dropped_with_gil(std::make_unique<nb::object>(std::move(from)))),
+        lender_(dropped_with_gil(std::make_unique<sample_lender>())),
+        has_next_(nb::hasattr(*from_, "next")), has_save_(nb::hasattr(*from_, "save")) {
+    if (!has_next_)
+      *from_ = nb::iter(*from_);
+  }
+
+  bool next(sample& into) override {
+    return for_job([&] {
+      if (has_next_)
+        return lender_->lend(into, nullptr, [&](const nb::object& lent, const nb::object&) {
+          return PyObject_IsTrue(nb::object(from_->attr("next")(lent)).ptr()) == 1;
+        });
+      auto item = nb::steal(PyIter_Next(from_->ptr()));
+      if (!item.is_valid() && PyErr_Occurred())
+        throw nb::python_error();
+      if (item.is_valid())
+        set_fields(into, item);
+      return item.is_valid();
+    });
+  }
+  std::optional<std::string> save() const override {
+    if (!has_save_)
+      return std::nullopt;
+    return for_job([&] { return bytes_from(nb::object(from_->attr("save")())); });
+  }
+  void load(const std::string& state) override {
+    for_job([&] { from_->attr("load")(to_bytes(state)); });
+  }
+
+private:
+  std::shared_ptr<nb::object> from_;
+  std::shared_ptr<sample_lender> lender_;
+  bool has_next_;
+  bool has_save_;
+};
+
+template <class T>
+nb::class_<T> bind_stage(nb::module_& m, const char* name, const char* doc) {
+  return nb::class_<T>(m, name, nb::type_slots(garbage_slots<T>), doc)
+      .def_prop_ro("name", [](const T& x) { return x.value.name; })
+      .def_prop_ro("parameters", [](const T& x) { return x.value.parameters; })
+      .def("__repr__", [](const T& x) {
+        return x.value.name + (x.value.parameters.empty() ? "" : "(" + x.value.parameters + ")");
+      });
+}
+
+/// What a factory of Python gives for a name in a text, kept while the pipeline lives.
+template <class Value>
+auto registered(nb::handle make) {
+  return [make](const std::string& parameters) {
+    const gil_held held;
+    try {
+      nb::object made = make(parameters);
+      auto stage = nb::cast<Value&>(made).value;
+      parsing_keeps::add(std::move(made));
+      return stage;
+    } catch (nb::python_error& problem) {
+      throw error(errc::invalid_argument, {.stage = "parse_pipeline", .got = text_of(problem)});
+    }
+  };
+}
+
+/// Registered for as long as the process lives.
+nb::handle for_ever(nb::object x) {
+  return x.release();
+}
+
+} // namespace
+
+map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker) {
+  map_value result;
+  result.kept.add(function);
+  const nb::handle borrowed = function;
+  result.value = {std::move(name), std::move(parameters), {}};
+  if (!per_worker) {
+    const bool takes_context = num_arguments(borrowed, 2) == 2;
+    result.value.make = [borrowed, takes_context] { return map_of(borrowed, takes_context); };
+    return result;
+  }
+  result.value.make = [borrowed] {
+    const gil_held held;
+    try {
+      std::shared_ptr<nb::object> own = dropped_with_gil(std::make_unique<nb::object>(borrowed()));
+      const auto call = map_of(*own, num_arguments(*own, 2) == 2);
+      return map_function{[own, call](sample& x, context& in) { call(x, in); }};
+    } catch (nb::python_error& problem) {
+      throw_for_job(problem);
+    }
+  };
+  return result;
+}
+
+filter_value make_filter(std::string name, nb::object keeps, std::string parameters, bool of_id) {
+  filter_value result;
+  const nb::handle f = result.kept.add(std::move(keeps));
+  result.value = {std::move(name), std::move(parameters), {}, {}};
+  if (of_id)
+    result.value.of_id = [f](std::string_view id) {
+      return for_job([&] { return nb::cast<bool>(nb::bool_(f(nb::str(id.data(), id.size())))); });
+    };
+  else
+    result.value.make = [f] {
+      return of_sample<bool>(f, [](const nb::object& x) { return PyObject_IsTrue(x.ptr()) == 1; });
+    };
+  return result;
+}
+
+parsing_keeps::parsing_keeps() : outer_(std::exchange(innermost, this)) {}
+
+parsing_keeps::~parsing_keeps() {
+  innermost = outer_;
+}
+
+void parsing_keeps::add(nb::object x) {
+  if (innermost)
+    innermost->kept_.add(std::move(x));
+  else
+    x.release();
+}
+
+std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function) {
+  const bool sets = num_arguments(function, 2) == 2;
+  return [function, sets](std::uint64_t record, sample& into) {
+    for_job([&] {
+      if (!sets)
+        return set_fields(into, nb::object(function(record)));
+      sample_lender lender;
+      lender.lend(into, nullptr,
+                  [&](const nb::object& lent, const nb::object&) { function(record, lent); });
+    });
+  };
+}
+
+std::function<bool(sample&)> once_reader_of(nb::handle function) {
+  return [function](sample& into) {
+    return for_job([&] {
+      sample_lender lender;
+      return lender.lend(into, nullptr, [&](const nb::object& lent, const nb::object&) {
+        return PyObject_IsTrue(nb::object(function(lent)).ptr()) == 1;
+      });
+    });
+  };
+}
+
+std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> opener_of(nb::handle function) {
+  return [function](std::uint64_t unit) -> std::unique_ptr<sequential_reader> {
+    return for_job([&] { return std::make_unique<python_reader>(function(unit)); });
+  };
+}
+
+void bind_stages(nb::module_& m) {
+  bind_stage<map_value>(m, "MapStage", "What a map does to one sample: pipeline.map(stage).")
+      .def(
+          "__init__",
+          [](map_value* to, std::string name, nb::object function, std::string parameters,
+             bool per_worker) {
+            new (to) map_value(
+                make_map(std::move(name), std::move(function), std::move(parameters), per_worker));
+          },
+          "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
+          "`function(sample)` or `function(sample, context)`. `name` is \"name@version\": change "
+          "the version when the function's meaning changes. `per_worker`: `function()` is called "
+          "once for each worker and returns its function.");
+  bind_stage<filter_value>(m, "FilterStage", "What a filter keeps: pipeline.filter(stage).")
+      .def(
+          "__init__",
+          [](filter_value* to, std::string name, nb::object function, std::string parameters,
+             bool of_id) {
+            new (to) filter_value(
+                make_filter(std::move(name), std::move(function), std::move(parameters), of_id));
+          },
+          "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "of_id"_a = false,
+          "`function(sample)` is true for samples to keep. `of_id`: it judges just the id, a str, "
+          "without reading the sample.");
+  bind_stage<flat_map_value>(m, "FlatMapStage",
+                             "What a flat_map makes of a sample: pipeline.flat_map(stage).")
+      .def(
+          "__init__",
+          [](flat_map_value* to, std::string name, nb::object count, nb::object pick,
+             std::string parameters, std::optional<std::uint64_t> children) {
+            new (to)
+                flat_map_value(make_flat_map(std::move(name), std::move(count), std::move(pick),
+                                             std::move(parameters), children));
+          },
+          "name"_a, "count"_a.none(), "pick"_a, nb::kw_only(), "parameters"_a = "",
+          "children"_a = nb::none(),
+          "`count(sample)` is its number of children; `pick(sample, child)` turns it into one. "
+          "`children`: every sample has this many, whatever its content (`count` may be None).");
+  bind_stage<scan_value>(m, "ScanStage", "A map with state: pipeline.scan(stage).")
+      .def(
+          "__init__",
+          [](scan_value* to, std::string name, nb::object look, nb::object step, nb::object apply,
+             nb::object initial, std::string parameters) {
+            new (to) scan_value(make_scan(std::move(name), std::move(look), std::move(step),
+                                          std::move(apply), initial, std::move(parameters)));
+          },
+          "name"_a, nb::kw_only(), "look"_a, "step"_a, "apply"_a, "initial"_a = nb::bytes(""),
+          "parameters"_a = "",
+          "`look(sample)` gives a few bytes; `step(state, looked)` gives (new state, result), both "
+          "bytes, sample by sample in each lane; `apply(sample, result)` sets fields.");
+  m.def(
+      "register_map",
+      [](std::string name, nb::object make) {
+        leat::register_map(std::move(name), registered<map_value>(for_ever(std::move(make))));
+      },
+      "name"_a, "make"_a,
+      "Makes a function known to parse_pipeline: `make(parameters)` returns a MapStage.");
+  m.def(
+      "register_predicate",
+      [](std::string name, nb::object make) {
+        leat::register_predicate(std::move(name),
+                                 registered<filter_value>(for_ever(std::move(make))));
+      },
+      "name"_a, "make"_a, "As register_map, for a FilterStage.");
+  m.def(
+      "register_flat_map",
+      [](std::string name, nb::object make) {
+        leat::register_flat_map(std::move(name),
+                                registered<flat_map_value>(for_ever(std::move(make))));
+      },
+      "name"_a, "make"_a, "As register_map, for a FlatMapStage.");
+  m.def(
+      "register_scan",
+      [](std::string name, nb::object make) {
+        leat::register_scan(std::move(name), registered<scan_value>(for_ever(std::move(make))));
+      },
+      "name"_a, "make"_a, "As register_map, for a ScanStage.");
+}
+
+} // namespace leat::python

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+#include <leat/streams.hpp>
+
+#include "python/module/callables.hpp"
+#include "python/module/python.hpp"
+
+namespace leat::python {
+
+/// A value of leat with the Python functions that it calls.
+template <class T>
+struct with_functions {
+  T value;
+  kept_objects kept = {};
+};
+
+using map_value = with_functions<map_stage>;
+using filter_value = with_functions<filter_stage>;
+using flat_map_value = with_functions<flat_map_stage>;
+using scan_value = with_functions<scan_stage>;
+using pipeline_value = with_functions<pipeline>;
+
+/// Shows the garbage collector what a value keeps.
+template <class T>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->kept.traverse(visit, arg) : 0;
+}
+template <class T>
+int clear(PyObject* self) {
+  nb::inst_ptr<T>(self)->kept.clear();
+  return 0;
+}
+template <class T>
+inline PyType_Slot garbage_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse<T>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear<T>)},
+    {0, nullptr},
+};
+
+/// A map or filter of a Python function: see MapStage and FilterStage.
+map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker);
+filter_value make_filter(std::string name, nb::object function, std::string parameters, bool of_id);
+
+/// Python functions as leat's. Borrowed: whoever uses the result keeps the objects.
+std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function);
+std::function<bool(sample&)> once_reader_of(nb::handle function);
+std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> opener_of(nb::handle function);
+
+/// What Python made while leat parsed a text: see register_map.
+class parsing_keeps {
+public:
+  parsing_keeps();
+  ~parsing_keeps();
+  parsing_keeps(const parsing_keeps&) = delete;
+  parsing_keeps& operator=(const parsing_keeps&) = delete;
+
+  const kept_objects& all() const noexcept { return kept_; }
+  /// To the innermost one of this thread, if there is one.
+  static void add(nb::object x);
+
+private:
+  kept_objects kept_;
+  parsing_keeps* outer_;
+};
+
+void bind_stages(nb::module_& m);
+
+} // namespace leat::python

@@ -1,0 +1,85 @@
+#include <leat/bad_sample.hpp>
+
+#include "python/module/loader.hpp"
+
+#include <array>
+#include <string>
+
+namespace leat::python {
+
+namespace {
+
+double seconds(std::chrono::nanoseconds x) {
+  return std::chrono::duration<double>(x).count();
+}
+
+nb::dict dict_of(const duration_stats& x) {
+  nb::dict result;
+  result["count"] = x.count;
+  result["sum"] = seconds(x.sum);
+  result["median"] = seconds(x.median);
+  result["worst_percent"] = seconds(x.worst_percent);
+  return result;
+}
+
+nb::dict dict_of(const slot_stats& x) {
+  nb::dict result;
+  result["free"] = x.free;
+  result["making"] = x.making;
+  result["ready"] = x.ready;
+  result["leased"] = x.leased;
+  return result;
+}
+
+nb::dict dict_of(const worker_stats& x) {
+  nb::dict result;
+  result["worker"] = x.worker;
+  result["rows_dealt"] = x.rows_dealt;
+  result["rows_done"] = x.rows_done;
+  result["busy"] = seconds(x.busy);
+  result["bytes_read"] = x.bytes_read;
+  return result;
+}
+
+nb::dict dict_of(const stage_stats& x) {
+  constexpr std::array kinds{"reading", "decoding", "function", "writing"};
+  nb::dict result;
+  result["name"] = x.name;
+  result["what"] = kinds[static_cast<std::size_t>(x.what)];
+  result["time"] = seconds(x.time);
+  return result;
+}
+
+template <class T>
+nb::list list_of(const std::vector<T>& all) {
+  nb::list result;
+  for (const auto& x : all)
+    result.append(dict_of(x));
+  return result;
+}
+
+} // namespace
+
+nb::dict dict_of(const loader_stats& x) {
+  nb::dict result;
+  result["workers"] = list_of(x.workers);
+  result["stages"] = list_of(x.stages);
+  result["batches"] = x.batches;
+  result["samples"] = x.samples;
+  result["bytes_read"] = x.bytes_read;
+  result["waited"] = seconds(x.waited);
+  result["waits"] = dict_of(x.waits);
+  result["ready_for"] = dict_of(x.ready_for);
+  result["workers_now"] = x.workers_now;
+  result["iterating"] = seconds(x.iterating);
+  result["slots"] = dict_of(x.slots);
+  nb::dict bad;
+  for (std::size_t i = 0; i < num_causes; ++i)
+    bad[std::string{to_string(static_cast<cause>(i))}.c_str()] = x.bad[i];
+  result["bad"] = bad;
+  result["workers_replaced"] = x.workers_replaced;
+  result["snapshot_bytes"] = x.snapshot_bytes;
+  return result;
+}
+
+} // namespace leat::python
