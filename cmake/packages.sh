@@ -7,7 +7,7 @@ packages=(
   g++ cmake ninja-build
   libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libhwy-dev libxxhash-dev zlib1g-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libeigen3-dev catch2
-  python3 python3-xxhash
+  python3 python3-dev python3-venv python3-xxhash
 )
 
 is_debian_12() {

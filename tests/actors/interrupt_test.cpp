@@ -121,5 +121,54 @@ TEST_CASE("a loader that is interrupted before it begins gives nothing") {
   }
 }
 
+TEST_CASE("while_waiting ends one next(), and the next call gives the batch that it waited for") {
+  std::atomic<bool> is_to_wait = true;
+  const auto slow = [&](sample&, context& in) {
+    while (is_to_wait && in.position() == 5 && !in.cancelled())
+      std::this_thread::yield();
+  };
+  const auto trainer = std::this_thread::get_id();
+  bool is_its_thread = true;
+  int looks = 0;
+  loader job{count(12).map("slow@1", slow).batch(4), {.workers = 2, .while_waiting = [&] {
+                                                        is_its_thread &=
+                                                            std::this_thread::get_id() == trainer;
+                                                        return ++looks % 2 == 0;
+                                                      }}};
+  std::vector<std::uint64_t> firsts;
+  const auto take = [&](const lease& x) { firsts.push_back(x->positions().front()); };
+  take(job.next());
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(code_of_next(job) == errc::interrupted);
+    REQUIRE(job.position().step == 1);
+  }
+  is_to_wait = false;
+  while (firsts.size() < 3)
+    try {
+      take(job.next());
+    } catch (const error& problem) {
+      REQUIRE(problem.code() == errc::interrupted);
+    }
+  REQUIRE_FALSE(job.next());
+  REQUIRE(firsts == std::vector<std::uint64_t>{0, 4, 8});
+  REQUIRE(is_its_thread);
+  REQUIRE(looks >= 3); // twice with false, once with true between them
+}
+
+TEST_CASE("errc::interrupted of a map ends the job, whatever the policy for bad samples") {
+  const auto ends = [](sample&, context& in) {
+    if (in.position() == 5)
+      throw error(errc::interrupted, {.stage = "ends", .got = "the end"});
+  };
+  for (const std::size_t workers : {0, 2}) {
+    loader job{count(12).map("ends@1", ends).batch(4),
+               {.workers = workers, .bad_samples = bad_sample_policy::mask}};
+    REQUIRE(job.next()->positions().front() == 0);
+    REQUIRE(code_of_next(job) == errc::interrupted);
+    REQUIRE(code_of_next(job) == errc::interrupted);
+    REQUIRE(job.position().step == 1);
+  }
+}
+
 } // namespace
 } // namespace leat::test
