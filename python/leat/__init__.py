@@ -3,9 +3,9 @@
 import logging as _logging
 
 from leat import _leat
-from leat._leat import *  # noqa: F403
+from leat._leat import *
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
-from leat.functions import filter, map  # noqa: A004
+from leat.functions import filter, map
 from leat.position import Position
 from leat.ragged import Ragged
 

@@ -6,7 +6,7 @@ from typing import Any
 from leat._leat import FilterStage, MapStage
 
 
-def map(name: str, *, parameters: str = "", per_worker: bool = False) -> Callable[[Callable[..., Any]], MapStage]:  # noqa: A001
+def map(name: str, *, parameters: str = "", per_worker: bool = False) -> Callable[[Callable[..., Any]], MapStage]:
     """Makes a map of a function of (sample) or (sample, context): `@leat.map("tokens@1")`, then `data.map(tokens)`.
 
     The name is its identity in snapshots and random numbers: change the version when the meaning changes.
@@ -14,6 +14,6 @@ def map(name: str, *, parameters: str = "", per_worker: bool = False) -> Callabl
     return lambda function: MapStage(name, function, parameters=parameters, per_worker=per_worker)
 
 
-def filter(name: str, *, parameters: str = "", of_id: bool = False) -> Callable[[Callable[..., bool]], FilterStage]:  # noqa: A001
+def filter(name: str, *, parameters: str = "", of_id: bool = False) -> Callable[[Callable[..., bool]], FilterStage]:
     """Makes a filter of a function of (sample), which is true for samples to keep."""
     return lambda function: FilterStage(name, function, parameters=parameters, of_id=of_id)
