@@ -7,7 +7,7 @@ from leat._leat import *
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
 from leat.functions import filter, map
 from leat.position import Position
-from leat.ragged import Ragged
+from leat.ragged_rows import Ragged
 
 automatic = "auto"
 

@@ -1,3 +1,5 @@
+#include "python/module/batch.hpp"
+
 #include <leat/batch.hpp>
 
 #include "python/module/arrays.hpp"
@@ -11,7 +13,7 @@ namespace leat::python {
 
 namespace {
 
-using self = nb::pointer_and_handle<lease>;
+using self = batch_value;
 
 std::span<const std::int64_t> shape_of(const field_view& x) {
   return {x.shape.data(), x.rank};
@@ -21,27 +23,20 @@ lent_memory memory_of(const field_view& x, nb::handle owner) {
   return {x.data, x.type, shape_of(x), owner, x.is_ragged()};
 }
 
-const batch& get(const lease& x) {
-  if (!x)
-    throw error(
-        errc::invalid_argument,
-        {.stage = "batch", .got = "a use after release()", .needed = "a batch that is still held"});
-  return *x;
-}
-
 nb::object ragged_of(const field_view& x, nb::handle owner) {
-  return nb::module_::import_("leat.ragged")
+  return nb::module_::import_("leat.ragged_rows")
       .attr("Ragged")(as_numpy(memory_of(x, owner)), offsets_as_numpy(x.offsets, owner));
 }
 
 nb::object value_of(const self& x, std::string_view name) {
-  const auto view = get(*x.p).field(name);
-  return view.is_ragged() ? ragged_of(view, x.h) : as_numpy(memory_of(view, x.h));
+  const auto view = x.get().field(name);
+  const auto owner = x.owner();
+  return view.is_ragged() ? ragged_of(view, owner) : as_numpy(memory_of(view, owner));
 }
 
 template <class Convert>
-nb::list rows_of(const lease& x, std::string_view name, Convert convert) {
-  const auto rows = get(x).ragged(name);
+nb::list rows_of(const self& x, std::string_view name, Convert convert) {
+  const auto rows = x.get().ragged(name);
   nb::list result;
   for (std::size_t i = 0; i < rows.size(); ++i)
     result.append(convert(rows.text(i)));
@@ -52,53 +47,54 @@ nb::bytes bytes_of(const std::string& x) {
   return nb::bytes(x.data(), x.size());
 }
 
-std::string summary(const lease& x) {
-  if (!x)
+std::string summary(const self& x) {
+  if (x.is_released())
     return "<leat.Batch that was released>";
+  const auto& of = x.get();
   std::string fields;
-  for (const auto& name : x->fields()) {
-    const auto view = x->field(name);
+  for (const auto& name : of.fields()) {
+    const auto view = of.field(name);
     fields += (fields.empty() ? "" : ", ") + name + " " + std::string{to_string(view.type)} + "[";
     for (std::size_t i = 0; i < view.rank; ++i)
       fields += (i > 0 ? ", " : "") + std::to_string(view.shape[i]);
     fields += view.is_ragged() ? "] ragged" : "]";
   }
-  return "<leat.Batch epoch " + std::to_string(x->epoch()) + " step " + std::to_string(x->step())
-         + ", " + std::to_string(x->valid_rows()) + " of " + std::to_string(x->size())
+  return "<leat.Batch epoch " + std::to_string(of.epoch()) + " step " + std::to_string(of.step())
+         + ", " + std::to_string(of.valid_rows()) + " of " + std::to_string(of.size())
          + " rows valid: " + fields + ">";
 }
 
-void bind_fields(nb::class_<lease>& type) {
+void bind_fields(nb::class_<self>& type) {
   type.def(
-          "__getitem__", [](self x, std::string_view name) { return value_of(x, name); },
+          "__getitem__", [](const self& x, std::string_view name) { return value_of(x, name); },
           nb::sig("def __getitem__(self, name: str, /) -> typing.Any"),
           "A field as a NumPy array over the batch's memory, [size, ...]; a Ragged where rows have "
           "different lengths. The array keeps the batch.")
       .def(
           "dlpack",
-          [](self x, std::string_view name) {
-            const auto view = get(*x.p).field(name);
-            return as_dlpack(memory_of(view, x.h));
+          [](const self& x, std::string_view name) {
+            const auto view = x.get().field(name);
+            return as_dlpack(memory_of(view, x.owner()));
           },
           "name"_a, nb::sig("def dlpack(self, name: str) -> typing.Any"),
           "The same memory, for torch.from_dlpack, jax.numpy.from_dlpack and others; of a ragged "
           "field its values.")
       .def(
           "offsets",
-          [](self x, std::string_view name) {
-            const auto view = get(*x.p).field(name);
+          [](const self& x, std::string_view name) {
+            const auto view = x.get().field(name);
             if (!view.is_ragged())
               throw error(errc::wrong_field, {.stage = "batch",
                                               .got = "the dense field " + std::string{name},
                                               .needed = "a ragged field"});
-            return offsets_as_numpy(view.offsets, x.h);
+            return offsets_as_numpy(view.offsets, x.owner());
           },
           "name"_a, nb::sig("def offsets(self, name: str) -> numpy.ndarray"),
           "Where the rows of a ragged field begin, int64 [size + 1].")
       .def(
           "field",
-          [](self x, std::string_view name) {
-            const auto view = get(*x.p).field(name);
+          [](const self& x, std::string_view name) {
+            const auto view = x.get().field(name);
             nb::dict result;
             result["dtype"] = view.type;
             nb::list shape;
@@ -112,7 +108,7 @@ void bind_fields(nb::class_<lease>& type) {
           "What a field is, without its values: dtype, shape, is_ragged.")
       .def(
           "bytes",
-          [](const lease& x, std::string_view name) {
+          [](const self& x, std::string_view name) {
             return rows_of(x, name,
                            [](std::string_view row) { return nb::bytes(row.data(), row.size()); });
           },
@@ -120,27 +116,43 @@ void bind_fields(nb::class_<lease>& type) {
           "A bytes field as a list, one value per row.")
       .def(
           "text",
-          [](const lease& x, std::string_view name) {
+          [](const self& x, std::string_view name) {
             return rows_of(x, name,
                            [](std::string_view row) { return nb::str(row.data(), row.size()); });
           },
           "name"_a, nb::sig("def text(self, name: str) -> list[str]"),
           "A bytes field as a list of str, which must be UTF-8.")
       .def(
-          "fields", [](const lease& x) { return get(x).fields(); }, "Names of all fields, sorted.")
+          "fields", [](const self& x) { return x.get().fields(); }, "Names of all fields, sorted.")
       .def(
-          "keys", [](const lease& x) { return get(x).fields(); }, "As fields().")
+          "keys", [](const self& x) { return x.get().fields(); }, "As fields().")
       .def(
-          "__iter__", [](const lease& x) { return nb::iter(nb::cast(get(x).fields())); },
+          "__iter__", [](const self& x) { return nb::iter(nb::cast(x.get().fields())); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
-      .def("__len__", [](const lease& x) { return get(x).fields().size(); })
-      .def("__contains__", [](const lease& x, std::string_view name) {
-        const auto all = get(x).fields();
+      .def("__len__", [](const self& x) { return x.get().fields().size(); })
+      .def("__contains__", [](const self& x, std::string_view name) {
+        const auto all = x.get().fields();
         return std::find(all.begin(), all.end(), name) != all.end();
       });
 }
 
 } // namespace
+
+const batch& batch_value::get() const {
+  if (!lease_)
+    throw error(
+        errc::invalid_argument,
+        {.stage = "batch", .got = "a use after release()", .needed = "a batch that is still held"});
+  return **lease_;
+}
+
+nb::object batch_value::owner() const {
+  auto kept = std::make_unique<std::shared_ptr<lease>>(lease_);
+  nb::capsule result{kept.get(),
+                     [](void* x) noexcept { delete static_cast<std::shared_ptr<lease>*>(x); }};
+  (void)kept.release();
+  return result;
+}
 
 void bind_batch(nb::module_& m) {
   nb::class_<hash128>(m, "Hash128", "A 128-bit hash, or a sum of such hashes modulo 2^128.")
@@ -164,56 +176,56 @@ void bind_batch(nb::module_& m) {
       .def("__str__", [](const hash128& x) { return to_string(x); })
       .def("__repr__", [](const hash128& x) { return "Hash128('" + to_string(x) + "')"; });
 
-  nb::class_<lease> type{m, "Batch", nb::is_weak_referenceable(),
-                         "This rank's part of one global batch, a mapping of fields. Its memory is "
-                         "used again once the batch and all arrays over it are gone."};
+  nb::class_<self> type{m, "Batch", nb::is_weak_referenceable(),
+                        "This rank's part of one global batch, a mapping of fields. Its memory is "
+                        "used again once the batch and all arrays over it are gone."};
   bind_fields(type);
   type.def_prop_ro(
-          "size", [](const lease& x) { return get(x).size(); },
+          "size", [](const self& x) { return x.get().size(); },
           "Rows, also invalid ones: ceil(G / world_size) in every batch.")
       .def_prop_ro(
-          "valid_rows", [](const lease& x) { return get(x).valid_rows(); },
+          "valid_rows", [](const self& x) { return x.get().valid_rows(); },
           "Rows that carry a sample.")
       .def_prop_ro(
           "valid",
-          [](self x) {
-            const auto valid = get(*x.p).valid();
+          [](const self& x) {
+            const auto valid = x.get().valid();
             const auto rows = static_cast<std::int64_t>(valid.size());
-            return as_numpy({valid.data(), dtype::u8, {&rows, 1}, x.h, true}).attr("view")("bool");
+            return as_numpy({valid.data(), dtype::u8, {&rows, 1}, x.owner(), true})
+                .attr("view")("bool");
           },
           nb::sig("def valid(self) -> numpy.ndarray"),
           "True for each row that carries a sample, bool [size].")
-      .def_prop_ro("epoch", [](const lease& x) { return get(x).epoch(); })
+      .def_prop_ro("epoch", [](const self& x) { return x.get().epoch(); })
       .def_prop_ro(
-          "step", [](const lease& x) { return get(x).step(); }, "Number of the batch in its epoch.")
+          "step", [](const self& x) { return x.get().step(); }, "Number of the batch in its epoch.")
       .def_prop_ro(
-          "global_step", [](const lease& x) { return get(x).global_step(); },
+          "global_step", [](const self& x) { return x.get().global_step(); },
           "Number of the batch since the job began; continues across resumes.")
       .def_prop_ro(
-          "end_of_epoch", [](const lease& x) { return get(x).end_of_epoch(); },
+          "end_of_epoch", [](const self& x) { return x.get().end_of_epoch(); },
           "No further batch of this epoch follows.")
-      .def_prop_ro("rank", [](const lease& x) { return get(x).rank(); })
-      .def_prop_ro("world_size", [](const lease& x) { return get(x).world_size(); })
+      .def_prop_ro("rank", [](const self& x) { return x.get().rank(); })
+      .def_prop_ro("world_size", [](const self& x) { return x.get().world_size(); })
       .def(
-          "positions", [](const lease& x) { return get(x).positions(); },
+          "positions", [](const self& x) { return x.get().positions(); },
           "Position of each valid row in the epoch, rising.")
       .def(
-          "ids", [](const lease& x) { return get(x).ids(); }, "Id of each valid row's sample.")
+          "ids", [](const self& x) { return x.get().ids(); }, "Id of each valid row's sample.")
       .def(
-          "digest", [](const lease& x) { return get(x).digest(); },
+          "digest", [](const self& x) { return x.get().digest(); },
           "Sum over the valid rows. Ranks' digests add up to the global batch's.")
       .def(
-          "content_hashes", [](const lease& x) { return get(x).content_hashes(); },
+          "content_hashes", [](const self& x) { return x.get().content_hashes(); },
           "Hash of each valid row's fields. Empty unless the loader has hash_pixels.")
       .def(
-          "bad", [](const lease& x) { return get(x).bad(); },
+          "bad", [](const self& x) { return x.get().bad(); },
           "Rows whose sample was bad, under the policies substitute and mask.")
       .def(
-          "snapshot", [](const lease& x) { return bytes_of(get(x).snapshot()); },
+          "snapshot", [](const self& x) { return bytes_of(x.get().snapshot()); },
           "\"Resume after this batch\", for your own checkpoint: this rank's part.")
-      .def(
-          "release", [](lease& x) { x.reset(); },
-          "Gives the memory back early; arrays over it must be gone.")
+      .def("release", &self::release,
+           "Gives the memory back early: once all arrays over it are gone, too.")
       .def("__repr__", &summary);
 
   nb::class_<bad_row>(m, "BadRow", "One bad sample, as logs list it.")

@@ -2,6 +2,7 @@
 
 #include <leat/pipeline_facts.hpp>
 
+#include "python/module/batch.hpp"
 #include "python/module/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
@@ -90,7 +91,7 @@ nb::bytes bytes_of(const std::string& x) {
 
 nb::object next_of(self& x) {
   auto found = x.call([](loader& job) { return job.next(); });
-  return found ? nb::cast(std::move(found)) : nb::none();
+  return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
 
 void construct(self* to, nb::object data, std::uint64_t rank, std::uint64_t world_size,
@@ -226,9 +227,10 @@ void bind_positions(nb::class_<self>& type) {
 void bind_snapshots(nb::class_<self>& type) {
   type.def(
           "save",
-          [](self& x, const std::string& directory, const lease* after) {
-            x.call(
-                [&](loader& job) { after ? job.save(directory, **after) : job.save(directory); });
+          [](self& x, const std::string& directory, const std::optional<batch_value>& after) {
+            x.call([&](loader& job) {
+              after ? job.save(directory, after->get()) : job.save(directory);
+            });
           },
           "directory"_a, "after"_a = nb::none(),
           "Writes this rank's part of \"resume after this batch\" in the background; without a "

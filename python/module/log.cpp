@@ -1,6 +1,7 @@
 #include <leat/notice.hpp>
 #include <leat/run_log.hpp>
 
+#include "python/module/batch.hpp"
 #include "python/module/callables.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
@@ -24,9 +25,10 @@ void bind_log(nb::module_& m) {
           "next().")
       .def(
           "append",
-          [](run_log& to, const lease& x) {
+          [](run_log& to, const batch_value& x) {
+            const auto held = x; // whatever other threads release
             const nb::gil_scoped_release released;
-            to.append(*x);
+            to.append(held.get());
           },
           "batch"_a, "Appends a batch. Call it before the step, and before a snapshot after it.");
   m.def(

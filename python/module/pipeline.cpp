@@ -193,13 +193,8 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<self>& type) {
            [](const self& x) {
              return static_cast<Py_ssize_t>(std::hash<std::string>{}(to_string(x.value)) >> 1);
            })
-      .def(
-          "__reduce__",
-          [](nb::handle x) {
-            return nb::make_tuple(nb::module_::import_("leat").attr("parse_pipeline"),
-                                  nb::make_tuple(nb::str(x)));
-          },
-          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
+      .def("__getstate__", [](const self& x) { return to_string(x.value); })
+      .def("__setstate__", [](self* to, const std::string& text) { new (to) self(parse(text)); });
   m.def(
       "is_once", [](const self& x) { return is_once(x.value); }, "pipeline"_a,
       "True if records of the pipeline exist once (standard_input, once).");

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <leat/batch.hpp>
+
+#include "python/module/python.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace leat::python {
+
+/// A batch as Python has it. It shares its lease with all arrays over its memory.
+class batch_value {
+public:
+  explicit batch_value(lease x) : lease_(std::make_shared<lease>(std::move(x))) {}
+
+  /// Throws `errc::invalid_argument` after release().
+  const batch& get() const;
+  bool is_released() const noexcept { return !lease_; }
+  void release() noexcept { lease_.reset(); }
+  /// For an array over the batch's memory: an object that keeps the lease.
+  nb::object owner() const;
+
+private:
+  std::shared_ptr<lease> lease_;
+};
+
+} // namespace leat::python

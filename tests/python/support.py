@@ -1,0 +1,67 @@
+"""What several tests need: digests, the command, other processes, small files."""
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import leat
+
+COMMAND = Path(os.environ.get("LEAT_COMMAND", Path(leat.__file__).resolve().parents[2] / "bin" / "leat"))
+
+
+def digests(batches: Iterable[leat.Batch]) -> list[str]:
+    """Digests in the order in which the batches come: what was lost, repeated or swapped differs."""
+    return [str(x.digest()) for x in batches]
+
+
+def due(data: leat.Pipeline, epoch: int = 0) -> list[str]:
+    """The digests of one epoch as an order that makes no sample gives them."""
+    return [str(x.digest) for x in leat.OrderPreview(data, epoch=epoch)]
+
+
+def first(data: leat.Pipeline, **options: object) -> leat.Batch:
+    batch = leat.Loader(data, **{"workers": 0, **options}).next()
+    assert batch is not None
+    return batch
+
+
+def run_python(text: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=timeout)
+
+
+def run_command(*arguments: object, stdin: str | None = None) -> str:
+    found = subprocess.run(
+        [COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, input=stdin, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def json_lines_of(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def png(width: int, height: int, color: Sequence[int]) -> bytes:
+    """An RGB image in one colour, as a PNG file."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = (b"\0" + bytes(color) * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def write_tar(path: Path, members: Sequence[tuple[str, bytes]]) -> None:
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as file:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            file.addfile(info, io.BytesIO(content))

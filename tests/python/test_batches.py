@@ -1,0 +1,228 @@
+"""Batches are leases: arrays over their memory, which nobody changes while one of them lives."""
+
+import gc
+import random
+import threading
+
+import leat
+import numpy as np
+import pytest
+from support import digests, due, first
+
+
+def fields_of_all_kinds(sample: leat.Sample) -> None:
+    i = int(sample["value"][0])
+    sample["flag"] = i % 2 == 0
+    sample["number"] = -i
+    sample["part"] = i / 8
+    sample["word"] = f"wört {i}"
+    sample["raw"] = bytes(range(i))
+    sample["matrix"] = np.full((2, 3), i, np.float32)
+    sample["strided"] = np.arange(6, dtype=np.int16).reshape(2, 3).T
+    sample["listed"] = [i, i + 1]
+    sample.set_ragged("tokens", np.arange(i, dtype=np.int32))
+    sample.set_ragged("boxes", np.full((i, 4), i, np.float64))
+    half = sample.make("half", (2,), "bf16")
+    half[:] = i
+    sample.make("small", [3], np.float16)[:] = i
+    sample.make_ragged("codes", i, (2,), "u16")[:] = i
+    sample["value"] = sample["value"].copy()
+
+
+DATA = leat.count(12).map("kinds@1", fields_of_all_kinds).batch(4)
+
+
+@pytest.fixture
+def batch() -> leat.Batch:
+    return first(DATA)
+
+
+def test_fields_have_the_types_and_values_that_were_set(batch: leat.Batch) -> None:
+    assert batch["flag"].dtype == np.uint8 and batch["flag"].tolist() == [1, 0, 1, 0]
+    assert batch["number"].dtype == np.int64 and batch["number"].tolist() == [0, -1, -2, -3]
+    assert batch["part"].dtype == np.float64 and batch["part"].tolist() == [0, 0.125, 0.25, 0.375]
+    assert batch.text("word") == [f"wört {i}" for i in range(4)]
+    assert batch.bytes("raw") == [bytes(range(i)) for i in range(4)]
+    assert batch["matrix"].shape == (4, 2, 3) and (batch["matrix"][3] == 3).all()
+    assert batch["strided"].dtype == np.int16 and batch["strided"][0].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert batch["listed"].tolist() == [[i, i + 1] for i in range(4)]
+    assert batch["small"].dtype == np.float16 and batch["small"].tolist() == [[i] * 3 for i in range(4)]
+    assert batch["value"][:, 0].tolist() == [0, 1, 2, 3]
+
+
+def test_ragged_fields(batch: leat.Batch) -> None:
+    tokens = batch["tokens"]
+    assert isinstance(tokens, leat.Ragged) and len(tokens) == 4
+    assert [x.tolist() for x in tokens] == [[*range(i)] for i in range(4)]
+    assert tokens.values.dtype == np.int32 and tokens.offsets.dtype == np.int64
+    assert batch.offsets("tokens").tolist() == [0, 0, 1, 3, 6]
+    assert tokens[-1].tolist() == [0, 1, 2]
+    with pytest.raises(IndexError):
+        tokens[4]
+    assert batch["boxes"].values.shape == (6, 4) and batch["boxes"][2].tolist() == [[2.0] * 4] * 2
+    assert batch["codes"].values.shape == (6, 2) and batch["codes"].values.dtype == np.uint16
+    assert bytes(batch["raw"][3]) == b"\0\1\2"
+    assert not tokens.values.flags.writeable
+    with pytest.raises(leat.WrongField):
+        batch.offsets("matrix")
+
+
+def test_arrays_are_the_memory_of_the_batch(batch: leat.Batch) -> None:
+    for name in batch.fields():
+        if batch.field(name)["is_ragged"]:
+            continue
+        one, two = batch[name], batch[name]
+        assert one.ctypes.data == two.ctypes.data and one.ctypes.data % 64 == 0
+        if name != "half":  # NumPy has no such type
+            assert np.from_dlpack(batch.dlpack(name)).ctypes.data == one.ctypes.data
+    batch["matrix"][1] = 77
+    assert (np.from_dlpack(batch.dlpack("matrix"))[1] == 77).all()
+
+
+def test_bf16_comes_by_ml_dtypes(batch: leat.Batch) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    half = batch["half"]
+    assert half.dtype == ml_dtypes.bfloat16 and half.astype(np.float32).tolist() == [[i] * 2 for i in range(4)]
+    assert half.ctypes.data == np.asarray(batch["half"]).ctypes.data
+    assert batch.field("half") == {"dtype": "bf16", "shape": (4, 2), "is_ragged": False}
+
+
+def test_a_batch_is_a_mapping_of_fields(batch: leat.Batch) -> None:
+    assert list(batch) == batch.fields() == list(batch.keys()) == sorted(batch.fields())
+    assert len(batch) == len(batch.fields()) and "word" in batch and "nothing" not in batch
+    assert set(dict(batch)) == set(batch)
+    for wrong in (lambda: batch["nothing"], lambda: batch.text("nothing"), lambda: batch.text("matrix")):
+        with pytest.raises(leat.WrongField) as raised:
+            wrong()
+        assert isinstance(raised.value, KeyError) and raised.value.code == "wrong_field"
+    assert "matrix f32[4, 2, 3]" in repr(batch) and "tokens i32[6] ragged" in repr(batch)
+
+
+def test_what_a_batch_says_of_itself() -> None:
+    loader = leat.Loader(leat.count(10).shuffle(seed=2).batch(4, end="mask"), workers=1, epochs=2, hash_pixels=True)
+    batches = list(loader)
+    assert [(x.epoch, x.step, x.global_step, x.end_of_epoch) for x in batches] == [
+        (i // 3, i % 3, i, i % 3 == 2) for i in range(6)
+    ]
+    last = batches[2]
+    assert (last.size, last.valid_rows, last.rank, last.world_size) == (4, 2, 0, 1)
+    assert last.valid.dtype == bool and last.valid.tolist() == [True, True, False, False]
+    assert last.positions() == [8, 9] and last.bad() == [] and len(set(last.content_hashes())) == 2
+    found = leat.Hash128()
+    for position, name in zip(last.positions(), last.ids(), strict=True):
+        found = found + leat.row_digest(0, position, name)
+    assert found == last.digest() == leat.Hash128(str(found)) and hash(found) == hash(last.digest())
+    with pytest.raises(leat.InvalidArgument):
+        leat.Hash128("xyz")
+
+
+def test_ranks_share_a_batch_row_by_row() -> None:
+    data = leat.count(24).shuffle(seed=2).batch(6)
+    ranks = [leat.Loader(data, rank=i, world_size=3, workers=0) for i in range(3)]
+    for whole in leat.Loader(data, workers=0):
+        parts = [x.next() for x in ranks]
+        assert [x.positions() for x in parts] == [whole.positions()[i::3] for i in range(3)]
+        assert sum((x.digest() for x in parts), leat.Hash128()) == whole.digest()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_is_held_is_never_used_again_or_changed(workers: int) -> None:
+    loader = leat.Loader(leat.count(4000).batch(4), workers=workers, leases=1000)
+    held = []
+    for batch in loader:
+        if batch.step % 7 == 0:
+            held.append((batch.step, batch["value"] if batch.step % 2 else np.from_dlpack(batch.dlpack("value"))))
+    assert loader.stats()["slots"]["leased"] == len(held) + 1
+    del batch
+    assert loader.stats()["slots"]["leased"] == len(held)
+    loader.close()
+    del loader
+    gc.collect()
+    for _ in leat.Loader(leat.count(4000).batch(4), workers=workers):
+        pass
+    assert len({x.ctypes.data for _, x in held}) == len(held) == 143
+    for step, array in held:
+        assert [int.from_bytes(row.tobytes(), "little") for row in array] == [*range(4 * step, 4 * step + 4)]
+
+
+def test_an_array_keeps_the_batch_and_a_dropped_one_gives_it_back() -> None:
+    loader = leat.Loader(leat.count(100).batch(4), workers=1)
+    array = next(loader)["value"][2:]
+    assert loader.stats()["slots"]["leased"] == 1
+    del array
+    assert loader.stats()["slots"]["leased"] == 0
+
+
+def test_release() -> None:
+    loader = leat.Loader(leat.count(100).batch(4), workers=1)
+    batch = next(loader)
+    batch.release()
+    assert loader.stats()["slots"]["leased"] == 0 and "released" in repr(batch)
+    for use in (lambda: batch["value"], lambda: batch.size, lambda: batch.ids(), lambda: batch.snapshot(), lambda: list(batch)):
+        with pytest.raises(leat.InvalidArgument, match="release"):
+            use()
+    held = next(loader)
+    array = held["value"]
+    before = array.copy()
+    held.release()
+    digests(loader)
+    assert (array == before).all() and loader.stats()["slots"]["leased"] == 1
+    del array
+    assert loader.stats()["slots"]["leased"] == 0
+
+
+def test_too_many_leases_name_the_option_to_raise() -> None:
+    loader = leat.Loader(leat.count(400).batch(4), workers=1, leases=3)
+    held = [next(loader) for _ in range(3)]
+    with pytest.raises(leat.Error, match="leases") as raised:
+        next(loader)
+    assert raised.value.code == "leases_exhausted" and len(held) == 3
+
+
+def test_batches_dropped_in_other_threads() -> None:
+    seed = random.SystemRandom().randrange(1 << 30)
+    print("seed", seed)
+    draw = random.Random(seed)
+    data = leat.count(6000).shuffle(seed=4).batch(4)
+    passed: list[tuple[int, np.ndarray]] = []
+    wrong: list[int] = []
+    lock = threading.Condition()
+    is_done = False
+
+    def drop() -> None:
+        mine = random.Random(seed)
+        while True:
+            with lock:
+                lock.wait_for(lambda: passed or is_done)
+                if not passed:
+                    return
+                step, array = passed.pop(mine.randrange(len(passed)))
+            if int(array.sum()) != sums[step]:
+                wrong.append(step)
+            del array
+
+    sums: dict[int, int] = {}
+    threads = [threading.Thread(target=drop) for _ in range(3)]
+    for x in threads:
+        x.start()
+    seen = []
+    loader = leat.Loader(data, workers=2, leases=2000)
+    for batch in loader:
+        seen.append(str(batch.digest()))
+        if draw.random() < 0.5:
+            with lock:
+                sums[batch.step] = int(batch["value"].sum())
+                passed.append((batch.step, batch["value"]))
+                lock.notify()
+    with lock:
+        is_done = True
+        lock.notify_all()
+    for x in threads:
+        x.join(30)
+    del batch
+    assert seen == due(data) and wrong == []
+    assert loader.stats()["slots"]["leased"] == 0
+
+
+def test_digests_of_python_fields_are_those_of_the_order() -> None:
+    assert digests(leat.Loader(DATA, workers=2)) == due(DATA)

@@ -1,0 +1,218 @@
+"""Every source, operator, transform, predicate and option: as text, as a value, and in batches."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import leat
+import pytest
+from support import digests, due, first, json_lines_of, png, run_command, write_tar
+
+Make = Callable[[Path], leat.Pipeline]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """tars a and b of 6 images each, a class folder, text and JSON lines, raw records, and a list of files."""
+    folder = tmp_path_factory.mktemp("data")
+    for shard in range(2):
+        members = []
+        for i in range(6):
+            members += [(f"{i}.png", png(8 + i, 9, [40 * i, 80, shard])), (f"{i}.cls", str(i).encode())]
+        write_tar(folder / f"{'ab'[shard]}.tar", members)
+    for name in ("cat", "dog"):
+        (folder / "photos" / name).mkdir(parents=True)
+        for i in range(4):
+            (folder / "photos" / name / f"{i}.png").write_bytes(png(10, 10, [i, 2, 3]))
+    (folder / "text.txt").write_text("".join(f"line {i} of the text\n" for i in range(16)))
+    (folder / "more.jsonl").write_text("".join(f'{{"n": {i}, "word": "w{i}", "tokens": [1, {i}]}}\n' for i in range(16)))
+    (folder / "raw.i16").write_bytes(bytes(range(240)))
+    (folder / "files.txt").write_text("".join(f"{folder}/text.txt\n" for _ in range(4)))
+    return folder
+
+
+def tar(folder: Path) -> leat.Pipeline:
+    return leat.tar_shards(f"{folder}/{{a,b}}.tar")
+
+
+def lines(folder: Path) -> leat.Pipeline:
+    return leat.lines(f"{folder}/text.txt", ranges=4)
+
+
+def records(folder: Path) -> leat.Pipeline:
+    return leat.json_lines(f"{folder}/more.jsonl", ranges=2)
+
+
+def images(*transforms: leat.ImageTransform, **options: object) -> Make:
+    return lambda folder: tar(folder).map(leat.decode_image("png", [*transforms], **options)).batch(2)
+
+
+CASES: dict[str, Make] = {
+    "count": lambda _: leat.count(40, record_bytes=5).batch(4),
+    "tar_shards": lambda x: leat.tar_shards(f"{x}/*.tar", index_dir=str(x), allow_torn=True).batch(3),
+    "tar_shards of a list": lambda x: leat.tar_shards([f"{x}/b.tar", f"{x}/a.tar"]).batch(3),
+    "image_folder": lambda x: leat.image_folder(f"{x}/photos", index_dir=str(x)).batch(3),
+    "raw_records": lambda x: leat.raw_records(f"{x}/raw.i16", "i16", [4, 2]).batch(3),
+    "raw_records without a rest": lambda x: leat.raw_records(f"{x}/raw.i16", "f64", [7], drop_last=True).batch(2),
+    "tar_stream": lambda x: leat.tar_stream(f"{x}/*.tar", order="shuffled", seed=3).batch(2, end="drop"),
+    "lines": lambda x: leat.lines(f"{x}/text.txt", ranges=4, order="shuffled", seed=5).batch(4, end="mask"),
+    "json_lines": lambda x: records(x).batch(2, end="drop"),
+    "shuffle": lambda _: leat.count(40).shuffle(seed=9).batch(4),
+    "shuffle of windows": lambda x: tar(x).shuffle(seed=9, kind="windowed", window=2).batch(2, lanes=2),
+    "no shuffle": lambda _: leat.count(40).shuffle(kind="none").batch(4),
+    "take": lambda _: leat.count(40).take(9).batch(3),
+    "skip": lambda _: leat.count(40).skip(9).batch(3),
+    "repeat": lambda _: leat.count(10).shuffle(seed=1).repeat(3).batch(3),
+    "enumerate": lambda _: leat.count(10).shuffle(seed=1).enumerate("number").batch(3),
+    "sample": lambda _: leat.count(40).sample(0.5, seed=2).batch(2, end="mask"),
+    "zip": lambda _: leat.zip([leat.count(9).map(leat.rename("value", "other")), leat.count(20)]).batch(3),
+    "concat": lambda _: leat.concat([leat.count(9), leat.count(20)]).batch(3),
+    "mix": lambda x: leat.mix(
+        [lines(x), lines(x).filter(leat.key_hash(50, salt=3))], weights=[1, 3], rule="random", stop="all", seed=4
+    ).batch(4, end="mask"),
+    "mix by cost": lambda x: leat.mix([lines(x), lines(x)], weights=[1, 2], cost="text", stop="first").batch(4, end="mask"),
+    "shuffle_buffer": lambda x: lines(x).shuffle_buffer(8, seed=7).batch(4, end="mask"),
+    "pack": lambda x: lines(x).pack("text", 64, bins=2, delimiter=10, pad=32).batch(2, end="mask"),
+    "pack that splits": lambda x: lines(x).pack("text", 24, split=True).batch(2, end="mask"),
+    "read_files": lambda x: leat.lines(f"{x}/files.txt", ranges=2).read_files("lines", field="text", folder="/").batch(
+        2, end="mask"
+    ),
+    "key_hash": lambda x: lines(x).filter(leat.key_hash(40, 1)).batch(2, end="mask"),
+    "key_matches": lambda x: lines(x).filter(leat.key_matches("*[02468]")).batch(2, end="mask"),
+    "field_hash": lambda x: lines(x).filter(leat.field_hash("text", keep=60)).batch(2, end="mask"),
+    "field_between": lambda x: records(x).filter(leat.field_between("n", min=3, max=12)).batch(2, end="mask"),
+    "bytes_between": lambda x: lines(x).filter(leat.bytes_between("text", min=19)).batch(2, end="mask"),
+    "copies": lambda _: leat.count(8).flat_map(leat.copies(3)).batch(4, end="mask"),
+    "split": lambda x: lines(x).flat_map(leat.split("text", at=32)).batch(4, end="mask"),
+    "windows": lambda x: lines(x).flat_map(leat.windows("text", 4)).batch(4, end="mask"),
+    "running_count": lambda x: records(x).scan(leat.running_count("i")).batch(2, end="mask"),
+    "running_sum": lambda x: records(x).scan(leat.running_sum("n", "sum")).batch(2, end="mask"),
+    "select": lambda x: records(x).map(leat.select(["word", "n"])).batch(2, end="mask"),
+    "rename": lambda x: records(x).map(leat.rename("word", "text")).batch(2, end="mask"),
+    "ragged": lambda _: leat.count(12).map(leat.ragged("value")).batch(3),
+    "pad of a field": lambda x: lines(x).map(leat.pad("text", 30, value=32)).batch(2, end="mask"),
+    "int_label": lambda x: tar(x).map(leat.int_label("cls")).batch(3),
+    "batch": lambda x: tar(x).batch(4, lanes=2, end="mask", fields=["cls"]),
+    "train_image": lambda x: tar(x)
+    .map(
+        leat.train_image(
+            "png", size=6, dtype="f16", layout="nhwc", mean=[0, 0, 0], std=[1, 1, 1], scale=[0.2, 1], ratio=[1, 1], flip=0.25
+        )
+    )
+    .batch(2),
+    "eval_image": lambda x: tar(x).map(leat.eval_image("png", size=6, dtype="u8", resize=8, max_pixels=400, exact=True)).batch(2),
+    "random_resized_crop": images(leat.random_resized_crop(5, scale=(0.3, 0.9), ratio=(0.5, 2.0))),
+    "resize": images(leat.resize((5, 7))),
+    "resize of the shorter side": images(leat.resize(6), leat.center_crop((4, 5))),
+    "center_crop": images(leat.center_crop(7), exact=True, max_pixels=1000),
+    "random_horizontal_flip": images(leat.resize((4, 4)), leat.random_horizontal_flip(0.3)),
+    "pad": images(leat.resize((4, 4)), leat.pad(left=1, top=2, right=1, bottom=2, mode="edge")),
+    "pad with a colour": images(leat.resize((4, 4)), leat.pad(left=1, fill=(1, 2, 3))),
+    "color_jitter": images(leat.resize((4, 4)), leat.color_jitter(0.4, contrast=0.3, saturation=(0.5, 1.5), hue=0.1)),
+    "normalize": images(leat.resize((4, 4)), leat.normalize(), leat.to_dtype("bf16")),
+    "random_erasing": images(
+        leat.resize((4, 4)),
+        leat.normalize(mean=(0, 0, 0), std=(1, 1, 1)),
+        leat.random_erasing(p=0.5, scale=(0.1, 0.3), ratio=(0.5, 2), value=(1, 2, 3), noise=False),
+    ),
+    "to_layout": images(leat.resize((4, 4)), leat.to_dtype("f32"), leat.to_layout("nhwc")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_prints_parses_compares_and_pickles(name: str, data: Path) -> None:
+    made = CASES[name](data)
+    text = str(made)
+    again = leat.parse_pipeline(text)
+    assert again == made and hash(again) == hash(made) and str(again) == repr(made) == text
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert made != leat.count(41).batch(4) and made != text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_its_batches_are_those_of_the_command(name: str, data: Path, tmp_path: Path) -> None:
+    made = CASES[name](data)
+    file = tmp_path / "pipeline"
+    file.write_text(str(made))
+    order = [x["digest"] for x in json_lines_of(run_command("order", "--pipeline", file))]
+    assert order == due(made)
+    assert order
+    for workers in (0, 2):
+        assert digests(leat.Loader(made, workers=workers)) == order
+
+
+def test_options_have_the_values_that_the_text_shows(data: Path) -> None:
+    text = str(CASES["pack"](data))
+    assert 'pack("text", 64, bins=2, split=false, delimiter=[10], pad=32)' in text.replace("\n", ""), text
+    assert 'batch(4, lanes=2, end="mask", fields=["cls"])' in str(CASES["batch"](data))
+    assert 'shuffle(seed=9, kind="windowed", window=2)' in str(CASES["shuffle of windows"](data))
+
+
+def test_pipelines_are_values() -> None:
+    base = leat.count(10)
+    assert base.take(3) == leat.count(10).take(3)
+    assert base.take(3) != base.take(4)
+    assert len({base.take(3), leat.count(10).take(3), base}) == 2
+
+
+def test_sizes_and_ends() -> None:
+    data = leat.count(10).batch(4)
+    assert (data.size(), data.batches_per_epoch()) == (10, 2)
+    assert leat.end_of(data) == "drop"
+    assert leat.with_end(data, "mask").batches_per_epoch() == 3
+    assert leat.end_of(leat.with_end(data, "cycle")) == "cycle"
+    assert not leat.is_once(data) and leat.is_once(leat.standard_input())
+    assert leat.shape_of(leat.zip([leat.count(3).shuffle(), leat.count(3)]).take(2).batch(1)) == (
+        "zip(count.shuffle, count).take.batch"
+    )
+
+
+def test_facts(data: Path) -> None:
+    made = CASES["shuffle_buffer"](data)
+    facts = leat.epoch_of(made)
+    assert (facts.batch_rows, facts.lanes, facts.end, facts.is_indexed) == (4, 4, "mask", False)
+    assert facts.needs_agreement and not facts.is_endless and facts.world_sizes() == [1, 2, 4]
+    graph = leat.graph_of(made)
+    assert not graph.is_indexed and any("shuffle_buffer" in x["call"] for x in graph.rounds[0]["iterator"])
+    tree = leat.operators_of(made)
+    assert tree["op"] == "batch" and tree["inputs"][0]["op"] == "shuffle_buffer"
+    tree = leat.operators_with_data(CASES["tar_shards"](data))
+    assert tree["inputs"][0]["data"]["records"] == 12
+
+
+def test_records_without_a_loader(data: Path) -> None:
+    (source,) = leat.indexed_sources(tar(data).batch(2))
+    assert len(source) == 12 and source.name == "tar" and source.id(7).endswith("b.tar/1")
+    assert source[1]["cls"] == b"1" and [x["cls"] for x in (source[i] for i in range(3))] == [b"0", b"1", b"2"]
+    with pytest.raises(IndexError):
+        source[12]
+    assert leat.class_names(f"{data}/photos") == ["cat", "dog"]
+
+
+def test_an_image_is_what_the_transforms_say(data: Path) -> None:
+    batch = first(images(leat.resize((4, 5)))(data))
+    assert batch["image"].shape == (2, 3, 4, 5)
+    assert batch["image"][1, :, 0, 0].tolist() == [40, 80, 0]
+    batch = first(CASES["pad with a colour"](data))
+    assert batch["image"][0, :, 0, 0].tolist() == [1, 2, 3]
+
+
+def test_own_names_are_registered() -> None:
+    leat.register_map("plus@1", lambda text: leat.MapStage("plus@1", lambda s: s.set("x", int(text[2:])), parameters=text))
+    leat.register_predicate("even@1", lambda _: leat.FilterStage("even@1", lambda s: s["value"][0] % 2 == 0))
+    leat.register_flat_map("twins@1", lambda _: leat.FlatMapStage("twins@1", lambda _s: 2, lambda s, i: s.set("twin", i)))
+    leat.register_scan(
+        "steps@1",
+        lambda _: leat.ScanStage(
+            "steps@1", look=lambda _s: b"", step=lambda state, _: (state + b"x", state), apply=lambda s, x: s.set("n", len(x))
+        ),
+    )
+    text = 'count(6).map("plus@1", a=7).filter("even@1").flat_map("twins@1").scan("steps@1").batch(6, lanes=1, end="mask")'
+    made = leat.parse_pipeline(text)
+    batch = first(made)
+    assert batch["x"].tolist() == [7] * 6
+    assert batch["value"][:, 0].tolist() == [0, 0, 2, 2, 4, 4]
+    assert batch["twin"].tolist() == [0, 1] * 3 and batch["n"].tolist() == list(range(6))
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(leat.InvalidArgument, match="nobody@1"):
+        leat.parse_pipeline('count(6).map("nobody@1").batch(2)')
