@@ -38,29 +38,39 @@ def batch() -> leat.Batch:
 
 
 def test_fields_have_the_types_and_values_that_were_set(batch: leat.Batch) -> None:
-    assert batch["flag"].dtype == np.uint8 and batch["flag"].tolist() == [1, 0, 1, 0]
-    assert batch["number"].dtype == np.int64 and batch["number"].tolist() == [0, -1, -2, -3]
-    assert batch["part"].dtype == np.float64 and batch["part"].tolist() == [0, 0.125, 0.25, 0.375]
+    assert batch["flag"].dtype == np.uint8
+    assert batch["flag"].tolist() == [1, 0, 1, 0]
+    assert batch["number"].dtype == np.int64
+    assert batch["number"].tolist() == [0, -1, -2, -3]
+    assert batch["part"].dtype == np.float64
+    assert batch["part"].tolist() == [0, 0.125, 0.25, 0.375]
     assert batch.text("word") == [f"wört {i}" for i in range(4)]
     assert batch.bytes("raw") == [bytes(range(i)) for i in range(4)]
-    assert batch["matrix"].shape == (4, 2, 3) and (batch["matrix"][3] == 3).all()
-    assert batch["strided"].dtype == np.int16 and batch["strided"][0].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert batch["matrix"].shape == (4, 2, 3)
+    assert (batch["matrix"][3] == 3).all()
+    assert batch["strided"].dtype == np.int16
+    assert batch["strided"][0].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert batch["listed"].tolist() == [[i, i + 1] for i in range(4)]
-    assert batch["small"].dtype == np.float16 and batch["small"].tolist() == [[i] * 3 for i in range(4)]
+    assert batch["small"].dtype == np.float16
+    assert batch["small"].tolist() == [[i] * 3 for i in range(4)]
     assert batch["value"][:, 0].tolist() == [0, 1, 2, 3]
 
 
 def test_ragged_fields(batch: leat.Batch) -> None:
     tokens = batch["tokens"]
-    assert isinstance(tokens, leat.Ragged) and len(tokens) == 4
+    assert isinstance(tokens, leat.Ragged)
+    assert len(tokens) == 4
     assert [x.tolist() for x in tokens] == [[*range(i)] for i in range(4)]
-    assert tokens.values.dtype == np.int32 and tokens.offsets.dtype == np.int64
+    assert tokens.values.dtype == np.int32
+    assert tokens.offsets.dtype == np.int64
     assert batch.offsets("tokens").tolist() == [0, 0, 1, 3, 6]
     assert tokens[-1].tolist() == [0, 1, 2]
     with pytest.raises(IndexError):
         tokens[4]
-    assert batch["boxes"].values.shape == (6, 4) and batch["boxes"][2].tolist() == [[2.0] * 4] * 2
-    assert batch["codes"].values.shape == (6, 2) and batch["codes"].values.dtype == np.uint16
+    assert batch["boxes"].values.shape == (6, 4)
+    assert batch["boxes"][2].tolist() == [[2.0] * 4] * 2
+    assert batch["codes"].values.shape == (6, 2)
+    assert batch["codes"].values.dtype == np.uint16
     assert bytes(batch["raw"][3]) == b"\0\1\2"
     assert not tokens.values.flags.writeable
     with pytest.raises(leat.WrongField):
@@ -72,7 +82,8 @@ def test_arrays_are_the_memory_of_the_batch(batch: leat.Batch) -> None:
         if batch.field(name)["is_ragged"]:
             continue
         one, two = batch[name], batch[name]
-        assert one.ctypes.data == two.ctypes.data and one.ctypes.data % 64 == 0
+        assert one.ctypes.data == two.ctypes.data
+        assert one.ctypes.data % 64 == 0
         if name != "half":  # NumPy has no such type
             assert np.from_dlpack(batch.dlpack(name)).ctypes.data == one.ctypes.data
     batch["matrix"][1] = 77
@@ -82,20 +93,25 @@ def test_arrays_are_the_memory_of_the_batch(batch: leat.Batch) -> None:
 def test_bf16_comes_by_ml_dtypes(batch: leat.Batch) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     half = batch["half"]
-    assert half.dtype == ml_dtypes.bfloat16 and half.astype(np.float32).tolist() == [[i] * 2 for i in range(4)]
+    assert half.dtype == ml_dtypes.bfloat16
+    assert half.astype(np.float32).tolist() == [[i] * 2 for i in range(4)]
     assert half.ctypes.data == np.asarray(batch["half"]).ctypes.data
     assert batch.field("half") == {"dtype": "bf16", "shape": (4, 2), "is_ragged": False}
 
 
 def test_a_batch_is_a_mapping_of_fields(batch: leat.Batch) -> None:
     assert list(batch) == batch.fields() == list(batch.keys()) == sorted(batch.fields())
-    assert len(batch) == len(batch.fields()) and "word" in batch and "nothing" not in batch
+    assert len(batch) == len(batch.fields())
+    assert "word" in batch
+    assert "nothing" not in batch
     assert set(dict(batch)) == set(batch)
     for wrong in (lambda: batch["nothing"], lambda: batch.text("nothing"), lambda: batch.text("matrix")):
         with pytest.raises(leat.WrongField) as raised:
             wrong()
-        assert isinstance(raised.value, KeyError) and raised.value.code == "wrong_field"
-    assert "matrix f32[4, 2, 3]" in repr(batch) and "tokens i32[6] ragged" in repr(batch)
+        assert isinstance(raised.value, KeyError)
+        assert raised.value.code == "wrong_field"
+    assert "matrix f32[4, 2, 3]" in repr(batch)
+    assert "tokens i32[6] ragged" in repr(batch)
 
 
 def test_what_a_batch_says_of_itself() -> None:
@@ -106,12 +122,16 @@ def test_what_a_batch_says_of_itself() -> None:
     ]
     last = batches[2]
     assert (last.size, last.valid_rows, last.rank, last.world_size) == (4, 2, 0, 1)
-    assert last.valid.dtype == bool and last.valid.tolist() == [True, True, False, False]
-    assert last.positions() == [8, 9] and last.bad() == [] and len(set(last.content_hashes())) == 2
+    assert last.valid.dtype == bool
+    assert last.valid.tolist() == [True, True, False, False]
+    assert last.positions() == [8, 9]
+    assert last.bad() == []
+    assert len(set(last.content_hashes())) == 2
     found = leat.Hash128()
     for position, name in zip(last.positions(), last.ids(), strict=True):
         found = found + leat.row_digest(0, position, name)
-    assert found == last.digest() == leat.Hash128(str(found)) and hash(found) == hash(last.digest())
+    assert found == last.digest() == leat.Hash128(str(found))
+    assert hash(found) == hash(last.digest())
     with pytest.raises(leat.InvalidArgument):
         leat.Hash128("xyz")
 
@@ -157,7 +177,8 @@ def test_release() -> None:
     loader = leat.Loader(leat.count(100).batch(4), workers=1)
     batch = next(loader)
     batch.release()
-    assert loader.stats()["slots"]["leased"] == 0 and "released" in repr(batch)
+    assert loader.stats()["slots"]["leased"] == 0
+    assert "released" in repr(batch)
     for use in (lambda: batch["value"], lambda: batch.size, lambda: batch.ids(), lambda: batch.snapshot(), lambda: list(batch)):
         with pytest.raises(leat.InvalidArgument, match="release"):
             use()
@@ -166,7 +187,8 @@ def test_release() -> None:
     before = array.copy()
     held.release()
     digests(loader)
-    assert (array == before).all() and loader.stats()["slots"]["leased"] == 1
+    assert (array == before).all()
+    assert loader.stats()["slots"]["leased"] == 1
     del array
     assert loader.stats()["slots"]["leased"] == 0
 
@@ -176,7 +198,8 @@ def test_too_many_leases_name_the_option_to_raise() -> None:
     held = [next(loader) for _ in range(3)]
     with pytest.raises(leat.Error, match="leases") as raised:
         next(loader)
-    assert raised.value.code == "leases_exhausted" and len(held) == 3
+    assert raised.value.code == "leases_exhausted"
+    assert len(held) == 3
 
 
 def test_batches_dropped_in_other_threads() -> None:
@@ -220,7 +243,8 @@ def test_batches_dropped_in_other_threads() -> None:
     for x in threads:
         x.join(30)
     del batch
-    assert seen == due(data) and wrong == []
+    assert seen == due(data)
+    assert wrong == []
     assert loader.stats()["slots"]["leased"] == 0
 
 

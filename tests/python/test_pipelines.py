@@ -13,7 +13,7 @@ Make = Callable[[Path], leat.Pipeline]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """tars a and b of 6 images each, a class folder, text and JSON lines, raw records, and a list of files."""
+    """Tars a and b of 6 images each, a class folder, text and JSON lines, raw records, and a list of files."""
     folder = tmp_path_factory.mktemp("data")
     for shard in range(2):
         members = []
@@ -74,8 +74,8 @@ CASES: dict[str, Make] = {
     "shuffle_buffer": lambda x: lines(x).shuffle_buffer(8, seed=7).batch(4, end="mask"),
     "pack": lambda x: lines(x).pack("text", 64, bins=2, delimiter=10, pad=32).batch(2, end="mask"),
     "pack that splits": lambda x: lines(x).pack("text", 24, split=True).batch(2, end="mask"),
-    "read_files": lambda x: leat.lines(f"{x}/files.txt", ranges=2).read_files("lines", field="text", folder="/").batch(
-        2, end="mask"
+    "read_files": lambda x: (
+        leat.lines(f"{x}/files.txt", ranges=2).read_files("lines", field="text", folder="/").batch(2, end="mask")
     ),
     "key_hash": lambda x: lines(x).filter(leat.key_hash(40, 1)).batch(2, end="mask"),
     "key_matches": lambda x: lines(x).filter(leat.key_matches("*[02468]")).batch(2, end="mask"),
@@ -93,14 +93,26 @@ CASES: dict[str, Make] = {
     "pad of a field": lambda x: lines(x).map(leat.pad("text", 30, value=32)).batch(2, end="mask"),
     "int_label": lambda x: tar(x).map(leat.int_label("cls")).batch(3),
     "batch": lambda x: tar(x).batch(4, lanes=2, end="mask", fields=["cls"]),
-    "train_image": lambda x: tar(x)
-    .map(
-        leat.train_image(
-            "png", size=6, dtype="f16", layout="nhwc", mean=[0, 0, 0], std=[1, 1, 1], scale=[0.2, 1], ratio=[1, 1], flip=0.25
+    "train_image": lambda x: (
+        tar(x)
+        .map(
+            leat.train_image(
+                "png",
+                size=6,
+                dtype="f16",
+                layout="nhwc",
+                mean=[0, 0, 0],
+                std=[1, 1, 1],
+                scale=[0.2, 1],
+                ratio=[1, 1],
+                flip=0.25,
+            )
         )
-    )
-    .batch(2),
-    "eval_image": lambda x: tar(x).map(leat.eval_image("png", size=6, dtype="u8", resize=8, max_pixels=400, exact=True)).batch(2),
+        .batch(2)
+    ),
+    "eval_image": lambda x: (
+        tar(x).map(leat.eval_image("png", size=6, dtype="u8", resize=8, max_pixels=400, exact=True)).batch(2)
+    ),
     "random_resized_crop": images(leat.random_resized_crop(5, scale=(0.3, 0.9), ratio=(0.5, 2.0))),
     "resize": images(leat.resize((5, 7))),
     "resize of the shorter side": images(leat.resize(6), leat.center_crop((4, 5))),
@@ -124,9 +136,12 @@ def test_it_prints_parses_compares_and_pickles(name: str, data: Path) -> None:
     made = CASES[name](data)
     text = str(made)
     again = leat.parse_pipeline(text)
-    assert again == made and hash(again) == hash(made) and str(again) == repr(made) == text
+    assert again == made
+    assert hash(again) == hash(made)
+    assert str(again) == repr(made) == text
     assert pickle.loads(pickle.dumps(made)) == made
-    assert made != leat.count(41).batch(4) and made != text
+    assert made != leat.count(41).batch(4)
+    assert made != text
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -161,7 +176,8 @@ def test_sizes_and_ends() -> None:
     assert leat.end_of(data) == "drop"
     assert leat.with_end(data, "mask").batches_per_epoch() == 3
     assert leat.end_of(leat.with_end(data, "cycle")) == "cycle"
-    assert not leat.is_once(data) and leat.is_once(leat.standard_input())
+    assert not leat.is_once(data)
+    assert leat.is_once(leat.standard_input())
     assert leat.shape_of(leat.zip([leat.count(3).shuffle(), leat.count(3)]).take(2).batch(1)) == (
         "zip(count.shuffle, count).take.batch"
     )
@@ -171,19 +187,26 @@ def test_facts(data: Path) -> None:
     made = CASES["shuffle_buffer"](data)
     facts = leat.epoch_of(made)
     assert (facts.batch_rows, facts.lanes, facts.end, facts.is_indexed) == (4, 4, "mask", False)
-    assert facts.needs_agreement and not facts.is_endless and facts.world_sizes() == [1, 2, 4]
+    assert facts.needs_agreement
+    assert not facts.is_endless
+    assert facts.world_sizes() == [1, 2, 4]
     graph = leat.graph_of(made)
-    assert not graph.is_indexed and any("shuffle_buffer" in x["call"] for x in graph.rounds[0]["iterator"])
+    assert not graph.is_indexed
+    assert any("shuffle_buffer" in x["call"] for x in graph.rounds[0]["iterator"])
     tree = leat.operators_of(made)
-    assert tree["op"] == "batch" and tree["inputs"][0]["op"] == "shuffle_buffer"
+    assert tree["op"] == "batch"
+    assert tree["inputs"][0]["op"] == "shuffle_buffer"
     tree = leat.operators_with_data(CASES["tar_shards"](data))
     assert tree["inputs"][0]["data"]["records"] == 12
 
 
 def test_records_without_a_loader(data: Path) -> None:
     (source,) = leat.indexed_sources(tar(data).batch(2))
-    assert len(source) == 12 and source.name == "tar" and source.id(7).endswith("b.tar/1")
-    assert source[1]["cls"] == b"1" and [x["cls"] for x in (source[i] for i in range(3))] == [b"0", b"1", b"2"]
+    assert len(source) == 12
+    assert source.name == "tar"
+    assert source.id(7).endswith("b.tar/1")
+    assert source[1]["cls"] == b"1"
+    assert [x["cls"] for x in (source[i] for i in range(3))] == [b"0", b"1", b"2"]
     with pytest.raises(IndexError):
         source[12]
     assert leat.class_names(f"{data}/photos") == ["cat", "dog"]
@@ -212,7 +235,8 @@ def test_own_names_are_registered() -> None:
     batch = first(made)
     assert batch["x"].tolist() == [7] * 6
     assert batch["value"][:, 0].tolist() == [0, 0, 2, 2, 4, 4]
-    assert batch["twin"].tolist() == [0, 1] * 3 and batch["n"].tolist() == list(range(6))
+    assert batch["twin"].tolist() == [0, 1] * 3
+    assert batch["n"].tolist() == list(range(6))
     assert pickle.loads(pickle.dumps(made)) == made
     with pytest.raises(leat.InvalidArgument, match="nobody@1"):
         leat.parse_pipeline('count(6).map("nobody@1").batch(2)')
