@@ -311,6 +311,15 @@ void bind_sample(nb::module_& m) {
           "Makes a tensor and returns it as an array, all of which must be written. If the batch "
           "has this field, its elements lie in the batch already and are not copied again.")
       .def(
+          "make_bytes",
+          [](self& x, const std::string& name, std::size_t size) {
+            return made(x, x.get().make_bytes(name, size).data(), dtype::u8, shape{size});
+          },
+          "name"_a, "size"_a,
+          nb::sig("def make_bytes(self, name: str, size: int) -> numpy.ndarray"),
+          "Makes a bytes field and returns it as an array, uint8 [size], all of which must be "
+          "written.")
+      .def(
           "make_ragged",
           [](self& x, const std::string& name, std::size_t length, const shape& element,
              dtype type) {
