@@ -7,11 +7,17 @@ import struct
 import subprocess
 import sys
 import tarfile
+import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import leat
+
+Result = TypeVar("Result")
+Agreement = tuple[int, int, int]
 
 COMMAND = Path(os.environ.get("LEAT_COMMAND", Path(leat.__file__).resolve().parents[2] / "bin" / "leat"))
 
@@ -40,7 +46,7 @@ def run_command(*arguments: object, stdin: str | None = None) -> str:
     found = subprocess.run(
         [COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, input=stdin, check=False
     )
-    assert found.returncode == 0, found.stderr
+    assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout
 
 
@@ -65,3 +71,27 @@ def write_tar(path: Path, members: Sequence[tuple[str, bytes]]) -> None:
             info = tarfile.TarInfo(name)
             info.size = len(content)
             file.addfile(info, io.BytesIO(content))
+
+
+class Ranks:
+    """The ranks of a job, each in a thread of its own: `agree` is their all-gather."""
+
+    def __init__(self, world_size: int) -> None:
+        self.said: list[Agreement] = [(0, 0, 0)] * world_size
+        self.barrier = threading.Barrier(world_size, timeout=60)
+
+    def run(self, what: Callable[[int, Callable[[Agreement], list[Agreement]]], Result]) -> list[Result]:
+        """The results of what(rank, agree), by rank."""
+
+        def of_rank(rank: int) -> Result:
+            def agree(mine: Agreement) -> list[Agreement]:
+                self.said[rank] = mine
+                self.barrier.wait()
+                found = list(self.said)
+                self.barrier.wait()
+                return found
+
+            return what(rank, agree)
+
+        with ThreadPoolExecutor(len(self.said)) as pool:
+            return list(pool.map(of_rank, range(len(self.said))))

@@ -5,6 +5,7 @@ import gc
 import random
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import leat
@@ -280,7 +281,7 @@ def test_what_ends_programs_ends_the_job(problem: BaseException, workers: int) -
 def test_a_missing_file_is_just_a_bad_sample() -> None:
     def call(sample: leat.Sample) -> None:
         if number(sample) == 9:
-            open("/nowhere/at/all")
+            Path("/nowhere/at/all").read_text()
 
     batch = list(leat.Loader(COUNTED.map("open@1", call).batch(8), bad_samples="mask", workers=1))[1]
     assert "FileNotFoundError" in batch.bad()[0].text

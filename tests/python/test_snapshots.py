@@ -1,0 +1,218 @@
+"""Snapshots and logs go between Python and the command (C++) in both directions."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import leat
+import pytest
+from support import Ranks, digests, due, first, json_lines_of, run_command
+
+INDEXED = leat.count(400).shuffle(seed=5).batch(8)
+ITERATED = leat.count(400).shuffle(seed=5).sample(0.7, seed=2).shuffle_buffer(64, seed=3).batch(8, lanes=8, end="mask")
+PIPELINES = {"indexed": INDEXED, "iterated": ITERATED}
+
+
+@pytest.fixture(params=PIPELINES)
+def data(request: pytest.FixtureRequest) -> leat.Pipeline:
+    return PIPELINES[request.param]
+
+
+@pytest.fixture
+def file(data: leat.Pipeline, tmp_path: Path) -> Path:
+    path = tmp_path / "job.leat"
+    path.write_text(str(data))
+    return path
+
+
+def command_log(file: Path, tmp_path: Path, *options: object) -> list[tuple[int, str]]:
+    log = tmp_path / "command.log"
+    log.unlink(missing_ok=True)
+    run_command("run", "--pipeline", file, "--log", log, "--workers", 2, "--snapshot-dir", tmp_path / "saved", *options)
+    return [(x["step"], x["digest"]) for x in json_lines_of(log.read_text()) if "digest" in x and "positions" in x]
+
+
+def test_the_command_resumes_what_python_saved(data: leat.Pipeline, file: Path, tmp_path: Path) -> None:
+    expected = due(data)
+    loader = leat.Loader(data, workers=2)
+    for batch in loader:
+        if batch.step == 13:
+            break
+    loader.save(str(tmp_path / "saved"), batch)
+    loader.wait_saved()
+    found = command_log(file, tmp_path, "--resume")
+    assert found == [*enumerate(expected)][14:]
+
+
+def test_python_resumes_what_the_command_saved(data: leat.Pipeline, file: Path, tmp_path: Path) -> None:
+    expected = due(data)
+    assert command_log(file, tmp_path, "--snapshot-every", 7, "--steps", 15) == [*enumerate(expected)][:15]
+    saved = str(tmp_path / "saved")
+    facts = leat.read_snapshot(saved)
+    assert (facts.epoch, facts.step, facts.global_step, facts.world_size, facts.parts) == (0, 15, 15, 1, 1)
+    assert leat.pipeline_of(facts) == leat.with_end(data, leat.end_of(data))
+    for workers in (0, 3):
+        loader = leat.Loader(data, workers=workers)
+        at = loader.restore(saved)
+        assert at is not None
+        assert (at.epoch, at.step, at.global_step) == (0, 15, 15)
+        assert at == loader.position()
+        assert digests(loader) == expected[15:]
+
+
+def test_other_numbers_of_ranks_in_the_other_language(data: leat.Pipeline, file: Path, tmp_path: Path) -> None:
+    expected = due(data)
+    saved = str(tmp_path / "saved")
+
+    def of_rank(rank: int, agree: Any) -> None:
+        loader = leat.Loader(data, rank=rank, world_size=2, workers=1, agree=agree)
+        for _ in range(9):
+            batch = loader.next()
+        loader.save(saved, batch)
+        loader.wait_saved()
+
+    Ranks(2).run(of_rank)
+    log = tmp_path / "{rank}.log"
+    run_command(
+        "run", "--pipeline", file, "--log", log, "--snapshot-dir", saved, "--snapshot-every", 8, "--world-size", 4, "--resume",
+        "--steps", 20,
+    )  # fmt: skip
+    loader = leat.Loader(data, workers=0)
+    at = loader.restore(saved)
+    assert at is not None
+    assert at.step == 20
+    assert str(at.digest) == str(sum((leat.Hash128(x) for x in expected[:20]), leat.Hash128()))
+    assert digests(loader) == expected[20:]
+
+
+def test_the_newest_set_as_parts(data: leat.Pipeline, tmp_path: Path) -> None:
+    saved = str(tmp_path / "saved")
+    assert leat.newest_snapshot(saved) == []
+    assert leat.Loader(data).restore(saved) is None
+    loader = leat.Loader(data, workers=1, keep=2)
+    for batch in loader:
+        if batch.step % 5 == 4:
+            loader.save(saved)
+        if batch.step == 19:
+            break
+    loader.wait_saved()
+    parts = leat.newest_snapshot(saved)
+    assert leat.inspect_snapshot(parts).step == leat.read_snapshot(saved).step == 20
+    assert len({x.parent for x in Path(saved).rglob("*") if x.is_file()}) <= 2
+    again = leat.Loader(data)
+    assert again.restore_parts(parts).step == 20
+    assert digests(again) == due(data)[20:]
+
+
+def test_a_snapshot_of_a_batch_is_one_of_the_position(data: leat.Pipeline) -> None:
+    loader = leat.Loader(data, workers=2)
+    for batch in loader:
+        if batch.step == 5:
+            break
+    facts = [leat.inspect_snapshot([x]) for x in (batch.snapshot(), loader.snapshot())]
+    assert [(x.step, x.digest, x.samples) for x in facts] == [(6, loader.position().digest, 48)] * 2
+    assert facts[0].operators["op"] == "batch"
+    assert (facts[0].lanes, facts[0].bad["corrupt"], facts[0].left_out, facts[0].partial) == (8, 0, [], False)
+    ahead = next(loader)
+    assert leat.inspect_snapshot([batch.snapshot()]).step == ahead.step == 6
+
+
+def test_seeking_skipping_and_leaving_out(data: leat.Pipeline) -> None:
+    expected = due(data)
+    loader = leat.Loader(data)
+    loader.seek(0, 11)
+    assert digests(loader) == expected[11:]
+    loader = leat.Loader(data)
+    loader.skip_first_batches(4)
+    assert digests(loader) == expected[4:]
+    loader = leat.Loader(data, epochs=2)
+    loader.leave_out_steps(3, 5)
+    found = digests(loader)
+    assert found == expected[:3] + expected[6:] + due(data, 1)
+    loader.rewind()
+    assert digests(loader) == found
+    loader = leat.Loader(data, epochs=2)
+    first_of_all = next(loader)
+    loader.abandon_epoch()
+    assert [first_of_all.step, *digests(loader)] == [0, *due(data, 1)]
+    assert digests(leat.Loader(data, epochs=3, steps=7)) == expected[:7]
+
+
+def test_another_pipeline_is_refused_with_all_differences(data: leat.Pipeline) -> None:
+    part = first(data).snapshot()
+    other = leat.count(401).shuffle(seed=6).batch(8)
+    with pytest.raises(leat.Error) as raised:
+        leat.Loader(other).restore_parts([part])
+    assert raised.value.code == "mismatch"
+    assert len(raised.value.list) > 0
+    assert all(x in str(raised.value) for x in raised.value.list)
+    for torn in (b"", b"nothing", part[:-7], part[:40] + b"\xff" + part[41:]):
+        with pytest.raises(leat.Error) as raised:
+            leat.Loader(data).restore_parts([torn])
+        assert raised.value.code in ("bad_snapshot", "invalid_argument")
+
+
+def test_differences_that_are_allowed() -> None:
+    part = first(leat.count(400).map("a@1", lambda s: None).batch(8)).snapshot()
+    changed = leat.count(400).map("a@2", lambda s: None).batch(8)
+    with pytest.raises(leat.Error) as raised:
+        leat.Loader(changed).restore_parts([part])
+    names = [x.partition(":")[0] for x in raised.value.list]
+    assert names
+    loader = leat.Loader(changed)
+    assert loader.restore_parts([part], allow=names).step == 1
+
+
+def test_python_logs_are_verified_by_the_command(data: leat.Pipeline, file: Path, tmp_path: Path) -> None:
+    order = tmp_path / "order"
+    order.write_text(run_command("order", "--pipeline", file))
+    stop = random.Random(7).randrange(5, 20)
+    loader = leat.Loader(data, workers=2)
+    log = leat.RunLog(str(tmp_path / "0.log"), loader, program="test_snapshots")
+    for batch in loader:
+        log.append(batch)
+        if batch.step == stop:
+            break
+    part = batch.snapshot()
+
+    def of_rank(rank: int, agree: Any) -> None:
+        loader = leat.Loader(data, rank=rank, world_size=2, workers=rank, agree=agree)
+        loader.restore_parts([part])
+        log = leat.RunLog(str(tmp_path / f"1.{rank}.log"), loader, program="test_snapshots")
+        for batch in loader:
+            log.append(batch)
+
+    Ranks(2).run(of_rank)
+    both = f"{tmp_path}/1.0.log,{tmp_path}/1.1.log"
+    assert f"good: {sum(len(x['ids']) for x in json_lines_of(order.read_text()))} rows" in run_command(
+        "verify", order, tmp_path / "0.log", both
+    )
+    lines = (tmp_path / "0.log").read_text().splitlines()
+    (tmp_path / "lost.log").write_text("\n".join(lines[:-2] + lines[-1:]) + "\n")
+    with pytest.raises(AssertionError, match="lost"):
+        run_command("verify", order, tmp_path / "lost.log", both)
+
+
+def test_journals_keep_what_was_taken(tmp_path: Path) -> None:
+    left = iter(range(1000))
+
+    def take(sample: leat.Sample) -> bool:
+        sample["i"] = next(left)
+        return True
+
+    def job() -> leat.Loader:
+        data = leat.once("queue@1", take).journal(str(tmp_path / "journal"), file_bytes=1 << 16).batch(4, end="mask")
+        return leat.Loader(data, workers=1, prefetch=2, steps=20)
+
+    loader = job()
+    seen = [next(loader)["i"].tolist() for _ in range(5)]
+    part = loader.snapshot()
+    loader.keep([part])
+    seen_after = [next(loader)["i"].tolist() for _ in range(3)]
+    loader.close()
+    loader = job()
+    loader.restore_parts([part])
+    loader.let_go([part])
+    found = [x["i"].tolist() for x in loader]
+    assert found[:3] == seen_after
+    assert [i for rows in seen + found for i in rows][:60] == [*range(60)]
