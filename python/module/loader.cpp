@@ -94,8 +94,8 @@ nb::object next_of(self& x) {
   return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
 
-void construct(self* to, nb::object data, std::uint64_t rank, std::uint64_t world_size,
-               const worker_number& workers, std::uint64_t epochs,
+void construct(self* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
+               std::uint64_t world_size, const worker_number& workers, std::uint64_t epochs,
                std::optional<std::uint64_t> steps, std::size_t prefetch, std::size_t leases,
                dispatch_policy dispatch, bad_sample_policy bad_samples, std::string bad_sample_log,
                std::optional<std::chrono::milliseconds> stuck_after, nb::object on_stuck,
@@ -125,7 +125,7 @@ void construct(self* to, nb::object data, std::uint64_t rank, std::uint64_t worl
   options.runtime = std::move(in);
   if (fault)
     options.fault = std::move(*fault);
-  new (to) self(std::move(data), std::move(options), std::move(kept));
+  new (to) self(data, std::move(options), std::move(kept));
 }
 
 void bind_options(nb::module_& m) {
@@ -263,7 +263,7 @@ void bind_snapshots(nb::class_<self>& type) {
 
 } // namespace
 
-loader_value::loader_value(nb::object data, loader_options options, kept_objects kept_)
+loader_value::loader_value(nb::handle data, loader_options options, kept_objects kept_)
     : kept(std::move(kept_)) {
   const auto& of = nb::cast<pipeline_value&>(data);
   kept.add(of.kept);

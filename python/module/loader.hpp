@@ -14,7 +14,7 @@ namespace leat::python {
 class loader_value {
 public:
   /// Takes the pipeline's objects along. Holds the GIL; releases it while the data is opened.
-  loader_value(nb::object data, loader_options options, kept_objects kept);
+  loader_value(nb::handle data, loader_options options, kept_objects kept);
   ~loader_value();
   loader_value(const loader_value&) = delete;
   loader_value& operator=(const loader_value&) = delete;

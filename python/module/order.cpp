@@ -50,14 +50,15 @@ void bind_order(nb::module_& m) {
       "found out without making any.")
       .def(
           "__init__",
-          [](preview* to, nb::object data, std::uint64_t epoch, std::uint64_t step) {
+          [](preview* to, nb::handle_t<pipeline_value> data, std::uint64_t epoch,
+             std::uint64_t step) {
             const auto value = nb::cast<pipeline_value&>(data).value;
             std::optional<order_preview> made;
             {
               const nb::gil_scoped_release released;
               made.emplace(value, preview_options{epoch, step});
             }
-            new (to) preview{std::move(*made), std::move(data)};
+            new (to) preview{std::move(*made), nb::borrow(data)};
           },
           "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0,
           nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0) -> "

@@ -213,10 +213,10 @@ void bind_readers(nb::module_& m) {
       .def_prop_ro("name", [](const records& x) { return x.of->name(); });
   m.def(
       "indexed_sources",
-      [](nb::object x) {
+      [](nb::handle_t<pipeline_value> x) {
         std::vector<records> result;
         for (auto& of : leat::indexed_sources(nb::cast<pipeline_value&>(x).value))
-          result.push_back({std::move(of), x});
+          result.push_back({std::move(of), nb::borrow(x)});
         return result;
       },
       "pipeline"_a, nb::sig("def indexed_sources(pipeline: Pipeline) -> list[Records]"),
@@ -240,9 +240,9 @@ void bind_readers(nb::module_& m) {
           nb::sig("def __next__(self) -> dict[str, typing.Any]"));
   m.def(
       "open_unit",
-      [](nb::object x, std::uint64_t number) {
+      [](nb::handle_t<pipeline_value> x, std::uint64_t number) {
         auto reader = leat::open_unit(nb::cast<pipeline_value&>(x).value, number);
-        return unit{std::move(reader), x};
+        return unit{std::move(reader), nb::borrow(x)};
       },
       "pipeline"_a, "unit"_a = 0,
       nb::sig("def open_unit(pipeline: Pipeline, unit: int = 0) -> Unit"),
