@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,14 @@ TEST_CASE("rows of a preview belong to the ranks that its positions name") {
 TEST_CASE("a preview makes no samples") {
   const auto data = count(20).map("must not run@1", [](sample&, context&) { FAIL(); }).batch(5);
   CHECK(previewed(data, {}).size() == 4);
+}
+
+TEST_CASE("data that cannot be read end a preview with its error, not its epoch") {
+  std::optional<jobs> x{std::in_place};
+  const auto data = x->by_iterators(epoch_end::drop);
+  x.reset(); // and the files with it
+  CHECK(code_of([&] { previewed(data, {}); }) == errc::not_found);
+  CHECK(code_of([&] { previewed(data, {.step = 2}); }) == errc::not_found);
 }
 
 TEST_CASE("the digest of a batch that is due is the sum of its rows' digests") {
