@@ -67,6 +67,15 @@ TEST_CASE("workers come back where the work gets more, and then stay") {
   REQUIRE(job.now.waited == waited);
 }
 
+TEST_CASE("a number of workers for which the trainer waited is not tried again") {
+  simulated_job job{milliseconds{100}, milliseconds{50}};
+  REQUIRE(job.run(2000) == 1);
+  job.make = milliseconds{900};
+  REQUIRE(job.run(100) >= 9); // the trainer waited for 8
+  job.make = milliseconds{50};
+  REQUIRE(job.run(4000) == 9);
+}
+
 TEST_CASE("what iterators hold up gets no more workers") {
   simulated_job job{milliseconds{1}, milliseconds{150}, milliseconds{100}};
   job.most = 2;
