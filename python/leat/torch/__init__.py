@@ -1,0 +1,6 @@
+"""leat for torch: a DataLoader whose batches are tensors, and whose state resumes on any number of ranks."""
+
+from leat.torch._batch import Batch, Ragged
+from leat.torch._loader import DataLoader, LoaderOptions
+
+__all__ = ["Batch", "DataLoader", "LoaderOptions", "Ragged"]

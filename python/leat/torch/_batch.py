@@ -1,0 +1,150 @@
+"""A batch as a dict of tensors."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+import leat
+from leat.errors import InvalidArgument
+
+
+class Ragged(NamedTuple):
+    """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`; offsets are int64 [rows + 1], bytes uint8."""
+
+    values: torch.Tensor
+    offsets: torch.Tensor
+
+    def nested(self) -> torch.Tensor:
+        """The same rows as a nested tensor (jagged layout) over the same memory."""
+        return torch.nested.nested_tensor_from_jagged(self.values, offsets=self.offsets)
+
+
+Field = torch.Tensor | Ragged
+
+
+class Batch(dict[str, Any]):
+    """The rank's part of one global batch: field name -> tensor [size, ...] over the batch's memory, or Ragged.
+
+    `**batch` hands all fields to a model. A dict that is made from it by others has the fields alone; what else a batch
+    knows (`valid`, `step`, `snapshot()`) then raises InvalidArgument.
+    """
+
+    __slots__ = ("__weakref__", "_lease", "_valid")
+
+    def __init__(self, fields: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), lease: leat.Batch | None = None) -> None:
+        super().__init__(fields)
+        self._lease = lease
+        self._valid: torch.Tensor | None = None
+
+    @property
+    def lease(self) -> leat.Batch:
+        """The batch of leat itself, whose memory the tensors share if they were not moved."""
+        if self._lease is None:
+            raise InvalidArgument(
+                "a dict that was made from a batch, and has its fields alone: keep the batch that the loader gave"
+            )
+        return self._lease
+
+    @property
+    def valid(self) -> torch.Tensor:
+        """True for each row that carries a sample, bool [size], on the device of the first field."""
+        if self._valid is None:
+            self._valid = torch.tensor(self.lease.valid).to(self._device(), non_blocking=True)
+        return self._valid
+
+    @property
+    def size(self) -> int:
+        """Rows, also invalid ones."""
+        return int(self.lease.size)
+
+    @property
+    def valid_rows(self) -> int:
+        """Rows that carry a sample."""
+        return int(self.lease.valid_rows)
+
+    @property
+    def epoch(self) -> int:
+        return int(self.lease.epoch)
+
+    @property
+    def step(self) -> int:
+        """Number of the batch in its epoch."""
+        return int(self.lease.step)
+
+    @property
+    def global_step(self) -> int:
+        """Number of the batch since the job began; continues across resumes."""
+        return int(self.lease.global_step)
+
+    @property
+    def end_of_epoch(self) -> bool:
+        """No further batch of this epoch follows."""
+        return bool(self.lease.end_of_epoch)
+
+    @property
+    def rank(self) -> int:
+        return int(self.lease.rank)
+
+    @property
+    def world_size(self) -> int:
+        return int(self.lease.world_size)
+
+    def snapshot(self) -> bytes:
+        """The words "resume after this batch" as bytes: the part of this rank."""
+        return bytes(self.lease.snapshot())
+
+    def digest(self) -> leat.Hash128:
+        """Sum over the valid rows. Ranks' digests add up to the global batch's."""
+        return self.lease.digest()
+
+    def positions(self) -> Sequence[int]:
+        """Position of each valid row in the epoch, rising."""
+        return list(self.lease.positions())
+
+    def ids(self) -> Sequence[str]:
+        """Id of each valid row's sample."""
+        return list(self.lease.ids())
+
+    def bytes(self, name: str) -> list[Any]:
+        """A bytes field as a list of bytes, one per row."""
+        return list(self.lease.bytes(name))
+
+    def text(self, name: str) -> list[str]:
+        """A bytes field as a list of str, one per row, which must be UTF-8."""
+        return list(self.lease.text(name))
+
+    def to(self, device: torch.device | str | int, non_blocking: bool = True) -> "Batch":
+        """The batch with its tensors on a device; what it knows beside them stays."""
+        return Batch({name: _moved(x, device, non_blocking) for name, x in self.items()}, self._lease)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+    def _device(self) -> torch.device:
+        for x in self.values():
+            if isinstance(x, torch.Tensor):
+                return x.device
+            if isinstance(x, Ragged):
+                return x.values.device
+        return torch.device("cpu")
+
+
+def _moved(x: Any, device: Any, non_blocking: bool) -> Any:
+    if isinstance(x, Ragged):
+        return Ragged(x.values.to(device, non_blocking=non_blocking), x.offsets.to(device, non_blocking=non_blocking))
+    return x.to(device, non_blocking=non_blocking) if isinstance(x, torch.Tensor) else x
+
+
+def batch_of(lease: leat.Batch, ragged: frozenset[str]) -> Batch:
+    """A batch's tensors over its memory. `ragged`: the names of its ragged fields."""
+    fields: dict[str, Field] = {}
+    for name in lease:
+        values = torch.utils.dlpack.from_dlpack(lease.dlpack(name))
+        fields[name] = Ragged(values, torch.tensor(lease.offsets(name))) if name in ragged else values
+    return Batch(fields, lease)
+
+
+def ragged_fields(lease: leat.Batch) -> frozenset[str]:
+    """Names of a batch's ragged fields: the same in all batches of a loader."""
+    return frozenset(name for name in lease if lease.field(name)["is_ragged"])
