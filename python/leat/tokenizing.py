@@ -1,0 +1,234 @@
+"""Text as tokens, by the package `tokenizers`, which is imported when a tokenizer is first used."""
+
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from leat._leat import MapStage, Sample
+from leat.errors import BadSample, Error, error_of
+
+_TYPES = {
+    "u8": "uint8",
+    "u16": "uint16",
+    "i16": "int16",
+    "u32": "uint32",
+    "i32": "int32",
+    "u64": "uint64",
+    "i64": "int64",
+}
+
+_registered: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokenizer:
+    """A tokenizer as a value: its JSON without padding and truncation, and what that leaves out."""
+
+    name: str
+    json: str
+    hash: str
+    last_token: int
+    encode_special_tokens: bool
+
+    def make(self, max_tokens: int | None) -> Any:
+        made = _tokenizers().Tokenizer.from_str(self.json)
+        made.encode_special_tokens = self.encode_special_tokens
+        if max_tokens is not None:
+            made.enable_truncation(max_tokens)
+        return made
+
+
+def tokenize(
+    tokenizer: Any,
+    field: str = "text",
+    into: str = "tokens",
+    dtype: Any = "i32",
+    add_special_tokens: bool = False,
+    *,
+    max_tokens: int | None = None,
+    keep_text: bool = False,
+    name: str | None = None,
+) -> MapStage:
+    """A map that sets `into` to the tokens of the text in `field`: ragged, [number of tokens].
+
+    `tokenizer`: the path of a tokenizer.json or of a directory with one, a `tokenizers.Tokenizer`, or a fast tokenizer of
+    transformers. It is copied; its padding and truncation are off. `max_tokens` cuts longer texts. The text is removed unless
+    `keep_text`. `name` stands for the tokenizer in the pipeline's text, beside its hash: the path, if none is given.
+
+    Sets TOKENIZERS_PARALLELISM=false in this process, unless it is set: leat's workers are the threads.
+
+    Raises InvalidArgument for a tokenizer or type that does not fit, NotFound for a file that is not there, and ImportError
+    without the package `tokenizers`. Text that is not UTF-8 makes a bad sample (corrupt).
+    """
+    of = _tokenizer_of(tokenizer, name)
+    array_type = _array_type(dtype, of)
+    if max_tokens is not None and max_tokens < 1:
+        raise _refusal(f"max_tokens={max_tokens}", "at least 1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+    def of_worker() -> Callable[[Sample], None]:
+        import numpy as np
+
+        encode = of.make(max_tokens).encode_batch_fast  # without offsets, which cost a quarter of the time
+
+        def tokens(sample: Sample) -> None:
+            try:
+                text = sample.bytes(field).decode()
+            except UnicodeDecodeError as problem:
+                raise BadSample("corrupt", f'"{field}" is not UTF-8: {problem}') from None
+            ids = encode([text], add_special_tokens=add_special_tokens)[0].ids
+            if not keep_text and field != into:
+                sample.erase(field)
+            sample.set_ragged(into, np.array(ids, array_type))
+
+        return tokens
+
+    parameters = {"tokenizer": of.name, "hash": of.hash, "field": field, "into": into, "dtype": _leat_name(array_type)}
+    parameters["add_special_tokens"] = _text_of(add_special_tokens)
+    if max_tokens is not None:
+        parameters["max_tokens"] = str(max_tokens)
+    if keep_text:
+        parameters["keep_text"] = "true"
+    if of.encode_special_tokens:
+        parameters["encode_special_tokens"] = "true"
+    written = " ".join(f"{key}={quote(value, safe='/:.,+-_~@')}" for key, value in parameters.items())
+    return MapStage("tokenize@1", of_worker, parameters=written, per_worker=True)
+
+
+def register_tokenizer(name: str, tokenizer: Any) -> None:
+    """Makes a tokenizer known to parse_pipeline, for texts in which `name` stands for it. A later one replaces it."""
+    _registered[name] = tokenizer
+
+
+def tokenize_of_text(parameters: str) -> MapStage:
+    """What `.map("tokenize@1", ...)` of a pipeline's text stands for. Without a hash, any tokenizer of that name will do."""
+    words = [part.partition("=") for part in parameters.split()]
+    values = {key: unquote(value) for key, _, value in words}
+    known = {"tokenizer", "hash", "field", "into", "dtype", "add_special_tokens", "max_tokens", "keep_text"}
+    known.add("encode_special_tokens")
+    if unknown := [key for key, equals, _ in words if key not in known or not equals]:
+        raise _refusal(f"the parameter {unknown[0]}", f"one of {', '.join(sorted(known))}")
+    if "tokenizer" not in values:
+        raise _refusal("no tokenizer", "tokenizer=PATH")
+    name = values["tokenizer"]
+    if name not in _registered and not os.path.exists(name):
+        raise _refusal(
+            f'the tokenizer "{name}", which is neither a file here nor registered',
+            f'leat.register_tokenizer("{name}", tokenizer) before this pipeline is made from its text',
+        )
+    of = _tokenizer_of(_registered.get(name, name), name)
+    if values.get("hash", of.hash) != of.hash:
+        raise _refusal(f'another tokenizer as "{name}", with the hash {of.hash}', f"the one with the hash {values['hash']}")
+    return tokenize(
+        _registered.get(name, name),
+        field=values.get("field", "text"),
+        into=values.get("into", "tokens"),
+        dtype=values.get("dtype", "i32"),
+        add_special_tokens=_flag(values, "add_special_tokens"),
+        max_tokens=_number(values, "max_tokens"),
+        keep_text=_flag(values, "keep_text"),
+        name=name,
+    )
+
+
+def _tokenizers() -> Any:
+    try:
+        return importlib.import_module("tokenizers")
+    except ModuleNotFoundError as problem:
+        if problem.name != "tokenizers":
+            raise
+        raise ImportError("leat.tokenize needs the package tokenizers: pip install tokenizers") from None
+
+
+def _refusal(got: str, needed: str, code: str = "invalid_argument") -> Error:
+    text = f"{code.replace('_', ' ')}: tokenize, got {got}, needed {needed}"
+    return error_of(code, text, "tokenize", "", "", None, got, needed, ())
+
+
+def _text_of(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def _flag(values: dict[str, str], name: str) -> bool:
+    text = values.get(name, "false")
+    if text not in ("true", "false"):
+        raise _refusal(f"{name}={text}", "true or false")
+    return text == "true"
+
+
+def _number(values: dict[str, str], name: str) -> int | None:
+    text = values.get(name)
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise _refusal(f"{name}={text}", "a whole number")
+    return int(text)
+
+
+def _opened(path: str) -> Any:
+    file = os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path
+    try:
+        with open(file, encoding="utf-8") as opened:
+            text = opened.read()
+    except FileNotFoundError:
+        raise _refusal(f'"{file}", which does not exist', "a tokenizer.json", "not_found") from None
+    try:
+        return _tokenizers().Tokenizer.from_str(text)
+    except ImportError:
+        raise
+    except Exception as problem:  # the package raises no type of its own
+        raise _refusal(f'"{file}", which is not a tokenizer ({problem})', "a tokenizer.json") from None
+
+
+def _tokenizer_of(given: Any, name: str | None) -> _Tokenizer:
+    if isinstance(given, (str, os.PathLike)):
+        path = str(os.fspath(given))
+        return _value_of(_opened(path), name or path)
+    fast = getattr(given, "backend_tokenizer", given)
+    if not hasattr(fast, "to_str") or not hasattr(fast, "encode_batch_fast"):
+        raise _refusal(
+            f"a {type(given).__name__}", "a path, a tokenizers.Tokenizer, or a fast tokenizer of transformers (use_fast=True)"
+        )
+    return _value_of(fast, name or str(getattr(given, "name_or_path", "")))
+
+
+def _value_of(fast: Any, name: str) -> _Tokenizer:
+    content = json.loads(fast.to_str())
+    content["padding"] = content["truncation"] = None
+    model = content["model"]
+    if model.get("dropout"):
+        raise _refusal(
+            f"a tokenizer with dropout {model['dropout']}, which gives other tokens in every call", "one without dropout"
+        )
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    last = max(fast.get_vocab().values(), default=0)
+    return _Tokenizer(
+        name or model["type"],
+        json.dumps(content),
+        "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:32],
+        last,
+        bool(fast.encode_special_tokens),
+    )
+
+
+def _leat_name(array_type: Any) -> str:
+    return next(name for name, of in _TYPES.items() if of == array_type.name)
+
+
+def _array_type(dtype: Any, of: _Tokenizer) -> Any:
+    import numpy as np
+
+    try:
+        found = np.dtype(_TYPES.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+    except TypeError:
+        found = None
+    if found is None or found.name not in _TYPES.values():
+        raise _refusal(f"dtype={dtype}", f"one of {', '.join(_TYPES)}")
+    if of.last_token > np.iinfo(found).max:
+        raise _refusal(f"dtype={dtype} for tokens up to {of.last_token}", "a larger type")
+    return found
