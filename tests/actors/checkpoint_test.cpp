@@ -9,6 +9,7 @@
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -59,6 +60,34 @@ TEST_CASE("checkpoint: each request has its answer, in order, and from one that 
   ask(caller, uut, save_request{at / "sets", part_of(3), 1});
   CHECK(refused == 1);
   CHECK(reports.size() == 3);
+  uut = nullptr;
+  caller = nullptr;
+}
+
+TEST_CASE("checkpoint: a request that is never read is gone before the actor counts as ended") {
+  const test::temporary_directory at;
+  deterministic_system actors;
+  const auto lives = std::make_shared<gate>();
+  const auto has_ended = [&] { return lives->wait_for_none(std::chrono::nanoseconds{0}); };
+  auto uut = actors.system().spawn(checkpoint, gate_token{lives});
+  auto caller = make_outside_caller(actors.system(), [](const caf::message&) {});
+  bool is_gone = false;
+  bool was_late = false;
+  {
+    const auto let_go = [&](const snapshot* x) {
+      is_gone = true;
+      was_late = has_ended();
+      delete x;
+    };
+    const std::shared_ptr<const snapshot> part{new snapshot{*part_of(1)}, let_go};
+    caf::anon_send_exit(uut, caf::exit_reason::user_shutdown);
+    ask(caller, uut, save_request{at / "sets", part, 1});
+  }
+  CHECK_FALSE(has_ended());
+  actors.run();
+  CHECK(has_ended());
+  CHECK(is_gone);
+  CHECK_FALSE(was_late);
   uut = nullptr;
   caller = nullptr;
 }

@@ -96,6 +96,20 @@ TEST_CASE("batches lie in memory of the program, which gets it back after the la
   }
 }
 
+TEST_CASE("loaders that end while batches are made have given back all memory by then") {
+  const auto data = partly_written(1000).batch(4);
+  for (std::size_t i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    const auto memory = std::make_shared<counting_memory>();
+    {
+      loader job{data, {.workers = 1 + i % 3, .batch_memory = memory}};
+      for (std::size_t n = 0; n <= i % 4; ++n)
+        job.next();
+    }
+    REQUIRE(memory->blocks() == 0);
+  }
+}
+
 TEST_CASE("batches are the same, whatever memory they lie in") {
   const auto data = count(300).shuffle({.seed = 4}).batch(16);
   loader one{data, {.workers = 2}};
