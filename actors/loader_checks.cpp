@@ -74,7 +74,7 @@ void refuse_child() {
                .got = "a call in the child of a fork, which does not have its parent's threads",
                .needed =
                    "loaders made after the fork, by a process whose parent has no loader and "
-                   "has called leat::shutdown(); or a child that begins anew (exec; in Python "
+                   "has called leat::shutdown(); or a process of its own (exec; in Python "
                    "spawn or forkserver)"});
 }
 

@@ -9,8 +9,8 @@ void refuse_after_shutdown() {
   throw error(errc::shut_down,
               {.stage = "loader",
                .got = "a call after shutdown() of its runtime, which ended its threads",
-               .needed = "a new loader with another runtime, or with the process's own one, which "
-                         "begins anew: restore it to go on"});
+               .needed = "a new loader with another runtime, or with the process's own, which is a "
+                         "new one by then: restore the loader to go on"});
 }
 
 struct runtime_core::registration::entry {

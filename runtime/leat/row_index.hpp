@@ -13,6 +13,7 @@ namespace leat {
 struct row_index_facts {
   /// Bytes of data that were read for the indexes; 0: all of them existed.
   std::uint64_t bytes_read = 0;
+  /// JPEGs, whether there was an index before or not.
   std::uint64_t images = 0;
   /// JPEGs whose MCU rows can be found: plain files whose whole scan is clean.
   std::uint64_t indexed = 0;

@@ -74,10 +74,10 @@ void make_rows(const job_plan& plan, std::atomic<std::uint64_t>& next, std::uint
     sample_access::reset(x, &target);
     try {
       maker.make(at, at.item, x);
+      sample_access::deliver(x);
     } catch (const bad_sample& problem) {
       throw error_of(problem, plan, maker, at);
     }
-    sample_access::deliver(x);
   }
 }
 

@@ -414,6 +414,36 @@ TEST_CASE("loader: ragged fields of any type are values and offsets") {
   CHECK(batch->ragged<double, 2>("boxes").offsets[4] == 9);
 }
 
+TEST_CASE("loader: fields of many dimensions have row-major strides, and rows where they lie") {
+  const auto data = count(8).map("dimensions@1", [](sample& x, context& at) {
+    const auto p = at.position();
+    float n = 0;
+    for (auto& value : x.make<float>("cube", {2, 3, 5}))
+      value = static_cast<float>(p) + n++ / 64;
+    std::vector<std::uint16_t> grids(p * 3 * 5);
+    for (std::size_t i = 0; i < grids.size(); ++i)
+      grids[i] = static_cast<std::uint16_t>(100 * p + i);
+    x.set_ragged("grids", grids, {3, 5});
+  });
+  loader x{data.batch(4), quick(2)};
+  const auto batch = x.next();
+  const auto cube = batch->field("cube");
+  CHECK(cube.rank == 4);
+  CHECK(cube.shape == std::array<std::int64_t, max_dimensions>{4, 2, 3, 5});
+  CHECK(cube.strides == std::array<std::int64_t, max_dimensions>{30, 15, 5, 1});
+  CHECK(cube.size() == 4 * 30);
+  CHECK(batch->view<float, 4>("cube")(3, 1, 2, 4) == 3 + 29.0F / 64);
+  const auto field = batch->field("grids");
+  CHECK(field.rank == 3);
+  CHECK(field.shape == std::array<std::int64_t, max_dimensions>{6, 3, 5});
+  CHECK(field.strides == std::array<std::int64_t, max_dimensions>{15, 5, 1});
+  CHECK(field.bytes().size() == 6 * 15 * sizeof(std::uint16_t));
+  const auto grids = batch->ragged<std::uint16_t, 3>("grids");
+  CHECK(grids[2].extents() == std::array<std::size_t, 3>{2, 3, 5});
+  CHECK(grids[2](1, 2, 4) == 200 + 29);
+  CHECK(grids[3](0, 1, 0) == 300 + 5);
+}
+
 /// The hash of a row, from what the batch hands out.
 hash128 hash_of_row(const batch& x, std::size_t row) {
   hash_stream hash;

@@ -29,6 +29,8 @@ constexpr std::size_t max_pixels = std::size_t{1} << 27; // as in decode_options
 /// A JPEG of more bytes is left without places; none of `max_pixels` comes near this.
 constexpr std::uint64_t max_bytes = 4 * max_pixels;
 constexpr std::uint64_t head_bytes = 4096;
+/// Enough to tell a JPEG from other files.
+constexpr std::uint64_t magic_bytes = 16;
 
 /// Places of the MCU rows of one field; nothing if they cannot be found.
 std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
@@ -62,7 +64,7 @@ public:
     expect_same(index.shard(), version, shard);
     if (index.has_places() && is_whole(index)) {
       for (const auto& field : index.all_fields())
-        count_known(field.size, index.place_bytes(field));
+        count_known(*file, 0, field.offset(), field.size, index.place_bytes(field));
       return tell(index.shard_bytes());
     }
     std::vector<std::vector<std::byte>> places;
@@ -83,7 +85,7 @@ public:
     if (const auto index = open_folder_index(files, folder, options);
         index && is_whole(*index, images.size())) {
       for (std::size_t i = 0; i < images.size(); ++i) {
-        count_known(images[i].bytes, index->place_bytes(i));
+        count_known(objects, folder.first + i, 0, images[i].bytes, index->place_bytes(i));
         tell(images[i].bytes);
       }
       return;
@@ -141,9 +143,16 @@ private:
     facts.image_bytes += is_jpeg ? image_bytes : 0;
     facts.index_bytes += index_bytes;
   }
-  /// In an index that exists already, only images with rows are known to be images.
-  void count_known(std::uint64_t image_bytes, std::uint64_t index_bytes) {
-    count(index_bytes > 0, image_bytes, index_bytes);
+  /// An index that exists already does not say which of the others are JPEGs: their first bytes do.
+  void count_known(stored_objects& from, std::size_t object, std::uint64_t offset,
+                   std::uint64_t size, std::uint64_t index_bytes) {
+    bool is_jpeg = index_bytes > 0;
+    if (!is_jpeg) {
+      content_.resize(static_cast<std::size_t>(std::min(size, magic_bytes)));
+      read_now(from, object, offset, content_);
+      is_jpeg = image_format(content_) == "JPEG";
+    }
+    count(is_jpeg, size, index_bytes);
   }
   void store(const std::vector<std::string>& paths, std::span<const std::byte> index) {
     facts.not_stored += store_index(paths, index) ? 0 : 1;

@@ -9,6 +9,7 @@
 #include <leat/trace.hpp>
 
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cmath>
@@ -168,6 +169,24 @@ TEST_CASE("the file of a trace is whole JSON at any time, and replaces what was 
     track.add(recorder.name("row"), 2, 3);
   }
   REQUIRE(json::parse(read_file(file)).at("traceEvents").size() == 6);
+}
+
+TEST_CASE("a trace that goes into a pipe is whole JSON once it ends") {
+  const temporary_directory at;
+  const auto pipe = at / "trace";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::string text;
+  std::jthread reader{[&] { text = read_file(pipe); }};
+  {
+    trace x{pipe};
+    auto& recorder = recorder_of(x);
+    auto& track = recorder.track(recorder.add_process("rank 0"), 1, "worker");
+    track.add(recorder.name("row"), 1, 2);
+    x.flush();
+    track.add(recorder.name("row"), 2, 3);
+  }
+  reader.join();
+  REQUIRE(json::parse(text).at("traceEvents").size() == 6);
 }
 
 TEST_CASE("a trace of too few bytes, or in a directory, is refused") {

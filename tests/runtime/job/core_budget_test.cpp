@@ -63,6 +63,15 @@ TEST_CASE("a group of version 1 gives its quota under the name of its controller
   REQUIRE(x.cores("4:cpuset:/docker\n") == std::nullopt);
 }
 
+TEST_CASE("where groups of both versions set a limit, the lower one holds") {
+  groups x;
+  x.say("job/cpu.max", "400000 100000");
+  x.say("cpu/job/cpu.cfs_quota_us", "200000");
+  x.say("cpu/job/cpu.cfs_period_us", "100000");
+  REQUIRE(x.cores("4:cpu:/job\n0::/job\n") == 2);
+  REQUIRE(x.cores("0::/job\n4:cpu:/job\n") == 2);
+}
+
 TEST_CASE("nonsense in files of control groups sets no limit") {
   groups x;
   x.say("cpu.max", "many");

@@ -67,6 +67,15 @@ TEST_CASE("workers come back where the work gets more, and then stay") {
   REQUIRE(job.now.waited == waited);
 }
 
+TEST_CASE("a number of workers for which the trainer waited is not tried again") {
+  simulated_job job{milliseconds{100}, milliseconds{50}};
+  REQUIRE(job.run(2000) == 1);
+  job.make = milliseconds{900};
+  REQUIRE(job.run(100) >= 9); // the trainer waited for 8
+  job.make = milliseconds{50};
+  REQUIRE(job.run(4000) == 9);
+}
+
 TEST_CASE("what iterators hold up gets no more workers") {
   simulated_job job{milliseconds{1}, milliseconds{150}, milliseconds{100}};
   job.most = 2;
@@ -95,6 +104,30 @@ TEST_CASE("the same measurements give the same numbers of workers") {
     return seen;
   };
   REQUIRE(numbers() == numbers());
+}
+
+TEST_CASE("workers go after five windows in a row without a wait, and not after five in all") {
+  worker_control control{16};
+  worker_measurement now{.most = 16};
+  REQUIRE(control.ends_window(now.now));
+  REQUIRE(control.judge(now) == 16);
+  const auto window = [&](milliseconds waited) {
+    now.now += milliseconds{800};
+    now.waited += waited;
+    now.busy += milliseconds{80};
+    for (int batch = 1; batch < 8; ++batch)
+      REQUIRE_FALSE(control.ends_window(now.now));
+    REQUIRE(control.ends_window(now.now));
+    return control.judge(now);
+  };
+  for (int i = 0; i < 3; ++i) {
+    for (int quiet = 0; quiet < 4; ++quiet)
+      REQUIRE(window(milliseconds{0}) == 16);
+    REQUIRE(window(milliseconds{16}) == 16); // two percent: not a wait, and not none
+  }
+  for (int quiet = 0; quiet < 4; ++quiet)
+    REQUIRE(window(milliseconds{0}) == 16);
+  REQUIRE(window(milliseconds{0}) == 9); // half of the 15 that one could do without
 }
 
 TEST_CASE("nothing is decided within a moment") {

@@ -117,6 +117,29 @@ TEST_CASE("bare_loop: a bad sample is named") {
   REQUIRE(problem->details().got.find("no seven") != std::string::npos);
 }
 
+TEST_CASE("bare_loop: rows are written as a batch has them, and what does not fit is named") {
+  const auto job = [](std::uint64_t odd) {
+    return numbers(100)
+        .map("fields@1",
+             [odd](sample& x, context& at) {
+               for (auto& token : x.make_ragged<std::uint32_t>("tokens", at.position() % 5, {3}))
+                 token = 7;
+               const auto size = at.position() == odd ? 3U : 2U;
+               for (auto& value : x.make<float>("pair", {size}))
+                 value = 1;
+             })
+        .batch(10);
+  };
+  for (const std::size_t threads : {1, 3}) {
+    CHECK_NOTHROW(bare_loop{job(100), threads}.run(250));
+    const auto problem = problem_of([&] { bare_loop{job(70), threads}.run(100); });
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::bad_sample);
+    CHECK(problem->details().sample == "numbers/70");
+    CHECK(problem->details().got.find("pair f32 [3]") != std::string::npos);
+  }
+}
+
 TEST_CASE("bare_loop: what has no order by numbers, no end or no threads is refused") {
   const auto refuses = [](const pipeline& job, std::size_t threads = 1) {
     return code_of([&] { bare_loop{job, threads}; }) == errc::invalid_argument;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,31 @@ TEST_CASE("rows of a preview belong to the ranks that its positions name") {
 TEST_CASE("a preview makes no samples") {
   const auto data = count(20).map("must not run@1", [](sample&, context&) { FAIL(); }).batch(5);
   CHECK(previewed(data, {}).size() == 4);
+}
+
+TEST_CASE("data that cannot be read end a preview with their error, not its epoch") {
+  class dying final : public sequential_reader {
+  public:
+    bool next(sample& into) override {
+      if (at_ == 20)
+        throw std::runtime_error{"the line is dead"};
+      into.set("n", at_++);
+      return true;
+    }
+
+  private:
+    std::uint64_t at_ = 0;
+  };
+  const auto data = sequential("dies@1", 1, [](auto) { return std::make_unique<dying>(); })
+                        .shuffle_buffer(4, 1)
+                        .batch(4, {.end = epoch_end::drop});
+  order_preview some{data};
+  CHECK(some.next());
+  for (const std::uint64_t step : {0, 2, 7}) {
+    const auto problem = problem_of([&] { previewed(data, {.step = step}); });
+    REQUIRE(problem);
+    CHECK(problem->details().got.find("the line is dead") != std::string::npos);
+  }
 }
 
 TEST_CASE("the digest of a batch that is due is the sum of its rows' digests") {

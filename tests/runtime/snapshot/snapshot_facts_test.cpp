@@ -85,6 +85,30 @@ TEST_CASE("facts of a snapshot say where the job stands and what it has handed o
   CHECK(facts.pipeline.root.inputs[0].inputs[0].data->records == 100);
 }
 
+TEST_CASE("in a later epoch the job's sums are not those of the epoch") {
+  const auto some_bad = [](sample&, context& at) {
+    if (at.position() == 1)
+      throw bad_sample(cause::corrupt, "one");
+  };
+  loader x{count(100).map("some bad@1", some_bad).batch(8),
+           {.workers = 0, .epochs = 2, .bad_samples = bad_sample_policy::mask}};
+  hash128 of_job;
+  hash128 of_epoch;
+  for (int i = 0; i < 15; ++i) { // an epoch has 12 batches
+    const auto batch = x.next();
+    of_job += batch->digest();
+    of_epoch = batch->epoch() == 0 ? hash128{} : of_epoch + batch->digest();
+  }
+  const auto facts = inspect_snapshot({x.snapshot()});
+  CHECK(facts.epoch == 1);
+  CHECK(facts.step == 3);
+  CHECK(facts.global_step == 15);
+  CHECK(facts.digest == of_job);
+  CHECK(facts.epoch_digest == of_epoch);
+  CHECK(facts.samples == 15 * 8 - 2);
+  CHECK(facts.bad[static_cast<std::size_t>(cause::corrupt)] == 2);
+}
+
 TEST_CASE("one rank's file says the same, with sums of its own") {
   const test::temporary_directory at;
   auto ranks = ranks_of(indexed_job(), 2);
@@ -190,6 +214,26 @@ TEST_CASE("sizes of states are those of all lanes and rounds") {
   CHECK(state.bytes == state.rounds.at(0) + state.last_round);
   CHECK(state.largest_lane >= state.bytes / 4);
   CHECK(state.largest_lane < state.bytes);
+}
+
+TEST_CASE("sizes of states are those of rounds below rounds, too") {
+  const auto data = count(4000)
+                        .filter(key_hash(90))
+                        .shuffle_buffer(32, 1)
+                        .filter(field_hash("value", 90))
+                        .shuffle_buffer(16, 2)
+                        .filter(field_hash("value", 80))
+                        .batch(8, {.lanes = 4, .end = epoch_end::cycle});
+  auto ranks = ranks_of(data, 1);
+  train(ranks, 100);
+  const auto state = inspect_snapshot({ranks[0].snapshot()}).state;
+  REQUIRE(state.rounds.size() == 2);
+  std::uint64_t below = 0;
+  for (const auto& [round, bytes] : state.rounds) {
+    CHECK(bytes > 4 * 4); // buffers of 8 and 4 in each lane
+    below += bytes;
+  }
+  CHECK(state.bytes == below + state.last_round);
 }
 
 TEST_CASE("the pipeline of a snapshot is made again, and its job goes on") {

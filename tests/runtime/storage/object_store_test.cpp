@@ -8,8 +8,10 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -36,6 +38,17 @@ struct known_files {
       tar_writer::write(names.back(), contents.back());
     }
   }
+};
+
+/// The same files, as many that are read from time to time.
+class listed_files final : public object_names {
+public:
+  explicit listed_files(const known_files& of) : of_(of) {}
+  std::string name(std::size_t object) const override { return of_.names[object]; }
+  std::uint64_t bytes(std::size_t object) const override { return of_.contents[object].size(); }
+
+private:
+  const known_files& of_;
 };
 
 /// Reads random parts, some of which lie past an end, and compares with the contents.
@@ -76,9 +89,10 @@ TEST_CASE("stores: parts of several objects read together are what lies there, o
     const known_files files{random};
     const far_store far{{.seed = seed}};
     for (const object_store* store : {&local_store(), static_cast<const object_store*>(&far)}) {
-      const auto objects = store->open(files.names);
-      for (int i = 0; i < 20; ++i)
-        check_random_parts(files, *objects, random);
+      for (const auto& objects :
+           {store->open(files.names), store->open(std::make_shared<listed_files>(files), "test")})
+        for (int i = 0; i < 20; ++i)
+          check_random_parts(files, *objects, random);
     }
   }
 }
@@ -100,6 +114,21 @@ TEST_CASE("stores: local files are read by the caller's thread before the call r
   CHECK(by == std::this_thread::get_id());
   CHECK(bytes == 6);
   CHECK(into.substr(0, 6) == "456789");
+}
+
+TEST_CASE("stores: a file whose size is not the listed one is torn, and named, in any part") {
+  std::mt19937_64 random{1};
+  const known_files files{random};
+  const auto objects = local_store().open(std::make_shared<listed_files>(files), "test");
+  tar_writer::write(files.names[1], files.contents[1] + "more");
+  std::array<std::byte, 2> bytes{};
+  const std::array parts{read_part{0, 0, {bytes.data(), 1}}, read_part{1, 0, {&bytes[1], 1}}};
+  const auto x = objects->read_here(parts, {});
+  REQUIRE(x.failure);
+  CHECK(x.failure->code() == errc::torn_file);
+  CHECK(x.failure->details().stage == "test");
+  CHECK(x.failure->details().file == files.names[1]);
+  CHECK(objects->read_here({parts.data(), 1}, {}).bytes == 1);
 }
 
 TEST_CASE("stores: failures are values that name the file") {

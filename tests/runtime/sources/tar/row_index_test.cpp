@@ -197,10 +197,10 @@ TEST_CASE("the row index is built once, beside the record index, and used") {
   CHECK(places_of(*data, 3, "jpeg") == 16 + 10 * 5 * 4);
   for (std::uint64_t i = 0; i < 4; ++i)
     CHECK(pixels_of(*data, i).second == before[i]);
-  const auto again = build_row_index(x.shards, x.options, {});
+  auto again = build_row_index(x.shards, x.options, {});
   CHECK(again.bytes_read == 0);
-  CHECK(again.indexed == 6);
-  CHECK(again.index_bytes == facts.index_bytes);
+  again.bytes_read = facts.bytes_read;
+  CHECK(again == facts); // all JPEGs are counted, also those without rows
 }
 
 TEST_CASE("a program builds the row indexes of all sources of a pipeline that can have one") {
@@ -393,10 +393,10 @@ TEST_CASE("the row index of a folder is built once, class by class, and used") {
     CHECK(pixels_of(*data, i).second == before[i]);
   }
   CHECK(places_of(*data, 0, "cls") == 0);
-  const auto again = x.build();
+  auto again = x.build();
   CHECK(again.bytes_read == 0);
-  CHECK(again.indexed == 4);
-  CHECK(again.index_bytes == facts.index_bytes);
+  again.bytes_read = facts.bytes_read;
+  CHECK(again == facts);
 }
 
 TEST_CASE("a class whose images are others has no row index, until it is built again") {
