@@ -39,6 +39,27 @@ private:
 
 thread_local kept_state of_this_thread;
 
+/// What the garbage collector sees of them.
+struct shown_objects {
+  std::shared_ptr<made_objects> made;
+};
+
+int traverse_shown(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<shown_objects>(self)->made->traverse(visit, arg) : 0;
+}
+
+int clear_shown(PyObject* self) {
+  nb::inst_ptr<shown_objects>(self)->made->clear();
+  return 0;
+}
+
+PyType_Slot shown_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_shown)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_shown)},
+    {0, nullptr},
+};
+
 } // namespace
 
 gil_held::gil_held() {
@@ -58,6 +79,36 @@ void end_python_calls() noexcept {
 
 bool python_calls_ended() noexcept {
   return has_ended;
+}
+
+std::shared_ptr<made_objects> made_objects::shown_by(kept_objects& keeper) {
+  auto made = std::make_shared<made_objects>();
+  keeper.add(nb::cast(shown_objects{made}));
+  return made;
+}
+
+std::shared_ptr<nb::handle> made_objects::keep(const std::shared_ptr<made_objects>& in,
+                                               nb::object x) {
+  auto held = std::make_unique<nb::handle>(x);
+  in->all_.emplace(held.get(), std::move(x));
+  return {held.release(), [in](const nb::handle* dropped) {
+            if (python_calls_ended())
+              return; // left behind
+            const auto state = PyGILState_Ensure();
+            in->all_.extract(dropped);
+            delete dropped;
+            PyGILState_Release(state);
+          }};
+}
+
+int made_objects::traverse(visitproc visit, void* arg) const {
+  for (const auto& [at, x] : all_)
+    Py_VISIT(x.ptr());
+  return 0;
+}
+
+void bind_made_objects(nb::module_& m) {
+  nb::class_<shown_objects>(m, "_MadeObjects", nb::type_slots(shown_slots));
 }
 
 } // namespace leat::python

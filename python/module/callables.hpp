@@ -2,6 +2,7 @@
 
 #include "python/module/python.hpp"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -48,6 +49,25 @@ public:
 private:
   std::vector<nb::object> objects_;
 };
+
+/// Objects that functions of Python made for C++ (a worker's own function, a reader), shown to the
+/// garbage collector by whatever keeps those functions. Holds the GIL for all members.
+class made_objects {
+public:
+  /// A new one, which `keeper` shows to the garbage collector.
+  static std::shared_ptr<made_objects> shown_by(kept_objects& keeper);
+
+  /// Keeps an object as long as the result lives, which any thread may drop.
+  static std::shared_ptr<nb::handle> keep(const std::shared_ptr<made_objects>& in, nb::object x);
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear() { auto dropped = std::move(all_); }
+
+private:
+  std::map<const nb::handle*, nb::object> all_;
+};
+
+void bind_made_objects(nb::module_& m);
 
 /// An object that a worker's thread made and drops.
 template <class T>

@@ -94,6 +94,19 @@ nb::object next_of(self& x) {
   return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
 
+/// Before anything in a cycle of garbage is taken apart: workers still call its functions.
+void finalize(PyObject* x) {
+  if (nb::inst_ready(x))
+    nb::inst_ptr<self>(x)->close();
+}
+
+PyType_Slot loader_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse<self>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear<self>)},
+    {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
+    {0, nullptr},
+};
+
 void construct(self* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
                std::uint64_t world_size, const worker_number& workers, std::uint64_t epochs,
                std::optional<std::uint64_t> steps, std::size_t prefetch, std::size_t leases,
@@ -326,7 +339,7 @@ void end_loaders() {
 void bind_loader(nb::module_& m) {
   bind_options(m);
   nb::class_<self> type{
-      m, "Loader", nb::type_slots(garbage_slots<self>), nb::is_weak_referenceable(),
+      m, "Loader", nb::type_slots(loader_slots), nb::is_weak_referenceable(),
       "Feeds one rank of a training job. One thread at a time calls it; batches are "
       "for any thread."};
   const loader_options usual;

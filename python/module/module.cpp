@@ -1,5 +1,6 @@
 #include "python/module/module.hpp"
 
+#include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/sample.hpp"
@@ -10,6 +11,7 @@ NB_MODULE(_leat, m) {
   m.doc() = "The C++ part of leat.";
   nb::set_leak_warnings(false); // registered functions live as long as the process
   bind_errors(m);
+  bind_made_objects(m);
   bind_sample(m);
   bind_stages(m);
   bind_pipeline(m);

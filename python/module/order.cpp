@@ -13,7 +13,7 @@ namespace {
 /// Keeps the functions that the preview calls.
 struct preview {
   order_preview value;
-  nb::object pipeline;
+  kept_objects kept;
 };
 
 } // namespace
@@ -45,20 +45,21 @@ void bind_order(nb::module_& m) {
       .def_ro("ids", &due_batch::ids)
       .def_ro("digest", &due_batch::digest);
   nb::class_<preview>(
-      m, "OrderPreview",
+      m, "OrderPreview", nb::type_slots(garbage_slots<preview>),
       "What loaders of a pipeline hand over in an epoch where all samples are good, "
       "found out without making any.")
       .def(
           "__init__",
           [](preview* to, nb::handle_t<pipeline_value> data, std::uint64_t epoch,
              std::uint64_t step) {
-            const auto value = nb::cast<pipeline_value&>(data).value;
+            const auto& of = nb::cast<pipeline_value&>(data);
+            const auto value = of.value;
             std::optional<order_preview> made;
             {
               const nb::gil_scoped_release released;
               made.emplace(value, preview_options{epoch, step});
             }
-            new (to) preview{std::move(*made), nb::borrow(data)};
+            new (to) preview{std::move(*made), of.kept};
           },
           "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0,
           nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0) -> "

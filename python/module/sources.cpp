@@ -133,7 +133,8 @@ void bind_own(nb::module_& m) {
          std::uint64_t seed) {
         pipeline_value result{count(0)};
         const nb::handle kept = result.kept.add(std::move(open));
-        result.value = sequential(std::move(name), units, opener_of(kept), {order, seed});
+        const auto made = made_objects::shown_by(result.kept);
+        result.value = sequential(std::move(name), units, opener_of(kept, made), {order, seed});
         return result;
       },
       "name"_a, "units"_a, "open"_a, nb::kw_only(), "order"_a = file_order::stored, "seed"_a = 0,
@@ -163,7 +164,8 @@ void bind_own(nb::module_& m) {
   m.def(
       "register_sequential",
       [](std::string name, nb::object open) {
-        leat::register_sequential(std::move(name), opener_of(open.release()));
+        leat::register_sequential(std::move(name),
+                                  opener_of(open.release(), std::make_shared<made_objects>()));
       },
       "name"_a, "open"_a, "Makes such a source known to parse_pipeline.");
   m.def(
@@ -177,13 +179,13 @@ void bind_own(nb::module_& m) {
 /// The records of one source, as a sequence of dicts.
 struct records {
   std::shared_ptr<const source> of;
-  nb::object pipeline;
+  kept_objects kept;
 };
 
 /// A unit's samples as an iterator of dicts.
 struct unit {
   std::unique_ptr<sequential_reader> reader;
-  nb::object pipeline;
+  kept_objects kept;
 };
 
 nb::dict read_record(const records& x, std::uint64_t record) {
@@ -198,7 +200,8 @@ nb::dict read_record(const records& x, std::uint64_t record) {
 }
 
 void bind_readers(nb::module_& m) {
-  nb::class_<records>(m, "Records", "The records of a source, by number, as dicts of fields.")
+  nb::class_<records>(m, "Records", nb::type_slots(garbage_slots<records>),
+                      "The records of a source, by number, as dicts of fields.")
       .def("__len__", [](const records& x) { return x.of->size(); })
       .def("__getitem__", &read_record,
            nb::sig("def __getitem__(self, record: int, /) -> dict[str, typing.Any]"))
@@ -215,13 +218,15 @@ void bind_readers(nb::module_& m) {
       "indexed_sources",
       [](nb::handle_t<pipeline_value> x) {
         std::vector<records> result;
-        for (auto& of : leat::indexed_sources(nb::cast<pipeline_value&>(x).value))
-          result.push_back({std::move(of), nb::borrow(x)});
+        const auto& value = nb::cast<pipeline_value&>(x);
+        for (auto& of : leat::indexed_sources(value.value))
+          result.push_back({std::move(of), value.kept});
         return result;
       },
       "pipeline"_a, nb::sig("def indexed_sources(pipeline: Pipeline) -> list[Records]"),
       "The sources of a pipeline whose records are numbered, to be read without a loader.");
-  nb::class_<unit>(m, "Unit", "The samples of one unit of a source, in stored order.")
+  nb::class_<unit>(m, "Unit", nb::type_slots(garbage_slots<unit>),
+                   "The samples of one unit of a source, in stored order.")
       .def(
           "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> Unit"))
       .def(
@@ -241,8 +246,8 @@ void bind_readers(nb::module_& m) {
   m.def(
       "open_unit",
       [](nb::handle_t<pipeline_value> x, std::uint64_t number) {
-        auto reader = leat::open_unit(nb::cast<pipeline_value&>(x).value, number);
-        return unit{std::move(reader), nb::borrow(x)};
+        const auto& value = nb::cast<pipeline_value&>(x);
+        return unit{leat::open_unit(value.value, number), value.kept};
       },
       "pipeline"_a, "unit"_a = 0,
       nb::sig("def open_unit(pipeline: Pipeline, unit: int = 0) -> Unit"),

@@ -133,13 +133,10 @@ scan_value make_scan(std::string name, nb::object look, nb::object step, nb::obj
 /// A unit of a sequential source: an iterator of dicts, or an object with next(sample).
 class python_reader final : public sequential_reader {
 public:
-  explicit python_reader(nb::object from)
-      : from_(dropped_with_gil(std::make_unique<nb::object>(std::move(from)))),
-        lender_(dropped_with_gil(std::make_unique<sample_lender>())),
-        has_next_(nb::hasattr(*from_, "next")), has_save_(nb::hasattr(*from_, "save")) {
-    if (!has_next_)
-      *from_ = nb::iter(*from_);
-  }
+  python_reader(nb::object from, const std::shared_ptr<made_objects>& among)
+      : lender_(dropped_with_gil(std::make_unique<sample_lender>())),
+        has_next_(nb::hasattr(from, "next")), has_save_(nb::hasattr(from, "save")),
+        from_(made_objects::keep(among, has_next_ ? std::move(from) : nb::iter(from))) {}
 
   bool next(sample& into) override {
     return for_job([&] {
@@ -165,10 +162,10 @@ public:
   }
 
 private:
-  std::shared_ptr<nb::object> from_;
   std::shared_ptr<sample_lender> lender_;
   bool has_next_;
   bool has_save_;
+  std::shared_ptr<nb::handle> from_;
 };
 
 template <class T>
@@ -214,10 +211,10 @@ map_value make_map(std::string name, nb::object function, std::string parameters
     result.value.make = [borrowed, takes_context] { return map_of(borrowed, takes_context); };
     return result;
   }
-  result.value.make = [borrowed] {
+  result.value.make = [borrowed, made = made_objects::shown_by(result.kept)] {
     const gil_held held;
     try {
-      std::shared_ptr<nb::object> own = dropped_with_gil(std::make_unique<nb::object>(borrowed()));
+      const auto own = made_objects::keep(made, borrowed());
       const auto call = map_of(*own, num_arguments(*own, 2) == 2);
       return map_function{[own, call](sample& x, context& in) { call(x, in); }};
     } catch (nb::python_error& problem) {
@@ -279,9 +276,10 @@ std::function<bool(sample&)> once_reader_of(nb::handle function) {
   };
 }
 
-std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> opener_of(nb::handle function) {
-  return [function](std::uint64_t unit) -> std::unique_ptr<sequential_reader> {
-    return for_job([&] { return std::make_unique<python_reader>(function(unit)); });
+std::function<std::unique_ptr<sequential_reader>(std::uint64_t)>
+opener_of(nb::handle function, const std::shared_ptr<made_objects>& made) {
+  return [function, made](std::uint64_t unit) -> std::unique_ptr<sequential_reader> {
+    return for_job([&] { return std::make_unique<python_reader>(function(unit), made); });
   };
 }
 

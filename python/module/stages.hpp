@@ -46,7 +46,8 @@ filter_value make_filter(std::string name, nb::object function, std::string para
 /// Python functions as leat's. Borrowed: whoever uses the result keeps the objects.
 std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function);
 std::function<bool(sample&)> once_reader_of(nb::handle function);
-std::function<std::unique_ptr<sequential_reader>(std::uint64_t)> opener_of(nb::handle function);
+std::function<std::unique_ptr<sequential_reader>(std::uint64_t)>
+opener_of(nb::handle function, const std::shared_ptr<made_objects>& made);
 
 /// What Python made while leat parsed a text: see register_map.
 class parsing_keeps {
