@@ -1,8 +1,9 @@
 # CAF 0.17 installs no package file, so locate its core library here.
 # Provides: CAF::core
 if(LEAT_SANITIZE MATCHES "thread" AND NOT CAF_CORE_LIBRARY) # an uninstrumented CAF would look like a thousand races
-  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/instrumented_caf/build" "${CMAKE_CXX_COMPILER}"
-    OUTPUT_VARIABLE CAF_CORE_LIBRARY OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/from_sources/build" thread "${CMAKE_CXX_COMPILER}"
+    OUTPUT_VARIABLE instrumented_libraries OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(CAF_CORE_LIBRARY "${instrumented_libraries}/libcaf_core.a")
 endif()
 find_path(CAF_INCLUDE_DIR caf/config.hpp)
 find_library(CAF_CORE_LIBRARY caf_core)

@@ -15,6 +15,7 @@ target_sources(leat INTERFACE
 target_compile_features(leat INTERFACE cxx_std_20)
 set(exports "${PROJECT_SOURCE_DIR}/cmake/leat.map")
 target_link_options(leat PRIVATE "LINKER:--version-script=${exports}")
+leat_hide_libraries(leat)
 set_target_properties(leat PROPERTIES
   LINK_DEPENDS "${exports}"
   LINKER_LANGUAGE CXX

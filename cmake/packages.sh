@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that leat is built from, if they are missing.
 # With the argument "ci" also those that .ci/run needs. Needs no network if all are installed.
+# With the argument "missing" it only prints which are missing of those that the library, the command and the wheel are built from.
 set -euo pipefail
 
+built_from=(
+  g++ libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libhwy-dev libxxhash-dev zlib1g-dev libzstd-dev
+  libcli11-dev nlohmann-json3-dev patch xz-utils
+)
 packages=(
-  g++ cmake ninja-build
-  libcaf-dev protobuf-compiler libprotobuf-dev libjpeg-dev libpng-dev libhwy-dev libxxhash-dev zlib1g-dev libzstd-dev
-  libcli11-dev nlohmann-json3-dev libeigen3-dev catch2
+  "${built_from[@]}"
+  cmake ninja-build libeigen3-dev catch2
   python3 python3-dev python3-venv python3-xxhash
 )
+if [[ ${1:-} == missing ]]; then
+  packages=("${built_from[@]}")
+fi
 
 is_debian_12() {
   (. /etc/os-release && [[ $ID == debian && ${VERSION_ID:-} == 12 ]])
@@ -29,6 +36,10 @@ for package in "${packages[@]}"; do
   [[ $status == installed ]] || missing+=("$package")
 done
 ((${#missing[@]})) || exit 0
+if [[ ${1:-} == missing ]]; then
+  echo "${missing[*]}"
+  exit 0
+fi
 
 as_root=()
 if ((EUID != 0)); then

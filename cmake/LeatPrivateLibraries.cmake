@@ -1,0 +1,44 @@
+# LEAT_PRIVATE_LIBRARIES: the libraries that leat uses become a part of libleat, where no other library of the program sees or
+# replaces them: archives that from_sources/build makes of Debian's own, or from its sources.
+# Included before the find_package calls, which then find these; leat_private_targets() after them;
+# leat_hide_libraries(<target>) for everything that contains them.
+
+if(LEAT_PRIVATE_LIBRARIES AND LEAT_SANITIZE)
+  message(FATAL_ERROR "LEAT_PRIVATE_LIBRARIES and LEAT_SANITIZE exclude each other: sanitizers watch the installed libraries")
+endif()
+
+if(LEAT_PRIVATE_LIBRARIES)
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/packages.sh" missing
+    OUTPUT_VARIABLE missing OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(missing)
+    message(FATAL_ERROR "leat is built from packages of Debian or Ubuntu that are missing here. Run 'cmake/packages.sh' "
+      "in leat's folder, or:\n  apt-get install ${missing}\n")
+  endif()
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/from_sources/build" private "${CMAKE_CXX_COMPILER}"
+    OUTPUT_VARIABLE private_libraries OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(CAF_CORE_LIBRARY "${private_libraries}/libcaf_core.a")
+  set(Protobuf_LITE_LIBRARY_RELEASE "${private_libraries}/libprotobuf-lite.a")
+  set(JPEG_LIBRARY_RELEASE "${private_libraries}/libjpeg.a")
+  set(PNG_LIBRARY_RELEASE "${private_libraries}/libpng16.a")
+  set(XXHASH_LIBRARY "${private_libraries}/libxxhash.a")
+  set(ZLIB_LIBRARY_RELEASE "${private_libraries}/libz.a")
+  set(ZSTD_LIBRARY "${private_libraries}/libzstd.a")
+  add_compile_options(-ffunction-sections -fdata-sections) # what nothing uses is left out
+endif()
+
+# Highway is found by a package file of its own, which names the shared library.
+function(leat_private_targets)
+  if(NOT LEAT_PRIVATE_LIBRARIES)
+    return()
+  endif()
+  get_target_property(configurations hwy::hwy IMPORTED_CONFIGURATIONS)
+  foreach(configuration IN LISTS configurations)
+    set_property(TARGET hwy::hwy PROPERTY IMPORTED_LOCATION_${configuration} "${private_libraries}/libhwy.a")
+  endforeach()
+endfunction()
+
+function(leat_hide_libraries target)
+  if(LEAT_PRIVATE_LIBRARIES) # text: an archive that is not position-independent is an error
+    target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:--gc-sections LINKER:-z,text)
+  endif()
+endfunction()
