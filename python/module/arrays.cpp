@@ -35,6 +35,14 @@ nb::object exported(const lent_memory& x, dtype type) {
                         : nb::cast(array_over<nb::ndarray<Framework>>(x, type));
 }
 
+/// nanobind would make a TypeError of a ctrl-C that comes during the import.
+void import_numpy() {
+  static bool is_imported = false;
+  if (!is_imported)
+    nb::module_::import_("numpy");
+  is_imported = true;
+}
+
 } // namespace
 
 nb::dlpack::dtype dlpack_type(dtype x) noexcept {
@@ -57,6 +65,7 @@ dtype dtype_of_array(const any_array& x) {
 }
 
 nb::object as_numpy(const lent_memory& x) {
+  import_numpy();
   if (x.type != dtype::bf16)
     return exported<nb::numpy>(x, x.type);
   // NumPy has no such type of its own, and makes an array of objects of it.
