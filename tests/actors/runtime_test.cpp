@@ -1,3 +1,4 @@
+#include "actors/runtime_core.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -163,6 +164,44 @@ TEST_CASE("runtime: a new loader is refused after its shutdown") {
             loader{numbers().batch(8), {.workers = workers, .runtime = own}};
           })
           == errc::shut_down);
+}
+
+/// Writes down what its runtime asks of it.
+class noted_member final : public runtime_member {
+public:
+  noted_member(std::string name, std::vector<std::string>& calls)
+      : name_(std::move(name)), calls_(calls) {}
+  void ask_to_end() noexcept override { calls_.push_back("ask " + name_); }
+  void end() noexcept override { calls_.push_back("end " + name_); }
+
+private:
+  const std::string name_;
+  std::vector<std::string>& calls_;
+};
+
+TEST_CASE(
+    "runtime: a shutdown asks all members to end before it ends the first, and takes no more") {
+  using words = std::vector<std::string>;
+  words calls;
+  noted_member a{"a", calls};
+  noted_member b{"b", calls};
+  noted_member gone{"gone", calls};
+  const auto core = std::make_shared<runtime_core>(runtime_options{});
+  auto of_gone = runtime_core::add(core, gone);
+  auto of_a = runtime_core::add(core, a);
+  const auto of_b = runtime_core::add(core, b);
+  CHECK_FALSE(core->is_shut_down());
+  of_gone.leave();
+  CHECK(calls == words{"end gone"});
+  calls.clear();
+  core->shutdown();
+  CHECK(calls == words{"ask a", "ask b", "end a", "end b"});
+  core->shutdown();
+  CHECK(calls.size() == 4);
+  CHECK(core->is_shut_down());
+  CHECK(code_of([&] { core->host(); }) == errc::shut_down);
+  CHECK(code_of([&] { (void)runtime_core::add(core, gone); }) == errc::shut_down);
+  CHECK(calls.size() == 4);
 }
 
 TEST_CASE("runtime: a shutdown of the process's own ends its loaders alone, and a new one begins") {

@@ -1,10 +1,14 @@
 #include "tests/support/command.hpp"
 #include "tests/support/pipe.hpp"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <thread>
 
 // Ends jobs by signals; what they handed over and what a resume hands over must be what an unbroken
@@ -153,6 +157,39 @@ TEST_CASE("command: a second signal ends a job at once") {
   const auto ended = job.end();
   REQUIRE(ended.code == 143);
   REQUIRE(ended.output.empty());
+}
+
+/// Whether a process leaves this signal to a thread of its own.
+bool is_blocked(const std::string& process, int signal) {
+  std::istringstream status{read_file("/proc/" + process + "/status")};
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigBlk:"))
+      return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) != 0;
+  return false;
+}
+
+TEST_CASE("command: a signal before there is a job ends the command at once") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    command_bench x;
+    const auto fifo = x.at / "fifo"; // nobody reads from it: opening it takes for ever
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    const auto process = x.at / "process";
+    const words shell{"/bin/sh", "-c", "echo $$ >'" + process + "'; exec \"$@\"", "sh",
+                      LEAT_COMMAND};
+    child_process child{shell + words{"run", "count:100", "--trace", fifo}, x.at / "output"};
+    const auto id = [&] {
+      const auto text = read_file(process);
+      return text.substr(0, text.find('\n'));
+    };
+    while (!is_blocked(id(), signal)) {
+      REQUIRE(child.is_running());
+      std::this_thread::sleep_for(milliseconds{1});
+    }
+    child.signal(signal);
+    REQUIRE(child.wait() == 128 + signal);
+    REQUIRE(read_file(x.at / "output").empty());
+  }
 }
 
 TEST_CASE("command: a signal that the job was started to ignore does not end it") {

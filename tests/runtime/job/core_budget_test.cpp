@@ -1,10 +1,13 @@
+#include "runtime/job/automatic_workers.hpp"
 #include "runtime/job/core_budget.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace leat::test {
 namespace {
@@ -101,6 +104,26 @@ TEST_CASE("a loader has a core where there are more loaders than cores") {
   core_shares x{2};
   for (int i = 0; i < 9; ++i)
     REQUIRE(x.share(x.join(), 0) >= 1);
+}
+
+TEST_CASE("a loader takes part in sharing the cores until it is gone") {
+  core_shares x{8};
+  automatic_workers one{x};
+  REQUIRE(one.number() == 8);
+  int asked = 0;
+  const auto measure = [&] {
+    ++asked;
+    return std::pair<std::chrono::nanoseconds, std::chrono::nanoseconds>{0, 0};
+  };
+  {
+    const automatic_workers other{x};
+    REQUIRE(other.number() == 4);
+    REQUIRE(one.after_batch(measure) == 4); // the first window begins
+    REQUIRE(one.number() == 4);
+    REQUIRE_FALSE(one.after_batch(measure)); // and goes on
+    REQUIRE(asked == 1);
+  }
+  REQUIRE(automatic_workers{x}.number() == 4); // two again, not three
 }
 
 TEST_CASE("this process has a core at least") {

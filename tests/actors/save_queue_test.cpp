@@ -1,0 +1,165 @@
+#include "actors/save_queue.hpp"
+#include "runtime/snapshot/snapshot_store.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/operator_facts.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+// Saves in the caller's thread, and in the background by an actor of a host of its own.
+
+namespace leat {
+namespace {
+
+/// A queue of its own for each way to save.
+class queues {
+public:
+  queues() : at_(), host_(1) { std::ofstream{at_ / "file"} << "no directory"; }
+
+  save_queue& make(bool in_background) {
+    queue_.emplace(in_background ? host_function{[this]() -> actor_host& { return host_; }}
+                                 : host_function{},
+                   metrics_);
+    return *queue_;
+  }
+  save_request request(std::uint64_t step, const std::string& directory = "sets",
+                       std::uint64_t keep = 1) const {
+    auto x = std::make_shared<snapshot>();
+    x->pipeline = test::batch_of(test::count_of(1000), 10, 10);
+    x->step = step;
+    x->global_step = step;
+    x->world_size = 1;
+    return {at_ / directory, std::move(x), keep};
+  }
+  std::size_t files() const {
+    std::filesystem::directory_iterator all{at_ / "sets"};
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  }
+  std::uint64_t newest() const {
+    return snapshot_store{at_ / "sets"}.newest(false).parts.at(0).step;
+  }
+  /// Of the last snapshot, as the loader tells.
+  std::uint64_t bytes() const { return metrics_->snapshot_bytes.get(); }
+  std::string path(const std::string& name) const { return at_ / name; }
+
+private:
+  test::temporary_directory at_;
+  actor_host host_;
+  std::shared_ptr<job_metrics> metrics_ = std::make_shared<job_metrics>();
+  std::optional<save_queue> queue_;
+};
+
+TEST_CASE("save_queue: saves are done in order, and as many sets stay as were asked for") {
+  for (const bool in_background : {false, true}) {
+    CAPTURE(in_background);
+    queues x;
+    auto& uut = x.make(in_background);
+    for (std::uint64_t step = 1; step <= 6; ++step)
+      uut.save(x.request(step, "sets", 3), {});
+    uut.wait_for_all();
+    uut.check();
+    CHECK(x.newest() == 6);
+    CHECK(x.files() == 3);
+    CHECK(x.bytes() == encode(*x.request(6).part).size());
+  }
+}
+
+TEST_CASE("save_queue: in the caller's thread a save that fails says so at once") {
+  queues x;
+  auto& uut = x.make(false);
+  const auto problem = problem_of([&] { uut.save(x.request(1, "file"), {}); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  uut.save(x.request(2), {}); // it was told once
+  CHECK(x.newest() == 2);
+}
+
+TEST_CASE("save_queue: in the background the first error is told, once, by the next call") {
+  queues x;
+  auto& uut = x.make(true);
+  std::ofstream{x.path("other")} << "no directory";
+  // The actor lets go of a stored part when all others are on their way.
+  std::promise<void> all_asked;
+  auto first = x.request(1);
+  first.part = {new snapshot{*first.part}, [&](const snapshot* part) {
+                  all_asked.get_future().wait();
+                  delete part;
+                }};
+  uut.save(std::move(first), {});
+  uut.save(x.request(1, "file"), {});
+  uut.save(x.request(1, "other"), {});
+  all_asked.set_value();
+  uut.wait_for_all();
+  const auto problem = problem_of([&] { uut.check(); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  CHECK(problem->details().file.starts_with(x.path("file")));
+  uut.check();
+  uut.save(x.request(3), {});
+  uut.wait_for_all();
+  uut.check();
+  CHECK(x.newest() == 3);
+}
+
+TEST_CASE("save_queue: once it has ended, what was on its way is stored, and nothing begins") {
+  for (const bool in_background : {false, true}) {
+    CAPTURE(in_background);
+    queues x;
+    auto& uut = x.make(in_background);
+    uut.save(x.request(1), {});
+    uut.save(x.request(2), {});
+    uut.end();
+    CHECK(x.newest() == 2);
+    CHECK(code_of([&] { uut.save(x.request(3), {}); }) == errc::shut_down);
+    CHECK(x.newest() == 2);
+    uut.wait_for_all();
+    uut.end();
+    uut.check();
+  }
+}
+
+TEST_CASE("save_queue: its end waits for what a request holds") {
+  queues x;
+  for (int i = 0; i < 100; ++i) {
+    auto request = x.request(1);
+    bool is_gone = false;
+    request.part = {new snapshot{*request.part}, [&](const snapshot* part) {
+                      is_gone = true;
+                      delete part;
+                    }};
+    auto& uut = x.make(true);
+    uut.save(std::move(request), {});
+    uut.end();
+    REQUIRE(is_gone);
+  }
+}
+
+TEST_CASE("save_queue: without a host there is an error, and the next save has another try") {
+  queues x;
+  actor_host host{1};
+  bool has_threads = false;
+  save_queue uut{[&]() -> actor_host& {
+                   if (!has_threads)
+                     throw error(errc::no_resources, {.stage = "save", .got = "no thread"});
+                   return host;
+                 },
+                 std::make_shared<job_metrics>()};
+  for (std::uint64_t step = 1; step <= 3; ++step) // more than may be on their way
+    CHECK(code_of([&] { uut.save(x.request(step), {}); }) == errc::no_resources);
+  uut.wait_for_all();
+  has_threads = true;
+  uut.save(x.request(4), {});
+  uut.wait_for_all();
+  CHECK(x.newest() == 4);
+}
+
+} // namespace
+} // namespace leat
