@@ -55,7 +55,13 @@ def _rank(what: Callable[..., Any], rank: int, world_size: int, directory: str, 
 
     torch.set_num_threads(1)
     os.environ.update(
-        RANK=str(rank), WORLD_SIZE=str(world_size), LOCAL_RANK=str(rank), GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1"
+        RANK=str(rank),
+        WORLD_SIZE=str(world_size),
+        LOCAL_RANK=str(rank),
+        MASTER_ADDR="127.0.0.1",  # asked for by Accelerate, which finds the group that is there
+        MASTER_PORT="29500",
+        GLOO_SOCKET_IFNAME="lo",
+        OMP_NUM_THREADS="1",
     )
     store = torch.distributed.FileStore(f"{directory}/meet", world_size)
     torch.distributed.init_process_group(
