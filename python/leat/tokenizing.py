@@ -82,7 +82,7 @@ def tokenize(
             except UnicodeDecodeError as problem:
                 raise BadSample("corrupt", f'"{field}" is not UTF-8: {problem}') from None
             ids = encode([text], add_special_tokens=add_special_tokens)[0].ids
-            if not keep_text and field != into:
+            if not keep_text:
                 sample.erase(field)
             sample.set_ragged(into, np.array(ids, array_type))
 
