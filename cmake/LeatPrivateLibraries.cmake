@@ -8,12 +8,6 @@ if(LEAT_PRIVATE_LIBRARIES AND LEAT_SANITIZE)
 endif()
 
 if(LEAT_PRIVATE_LIBRARIES)
-  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/packages.sh" missing
-    OUTPUT_VARIABLE missing OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  if(missing)
-    message(FATAL_ERROR "leat is built from packages of Debian or Ubuntu that are missing here. Run 'cmake/packages.sh' "
-      "in leat's folder, or:\n  apt-get install ${missing}\n")
-  endif()
   execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/from_sources/build" private "${CMAKE_CXX_COMPILER}"
     OUTPUT_VARIABLE private_libraries OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(CAF_CORE_LIBRARY "${private_libraries}/libcaf_core.a")
