@@ -43,6 +43,40 @@ private:
 
 } // namespace
 
+std::size_t worker_state::group() const noexcept {
+  return function->takes_several() ? largest_group : group_;
+}
+
+bool worker_state::dies_over(const batch_slot& slot, std::size_t row) const noexcept {
+  return drill.die_at && slot.request(row).position >= *drill.die_at;
+}
+
+bool worker_state::begin_row(batch_slot& slot, std::size_t row) {
+  slot.holder(row).state.store(row_holder::phase::begun, std::memory_order_relaxed);
+  if (dies_over(slot, row))
+    return false;
+  if (drill.slow_by.count() > 0)
+    std::this_thread::sleep_for(drill.slow_by);
+  return true;
+}
+
+template <class RowAt>
+bool worker_state::run_together(batch_slot& slot, std::size_t n, RowAt row_at) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (dies_over(slot, row_at(i))) // of the others none is begun
+      return begin_row(slot, row_at(i));
+  places_together.resize(std::max(n, places_together.size()));
+  together.clear();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = row_at(i);
+    (void)begin_row(slot, row);
+    together.push_back(
+        {&slot.request(row), places_together[i].at(slot.memory(), row), &slot.result(row)});
+  }
+  function->run_together(together);
+  return true;
+}
+
 template <class RowAt>
 worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, RowAt row_at) {
   // A group begins where the one before it ended: reading the clock costs as much as a small row.
@@ -55,16 +89,25 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
   if (is_measured)
     unmeasured_ = 0;
   done_rows done{slot};
-  for (std::size_t i = 0; i < n; ++i) {
+  const bool is_together = n > 1 && function->takes_several();
+  if (is_together) {
+    if (plan->cancelled->load(std::memory_order_relaxed))
+      return verdict::cancelled;
+    record->clock.begin(begin);
+    if (!run_together(slot, n, row_at))
+      return verdict::dead;
+    record->clock.end(steady_ns(), 1, slot.plan().epoch, slot.request(row_at(0)).position);
+    for (std::size_t i = 0; i < n; ++i)
+      done.add(row_at(i));
+    add_alone(record->rows_done, std::uint64_t{n});
+  }
+  for (std::size_t i = 0; i < n && !is_together; ++i) {
     if (plan->cancelled->load(std::memory_order_relaxed))
       return verdict::cancelled;
     const auto row = row_at(i);
     const auto& x = slot.request(row);
-    slot.holder(row).state.store(row_holder::phase::begun, std::memory_order_relaxed);
-    if (drill.die_at && x.position >= *drill.die_at)
+    if (!begin_row(slot, row))
       return verdict::dead;
-    if (drill.slow_by.count() > 0)
-      std::this_thread::sleep_for(drill.slow_by);
     if (i == 0 && is_measured)
       record->clock.begin(begin);
     function->run(x, places.at(slot.memory(), row), slot.result(row));

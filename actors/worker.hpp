@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace leat {
 
@@ -38,7 +39,7 @@ struct worker_state {
 
   /// Rows to take at a time: one, or several if rows are so small that taking them costs as much as
   /// making them.
-  std::size_t group() const noexcept { return group_; }
+  std::size_t group() const noexcept;
 
   /// No row follows for now: called after the last row of a chunk.
   void rest();
@@ -48,12 +49,20 @@ struct worker_state {
   std::optional<row_runner> function;
   /// Where the fields of the current row go.
   row_places places;
+  /// Of rows that are made together.
+  std::vector<row_places> places_together;
+  std::vector<row_runner::work> together;
   worker_drill drill;
   batcher_actor batcher;
 
 private:
   template <class RowAt>
   verdict run_group(batch_slot& slot, std::size_t n, RowAt row_at);
+  /// False if the worker dies over the row on purpose.
+  bool begin_row(batch_slot& slot, std::size_t row);
+  bool dies_over(const batch_slot& slot, std::size_t row) const noexcept;
+  template <class RowAt>
+  bool run_together(batch_slot& slot, std::size_t n, RowAt row_at);
 
   std::size_t group_ = 1;
   /// Rows since the last rest, for a trace.

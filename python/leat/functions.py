@@ -6,12 +6,15 @@ from typing import Any
 from leat._leat import FilterStage, MapStage
 
 
-def map(name: str, *, parameters: str = "", per_worker: bool = False) -> Callable[[Callable[..., Any]], MapStage]:
+def map(
+    name: str, *, parameters: str = "", per_worker: bool = False, batched: bool = False
+) -> Callable[[Callable[..., Any]], MapStage]:
     """Makes a map of a function of (sample) or (sample, context): `@leat.map("tokens@1")`, then `data.map(tokens)`.
 
-    The name is its identity in snapshots and random numbers: change the version when the meaning changes.
+    With `batched` the function takes lists of both, which costs less per sample. The name is its identity in snapshots and
+    random numbers: change the version when the meaning changes.
     """
-    return lambda function: MapStage(name, function, parameters=parameters, per_worker=per_worker)
+    return lambda function: MapStage(name, function, parameters=parameters, per_worker=per_worker, batched=batched)
 
 
 def filter(name: str, *, parameters: str = "", of_id: bool = False) -> Callable[[Callable[..., bool]], FilterStage]:

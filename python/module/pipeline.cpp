@@ -60,14 +60,16 @@ void bind_operators(nb::class_<self>& type) {
       .def(
           "map",
           [](const self& x, std::string name, nb::object function, std::string parameters,
-             bool per_worker) {
-            const auto stage =
-                make_map(std::move(name), std::move(function), std::move(parameters), per_worker);
+             bool per_worker, bool batched) {
+            const auto stage = make_map(std::move(name), std::move(function), std::move(parameters),
+                                        per_worker, batched);
             return then(x, x.value.map(stage.value), stage);
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
+          "batched"_a = false,
           nb::sig("def map(self, name: str, function: collections.abc.Callable[..., typing.Any], "
-                  "*, parameters: str = '', per_worker: bool = False) -> Pipeline"),
+                  "*, parameters: str = '', per_worker: bool = False, batched: bool = False) -> "
+                  "Pipeline"),
           "Appends a map of your own: see MapStage.")
       .def(
           "filter",

@@ -193,9 +193,12 @@ void sample_lender::end() {
 }
 
 void sample_lender::abandon() noexcept {
-  lent_->at = nullptr;
-  if (Py_REFCNT(sample_.ptr()) > 1)
+  if (lent_)
+    lent_->at = nullptr;
+  if (lent_ && Py_REFCNT(sample_.ptr()) > 1) { // a function kept it
     sample_.reset();
+    lent_ = nullptr;
+  }
   if (!lent_context_)
     return;
   lent_context_->at = nullptr;

@@ -45,12 +45,15 @@ public:
     }
   }
 
-private:
+  // The same in steps, for several at once:
   void begin(sample& x, context* in);
   /// Throws `bad_sample` if an array is still there.
   void end();
   void abandon() noexcept;
+  const nb::object& lent() const noexcept { return sample_; }
+  const nb::object& place() const noexcept { return context_; }
 
+private:
   nb::object sample_;
   nb::object context_;
   lent_sample* lent_ = nullptr;

@@ -40,14 +40,80 @@ std::size_t num_arguments(nb::handle function, std::size_t most) {
       nb::module_::import_("leat.errors").attr("num_arguments")(function, most));
 }
 
-/// A function of a worker's own: the factory's, or the given one.
-map_function map_of(nb::handle function, bool takes_context) {
+/// A function of one sample, for one worker.
+map_function map_of(nb::handle function) {
+  const bool takes_context = num_arguments(function, 2) == 2;
   return [function, takes_context, lender = new_lender()](sample& x, context& in) {
     for_job([&] {
       lender->lend(x, &in, [&](const nb::object& lent, const nb::object& place) {
         takes_context ? function(lent, place) : function(lent);
       });
     });
+  };
+}
+
+/// Lends several samples at once. Holds the GIL for all members.
+class lender_of_many {
+public:
+  void call(nb::handle function, bool takes_contexts, std::span<sample* const> samples,
+            std::span<context> in) {
+    if (lenders_.size() < samples.size())
+      lenders_.resize(samples.size());
+    try {
+      begin(samples, in);
+      call(function, takes_contexts, samples.size());
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        lenders_[i].end();
+    } catch (...) {
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        lenders_[i].abandon();
+      throw;
+    }
+  }
+
+private:
+  void begin(std::span<sample* const> samples, std::span<context> in) {
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      lenders_[i].begin(*samples[i], &in[i]);
+  }
+  void call(nb::handle function, bool takes_contexts, std::size_t n) {
+    nb::list lent;
+    nb::list places;
+    for (std::size_t i = 0; i < n; ++i) {
+      lent.append(lenders_[i].lent());
+      if (takes_contexts)
+        places.append(lenders_[i].place());
+    }
+    takes_contexts ? function(lent, places) : function(lent);
+  }
+
+  std::vector<sample_lender> lenders_;
+};
+
+/// A function of a list of samples, for one worker.
+map_together_function map_together_of(nb::handle function) {
+  const gil_held held;
+  const bool takes_contexts = num_arguments(function, 2) == 2;
+  return [function, takes_contexts, lender = dropped_with_gil(std::make_unique<lender_of_many>())](
+             std::span<sample* const> samples, std::span<context> in) {
+    for_job([&] { lender->call(function, takes_contexts, samples, in); });
+  };
+}
+
+/// Makes each worker's function of the given one, or of what the given factory gives it.
+template <class Function>
+std::function<Function()> made_by(nb::handle function, bool per_worker,
+                                  std::shared_ptr<made_objects> made, Function (*of)(nb::handle)) {
+  return [=]() -> Function {
+    const gil_held held;
+    try {
+      if (!per_worker)
+        return of(function);
+      const auto own = made_objects::keep(made, function());
+      return [own, call = of(*own)](auto&&... x) { call(x...); };
+    } catch (nb::python_error& problem) {
+      throw_for_job(problem);
+    }
   };
 }
 
@@ -201,26 +267,16 @@ nb::handle for_ever(nb::object x) {
 
 } // namespace
 
-map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker) {
+map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
+                   bool batched) {
   map_value result;
-  result.kept.add(function);
-  const nb::handle borrowed = function;
-  result.value = {std::move(name), std::move(parameters), {}};
-  if (!per_worker) {
-    const bool takes_context = num_arguments(borrowed, 2) == 2;
-    result.value.make = [borrowed, takes_context] { return map_of(borrowed, takes_context); };
-    return result;
-  }
-  result.value.make = [borrowed, made = made_objects::shown_by(result.kept)] {
-    const gil_held held;
-    try {
-      const auto own = made_objects::keep(made, borrowed());
-      const auto call = map_of(*own, num_arguments(*own, 2) == 2);
-      return map_function{[own, call](sample& x, context& in) { call(x, in); }};
-    } catch (nb::python_error& problem) {
-      throw_for_job(problem);
-    }
-  };
+  const nb::handle borrowed = result.kept.add(std::move(function));
+  result.value = {std::move(name), std::move(parameters), {}, {}};
+  const auto made = made_objects::shown_by(result.kept);
+  if (batched)
+    result.value.make_together = made_by(borrowed, per_worker, made, &map_together_of);
+  else
+    result.value.make = made_by(borrowed, per_worker, made, &map_of);
   return result;
 }
 
@@ -288,14 +344,17 @@ void bind_stages(nb::module_& m) {
       .def(
           "__init__",
           [](map_value* to, std::string name, nb::object function, std::string parameters,
-             bool per_worker) {
-            new (to) map_value(
-                make_map(std::move(name), std::move(function), std::move(parameters), per_worker));
+             bool per_worker, bool batched) {
+            new (to) map_value(make_map(std::move(name), std::move(function), std::move(parameters),
+                                        per_worker, batched));
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
+          "batched"_a = false,
           "`function(sample)` or `function(sample, context)`. `name` is \"name@version\": change "
           "the version when the function's meaning changes. `per_worker`: `function()` is called "
-          "once for each worker and returns its function.");
+          "once for each worker and returns its function. `batched`: the function takes lists of "
+          "up to 64 samples and contexts; what it makes of a sample must not depend on the others. "
+          "If it raises, it is called again for each of them alone, made anew.");
   bind_stage<filter_value>(m, "FilterStage", "What a filter keeps: pipeline.filter(stage).")
       .def(
           "__init__",

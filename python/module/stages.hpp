@@ -40,7 +40,8 @@ inline PyType_Slot garbage_slots[] = {
 };
 
 /// A map or filter of a Python function: see MapStage and FilterStage.
-map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker);
+map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
+                   bool batched);
 filter_value make_filter(std::string name, nb::object function, std::string parameters, bool of_id);
 
 /// Python functions as leat's. Borrowed: whoever uses the result keeps the objects.

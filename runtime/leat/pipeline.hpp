@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,11 @@ namespace leat {
 /// What a map does to one sample. Copied for each worker, and called only by that worker.
 using map_function = std::function<void(sample&, context&)>;
 
+/// What a map does to several samples, each with its context. It must make the same of a sample
+/// whatever others it is given with: these differ from run to run.
+using map_together_function =
+    std::function<void(std::span<sample* const> samples, std::span<context> in)>;
+
 /// One map as a value: its identity (which goes into snapshots and random keys), and how a worker
 /// gets its own function.
 struct map_stage {
@@ -28,6 +34,11 @@ struct map_stage {
   std::string parameters = {};
   /// Called once per worker.
   std::function<map_function()> make = {};
+  /// In place of `make`, for functions that cost less for several samples at once than for one by
+  /// one, such as those in another language. Called once per worker. Its function gets up to 64
+  /// samples if only maps follow in the pipeline, else one. If it throws, these samples are made
+  /// again and given to it one by one, to find the bad one.
+  std::function<map_together_function()> make_together = {};
 };
 
 /// A filter as a value: what it keeps. One of the two functions is set.

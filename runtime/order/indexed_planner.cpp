@@ -73,7 +73,7 @@ std::size_t indexed_planner::add_source(std::string name) {
 
 std::size_t indexed_planner::add_map(const operator_node& x) {
   const auto& name = x.get<std::string>("name");
-  plan_.maps.push_back({name, x.get<std::string>("parameters"), x.make});
+  plan_.maps.push_back({name, x.get<std::string>("parameters"), x.make, x.make_together});
   return plan_.maps.size() - 1;
 }
 

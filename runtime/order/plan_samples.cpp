@@ -34,6 +34,19 @@ std::set<const operator_node*> open_sources(const operator_node& root, error_lis
   return unopened;
 }
 
+/// See sample_graph::first_together.
+std::size_t find_together(const operator_node& root, const sample_graph& plan) {
+  auto found = plan.maps.size();
+  if (plan.num_side_samples > 0) // the next row would use them again
+    return found;
+  const auto* x = &root;
+  for (auto i = plan.maps.size(); i > 0 && x->op == "map" && !x->is_source();
+       x = x->inputs.front().get())
+    if (plan.maps[--i].make_together)
+      found = i;
+  return found;
+}
+
 } // namespace
 
 sample_graph plan_samples(const operator_node& root, std::uint64_t lanes) {
@@ -42,6 +55,7 @@ sample_graph plan_samples(const operator_node& root, std::uint64_t lanes) {
   iterator_planner planner{plan, lanes, errors, open_sources(root, errors)};
   errors.collect([&] { planner.plan(root); });
   errors.check();
+  plan.first_together = find_together(root, plan);
   return plan;
 }
 

@@ -31,7 +31,7 @@ struct edge_plan {
 };
 
 /// The samples of a pipeline below its batch, and everything needed to make them. Immutable, shared
-/// by all threads.
+/// by all threads. Large because it lists all that was planned.
 struct sample_graph {
   /// For an indexed pipeline; null for all others.
   std::shared_ptr<const indexed_form> items;
@@ -44,6 +44,9 @@ struct sample_graph {
   /// In data order, and so is the key of each map's random numbers: see `map_stream`.
   std::vector<map_stage> maps;
   std::vector<std::uint64_t> streams;
+  /// The first of the last maps, which nothing but maps follows, that takes several samples at
+  /// once; else the number of maps.
+  std::size_t first_together = 0;
   std::vector<std::shared_ptr<const filter_stage>> filters;
   std::vector<std::shared_ptr<const flat_map_stage>> flat_maps;
   std::vector<std::shared_ptr<const scan_stage>> scans;

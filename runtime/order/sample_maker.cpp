@@ -33,8 +33,10 @@ sample_maker::sample_maker(std::shared_ptr<const sample_graph> plan,
                            const std::atomic<bool>* cancelled, std::stop_token stop)
     : plan_(std::move(plan)), record_(std::move(record)), lanes_(lanes), cancelled_(cancelled),
       stop_(std::move(stop)), orders_(plan_->num_shuffles) {
-  for (const auto& x : plan_->maps)
-    functions_.push_back(made(x.name, x.make));
+  for (const auto& x : plan_->maps) {
+    together_.push_back(x.make_together ? made(x.name, x.make_together) : map_together_function{});
+    functions_.push_back(x.make_together ? map_function{} : made(x.name, x.make));
+  }
   for (const auto& x : plan_->filters)
     filters_.push_back(x->make ? made(x->name, x->make) : std::function<bool(sample&)>{});
   for (const auto& x : plan_->flat_maps)
@@ -83,10 +85,57 @@ void sample_maker::rethrow(std::size_t stage) const {
 }
 
 void sample_maker::map(std::size_t number, std::uint64_t sample_key, sample& into) {
+  if (number >= first_left_) {
+    left_key_ = sample_key;
+    return;
+  }
   enter(plan_->num_sources + number);
   context c{rng{plan_->streams[number], sample_key}, epoch_, position_, lanes_, cancelled_};
   try {
-    functions_[number](into, c);
+    if (together_[number]) {
+      auto* one = &into;
+      together_[number]({&one, 1}, {&c, 1});
+    } else {
+      functions_[number](into, c);
+    }
+  } catch (...) {
+    rethrow_of_map(number);
+  }
+}
+
+void sample_maker::map_together(std::size_t number, std::span<const begun> all) {
+  samples_.clear();
+  contexts_.clear();
+  for (const auto& x : all) {
+    samples_.push_back(x.of);
+    contexts_.emplace_back(rng{plan_->streams[number], x.sample_key}, x.epoch, x.position, lanes_,
+                           cancelled_);
+  }
+  enter(plan_->num_sources + number);
+  try {
+    together_[number](samples_, contexts_);
+  } catch (...) {
+    rethrow_of_map(number);
+  }
+}
+
+void sample_maker::finish(std::span<const begun> all) {
+  for (auto number = plan_->first_together; number < plan_->maps.size(); ++number) {
+    if (together_[number]) {
+      map_together(number, all);
+      continue;
+    }
+    for (const auto& x : all) {
+      epoch_ = x.epoch;
+      position_ = x.position;
+      map(number, x.sample_key, *x.of);
+    }
+  }
+}
+
+void sample_maker::rethrow_of_map(std::size_t number) const {
+  try {
+    throw;
   } catch (const bad_sample&) {
     throw;
   } catch (const error& problem) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@
 namespace leat {
 
 /// What one thread needs to make samples: its copies of the maps, the orders that it used last,
-/// samples for the other inputs of zips. Tells the worker's record which stage it is in.
+/// samples for the other inputs of zips. Tells the worker's record which stage it is in. Large
+/// because each kind of function has a member that calls it.
 class sample_maker {
 public:
   sample_maker(std::shared_ptr<const sample_graph> plan, std::shared_ptr<worker_record> record,
@@ -36,6 +38,21 @@ public:
   /// its key.
   std::uint64_t make(const iterator_form& of, const item& what, const item_place& at,
                      std::uint64_t position, sample& into);
+  /// A sample whose last maps have not run yet.
+  struct begun {
+    sample* of = nullptr;
+    std::uint64_t epoch = 0;
+    std::uint64_t position = 0;
+    std::uint64_t sample_key = 0;
+  };
+  /// Calls `make`, which makes an item in `into`, and leaves out the maps from
+  /// sample_graph::first_together on: finish() runs these. Other samples may be made meanwhile.
+  template <class Make>
+  begun begin(sample& into, Make make);
+  /// Runs the last maps, for all samples at once. If it throws, it is not known what is wrong with
+  /// which of them, and all must be made again.
+  void finish(std::span<const begun> all);
+
   /// What an edge's operator finds in a sample that was made for it.
   probe_result probe(std::size_t edge, sample& x);
 
@@ -87,6 +104,8 @@ private:
     }
   }
   [[noreturn]] void rethrow(std::size_t stage) const;
+  [[noreturn]] void rethrow_of_map(std::size_t number) const;
+  void map_together(std::size_t number, std::span<const begun> all);
 
   std::shared_ptr<const sample_graph> plan_;
   std::shared_ptr<worker_record> record_;
@@ -96,6 +115,8 @@ private:
   std::stop_token stop_;
   order_cache orders_;
   std::vector<map_function> functions_;
+  /// Of the maps that take several samples; empty for all others.
+  std::vector<map_together_function> together_;
   std::vector<std::function<bool(sample&)>> filters_;
   std::vector<flat_map_function> flat_maps_;
   std::vector<scan_function> scans_;
@@ -104,6 +125,27 @@ private:
   // About the row that is being made.
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;
+  /// Maps from here on wait for finish().
+  std::size_t first_left_ = SIZE_MAX;
+  /// What the first of them would have got.
+  std::uint64_t left_key_ = 0;
+
+  // Memory of finish():
+  std::vector<sample*> samples_;
+  std::vector<context> contexts_;
 };
+
+template <class Make>
+sample_maker::begun sample_maker::begin(sample& into, Make make) {
+  first_left_ = plan_->first_together;
+  try {
+    make();
+    first_left_ = SIZE_MAX;
+  } catch (...) {
+    first_left_ = SIZE_MAX;
+    throw;
+  }
+  return {&into, epoch_, position_, left_key_};
+}
 
 } // namespace leat

@@ -67,8 +67,9 @@ struct operator_node {
   std::shared_ptr<lazy_source> data = {};
   std::shared_ptr<lazy_stream> stream = {};
   std::shared_ptr<lazy_live> feed = {};
-  /// Maps only: called once per worker.
+  /// Maps only, one of the two: called once per worker.
   std::function<map_function()> make = {};
+  std::function<map_together_function()> make_together = {};
   /// The functions of the operators that call one.
   std::shared_ptr<const filter_stage> filter = {};
   std::shared_ptr<const flat_map_stage> flat_map = {};

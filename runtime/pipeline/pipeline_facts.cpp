@@ -32,8 +32,10 @@ operator_node with_functions(operator_node x, const std::vector<map_stage>& maps
     return x;
   for (const auto& map : maps)
     if (x.get<std::string>("name") == map.name
-        && x.get<std::string>("parameters") == map.parameters)
+        && x.get<std::string>("parameters") == map.parameters) {
       x.make = map.make;
+      x.make_together = map.make_together;
+    }
   return x;
 }
 

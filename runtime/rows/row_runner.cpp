@@ -31,6 +31,72 @@ void row_runner::run(const row_request& row, const row_target& target, row_resul
   add_alone(record_->bytes_read, sample_access::take_bytes_read(sample_) + beside);
 }
 
+void row_runner::run_together(std::span<const work> rows) {
+  begin_together(rows);
+  if (begun_rows_.empty())
+    return;
+  bool is_done = false;
+  try {
+    maker_->finish(begun_);
+    finish_together();
+    is_done = true;
+  } catch (const error& problem) {
+    // Not to be asked for a second time.
+    is_done = problem.code() == errc::interrupted;
+    for (const auto* x : begun_rows_)
+      if (is_done) {
+        x->result->what = row_result::outcome::failed;
+        x->result->failure = problem;
+      }
+  } catch (...) { // one of them is bad
+  }
+  std::uint64_t bytes = maker_->take_bytes_read();
+  for (const auto& x : begun_)
+    bytes += sample_access::take_bytes_read(*x.of);
+  add_alone(record_->bytes_read, bytes);
+  if (is_done)
+    return;
+  for (const auto* x : begun_rows_) {
+    x->result->clear();
+    run(*x->row, x->target, *x->result);
+  }
+}
+
+void row_runner::begin_together(std::span<const work> rows) {
+  begun_.clear();
+  begun_rows_.clear();
+  while (samples_.size() < rows.size())
+    samples_.push_back(std::make_unique<sample>());
+  for (const auto& x : rows) {
+    auto& into = *samples_[begun_.size()];
+    try {
+      if (!maker_)
+        maker_.emplace(maker_of(*plan_, record_));
+      if (fails_on_purpose(*x.row, x.row->own))
+        throw bad_sample(cause::function_error, {});
+      record_->epoch.store(x.row->epoch, std::memory_order_relaxed);
+      record_->item.store(x.row->position, std::memory_order_relaxed);
+      sample_access::reset(into, &x.target);
+      begun_.push_back(maker_->begin(into, [&] { make_item(*x.row, x.row->own, into); }));
+      sample_access::own(into); // the next row may use the memory that it borrows
+      begun_rows_.push_back(&x);
+    } catch (...) { // run() finds it again, and treats it
+      begun_.resize(begun_rows_.size());
+      run(*x.row, x.target, *x.result);
+    }
+  }
+}
+
+void row_runner::finish_together() {
+  record_->clock.leave();
+  for (std::size_t i = 0; i < begun_.size(); ++i) {
+    const auto& x = *begun_rows_[i];
+    sample_access::deliver(*begun_[i].of);
+    x.result->delivered = x.row->own;
+    seal(*x.row, x.target, *x.result, *begun_[i].of);
+  }
+}
+
 void row_runner::append_id_of(const row_request& row, const row_result& result, std::string& to) {
   append_id(row, result.delivered, *plan_->samples, plan_->shape.lanes, maker_->orders(), to);
 }
@@ -54,7 +120,7 @@ void row_runner::run_or_treat(const row_request& row, const row_target& target,
   result.delivered = row.own;
   try {
     produce(row, target, result, row.own);
-    seal(row, target, result);
+    seal(row, target, result, sample_);
   } catch (const bad_sample& problem) {
     treat_bad(row, target, result, problem);
   }
@@ -109,23 +175,32 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
 void row_runner::produce(const row_request& row, const row_target& target, row_result& result,
                          const epoch_item& what) {
   sample_access::reset(sample_, &target);
-  // The fault belongs to the sample, so that a substitute can take its row.
-  const bool is_own = !plan_->shape.is_indexed || what == row.own;
-  if (const auto& at = plan_->throw_at;
-      is_own && std::find(at.begin(), at.end(), row.position) != at.end())
+  if (fails_on_purpose(row, what))
     throw bad_sample(cause::function_error, "a fault on purpose");
-  if (plan_->shape.is_indexed)
-    maker_->make({.item = what.item, .epoch = what.epoch}, row.position, sample_);
-  else
-    maker_->make(*plan_->samples->iterator, row.what, place_of(row), row.position, sample_);
+  make_item(row, what, sample_);
   record_->clock.leave();
   sample_access::deliver(sample_);
   result.delivered = what;
 }
 
-void row_runner::seal(const row_request& row, const row_target& target, row_result& result) {
+/// The fault belongs to the sample, so that a substitute can take its row.
+bool row_runner::fails_on_purpose(const row_request& row, const epoch_item& what) const {
+  const bool is_own = !plan_->shape.is_indexed || what == row.own;
+  const auto& at = plan_->throw_at;
+  return is_own && std::find(at.begin(), at.end(), row.position) != at.end();
+}
+
+void row_runner::make_item(const row_request& row, const epoch_item& what, sample& into) {
+  if (plan_->shape.is_indexed)
+    maker_->make({.item = what.item, .epoch = what.epoch}, row.position, into);
+  else
+    maker_->make(*plan_->samples->iterator, row.what, place_of(row), row.position, into);
+}
+
+void row_runner::seal(const row_request& row, const row_target& target, row_result& result,
+                      const sample& x) {
   id_.clear();
-  sample_access::append_id(sample_, id_);
+  sample_access::append_id(x, id_);
   result.digest = row_digest(row.epoch, row.position, id_);
   if (plan_->hash_pixels)
     result.pixels = hash_of_pixels(row, target);
@@ -168,7 +243,7 @@ bool row_runner::substitute(const row_request& row, const row_target& target, ro
     const epoch_item other{lane + draw.below(items) * lanes, row.own.epoch};
     try {
       produce(row, target, result, other);
-      seal(row, target, result);
+      seal(row, target, result, sample_);
       result.bad->substitute = id_;
       return true;
     } catch (const bad_sample&) {

@@ -11,12 +11,15 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace leat {
 
 /// A worker's own copy of a pipeline's function: reads, runs the maps, writes a row. Pure, one row
-/// per request; no exception of a source or a user function leaves it.
+/// per request; no exception of a source or a user function leaves it. Large because rows are made
+/// alone or together, and bad ones are treated.
 class row_runner {
 public:
   /// `record` is told what is being done.
@@ -25,6 +28,18 @@ public:
   /// Makes the requested row, with its digest, in the target; a bad sample is treated as the policy
   /// says. A probe needs no target. `result` must be clear.
   void run(const row_request& row, const row_target& target, row_result& result);
+  /// A row that is to be made, as for run().
+  struct work {
+    const row_request* row = nullptr;
+    row_target target;
+    row_result* result = nullptr;
+  };
+  /// The last maps take several samples at once.
+  bool takes_several() const noexcept {
+    return plan_->samples->first_together < plan_->samples->maps.size();
+  }
+  /// As run() for each of them, in a way that makes use of that.
+  void run_together(std::span<const work> rows);
 
   worker_record& record() noexcept { return *record_; }
   /// The job asks functions to end.
@@ -45,7 +60,12 @@ private:
   bool substitute(const row_request& row, const row_target& target, row_result& result);
   void treat_bad(const row_request& row, const row_target& target, row_result& result,
                  const bad_sample& problem);
-  void seal(const row_request& row, const row_target& target, row_result& result);
+  void seal(const row_request& row, const row_target& target, row_result& result, const sample& x);
+  bool fails_on_purpose(const row_request& row, const epoch_item& what) const;
+  void make_item(const row_request& row, const epoch_item& what, sample& into);
+  /// Those whose samples could be begun; runs the others alone.
+  void begin_together(std::span<const work> rows);
+  void finish_together();
   /// Appends the id of the item that the row delivers.
   void append_id_of(const row_request& row, const row_result& result, std::string& to);
   hash128 hash_of_pixels(const row_request& row, const row_target& target) const;
@@ -56,6 +76,10 @@ private:
   /// Made at the first row, in the thread that uses it.
   std::optional<sample_maker> maker_;
   sample sample_;
+  /// Of rows that are made together, with the samples of the rows that are `begun_`.
+  std::vector<std::unique_ptr<sample>> samples_;
+  std::vector<sample_maker::begun> begun_;
+  std::vector<const work*> begun_rows_;
   std::string id_;
 };
 

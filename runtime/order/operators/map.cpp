@@ -1,3 +1,4 @@
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/map_parameters.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
@@ -13,9 +14,13 @@ namespace leat {
 
 pipeline pipeline::map(map_stage x) const {
   check_function_name("map", x.name);
-  check_function(x.name, x.make);
+  if (x.make && x.make_together)
+    refuse_argument(x.name, "both make and make_together", "one of them");
+  if (!x.make_together)
+    check_function(x.name, x.make);
   auto next = calling("map", std::move(x.name), std::move(x.parameters));
   next.make = std::move(x.make);
+  next.make_together = std::move(x.make_together);
   return then(std::move(next));
 }
 
