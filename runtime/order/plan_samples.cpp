@@ -37,8 +37,6 @@ std::set<const operator_node*> open_sources(const operator_node& root, error_lis
 /// See sample_graph::first_together.
 std::size_t find_together(const operator_node& root, const sample_graph& plan) {
   auto found = plan.maps.size();
-  if (plan.num_side_samples > 0) // the next row would use them again
-    return found;
   const auto* x = &root;
   for (auto i = plan.maps.size(); i > 0 && x->op == "map" && !x->is_source();
        x = x->inputs.front().get())

@@ -78,7 +78,7 @@ void row_runner::begin_together(std::span<const work> rows) {
       record_->item.store(x.row->position, std::memory_order_relaxed);
       sample_access::reset(into, &x.target);
       begun_.push_back(maker_->begin(into, [&] { make_item(*x.row, x.row->own, into); }));
-      sample_access::own(into); // the next row may use the memory that it borrows
+      sample_access::own(into); // the next row uses memory again that it borrows: of a zip's inputs
       begun_rows_.push_back(&x);
     } catch (...) { // run() finds it again, and treats it
       begun_.resize(begun_rows_.size());

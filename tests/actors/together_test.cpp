@@ -111,8 +111,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "where other operators follow, or samples are put together, it gets one sample at a time") {
+TEST_CASE("it works before other operators, and after a zip whose inputs lend it their fields") {
   const auto both = [](const map_stage& x) {
     return std::vector<pipeline>{
         count(600).map(x).filter(field_hash("sum", 50)).batch(20, {.end = epoch_end::mask}),
