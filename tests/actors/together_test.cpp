@@ -29,7 +29,8 @@ void work_on(sample& x, context& in) {
 map_stage together(std::atomic<std::size_t>& largest, std::uint64_t bad_sum = 0) {
   return {.name = "work@1", .make_together = [&largest, bad_sum] {
             return [&largest, bad_sum](std::span<sample* const> all, std::span<context> in) {
-              REQUIRE(all.size() == in.size());
+              if (all.size() != in.size())
+                throw error(errc::interrupted, {.got = "samples without contexts"});
               for (std::size_t i = 0; i < all.size(); ++i) {
                 work_on(*all[i], in[i]);
                 if (bad_sum != 0 && all[i]->get<std::uint64_t>("sum") % bad_sum == 0)
