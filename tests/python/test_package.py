@@ -32,3 +32,39 @@ def test_only_numpy_is_imported() -> None:
     found = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True, timeout=60).stdout.split()
     assert "leat" in found
     assert not {"torch", "accelerate", "lightning", "transformers", "jax", "PIL", "tqdm"} & set(found)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_a_function_of_several_samples_makes_the_same_as_one_that_is_called_for_each(workers: int) -> None:
+    largest = 0
+
+    def alone(sample: leat.Sample, context: leat.Context) -> None:
+        number = int(sample["value"][0])
+        if number % 17 == 3:
+            raise ValueError("no such number")
+        sample["sum"] = number + context.below(1000)
+
+    def together(samples: list[leat.Sample], contexts: list[leat.Context]) -> None:
+        nonlocal largest
+        largest = max(largest, len(samples))
+        for sample, context in zip(samples, contexts, strict=True):
+            alone(sample, context)
+
+    def seen(data: leat.Pipeline, workers: int) -> list[object]:
+        loader = leat.Loader(data.batch(50), workers=workers, bad_samples="mask")
+        return [(str(x.digest()), x["sum"].tolist(), [(row.position, row.why) for row in x.bad()]) for x in loader]
+
+    data = leat.count(400).shuffle(seed=5)
+    assert seen(data.map("sum@1", together, batched=True), workers) == seen(data.map("sum@1", alone), 0)
+    assert 1 < largest <= 64
+
+
+def test_a_kept_array_and_a_kept_sample_of_several_are_refused() -> None:
+    kept = []
+    data = leat.count(64).map("keeps@1", lambda samples: kept.extend(x["value"] for x in samples), batched=True)
+    with pytest.raises(leat.Error, match="kept an array"):
+        leat.Loader(data.batch(64), workers=1).next()
+    samples: list[leat.Sample] = []
+    leat.Loader(leat.count(64).map("keeps@1", samples.extend, batched=True).batch(64), workers=1).next()
+    with pytest.raises(leat.InvalidArgument):
+        samples[0].fields()
