@@ -40,9 +40,10 @@ def main(checkpoints: Path, steps: int) -> None:
                 accelerator.backward(error)
                 optimizer.step()
                 optimizer.zero_grad()
-            if batch.global_step + 1 == steps:
+            # Accelerate does not save gradients that were accumulated so far.
+            if accelerator.sync_gradients and 0 < steps <= batch.global_step + 1:
                 accelerator.save_state(str(checkpoints))
-                return accelerator.print(f"stopped after {steps} steps")
+                return accelerator.print(f"stopped after {batch.global_step + 1} steps")
         accelerator.print(f"epoch {epoch}: error {error.item():.6f}")
 
     test = accelerator.prepare(leat.torch.DataLoader(data, workers=2))

@@ -45,5 +45,5 @@ def test_accelerate(tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     whole = run("accelerate_training.py", tmp_path / "whole").splitlines()
     assert whole[-1].startswith("256 rows")
-    assert run("accelerate_training.py", tmp_path / "parts", 21).splitlines() == [whole[0], "stopped after 21 steps"]
+    assert run("accelerate_training.py", tmp_path / "parts", 21).splitlines() == [whole[0], "stopped after 22 steps"]
     assert run("accelerate_training.py", tmp_path / "parts").splitlines() == whole[1:]
