@@ -73,6 +73,12 @@ def test_a_state_at_every_batch_goes_on_with_the_next_one(data: leat.Pipeline) -
                 assert again.epoch == epoch
                 found = [[str(x.digest()) for x in again] for _ in range(2 - epoch)]
                 assert found == [wanted[epoch][step + 1 :], *wanted[epoch + 1 :]]
+    loader = leat.jax.Loader(data, epochs=2)
+    batches = list(loader)
+    for step, batch in enumerate(batches):
+        again = leat.jax.Loader(data, epochs=1)
+        again.load_state_dict(loader.state_dict(after=batch))
+        assert [str(x.digest()) for x in again] == wanted[0][step + 1 :]
     behind = leat.jax.Loader(data, epochs=3)
     for _ in behind:
         pass
@@ -162,6 +168,10 @@ def test_shardings() -> None:
     batch = next(iter(leat.jax.Loader(data, sharding=NamedSharding(mesh, PartitionSpec("data", "model")))))
     assert {x.data.shape for x in batch["image"].addressable_shards} == {(4, 2, 2)}
     assert {x.data.shape for x in batch["label"].addressable_shards} == {(4,)}
+    narrow = Mesh(np.array(jax.devices()).reshape(2, 1), ("data", "model"))
+    batch = next(iter(leat.jax.Loader(data, sharding=NamedSharding(narrow, PartitionSpec("data", "model")))))
+    assert {x.data.shape for x in batch["image"].addressable_shards} == {(2, 4, 2)}
+    assert {x.data.shape for x in batch["label"].addressable_shards} == {(2,)}
     by_name = {"image": rows("x"), "label": NamedSharding(mesh, PartitionSpec())}
     batch = next(iter(leat.jax.Loader(data, sharding=by_name)))
     assert {x.data.shape for x in batch["image"].addressable_shards} == {(2, 4, 2)}
@@ -234,3 +244,50 @@ def test_a_job_killed_and_resumed_on_others_hands_over_what_is_due(
     whole = [x for epoch in range(2) for x in leat.OrderPreview(data, epoch=epoch)]
     assert [int(x[2]) for x in logs[0]] == [sum(int(i.partition("/")[2]) % 256 for i in x.ids) for x in whole]
     assert [int(x[3]) for x in logs[0]][:10] == [2 * processes[0]] * 10
+
+
+SHARED_ROWS = """
+import sys, jax, leat, leat.jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+process = int(sys.argv[2])
+jax.distributed.initialize(sys.argv[1], num_processes=2, process_id=process)
+data = leat.count(40).batch(8)
+grid = np.array(sorted(jax.devices(), key=lambda x: (x.process_index, x.id))).reshape(2, 2)
+across, within = Mesh(grid, ("data", "model")), Mesh(grid.T, ("data", "model"))
+for mesh, spec, place in (
+    (across, PartitionSpec("data", "model"), (process, 2)),
+    (within, PartitionSpec("data", "model"), (0, 1)),
+    (across, PartitionSpec(), (0, 1)),
+    (across, PartitionSpec(("data", "model")), (process, 2)),
+):
+    loader = leat.jax.Loader(data, sharding=NamedSharding(mesh, spec), epochs=1)
+    assert (loader.rank, loader.world_size) == place, (mesh, spec, loader)
+    for batch in loader:
+        everywhere = NamedSharding(mesh, PartitionSpec())
+        total = jax.jit(lambda x: x.astype("int32")[:, 0].sum(), out_shardings=everywhere)(batch["value"])
+        assert batch["value"].shape == (8, 8)
+        assert int(total) == sum(range(batch.step * 8, batch.step * 8 + 8)), (spec, total)
+    assert loader.state_dict()["global_step"] == 5
+loader = leat.jax.Loader(data, rank=process, world_size=2)
+assert (loader.rank, loader.world_size) == (process, 2)
+if process == 1:
+    print("done")
+"""
+
+
+def test_processes_that_hold_the_same_rows_share_a_rank() -> None:
+    address = free_address()
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHARED_ROWS, address, str(i)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for i in range(2)
+    ]
+    try:
+        told = [x.communicate(timeout=120) for x in jobs]
+    finally:
+        for x in jobs:
+            x.kill()
+    assert [x.returncode for x in jobs] == [0, 0], told
+    assert "done" in told[1][0]
