@@ -16,9 +16,9 @@ import numpy as np
 directory, epochs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 3
 if not (directory / "images.bin").exists():  # 600 images in 3 classes: the class is the channel that is bright
     random = np.random.default_rng(1)
-    images = random.integers(0, 100, (600, 3, 8, 8), np.uint8)
-    images[np.arange(600), np.arange(600) % 3] += 80
-    images.tofile(directory / "images.bin")
+    pixels = random.integers(0, 100, (600, 3, 8, 8), np.uint8)
+    pixels[np.arange(600), np.arange(600) % 3] += 80
+    pixels.tofile(directory / "images.bin")
     (np.arange(600) % 3).astype(np.int32).tofile(directory / "labels.bin")
 
 images = leat.raw_records(str(directory / "images.bin"), "u8", [3, 8, 8]).map(leat.rename("value", "image"))
@@ -32,12 +32,12 @@ def loss_of(weights: jax.Array, batch: dict[str, jax.Array], valid: jax.Array) -
     return (losses * valid).sum() / valid.sum()  # rows without a sample count for nothing
 
 
-@jax.jit
 def train_step(weights: jax.Array, batch: dict[str, jax.Array], valid: jax.Array) -> tuple[jax.Array, jax.Array]:
     loss, gradient = jax.value_and_grad(loss_of)(weights, batch, valid)
     return weights - 0.1 * gradient, loss
 
 
+compiled_step = jax.jit(train_step)
 weights = jnp.zeros((3 * 8 * 8, 3))
 loader = leat.jax.Loader(data, epochs=epochs)  # rows of every batch are divided among all devices
 checkpoint = directory / "checkpoint"
@@ -47,7 +47,7 @@ if checkpoint.exists():
     loader.load_state_dict(state["loader"])
 for _ in range(loader.epoch, epochs):
     for batch in loader:
-        weights, loss = train_step(weights, batch, batch.valid)
+        weights, loss = compiled_step(weights, batch, batch.valid)
         print(f"step {batch.global_step}: {batch.digest()} loss {loss:.4f}", flush=True)
         state = {"weights": np.asarray(weights), "loader": loader.state_dict()}  # all processes call state_dict()
         if jax.process_index() == 0:
