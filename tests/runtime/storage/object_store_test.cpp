@@ -1,4 +1,5 @@
 #include "runtime/storage/local_store.hpp"
+#include "runtime/storage/open_files.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/far_store.hpp"
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -143,6 +145,21 @@ TEST_CASE("stores: failures are values that name the file") {
   CHECK(failure->details().file == dir / "nowhere");
   CHECK(code_of([&] { read_now(*objects, 0, 0, {}); }) == errc::not_found);
   CHECK(code_of([&] { objects->stat(0); }) == errc::not_found);
+}
+
+TEST_CASE("stores: what the system lacks is told apart from what is not there or fails") {
+  const auto code_for = [](int problem) {
+    return code_of([&] {
+      errno = problem;
+      throw_errno("open", "file", "a readable file");
+    });
+  };
+  for (const int problem : {ENOENT, ENOTDIR})
+    CHECK(code_for(problem) == errc::not_found);
+  for (const int problem : {ENOMEM, EMFILE, ENFILE})
+    CHECK(code_for(problem) == errc::no_resources);
+  for (const int problem : {EACCES, EIO, EISDIR})
+    CHECK(code_for(problem) == errc::io);
 }
 
 TEST_CASE("stores: a file that is replaced by one of its size and time has another version") {
