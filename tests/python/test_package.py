@@ -1,5 +1,6 @@
 """The package as a whole: what it imports, and that a job in Python is exact."""
 
+import signal
 import subprocess
 import sys
 
@@ -68,3 +69,14 @@ def test_a_kept_array_and_a_kept_sample_of_several_are_refused() -> None:
     leat.Loader(leat.count(64).map("keeps@1", samples.extend, batched=True).batch(64), workers=1).next()
     with pytest.raises(leat.InvalidArgument):
         samples[0].fields()
+
+
+def test_the_command_is_part_of_the_package() -> None:
+    run = [sys.executable, "-m", "leat"]
+    made = subprocess.run([*run, "--version"], check=True, capture_output=True, text=True, timeout=60)
+    assert made.stdout[0].isdigit()
+    with subprocess.Popen([*run, "order", "count:1000000"], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        running.stdout.read(1)
+        running.stdout.close()  # as `| head` does
+        assert running.wait(60) == -signal.SIGPIPE
