@@ -2,5 +2,6 @@
 
 from leat.torch._batch import Batch, Ragged
 from leat.torch._loader import DataLoader, LoaderOptions
+from leat.torch._wrap import Wrapped, wrap
 
-__all__ = ["Batch", "DataLoader", "LoaderOptions", "Ragged"]
+__all__ = ["Batch", "DataLoader", "LoaderOptions", "Ragged", "Wrapped", "wrap"]

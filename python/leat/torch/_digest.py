@@ -1,0 +1,68 @@
+"""Digests of any batch, and the random generators that a loader of torch draws its order from."""
+
+import hashlib
+import pickle
+import random
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree
+
+
+class Chain:
+    """A digest over batches in their order: of tensors and arrays their type, shape and bytes, of all else its pickle."""
+
+    def __init__(self, value: str = "") -> None:
+        self.value = value
+
+    def add(self, batch: Any) -> None:
+        """Takes one more batch."""
+        made = hashlib.blake2b(self.value.encode(), digest_size=16)
+        leaves, structure = _pytree.tree_flatten(batch)
+        made.update(str(structure).encode())
+        for x in leaves:
+            content = _content(x)
+            made.update(struct.pack("<Q", len(content)))
+            made.update(content)
+        self.value = made.hexdigest()
+
+
+def _content(x: Any) -> bytes:
+    if isinstance(x, torch.Tensor):
+        plain = x.detach().cpu().contiguous()
+        return f"{plain.dtype} {tuple(plain.shape)} ".encode() + plain.flatten().view(torch.uint8).numpy().tobytes()
+    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        return f"{x.dtype} {x.shape} ".encode() + x.tobytes()
+    return pickle.dumps(x, protocol=4)
+
+
+class Generators:
+    """The states of all generators that a loader's order may come from, as plain types and bytes."""
+
+    def __init__(self, loader: Any) -> None:
+        places = (loader, getattr(loader, "sampler", None), getattr(getattr(loader, "batch_sampler", None), "sampler", None))
+        found = (getattr(x, "generator", None) for x in places)
+        self._own = list({id(x): x for x in found if isinstance(x, torch.Generator)}.values())
+
+    def state(self) -> dict[str, Any]:
+        """As they are now."""
+        numbers = np.random.get_state(legacy=False)
+        return {
+            "python": random.getstate(),
+            "numpy": (numbers["state"]["key"].tobytes(), numbers["state"]["pos"], numbers["has_gauss"], numbers["gauss"]),
+            "torch": [bytes(x.numpy().tobytes()) for x in (torch.get_rng_state(), *(x.get_state() for x in self._own))],
+        }
+
+    def set(self, state: Mapping[str, Any]) -> None:
+        """As they were."""
+        version, words, gauss = state["python"]
+        random.setstate((version, tuple(words), gauss))
+        key, *rest = state["numpy"]
+        np.random.set_state(("MT19937", np.frombuffer(key, np.uint32), *rest))
+        first, *others = [torch.frombuffer(bytearray(x), dtype=torch.uint8) for x in state["torch"]]
+        torch.set_rng_state(first)
+        for generator, x in zip(self._own, others, strict=True):
+            generator.set_state(x)
