@@ -309,7 +309,7 @@ void loader_value::close() {
   living().erase(this);
   if (!job_)
     return;
-  if (is_used_) { // another thread waits in next()
+  if (*is_used_) { // another thread waits in next()
     job_->interrupt();
     return;
   }
@@ -318,17 +318,38 @@ void loader_value::close() {
   ended.reset();
 }
 
-loader_value::in_use::in_use(loader_value& of) : of_(of) {
-  if (of.is_used_.exchange(true))
+std::shared_ptr<std::atomic<bool>> loader_value::interrupt_user() {
+  if (*is_used_ && job_)
+    job_->interrupt();
+  return is_used_;
+}
+
+loader_value::in_use::in_use(loader_value& of) : used_(of.is_used_) {
+  if (used_->exchange(true))
     throw error(errc::invalid_argument, {.stage = "loader",
                                          .got = "a call while another thread is in one",
                                          .needed = "one thread at a time"});
 }
 
+loader_value::in_use::~in_use() {
+  *used_ = false;
+  used_->notify_all();
+}
+
 void end_loaders() {
   const auto all = living();
-  for (auto* x : all)
-    x->close();
+  for (auto* x : all) {
+    if (!living().contains(x)) // dropped by a thread meanwhile
+      continue;
+    const auto used = x->interrupt_user();
+    {
+      // A daemon thread, say: the interpreter's end would kill it in the middle of C++.
+      const nb::gil_scoped_release released;
+      used->wait(true);
+    }
+    if (living().contains(x))
+      x->close();
+  }
   {
     const nb::gil_scoped_release released;
     leat::shutdown();

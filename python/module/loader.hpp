@@ -6,6 +6,7 @@
 #include "python/module/python.hpp"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 
 namespace leat::python {
@@ -32,6 +33,8 @@ public:
   /// Ends the loader and joins its threads.
   void close();
   bool is_closed() const noexcept { return !job_; }
+  /// Interrupts the thread that is in a call, if there is one; gives what that thread resets.
+  std::shared_ptr<std::atomic<bool>> interrupt_user();
 
   kept_objects kept;
 
@@ -39,16 +42,17 @@ private:
   class in_use {
   public:
     explicit in_use(loader_value& of);
-    ~in_use() { of_.is_used_ = false; }
+    ~in_use();
     in_use(const in_use&) = delete;
     in_use& operator=(const in_use&) = delete;
 
   private:
-    loader_value& of_;
+    const std::shared_ptr<std::atomic<bool>> used_;
   };
 
   std::optional<loader> job_;
-  std::atomic<bool> is_used_ = false;
+  /// Outlives the loader, for the interpreter's end, which waits for the thread that uses it.
+  std::shared_ptr<std::atomic<bool>> is_used_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// Statistics as a dict; times in seconds.
