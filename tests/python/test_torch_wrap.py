@@ -154,3 +154,14 @@ def test_other_states_are_refused() -> None:
         leat.torch.wrap([1], rank=0, world_size=2, name="own@2").load_state_dict(state)
     with pytest.raises(leat.InvalidArgument, match="needed is what"):
         leat.torch.wrap([1]).load_state_dict({})
+
+
+def test_a_state_behind_iter_and_before_the_first_batch_has_the_order() -> None:
+    loader = leat.torch.wrap(shuffled())
+    batches = iter(loader)
+    state = loader.state_dict()
+    expected = [plain_types(x) for x in batches]
+    torch.manual_seed(5)
+    other = leat.torch.wrap(shuffled())
+    other.load_state_dict(state)
+    assert [plain_types(x) for x in other] == expected

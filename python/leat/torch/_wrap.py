@@ -72,7 +72,7 @@ class Wrapped:
             return iter(())
         if not is_loaded and self._state["step"] > 0:
             self._pass_epoch()
-        return self._batches(self._pass)
+        return self._batches(self._open(), self._pass)
 
     def state_dict(self) -> dict[str, Any]:
         """Where to resume: after the batch that was handed out last, on this rank of as many ranks."""
@@ -105,8 +105,7 @@ class Wrapped:
         else:
             self._skipped = batches
 
-    def _batches(self, number: int) -> Iterator[Any]:
-        batches = self._open()
+    def _batches(self, batches: Iterator[Any], number: int) -> Iterator[Any]:
         ahead = next(batches, _END)
         if ahead is _END:
             self._refuse(self._state["step"], "at least one more: is it an iterator that can be read once only?")
