@@ -112,7 +112,7 @@ void bind_fields(nb::class_<self>& type) {
             return rows_of(x, name,
                            [](std::string_view row) { return nb::bytes(row.data(), row.size()); });
           },
-          "name"_a, nb::sig("def bytes(self, name: str) -> list[builtins.bytes]"),
+          "name"_a, nb::sig("def bytes(self, name: str) -> list[leat._names.Bytes]"),
           "A bytes field as a list, one value per row.")
       .def(
           "text",
@@ -223,6 +223,7 @@ void bind_batch(nb::module_& m) {
           "Rows whose sample was bad, under the policies substitute and mask.")
       .def(
           "snapshot", [](const self& x) { return bytes_of(x.get().snapshot()); },
+          nb::sig("def snapshot(self) -> leat._names.Bytes"),
           "\"Resume after this batch\", for your own checkpoint: this rank's part.")
       .def("release", &self::release,
            "Gives the memory back early: once all arrays over it are gone, too.")

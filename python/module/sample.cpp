@@ -254,7 +254,8 @@ void bind_sample(nb::module_& m) {
       .def(
           "bytes",
           [](const self& x, const std::string& name) { return as_bytes(x.get().bytes(name)); },
-          "name"_a, "The bytes of a field, tensor or not.")
+          "name"_a, nb::sig("def bytes(self, name: str) -> leat._names.Bytes"),
+          "The bytes of a field, tensor or not.")
       .def(
           "text",
           [](const self& x, const std::string& name) {

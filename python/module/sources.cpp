@@ -114,6 +114,7 @@ void bind_own(nb::module_& m) {
       "records"_a, "record_bytes"_a = 8, "Virtual records. Field \"value\": uint8.");
   m.def(
       "indexed", &indexed_of, "name"_a, "source"_a,
+      nb::sig("def indexed(name: str, source: collections.abc.Sized) -> Pipeline"),
       "Your records by number: an object with `__len__`, and `__getitem__(record)`, which gives a "
       "dict of fields, or `read(record, sample)`, which sets them. `name` is \"name@version\".");
   m.def(
@@ -125,6 +126,8 @@ void bind_own(nb::module_& m) {
         return result;
       },
       "name"_a, "records"_a, "read"_a,
+      nb::sig("def from_function(name: str, records: int, read: collections.abc.Callable[..., "
+              "typing.Any]) -> Pipeline"),
       "Records made by a function of their number: `read(record)` gives a dict of fields, or "
       "`read(record, sample)` sets them.");
   m.def(
@@ -138,6 +141,9 @@ void bind_own(nb::module_& m) {
         return result;
       },
       "name"_a, "units"_a, "open"_a, nb::kw_only(), "order"_a = file_order::stored, "seed"_a = 0,
+      nb::sig("def sequential(name: str, units: int, open: collections.abc.Callable[[int], "
+              "typing.Any], *, order: typing.Literal['stored', 'shuffled'] = 'stored', seed: int = "
+              "0) -> Pipeline"),
       "Your records that come one after the other: `open(unit)` gives an iterator of dicts, or an "
       "object with `next(sample)` -> bool, and perhaps `save()` and `load(state)`.");
   m.def(
@@ -149,6 +155,8 @@ void bind_own(nb::module_& m) {
         return result;
       },
       "name"_a, "next"_a,
+      nb::sig(
+          "def once(name: str, next: collections.abc.Callable[[Sample], typing.Any]) -> Pipeline"),
       "Records that exist once: `next(sample)` sets its fields and returns True, or False at the "
       "end. A thread of leat's calls it; it may block.");
   m.def(
@@ -160,20 +168,28 @@ void bind_own(nb::module_& m) {
         auto made = std::make_shared<python_source>(name, from.release());
         leat::register_source(std::move(name), std::move(made));
       },
-      "name"_a, "source"_a, "Makes such a source known to parse_pipeline.");
+      "name"_a, "source"_a,
+      nb::sig("def register_source(name: str, source: collections.abc.Sized) -> None"),
+      "Makes such a source known to parse_pipeline.");
   m.def(
       "register_sequential",
       [](std::string name, nb::object open) {
         leat::register_sequential(std::move(name),
                                   opener_of(open.release(), std::make_shared<made_objects>()));
       },
-      "name"_a, "open"_a, "Makes such a source known to parse_pipeline.");
+      "name"_a, "open"_a,
+      nb::sig("def register_sequential(name: str, open: collections.abc.Callable[[int], "
+              "typing.Any]) -> None"),
+      "Makes such a source known to parse_pipeline.");
   m.def(
       "register_once",
       [](std::string name, nb::object next) {
         leat::register_once(std::move(name), once_reader_of(next.release()));
       },
-      "name"_a, "next"_a, "Makes such a source known to parse_pipeline.");
+      "name"_a, "next"_a,
+      nb::sig("def register_once(name: str, next: collections.abc.Callable[[Sample], typing.Any]) "
+              "-> None"),
+      "Makes such a source known to parse_pipeline.");
 }
 
 /// The records of one source, as a sequence of dicts.

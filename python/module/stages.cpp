@@ -350,6 +350,9 @@ void bind_stages(nb::module_& m) {
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
           "batched"_a = false,
+          nb::sig("def __init__(self, name: str, function: collections.abc.Callable[..., "
+                  "typing.Any], *, parameters: str = '', per_worker: bool = False, batched: bool = "
+                  "False) -> None"),
           "`function(sample)` or `function(sample, context)`. `name` is \"name@version\": change "
           "the version when the function's meaning changes. `per_worker`: `function()` is called "
           "once for each worker and returns its function. `batched`: the function takes lists of "
@@ -364,6 +367,8 @@ void bind_stages(nb::module_& m) {
                 make_filter(std::move(name), std::move(function), std::move(parameters), of_id));
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "of_id"_a = false,
+          nb::sig("def __init__(self, name: str, function: collections.abc.Callable[[typing.Any], "
+                  "typing.Any], *, parameters: str = '', of_id: bool = False) -> None"),
           "`function(sample)` is true for samples to keep. `of_id`: it judges just the id, a str, "
           "without reading the sample.");
   bind_stage<flat_map_value>(m, "FlatMapStage",
@@ -378,6 +383,9 @@ void bind_stages(nb::module_& m) {
           },
           "name"_a, "count"_a.none(), "pick"_a, nb::kw_only(), "parameters"_a = "",
           "children"_a = nb::none(),
+          nb::sig("def __init__(self, name: str, count: collections.abc.Callable[[Sample], int] | "
+                  "None, pick: collections.abc.Callable[[Sample, int], typing.Any], *, parameters: "
+                  "str = '', children: int | None = None) -> None"),
           "`count(sample)` is its number of children; `pick(sample, child)` turns it into one. "
           "`children`: every sample has this many, whatever its content (`count` may be None).");
   bind_stage<scan_value>(m, "ScanStage", "A map with state: pipeline.scan(stage).")
@@ -390,6 +398,10 @@ void bind_stages(nb::module_& m) {
           },
           "name"_a, nb::kw_only(), "look"_a, "step"_a, "apply"_a, "initial"_a = nb::bytes(""),
           "parameters"_a = "",
+          nb::sig("def __init__(self, name: str, *, look: collections.abc.Callable[[Sample], bytes "
+                  "| str], step: collections.abc.Callable[[bytes, bytes], tuple[bytes | str, bytes "
+                  "| str]], apply: collections.abc.Callable[[Sample, bytes], typing.Any], initial: "
+                  "bytes | str = b'', parameters: str = '') -> None"),
           "`look(sample)` gives a few bytes; `step(state, looked)` gives (new state, result), both "
           "bytes, sample by sample in each lane; `apply(sample, result)` sets fields.");
   m.def(
@@ -398,6 +410,8 @@ void bind_stages(nb::module_& m) {
         leat::register_map(std::move(name), registered<map_value>(for_ever(std::move(make))));
       },
       "name"_a, "make"_a,
+      nb::sig(
+          "def register_map(name: str, make: collections.abc.Callable[[str], MapStage]) -> None"),
       "Makes a function known to parse_pipeline: `make(parameters)` returns a MapStage.");
   m.def(
       "register_predicate",
@@ -405,20 +419,29 @@ void bind_stages(nb::module_& m) {
         leat::register_predicate(std::move(name),
                                  registered<filter_value>(for_ever(std::move(make))));
       },
-      "name"_a, "make"_a, "As register_map, for a FilterStage.");
+      "name"_a, "make"_a,
+      nb::sig("def register_predicate(name: str, make: collections.abc.Callable[[str], "
+              "FilterStage]) -> None"),
+      "As register_map, for a FilterStage.");
   m.def(
       "register_flat_map",
       [](std::string name, nb::object make) {
         leat::register_flat_map(std::move(name),
                                 registered<flat_map_value>(for_ever(std::move(make))));
       },
-      "name"_a, "make"_a, "As register_map, for a FlatMapStage.");
+      "name"_a, "make"_a,
+      nb::sig("def register_flat_map(name: str, make: collections.abc.Callable[[str], "
+              "FlatMapStage]) -> None"),
+      "As register_map, for a FlatMapStage.");
   m.def(
       "register_scan",
       [](std::string name, nb::object make) {
         leat::register_scan(std::move(name), registered<scan_value>(for_ever(std::move(make))));
       },
-      "name"_a, "make"_a, "As register_map, for a ScanStage.");
+      "name"_a, "make"_a,
+      nb::sig(
+          "def register_scan(name: str, make: collections.abc.Callable[[str], ScanStage]) -> None"),
+      "As register_map, for a ScanStage.");
 }
 
 } // namespace leat::python

@@ -1,0 +1,95 @@
+"""The stub of the module: what type checkers know of it is what there is."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import leat
+import pytest
+
+pytest.importorskip("mypy")
+
+PACKAGE = Path(leat.__file__).parent
+# What stubtest says of every function and class of nanobind.
+OF_NANOBIND = re.compile(
+    r"is not a function$|metaclass differs$|is a disjoint base at runtime"
+    r'|\.__init__ is inconsistent, stub does not have \*args parameter "args"$'
+)
+PROGRAM = """
+from pathlib import Path
+
+import leat
+import numpy
+
+
+@leat.map("double@1")
+def double(sample: leat.Sample, context: leat.Context) -> None:
+    sample["double"] = 2 * sample["value"]
+    sample["u"] = context.uniform()
+
+
+data: leat.Pipeline = leat.count(100).shuffle(seed=3).map(double).batch(10, end="mask")
+loader = leat.Loader(data, workers="auto", bad_samples="mask", agree=None)
+at: leat.Position | None = loader.restore("snapshots")
+for batch in loader:
+    values: numpy.ndarray = batch["double"]
+    names: list[str] = batch.ids()
+    part: bytes = batch.snapshot()
+    raw: list[bytes] = batch.bytes("value")
+    for bad in batch.bad():
+        text: str = bad.text
+    loader.save("snapshots", batch)
+try:
+    leat.parse_pipeline(Path("pipeline").read_text())
+except leat.InvalidArgument as problem:
+    print(problem.code, problem.offset)
+"""
+WRONG = """
+import leat
+
+leat.count(100).shuffle(sed=3)
+leat.count(100).batch(10, end="ask")
+leat.Loader(leat.count(100).batch(10), bad_samples="ignore")
+leat.count("many")
+x: str = leat.Loader(leat.count(100).batch(10)).position().epoch
+leat.loader
+"""
+
+
+def run(*arguments: str) -> str:
+    environment = {**os.environ, "MYPYPATH": "", "PYTHONPATH": str(PACKAGE.parent)}
+    ran = subprocess.run(
+        [sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=250, env=environment, check=False
+    )
+    assert ran.returncode in (0, 1), ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"--cache-dir={tmp_path_factory.mktemp('mypy')}"
+
+
+def test_programs_are_checked(tmp_path: Path, cache: str) -> None:
+    (tmp_path / "right.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    assert "Success" in run("mypy", "--strict", cache, str(tmp_path / "right.py"))
+    found = run("mypy", "--strict", cache, str(tmp_path / "wrong.py"))
+    assert [int(x) for x in re.findall(r"wrong.py:(\d+): error", found)] == [4, 5, 6, 7, 8, 9]
+
+
+def test_the_package_is_strict(cache: str) -> None:
+    files = [str(x) for x in sorted(PACKAGE.glob("*.py*")) if x.suffix in (".py", ".pyi")]
+    assert "Success" in (found := run("mypy", "--strict", "--follow-imports=silent", cache, *files)), found
+
+
+def test_the_stub_is_the_module() -> None:
+    found = [x for x in run("mypy.stubtest", "--concise", "leat._leat").splitlines() if not OF_NANOBIND.search(x)]
+    assert found == []
+
+
+def test_arguments_have_names() -> None:
+    stub = (PACKAGE / "_leat.pyi").read_text()
+    assert re.findall(r"def (?!__)\w+\([^)]*\barg\d*\b", stub) == []
