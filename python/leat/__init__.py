@@ -6,7 +6,8 @@ from leat import _leat
 from leat._leat import *
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
 from leat.functions import filter, map
-from leat.position import Position
+from leat.images import decode
+from leat.position import OwnBatch, Position
 from leat.ragged_rows import Ragged
 from leat.tokenizing import register_tokenizer, tokenize
 from leat.tokenizing import tokenize_of_text as _tokenize_of_text
@@ -14,8 +15,9 @@ from leat.tokenizing import tokenize_of_text as _tokenize_of_text
 automatic = "auto"
 
 __all__ = [name for name in dir(_leat) if not name.startswith("_")]
-__all__ += ["BadSample", "Error", "InputOutput", "InvalidArgument", "NotFound", "Position", "Ragged", "WrongField"]
-__all__ += ["automatic", "filter", "map", "register_tokenizer", "tokenize"]
+__all__ += ["BadSample", "Error", "InputOutput", "InvalidArgument", "NotFound", "OwnBatch", "Position", "Ragged", "WrongField"]
+__all__ += ["automatic", "decode", "filter", "map", "register_tokenizer", "tokenize"]
 
+_leat.set_progress_handler(None)
 _leat.set_notice_handler(_logging.getLogger("leat").warning)
 _leat.register_map("tokenize@1", _tokenize_of_text)

@@ -1,6 +1,6 @@
 """Where a loader stands."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leat._leat import Hash128
 
@@ -12,3 +12,13 @@ class Position(NamedTuple):
     step: int
     global_step: int
     digest: Hash128
+
+
+class OwnBatch(NamedTuple):
+    """A batch of an OwnLoader: what the program's own loader gave, and where it stands in the job."""
+
+    content: Any
+    epoch: int
+    step: int
+    global_step: int
+    end_of_epoch: bool

@@ -103,6 +103,12 @@ std::string text_of(const nb::python_error& problem) {
   }
 }
 
+void throw_through(const nb::python_error& problem) {
+  if (!raised_in_a_job)
+    raised_in_a_job = nb::borrow(problem.value()).release().ptr();
+  throw error(errc::interrupted, {.stage = "loader", .got = text_of(problem)});
+}
+
 void throw_for_job(nb::python_error& problem) {
   const auto raised = problem.value();
   if (is_a(raised, "leat.errors", "BadSample")) {
@@ -111,9 +117,7 @@ void throw_for_job(nb::python_error& problem) {
   }
   auto text = text_of(problem);
   if (is_a(raised, "builtins", "KeyboardInterrupt") || is_a(raised, "builtins", "SystemExit")) {
-    if (!raised_in_a_job)
-      raised_in_a_job = nb::borrow(raised).release().ptr();
-    throw error(errc::interrupted, {.stage = "loader", .got = std::move(text)});
+    throw_through(problem);
   }
   if (is_a(raised, "builtins", "MemoryError")
       || (is_a(raised, "builtins", "OSError") && is_of_the_machine(raised)))

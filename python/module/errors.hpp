@@ -15,6 +15,9 @@ void bind_errors(nb::module_& m);
 /// which then come out of the call that waits for the job. Holds the GIL.
 [[noreturn]] void throw_for_job(nb::python_error& problem);
 
+/// Throws an error that comes out of the call of leat as the exception itself. Holds the GIL.
+[[noreturn]] void throw_through(const nb::python_error& problem);
+
 /// The same as text on one line: "ValueError: no number (train.py:12 in label)". Holds the GIL.
 std::string text_of(const nb::python_error& problem);
 

@@ -3,6 +3,7 @@
 
 #include "python/module/batch.hpp"
 #include "python/module/callables.hpp"
+#include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 
@@ -50,6 +51,29 @@ void bind_log(nb::module_& m) {
       nb::sig("def set_notice_handler(handler: collections.abc.Callable[[str], typing.Any] | "
               "None) -> None"),
       "Sets the receiver of notices; by default they go to logging.getLogger(\"leat\").");
+  m.def(
+      "set_progress_handler",
+      [](nb::object handler) {
+        const nb::handle kept = handler.release(); // as long as the process lives
+        set_progress_handler([kept](const progress& now) {
+          const gil_held held;
+          if (PyErr_CheckSignals() != 0)
+            throw error(errc::interrupted, {.stage = "opening", .got = "a signal"});
+          if (kept.is_none())
+            return;
+          try {
+            kept(now.what, now.done, now.all);
+          } catch (const nb::python_error& problem) {
+            throw_through(problem);
+          }
+        });
+      },
+      "handler"_a.none(),
+      nb::sig("def set_progress_handler(handler: collections.abc.Callable[[str, int, int], "
+              "typing.Any] | None) -> None"),
+      "Sets the receiver of progress of what may take long, such as opening thousands of shards: "
+      "handler(what, done, all), called from any thread. What it raises comes out of the call that "
+      "opens the data. By default there is none; ctrl-C ends the call in any case.");
   m.def("notice", &notice, "text"_a, "Sends a notice.");
 }
 

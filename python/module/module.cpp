@@ -20,6 +20,8 @@ NB_MODULE(_leat, m) {
   bind_transforms(m);
   bind_batch(m);
   bind_loader(m);
+  bind_own_loader(m);
+  bind_images(m);
   bind_order(m);
   bind_facts(m);
   bind_log(m);

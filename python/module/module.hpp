@@ -7,8 +7,10 @@ namespace leat::python {
 void bind_batch(nb::module_& m);
 void bind_facts(nb::module_& m);
 void bind_functions(nb::module_& m);
+void bind_images(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_log(nb::module_& m);
+void bind_own_loader(nb::module_& m);
 void bind_order(nb::module_& m);
 void bind_pipeline(nb::module_& m);
 void bind_sources(nb::module_& m);

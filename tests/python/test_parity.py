@@ -1,0 +1,178 @@
+"""All of leat's C++ names are in Python, or it is written here why not."""
+
+import ast
+import fnmatch
+from pathlib import Path
+
+import leat
+import pytest
+from cpp_names import public_names
+
+ROOT = Path(__file__).resolve().parents[2]
+STUB = Path(leat.__file__).parent / "_leat.pyi"
+
+# Patterns of C++ names that Python does not have under that name.
+REASONS = {
+    "*_options": "options are keyword arguments",
+    "*.iterator*": "Python iterates by __iter__",
+    "*.begin": "Python iterates by __iter__",
+    "*.end": "Python iterates by __iter__",
+    "*.bool": "an empty lease is None, an empty set an empty list",
+    "*_options.27": "a part of a default value, not a name",
+    "trace.20": "a part of a default value, not a name",
+    "to_string": "str(x)",
+    "tensor_view*": "arrays of NumPy, and of DLPack",
+    "ragged_tensor_view*": "leat.Ragged",
+    "ragged_view*": "batch.bytes(name), batch.text(name) and leat.Ragged",
+    "field_view*": "batch.field(name), and arrays",
+    "bf16*": "ml_dtypes.bfloat16",
+    "f16*": "numpy.float16",
+    "dtype": "element types are text, or dtypes of NumPy and torch",
+    "dtype.*": "element types are text, or dtypes of NumPy and torch",
+    "dtype_of": "array.dtype",
+    "parse_dtype": "every call takes the text",
+    "last_dtype": "for loops over an enumeration",
+    "size_of": "array.itemsize",
+    "shape": "a tuple",
+    "shape.*": "a tuple",
+    "device*": "arrays say it: __dlpack_device__",
+    "max_dimensions": "array.ndim",
+    "image_extent*": "(height, width)",
+    "image_size*": "(height, width)",
+    "pixel_rect*": "(x, y, width, height)",
+    "resize_plan": "keyword arguments of ImageDecoder.make",
+    "tensor_form*": "keyword arguments of ImageDecoder.make",
+    "*.type": "the argument dtype",
+    "error_details*": "attributes of leat.Error",
+    "error.details": "attributes of leat.Error",
+    "errc*": "leat.Error.code, a str, and its classes",
+    "cause*": "a str, as BadRow.why has it",
+    "bad_sample.why": "BadSample.cause",
+    "per_worker": "the argument per_worker of map",
+    "filter_stage.of_id": "the constructor takes the function",
+    "flat_map_stage.children": "the constructor takes it",
+    "scan_stage.*": "the constructor takes the functions",
+    "parse_cause": "a str, as BadRow.why has it",
+    "parse_hash128": "Hash128(text)",
+    "num_*": "for loops over an enumeration",
+    "name_of": "map(name, function) takes the name",
+    "is_map": "operators_of(x)['op'] == 'map'",
+    "for_each_operator": "operators_of(x) is a tree of dicts",
+    "operator_facts*": "dicts: see operators_of",
+    "node_option*": "dicts: see operators_of",
+    "pipeline_facts*": "dicts: see operators_of; the lanes of SnapshotFacts",
+    "plan_round*": "dicts: see PlanGraph.rounds",
+    "plan_step*": "dicts: see PlanGraph.rounds",
+    "source_facts*": "the dict 'data' of operators_with_data",
+    "row_index_facts*": "build_row_index gives a dict",
+    "lane_sizes*": "SnapshotFacts has what a resume needs; the command shows sizes of lanes",
+    "snapshot_facts.state": "SnapshotFacts has what a resume needs; the command shows sizes of lanes",
+    "snapshot_facts.pipeline": "SnapshotFacts.operators and pipeline_of",
+    "snapshot_set*": "newest_snapshot gives the parts",
+    "snapshot_search*": "keyword arguments",
+    "step_range*": "(first, last)",
+    "resume_point*": "leat.Position",
+    "own_loader_place*": "insides of own_loader",
+    "own_loader_snapshots*": "insides of own_loader",
+    "own_loader_functions*": "keyword arguments of OwnLoader",
+    "adapted_batch*": "leat.OwnBatch",
+    "epoch_agreement*": "a tuple of three integers",
+    "fault_drill.*": "tuples: see FaultDrill",
+    "progress*": "arguments of the handler",
+    "report": "for sources in C++ that open much",
+    "recorder_of": "for programs in C++ that record spans of their own",
+    "trace_recorder": "for programs in C++ that record spans of their own",
+    "trace.default_max_bytes": "the default of Trace",
+    "*_stats*": "dicts: see Loader.stats and test_statistics",
+    "loader_options.while_waiting": "ctrl-C ends a next() that waits",
+    "loader_options.batch_memory": "a resource in C++; leat.torch pins what it copies",
+    "lease*": "a Batch is its lease",
+    "batch.view": "batch[name]",
+    "batch.mutable_*": "batch[name] is writable",
+    "batch.ragged": "batch[name] is a Ragged",
+    "sample.view": "sample[name]",
+    "sample.make_tensor": "sample.make",
+    "sample.borrow": "for sources in C++",
+    "sample.scratch": "for sources in C++",
+    "sample.count_read": "for sources in C++",
+    "context.rng": "its numbers are methods of Context",
+    "rng*": "its numbers are methods of Context",
+    "philox4x32": "the generator under Context",
+    "per_worker_factory*": "the argument per_worker of map",
+    "*_stage.make": "the constructor takes the function",
+    "flat_map_function*": "arguments of FlatMapStage",
+    "scan_function*": "arguments of ScanStage",
+    "sequential_reader*": "an iterator, or an object with next, save and load",
+    "source*": "an object with __len__ and __getitem__ or read",
+    "stored_*": "for sources in C++ that say where bytes lie",
+    "extent*": "for sources in C++ that say where bytes lie",
+    "from_vector": "from_function(name, len(x), lambda i: {field: x[i]})",
+    "pipeline.root": "operators_of",
+    "operator_node": "operators_of",
+    "decode_part*": "measurements of the decoder: leat bench",
+    "decode_times*": "measurements of the decoder: leat bench",
+    "image_decoder.time": "measurements of the decoder: leat bench",
+    "train_image_plan": "takes a generator in C++; ImageDecoder.make takes any part",
+    "eval_image_plan": "ImageDecoder.make takes any part",
+    "bad_sample_policy": "enumerators are text",
+    "dispatch_policy": "enumerators are text",
+    "epoch_end": "enumerators are text",
+    "file_format": "enumerators are text",
+    "file_order": "enumerators are text",
+    "image_layout": "enumerators are text",
+    "mix_rule": "enumerators are text",
+    "mix_stop": "enumerators are text",
+    "padding_mode": "enumerators are text",
+    "shuffle_kind": "enumerators are text",
+    "runtime_core": "insides",
+    "batch_slot": "insides",
+    "job_plan": "insides",
+    "job_progress": "insides",
+    "lease_desk": "insides",
+    "loader_job": "insides",
+}  # fmt: skip
+
+
+def camel(name: str) -> str:
+    return "".join(x.capitalize() for x in name.split("_"))
+
+
+@pytest.fixture(scope="module")
+def python_names() -> set[str]:
+    """Names of the package, CLASS.NAME of members, and all arguments and literals as ().NAME."""
+    found = set(dir(leat)) | {f"{x}.{y}" for x, of in vars(leat).items() if isinstance(of, type) for y in dir(of)}
+    for x in ast.walk(ast.parse(STUB.read_text())):
+        if isinstance(x, ast.arg):
+            found.add(f"().{x.arg}")
+        elif isinstance(x, ast.Constant) and isinstance(x.value, str):
+            found.add(f"().{x.value}")
+    return found
+
+
+def is_in(python: set[str], name: str) -> bool:
+    owner, _, last = name.rpartition(".")
+    if not owner:
+        return name in python or camel(name) in python
+    if f"{camel(owner)}.{last}" in python or (last == owner and camel(owner) in python):
+        return True
+    return camel(owner) not in python and f"().{last}" in python
+
+
+def test_every_name_is_there_or_has_a_reason(python_names: set[str]) -> None:
+    cpp = public_names(ROOT)
+    assert len(cpp) > 700
+    missing = {x for x in cpp if not is_in(python_names, x)}
+    without = {x for x in missing if not any(fnmatch.fnmatchcase(x, pattern) for pattern in REASONS)}
+    assert without == set()
+    stale = {x for x in REASONS if not fnmatch.filter(missing, x)}
+    assert stale == set()
+
+
+def test_all_names_are_documented() -> None:
+    bare = [x for x in leat.__all__ if not getattr(getattr(leat, x), "__doc__", "")]
+    assert bare == []
+
+
+def test_nothing_is_hidden_by_another_name() -> None:
+    for x in leat.__all__:
+        assert type(getattr(leat, x)).__name__ != "module", x
