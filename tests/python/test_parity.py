@@ -100,6 +100,7 @@ REASONS = {
     "philox4x32": "the generator under Context",
     "per_worker_factory*": "the argument per_worker of map",
     "*_stage.make": "the constructor takes the function",
+    "map_stage.make_together": "the argument batched of map",
     "flat_map_function*": "arguments of FlatMapStage",
     "scan_function*": "arguments of ScanStage",
     "sequential_reader*": "an iterator, or an object with next, save and load",

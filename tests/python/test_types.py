@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("mypy")
 
 PACKAGE = Path(leat.__file__).parent
+FRAMEWORKS = {"accelerate", "jax", "lightning", "transformers"}  # .ci/run checks those that it installs
 # What stubtest says of every function and class of nanobind.
 OF_NANOBIND = re.compile(
     r"is not a function$|metaclass differs$|is a disjoint base at runtime"
@@ -81,7 +82,7 @@ def test_programs_are_checked(tmp_path: Path, cache: str) -> None:
 
 
 def test_the_package_is_strict(cache: str) -> None:
-    files = [str(x) for x in sorted(PACKAGE.glob("*.py*")) if x.suffix in (".py", ".pyi")]
+    files = [str(x) for x in sorted(PACKAGE.glob("*.py*")) if x.suffix in (".py", ".pyi") and x.stem not in FRAMEWORKS]
     assert "Success" in (found := run("mypy", "--strict", "--follow-imports=silent", cache, *files)), found
 
 
