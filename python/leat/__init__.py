@@ -4,6 +4,7 @@ import logging as _logging
 
 from leat import _leat
 from leat._leat import *
+from leat.display import progress
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
 from leat.functions import filter, map
 from leat.images import decode
@@ -16,7 +17,7 @@ automatic = "auto"
 
 __all__ = [name for name in dir(_leat) if not name.startswith("_")]
 __all__ += ["BadSample", "Error", "InputOutput", "InvalidArgument", "NotFound", "OwnBatch", "Position", "Ragged", "WrongField"]
-__all__ += ["automatic", "decode", "filter", "map", "register_tokenizer", "tokenize"]
+__all__ += ["automatic", "decode", "filter", "map", "progress", "register_tokenizer", "tokenize"]
 
 _leat.set_progress_handler(None)
 _leat.set_notice_handler(_logging.getLogger("leat").warning)

@@ -227,6 +227,18 @@ void bind_batch(nb::module_& m) {
           "\"Resume after this batch\", for your own checkpoint: this rank's part.")
       .def("release", &self::release,
            "Gives the memory back early: once all arrays over it are gone, too.")
+      .def(
+          "show",
+          [](nb::handle x, const std::string& field, std::size_t columns) {
+            return nb::module_::import_("leat.display").attr("show")(x, field, columns);
+          },
+          "field"_a = "", "columns"_a = 8,
+          nb::sig("def show(self, field: str = '', columns: int = 8) -> typing.Any"),
+          "A grid of the images in a field, by Pillow or matplotlib.")
+      .def(
+          "_repr_html_",
+          [](nb::handle x) { return nb::module_::import_("leat.display").attr("batch_html")(x); },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", &summary);
 
   nb::class_<bad_row>(m, "BadRow", "One bad sample, as logs list it.")

@@ -195,6 +195,12 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<self>& type) {
            [](const self& x) {
              return static_cast<Py_ssize_t>(std::hash<std::string>{}(to_string(x.value)) >> 1);
            })
+      .def(
+          "_repr_html_",
+          [](nb::handle x) {
+            return nb::module_::import_("leat.display").attr("pipeline_html")(x);
+          },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__getstate__", [](const self& x) { return to_string(x.value); })
       .def("__setstate__", [](self* to, const std::string& text) { new (to) self(parse(text)); });
   m.def(
