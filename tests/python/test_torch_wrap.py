@@ -165,3 +165,15 @@ def test_a_state_behind_iter_and_before_the_first_batch_has_the_order() -> None:
     other = leat.torch.wrap(shuffled())
     other.load_state_dict(state)
     assert [plain_types(x) for x in other] == expected
+
+
+def test_an_earlier_iterator_cannot_end_the_epoch_of_a_later_one() -> None:
+    loader = leat.torch.wrap([1, 2])
+    first = iter(loader)
+    assert [next(first), next(first)] == [1, 2]
+    second = iter(loader)
+    assert next(second) == 1
+    with pytest.raises(leat.InvalidArgument, match="another one was begun"):
+        next(first)
+    assert next(second) == 2
+    assert loader.epoch == 1
