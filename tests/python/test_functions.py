@@ -336,12 +336,12 @@ def test_wrong_results_of_functions() -> None:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_kept_arrays_are_refused(workers: int) -> None:
     kept = []
-    data = COUNTED.map("keeps@1", lambda s: kept.append(s["value"]) or s.set("x", 1)).batch(8)
+    data = leat.count(16).map("keeps@1", lambda s: kept.append(s["value"]) or s.set("x", 1)).batch(8)
     with pytest.raises(leat.Error, match="kept an array") as raised:
         digests(leat.Loader(data, workers=workers))
     assert raised.value.code == "bad_sample"
     copies = []
-    data = COUNTED.map("copies@1", lambda s: copies.append(s["value"].copy())).batch(8)
+    data = leat.count(16).map("copies@1", lambda s: copies.append(s["value"].copy())).batch(8)
     assert digests(leat.Loader(data, workers=workers)) == due(data)
 
 
