@@ -74,8 +74,10 @@ class row_places {
 public:
   row_target at(batch_memory& memory, std::size_t row) {
     const auto fields = memory.layout().fields().size();
-    dense_.resize(fields);
-    ragged_.resize(fields);
+    if (fields != dense_.size()) { // asked for per row
+      dense_.resize(fields);
+      ragged_.resize(fields);
+    }
     return memory.target(row, dense_, ragged_);
   }
 

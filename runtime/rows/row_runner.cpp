@@ -175,7 +175,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
 void row_runner::produce(const row_request& row, const row_target& target, row_result& result,
                          const epoch_item& what) {
   sample_access::reset(sample_, &target);
-  if (fails_on_purpose(row, what))
+  if (!plan_->throw_at.empty() && fails_on_purpose(row, what))
     throw bad_sample(cause::function_error, "a fault on purpose");
   make_item(row, what, sample_);
   record_->clock.leave();
@@ -185,9 +185,9 @@ void row_runner::produce(const row_request& row, const row_target& target, row_r
 
 /// The fault belongs to the sample, so that a substitute can take its row.
 bool row_runner::fails_on_purpose(const row_request& row, const epoch_item& what) const {
-  const bool is_own = !plan_->shape.is_indexed || what == row.own;
   const auto& at = plan_->throw_at;
-  return is_own && std::find(at.begin(), at.end(), row.position) != at.end();
+  return (!plan_->shape.is_indexed || what == row.own)
+         && std::find(at.begin(), at.end(), row.position) != at.end();
 }
 
 void row_runner::make_item(const row_request& row, const epoch_item& what, sample& into) {
