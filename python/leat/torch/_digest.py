@@ -48,12 +48,12 @@ class Generators:
         self._own = list({id(x): x for x in found if isinstance(x, torch.Generator)}.values())
 
     def state(self) -> dict[str, Any]:
-        """As they are now."""
+        """As they are now, in types that JSON has."""
         numbers = np.random.get_state(legacy=False)
         return {
             "python": random.getstate(),
-            "numpy": (numbers["state"]["key"].tobytes(), numbers["state"]["pos"], numbers["has_gauss"], numbers["gauss"]),
-            "torch": [bytes(x.numpy().tobytes()) for x in (torch.get_rng_state(), *(x.get_state() for x in self._own))],
+            "numpy": (numbers["state"]["key"].tobytes().hex(), numbers["state"]["pos"], numbers["has_gauss"], numbers["gauss"]),
+            "torch": [x.numpy().tobytes().hex() for x in (torch.get_rng_state(), *(x.get_state() for x in self._own))],
         }
 
     def set(self, state: Mapping[str, Any]) -> None:
@@ -61,8 +61,8 @@ class Generators:
         version, words, gauss = state["python"]
         random.setstate((version, tuple(words), gauss))
         key, *rest = state["numpy"]
-        np.random.set_state(("MT19937", np.frombuffer(key, np.uint32), *rest))
-        first, *others = [torch.frombuffer(bytearray(x), dtype=torch.uint8) for x in state["torch"]]
+        np.random.set_state(("MT19937", np.frombuffer(bytes.fromhex(key), np.uint32), *rest))
+        first, *others = [torch.frombuffer(bytearray.fromhex(x), dtype=torch.uint8) for x in state["torch"]]
         torch.set_rng_state(first)
         for generator, x in zip(self._own, others, strict=True):
             generator.set_state(x)
