@@ -72,10 +72,9 @@ void refuse_child() {
   throw error(errc::forked,
               {.stage = "loader",
                .got = "a call in the child of a fork, which does not have its parent's threads",
-               .needed =
-                   "loaders made after the fork, by a process whose parent has no loader and "
-                   "has called leat::shutdown(); or a process of its own (exec; in Python "
-                   "spawn or forkserver)"});
+               .needed = "loaders made after the fork, by a process whose parent has no loader and "
+                         "has called leat::shutdown(); or a process of its own (exec; in Python "
+                         "spawn or forkserver)"});
 }
 
 void check_process() {

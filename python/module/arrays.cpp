@@ -77,6 +77,14 @@ nb::object as_dlpack(const lent_memory& x) {
   return exported<nb::array_api>(x, x.type);
 }
 
+nb::object as_text(std::string_view bytes) {
+  auto text = nb::steal(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "strict"));
+  if (!text.is_valid())
+    throw nb::python_error();
+  return text;
+}
+
 nb::object offsets_as_numpy(std::span<const std::uint64_t> offsets, nb::handle owner) {
   const auto rows = static_cast<std::int64_t>(offsets.size());
   return as_numpy({offsets.data(), dtype::i64, {&rows, 1}, owner, true});

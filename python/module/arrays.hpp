@@ -7,6 +7,7 @@
 #include "python/module/python.hpp"
 
 #include <span>
+#include <string_view>
 
 namespace leat::python {
 
@@ -31,6 +32,9 @@ struct lent_memory {
 nb::object as_numpy(const lent_memory& x);
 /// As an object with `__dlpack__`.
 nb::object as_dlpack(const lent_memory& x);
+
+/// Bytes that must be UTF-8 as a str. Throws Python's UnicodeDecodeError.
+nb::object as_text(std::string_view bytes);
 
 /// Offsets of rows as int64: neither torch nor JAX does much with uint64.
 nb::object offsets_as_numpy(std::span<const std::uint64_t> offsets, nb::handle owner);

@@ -115,11 +115,7 @@ void bind_fields(nb::class_<self>& type) {
           "name"_a, nb::sig("def bytes(self, name: str) -> list[leat._names.Bytes]"),
           "A bytes field as a list, one value per row.")
       .def(
-          "text",
-          [](const self& x, std::string_view name) {
-            return rows_of(x, name,
-                           [](std::string_view row) { return nb::str(row.data(), row.size()); });
-          },
+          "text", [](const self& x, std::string_view name) { return rows_of(x, name, as_text); },
           "name"_a, nb::sig("def text(self, name: str) -> list[str]"),
           "A bytes field as a list of str, which must be UTF-8.")
       .def(

@@ -258,11 +258,9 @@ void bind_sample(nb::module_& m) {
           "The bytes of a field, tensor or not.")
       .def(
           "text",
-          [](const self& x, const std::string& name) {
-            const auto text = x.get().text(name);
-            return nb::str(text.data(), text.size());
-          },
-          "name"_a, "The bytes of a field as a str; they must be UTF-8.")
+          [](const self& x, const std::string& name) { return as_text(x.get().text(name)); },
+          "name"_a, nb::sig("def text(self, name: str) -> str"),
+          "The bytes of a field as a str; they must be UTF-8.")
       .def(
           "__getitem__",
           [](self& x, const std::string& name) { return value_of(x.get(), name, owner_of(x)); },

@@ -80,3 +80,14 @@ def test_the_command_is_part_of_the_package() -> None:
         running.stdout.read(1)
         running.stdout.close()  # as `| head` does
         assert running.wait(60) == -signal.SIGPIPE
+
+
+def test_text_that_is_not_utf_8_is_a_unicode_decode_error() -> None:
+    data = leat.count(2).map("bytes@1", lambda sample: sample.set("text", b"\xff\xfe"))
+    batch = leat.Loader(data.batch(2), workers=0).next()
+    assert batch is not None
+    assert batch.bytes("text") == [b"\xff\xfe"] * 2
+    with pytest.raises(UnicodeDecodeError):
+        batch.text("text")
+    with pytest.raises(leat.Error, match="UnicodeDecodeError"):
+        leat.Loader(data.map("text@1", lambda sample: sample.set("text", sample.text("text"))).batch(2), workers=0)
