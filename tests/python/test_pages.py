@@ -1,5 +1,6 @@
 """The Python of documents runs as it stands: all blocks of a page, in order, in one process and an empty directory."""
 
+import os
 import re
 import subprocess
 import sys
@@ -19,4 +20,22 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path) -> None:
     assert blocks
     (tmp_path / "page.py").write_text("\n".join(blocks))
     ran = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_block_of_the_readme_runs(tmp_path: Path) -> None:
+    command = os.environ.get("LEAT_COMMAND")
+    if not command:
+        pytest.skip("needs the command leat: LEAT_COMMAND")
+    subprocess.run(
+        [Path(command).resolve(), "make-data", "data", "--samples", "480", "--shards", "4"],
+        cwd=tmp_path,
+        check=True,
+        timeout=120,
+    )
+    (block,) = re.findall(r"^```python\n(.*?)^```", (DOCS.parent / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    around = "r, w, seen = 0, 1, []\ndef train(x, label, valid):\n    seen.append((x.shape, label.dtype.name, valid.sum()))\n"
+    after = "assert seen == [((240, 3, 224, 224), 'int64', 240)] * 20, seen\n"
+    (tmp_path / "page.py").write_text(around + block.replace("epochs=10", "epochs=10, leases=4") + after)
+    ran = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert ran.returncode == 0, ran.stderr
