@@ -19,6 +19,5 @@ __all__ = [name for name in dir(_leat) if not name.startswith("_")]
 __all__ += ["BadSample", "Error", "InputOutput", "InvalidArgument", "NotFound", "OwnBatch", "Position", "Ragged", "WrongField"]
 __all__ += ["automatic", "decode", "filter", "map", "progress", "register_tokenizer", "tokenize"]
 
-_leat.set_progress_handler(None)
 _leat.set_notice_handler(_logging.getLogger("leat").warning)
 _leat.register_map("tokenize@1", _tokenize_of_text)

@@ -235,7 +235,12 @@ void bind_readers(nb::module_& m) {
       [](nb::handle_t<pipeline_value> x) {
         std::vector<records> result;
         const auto& value = nb::cast<pipeline_value&>(x);
-        for (auto& of : leat::indexed_sources(value.value))
+        std::vector<std::shared_ptr<const source>> found;
+        {
+          const nb::gil_scoped_release released; // a handler of progress may want it
+          found = leat::indexed_sources(value.value);
+        }
+        for (auto& of : found)
           result.push_back({std::move(of), value.kept});
         return result;
       },
