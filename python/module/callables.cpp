@@ -2,6 +2,8 @@
 
 #include <leat/error.hpp>
 
+#include <pthread.h>
+
 #include <atomic>
 
 namespace leat::python {
@@ -9,6 +11,7 @@ namespace leat::python {
 namespace {
 
 std::atomic<bool> has_ended = false;
+std::atomic<int> num_kept = 0;
 
 /// A thread's first call keeps its Python state; the last one is here.
 class kept_state {
@@ -22,11 +25,14 @@ public:
     (void)PyGILState_Ensure();
     PyGILState_Release(PyGILState_LOCKED); // of this call
     PyGILState_Release(first_);
+    --num_kept;
+    num_kept.notify_all();
   }
 
   void keep() {
     if (is_kept_ || PyGILState_GetThisThreadState())
       return;
+    ++num_kept;
     first_ = PyGILState_Ensure();
     is_kept_ = true;
     PyEval_SaveThread();
@@ -62,11 +68,17 @@ PyType_Slot shown_slots[] = {
 
 } // namespace
 
-gil_held::gil_held() {
+gil_held::gil_held(bool keeps) {
   if (has_ended)
     throw error(errc::interrupted, {.stage = "loader", .got = "the end of the Python interpreter"});
-  of_this_thread.keep();
+  if (keeps)
+    of_this_thread.keep();
   state_ = PyGILState_Ensure();
+}
+
+void wait_for_kept_states() noexcept {
+  for (int n = num_kept; n > 0; n = num_kept)
+    num_kept.wait(n);
 }
 
 gil_held::~gil_held() {
@@ -108,6 +120,8 @@ int made_objects::traverse(visitproc visit, void* arg) const {
 }
 
 void bind_made_objects(nb::module_& m) {
+  // In a child of a fork none of these threads is there.
+  (void)pthread_atfork(nullptr, nullptr, [] { num_kept = 0; });
   nb::class_<shown_objects>(m, "_MadeObjects", nb::type_slots(shown_slots));
 }
 

@@ -12,8 +12,9 @@ namespace leat::python {
 /// ends: to make one for each call costs more than most functions take.
 class gil_held {
 public:
-  /// Throws `errc::interrupted` once the interpreter ends.
-  gil_held();
+  /// Throws `errc::interrupted` once the interpreter ends. Without `keeps` the thread's state is
+  /// made for this time alone: for threads that may outlive all loaders.
+  explicit gil_held(bool keeps = true);
   ~gil_held();
   gil_held(const gil_held&) = delete;
   gil_held& operator=(const gil_held&) = delete;
@@ -25,6 +26,10 @@ private:
 /// The interpreter is about to end: Python functions are not called any more, and objects that
 /// threads still hold are left behind. Holds the GIL.
 void end_python_calls() noexcept;
+/// Waits until no thread of leat's has a Python state any more: after loaders have ended, threads
+/// are still on their way out, and must not ask for the GIL of an interpreter that ends. Without
+/// the GIL.
+void wait_for_kept_states() noexcept;
 bool python_calls_ended() noexcept;
 
 /// Python objects that C++ uses through borrowed pointers: held by the Python object of the

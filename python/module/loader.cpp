@@ -310,7 +310,7 @@ void loader_value::close() {
   if (!job_)
     return;
   if (*is_used_) { // another thread waits in next()
-    job_->interrupt();
+    (void)interrupt_user();
     return;
   }
   auto ended = std::exchange(job_, std::nullopt);
@@ -319,6 +319,8 @@ void loader_value::close() {
 }
 
 std::shared_ptr<std::atomic<bool>> loader_value::interrupt_user() {
+  if (process_ != getpid())
+    return nullptr;
   if (*is_used_ && job_)
     job_->interrupt();
   return is_used_;
@@ -342,7 +344,7 @@ void end_loaders() {
     if (!living().contains(x)) // dropped by a thread meanwhile
       continue;
     const auto used = x->interrupt_user();
-    {
+    if (used) {
       // A daemon thread, say: the interpreter's end would kill it in the middle of C++.
       const nb::gil_scoped_release released;
       used->wait(true);
@@ -353,6 +355,7 @@ void end_loaders() {
   {
     const nb::gil_scoped_release released;
     leat::shutdown();
+    wait_for_kept_states();
   }
   end_python_calls();
 }

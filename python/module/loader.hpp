@@ -4,6 +4,8 @@
 
 #include "python/module/callables.hpp"
 #include "python/module/python.hpp"
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -33,7 +35,8 @@ public:
   /// Ends the loader and joins its threads.
   void close();
   bool is_closed() const noexcept { return !job_; }
-  /// Interrupts the thread that is in a call, if there is one; gives what that thread resets.
+  /// Interrupts the thread that is in a call; gives what that thread resets. Null in the child of a
+  /// fork, which does not have that thread.
   std::shared_ptr<std::atomic<bool>> interrupt_user();
 
   kept_objects kept;
@@ -53,6 +56,7 @@ private:
   std::optional<loader> job_;
   /// Outlives the loader, for the interpreter's end, which waits for the thread that uses it.
   std::shared_ptr<std::atomic<bool>> is_used_ = std::make_shared<std::atomic<bool>>(false);
+  const pid_t process_ = getpid();
 };
 
 /// Statistics as a dict; times in seconds.

@@ -39,7 +39,7 @@ void bind_log(nb::module_& m) {
           return set_notice_handler({});
         const nb::handle kept = handler.release(); // as long as the process lives
         set_notice_handler([kept](const std::string& text) {
-          const gil_held held;
+          const gil_held held{false};
           try {
             kept(text);
           } catch (nb::python_error& problem) {
@@ -58,7 +58,7 @@ void bind_log(nb::module_& m) {
           return set_progress_handler({});
         const nb::handle kept = handler.release(); // as long as the process lives
         set_progress_handler([kept](const progress& now) {
-          const gil_held held;
+          const gil_held held{false};
           if (PyErr_CheckSignals() != 0)
             throw error(errc::interrupted, {.stage = "opening", .got = "a signal"});
           try {
