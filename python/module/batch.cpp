@@ -3,6 +3,7 @@
 #include <leat/batch.hpp>
 
 #include "python/module/arrays.hpp"
+#include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 
@@ -41,10 +42,6 @@ nb::list rows_of(const self& x, std::string_view name, Convert convert) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     result.append(convert(rows.text(i)));
   return result;
-}
-
-nb::bytes bytes_of(const std::string& x) {
-  return nb::bytes(x.data(), x.size());
 }
 
 std::string summary(const self& x) {
@@ -107,11 +104,7 @@ void bind_fields(nb::class_<self>& type) {
           "name"_a, nb::sig("def field(self, name: str) -> dict[str, typing.Any]"),
           "What a field is, without its values: dtype, shape, is_ragged.")
       .def(
-          "bytes",
-          [](const self& x, std::string_view name) {
-            return rows_of(x, name,
-                           [](std::string_view row) { return nb::bytes(row.data(), row.size()); });
-          },
+          "bytes", [](const self& x, std::string_view name) { return rows_of(x, name, to_bytes); },
           "name"_a, nb::sig("def bytes(self, name: str) -> list[leat._names.Bytes]"),
           "A bytes field as a list, one value per row.")
       .def(
@@ -218,7 +211,7 @@ void bind_batch(nb::module_& m) {
           "bad", [](const self& x) { return x.get().bad(); },
           "Rows whose sample was bad, under the policies substitute and mask.")
       .def(
-          "snapshot", [](const self& x) { return bytes_of(x.get().snapshot()); },
+          "snapshot", [](const self& x) { return to_bytes(x.get().snapshot()); },
           nb::sig("def snapshot(self) -> leat._names.Bytes"),
           "\"Resume after this batch\", for your own checkpoint: this rank's part.")
       .def("release", &self::release,

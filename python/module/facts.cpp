@@ -1,6 +1,7 @@
 #include <leat/graph.hpp>
 #include <leat/snapshot.hpp>
 
+#include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
@@ -31,13 +32,6 @@ nb::dict dict_of(const operator_facts& x) {
   for (const auto& input : x.inputs)
     inputs.append(dict_of(input));
   result["inputs"] = inputs;
-  return result;
-}
-
-std::vector<std::string> bytes_of(const std::vector<nb::bytes>& parts) {
-  std::vector<std::string> result;
-  for (const auto& x : parts)
-    result.emplace_back(x.c_str(), x.size());
   return result;
 }
 
@@ -125,7 +119,7 @@ void bind_snapshot_facts(nb::module_& m) {
         const auto found = newest_snapshot(directory, {allow_older});
         nb::list parts;
         for (const auto& x : found.parts)
-          parts.append(nb::bytes(x.data(), x.size()));
+          parts.append(to_bytes(x));
         return parts;
       },
       "directory"_a, nb::kw_only(), "allow_older"_a = false,
@@ -139,7 +133,7 @@ void bind_snapshot_facts(nb::module_& m) {
       "What the newest complete set of a directory says, or what a file says.");
   m.def(
       "inspect_snapshot",
-      [](const std::vector<nb::bytes>& parts) { return inspect_snapshot(bytes_of(parts)); },
+      [](const std::vector<nb::bytes>& parts) { return inspect_snapshot(parts_of(parts)); },
       "parts"_a, "What the bytes of snapshot() say.");
   m.def(
       "pipeline_of",

@@ -3,6 +3,7 @@
 #include <leat/pipeline_facts.hpp>
 
 #include "python/module/batch.hpp"
+#include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
@@ -76,17 +77,6 @@ nb::dict dict_of(const resume_point& x) {
 
 nb::object position_of(const resume_point& x) {
   return nb::module_::import_("leat.position").attr("Position")(**dict_of(x));
-}
-
-std::vector<std::string> parts_of(const std::vector<nb::bytes>& parts) {
-  std::vector<std::string> result;
-  for (const auto& x : parts)
-    result.emplace_back(x.c_str(), x.size());
-  return result;
-}
-
-nb::bytes bytes_of(const std::string& x) {
-  return nb::bytes(x.data(), x.size());
 }
 
 nb::object next_of(self& x) {
@@ -254,7 +244,7 @@ void bind_snapshots(nb::class_<self>& type) {
           "Waits for saves in progress and raises their error.")
       .def(
           "snapshot",
-          [](self& x) { return bytes_of(x.call([](loader& job) { return job.snapshot(); })); },
+          [](self& x) { return to_bytes(x.call([](loader& job) { return job.snapshot(); })); },
           "This rank's part of \"resume from here\", as bytes.")
       .def(
           "keep",

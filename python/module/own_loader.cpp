@@ -1,5 +1,6 @@
 #include <leat/own_loader.hpp>
 
+#include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
@@ -33,7 +34,7 @@ own_loader_functions<nb::object> functions_of(std::string name, nb::handle begin
       return std::string{place.c_str(), place.size()};
     };
   if (!load.is_none())
-    result.load = [load](const std::string& place) { load(nb::bytes(place.data(), place.size())); };
+    result.load = [load](const std::string& place) { load(to_bytes(place)); };
   return result;
 }
 
@@ -59,7 +60,7 @@ void bind_snapshots(nb::class_<self>& type) {
           "snapshot",
           [](const self& x) {
             const auto bytes = x.of.snapshot();
-            return nb::bytes(bytes.data(), bytes.size());
+            return to_bytes(bytes);
           },
           "\"Resume after the last batch\", as bytes.")
       .def(

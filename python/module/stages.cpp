@@ -2,6 +2,7 @@
 
 #include <leat/bad_sample.hpp>
 
+#include "python/module/bytes.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/sample.hpp"
 
@@ -134,10 +135,6 @@ std::string bytes_from(nb::handle x) {
     return nb::cast<std::string>(x);
   const auto bytes = nb::cast<nb::bytes>(x);
   return {bytes.c_str(), bytes.size()};
-}
-
-nb::bytes to_bytes(std::string_view x) {
-  return nb::bytes(x.data(), x.size());
 }
 
 flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick,
