@@ -1,25 +1,24 @@
 """leat for JAX: global arrays, of which every process reads its own part; the state resumes on any number of processes."""
 
-import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Never
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 import leat
+from leat._epochs import ENDLESS, Epochs
+from leat._leased_batch import LeasedBatch
 from leat.errors import InvalidArgument
 
 __all__ = ["Batch", "Loader"]
 
-_VERSION = 1
-_ENDLESS = 2**64 - 1
 Agreement = tuple[int, int, int]
 
 
-class Batch(dict[str, Any]):
+class Batch(LeasedBatch):
     """A global batch: field -> jax.Array [rows of all processes, ...]; a Ragged of this process's own rows, in NumPy.
 
     On a CPU the arrays share the batch's memory, which they keep; JAX does not write to it, even if they are donated. Under
@@ -29,44 +28,13 @@ class Batch(dict[str, Any]):
     def __init__(
         self, fields: Mapping[str, Any] | Iterable[tuple[str, Any]], lease: leat.Batch, to_global: Callable[[Any], Any]
     ) -> None:
-        super().__init__(fields)
-        self.lease = lease
+        super().__init__(fields, lease)
         self._to_global = to_global
 
     @property
     def valid(self) -> Any:
         """True for each row that carries a sample: a global array, bool [rows of all processes]."""
         return self._to_global(self.lease.valid)
-
-    @property
-    def epoch(self) -> int:
-        return int(self.lease.epoch)
-
-    @property
-    def step(self) -> int:
-        """Number of the batch in its epoch."""
-        return int(self.lease.step)
-
-    @property
-    def global_step(self) -> int:
-        """Number of the batch since the job began; continues across resumes."""
-        return int(self.lease.global_step)
-
-    @property
-    def end_of_epoch(self) -> bool:
-        """No further batch of this epoch follows."""
-        return bool(self.lease.end_of_epoch)
-
-    def snapshot(self) -> bytes:
-        """The words "resume after this batch" as bytes: the part of this process."""
-        return bytes(self.lease.snapshot())
-
-    def digest(self) -> leat.Hash128:
-        """Sum over the valid rows of this process. All ranks' digests add up to the global batch's."""
-        return self.lease.digest()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
 
 
 def _flatten(batch: Batch) -> tuple[list[tuple[Any, Any]], tuple[str, ...]]:
@@ -77,7 +45,7 @@ def _flatten(batch: Batch) -> tuple[list[tuple[Any, Any]], tuple[str, ...]]:
 jax.tree_util.register_pytree_with_keys(Batch, _flatten, lambda names, values: dict(zip(names, values, strict=True)))
 
 
-class Loader:
+class Loader(Epochs[Batch]):
     """Feeds a job of JAX with global arrays: each `iter` is an epoch, or the rest of one after a load.
 
     `data`: a pipeline that ends with batch(rows), rows of the global batch over all processes. `sharding`: how its arrays
@@ -106,7 +74,6 @@ class Loader:
             raise InvalidArgument("one of rank and world_size was given: give both, or none")
         if sharding is None:
             sharding = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), PartitionSpec("data"))
-        self.data = data
         self.sharding = sharding
         shardings = list(sharding.values()) if isinstance(sharding, Mapping) else [sharding]
         if not shardings:
@@ -115,77 +82,17 @@ class Loader:
         self.rank, self.world_size = (
             (rank, world_size) if rank is not None and world_size is not None else _place(self._rows_sharding)
         )
-        self._facts = leat.epoch_of(data)
-        rows = -(-int(self._facts.batch_rows) // self.world_size) * self.world_size
+        facts = leat.epoch_of(data)
+        rows = -(-int(facts.batch_rows) // self.world_size) * self.world_size
         for of_field in shardings:
             _check_rows(rows, _of_rank(of_field, 1))
-        if self.world_size > 1 and self._facts.needs_agreement and options.get("agree") is None:
+        if self.world_size > 1 and facts.needs_agreement and options.get("agree") is None:
             options["agree"] = self._agree
-        self._options = {
-            "rank": self.rank,
-            "world_size": self.world_size,
-            "epochs": _ENDLESS if epochs is None else epochs,
-            **options,
-        }
-        self._loader = leat.Loader(data, **self._options)
-        self._pass = 0
-        self._has_begun = False
-        self._is_loaded = False
-        self._finished = False
-        self._held: leat.Batch | None = None
-        self._last: leat.Batch | None = None
+        own = {"rank": self.rank, "world_size": self.world_size}
+        self._open(data, {**own, "epochs": ENDLESS if epochs is None else epochs, **options})
 
-    # Iteration
-
-    def __len__(self) -> int:
-        """Batches of a whole epoch. Raises TypeError where they are not known beforehand."""
-        if self._facts.batches is None:
-            raise TypeError("the number of batches of this pipeline is not known beforehand")
-        return int(self._facts.batches)
-
-    def __iter__(self) -> Iterator[Batch]:
-        """An epoch, or the rest of one after a load. An earlier iterator of this loader ends with it."""
-        self._pass += 1
-        if self._finished:
-            self._finished = False
-            if self._is_loaded:  # the loop that the state was taken in has nothing left
-                self._is_loaded = False
-                return iter(())
-        elif not (self._is_loaded or self._held or self._facts.is_endless) and self._loader.position().step > 0:
-            self._loader.abandon_epoch()
-            self._last = None
-        self._is_loaded = False
-        return self._batches(self._pass)
-
-    def _batches(self, number: int) -> Iterator[Batch]:
-        epoch = self._epoch_of_next()
-        while (lease := self._next(number, epoch)) is not None:
-            is_last = bool(lease.end_of_epoch)
-            self._finished = is_last
-            yield Batch(((name, self._array(lease, name)) for name in lease), lease, self._valid)
-            del lease
-            if is_last:
-                break
-        if number == self._pass:
-            self._finished = False
-            self._last = self._last if self._held is not None else None
-
-    def _next(self, number: int, epoch: int) -> leat.Batch | None:
-        if number != self._pass:
-            raise InvalidArgument("an iterator of a leat loader went on after another one was begun: they share one position")
-        lease, self._held = self._held, None
-        if lease is None:
-            self._has_begun = True
-            lease = self._loader.next()
-        if lease is not None and lease.epoch != epoch:  # the rest of the epoch is left out on purpose: see leave_out_steps
-            self._held = lease
-            return None
-        if lease is not None:
-            self._last = lease
-        return lease
-
-    def _epoch_of_next(self) -> int:
-        return int(self._held.epoch if self._held is not None else self._loader.position().epoch)
+    def _batch(self, lease: leat.Batch) -> Batch:
+        return Batch(((name, self._array(lease, name)) for name in lease), lease, self._valid)
 
     def _array(self, lease: leat.Batch, name: str) -> Any:
         local = lease[name]
@@ -214,37 +121,15 @@ class Loader:
         All processes call it, if there are several: their parts are gathered. Taken inside the loop after an epoch's last
         batch, it resumes with an empty rest of that epoch, then the next one.
         """
-        if after is not None:
-            own, epoch, finished = after.snapshot(), after.epoch, after.end_of_epoch
-        else:
-            own = self.snapshot()
-            epoch, finished = self.epoch, self._finished
-        parts = _gather_parts(self.rank, own)
-        return {
-            "leat": _VERSION,
-            "epoch": epoch,
-            "global_step": int(leat.inspect_snapshot(parts[:1]).global_step),
-            "finished": finished,
-            "parts": b"".join(struct.pack("<Q", len(x)) + x for x in parts),
-        }
+        return super().state_dict(after)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], *, allow: Sequence[str] = ()) -> None:
-        """The next `iter` goes on where the state was taken, with any number of processes, devices and workers.
-
-        `allow`: differences of the pipeline that are accepted, by the names in the error. Raises leat.Error.
-        """
-        if not isinstance(state_dict, Mapping) or state_dict.get("leat") != _VERSION:
-            raise InvalidArgument("load_state_dict: needed is what state_dict() of a leat loader gave")
-        parts = _unpack(state_dict["parts"])
-        self._renew()
-        self._loader.restore_parts(parts, allow=list(allow))
-        self._is_loaded, self._finished = True, bool(state_dict["finished"])
+    def _parts_of_all(self, own: bytes) -> list[bytes]:
+        by_rank = {struct.unpack_from("<Q", x)[0]: x[8:] for x in _gather(struct.pack("<Q", self.rank) + own)}
+        return [by_rank[x] for x in sorted(by_rank)]
 
     def snapshot(self) -> bytes:
         """The part of this process: "resume after the batch that was handed out last"."""
-        if self._held is not None and self._last is not None:
-            return bytes(self._last.snapshot())
-        return bytes(self._loader.snapshot())
+        return self._own_part()
 
     def restore_parts(self, parts: Sequence[bytes], *, allow: Sequence[str] = ()) -> leat.Position:
         """Restores from snapshot() of all processes, or of one where the pipeline has no state."""
@@ -253,65 +138,10 @@ class Loader:
         self._is_loaded = True
         return found
 
-    def save(self, directory: str | os.PathLike[str], batch: Batch | None = None) -> None:
-        """Writes the part of this process of "resume after this batch" in the background; without one, after the last."""
-        self._loader.save(os.fspath(directory), None if batch is None else batch.lease)
-
-    def wait_saved(self) -> None:
-        """Waits for saves in progress and raises their error."""
-        self._loader.wait_saved()
-
-    def restore(
-        self, directory: str | os.PathLike[str], *, allow: Sequence[str] = (), allow_older: bool = False
-    ) -> leat.Position | None:
-        """Resumes after the newest complete set of save(), of any number of processes; None if there is none."""
-        self._renew()
-        found = self._loader.restore(os.fspath(directory), allow=list(allow), allow_older=allow_older)
-        self._is_loaded = found is not None
-        return found
-
-    def leave_out_steps(self, first: int, last: int) -> None:
-        """Leaves out steps of the job, by `global_step`, alike in all processes. Before iteration, or after a load."""
-        self._loader.leave_out_steps(first, last)
-
-    @property
-    def epoch(self) -> int:
-        """The epoch of the next `iter`; inside a loop, that of the loop."""
-        at = self._epoch_of_next()
-        return at - 1 if self._finished else at
-
-    def position(self) -> leat.Position:
-        """Where the loader stands: the next batch."""
-        return self._loader.position()
-
-    def stats(self) -> dict[str, Any]:
-        """What the loader did so far; times in seconds."""
-        return dict(self._loader.stats())
-
-    def close(self) -> None:
-        """Ends the loader and waits for its threads. Arrays stay valid."""
-        self._last = self._held = None
-        self._loader.close()
-
-    def _renew(self) -> None:
-        """A loader that has not begun, which can be told where to begin."""
-        self._pass += 1
-        self._last = self._held = None
-        self._finished = self._is_loaded = False
-        if self._has_begun:
-            self._loader.close()
-            self._loader = leat.Loader(self.data, **self._options)
-            self._has_begun = False
-
     def _agree(self, own: Agreement) -> list[Agreement]:
         found = _gather(struct.pack("<Q3q", self.rank, *own))
         by_rank = {rank: (a, b, c) for rank, a, b, c in (struct.unpack("<Q3q", x) for x in found)}
         return [by_rank[rank] for rank in range(self.world_size)]
-
-    def __reduce__(self) -> Never:
-        raise InvalidArgument(
-            "a leat loader was to be pickled: pickle its pipeline, and make a loader of it in the other process"
-        )
 
     def __repr__(self) -> str:
         return f"<leat.jax.Loader, rank {self.rank} of {self.world_size}: {self.data}>"
@@ -370,19 +200,3 @@ def _gather(own: bytes) -> list[bytes]:
     padded[: len(own)] = np.frombuffer(own, np.uint8)
     found = multihost_utils.process_allgather(padded).reshape(len(lengths), -1)
     return [bytes(np.asarray(x[:n]).tobytes()) for x, n in zip(found, lengths, strict=True)]
-
-
-def _gather_parts(rank: int, own: bytes) -> list[bytes]:
-    """The parts of all ranks, by rank."""
-    by_rank = {struct.unpack_from("<Q", x)[0]: x[8:] for x in _gather(struct.pack("<Q", rank) + own)}
-    return [by_rank[x] for x in sorted(by_rank)]
-
-
-def _unpack(packed: bytes) -> list[bytes]:
-    parts, at = [], 0
-    while at < len(packed):
-        if at + 8 > len(packed) or (end := at + 8 + struct.unpack_from("<Q", packed, at)[0]) > len(packed):
-            raise InvalidArgument("load_state_dict: torn bytes in `parts`: needed is what state_dict() gave")
-        parts.append(packed[at + 8 : end])
-        at = end
-    return parts

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 
 import leat
-from leat.errors import InvalidArgument
+from leat._leased_batch import LeasedBatch
 
 
 class Ragged(NamedTuple):
@@ -23,28 +23,18 @@ class Ragged(NamedTuple):
 Field = torch.Tensor | Ragged
 
 
-class Batch(dict[str, Any]):
+class Batch(LeasedBatch):
     """The rank's part of one global batch: field name -> tensor [size, ...] over the batch's memory, or Ragged.
 
     `**batch` hands all fields to a model. A dict that is made from it by others has the fields alone; what else a batch
     knows (`valid`, `step`, `snapshot()`) then raises InvalidArgument.
     """
 
-    __slots__ = ("__weakref__", "_lease", "_valid")
+    __slots__ = ("_valid",)
 
     def __init__(self, fields: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), lease: leat.Batch | None = None) -> None:
-        super().__init__(fields)
-        self._lease = lease
+        super().__init__(fields, lease)
         self._valid: torch.Tensor | None = None
-
-    @property
-    def lease(self) -> leat.Batch:
-        """The batch of leat itself, whose memory the tensors share if they were not moved."""
-        if self._lease is None:
-            raise InvalidArgument(
-                "a dict that was made from a batch, and has its fields alone: keep the batch that the loader gave"
-            )
-        return self._lease
 
     @property
     def valid(self) -> torch.Tensor:
@@ -64,39 +54,12 @@ class Batch(dict[str, Any]):
         return int(self.lease.valid_rows)
 
     @property
-    def epoch(self) -> int:
-        return int(self.lease.epoch)
-
-    @property
-    def step(self) -> int:
-        """Number of the batch in its epoch."""
-        return int(self.lease.step)
-
-    @property
-    def global_step(self) -> int:
-        """Number of the batch since the job began; continues across resumes."""
-        return int(self.lease.global_step)
-
-    @property
-    def end_of_epoch(self) -> bool:
-        """No further batch of this epoch follows."""
-        return bool(self.lease.end_of_epoch)
-
-    @property
     def rank(self) -> int:
         return int(self.lease.rank)
 
     @property
     def world_size(self) -> int:
         return int(self.lease.world_size)
-
-    def snapshot(self) -> bytes:
-        """The words "resume after this batch" as bytes: the part of this rank."""
-        return bytes(self.lease.snapshot())
-
-    def digest(self) -> leat.Hash128:
-        """Sum over the valid rows. Ranks' digests add up to the global batch's."""
-        return self.lease.digest()
 
     def positions(self) -> Sequence[int]:
         """Position of each valid row in the epoch, rising."""
@@ -117,9 +80,6 @@ class Batch(dict[str, Any]):
     def to(self, device: torch.device | str | int, non_blocking: bool = True) -> "Batch":
         """The batch with its tensors on a device; what it knows beside them stays."""
         return Batch({name: _moved(x, device, non_blocking) for name, x in self.items()}, self._lease)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
 
     def _device(self) -> torch.device:
         for x in self.values():

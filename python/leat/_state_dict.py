@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import leat
 from leat.errors import InvalidArgument
-from leat.torch._collective import Group
 
 _VERSION = 1
 
@@ -53,37 +52,3 @@ def from_dict(state: Mapping[str, Any]) -> State:
         keys = ", ".join(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
         raise InvalidArgument(f"load_state_dict: {keys or 'an empty dict'}: needed is what state_dict() of a leat loader gave")
     return State(unpack(state["parts"]), bool(state.get("finished")))
-
-
-class Shared:
-    """Makes every rank's own part into parts that are the same on all ranks."""
-
-    def __init__(self, data: leat.Pipeline, world_size: int, is_indexed: bool, group: Group | None, seconds: float) -> None:
-        self._data = data
-        self._world_size = world_size
-        self._is_indexed = is_indexed
-        self._group = group
-        self._seconds = seconds
-        self._writer: leat.Loader | None = None
-
-    def parts(self, own: bytes) -> list[bytes]:
-        """A collective for pipelines with state on several ranks: their lanes' states are spread over the ranks."""
-        if self._world_size == 1:
-            return [own]
-        if self._is_indexed:
-            return [self._without_sums(own)]
-        if self._group is None:
-            raise InvalidArgument(
-                "state_dict() of a pipeline whose state is spread over several ranks: call "
-                "torch.distributed.init_process_group() before the loader is made, or give group="
-            )
-        return self._group.gather_bytes(own, self._seconds, "state_dict()")
-
-    def _without_sums(self, own: bytes) -> bytes:
-        # A rank of another world that is not its first has the position of any part, and nobody's sums.
-        if self._writer is None:
-            self._writer = leat.Loader(
-                self._data, rank=self._world_size, world_size=self._world_size + 1, workers=0, epochs=2**64 - 1
-            )
-        self._writer.restore_parts([own])
-        return bytes(self._writer.snapshot())

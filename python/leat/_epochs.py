@@ -1,0 +1,188 @@
+"""A loader of a framework: each `iter` is an epoch, and its state says where to resume."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Never, TypeVar
+
+import leat
+from leat import _state_dict
+from leat._leased_batch import LeasedBatch
+from leat.errors import InvalidArgument
+
+ENDLESS = 2**64 - 1
+
+BatchType = TypeVar("BatchType", bound=LeasedBatch)
+
+
+class Epochs(Generic[BatchType]):
+    """Iterates over a leat.Loader epoch by epoch. What a framework has of its own, it says by the three functions below."""
+
+    def _batch(self, lease: leat.Batch) -> BatchType:
+        """The framework's batch over one of leat."""
+        raise NotImplementedError
+
+    def _parts_of_all(self, own: bytes) -> list[bytes]:
+        """The parts of all ranks, where a state needs them, by rank."""
+        raise NotImplementedError
+
+    def _check_use(self) -> None:
+        """Refuses a use that would lose data."""
+
+    def _open(self, data: leat.Pipeline, options: Mapping[str, Any]) -> None:
+        """Makes the loader; `options` are those of leat.Loader. Called once, before all else."""
+        self.data = data
+        self._facts = leat.epoch_of(data)
+        self._options = dict(options)
+        self._loader = leat.Loader(data, **self._options)
+        self._pass = 0
+        self._has_begun = False
+        self._is_loaded = False
+        self._finished = False
+        self._held: leat.Batch | None = None
+        self._last: leat.Batch | None = None
+
+    # Iteration
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch. Raises TypeError where they are not known beforehand."""
+        if self._facts.batches is None:
+            raise TypeError(
+                "the number of batches of this pipeline is not known beforehand: trainers want a number of steps instead "
+                "(max_steps, steps_per_epoch)"
+            )
+        return int(self._facts.batches)
+
+    def __iter__(self) -> Iterator[BatchType]:
+        """An epoch, or the rest of one after a load. An earlier iterator of this loader ends with it."""
+        self._check_use()
+        self._pass += 1
+        if self._finished:
+            self._finished = False
+            if self._is_loaded:  # the loop that the state was taken in has nothing left
+                self._is_loaded = False
+                return iter(())
+        elif not (self._is_loaded or self._held or self._facts.is_endless) and self._loader.position().step > 0:
+            self._loader.abandon_epoch()
+            self._last = None
+        self._is_loaded = False
+        return self._batches(self._pass)
+
+    def _batches(self, number: int) -> Iterator[BatchType]:
+        epoch = self._epoch_of_next()
+        while (lease := self._next(number, epoch)) is not None:
+            is_last = bool(lease.end_of_epoch)
+            self._finished = is_last
+            yield self._batch(lease)
+            del lease
+            if is_last:
+                break
+        if number == self._pass:
+            self._finished = False
+            self._last = self._last if self._held is not None else None
+
+    def _next(self, number: int, epoch: int) -> leat.Batch | None:
+        self._check_use()
+        if number != self._pass:
+            raise InvalidArgument("an iterator of a leat loader went on after another one was begun: they share one position")
+        lease, self._held = self._held, None
+        if lease is None:
+            self._has_begun = True
+            lease = self._loader.next()
+        if lease is not None and lease.epoch != epoch:  # the rest of the epoch is left out on purpose: see leave_out_steps
+            self._held = lease
+            return None
+        if lease is not None:
+            self._last = lease
+        return lease
+
+    def _epoch_of_next(self) -> int:
+        return int(self._held.epoch if self._held is not None else self._loader.position().epoch)
+
+    # State
+
+    def state_dict(self, after: BatchType | None = None) -> dict[str, Any]:
+        """Where to resume: after the batch that was handed out last, or after another one. Plain types, the same on all ranks.
+
+        Taken inside the loop after an epoch's last batch, it resumes with an empty rest of that epoch, then the next one.
+        """
+        self._check_use()
+        if after is not None:
+            own, epoch, finished = after.snapshot(), after.epoch, after.end_of_epoch
+        else:
+            own, epoch, finished = self._own_part(), self.epoch, self._finished
+        return _state_dict.to_dict(_state_dict.State(self._parts_of_all(own), finished), epoch)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *, allow: Sequence[str] = ()) -> None:
+        """The next `iter` goes on where the state was taken, with any number of ranks and workers.
+
+        `allow`: differences of the pipeline that are accepted, by the names in the error. Raises leat.Error.
+        """
+        self._check_use()
+        state = _state_dict.from_dict(state_dict)
+        self._renew()
+        self._loader.restore_parts(list(state.parts), allow=list(allow))
+        self._is_loaded, self._finished = True, state.finished
+
+    def save(self, directory: str | os.PathLike[str], batch: BatchType | None = None) -> None:
+        """Writes this rank's part of "resume after this batch" in the background; without one, after the last one."""
+        self._check_use()
+        self._loader.save(os.fspath(directory), None if batch is None else batch.lease)
+
+    def wait_saved(self) -> None:
+        """Waits for saves in progress and raises their error."""
+        self._loader.wait_saved()
+
+    def restore(
+        self, directory: str | os.PathLike[str], *, allow: Sequence[str] = (), allow_older: bool = False
+    ) -> leat.Position | None:
+        """Resumes after the newest complete set of save(), of any number of ranks; None if there is none."""
+        self._check_use()
+        self._renew()
+        found = self._loader.restore(os.fspath(directory), allow=list(allow), allow_older=allow_older)
+        self._is_loaded = found is not None
+        return found
+
+    def leave_out_steps(self, first: int, last: int) -> None:
+        """Leaves out steps of the job, by `global_step`, alike on all ranks. Before iteration, or after a load."""
+        self._check_use()
+        self._loader.leave_out_steps(first, last)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next `iter`; inside a loop, that of the loop."""
+        at = self._epoch_of_next()
+        return at - 1 if self._finished else at
+
+    def position(self) -> leat.Position:
+        """Where the loader stands: the next batch."""
+        return self._loader.position()
+
+    def stats(self) -> dict[str, Any]:
+        """What the loader did so far; times in seconds."""
+        return dict(self._loader.stats())
+
+    def close(self) -> None:
+        """Ends the loader and waits for its threads. Arrays that are held stay valid."""
+        self._last = self._held = None
+        self._loader.close()
+
+    def _own_part(self) -> bytes:
+        """The part of this rank of "resume after the batch that was handed out last"."""
+        if self._held is not None and self._last is not None:
+            return bytes(self._last.snapshot())
+        return bytes(self._loader.snapshot())
+
+    def _renew(self) -> None:
+        """A loader that has not begun, which can be told where to begin."""
+        self._pass += 1
+        self._last = self._held = None
+        self._finished = self._is_loaded = False
+        if self._has_begun:
+            self._loader.close()
+            self._loader = leat.Loader(self.data, **self._options)
+            self._has_begun = False
+
+    def __reduce__(self) -> Never:
+        raise InvalidArgument(
+            "a leat loader was to be pickled: pickle its pipeline, and make a loader of it in the other process"
+        )
