@@ -265,9 +265,8 @@ class _Loader(DataLoader):
         self._labels = labels
         self._is_training = is_training
         self._place = (0, 0)  # the Trainer's: epoch, step
-        self._is_endless = leat.epoch_of(data).is_endless
         if is_training:
-            _refuse_empty_parts(data, self.world_size)
+            _refuse_empty_parts(self._facts, self.world_size)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         """An epoch's batches as dicts."""
@@ -297,7 +296,7 @@ class _Loader(DataLoader):
         at = self.position()
         (epoch, step), self._place = self._place, (self._place[0], 0)
         # An endless epoch goes on where a callback made the Trainer begin another one.
-        if (at.epoch, at.step) != (epoch, step) and not (self._is_endless and step == 0):
+        if (at.epoch, at.step) != (epoch, step) and not (self._facts.is_endless and step == 0):
             raise InvalidArgument(
                 f"the Trainer is at batch {step} of epoch {epoch}, its leat loader at batch {at.step} of epoch {at.epoch}: "
                 "going on would lose or repeat batches; was something of LoaderMixin overridden?"
@@ -533,9 +532,8 @@ def _take_over_rows(data: leat.Pipeline | None, args: Any) -> None:
         args.per_device_train_batch_size = share
 
 
-def _refuse_empty_parts(data: leat.Pipeline, world_size: int) -> None:
+def _refuse_empty_parts(facts: Any, world_size: int) -> None:
     """At the start, what would end the training at the end of an epoch."""
-    facts = leat.epoch_of(data)
     if world_size == 1 or facts.end != "mask":
         return
     if facts.samples is None:
