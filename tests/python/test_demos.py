@@ -12,7 +12,11 @@ import pytest
 DEMOS = Path(__file__).resolve().parents[2] / "demos" / "python"
 TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
 # The packages that it needs, its length as an argument, the steps that this makes, and the step to kill it behind.
-CASES = {"llm_pretraining.py": (["tokenizers"], "40", 40, 24), "jax_training.py": (["jax"], "2", 26, 16)}
+CASES = {
+    "llm_pretraining.py": (["tokenizers"], "40", 40, 24),
+    "jax_training.py": (["jax"], "2", 26, 16),
+    "transformers_training.py": (["transformers", "torch"], "40", 40, 24),
+}
 
 
 KILLED = """
@@ -29,13 +33,13 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def run(demo: str, directory: Path, length: str, kill_behind: int | None = None) -> list[tuple[str, ...]]:
-    """(step, digest, loss) of each line until the end, or until the process kills itself."""
+    """(step, digest or epoch, loss) of each line until the end, or until the process kills itself."""
     job = [str(DEMOS / demo), str(directory), length]
     if kill_behind is not None:
         job = ["-c", KILLED, str(kill_behind), *job]
     ran = subprocess.run([sys.executable, *job], capture_output=True, text=True, timeout=120, env={**os.environ, **TWO_DEVICES})
     assert ran.returncode == (0 if kill_behind is None else -signal.SIGKILL), ran.stderr
-    lines = [re.fullmatch(r"step (\d+): ([0-9a-f]{32}) loss (\S+)", line) for line in ran.stdout.splitlines()]
+    lines = [re.fullmatch(r"step (\d+): ([0-9a-f]{32}|epoch [0-9.]+) loss (\S+)", line) for line in ran.stdout.splitlines()]
     assert all(lines), ran.stdout
     return [line.groups() for line in lines if line]
 

@@ -73,8 +73,8 @@ def _rank(what: Callable[..., Any], rank: int, world_size: int, directory: str, 
     store.wait([f"done-{i}" for i in range(world_size)], datetime.timedelta(seconds=SECONDS))
 
 
-def run_ranks(what: Callable[..., Any], world_size: int, *arguments: Any) -> list[Any]:
-    """The results of what(*arguments) in each rank; `what` is a function of a module."""
+def run_ranks(what: Callable[..., Any], world_size: int, *arguments: Any, code: int = 0) -> list[Any]:
+    """The results of what(*arguments) in each rank; `what` is a function of a module. `code`: what all ranks end with."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as directory:
         ranks = [context.Process(target=_rank, args=(what, i, world_size, directory, arguments)) for i in range(world_size)]
@@ -86,5 +86,5 @@ def run_ranks(what: Callable[..., Any], world_size: int, *arguments: Any) -> lis
         for x in ranks:
             if x.exitcode is None:
                 x.kill()
-        assert codes == [0] * world_size
-        return [pickle.loads(Path(directory, f"found-{i}").read_bytes()) for i in range(world_size)]
+        assert codes == [code] * world_size
+        return [] if code != 0 else [pickle.loads(Path(directory, f"found-{i}").read_bytes()) for i in range(world_size)]
