@@ -142,6 +142,14 @@ class Epochs(Generic[BatchType]):
         self._is_loaded = found is not None
         return found
 
+    def rewind(self) -> None:
+        """Starts over: the next `iter` is epoch 0, with the same batches as before. For a validation that runs repeatedly."""
+        self._check_use()
+        self._pass += 1
+        self._last = self._held = None
+        self._finished = self._is_loaded = False
+        self._loader.rewind()
+
     def leave_out_steps(self, first: int, last: int) -> None:
         """Leaves out steps of the job, by `global_step`, alike on all ranks. Before iteration, or after a load."""
         self._check_use()

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Never, TypedDict, Unpack
 
 import torch
@@ -10,8 +10,9 @@ import torch.utils.data
 
 import leat
 from leat._epochs import ENDLESS, Epochs
-from leat._ranks import find_place
+from leat._ranks import Place, find_place
 from leat.errors import InvalidArgument
+from leat.torch import _lightning
 from leat.torch._batch import Batch, batch_of, ragged_fields
 from leat.torch._collective import agreement_of, find_group
 from leat.torch._parts import Shared
@@ -54,6 +55,11 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     end_of_dataloader = False
     remainder = 0  # Accelerate must not cut rows off: see leat.accelerate.gather_for_metrics
 
+    def __new__(cls, *_: Any, **arguments: Any) -> "DataLoader":
+        # Lightning's predict makes every DataLoader again from its attributes, only to exchange its sampler. It gets this one.
+        found = arguments.get("dataset")
+        return found.loader if isinstance(found, Dataset) else super().__new__(cls)  # type: ignore[no-any-return]
+
     def __init__(
         self,
         data: leat.Pipeline,
@@ -68,26 +74,57 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         state_timeout: float = 300.0,
         **options: Unpack[LoaderOptions],
     ) -> None:
+        if isinstance(options.get("dataset"), Dataset):
+            return  # see __new__
         _refuse_worker()
-        place = find_place(rank, world_size, mesh=mesh)
+        self.is_placed = rank is not None or mesh is not None  # the program says which part is whose
+        self.device = torch.device(device) if device is not None else None
+        self._process = os.getpid()
+        self._ragged: frozenset[str] | None = None
+        self._is_prepared = False
+        self.reader: Any = None  # one that takes batches ahead of their use keeps here what it took: see leat.lightning
+        self._group, self._mesh, self._state_timeout = group, mesh, state_timeout
+        given = {"workers": workers, "epochs": ENDLESS if epochs is None else epochs, **options}
+        self._open_at(find_place(rank, world_size, mesh=mesh), data, given)
+        _lightning.forget_arguments(self)
+
+    def _open_at(self, place: Place, data: leat.Pipeline, given: Mapping[str, Any]) -> None:
+        """Makes the loader of this rank; `given`: options of leat.Loader but for the rank."""
+        self._given = given
+        options = {**given, "rank": place.rank, "world_size": place.world_size}
         facts = leat.epoch_of(data)
-        ranks = None if facts.is_indexed else find_group(place, group, mesh)
+        ranks = None if facts.is_indexed else find_group(place, self._group, self._mesh)
         if place.world_size > 1 and facts.needs_agreement and options.get("agree") is None:
             options["agree"] = agreement_of(ranks)
         self.rank, self.world_size = place.rank, place.world_size
-        self.is_placed = rank is not None or mesh is not None  # the program says which part is whose
-        self.device = torch.device(device) if device is not None else None
-        self._shared = Shared(data, place.world_size, facts.is_indexed, ranks, state_timeout)
-        self._process = os.getpid()
-        self._ragged: frozenset[str] | None = None
-        own = {"rank": place.rank, "world_size": place.world_size, "workers": workers}
-        self._open(data, {**own, "epochs": ENDLESS if epochs is None else epochs, **options})
-        self._is_prepared = False
+        self._shared = Shared(data, place.world_size, facts.is_indexed, ranks, self._state_timeout)
+        self._open(data, options)
         self._look_like_torch()
+
+    @property
+    def lacks_group(self) -> bool:
+        """Its state is spread over ranks that it cannot reach: it was made before torch.distributed was initialised."""
+        return self._shared.lacks_group
+
+    def move_to(self, rank: int, world_size: int) -> None:
+        """Makes it another rank's loader, at the same position. Before iteration; for loaders made before ranks are known.
+
+        Raises InvalidArgument for a loader of several ranks whose pipeline has state: one rank has a part of it only.
+        """
+        if self._has_begun:
+            raise InvalidArgument(
+                f"a leat loader that has begun as rank {self.rank} of {self.world_size}, for rank {rank} of {world_size}: "
+                "make it where the ranks are known, or give it rank= and world_size="
+            )
+        state = self.state_dict() if self._is_loaded else None
+        self._loader.close()
+        self._open_at(Place(rank, world_size, "the call"), self.data, self._given)
+        if state is not None:
+            self.load_state_dict(state)
 
     def _look_like_torch(self) -> None:
         rows = -(-int(self._facts.batch_rows) // self.world_size)
-        self.dataset = Dataset(self._facts.samples)
+        self.dataset = Dataset(self._facts.samples, self)
         self.sampler = self.batch_sampler = BatchSampler(rows)
         self.batch_size = rows
         self.drop_last = False
@@ -111,7 +148,19 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
         """An epoch, or the rest of one after a load. An earlier iterator of this loader ends with it."""
         _refuse_redealing()
+        if (found := _lightning.find_loop(self)) is None:
+            return self.begin()
+        import leat.lightning
+
+        return leat.lightning.iterate(self, *found)
+
+    def begin(self) -> Iterator[Batch]:
+        """What `iter` does, whoever asks."""
         return super().__iter__()
+
+    def batch_of(self, lease: leat.Batch) -> Batch:
+        """The batch with its tensors again, for one that was taken ahead."""
+        return self._batch(lease)
 
     def _batches(self, number: int) -> Iterator[Batch]:
         trainer = _trainer() if self._is_prepared else None

@@ -17,6 +17,11 @@ class Shared:
         self._seconds = seconds
         self._writer: leat.Loader | None = None
 
+    @property
+    def lacks_group(self) -> bool:
+        """There are several ranks, whose parts must be gathered, and no process group yet."""
+        return self._world_size > 1 and not self._is_indexed and self._group is None
+
     def parts(self, own: bytes) -> list[bytes]:
         """A collective for pipelines with state on several ranks: their lanes' states are spread over the ranks."""
         if self._world_size == 1:

@@ -1,5 +1,6 @@
 """What trainers look for on a DataLoader: a dataset and a batch sampler that say how large they are, and are never read."""
 
+import weakref
 from collections.abc import Iterator
 from typing import Any, Never
 
@@ -15,10 +16,16 @@ _READ = (
 
 
 class Dataset(torch.utils.data.IterableDataset[Any]):
-    """Says how many samples an epoch has, where that is known."""
+    """Says how many samples an epoch of `loader` has, where that is known."""
 
-    def __init__(self, samples: int | None) -> None:
+    def __init__(self, samples: int | None, loader: Any) -> None:
         self._samples = samples
+        self._loader = weakref.ref(loader)
+
+    @property
+    def loader(self) -> Any:
+        """The loader that has this dataset; None if it is gone."""
+        return self._loader()
 
     def __len__(self) -> int:
         if self._samples is None:

@@ -1,0 +1,280 @@
+"""leat for Lightning: a Trainer that resumes after the batch that was trained last, on any number of ranks and workers."""
+
+import math
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import leat
+from leat.errors import InvalidArgument
+from leat.torch import Batch, DataLoader
+
+try:
+    if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
+        raise ImportError("the package whose Trainer the program has, where both are installed")
+    from lightning.pytorch import Callback
+except ImportError:
+    from pytorch_lightning import Callback
+
+__all__ = ["Resume"]
+
+_NONE = {"ready": 0, "started": 0, "processed": 0, "completed": 0}
+_NOTE = "lightning"  # in a loader's state: what the loops must know beside the position
+
+
+class Resume(Callback):  # type: ignore[misc,unused-ignore]
+    """Makes checkpoints of a Trainer hold where each leat.torch.DataLoader resumes, and `fit(ckpt_path=...)` go on there.
+
+    The position is that after the batch that was trained last: Lightning may have fetched one more. A run that ended in the
+    middle of an epoch (an exception, Timer, max_steps) goes on in the middle of it; one that was saved at an epoch's end goes
+    on with the next epoch. Ranks, workers and devices may change. `allow`: differences of the pipeline that are accepted, by
+    the names in the error. Raises InvalidArgument where batches would be lost or repeated.
+    """
+
+    def __init__(self, *, allow: Sequence[str] = ()) -> None:
+        self.allow = list(allow)
+        self._states: dict[int, Mapping[str, Any]] = {}
+        self._loaded = 0
+        self._readers: dict[int, _Reader] = {}
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Forgets an earlier run."""
+        self._states, self._loaded, self._readers = {}, 0, {}
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        """Exchanges the positions after the batch that was fetched last for those after the one that was trained last."""
+        states = checkpoint["loops"]["fit_loop"]["state_dict"].get("combined_loader")
+        if not states:
+            return
+        every = trainer.fit_loop._combined_loader.flattened
+        for i, loader in enumerate(x for x in every if hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
+            if isinstance(loader, DataLoader):
+                states[i] = loader.reader.state(bool(trainer.validating))
+
+    def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        """Keeps the positions until their loaders are there, and makes Lightning's counters fit them."""
+        if trainer.state.fn != "fit" or "loops" not in checkpoint:
+            return
+        fit = checkpoint["loops"]["fit_loop"]
+        every = fit["state_dict"].get("combined_loader", [])
+        states = [x for x in every if isinstance(x, Mapping) and "leat" in x]
+        if any(_NOTE not in x for x in states):
+            raise InvalidArgument(
+                "a checkpoint of a Trainer without leat.lightning.Resume(): it has the position after the batch that was "
+                "fetched last, not the one that was trained: load its weights only, or an older checkpoint"
+            )
+        if states:
+            _correct(fit, states[0][_NOTE], bool(trainer.enable_validation))
+        if len(states) == len(every):
+            fit["state_dict"]["combined_loader"] = []  # Lightning would load them at some of the times only
+        self._states, self._loaded = dict(enumerate(states)), len(states)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Loads positions whose loaders were iterated before the checkpoint was read (`estimated_stepping_batches` does)."""
+        loop = trainer.fit_loop
+        loaders = _loaders(loop)
+        if loop.is_resuming and len(loaders) != self._loaded:
+            raise InvalidArgument(
+                f"a checkpoint with the positions of {self._loaded} leat loaders, and {len(loaders)} train with it: batches "
+                "would be lost or repeated; load its weights only"
+            )
+        if self._states:
+            iter(loop._data_fetcher)
+        for loader in loaders:
+            loader.reader.count_from_here(loop)
+
+    def open(self, loader: DataLoader, number: int) -> None:
+        """Puts a loader where the checkpoint has it, or, if a hook made it anew in this run, where the one before it ended.
+
+        `number`: among the leat loaders that train.
+        """
+        before = self._readers.get(number)
+        if (state := self._states.pop(number, None)) is not None:
+            _load(loader, state, self.allow)
+        elif loader.reader is None and before is not None:
+            state = before.state(is_validating=False)
+            _load(loader, {**state, _NOTE: {**state[_NOTE], "next": True}}, self.allow)
+        elif loader.reader is None:
+            loader.reader = _Reader(loader, loader.state_dict())
+        self._readers[number] = loader.reader
+
+
+class _Reader:
+    """What a Trainer has taken of a loader in one pass (an epoch of Lightning), which it may not have trained yet."""
+
+    def __init__(self, loader: DataLoader, before: Mapping[str, Any]) -> None:
+        self._loader = loader
+        self._before = before  # where the loader stands as long as nothing was trained
+        self._last: leat.Batch | None = None  # the one that was trained last in earlier passes
+        self._taken: deque[tuple[int, leat.Batch]] = deque()  # from the one that was trained last on, numbered in the pass
+        self._count = 0
+        self._batches: Iterator[Batch] = iter(())
+        self._loop: Any = None
+        self._start = 0
+
+    def count_from_here(self, loop: Any) -> None:
+        """Nothing of the pass was trained yet."""
+        self._loop = loop
+        self._start = _trained(loop)
+
+    def begin(self, loop: Any) -> Iterator[Batch]:
+        """A pass. What an earlier one took is given again, if nothing of it was trained: Lightning may begin one twice."""
+        if self._count > 0 and self._trained_here() == 0:
+            self.count_from_here(loop)
+            return self._hand_out([lease for _, lease in self._taken])
+        self._last = self._trained_last()
+        self._taken.clear()
+        self._count = 0
+        self.count_from_here(loop)
+        return self.go_on()
+
+    def go_on(self) -> Iterator[Batch]:
+        """The loader's next epoch within the same pass."""
+        self._batches = self._loader.begin()
+        return self._hand_out([])
+
+    def state(self, is_validating: bool) -> dict[str, Any]:
+        """The loader's state after the batch that was trained last. A collective, where the loader's is one."""
+        is_over = bool(self._loop.epoch_loop.batch_progress.is_last_batch)
+        note = {"next": is_over or self._trained_here() == 0, "over": is_over, "validating": is_validating}
+        lease = self._trained_last()
+        if lease is None:
+            return {**self._before, _NOTE: {**note, "next": self._before.get(_NOTE, {}).get("next", False)}}
+        return {**self._loader.state_dict(after=Batch((), lease)), _NOTE: note}
+
+    def _trained_here(self) -> int:
+        return 0 if self._loop is None else min(_trained(self._loop) - self._start, self._count)
+
+    def _trained_last(self) -> leat.Batch | None:
+        trained = self._trained_here()
+        return next((lease for number, lease in self._taken if number == trained), self._last)
+
+    def _hand_out(self, again: Sequence[leat.Batch]) -> Iterator[Batch]:
+        for lease in again:
+            yield self._loader.batch_of(lease)
+        for batch in self._batches:
+            self._count += 1
+            self._taken.append((self._count, batch.lease))
+            while self._taken[0][0] < self._trained_here():
+                self._taken.popleft()
+            yield batch
+
+
+def iterate(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
+    """What a loop of a Trainer gets when it iterates a loader. `is_cycle`: once more within the same pass."""
+    trainer = loop.trainer
+    _settle(loader, trainer)
+    if not hasattr(loop, "epoch_loop"):
+        return _evaluate(loader, trainer)
+    resume = next((x for x in trainer.callbacks if isinstance(x, Resume)), None)
+    number = _check(loader, loop, resume)
+    if resume is not None:
+        resume.open(loader, number)
+    elif loader.reader is None:
+        loader.reader = _Reader(loader, loader.state_dict())
+    if is_cycle:
+        return loader.reader.go_on()  # type: ignore[no-any-return]
+    batches: Iterator[Batch] = loader.reader.begin(loop)
+    return batches if resume is not None else _never_resumed(batches, loop)
+
+
+def _evaluate(loader: DataLoader, trainer: Any) -> Iterator[Batch]:
+    """Every validation, test and prediction is the first epoch, so that neither sanity checks nor a resume change them."""
+    if trainer.state.fn == "fit" and any(x is loader for x in _loaders(trainer.fit_loop)):
+        raise InvalidArgument("one leat loader for training and validation, which share its position: make two loaders")
+    if loader.position().global_step > 0:
+        loader.rewind()
+    return loader.begin()
+
+
+def _settle(loader: DataLoader, trainer: Any) -> None:
+    """The loader may have been made before the Trainer knew, or told anybody, the rank of this process."""
+    if loader.is_placed:
+        return
+    place = trainer.distributed_sampler_kwargs or {"rank": 0, "num_replicas": 1}
+    if (loader.rank, loader.world_size) != (place["rank"], place["num_replicas"]) or loader.lacks_group:
+        loader.move_to(place["rank"], place["num_replicas"])
+
+
+def _check(loader: DataLoader, loop: Any, resume: Resume | None) -> int:
+    """Refuses what would lose or repeat batches. The number of the loader among the leat loaders that train."""
+    trainer, combined = loop.trainer, loop._combined_loader
+    if trainer.overfit_batches > 0:
+        raise InvalidArgument(
+            "overfit_batches of a leat loader, whose epochs differ: train on a pipeline with take(n) and without shuffle"
+        )
+    if resume is None:
+        _refuse_without(trainer, loop)
+    elif type(loop._data_fetcher).__name__ == "_DataLoaderIterDataFetcher":
+        raise InvalidArgument(
+            "training_step(dataloader_iter), which may take any number of batches, so that nobody knows which were trained: "
+            "let it take `batch`"
+        )
+    loaders = _loaders(loop)
+    if len({id(x) for x in combined.flattened}) < len(combined.flattened):
+        raise InvalidArgument("one leat loader twice among the train loaders, which share its position: make two loaders")
+    if len(combined.flattened) > 1 and math.inf in (combined.limits or ()):
+        raise InvalidArgument(
+            "several train loaders, not all of a known number of batches, so that a pass could end elsewhere after a resume: "
+            "give limit_train_batches"
+        )
+    return next(i for i, x in enumerate(loaders) if x is loader)
+
+
+def _refuse_without(trainer: Any, loop: Any) -> None:
+    reason = ""
+    if loop.is_resuming or trainer.ckpt_path is not None:
+        reason = "resumes"
+    elif trainer.reload_dataloaders_every_n_epochs > 0:
+        reason = "has reload_dataloaders_every_n_epochs"
+    elif not trainer.fast_dev_run and any(not getattr(x, "save_weights_only", False) for x in trainer.checkpoint_callbacks):
+        reason = "writes checkpoints"
+    if reason:
+        raise InvalidArgument(
+            f"a Trainer that {reason}, with a leat loader and without leat.lightning.Resume(): batches would be lost or "
+            "repeated; add it to callbacks="
+        )
+
+
+def _never_resumed(batches: Iterator[Batch], loop: Any) -> Iterator[Batch]:
+    for batch in batches:
+        _refuse_without(loop.trainer, loop)
+        yield batch
+
+
+def _load(loader: DataLoader, state: Mapping[str, Any], allow: Sequence[str]) -> None:
+    is_next = state[_NOTE]["next"]
+    loader.load_state_dict({**state, "finished": state["finished"] and not is_next}, allow=allow)
+    if is_next:
+        loader.begin()  # the one that follows leaves the rest of the epoch out, as it did in the run that was saved
+    loader.reader = _Reader(loader, state)
+
+
+def _loaders(loop: Any) -> list[DataLoader]:
+    return [x for x in getattr(loop._combined_loader, "flattened", ()) if isinstance(x, DataLoader)]
+
+
+def _trained(loop: Any) -> int:
+    """Batches that the loop has trained, in all its runs, with a checkpoint's."""
+    return int(loop.epoch_loop.batch_progress.total.processed)
+
+
+def _correct(fit: dict[str, Any], note: Mapping[str, bool], validates: bool) -> None:
+    """Makes the counters of a checkpoint such that a pass goes on, or the next one begins, where the loaders do."""
+    epochs, batches = fit["epoch_progress"], fit["epoch_loop.batch_progress"]
+    fit["epoch_loop.val_loop.batch_progress"]["current"].update(_NONE)  # a validation that was begun is done from its start
+    if not note["over"]:
+        if epochs["current"]["processed"] == epochs["current"]["ready"] and batches["current"]["processed"] > 0:
+            for part in (epochs["total"], epochs["current"]):  # Lightning takes an epoch that was stopped for a whole one
+                part.update(processed=part["ready"] - 1, completed=part["ready"] - 1)
+        return
+    if note["validating"] and validates:
+        return  # the rest of the epoch is its end
+    if batches["total"]["completed"] < batches["total"]["processed"]:
+        fit["epoch_loop.state_dict"]["_batches_that_stepped"] += 1
+    for part in (epochs["total"], epochs["current"]):
+        part.update(dict.fromkeys(_NONE, part["started"]))
+    batches["total"].update(dict.fromkeys(_NONE, batches["total"]["processed"]))
+    batches["current"].update(_NONE)
+    batches["is_last_batch"] = False

@@ -1,0 +1,35 @@
+"""What a loader must know of Lightning before leat.lightning is imported: whether one of its loops asks for batches."""
+
+import sys
+from typing import Any
+
+_PACKAGES = ("lightning.pytorch", "pytorch_lightning")
+_LOOPS = frozenset(f"{package}.loops.{name}_loop" for package in _PACKAGES for name in ("fit", "evaluation", "prediction"))
+_COMBINED = frozenset(f"{package}.utilities.combined_loader" for package in _PACKAGES)
+
+
+def find_loop(loader: Any) -> tuple[Any, bool] | None:
+    """The loop of a Trainer that begins to iterate this loader, and whether it does so again within one pass of its own.
+
+    None if another asks, also a module's step that runs in a loop.
+    """
+    if _LOOPS.isdisjoint(sys.modules):
+        return None
+    is_cycle = False
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__")
+        if name in _COMBINED:
+            is_cycle = is_cycle or frame.f_code.co_name == "__next__"
+        elif name in _LOOPS:
+            loop = frame.f_locals.get("self")
+            loaders = getattr(getattr(loop, "_combined_loader", None), "flattened", ())
+            return (loop, is_cycle) if any(x is loader for x in loaders) else None
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def forget_arguments(loader: Any) -> None:
+    """Lightning notes the arguments of loaders that are made in its hooks, to make them again. They need no second one."""
+    for name in ("args", "kwargs", "arg_names", "default_kwargs"):
+        loader.__dict__.pop(f"__pl_saved_{name}", None)
