@@ -81,8 +81,8 @@ class Resume(Callback):  # type: ignore[misc,unused-ignore]
             )
         if self._states:
             iter(loop._data_fetcher)
-        for loader in loaders:
-            loader.reader.count_from_here(loop)
+        for reader in self._readers.values():
+            reader.count_from_here(loop)
 
     def open(self, loader: DataLoader, number: int) -> None:
         """Puts a loader where the checkpoint has it, or, if a hook made it anew in this run, where the one before it ended.
@@ -162,7 +162,22 @@ class _Reader:
 
 
 def iterate(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
-    """What a loop of a Trainer gets when it iterates a loader. `is_cycle`: once more within the same pass."""
+    """What a loop of a Trainer gets when it iterates a loader. `is_cycle`: once more within the same pass.
+
+    What is refused is raised with the first batch: raised here, Lightning would put an error of its own in its place.
+    """
+    try:
+        return _begin(loader, loop, is_cycle)
+    except leat.Error as problem:
+        return _raise(problem)
+
+
+def _raise(problem: leat.Error) -> Iterator[Batch]:
+    raise problem
+    yield
+
+
+def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     trainer = loop.trainer
     _settle(loader, trainer)
     if not hasattr(loop, "epoch_loop"):

@@ -79,6 +79,8 @@ class Batch(LeasedBatch):
 
     def to(self, device: torch.device | str | int, non_blocking: bool = True) -> "Batch":
         """The batch with its tensors on a device; what it knows beside them stays."""
+        # Copies to the CPU and to MPS that do not block may be read before they are there.
+        non_blocking = non_blocking and torch.device(device).type not in ("cpu", "mps")
         return Batch({name: _moved(x, device, non_blocking) for name, x in self.items()}, self._lease)
 
     def _device(self) -> torch.device:

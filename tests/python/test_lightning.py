@@ -1,0 +1,403 @@
+"""leat.lightning: batches of a Trainer that is stopped anywhere and resumed are those of an uninterrupted leat.Loader."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+import leat  # noqa: E402
+import leat.lightning  # noqa: E402
+import leat.torch  # noqa: E402
+from lightning.pytorch.callbacks import ModelCheckpoint, OnExceptionCheckpoint  # noqa: E402
+from lightning.pytorch.utilities import CombinedLoader  # noqa: E402
+from lightning_jobs import EPOCHS, Noted, Noting, Stop, noted, trainer  # noqa: E402
+from support import json_lines_of, png, run_command, write_tar  # noqa: E402
+from torch_jobs import DATA, due  # noqa: E402
+
+
+def loader(name: str = "indexed", **options: Any) -> Any:
+    return leat.torch.DataLoader(DATA[name](), **{"workers": 1, **options})
+
+
+def checkpoints(directory: Path) -> list[tuple[int, Path]]:
+    """By the steps that they were written after."""
+    found = [(int(re.search(r"step=(\d+)", x.name)[1]), x) for x in directory.glob("*.ckpt")]  # type: ignore[index]
+    return sorted(found)
+
+
+def saving(directory: Path, **options: Any) -> Any:
+    return ModelCheckpoint(dirpath=directory, filename="{epoch}-{step}", save_top_k=-1, **options)
+
+
+SAVES = {"steps": {"every_n_train_steps": 1}, "epochs": {}, "validations": {"save_on_train_epoch_end": False}}
+
+
+@pytest.mark.parametrize("saves", SAVES)
+@pytest.mark.parametrize("is_by_steps", [False, True])
+@pytest.mark.parametrize("name", DATA)
+def test_every_checkpoint_resumes_after_the_batch_that_was_trained(
+    name: str, is_by_steps: bool, saves: str, tmp_path: Path
+) -> None:
+    """`is_by_steps`: with max_steps Lightning restores other counters, and loads loaders at other times."""
+    options: dict[str, Any] = {"max_steps": 1000} if is_by_steps else {}
+    validates = saves == "validations"
+    if validates and name == "indexed":
+        options["val_check_interval"] = 3
+    whole = Noting()
+    given = [loader(name), *([loader(name)] if validates else [])]
+    trainer(tmp_path, saving(tmp_path, **SAVES[saves]), **options).fit(whole, *given)
+    assert whole.trained == due(name, EPOCHS)
+    found = checkpoints(tmp_path)
+    assert len(found) == {"steps": len(whole.trained), "epochs": EPOCHS, "validations": len(found)}[saves] > 1
+    for step, path in found:
+        module = Noting()
+        given = [loader(name, workers=0), *([loader(name)] if validates else [])]
+        trainer(tmp_path, **options).fit(module, *given, ckpt_path=path, weights_only=True)
+        assert module.trained == whole.trained[step:], path.name
+
+
+def test_a_resumed_run_writes_checkpoints_that_resume(tmp_path: Path) -> None:
+    for name, ends in (("indexed", (2, 7, 9, 9, 10, 18)), ("stateful", (1, 8, 8, 9, 16))):
+        trained, path = [], None
+        for i, end in enumerate((*ends, None)):
+            module, at = Noting(), tmp_path / name / str(i)
+            calls = [] if end is None else [Stop(end - len(trained))] if end > len(trained) else []
+            if end is not None and end == len(trained):
+                continue
+            trainer(tmp_path, saving(at), *calls).fit(module, loader(name), ckpt_path=path)
+            trained += module.trained
+            path = checkpoints(at)[-1][1]
+        assert trained == due(name, EPOCHS)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("how", ["exception", "callback of exceptions", "stop", "max_steps", "saved by hand"])
+def test_a_run_that_ends_in_mid_epoch_goes_on_there(how: str, name: str, tmp_path: Path) -> None:
+    for end in (3, len(due(name, 1)) + 2):
+        module, at = Noting(), tmp_path / str(end)
+        if "exception" in how:
+            module.options["crash"] = end
+            saves = saving(at, save_on_exception=True) if how == "exception" else OnExceptionCheckpoint(at, "step=0")
+            with pytest.raises(RuntimeError, match="on purpose"):
+                trainer(tmp_path, saves, enable_checkpointing=True).fit(module, loader(name))
+        elif how == "max_steps":
+            trainer(tmp_path, saving(at), max_steps=end).fit(module, loader(name))
+        elif how == "stop":
+            trainer(tmp_path, saving(at), Stop(end)).fit(module, loader(name))
+        else:
+            of = trainer(tmp_path, Stop(end))
+            of.fit(module, loader(name))
+            of.save_checkpoint(at / "step=0.ckpt")
+        assert len(module.trained) == end
+        rest = Noting()
+        _, path = checkpoints(at)[-1]
+        trainer(tmp_path).fit(rest, loader(name), ckpt_path=path)
+        assert module.trained + rest.trained == due(name, EPOCHS)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_limits_and_accumulation(name: str, tmp_path: Path) -> None:
+    options = {"limit_train_batches": 5, "accumulate_grad_batches": 2}
+    expected = [x for x in due(name, EPOCHS) if x[1] < 5]
+    module = Noting()
+    trainer(tmp_path, saving(tmp_path, every_n_train_steps=1), **options).fit(module, loader(name))
+    assert module.trained == expected
+    batches = [2, 4, 5, 7, 9, 10, 12, 14, 15]  # those after which the optimizer makes a step
+    assert [step for step, _ in checkpoints(tmp_path)] == list(range(1, 10))
+    for step, path in checkpoints(tmp_path):
+        rest = Noting()
+        trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
+        assert rest.trained == expected[batches[step - 1] :]
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_rest_that_a_hook_skips_is_skipped_after_a_resume(name: str, tmp_path: Path) -> None:
+    class Skipping(Noting):
+        def on_train_batch_start(self, batch: Any, index: int) -> int | None:
+            return -1 if batch.step == 4 else None
+
+    expected = [x for x in due(name, EPOCHS) if x[1] < 4]
+    module, rest = Skipping(), Skipping()
+    trainer(tmp_path, saving(tmp_path)).fit(module, loader(name))
+    assert module.trained == expected
+    trainer(tmp_path).fit(rest, loader(name), ckpt_path=checkpoints(tmp_path)[0][1])
+    assert rest.trained == expected[4:]
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_fitting_again_goes_on_with_the_next_epoch(name: str, tmp_path: Path) -> None:
+    module, of, data = Noting(), trainer(tmp_path, max_epochs=1), loader(name)
+    for epochs in (1, 2, 3):
+        of.fit_loop.max_epochs = epochs
+        of.fit(module, data)
+    assert module.trained == due(name, EPOCHS)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_run_that_fails_before_its_first_batch_loses_none(name: str, tmp_path: Path) -> None:
+    data, module = loader(name), Noting(crash=0)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        trainer(tmp_path).fit(module, data)
+    module.options.clear()
+    trainer(tmp_path).fit(module, data)
+    assert module.trained == due(name, EPOCHS)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("is_same", [False, True])
+def test_reloaded_loaders_go_on(name: str, is_same: bool, tmp_path: Path) -> None:
+    class Reloading(Noting):
+        def train_dataloader(self) -> Any:
+            return self.options.setdefault("loader", loader(name)) if is_same else loader(name)
+
+    module, rest = Reloading(), Reloading()
+    trainer(tmp_path, saving(tmp_path), reload_dataloaders_every_n_epochs=1).fit(module)
+    assert module.trained == due(name, EPOCHS)
+    trainer(tmp_path, reload_dataloaders_every_n_epochs=1).fit(rest, ckpt_path=checkpoints(tmp_path)[0][1])
+    assert rest.trained == [x for x in module.trained if x[0] > 0]
+
+
+def test_loaders_that_are_asked_for_early(tmp_path: Path) -> None:
+    """`estimated_stepping_batches` iterates them before Lightning has read its counters, and it then never loads them."""
+    for name in DATA:
+        options = {"max_steps": len(due(name, EPOCHS))}
+        module, at = Noting(early=True), tmp_path / name
+        trainer(tmp_path, saving(at, every_n_train_steps=1), **options).fit(module, loader(name))
+        for step, path in checkpoints(at):
+            rest = Noting(early=True)
+            trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
+            assert rest.trained == module.trained[step:]
+
+
+def test_checkpoints_that_are_read_after_the_loaders_were_iterated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under FSDP, with loaders that are asked for early."""
+    from lightning.pytorch.strategies import SingleDeviceStrategy
+
+    monkeypatch.setattr(SingleDeviceStrategy, "restore_checkpoint_after_setup", True)
+    for name in DATA:
+        module, at, options = Noting(), tmp_path / name, {"max_steps": len(due(name, EPOCHS))}
+        trainer(tmp_path, saving(at, every_n_train_steps=5), **options).fit(module, loader(name))
+        for step, path in checkpoints(at):
+            rest = Noting(early=True)
+            trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
+            assert rest.trained == module.trained[step:]
+
+
+@pytest.mark.parametrize("mode", ["min_size", "max_size", "max_size_cycle"])
+def test_several_loaders(mode: Any, tmp_path: Path) -> None:
+    def given() -> Any:
+        shorter = leat.count(40, 4).shuffle(seed=5).batch(12, end="drop")
+        return CombinedLoader([loader(), leat.torch.DataLoader(shorter, workers=0)], mode)
+
+    module = Noting()
+    trainer(tmp_path, saving(tmp_path, every_n_train_steps=1)).fit(module, given())
+    assert len(module.trained) == EPOCHS * (3 if mode == "min_size" else 9)
+    for step, path in checkpoints(tmp_path):
+        rest = Noting()
+        trainer(tmp_path).fit(rest, given(), ckpt_path=path)
+        assert rest.trained == module.trained[step:]
+
+
+def test_validation_is_the_same_whatever_came_before(tmp_path: Path) -> None:
+    for name in DATA:
+        at, module, options = tmp_path / name, Noting(), {"limit_val_batches": 4, "num_sanity_val_steps": 2}
+        trainer(tmp_path, saving(at), **options).fit(module, loader(name), loader(name))
+        assert module.validated == due(name, 1)[:2] + EPOCHS * due(name, 1)[:4]
+        rest = Noting()
+        trainer(tmp_path, **options).fit(rest, loader(name), loader(name), ckpt_path=checkpoints(at)[0][1])
+        assert rest.validated[-8:] == 2 * due(name, 1)[:4]
+        data, of = loader(name), trainer(tmp_path)
+        for _ in range(2):
+            again = Noting()
+            of.validate(again, data, verbose=False)
+            assert again.validated == due(name, 1)
+
+
+def test_a_validation_that_was_interrupted_is_done_again(tmp_path: Path) -> None:
+    class Failing(Noting):
+        def validation_step(self, batch: Any, index: int) -> None:
+            super().validation_step(batch, index)
+            if self.options.get("fails") and len(self.validated) == 3:
+                raise RuntimeError("on purpose")
+
+    options = {"num_sanity_val_steps": 0, "val_check_interval": 4}
+    module, rest = Failing(fails=True), Failing()
+    with pytest.raises(RuntimeError, match="on purpose"):
+        trainer(tmp_path, saving(tmp_path, save_on_exception=True), **options).fit(module, loader(), loader())
+    trainer(tmp_path, **options).fit(rest, loader(), loader(), ckpt_path=checkpoints(tmp_path)[-1][1])
+    assert module.trained + rest.trained == due("indexed", EPOCHS)
+    assert rest.validated == 2 * EPOCHS * due("indexed", 1)
+
+
+def test_predict_gives_each_row_once(tmp_path: Path) -> None:
+    class Predicting(Noting):
+        def predict_dataloader(self) -> Any:
+            return loader()
+
+    expected = [list(x.ids()) for x in leat.Loader(DATA["indexed"](), epochs=1)]
+    of, data = trainer(tmp_path), loader()
+    assert of.predict(Noting(), data) == expected
+    assert of.predict(Noting(), data) == expected
+    assert of.predict(Predicting()) == expected
+    assert of.predict(Noting(), [loader(), loader("stateful")])[0] == expected
+
+
+def test_batches_keep_what_they_know(tmp_path: Path) -> None:
+    class Looking(Noting):
+        def training_step(self, batch: Any, index: int) -> Any:
+            assert type(batch) is leat.torch.Batch and batch.valid.sum() == batch.valid_rows
+            assert isinstance(batch.snapshot(), bytes)
+            return super().training_step(batch, index)
+
+        def on_train_batch_end(self, _: Any, batch: Any, index: int) -> None:
+            assert noted(batch) == self.trained[-1]
+
+    module = Looking()
+    trainer(tmp_path).fit(module, loader())
+    assert module.trained == due("indexed", EPOCHS)
+
+
+def refused(what: str, directory: Path, *callbacks: Any, data: Any = None, module: Any = None, path: Any = None, **options: Any) -> None:
+    of, module = trainer(directory, *callbacks, **options), module or Noting()
+    with pytest.raises(leat.InvalidArgument, match=what):
+        of.fit(module, data or loader(), ckpt_path=path)
+    assert module.trained == []
+
+
+def test_without_the_callback_nothing_is_lost_in_silence(tmp_path: Path) -> None:
+    module = Noting()
+    trainer(tmp_path, resumes=False).fit(module, loader("stateful"))
+    assert module.trained == due("stateful", EPOCHS)
+    trainer(tmp_path, saving(tmp_path / "weights", save_weights_only=True), resumes=False).fit(Noting(), loader())
+    refused("writes checkpoints.*callbacks=", tmp_path, saving(tmp_path), resumes=False)
+    refused("reload_dataloaders", tmp_path, resumes=False, reload_dataloaders_every_n_epochs=1)
+    trainer(tmp_path, saving(tmp_path)).fit(Noting(), loader())
+    for early in (False, True):
+        refused("that resumes", tmp_path, module=Noting(early=early), resumes=False, path=checkpoints(tmp_path)[0][1])
+    of = trainer(tmp_path, resumes=False, max_epochs=1)
+    of.fit(Noting(), loader())
+    of.save_checkpoint(tmp_path / "by-hand.ckpt")
+    refused("fetched last", tmp_path, path=tmp_path / "by-hand.ckpt")
+
+
+def test_what_would_lose_or_repeat_batches_is_refused(tmp_path: Path) -> None:
+    class Iterating(Noting):
+        def training_step(self, dataloader_iter: Any) -> Any:
+            return super().training_step(next(dataloader_iter)[0], 0)
+
+    refused("overfit_batches", tmp_path, overfit_batches=2)
+    refused("dataloader_iter", tmp_path, module=Iterating())
+    refused("give limit_train_batches", tmp_path, data=[loader(), loader("stateful")])
+    one = loader()
+    refused("one leat loader twice", tmp_path, data=[one, one])
+    with pytest.raises(leat.InvalidArgument, match="training and validation"):
+        trainer(tmp_path).fit(Noting(), one, one)
+    trainer(tmp_path, saving(tmp_path), max_epochs=1).fit(Noting(), [loader(), loader()])
+    path = checkpoints(tmp_path)[0][1]
+    refused("2 leat loaders, and 1", tmp_path, path=path)
+    plain = torch.utils.data.DataLoader(torch.ones(4, 1))
+    trainer(tmp_path, saving(tmp_path / "plain"), max_epochs=1).fit(Plain(), plain)
+    refused("positions of 0 leat loaders", tmp_path, path=checkpoints(tmp_path / "plain")[0][1])
+
+
+class Plain(Noting):
+    def training_step(self, batch: Any, _: int) -> Any:
+        return self.weight(batch).mean()
+
+
+def test_another_pipeline_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+    trainer(tmp_path, saving(tmp_path, every_n_train_steps=4)).fit(Noting(), loader())
+    _, path = checkpoints(tmp_path)[0]
+    other = leat.count(100, 4).shuffle(seed=4).batch(12, end="mask")
+    with pytest.raises(leat.Error):
+        trainer(tmp_path).fit(Noting(), leat.torch.DataLoader(other), ckpt_path=path)
+
+
+# Ranks
+
+
+def run_job(ranks: int, by: str, job: dict[str, Any]) -> None:
+    """The program of lightning_jobs, on ranks that Lightning starts itself, or that are there as torchrun starts them."""
+    killed = job["kill_behind"] >= 0
+    environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+    environment |= {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(Path(__file__).with_name("lightning_jobs.py")), json.dumps({**job, "ranks": ranks})]
+    places: list[dict[str, str]] = [{}]
+    if by == "torchrun" and ranks > 1:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "TORCHELASTIC_RUN_ID": "job"}
+        places = [{**where, "RANK": str(i), "LOCAL_RANK": str(i), "WORLD_SIZE": str(ranks)} for i in range(ranks)]
+    started = [
+        subprocess.Popen(command, env={**environment, **x}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for x in places
+    ]
+    told = [x.communicate(timeout=240)[0] for x in started]
+    assert [x.returncode for x in started] == [-signal.SIGKILL if killed else 0] * len(started), "\n".join(told)
+
+
+def global_batches(told: Path, ranks: int) -> list[Noted]:
+    lines = [[json.loads(x) for x in Path(f"{told}-{rank}").read_text().splitlines()] for rank in range(ranks)]
+    assert all(x[3] == ranks for rank in lines for x in rank)
+    assert len({json.dumps([x[:2] for x in rank]) for rank in lines}) == 1, "ranks trained different steps"
+    return [(x[0][0], x[0][1], str(sum((leat.Hash128(y[2]) for y in x), leat.Hash128()))) for x in zip(*lines, strict=True)]
+
+
+def shards(directory: Path) -> leat.Pipeline:
+    for shard in range(2):
+        samples = range(shard * 30, shard * 30 + 30)
+        write_tar(
+            directory / f"train-{shard}.tar",
+            [x for i in samples for x in ((f"{i:04}.cls", b"%d" % (i % 3)), (f"{i:04}.png", png(8, 8, [4 * i, 0, 255 - i])))],
+        )
+    data = leat.tar_shards(str(directory / "train-{0..1}.tar")).shuffle(seed=3)
+    return data.map(leat.train_image("png", size=8)).batch(6, end="drop")
+
+
+def text(directory: Path) -> leat.Pipeline:
+    for part in range(2):
+        lines = (json.dumps({"text": f"{part} {i} " + "word " * (i % 7)}) for i in range(90))
+        (directory / f"part-{part}.jsonl").write_text("\n".join(lines) + "\n")
+    data = leat.json_lines(str(directory / "part-{0..1}.jsonl"), ranges=2).filter(leat.bytes_between("text", min=12))
+    return data.shuffle_buffer(20, seed=2).batch(12, end="drop")
+
+
+@pytest.mark.parametrize(
+    ("make", "kills", "by"), [(shards, (5, 13), "Lightning"), (text, (5, 16), "Lightning"), (text, (4, 12), "torchrun")]
+)
+def test_killed_and_resumed_with_other_ranks_and_workers(make: Any, kills: tuple[int, int], by: str, tmp_path: Path) -> None:
+    data = make(tmp_path)
+    (tmp_path / "pipeline").write_text(str(data))
+    expected = [(x.epoch, x.step, str(x.digest())) for x in leat.Loader(data, epochs=EPOCHS, workers=0)]
+    order = [x["digest"] for x in json_lines_of(run_command("order", "--pipeline", tmp_path / "pipeline"))]
+    assert [x[2] for x in expected if x[0] == 0] == order
+    trained: list[Noted] = []
+    path = None
+    for i, (ranks, kill_behind) in enumerate(zip((1, 2, 1), (*kills, -1), strict=True)):
+        # Started by torchrun, a loader that must talk to its peers is made in a hook, behind the start of torch.distributed.
+        job = {
+            "pipeline": str(tmp_path / "pipeline"),
+            "checkpoints": str(tmp_path / f"checkpoints-{i}"),
+            "checkpoint": path,
+            "told": str(tmp_path / f"told-{i}"),
+            "workers": i,
+            "kill_behind": kill_behind,
+            "hook": by == "torchrun",
+        }
+        run_job(ranks, by, job)
+        trained = [*trained, *global_batches(tmp_path / f"told-{i}", ranks)]
+        if kill_behind >= 0:
+            step, found = checkpoints(tmp_path / f"checkpoints-{i}")[-1]
+            assert len(trained) - step in (1, 2, 3)  # killed behind a checkpoint, so that batches are trained once more
+            trained, path = trained[:step], str(found)
+    assert trained == expected
