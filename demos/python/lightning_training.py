@@ -22,7 +22,7 @@ def point(sample: leat.Sample) -> None:
     sample.set("y", 2 * x + 1)
 
 
-class Line(lightning.LightningModule):
+class Line(lightning.LightningModule):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.line = torch.nn.Linear(1, 1)

@@ -1,5 +1,6 @@
 """leat for Lightning: a Trainer that resumes after the batch that was trained last, on any number of ranks and workers."""
 
+import importlib
 import math
 import sys
 from collections import deque
@@ -19,11 +20,19 @@ except ImportError:
 
 __all__ = ["Resume"]
 
+_package = Callback.__module__.partition(".callbacks")[0]
+_fit_loop = importlib.import_module(f"{_package}.loops.fit_loop")._FitLoop
+if _missing := [x for x in ("is_resuming", "setup_data", "restarted_mid_epoch") if not hasattr(_fit_loop, x)]:
+    raise ImportError(
+        f"leat.lightning needs a Trainer whose loop has {', '.join(_missing)}: without it a resumed training would lose "
+        "batches; Lightning 2.6 has it"
+    )
+
 _NONE = {"ready": 0, "started": 0, "processed": 0, "completed": 0}
 _NOTE = "lightning"  # in a loader's state: what the loops must know beside the position
 
 
-class Resume(Callback):  # type: ignore[misc,unused-ignore]
+class Resume(Callback):  # type: ignore[misc]
     """Makes checkpoints of a Trainer hold where each leat.torch.DataLoader resumes, and `fit(ckpt_path=...)` go on there.
 
     The position is that after the batch that was trained last: Lightning may have fetched one more. A run that ended in the
@@ -34,8 +43,9 @@ class Resume(Callback):  # type: ignore[misc,unused-ignore]
 
     def __init__(self, *, allow: Sequence[str] = ()) -> None:
         self.allow = list(allow)
-        self._states: dict[int, Mapping[str, Any]] = {}
+        self._states: dict[int, Mapping[str, Any]] = {}  # that a checkpoint has, until their loaders are there
         self._loaded = 0
+        self._is_asked = False
         self._readers: dict[int, _Reader] = {}
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -79,10 +89,16 @@ class Resume(Callback):  # type: ignore[misc,unused-ignore]
                 f"a checkpoint with the positions of {self._loaded} leat loaders, and {len(loaders)} train with it: batches "
                 "would be lost or repeated; load its weights only"
             )
+        if loaders and not self._is_asked:
+            raise InvalidArgument("a Lightning whose loops leat does not know, so that batches could be lost: 2.6 is known")
         if self._states:
             iter(loop._data_fetcher)
         for reader in self._readers.values():
             reader.count_from_here(loop)
+
+    def prepare(self) -> None:
+        """A loader is there, and its loop is known."""
+        self._is_asked = True
 
     def open(self, loader: DataLoader, number: int) -> None:
         """Puts a loader where the checkpoint has it, or, if a hook made it anew in this run, where the one before it ended.
@@ -183,6 +199,8 @@ def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     if not hasattr(loop, "epoch_loop"):
         return _evaluate(loader, trainer)
     resume = next((x for x in trainer.callbacks if isinstance(x, Resume)), None)
+    if resume is not None:
+        resume.prepare()
     number = _check(loader, loop, resume)
     if resume is not None:
         resume.open(loader, number)

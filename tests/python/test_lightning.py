@@ -255,7 +255,8 @@ def test_predict_gives_each_row_once(tmp_path: Path) -> None:
 def test_batches_keep_what_they_know(tmp_path: Path) -> None:
     class Looking(Noting):
         def training_step(self, batch: Any, index: int) -> Any:
-            assert type(batch) is leat.torch.Batch and batch.valid.sum() == batch.valid_rows
+            assert type(batch) is leat.torch.Batch
+            assert batch.valid.sum() == batch.valid_rows
             assert isinstance(batch.snapshot(), bytes)
             return super().training_step(batch, index)
 
@@ -267,7 +268,9 @@ def test_batches_keep_what_they_know(tmp_path: Path) -> None:
     assert module.trained == due("indexed", EPOCHS)
 
 
-def refused(what: str, directory: Path, *callbacks: Any, data: Any = None, module: Any = None, path: Any = None, **options: Any) -> None:
+def refused(
+    what: str, directory: Path, *callbacks: Any, data: Any = None, module: Any = None, path: Any = None, **options: Any
+) -> None:
     of, module = trainer(directory, *callbacks, **options), module or Noting()
     with pytest.raises(leat.InvalidArgument, match=what):
         of.fit(module, data or loader(), ckpt_path=path)

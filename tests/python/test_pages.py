@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = {"python.md": [], "python-jax.md": ["jax"], "python-text.md": ["tokenizers"]}
+PAGES = {
+    "python.md": [],
+    "python-jax.md": ["jax"],
+    "python-lightning.md": ["torch", "lightning"],
+    "python-text.md": ["tokenizers"],
+}
 
 
 @pytest.mark.parametrize("page", PAGES)

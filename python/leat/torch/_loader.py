@@ -58,7 +58,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     def __new__(cls, *_: Any, **arguments: Any) -> "DataLoader":
         # Lightning's predict makes every DataLoader again from its attributes, only to exchange its sampler. It gets this one.
         found = arguments.get("dataset")
-        return found.loader if isinstance(found, Dataset) else super().__new__(cls)  # type: ignore[no-any-return]
+        return found.loader if isinstance(found, Dataset) else super().__new__(cls)
 
     def __init__(
         self,
