@@ -44,6 +44,8 @@ public:
   void add(const kept_objects& x) {
     objects_.insert(objects_.end(), x.objects_.begin(), x.objects_.end());
   }
+  /// None if there is none.
+  nb::object first() const { return objects_.empty() ? nb::none() : objects_.front(); }
   int traverse(visitproc visit, void* arg) const {
     for (const auto& x : objects_)
       Py_VISIT(x.ptr());

@@ -104,9 +104,19 @@ std::string text_of(const nb::python_error& problem) {
 }
 
 void throw_through(const nb::python_error& problem) {
+  throw_through(nb::borrow(problem.value()), text_of(problem));
+}
+
+void throw_through(const nb::object& raised, std::string text) {
   if (!raised_in_a_job)
-    raised_in_a_job = nb::borrow(problem.value()).release().ptr();
-  throw error(errc::interrupted, {.stage = "loader", .got = text_of(problem)});
+    raised_in_a_job = nb::borrow(raised).release().ptr();
+  throw error(errc::interrupted, {.stage = "loader", .got = std::move(text)});
+}
+
+std::string pickled_through() {
+  const auto raised = nb::steal(std::exchange(raised_in_a_job, nullptr));
+  const nb::bytes found{nb::module_::import_("leat.processes").attr("pickled")(raised)};
+  return {found.c_str(), found.size()};
 }
 
 void throw_for_job(nb::python_error& problem) {

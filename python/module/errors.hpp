@@ -17,6 +17,9 @@ void bind_errors(nb::module_& m);
 
 /// Throws an error that comes out of the call of leat as the exception itself. Holds the GIL.
 [[noreturn]] void throw_through(const nb::python_error& problem);
+[[noreturn]] void throw_through(const nb::object& raised, std::string text);
+/// What would come out so, pickled for another process, in which the job is. Holds the GIL.
+std::string pickled_through();
 
 /// The same as text on one line: "ValueError: no number (train.py:12 in label)". Holds the GIL.
 std::string text_of(const nb::python_error& problem);

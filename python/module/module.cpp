@@ -3,6 +3,7 @@
 #include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
+#include "python/module/process_server.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
 
@@ -25,5 +26,6 @@ NB_MODULE(_leat, m) {
   bind_order(m);
   bind_facts(m);
   bind_log(m);
+  bind_process_server(m);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_loaders));
 }

@@ -60,16 +60,16 @@ void bind_operators(nb::class_<self>& type) {
       .def(
           "map",
           [](const self& x, std::string name, nb::object function, std::string parameters,
-             bool per_worker, bool batched) {
+             bool per_worker, bool batched, std::size_t processes) {
             const auto stage = make_map(std::move(name), std::move(function), std::move(parameters),
-                                        per_worker, batched);
+                                        per_worker, batched, processes);
             return then(x, x.value.map(stage.value), stage);
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
-          "batched"_a = false,
+          "batched"_a = false, "processes"_a = 0,
           nb::sig("def map(self, name: str, function: collections.abc.Callable[..., typing.Any], "
-                  "*, parameters: str = '', per_worker: bool = False, batched: bool = False) -> "
-                  "Pipeline"),
+                  "*, parameters: str = '', per_worker: bool = False, batched: bool = False, "
+                  "processes: int = 0) -> Pipeline"),
           "Appends a map of your own: see MapStage.")
       .def(
           "filter",
@@ -80,14 +80,15 @@ void bind_operators(nb::class_<self>& type) {
       .def(
           "filter",
           [](const self& x, std::string name, nb::object function, std::string parameters,
-             bool of_id) {
-            const auto stage =
-                make_filter(std::move(name), std::move(function), std::move(parameters), of_id);
+             bool of_id, std::size_t processes) {
+            const auto stage = make_filter(std::move(name), std::move(function),
+                                           std::move(parameters), of_id, processes);
             return then(x, x.value.filter(stage.value), stage);
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "of_id"_a = false,
+          "processes"_a = 0,
           nb::sig("def filter(self, name: str, function: collections.abc.Callable[..., bool], *, "
-                  "parameters: str = '', of_id: bool = False) -> Pipeline"),
+                  "parameters: str = '', of_id: bool = False, processes: int = 0) -> Pipeline"),
           "A filter of your own: see FilterStage.")
       .def(
           "flat_map",

@@ -6,6 +6,7 @@
 #include "python/module/arrays.hpp"
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,13 @@
 namespace leat::python {
 
 namespace {
+
+std::map<const sample*, std::string> given_ids;
+
+std::string id_of(const sample& x) {
+  const auto found = given_ids.find(&x);
+  return found != given_ids.end() ? found->second : x.id();
+}
 
 [[noreturn]] void refuse_kept(const char* what) {
   throw error(errc::invalid_argument,
@@ -208,6 +216,10 @@ void sample_lender::abandon() noexcept {
   }
 }
 
+void give_id(const sample& x, const std::string& id) {
+  given_ids[&x] = id;
+}
+
 void set_fields(sample& x, nb::handle fields) {
   if (!PyDict_Check(fields.ptr()))
     throw bad_sample(cause::function_error,
@@ -231,7 +243,7 @@ void bind_sample(nb::module_& m) {
                    "One training example on its way through a worker: named fields. Lent to a "
                    "function while it runs; so are the arrays over its memory.")
       .def_prop_ro(
-          "id", [](const self& x) { return x.get().id(); }, "Id of the record, as logs show it.")
+          "id", [](const self& x) { return id_of(x.get()); }, "Id of the record, as logs show it.")
       .def(
           "has", [](const self& x, std::string_view name) { return x.get().has(name); }, "name"_a)
       .def("__contains__", [](const self& x, std::string_view name) { return x.get().has(name); })
@@ -345,7 +357,7 @@ void bind_sample(nb::module_& m) {
         std::string fields;
         for (const auto& name : x.at->fields())
           fields += (fields.empty() ? "" : ", ") + name;
-        return "<leat.Sample " + x.at->id() + ": " + fields + ">";
+        return "<leat.Sample " + id_of(*x.at) + ": " + fields + ">";
       });
 
   using place = lent_context;

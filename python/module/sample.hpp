@@ -4,6 +4,8 @@
 
 #include "python/module/python.hpp"
 
+#include <string>
+
 namespace leat::python {
 
 /// A sample or context as Python sees it, while C++ lends it.
@@ -59,6 +61,10 @@ private:
   lent_sample* lent_ = nullptr;
   lent_context* lent_context_ = nullptr;
 };
+
+/// Gives a sample that was made in another process the id that it has there. For the one thread of
+/// a process that serves calls.
+void give_id(const sample& x, const std::string& id);
 
 /// Sets the fields that a dict names.
 void set_fields(sample& x, nb::handle fields);

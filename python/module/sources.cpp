@@ -5,6 +5,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
+#include "python/module/process_functions.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
 
@@ -44,9 +45,15 @@ private:
 };
 
 /// Bound methods are made anew by each access: the one that C++ calls must be kept.
-pipeline_value indexed_of(std::string name, nb::object from) {
+pipeline_value indexed_of(std::string name, nb::object from, std::size_t processes) {
   pipeline_value result{count(0)};
   const nb::handle kept = result.kept.add(std::move(from));
+  if (processes > 0) {
+    const auto make = nb::module_::import_("leat.processes").attr("reader_of");
+    auto pool = pool_of(result.kept, name, processes, recipe_type()(make, kept));
+    result.value = from_function(std::move(name), nb::len(kept), reader_in(std::move(pool)));
+    return result;
+  }
   const bool has_read = nb::hasattr(kept, "read");
   const nb::handle method =
       result.kept.add(nb::object(kept.attr(has_read ? "read" : "__getitem__")));
@@ -113,10 +120,12 @@ void bind_own(nb::module_& m) {
       },
       "records"_a, "record_bytes"_a = 8, "Virtual records. Field \"value\": uint8.");
   m.def(
-      "indexed", &indexed_of, "name"_a, "source"_a,
-      nb::sig("def indexed(name: str, source: collections.abc.Sized) -> Pipeline"),
+      "indexed", &indexed_of, "name"_a, "source"_a, nb::kw_only(), "processes"_a = 0,
+      nb::sig("def indexed(name: str, source: collections.abc.Sized, *, processes: int = 0) -> "
+              "Pipeline"),
       "Your records by number: an object with `__len__`, and `__getitem__(record)`, which gives a "
-      "dict of fields, or `read(record, sample)`, which sets them. `name` is \"name@version\".");
+      "dict of fields, or `read(record, sample)`, which sets them. `name` is \"name@version\". "
+      "`processes`: it is pickled, and read in as many processes; 0: in leat's threads.");
   m.def(
       "from_function",
       [](std::string name, std::uint64_t records, nb::object read) {

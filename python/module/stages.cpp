@@ -4,6 +4,7 @@
 
 #include "python/module/bytes.hpp"
 #include "python/module/errors.hpp"
+#include "python/module/process_functions.hpp"
 #include "python/module/sample.hpp"
 
 #include <string>
@@ -138,11 +139,19 @@ std::string bytes_from(nb::handle x) {
 }
 
 flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick,
-                             std::string parameters, std::optional<std::uint64_t> children) {
+                             std::string parameters, std::optional<std::uint64_t> children,
+                             std::size_t processes) {
   flat_map_value result;
   const nb::handle counts = result.kept.add(std::move(count));
   const nb::handle picks = result.kept.add(std::move(pick));
   result.value = {std::move(name), std::move(parameters), {}, children};
+  if (processes > 0) {
+    result.value.make =
+        flat_map_in(pool_of(result.kept, result.value.name, processes,
+                            recipe_type()(nb::type<flat_map_value>(), result.value.name, counts,
+                                          picks, "children"_a = children)));
+    return result;
+  }
   result.value.make = [counts, picks, children] {
     flat_map_function made;
     made.count = counts.is_none()
@@ -163,24 +172,30 @@ flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick
 }
 
 scan_value make_scan(std::string name, nb::object look, nb::object step, nb::object apply,
-                     const nb::object& initial, std::string parameters) {
+                     const nb::object& initial, std::string parameters, std::size_t processes) {
   scan_value result;
   const nb::handle looks = result.kept.add(std::move(look));
   const nb::handle steps = result.kept.add(std::move(step));
   const nb::handle applies = result.kept.add(std::move(apply));
   result.value = {std::move(name), std::move(parameters), {}, bytes_from(initial), {}};
-  result.value.make = [looks, applies] {
-    scan_function made;
-    made.look = of_sample<std::string>(looks, bytes_from);
-    made.apply = [applies, lender = new_lender()](sample& x, std::string_view found) {
-      for_job([&] {
-        lender->lend(x, nullptr, [&](const nb::object& lent, const nb::object&) {
-          applies(lent, to_bytes(found));
+  if (processes > 0)
+    result.value.make =
+        scan_in(pool_of(result.kept, result.value.name, processes,
+                        recipe_type()(nb::type<scan_value>(), result.value.name, "look"_a = looks,
+                                      "step"_a = steps, "apply"_a = applies)));
+  else
+    result.value.make = [looks, applies] {
+      scan_function made;
+      made.look = of_sample<std::string>(looks, bytes_from);
+      made.apply = [applies, lender = new_lender()](sample& x, std::string_view found) {
+        for_job([&] {
+          lender->lend(x, nullptr, [&](const nb::object& lent, const nb::object&) {
+            applies(lent, to_bytes(found));
+          });
         });
-      });
+      };
+      return made;
     };
-    return made;
-  };
   result.value.step = [steps](std::string& state, std::string_view looked) {
     return for_job([&] {
       const nb::object both = steps(to_bytes(state), to_bytes(looked));
@@ -265,10 +280,18 @@ nb::handle for_ever(nb::object x) {
 } // namespace
 
 map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
-                   bool batched) {
+                   bool batched, std::size_t processes) {
   map_value result;
   const nb::handle borrowed = result.kept.add(std::move(function));
   result.value = {std::move(name), std::move(parameters), {}, {}};
+  if (processes > 0) {
+    result.value.make_together =
+        map_in(pool_of(result.kept, result.value.name, processes,
+                       recipe_type()(nb::type<map_value>(), result.value.name, borrowed,
+                                     "parameters"_a = result.value.parameters,
+                                     "per_worker"_a = per_worker, "batched"_a = batched)));
+    return result;
+  }
   const auto made = made_objects::shown_by(result.kept);
   if (batched)
     result.value.make_together = made_by(borrowed, per_worker, made, &map_together_of);
@@ -277,14 +300,24 @@ map_value make_map(std::string name, nb::object function, std::string parameters
   return result;
 }
 
-filter_value make_filter(std::string name, nb::object keeps, std::string parameters, bool of_id) {
+filter_value make_filter(std::string name, nb::object keeps, std::string parameters, bool of_id,
+                         std::size_t processes) {
   filter_value result;
   const nb::handle f = result.kept.add(std::move(keeps));
   result.value = {std::move(name), std::move(parameters), {}, {}};
+  if (of_id && processes > 0)
+    throw error(errc::invalid_argument,
+                {.stage = result.value.name,
+                 .got = "both of_id and processes",
+                 .needed = "one of them: ids are judged where the order is made"});
   if (of_id)
     result.value.of_id = [f](std::string_view id) {
       return for_job([&] { return nb::cast<bool>(nb::bool_(f(nb::str(id.data(), id.size())))); });
     };
+  else if (processes > 0)
+    result.value.make =
+        filter_in(pool_of(result.kept, result.value.name, processes,
+                          recipe_type()(nb::type<filter_value>(), result.value.name, f)));
   else
     result.value.make = [f] {
       return of_sample<bool>(f, [](const nb::object& x) { return PyObject_IsTrue(x.ptr()) == 1; });
@@ -341,66 +374,80 @@ void bind_stages(nb::module_& m) {
       .def(
           "__init__",
           [](map_value* to, std::string name, nb::object function, std::string parameters,
-             bool per_worker, bool batched) {
+             bool per_worker, bool batched, std::size_t processes) {
             new (to) map_value(make_map(std::move(name), std::move(function), std::move(parameters),
-                                        per_worker, batched));
+                                        per_worker, batched, processes));
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "per_worker"_a = false,
-          "batched"_a = false,
+          "batched"_a = false, "processes"_a = 0,
           nb::sig("def __init__(self, name: str, function: collections.abc.Callable[..., "
                   "typing.Any], *, parameters: str = '', per_worker: bool = False, batched: bool = "
-                  "False) -> None"),
+                  "False, processes: int = 0) -> None"),
           "`function(sample)` or `function(sample, context)`. `name` is \"name@version\": change "
           "the version when the function's meaning changes. `per_worker`: `function()` is called "
           "once for each worker and returns its function. `batched`: the function takes lists of "
           "up to 64 samples and contexts; what it makes of a sample must not depend on the others. "
-          "If it raises, it is called again for each of them alone, made anew.");
+          "If it raises, it is called again for each of them alone, made anew. `processes`: it "
+          "runs "
+          "in as many processes, which import it by its name; 0: in leat's threads.")
+      .def_prop_ro(
+          "function", [](const map_value& x) { return x.kept.first(); },
+          "The function; None if the map is leat's own.");
   bind_stage<filter_value>(m, "FilterStage", "What a filter keeps: pipeline.filter(stage).")
       .def(
           "__init__",
           [](filter_value* to, std::string name, nb::object function, std::string parameters,
-             bool of_id) {
-            new (to) filter_value(
-                make_filter(std::move(name), std::move(function), std::move(parameters), of_id));
+             bool of_id, std::size_t processes) {
+            new (to) filter_value(make_filter(std::move(name), std::move(function),
+                                              std::move(parameters), of_id, processes));
           },
           "name"_a, "function"_a, nb::kw_only(), "parameters"_a = "", "of_id"_a = false,
+          "processes"_a = 0,
           nb::sig("def __init__(self, name: str, function: collections.abc.Callable[[typing.Any], "
-                  "typing.Any], *, parameters: str = '', of_id: bool = False) -> None"),
+                  "typing.Any], *, parameters: str = '', of_id: bool = False, processes: int = 0) "
+                  "-> None"),
           "`function(sample)` is true for samples to keep. `of_id`: it judges just the id, a str, "
-          "without reading the sample.");
+          "without reading the sample. `processes`: as in MapStage.")
+      .def_prop_ro(
+          "function", [](const filter_value& x) { return x.kept.first(); },
+          "The function; None if the filter is leat's own.");
   bind_stage<flat_map_value>(m, "FlatMapStage",
                              "What a flat_map makes of a sample: pipeline.flat_map(stage).")
       .def(
           "__init__",
           [](flat_map_value* to, std::string name, nb::object count, nb::object pick,
-             std::string parameters, std::optional<std::uint64_t> children) {
+             std::string parameters, std::optional<std::uint64_t> children, std::size_t processes) {
             new (to)
                 flat_map_value(make_flat_map(std::move(name), std::move(count), std::move(pick),
-                                             std::move(parameters), children));
+                                             std::move(parameters), children, processes));
           },
           "name"_a, "count"_a.none(), "pick"_a, nb::kw_only(), "parameters"_a = "",
-          "children"_a = nb::none(),
+          "children"_a = nb::none(), "processes"_a = 0,
           nb::sig("def __init__(self, name: str, count: collections.abc.Callable[[Sample], int] | "
                   "None, pick: collections.abc.Callable[[Sample, int], typing.Any], *, parameters: "
-                  "str = '', children: int | None = None) -> None"),
+                  "str = '', children: int | None = None, processes: int = 0) -> None"),
           "`count(sample)` is its number of children; `pick(sample, child)` turns it into one. "
-          "`children`: every sample has this many, whatever its content (`count` may be None).");
+          "`children`: every sample has this many, whatever its content (`count` may be None). "
+          "`processes`: as in MapStage.");
   bind_stage<scan_value>(m, "ScanStage", "A map with state: pipeline.scan(stage).")
       .def(
           "__init__",
           [](scan_value* to, std::string name, nb::object look, nb::object step, nb::object apply,
-             nb::object initial, std::string parameters) {
-            new (to) scan_value(make_scan(std::move(name), std::move(look), std::move(step),
-                                          std::move(apply), initial, std::move(parameters)));
+             nb::object initial, std::string parameters, std::size_t processes) {
+            new (to)
+                scan_value(make_scan(std::move(name), std::move(look), std::move(step),
+                                     std::move(apply), initial, std::move(parameters), processes));
           },
           "name"_a, nb::kw_only(), "look"_a, "step"_a, "apply"_a, "initial"_a = nb::bytes(""),
-          "parameters"_a = "",
+          "parameters"_a = "", "processes"_a = 0,
           nb::sig("def __init__(self, name: str, *, look: collections.abc.Callable[[Sample], bytes "
                   "| str], step: collections.abc.Callable[[bytes, bytes], tuple[bytes | str, bytes "
                   "| str]], apply: collections.abc.Callable[[Sample, bytes], typing.Any], initial: "
-                  "bytes | str = b'', parameters: str = '') -> None"),
+                  "bytes | str = b'', parameters: str = '', processes: int = 0) -> None"),
           "`look(sample)` gives a few bytes; `step(state, looked)` gives (new state, result), both "
-          "bytes, sample by sample in each lane; `apply(sample, result)` sets fields.");
+          "bytes, sample by sample in each lane; `apply(sample, result)` sets fields. `processes`: "
+          "as "
+          "in MapStage, for `look` and `apply`.");
   m.def(
       "register_map",
       [](std::string name, nb::object make) {

@@ -41,8 +41,9 @@ inline PyType_Slot garbage_slots[] = {
 
 /// A map or filter of a Python function: see MapStage and FilterStage.
 map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
-                   bool batched);
-filter_value make_filter(std::string name, nb::object function, std::string parameters, bool of_id);
+                   bool batched, std::size_t processes);
+filter_value make_filter(std::string name, nb::object function, std::string parameters, bool of_id,
+                         std::size_t processes);
 
 /// Python functions as leat's. Borrowed: whoever uses the result keeps the objects.
 std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function);

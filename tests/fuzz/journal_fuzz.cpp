@@ -1,10 +1,10 @@
 #include "runtime/sources/journal/frame.hpp"
 #include "runtime/sources/journal/journal.hpp"
-#include "runtime/sources/live/sample_bytes.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
+#include <leat/sample_bytes.hpp>
 
 #include <cstdlib>
 #include <fstream>

@@ -1,8 +1,9 @@
 #include "runtime/sources/live/function_input.hpp"
 
 #include "runtime/base/exception_text.hpp"
-#include "runtime/sources/live/sample_bytes.hpp"
 #include "runtime/sources/live/sole_right.hpp"
+
+#include <leat/sample_bytes.hpp>
 
 #include <atomic>
 #include <utility>

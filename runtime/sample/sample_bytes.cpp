@@ -1,8 +1,7 @@
-#include "runtime/sources/live/sample_bytes.hpp"
-
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
+#include <leat/sample_bytes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,32 +21,51 @@ namespace {
 constexpr std::uint64_t kind_of_ragged = 128;
 constexpr std::uint64_t kind_of_bytes = 255;
 
-void add(std::uint64_t x, std::string& to) {
-  to.append(reinterpret_cast<const char*>(&x), sizeof x);
-}
+/// Counts, or writes if it has somewhere to.
+class field_writer {
+public:
+  field_writer() = default;
+  explicit field_writer(std::span<std::byte> to) : to_(to.data()) {}
 
-void add(std::string_view text, std::string& to) {
-  add(text.size(), to);
-  to += text;
-}
+  std::size_t size() const noexcept { return size_; }
 
-void add(const field_layout& field, std::string& to) {
-  add(field.name, to);
-  if (field.is_bytes())
-    return add(kind_of_bytes, to);
-  add((field.ragged ? kind_of_ragged : 0) + static_cast<std::uint64_t>(field.type), to);
-  add(field.dims.rank(), to);
-  for (std::size_t i = 0; i < field.dims.rank(); ++i)
-    add(field.dims[i], to);
-}
+  void add(const sample& x, const std::string& name) {
+    const auto field = sample_access::layout_of(x, name);
+    add(std::as_bytes(std::span{field.name}));
+    if (field.is_bytes()) {
+      add(kind_of_bytes);
+    } else {
+      add((field.ragged ? kind_of_ragged : 0) + static_cast<std::uint64_t>(field.type));
+      add(field.dims.rank());
+      for (std::size_t i = 0; i < field.dims.rank(); ++i)
+        add(field.dims[i]);
+    }
+    add(x.bytes(name));
+  }
+
+private:
+  void add(std::uint64_t x) { put(std::as_bytes(std::span{&x, 1})); }
+  void add(std::span<const std::byte> content) {
+    add(content.size());
+    put(content);
+  }
+  void put(std::span<const std::byte> content) {
+    if (to_ && !content.empty())
+      std::memcpy(to_ + size_, content.data(), content.size());
+    size_ += content.size();
+  }
+
+  std::byte* to_ = nullptr;
+  std::size_t size_ = 0;
+};
 
 [[noreturn]] void refuse(const char* what) {
-  throw bad_sample(cause::corrupt, std::string{"journal record: "} + what);
+  throw bad_sample(cause::corrupt, std::string{"stored sample: "} + what);
 }
 
 class field_reader {
 public:
-  explicit field_reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  field_reader(std::span<const std::byte> bytes, read_bytes how) : rest_(bytes), how_(how) {}
 
   bool at_end() const { return rest_.empty(); }
 
@@ -55,7 +73,8 @@ public:
     const auto name = text();
     const auto kind = number(kind_of_bytes);
     if (kind == kind_of_bytes)
-      return into.borrow(name, content());
+      return how_ == read_bytes::borrowed ? into.borrow(name, content())
+                                          : into.set(name, content());
     const auto type = kind % kind_of_ragged;
     if (type > static_cast<std::uint64_t>(last_dtype))
       refuse("an unknown type");
@@ -129,21 +148,33 @@ private:
   }
 
   std::span<const std::byte> rest_;
+  read_bytes how_;
 };
 
 } // namespace
 
+std::size_t num_field_bytes(const sample& x, std::span<const std::string> names) {
+  field_writer counted;
+  for (const auto& name : names)
+    counted.add(x, name);
+  return counted.size();
+}
+
+void write_fields(const sample& x, std::span<const std::string> names, std::span<std::byte> to) {
+  field_writer written{to};
+  for (const auto& name : names)
+    written.add(x, name);
+}
+
 std::string bytes_of(const sample& x) {
-  std::string bytes;
-  for (const auto& field : sample_access::fields(x)) {
-    add(field, bytes);
-    add(x.text(field.name), bytes);
-  }
+  const auto names = x.fields();
+  std::string bytes(num_field_bytes(x, names), '\0');
+  write_fields(x, names, std::as_writable_bytes(std::span{bytes}));
   return bytes;
 }
 
-void set_fields(sample& into, std::span<const std::byte> bytes) {
-  for (field_reader from{bytes}; !from.at_end();)
+void set_fields(sample& into, std::span<const std::byte> bytes, read_bytes how) {
+  for (field_reader from{bytes, how}; !from.at_end();)
     from.read_into(into);
 }
 

@@ -1,8 +1,8 @@
 #include "runtime/sample/sample_access.hpp"
-#include "runtime/sources/live/sample_bytes.hpp"
 #include "tests/support/catch.hpp"
 
 #include <leat/bad_sample.hpp>
+#include <leat/sample_bytes.hpp>
 
 #include <array>
 #include <cstring>

@@ -1,0 +1,196 @@
+"""Functions of pipelines in processes of their own: what these are begun with, and how they begin and end."""
+
+import io
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from multiprocessing import process, spawn, util
+from types import FunctionType
+from typing import Any
+
+from leat import _leat
+from leat.errors import InvalidArgument, one_line
+
+_START = "import sys; sys.path[:] = {path!r}; from leat.processes import serve; serve({ends!r}, {parent})"
+_is_serving = False
+
+
+class Recipe:
+    """Makes the functions of a stage in another process, by `make(*arguments, **options)`."""
+
+    def __init__(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        self._content = (make, arguments, options)
+        for x in arguments:
+            _check(x)
+
+    def begin(self) -> "tuple[Process, int, int, int]":
+        """A new process, this end of its socket, and the files of requests and replies."""
+        if _is_serving:
+            raise InvalidArgument(
+                "processes= within a process that leat began: the program's main module is imported there, so what it does "
+                'belongs under `if __name__ == "__main__":`'
+            )
+        content = _pickled((_main_module(), _pickled(self._content)))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        files: list[int] = []
+        try:
+            files += [os.memfd_create("leat requests"), os.memfd_create("leat replies")]
+            _write(files[1], content)
+            begun = Process([theirs.fileno(), *files])
+        except BaseException:
+            for x in files:
+                os.close(x)
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return begun, ours.detach(), files[0], files[1]
+
+
+class Process(subprocess.Popen[bytes]):
+    """A process that serves calls."""
+
+    def __init__(self, ends: list[int]) -> None:
+        self.parent = os.getpid()
+        flags = util._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        start = _START.format(path=sys.path, ends=ends, parent=self.parent)
+        super().__init__(
+            [os.fsdecode(spawn.get_executable()), *flags, "-c", start], stdin=subprocess.DEVNULL, pass_fds=ends
+        )
+
+
+def end(x: Process) -> tuple[str, bool]:
+    """Ends a process that has nothing to do. Says how it ended, and whether by SIGKILL."""
+    if x.parent != os.getpid():
+        x.returncode = 0  # the parent's: a fork leaves it alone
+        return "", False
+    x.kill()
+    code = x.wait()
+    if code >= 0:
+        return f"exit code {code}", False
+    return f"signal {-code} ({signal.strsignal(-code)})", code == -signal.SIGKILL
+
+
+def reader_of(source: Any) -> Callable[..., Any]:
+    """What reads the records of an indexed source."""
+    read: Callable[..., Any] = source.read if hasattr(source, "read") else source.__getitem__
+    return read
+
+
+def serve(ends: list[int], parent: int) -> None:
+    """What such a process runs, to its end."""
+    global _is_serving
+    _is_serving = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the program
+    made, refusal = None, ""
+    try:
+        made = _make(ends[2])
+    except BaseException as problem:
+        refusal = one_line(problem, problem.__traceback__)
+    _leat._serve_calls(*ends, parent, made, refusal)  # type: ignore[attr-defined]
+    flush()
+    os._exit(0)
+
+
+def flush() -> None:
+    """Shows what functions printed."""
+    for x in (sys.stdout, sys.stderr):
+        if x is not None:
+            x.flush()
+
+
+def pickled(x: KeyboardInterrupt | SystemExit) -> bytes:
+    """An exception that ends the job, for the process whose job it is."""
+    try:
+        return pickle.dumps(x)
+    except Exception:
+        return pickle.dumps(SystemExit(str(x)) if isinstance(x, SystemExit) else KeyboardInterrupt(str(x)))
+
+
+def raised(x: bytes) -> Any:
+    """That exception."""
+    return pickle.loads(x)
+
+
+def _make(file: int) -> Any:
+    data = b"".join(iter(lambda: os.read(file, 1 << 20), b""))
+    main, content = pickle.loads(data)
+    current = process.current_process()
+    current._inheriting = True  # type: ignore[attr-defined]
+    try:
+        spawn.prepare(main)
+    finally:
+        del current._inheriting  # type: ignore[attr-defined]
+    make, arguments, options = pickle.loads(content)
+    return make(*arguments, **options)
+
+
+def _main_module() -> dict[str, Any]:
+    """What a process needs to import the program's main module, as multiprocessing would."""
+    main = sys.modules["__main__"]
+    found: dict[str, Any] = {"sys_path": list(sys.path), "sys_argv": sys.argv, "dir": os.getcwd()}
+    name = getattr(main.__spec__, "name", None)
+    path = getattr(main, "__file__", None)
+    if name is not None:
+        found["init_main_from_name"] = name
+    elif path is not None:
+        found["init_main_from_path"] = os.path.normpath(os.path.join(process.ORIGINAL_DIR or "", path))  # type: ignore[attr-defined]
+    return found
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, x: Any) -> Any:
+        if isinstance(x, FunctionType) and (found := _found_by_name(x)) is not x and getattr(found, "function", None) is x:
+            return _function_of, (x.__module__, x.__qualname__)
+        return NotImplemented
+
+
+def _pickled(x: Any) -> bytes:
+    to = io.BytesIO()
+    try:
+        _Pickler(to).dump(x)
+    except (pickle.PicklingError, AttributeError, TypeError) as problem:
+        raise InvalidArgument(f"what another process needs cannot be pickled: {problem}") from problem
+    return to.getvalue()
+
+
+def _found_by_name(x: FunctionType) -> Any:
+    """What is known by the name of a function: the function, or the stage that a decorator made of it."""
+    found: Any = sys.modules.get(x.__module__)
+    for part in x.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _function_of(module: str, name: str) -> Any:
+    __import__(module)
+    found: Any = sys.modules[module]
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found.function
+
+
+def _check(x: Any) -> None:
+    if not isinstance(x, FunctionType):
+        return
+    if x.__name__ == "<lambda>" or "<locals>" in x.__qualname__:
+        raise InvalidArgument(
+            f"processes= for {x.__qualname__}, which other processes cannot import: needed is a function at the top level of a "
+            "module"
+        )
+    main = sys.modules["__main__"]
+    if x.__module__ == "__main__" and main.__spec__ is None and getattr(main, "__file__", None) is None:
+        raise InvalidArgument(
+            f"processes= for {x.__qualname__}, which was written in an interactive session: other processes cannot import it, "
+            "so put it into a module"
+        )
+
+
+def _write(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.pwrite(file, left, len(data) - len(left)) :]

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <leat/pipeline.hpp>
+
+#include "python/module/callables.hpp"
+#include "python/module/process_team.hpp"
+#include "python/module/python.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace leat::python {
+
+/// What makes a recipe: called with `make, *arguments, **options`, by which each process makes its
+/// functions. Throws leat.InvalidArgument for functions that other processes cannot import.
+nb::object recipe_type();
+/// So many processes, which begin when loaders use them.
+std::shared_ptr<process_pool> pool_of(kept_objects& keeper, std::string stage,
+                                      std::size_t processes, nb::object recipe);
+
+// Functions of stages that call those of other processes. Their workers share the processes, which
+// end when the last of these functions is gone.
+
+std::function<map_together_function()> map_in(std::shared_ptr<process_pool> pool);
+std::function<std::function<bool(sample&)>()> filter_in(std::shared_ptr<process_pool> pool);
+std::function<flat_map_function()> flat_map_in(std::shared_ptr<process_pool> pool);
+std::function<scan_function()> scan_in(std::shared_ptr<process_pool> pool);
+/// Of a source: the processes live as long as it does.
+std::function<void(std::uint64_t, sample&)> reader_in(std::shared_ptr<process_pool> pool);
+
+} // namespace leat::python

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "python/module/process_calls.hpp"
+#include "python/module/python.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat::python {
+
+/// What processes are begun with: see leat.processes.Recipe. The pipeline keeps it.
+struct process_recipe {
+  nb::handle made;
+  /// "name@version" of the stage, or the source's name, for errors.
+  std::string stage;
+  std::size_t processes = 0;
+};
+
+/// A process that runs the functions of one stage. Used by one thread at a time.
+class function_process {
+public:
+  explicit function_process(const process_recipe& recipe) noexcept : recipe_(&recipe) {}
+  ~function_process();
+  function_process(const function_process&) = delete;
+  function_process& operator=(const function_process&) = delete;
+
+  /// Begins the process if there is none, and sends it calls of an operation. Throws
+  /// `errc::no_resources`, `errc::invalid_argument` for functions that cannot be sent.
+  void send(std::uint64_t operation, std::span<process_call> calls);
+  /// What it said next; nothing if it has ended. Blocks unless `socket` can be read.
+  std::optional<process_message> receive();
+  /// The bytes of a message that was received.
+  call_reader content(const process_message& x) const;
+  int socket() const noexcept;
+
+  /// Its functions were made.
+  bool is_ready() const noexcept { return is_ready_; }
+  /// Kills it, if it is there, and says how it ended: "signal 11 (Segmentation fault)".
+  struct exit {
+    std::string text = {};
+    bool was_killed = false;
+  };
+  exit end();
+
+private:
+  struct channel {
+    descriptor socket;
+    shared_memory requests;
+    shared_memory replies;
+    nb::object process;
+  };
+
+  void begin();
+  bool send_message(const process_message& x) const;
+
+  const process_recipe* recipe_;
+  std::unique_ptr<channel> channel_;
+  bool is_ready_ = false;
+};
+
+/// The processes of one stage, for all workers that use it. They begin with the first call.
+class process_team {
+public:
+  explicit process_team(process_recipe recipe);
+  process_team(const process_team&) = delete;
+  process_team& operator=(const process_team&) = delete;
+
+  /// Calls the function of another process for each of these, in several processes at once. A
+  /// process that dies is replaced, and its calls are made again; one that kills two processes
+  /// throws `bad_sample` (function_error), or `errc::no_resources` if the kernel killed them.
+  /// Throws what functions throw. Any thread.
+  void call(std::uint64_t operation, std::span<process_call> calls);
+
+  std::size_t size() const noexcept { return all_.size(); }
+  const std::string& stage() const noexcept { return recipe_.stage; }
+  /// Whether this process began them: the child of a fork must leave them alone.
+  bool is_own() const noexcept;
+
+  /// One that no other thread uses; waits for it.
+  function_process& take();
+  function_process* try_take();
+  void give_back(function_process& x);
+
+private:
+  process_recipe recipe_;
+  int owner_;
+  std::vector<std::unique_ptr<function_process>> all_;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::vector<function_process*> idle_;
+};
+
+/// The team of a stage while loaders use it.
+class process_pool {
+public:
+  explicit process_pool(process_recipe recipe) : recipe_(std::move(recipe)) {}
+
+  std::shared_ptr<process_team> join();
+  /// The team then lives as long as the pool.
+  std::shared_ptr<process_team> join_for_good();
+
+private:
+  process_recipe recipe_;
+  std::mutex mutex_;
+  std::weak_ptr<process_team> team_;
+  std::shared_ptr<process_team> held_;
+};
+
+} // namespace leat::python

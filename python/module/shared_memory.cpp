@@ -1,0 +1,82 @@
+#include "python/module/shared_memory.hpp"
+
+#include <leat/error.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace leat::python {
+
+namespace {
+
+constexpr std::size_t smallest = std::size_t{1} << 16;
+
+[[noreturn]] void refuse(std::size_t size, int reason) {
+  throw error(errc::no_resources,
+              {.stage = "processes",
+               .got = std::to_string(size) + " bytes of memory for a process refused: "
+                      + std::generic_category().message(reason),
+               .needed = "more memory, fewer processes, or smaller samples"});
+}
+
+} // namespace
+
+descriptor::~descriptor() {
+  if (number_ >= 0)
+    ::close(number_);
+}
+
+descriptor::descriptor(descriptor&& x) noexcept : number_(std::exchange(x.number_, -1)) {}
+
+descriptor& descriptor::operator=(descriptor&& x) noexcept {
+  std::swap(number_, x.number_);
+  return *this;
+}
+
+shared_memory::~shared_memory() {
+  unmap();
+}
+
+void shared_memory::reserve(std::size_t size) {
+  if (size <= size_)
+    return;
+  const auto larger = std::max({size, 2 * size_, smallest});
+  // Allocates: a lack of memory is told here, and is no signal where it is written.
+  int reason = 0;
+  do {
+    reason = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(larger));
+  } while (reason == EINTR);
+  if (reason != 0)
+    refuse(larger, reason);
+  map(larger);
+}
+
+void shared_memory::follow(std::size_t size) {
+  if (size > size_)
+    map(size);
+}
+
+void shared_memory::map(std::size_t size) {
+  unmap();
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (at == MAP_FAILED)
+    refuse(size, errno);
+  at_ = static_cast<std::byte*>(at);
+  size_ = size;
+}
+
+void shared_memory::unmap() noexcept {
+  if (at_)
+    ::munmap(at_, size_);
+  at_ = nullptr;
+  size_ = 0;
+}
+
+} // namespace leat::python

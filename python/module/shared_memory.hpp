@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace leat::python {
+
+/// A file descriptor, closed at the end.
+class descriptor {
+public:
+  explicit descriptor(int number = -1) noexcept : number_(number) {}
+  ~descriptor();
+  descriptor(descriptor&& x) noexcept;
+  descriptor& operator=(descriptor&& x) noexcept;
+
+  int get() const noexcept { return number_; }
+
+private:
+  int number_;
+};
+
+/// Memory of a file that two processes map. One of them makes it larger, and tells the other.
+class shared_memory {
+public:
+  explicit shared_memory(descriptor file) noexcept : file_(std::move(file)) {}
+  ~shared_memory();
+  shared_memory(const shared_memory&) = delete;
+  shared_memory& operator=(const shared_memory&) = delete;
+
+  /// Makes the file at least this large; what was read of it before may move. Throws
+  /// `errc::no_resources`.
+  void reserve(std::size_t size);
+  /// Maps what the other process made of it. Throws `errc::no_resources`.
+  void follow(std::size_t size);
+  std::span<std::byte> bytes() const noexcept { return {at_, size_}; }
+
+private:
+  void map(std::size_t size);
+  void unmap() noexcept;
+
+  descriptor file_;
+  std::byte* at_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+} // namespace leat::python
