@@ -15,9 +15,13 @@ def map(
     processes, which import it by its name: for functions that hold the GIL. The name is its identity in snapshots and
     random numbers: change the version when the meaning changes.
     """
-    return lambda function: MapStage(name, function, parameters=parameters, per_worker=per_worker, batched=batched, processes=processes)
+    return lambda function: MapStage(
+        name, function, parameters=parameters, per_worker=per_worker, batched=batched, processes=processes
+    )
 
 
-def filter(name: str, *, parameters: str = "", of_id: bool = False, processes: int = 0) -> Callable[[Callable[..., bool]], FilterStage]:
+def filter(
+    name: str, *, parameters: str = "", of_id: bool = False, processes: int = 0
+) -> Callable[[Callable[..., bool]], FilterStage]:
     """Makes a filter of a function of (sample), which is true for samples to keep."""
     return lambda function: FilterStage(name, function, parameters=parameters, of_id=of_id, processes=processes)

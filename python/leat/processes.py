@@ -1,5 +1,6 @@
 """Functions of pipelines in processes of their own: what these are begun with, and how they begin and end."""
 
+import importlib
 import io
 import os
 import pickle
@@ -58,9 +59,7 @@ class Process(subprocess.Popen[bytes]):
         self.parent = os.getpid()
         flags = util._args_from_interpreter_flags()  # type: ignore[attr-defined]
         start = _START.format(path=sys.path, ends=ends, parent=self.parent)
-        super().__init__(
-            [os.fsdecode(spawn.get_executable()), *flags, "-c", start], stdin=subprocess.DEVNULL, pass_fds=ends
-        )
+        super().__init__([os.fsdecode(spawn.get_executable()), *flags, "-c", start], stdin=subprocess.DEVNULL, pass_fds=ends)
 
 
 def end(x: Process) -> tuple[str, bool]:
@@ -144,9 +143,10 @@ def _main_module() -> dict[str, Any]:
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, x: Any) -> Any:
-        if isinstance(x, FunctionType) and (found := _found_by_name(x)) is not x and getattr(found, "function", None) is x:
-            return _function_of, (x.__module__, x.__qualname__)
-        return NotImplemented
+        if not isinstance(x, FunctionType):
+            return NotImplemented
+        place = (x.__module__, x.__qualname__)
+        return (_function_of, place) if getattr(_named(*place), "function", None) is x else NotImplemented
 
 
 def _pickled(x: Any) -> bytes:
@@ -158,20 +158,16 @@ def _pickled(x: Any) -> bytes:
     return to.getvalue()
 
 
-def _found_by_name(x: FunctionType) -> Any:
+def _named(module: str, name: str) -> Any:
     """What is known by the name of a function: the function, or the stage that a decorator made of it."""
-    found: Any = sys.modules.get(x.__module__)
-    for part in x.__qualname__.split("."):
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
         found = getattr(found, part, None)
     return found
 
 
 def _function_of(module: str, name: str) -> Any:
-    __import__(module)
-    found: Any = sys.modules[module]
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found.function
+    return _named(module, name).function
 
 
 def _check(x: Any) -> None:

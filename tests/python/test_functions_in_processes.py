@@ -145,7 +145,8 @@ def test_what_functions_raise(tmp_path: Path) -> None:
     found, told = bad(2, 1)
     assert found == needed
     assert [x.split("(")[0] for x in told] == [x.split("(")[0] for x in log]
-    assert "ValueError: no five (" in "".join(told) and "process_jobs.py:" in "".join(told)
+    assert "ValueError: no five (" in "".join(told)
+    assert "process_jobs.py:" in "".join(told)
 
 
 @pytest.mark.parametrize("function", [jobs.raise_memory_error, jobs.raise_full_disk])
@@ -188,7 +189,7 @@ def test_processes_that_are_killed_from_outside() -> None:
     with leat.Loader(data, workers=1) as loader:
         for batch in loader:
             found.append(str(batch.digest()))
-            for x in processes():
+            for x in processes() if batch.step % 5 == 1 else []:
                 os.kill(x, signal.SIGKILL)
     assert found == [x["digest"] for x in needed]
 
@@ -292,7 +293,8 @@ def test_no_process_is_left(capfd: pytest.CaptureFixture[str]) -> None:
         batch = loader.next()
         assert batch is not None
         here = set(batch["pid"].tolist())
-        assert os.getpid() not in here and here <= set(processes())
+        assert os.getpid() not in here
+        assert here <= set(processes())
         assert len(processes()) - len(before) == 2
     assert processes() == before
     loader = leat.Loader(data, workers=1)
