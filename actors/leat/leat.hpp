@@ -21,7 +21,6 @@
 #include <leat/run_log.hpp>
 #include <leat/runtime.hpp>
 #include <leat/sample.hpp>
-#include <leat/sample_bytes.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/source.hpp>
 #include <leat/sources.hpp>

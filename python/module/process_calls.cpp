@@ -1,7 +1,6 @@
 #include "python/module/process_calls.hpp"
 
 #include <leat/error.hpp>
-#include <leat/sample_bytes.hpp>
 
 #include <algorithm>
 #include <utility>

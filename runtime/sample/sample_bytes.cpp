@@ -1,7 +1,6 @@
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/sample_bytes.hpp>
 
 #include <algorithm>
 #include <array>

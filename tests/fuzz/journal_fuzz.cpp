@@ -4,7 +4,6 @@
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
-#include <leat/sample_bytes.hpp>
 
 #include <cstdlib>
 #include <fstream>

@@ -3,8 +3,6 @@
 #include "runtime/base/exception_text.hpp"
 #include "runtime/sources/live/sole_right.hpp"
 
-#include <leat/sample_bytes.hpp>
-
 #include <atomic>
 #include <utility>
 

@@ -2,7 +2,6 @@
 #include "tests/support/catch.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/sample_bytes.hpp>
 
 #include <array>
 #include <cstring>
