@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import transformers
 import transformers.trainer
-from accelerate.utils.operations import recursively_apply  # type: ignore[import-untyped]
+from accelerate.utils.operations import broadcast_object_list, recursively_apply  # type: ignore[import-untyped]
 
 import leat
 import leat.accelerate
@@ -91,7 +91,8 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         if kwargs.get("data_collator") is not None and kwargs.get("eval_dataset") is None:
             raise InvalidArgument("data_collator with a train_pipeline, which makes the batches itself: leave it out")
         _refuse_arguments(found[0])
-        _take_over_rows(self.train_pipeline, found[0])
+        if "mesh" not in self.loader_options:
+            _take_over_rows(self.train_pipeline, found[0], self.loader_options.get("world_size") or found[0].world_size)
 
     # Loaders
 
@@ -160,7 +161,7 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         if self.train_pipeline is None:
             return super().train(resume_from_checkpoint, *args, **kwargs)
         if resume_from_checkpoint is True:
-            resume_from_checkpoint = _newest_complete(self.args.output_dir) or True
+            resume_from_checkpoint = self._newest_complete() or True
         if isinstance(resume_from_checkpoint, (str, os.PathLike)):
             resume_from_checkpoint = os.fspath(resume_from_checkpoint)
             self._saved = _Saved.read(resume_from_checkpoint, self.args.gradient_accumulation_steps)
@@ -172,6 +173,19 @@ class LoaderMixin(_Base):  # type: ignore[misc]
                 self._end(self._job.loader)
             self._job = self._saved = None
             self._is_beginning = False
+
+    def _newest_complete(self) -> str | None:
+        # The first rank looks for all: ranks that see a folder at different times must not go on from different ones.
+        found: list[Any] = [None, None]
+        if self.args.process_index == 0:
+            try:
+                found[0] = _newest_complete(self.args.output_dir)
+            except InvalidArgument as problem:
+                found[1] = str(problem)
+        path, problem = broadcast_object_list(found)
+        if problem is not None:
+            raise InvalidArgument(problem)
+        return None if path is None else str(path)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> Any:
         # Where the Trainer goes on in its epochs. Its own figures assume that every epoch was trained to its end.
@@ -214,6 +228,8 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         """
         if not isinstance(dataloader, _Loader):
             return super().evaluation_loop(dataloader, *args, **kwargs)
+        if self.args.eval_use_gather_object:
+            raise InvalidArgument("eval_use_gather_object with a pipeline, whose rows are gathered as tensors: leave it out")
         before, self._evaluated = self.gather_function, dataloader
         self.gather_function = self._gather_rows
         try:
@@ -237,9 +253,7 @@ class LoaderMixin(_Base):  # type: ignore[misc]
         is_loss, self._is_loss_next = self._is_loss_next, False
         # The Trainer repeats a batch's loss, a single number, as often as its arguments say that the batch has rows.
         data = data[:1].repeat(lease.size) if is_loss else _with_all_rows(data, lease)
-        return leat.accelerate.gather_for_metrics(
-            self.accelerator, data, Batch((), lease), use_gather_object=self.args.eval_use_gather_object
-        )
+        return leat.accelerate.gather_for_metrics(self.accelerator, data, Batch((), lease))
 
     def _end(self, loader: "_Loader") -> None:
         """Its threads end, and Accelerate forgets it: the Trainer has a new loader prepared for each evaluation."""
@@ -513,12 +527,11 @@ def _refuse_arguments(args: Any) -> None:
             raise InvalidArgument(f"{name}={value!r} with a train_pipeline: {reason}")
 
 
-def _take_over_rows(data: leat.Pipeline | None, args: Any) -> None:
+def _take_over_rows(data: leat.Pipeline | None, args: Any, ranks: int) -> None:
     """The Trainer's own figures (samples per second, batch sizes in its log) are to be those of the pipeline."""
     assert data is not None
-    devices = max(1, args.n_gpu)
     rows = int(leat.epoch_of(data).batch_rows)
-    share = max(1, -(-rows // (args.world_size * devices)))
+    share = max(1, -(-rows // (ranks * max(1, args.n_gpu))))
     given = args.per_device_train_batch_size
     if given != share:
         is_default = given == type(args).__dataclass_fields__["per_device_train_batch_size"].default

@@ -14,6 +14,7 @@ PAGES = {
     "python-jax.md": ["jax"],
     "python-lightning.md": ["torch", "lightning"],
     "python-text.md": ["tokenizers"],
+    "python-transformers.md": ["transformers", "torch"],
 }
 
 

@@ -506,6 +506,9 @@ def test_outputs_that_are_not_one_per_row_are_refused(tmp_path: Path) -> None:
     trainer = leat.transformers.Trainer(model=Sum(), args=arguments(tmp_path))
     with pytest.raises(leat.InvalidArgument, match="with 3 rows, of a batch with 2: give one value per row"):
         trainer.predict(indexed(14))
+    objects = arguments(tmp_path, eval_use_gather_object=True)
+    with pytest.raises(leat.InvalidArgument, match="eval_use_gather_object"):
+        leat.transformers.Trainer(model=Linear(), args=objects).predict(indexed(14))
 
 
 # Ranks without samples
@@ -648,6 +651,17 @@ def test_a_trainer_without_pipelines_is_that_of_transformers(tmp_path: Path) -> 
     assert rest.trained == first.trained[2:]
     assert not list(tmp_path.glob(f"*/{DATA_FILE}"))
     assert rest.evaluate()["eval_loss"] > 0
+
+
+def test_a_trainer_that_skips_batches_of_a_leat_loader_of_its_own_is_refused(tmp_path: Path) -> None:
+    class Own(transformers.Trainer):  # type: ignore[misc,name-defined]
+        def get_train_dataloader(self) -> Any:
+            return self.accelerator.prepare(leat.torch.DataLoader(indexed(), workers=0))
+
+    for resume in (None, str(tmp_path / "checkpoint-2")):
+        trainer = Own(model=Linear(), args=arguments(tmp_path, max_steps=3, save_strategy="steps", save_steps=2))
+        with contextlib.nullcontext() if resume is None else pytest.raises(leat.InvalidArgument, match="not to be iterated"):
+            trainer.train(resume_from_checkpoint=resume)
 
 
 def test_a_loader_where_the_trainer_is_not_is_refused(tmp_path: Path) -> None:
