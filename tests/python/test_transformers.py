@@ -658,8 +658,12 @@ def test_a_trainer_that_skips_batches_of_a_leat_loader_of_its_own_is_refused(tmp
         def get_train_dataloader(self) -> Any:
             return self.accelerator.prepare(leat.torch.DataLoader(indexed(), workers=0))
 
+    class Long(Linear):
+        def forward(self, x: Any, labels: Any = None) -> dict[str, Any]:
+            return super().forward(x, labels.long())
+
     for resume in (None, str(tmp_path / "checkpoint-2")):
-        trainer = Own(model=Linear(), args=arguments(tmp_path, max_steps=3, save_strategy="steps", save_steps=2))
+        trainer = Own(model=Long(), args=arguments(tmp_path, max_steps=3, save_strategy="steps", save_steps=2))
         with contextlib.nullcontext() if resume is None else pytest.raises(leat.InvalidArgument, match="not to be iterated"):
             trainer.train(resume_from_checkpoint=resume)
 
