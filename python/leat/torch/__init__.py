@@ -2,6 +2,7 @@
 
 from leat.torch._batch import Batch, Ragged
 from leat.torch._loader import DataLoader, LoaderOptions
+from leat.torch._stateful import StatefulDataLoader
 from leat.torch._wrap import Wrapped, wrap
 
-__all__ = ["Batch", "DataLoader", "LoaderOptions", "Ragged", "Wrapped", "wrap"]
+__all__ = ["Batch", "DataLoader", "LoaderOptions", "Ragged", "StatefulDataLoader", "Wrapped", "wrap"]

@@ -1,10 +1,11 @@
 """Digests of any batch, and the random generators that a loader of torch draws its order from."""
 
+import contextlib
 import hashlib
 import pickle
 import random
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ class Chain:
             made.update(content)
         self.value = made.hexdigest()
 
+    def add_index(self, index: Any) -> None:
+        """Takes what a sampler drew: one number, or a list of them."""
+        content = self.value.encode() + pickle.dumps(index, protocol=4)
+        self.value = hashlib.blake2b(content, digest_size=16).hexdigest()
+
 
 def _content(x: Any) -> bytes:
     if isinstance(x, torch.Tensor):
@@ -42,8 +48,9 @@ def _content(x: Any) -> bytes:
 class Generators:
     """The states of all generators that a loader's order may come from, as plain types and bytes."""
 
-    def __init__(self, loader: Any) -> None:
-        places = (loader, getattr(loader, "sampler", None), getattr(getattr(loader, "batch_sampler", None), "sampler", None))
+    def __init__(self, loader: Any = None) -> None:
+        batches = getattr(loader, "batch_sampler", None)
+        places = (loader, getattr(loader, "sampler", None), getattr(batches, "sampler", None), batches)
         found = (getattr(x, "generator", None) for x in places)
         self._own = list({id(x): x for x in found if isinstance(x, torch.Generator)}.values())
 
@@ -53,7 +60,7 @@ class Generators:
         return {
             "python": random.getstate(),
             "numpy": (numbers["state"]["key"].tobytes().hex(), numbers["state"]["pos"], numbers["has_gauss"], numbers["gauss"]),
-            "torch": [x.numpy().tobytes().hex() for x in (torch.get_rng_state(), *(x.get_state() for x in self._own))],
+            "torch": [_hex(torch.get_rng_state()), *self.own()],
         }
 
     def set(self, state: Mapping[str, Any]) -> None:
@@ -62,7 +69,34 @@ class Generators:
         random.setstate((version, tuple(words), gauss))
         key, *rest = state["numpy"]
         np.random.set_state(("MT19937", np.frombuffer(bytes.fromhex(key), np.uint32), *rest))
-        first, *others = [torch.frombuffer(bytearray.fromhex(x), dtype=torch.uint8) for x in state["torch"]]
-        torch.set_rng_state(first)
-        for generator, x in zip(self._own, others, strict=True):
-            generator.set_state(x)
+        first, *others = state["torch"]
+        torch.set_rng_state(_of_hex(first))
+        self.set_own(others)
+
+    def own(self) -> list[str]:
+        """Of the loader's and its sampler's generators alone."""
+        return [_hex(x.get_state()) for x in self._own]
+
+    def set_own(self, states: Sequence[str]) -> None:
+        """As own() gave them."""
+        for generator, x in zip(self._own, states, strict=True):
+            generator.set_state(_of_hex(x))
+
+    @contextlib.contextmanager
+    def replaying(self, state: Mapping[str, Any]) -> Iterator[None]:
+        """Inside, all generators go on from `state`; afterwards Python's, NumPy's and torch's own are as they were before."""
+        shared = Generators()
+        before = shared.state()
+        self.set(state)
+        try:
+            yield
+        finally:
+            shared.set(before)
+
+
+def _hex(state: torch.Tensor) -> str:
+    return state.numpy().tobytes().hex()
+
+
+def _of_hex(state: str) -> torch.Tensor:
+    return torch.frombuffer(bytearray.fromhex(state), dtype=torch.uint8)
