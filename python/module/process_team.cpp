@@ -79,11 +79,12 @@ class dealt_calls {
 public:
   dealt_calls(process_team& team, std::uint64_t operation, std::span<process_call> calls)
       : team_(&team), operation_(operation) {
-    // Small parts, so that processes end at about the same time; not one by one, so that a message
-    // is for several.
-    const auto size = std::max<std::size_t>(1, calls.size() / (4 * team.size()));
-    for (; !calls.empty(); calls = calls.subspan(std::min(size, calls.size())))
-      waiting_.push_back({calls.first(std::min(size, calls.size()))});
+    // Ever smaller parts, so that processes end at about the same time.
+    while (!calls.empty()) {
+      const auto size = std::max<std::size_t>(1, calls.size() / (2 * team.size()));
+      waiting_.push_back({calls.first(size)});
+      calls = calls.subspan(size);
+    }
   }
   /// What is still on its way is for a sample that may be gone.
   ~dealt_calls() {
