@@ -1,6 +1,7 @@
 """leat: the same batches, exactly once, in the same order, at decode speed, whatever happens."""
 
 import logging as _logging
+import sys as _sys
 
 from leat import _leat
 from leat._leat import *
@@ -12,6 +13,12 @@ from leat.position import OwnBatch, Position
 from leat.ragged_rows import Ragged
 from leat.tokenizing import register_tokenizer, tokenize
 from leat.tokenizing import tokenize_of_text as _tokenize_of_text
+
+# A free-threaded Python switches its GIL on for the module, unless it was told not to.
+if not getattr(_sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError(
+        "leat was imported while PYTHON_GIL=0 or -X gil=0 keeps the GIL switched off; needed: Python without either"
+    )
 
 automatic = "auto"
 

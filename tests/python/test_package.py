@@ -35,6 +35,14 @@ def test_only_numpy_is_imported() -> None:
     assert not {"torch", "accelerate", "lightning", "transformers", "jax", "PIL", "tqdm"} & set(found)
 
 
+def test_it_is_not_imported_where_the_gil_is_kept_off() -> None:
+    text = "import sys; sys._is_gil_enabled = lambda: False; import leat"
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert found.returncode == 1
+    assert "ImportError" in found.stderr
+    assert "PYTHON_GIL" in found.stderr
+
+
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_a_function_of_several_samples_makes_the_same_as_one_that_is_called_for_each(workers: int) -> None:
     largest = 0
