@@ -11,6 +11,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {
     "python.md": [],
+    "python-coming-from.md": ["torch"],
     "python-jax.md": ["jax"],
     "python-lightning.md": ["torch", "lightning"],
     "python-text.md": ["tokenizers"],
