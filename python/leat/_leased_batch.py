@@ -26,6 +26,15 @@ class LeasedBatch(dict[str, Any]):
         return self._lease
 
     @property
+    def has_lease(self) -> bool:
+        """It is of a loader, and not made by others."""
+        return self._lease is not None
+
+    def give_lease(self, lease: leat.Batch) -> None:
+        """For a dict that others made of a batch, as mixed precision does: it knows again what the batch knew."""
+        self._lease = lease
+
+    @property
     def epoch(self) -> int:
         return int(self.lease.epoch)
 

@@ -10,6 +10,7 @@ from typing import Any
 import leat
 from leat.errors import InvalidArgument
 from leat.torch import Batch, DataLoader
+from leat.torch._lightning import refusal
 
 try:
     if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
@@ -45,12 +46,12 @@ class Resume(Callback):  # type: ignore[misc]
         self.allow = list(allow)
         self._states: dict[int, Mapping[str, Any]] = {}  # that a checkpoint has, until their loaders are there
         self._loaded = 0
-        self._is_asked = False
+        self.is_asked = False  # a loop of this Trainer that leat knows has begun a loader
         self._readers: dict[int, _Reader] = {}
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Forgets an earlier run."""
-        self._states, self._loaded, self._readers = {}, 0, {}
+        self._states, self._loaded, self._readers, self.is_asked = {}, 0, {}, False
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
         """Exchanges the positions after the batch that was fetched last for those after the one that was trained last."""
@@ -59,7 +60,7 @@ class Resume(Callback):  # type: ignore[misc]
             return
         every = trainer.fit_loop._combined_loader.flattened
         for i, loader in enumerate(x for x in every if hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
-            if isinstance(loader, DataLoader):
+            if isinstance(loader, DataLoader) and loader.reader is not None:
                 states[i] = loader.reader.state(bool(trainer.validating))
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
@@ -89,16 +90,28 @@ class Resume(Callback):  # type: ignore[misc]
                 f"a checkpoint with the positions of {self._loaded} leat loaders, and {len(loaders)} train with it: batches "
                 "would be lost or repeated; load its weights only"
             )
-        if loaders and not self._is_asked:
+        if loaders and not self.is_asked:
             raise InvalidArgument("a Lightning whose loops leat does not know, so that batches could be lost: 2.6 is known")
         if self._states:
             iter(loop._data_fetcher)
         for reader in self._readers.values():
             reader.count_from_here(loop)
 
-    def prepare(self) -> None:
-        """A loader is there, and its loop is known."""
-        self._is_asked = True
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        """Gives a batch that a precision such as "bf16-true" made a new dict of what else it knew."""
+        for part, loader in zip(_parts(batch), trainer.fit_loop._combined_loader.flattened, strict=False):
+            if isinstance(loader, DataLoader):
+                _give_lease(part, loader.reader.current())
+
+    def on_validation_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """The same for validation, test and predict."""
+        loader = trainer._active_loop._combined_loader.flattened[dataloader_idx]
+        if isinstance(loader, DataLoader):
+            _give_lease(batch, loader.reader.of_number(batch_idx))
+
+    on_test_batch_start = on_predict_batch_start = on_validation_batch_start
 
     def open(self, loader: DataLoader, number: int) -> None:
         """Puts a loader where the checkpoint has it, or, if a hook made it anew in this run, where the one before it ended.
@@ -159,6 +172,11 @@ class _Reader:
             return {**self._before, _NOTE: {**note, "next": self._before.get(_NOTE, {}).get("next", False)}}
         return {**self._loader.state_dict(after=Batch((), lease)), _NOTE: note}
 
+    def current(self) -> leat.Batch | None:
+        """The one that is trained next, or now."""
+        number = self._trained_here() + 1
+        return next((lease for n, lease in self._taken if n == number), None)
+
     def _trained_here(self) -> int:
         return 0 if self._loop is None else min(_trained(self._loop) - self._start, self._count)
 
@@ -177,6 +195,38 @@ class _Reader:
             yield batch
 
 
+class _Evaluation:
+    """The batches that a validation, test or prediction has taken last; it fetches at most one ahead."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._loader = loader
+        self._taken: deque[tuple[int, leat.Batch]] = deque(maxlen=2)
+
+    def begin(self) -> Iterator[Batch]:
+        """The first epoch."""
+        if self._loader.position().global_step > 0:
+            self._loader.rewind()
+        for number, batch in enumerate(self._loader.begin()):
+            self._taken.append((number, batch.lease))
+            yield batch
+
+    def of_number(self, number: int) -> leat.Batch | None:
+        """By its number in this loader's epoch."""
+        return next((lease for n, lease in self._taken if n == number), None)
+
+
+def _parts(batch: Any) -> Sequence[Any]:
+    """What each of several train loaders gave, in their order; of one loader its batch."""
+    if isinstance(batch, dict) and not isinstance(batch, Batch):
+        return list(batch.values())
+    return batch if isinstance(batch, (list, tuple)) else [batch]
+
+
+def _give_lease(batch: Any, lease: leat.Batch | None) -> None:
+    if isinstance(batch, Batch) and not batch.has_lease and lease is not None:
+        batch.give_lease(lease)
+
+
 def iterate(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     """What a loop of a Trainer gets when it iterates a loader. `is_cycle`: once more within the same pass.
 
@@ -185,22 +235,17 @@ def iterate(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     try:
         return _begin(loader, loop, is_cycle)
     except leat.Error as problem:
-        return _raise(problem)
-
-
-def _raise(problem: leat.Error) -> Iterator[Batch]:
-    raise problem
-    yield
+        return refusal(problem)
 
 
 def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     trainer = loop.trainer
+    resume = next((x for x in trainer.callbacks if isinstance(x, Resume)), None)
+    if resume is not None:
+        resume.is_asked = True
     _settle(loader, trainer)
     if not hasattr(loop, "epoch_loop"):
         return _evaluate(loader, trainer)
-    resume = next((x for x in trainer.callbacks if isinstance(x, Resume)), None)
-    if resume is not None:
-        resume.prepare()
     number = _check(loader, loop, resume)
     if resume is not None:
         resume.open(loader, number)
@@ -216,9 +261,8 @@ def _evaluate(loader: DataLoader, trainer: Any) -> Iterator[Batch]:
     """Every validation, test and prediction is the first epoch, so that neither sanity checks nor a resume change them."""
     if trainer.state.fn == "fit" and any(x is loader for x in _loaders(trainer.fit_loop)):
         raise InvalidArgument("one leat loader for training and validation, which share its position: make two loaders")
-    if loader.position().global_step > 0:
-        loader.rewind()
-    return loader.begin()
+    loader.reader = _Evaluation(loader)
+    return loader.reader.begin()  # type: ignore[no-any-return]
 
 
 def _settle(loader: DataLoader, trainer: Any) -> None:

@@ -27,6 +27,10 @@ def noted(batch: Any) -> Noted:
     return batch.epoch, batch.step, str(batch.digest())
 
 
+def all_noted(batches: Any) -> list[Noted | None]:
+    return [x and noted(x) for x in (batches.values() if isinstance(batches, dict) else batches)]
+
+
 class Noting(lightning.LightningModule):
     """Notes the batches of its steps."""
 
@@ -40,8 +44,8 @@ class Noting(lightning.LightningModule):
     def training_step(self, batch: Any, _: int) -> Any:
         if len(self.trained) == self.options.get("crash"):
             raise RuntimeError("on purpose")
-        self.trained.append(noted(batch) if isinstance(batch, leat.torch.Batch) else [x and noted(x) for x in batch])
-        return self.weight(torch.ones(2, 1)).mean()
+        self.trained.append(noted(batch) if isinstance(batch, leat.torch.Batch) else all_noted(batch))
+        return self.weight(torch.ones(2, 1, dtype=self.dtype)).mean()
 
     def validation_step(self, batch: Any, _: int) -> None:
         self.validated.append(noted(batch))

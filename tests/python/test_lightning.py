@@ -20,9 +20,9 @@ import leat.lightning  # noqa: E402
 import leat.torch  # noqa: E402
 from lightning.pytorch.callbacks import ModelCheckpoint, OnExceptionCheckpoint  # noqa: E402
 from lightning.pytorch.utilities import CombinedLoader  # noqa: E402
-from lightning_jobs import EPOCHS, Noted, Noting, Stop, noted, trainer  # noqa: E402
+from lightning_jobs import EPOCHS, Noted, Noting, Stop, all_noted, noted, trainer  # noqa: E402
 from support import json_lines_of, png, run_command, write_tar  # noqa: E402
-from torch_jobs import DATA, due  # noqa: E402
+from torch_jobs import DATA, due, joined, run_ranks  # noqa: E402
 
 
 def loader(name: str = "indexed", **options: Any) -> Any:
@@ -252,20 +252,31 @@ def test_predict_gives_each_row_once(tmp_path: Path) -> None:
     assert of.predict(Noting(), [loader(), loader("stateful")])[0] == expected
 
 
-def test_batches_keep_what_they_know(tmp_path: Path) -> None:
+@pytest.mark.parametrize("precision", ["32-true", "bf16-true"])
+def test_batches_keep_what_they_know(precision: Any, tmp_path: Path) -> None:
+    """With "bf16-true" Lightning makes a new dict of each."""
+
     class Looking(Noting):
         def training_step(self, batch: Any, index: int) -> Any:
-            assert type(batch) is leat.torch.Batch
-            assert batch.valid.sum() == batch.valid_rows
-            assert isinstance(batch.snapshot(), bytes)
+            for x in [batch] if isinstance(batch, leat.torch.Batch) else batch.values():
+                assert type(x) is leat.torch.Batch
+                assert x.valid.sum() == x.valid_rows
+                assert isinstance(x.snapshot(), bytes)
             return super().training_step(batch, index)
 
         def on_train_batch_end(self, _: Any, batch: Any, index: int) -> None:
-            assert noted(batch) == self.trained[-1]
+            assert self.trained[-1] == (noted(batch) if isinstance(batch, leat.torch.Batch) else all_noted(batch))
 
+    for name in DATA:
+        module = Looking()
+        trainer(tmp_path, precision=precision).fit(module, loader(name), loader(name))
+        assert module.trained == due(name, EPOCHS)
+        assert module.validated == due(name, 1)[:2] + EPOCHS * due(name, 1)
     module = Looking()
-    trainer(tmp_path).fit(module, loader())
-    assert module.trained == due("indexed", EPOCHS)
+    trainer(tmp_path, precision=precision).fit(module, CombinedLoader({"a": loader(), "b": loader()}))
+    assert [x[0] for x in module.trained] == [x[1] for x in module.trained] == due("indexed", EPOCHS)
+    rows = trainer(tmp_path, precision=precision).predict(Noting(), [loader(), loader("stateful")])
+    assert [len(x) for x in rows] == [len(due(name, 1)) for name in DATA]
 
 
 def refused(
@@ -326,7 +337,60 @@ def test_another_pipeline_is_refused_unless_it_is_allowed(tmp_path: Path) -> Non
         trainer(tmp_path).fit(Noting(), leat.torch.DataLoader(other), ckpt_path=path)
 
 
+def test_a_wrapped_loader_is_refused(tmp_path: Path) -> None:
+    plain = leat.torch.wrap(torch.utils.data.DataLoader(torch.ones(4, 1)))
+    refused(r"leat.torch.wrap\(\) under Lightning", tmp_path, module=Plain(), data=plain)
+    refused(r"leat.torch.wrap\(\) under Lightning", tmp_path, module=Plain(), data=plain, resumes=False)
+
+
 # Ranks
+
+
+def on_two_ranks(directory: str) -> dict[str, Any]:
+    class Keeping(Noting):
+        def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+            states.append(checkpoint["loops"]["fit_loop"]["state_dict"]["combined_loader"])
+
+    states: list[Any] = []
+    at, module, options = Path(directory), Keeping(), {"devices": 2, "strategy": "ddp"}
+    trainer(at, saving(at, every_n_train_steps=3), **options).fit(module, loader("stateful"), loader())
+    unknown = loader()
+    unknown.rank, unknown.world_size = 0, 1  # as if made before the rank was known
+    predicted = trainer(at, **options).predict(Noting(), unknown)
+    begun = loader()
+    begun.rank, begun.world_size = 0, 1
+    next(iter(begun))
+    problem = ""
+    try:
+        trainer(at, **options).fit(Noting(), begun)
+    except leat.InvalidArgument as found:
+        problem = str(found)
+    mine = leat.torch.DataLoader(DATA["indexed"](), rank=0, world_size=1)
+    given = Noting()
+    trainer(at, max_epochs=1, **options).fit(given, mine)
+    return {
+        "states": states,
+        "trained": module.trained,
+        "validated": module.validated,
+        "predicted": predicted,
+        "place": (unknown.rank, unknown.world_size),
+        "problem": problem,
+        "given": given.trained,
+    }
+
+
+def test_two_ranks(tmp_path: Path) -> None:
+    ranks = run_ranks(on_two_ranks, 2, str(tmp_path))
+    assert joined([x["trained"] for x in ranks]) == due("stateful", EPOCHS)
+    assert joined([x["validated"] for x in ranks]) == due("indexed", 1)[:2] + EPOCHS * due("indexed", 1)
+    assert len(ranks[0]["states"]) == len(ranks[0]["trained"]) // 3 > 2
+    assert ranks[0]["states"] == ranks[1]["states"]
+    assert [x["place"] for x in ranks] == [(0, 2), (1, 2)]
+    rows = [row for rank in ranks for batch in rank["predicted"] for row in batch]
+    assert sorted(rows) == sorted(row for x in leat.Loader(DATA["indexed"](), epochs=1) for row in x.ids())
+    for rank in ranks:
+        assert "has begun as rank 0 of 1" in rank["problem"]
+        assert rank["given"] == due("indexed", 1)  # the program said that it is for every rank
 
 
 def run_job(ranks: int, by: str, job: dict[str, Any]) -> None:

@@ -1,7 +1,10 @@
 """What a loader must know of Lightning before leat.lightning is imported: whether one of its loops asks for batches."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
+
+from leat.errors import Error
 
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 _LOOPS = frozenset(f"{package}.loops.{name}_loop" for package in _PACKAGES for name in ("fit", "evaluation", "prediction"))
@@ -27,6 +30,17 @@ def find_loop(loader: Any) -> tuple[Any, bool] | None:
             return (loop, is_cycle) if any(x is loader for x in loaders) else None
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def refuses(loader: Any) -> bool:
+    """A Trainer trains with this loader, whose positions it keeps at some points only."""
+    return (found := find_loop(loader)) is not None and hasattr(found[0], "epoch_loop")
+
+
+def refusal(problem: Error) -> Iterator[Any]:
+    """Raises it with the first batch: if iter() did, Lightning would put an error of its own in its place."""
+    raise problem
+    yield
 
 
 def forget_arguments(loader: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from leat._ranks import find_place
 from leat.errors import Error, InvalidArgument
+from leat.torch import _lightning
 from leat.torch._digest import Chain, Generators
 
 _VERSION = 1
@@ -62,6 +63,13 @@ class Wrapped:
 
     def __iter__(self) -> Iterator[Any]:
         """An epoch; after load_state_dict() or skip_first_batches() the rest of one."""
+        if _lightning.refuses(self):
+            return _lightning.refusal(
+                InvalidArgument(
+                    "leat.torch.wrap() under Lightning, whose checkpoints lose its position at ends of epochs: train with a "
+                    "leat.torch.DataLoader and leat.lightning.Resume(), or with the loader as it is"
+                )
+            )
         if self._skipped is not None:
             rest, self._skipped = self._skipped, None
             return rest
