@@ -100,7 +100,7 @@ class Resume(Callback):  # type: ignore[misc]
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         """Gives a batch that a precision such as "bf16-true" made a new dict of what else it knew."""
         for part, loader in zip(_parts(batch), trainer.fit_loop._combined_loader.flattened, strict=False):
-            if isinstance(loader, DataLoader):
+            if isinstance(loader, DataLoader) and loader.reader is not None:  # None: it was refused
                 _give_lease(part, loader.reader.current())
 
     def on_validation_batch_start(
@@ -108,7 +108,7 @@ class Resume(Callback):  # type: ignore[misc]
     ) -> None:
         """The same for validation, test and predict."""
         loader = trainer._active_loop._combined_loader.flattened[dataloader_idx]
-        if isinstance(loader, DataLoader):
+        if isinstance(loader, DataLoader) and loader.reader is not None:
             _give_lease(batch, loader.reader.of_number(batch_idx))
 
     on_test_batch_start = on_predict_batch_start = on_validation_batch_start
@@ -245,7 +245,8 @@ def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
         resume.is_asked = True
     _settle(loader, trainer)
     if not hasattr(loop, "epoch_loop"):
-        return _evaluate(loader, trainer)
+        return _evaluate(loader)
+    _refuse_two_uses(loader, _Evaluation)
     number = _check(loader, loop, resume)
     if resume is not None:
         resume.open(loader, number)
@@ -257,12 +258,18 @@ def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     return batches if resume is not None else _never_resumed(batches, loop)
 
 
-def _evaluate(loader: DataLoader, trainer: Any) -> Iterator[Batch]:
+def _evaluate(loader: DataLoader) -> Iterator[Batch]:
     """Every validation, test and prediction is the first epoch, so that neither sanity checks nor a resume change them."""
-    if trainer.state.fn == "fit" and any(x is loader for x in _loaders(trainer.fit_loop)):
-        raise InvalidArgument("one leat loader for training and validation, which share its position: make two loaders")
+    _refuse_two_uses(loader, _Reader)
     loader.reader = _Evaluation(loader)
     return loader.reader.begin()  # type: ignore[no-any-return]
+
+
+def _refuse_two_uses(loader: DataLoader, other: type) -> None:
+    if isinstance(loader.reader, other):
+        raise InvalidArgument(
+            "one leat loader for training and for validation, test or prediction, which share its position: make two loaders"
+        )
 
 
 def _settle(loader: DataLoader, trainer: Any) -> None:

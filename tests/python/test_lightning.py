@@ -314,8 +314,14 @@ def test_what_would_lose_or_repeat_batches_is_refused(tmp_path: Path) -> None:
     refused("give limit_train_batches", tmp_path, data=[loader(), loader("stateful")])
     one = loader()
     refused("one leat loader twice", tmp_path, data=[one, one])
-    with pytest.raises(leat.InvalidArgument, match="training and validation"):
-        trainer(tmp_path).fit(Noting(), one, one)
+    for sanity in (0, 2):
+        one = loader()
+        with pytest.raises(leat.InvalidArgument, match="for training and for validation"):
+            trainer(tmp_path, num_sanity_val_steps=sanity).fit(Noting(), one, one)
+    trained = loader()
+    trainer(tmp_path, max_epochs=1).fit(Noting(), trained)
+    with pytest.raises(leat.InvalidArgument, match="for training and for validation"):
+        trainer(tmp_path).predict(Noting(), trained)
     trainer(tmp_path, saving(tmp_path), max_epochs=1).fit(Noting(), [loader(), loader()])
     path = checkpoints(tmp_path)[0][1]
     refused("2 leat loaders, and 1", tmp_path, path=path)
