@@ -31,7 +31,7 @@ enum class errc : std::uint8_t {
   wrong_field,
   /// All batch slots are leased to the caller, so no further batch can ever come.
   leases_exhausted,
-  /// A row outlived two workers.
+  /// A row outlived two workers, or a process for functions did not begin.
   worker_lost,
   /// A user function has not returned within `stuck_after`.
   stuck,

@@ -46,7 +46,7 @@ auto with_python(const std::string& stage, Call call) {
                                        .got = text_of(problem),
                                        .needed = "a machine that lets processes begin"});
     if (problem.matches(PyExc_Exception))
-      throw error(errc::invalid_argument, {.stage = stage, .got = text_of(problem)});
+      throw error(errc::worker_lost, {.stage = stage, .got = text_of(problem)});
     throw_through(problem);
   }
 }
@@ -246,7 +246,8 @@ std::optional<process_message> function_process::receive() {
   ssize_t size = 0;
   do {
     size = ::recv(channel_->socket.get(), &found, sizeof found, 0);
-  } while (size < 0 && errno == EINTR);
+    // One that ended with calls unread is told of first, before what it had said.
+  } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size != static_cast<ssize_t>(sizeof found))
     return {};
   if (found.what == process_message::kind::ready)

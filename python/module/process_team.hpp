@@ -31,7 +31,7 @@ public:
   function_process& operator=(const function_process&) = delete;
 
   /// Begins the process if there is none, and sends it calls of an operation. Throws
-  /// `errc::no_resources`, `errc::invalid_argument` for functions that cannot be sent.
+  /// `errc::no_resources`, `errc::worker_lost` for functions that cannot be sent.
   void send(std::uint64_t operation, std::span<process_call> calls);
   /// What it said next; nothing if it has ended. Blocks unless `socket` can be read.
   std::optional<process_message> receive();

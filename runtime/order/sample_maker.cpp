@@ -139,10 +139,15 @@ void sample_maker::rethrow_of_map(std::size_t number) const {
   } catch (const bad_sample&) {
     throw;
   } catch (const error& problem) {
-    const auto code = problem.code();
-    if (code == errc::no_resources || code == errc::bad_snapshot || code == errc::interrupted)
+    switch (problem.code()) {
+    case errc::no_resources:
+    case errc::bad_snapshot:
+    case errc::worker_lost:
+    case errc::interrupted:
       throw; // about the job, and not the sample
-    throw bad_sample(cause::function_error, problem.what());
+    default:
+      throw bad_sample(cause::function_error, problem.what());
+    }
   } catch (...) {
     rethrow(plan_->num_sources + number);
   }

@@ -262,16 +262,19 @@ if __name__ == "__main__":
     assert found.stderr == ""
 
 
-def test_a_module_that_the_process_cannot_import(tmp_path: Path) -> None:
-    text = """
+@pytest.mark.parametrize("stage", ["map('f@1', process_jobs.number_field", "filter('f@1', process_jobs.is_odd"])
+def test_a_process_that_cannot_begin_ends_the_job(tmp_path: Path, stage: str) -> None:
+    text = f"""
 if __name__ == "__main__":
     import process_jobs
     sys.argv[1:] = ["fail to import"]
-    list(leat.Loader(leat.count(6).map("f@1", process_jobs.number_field, processes=2).batch(3)))
+    try:
+        list(leat.Loader(leat.count(6).{stage}, processes=2).batch(3), bad_samples="mask"))
+    except leat.Error as problem:
+        print(problem.code, problem.got)
 """
     found = program(tmp_path, text)
-    assert found.returncode == 1
-    assert "ImportError: on purpose" in found.stderr.splitlines()[-1]
+    assert found.stdout.startswith("worker_lost a process without its functions: ImportError: on purpose")
 
 
 def test_processes_begin_no_processes_but_may_have_loaders() -> None:
