@@ -199,7 +199,7 @@ private:
               {.stage = team_->stage(),
                .got = "a process that ended while it began: " + exit.text,
                .needed = "one that begins; its standard error may say more"}};
-    return {errc::invalid_argument,
+    return {errc::worker_lost,
             {.stage = team_->stage(),
              .got = "a process without its functions: " + refusal,
              .needed = "functions that other processes can import"}};
