@@ -182,9 +182,9 @@ class LoaderMixin(_Base):  # type: ignore[misc]
                 found[0] = _newest_complete(self.args.output_dir)
             except InvalidArgument as problem:
                 found[1] = str(problem)
-        path, problem = broadcast_object_list(found)
-        if problem is not None:
-            raise InvalidArgument(problem)
+        path, refusal = broadcast_object_list(found)
+        if refusal is not None:
+            raise InvalidArgument(refusal)
         return None if path is None else str(path)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> Any:

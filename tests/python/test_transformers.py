@@ -368,6 +368,8 @@ def test_training_again_begins_anew_and_leaves_no_threads(tmp_path: Path) -> Non
         trainer.train()
         assert [x[1] for x in trainer.trained] == due(indexed(), 2)[:12]
         counts.append(len(list(Path("/proc/self/task").iterdir())))
+        with pytest.raises(leat.Error, match="close"):
+            next(iter(trainer.callback_handler.train_dataloader))
     assert counts[0] == counts[1] == counts[2]
     assert trainer.accelerator._dataloaders == []
 
