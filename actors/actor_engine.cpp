@@ -1,5 +1,6 @@
 #include "actors/actor_engine.hpp"
 
+#include "runtime/base/check_patience.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/stuck_report.hpp"
 #include "runtime/sample/batch_layout.hpp"
@@ -21,7 +22,6 @@ using std::chrono::steady_clock;
 
 constexpr const char* in_iterators_thread = "in the iterators' thread";
 constexpr std::chrono::hours no_limit{24};
-constexpr std::chrono::milliseconds between_looks{100};
 
 /// Bytes of one row for planning memory; a ragged field counts as a small record.
 std::size_t planned_row_bytes(const batch_layout& layout) {
@@ -52,8 +52,7 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics), calls_(parts.calls),
-      stuck_after_(options.stuck_after), while_waiting_(options.while_waiting),
-      ahead_(prefetch_depth(parts, options.prefetch)),
+      stuck_after_(options.stuck_after), ahead_(prefetch_depth(parts, options.prefetch)),
       slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
@@ -94,15 +93,14 @@ slot_ptr actor_engine::next() {
     const steady_clock::time_point since{std::chrono::nanoseconds{oldest}};
     const auto now = steady_clock::now();
     const auto limit = stuck_after_.count() > 0 ? since + stuck_after_ : now + no_limit;
-    auto slot = ready_.pop_until(while_waiting_ ? std::min(limit, now + between_looks) : limit);
+    auto slot = ready_.pop_until(std::min(limit, end_of_patience()));
     if (slot) {
       metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
     }
     if (*plan_->cancelled)
       throw_interrupted();
-    if (while_waiting_ && !while_waiting_())
-      return nullptr;
+    check_patience();
     if (stuck_after_.count() > 0)
       check_not_stuck(iterators);
   }

@@ -49,7 +49,6 @@ private:
   const std::shared_ptr<job_metrics> metrics_;
   const std::shared_ptr<call_record> calls_;
   const std::chrono::milliseconds stuck_after_;
-  const std::function<bool()> while_waiting_;
   /// Batches made ahead of the one in use.
   const std::size_t ahead_;
   slot_pool slots_;

@@ -1,5 +1,6 @@
 #include "actors/inline_engine.hpp"
 
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/exception_text.hpp"
 
 #include <algorithm>
@@ -47,6 +48,9 @@ slot_ptr inline_engine::next() {
       make_rows(*slot);
     worker_.rest();
     slot->close();
+  } catch (const patience_ended&) { // before it was opened
+    slots_.put(std::move(slot));
+    throw;
   } catch (...) {
     throw error_in_flight(errc::io, {.stage = "iterators"});
   }

@@ -4,6 +4,7 @@
 #include "actors/inline_engine.hpp"
 #include "actors/loader_checks.hpp"
 #include "actors/loader_statistics.hpp"
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/exception_text.hpp"
 #include "runtime/job/resume.hpp"
 #include "runtime/job/starting_point.hpp"
@@ -11,15 +12,13 @@
 #include "runtime/pipeline/pipeline_facts.hpp"
 
 #include <leat/notice.hpp>
+#include <leat/patience.hpp>
 
 #include <utility>
 
 namespace leat {
 
 namespace {
-
-/// The trainer does not want to wait any longer; the loader can go on.
-struct wait_ended {};
 
 /// The failure of the next batch, whichever it is, belongs to no run.
 bool is_of_earlier_run(const batch_slot& x, std::uint64_t run) noexcept {
@@ -45,6 +44,7 @@ loader_job::loader_job(const pipeline& data, loader_options options)
       saves_(options_.workers > 0 ? host_function{[this]() -> actor_host& { return host(); }}
                                   : nullptr,
              metrics_) {
+  const patience waits{options_.while_waiting};
   check_process();
   check_options(options_);
   if (!options_.runtime)
@@ -146,24 +146,36 @@ doing loader_job::look_after_caller() {
   return told;
 }
 
+template <class Move>
+void loader_job::run_through(const char* stage, Move move) {
+  const patience waits{options_.while_waiting};
+  const auto before = job_.at;
+  try {
+    move();
+  } catch (const patience_ended& problem) {
+    if (!samples_->feeds.empty())
+      fail(problem); // records that were passed over are gone
+    job_.at = before;
+    ends_->begin_epoch();
+    throw;
+  } catch (...) { // the job's position is undefined
+    fail(error_in_flight(errc::io, {.stage = stage}));
+  }
+}
+
 void loader_job::seek(const job_position& to) {
   check_not_begun("seek");
   check_seek(job_, to);
-  try {
+  run_through("seek", [&] {
     leat::seek(job_, to, *ends_, [this] { return look_after_caller(); });
     count_bad();
-  } catch (...) { // the job's position is undefined
-    fail(error_in_flight(errc::io, {.stage = "seek"}));
-  }
+  });
 }
 
 void loader_job::skip_batches(std::uint64_t n) {
   check_not_begun("skip_first_batches");
-  try {
-    leat::skip_batches(job_, n, *ends_, [this] { return look_after_caller(); });
-  } catch (...) { // the job's position is undefined
-    fail(error_in_flight(errc::io, {.stage = "skip_first_batches"}));
-  }
+  run_through("skip_first_batches",
+              [&] { leat::skip_batches(job_, n, *ends_, [this] { return look_after_caller(); }); });
 }
 
 void loader_job::leave_out(const step_range& steps) {
@@ -189,7 +201,10 @@ void loader_job::start() {
     }
     desk_ = std::make_shared<lease_desk>(engine_, job_, metrics_, home_);
   } catch (...) {
-    fail(error_in_flight(errc::io, {.stage = "loader"}));
+    const auto problem = error_in_flight(errc::io, {.stage = "loader"});
+    if (problem.code() == errc::interrupted && !engine_)
+      throw error(problem); // the fields are learned at the next call
+    fail(problem);
   }
 }
 
@@ -203,6 +218,7 @@ std::shared_ptr<batch_engine> loader_job::make_engine(engine_parts parts) {
 }
 
 lease loader_job::next() {
+  const patience waits{options_.while_waiting};
   if (failure_)
     throw error(*failure_);
   if (*cancelled_) {
@@ -224,8 +240,8 @@ lease loader_job::next() {
   engine_->make_room(leases);
   try {
     return next_batch();
-  } catch (const wait_ended&) {
-    throw_interrupted();
+  } catch (const patience_ended&) {
+    throw;
   } catch (...) { // no batch may be missing before one that is handed over
     fail(error_in_flight(errc::io, {.stage = "next"}));
   }
@@ -234,8 +250,6 @@ lease loader_job::next() {
 lease loader_job::next_batch() {
   while (!job_.is_over()) {
     auto slot = engine_->next();
-    if (!slot)
-      throw wait_ended{};
     if (*cancelled_) // functions may have ended early
       throw_interrupted();
     if (is_of_earlier_run(*slot, run_)) {
@@ -350,6 +364,7 @@ void loader_job::resize_workers(std::size_t workers) {
 }
 
 void loader_job::save(const std::string& directory, snapshot part) {
+  const patience waits{options_.while_waiting};
   saves_.save({.directory = directory,
                .part = std::make_shared<const snapshot>(std::move(part)),
                .keep = options_.keep},
@@ -357,6 +372,7 @@ void loader_job::save(const std::string& directory, snapshot part) {
 }
 
 void loader_job::wait_saved() {
+  const patience waits{options_.while_waiting};
   saves_.wait_for_all();
   saves_.check();
 }

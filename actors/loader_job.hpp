@@ -76,6 +76,9 @@ public:
 
 private:
   void check_not_begun(const char* stage) const;
+  /// Moves the job, which may take long. If the caller gives up, it stands where it stood.
+  template <class Move>
+  void run_through(const char* stage, Move move);
   /// Learns the batch's fields if they are not known, and has the caller's thread watched.
   doing look_after_caller();
   void start();

@@ -3,6 +3,7 @@
 #include "actors/outside_caller.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/runtime_core.hpp"
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/exception_text.hpp"
 
 #include <leat/notice.hpp>
@@ -14,10 +15,23 @@
 
 namespace leat {
 
+void save_queue::tracker::wait_for_all_but(std::size_t n) {
+  for (;;) {
+    {
+      mutex_lock lock{mutex_};
+      const auto limit = end_of_patience();
+      while (on_their_way_.size() > n && changed_.wait_until(mutex_, limit)) {
+      }
+      if (on_their_way_.size() <= n)
+        return;
+    }
+    check_patience();
+  }
+}
+
 void save_queue::tracker::begin(under_way x) {
-  mutex_lock lock{mutex_};
-  while (on_their_way_.size() >= 2)
-    changed_.wait(mutex_);
+  wait_for_all_but(1);
+  const mutex_lock lock{mutex_};
   if (closed_)
     refuse_after_shutdown();
   on_their_way_.push_back(std::move(x));
@@ -70,12 +84,6 @@ void save_queue::tracker::lost() noexcept {
     }
     end(no_memory_to_tell);
   }
-}
-
-void save_queue::tracker::wait_for_all() {
-  mutex_lock lock{mutex_};
-  while (!on_their_way_.empty())
-    changed_.wait(mutex_);
 }
 
 void save_queue::tracker::close() {

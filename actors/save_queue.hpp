@@ -36,14 +36,15 @@ public:
   save_queue(const save_queue&) = delete;
   save_queue& operator=(const save_queue&) = delete;
 
-  /// Waits while two saves are on their way. `records`, which may be null: told which
-  /// records no snapshot needs any more. What goes wrong is
-  /// told by check(), at once where the save is not in the background. Throws the error of an
-  /// earlier save; `errc::no_resources`; `errc::shut_down` after end().
+  /// Waits while two saves are on their way; throws patience_ended. `records`, which may be null:
+  /// told which records no snapshot needs any more. What goes wrong is told by check(), at once
+  /// where the save is not in the background. Throws the error of an earlier save;
+  /// `errc::no_resources`; `errc::shut_down` after end().
   void save(save_request request, const std::shared_ptr<journal_retention>& records);
   /// Throws the error of an earlier save, once.
   void check() { saves_->check(); }
-  void wait_for_all() { saves_->wait_for_all(); }
+  /// Throws patience_ended.
+  void wait_for_all() { saves_->wait_for_all_but(0); }
   /// Waits for the saves that are on their way, and begins no others. May be called again. Any
   /// thread.
   void end() noexcept;
@@ -69,7 +70,8 @@ private:
     void answered(const save_report& x) noexcept;
     /// None will have an answer any more.
     void lost() noexcept;
-    void wait_for_all();
+    /// Throws patience_ended.
+    void wait_for_all_but(std::size_t n);
     /// Nothing begins any more. Waits for all.
     void close();
     void check();

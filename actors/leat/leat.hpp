@@ -15,6 +15,7 @@
 #include <leat/once.hpp>
 #include <leat/order.hpp>
 #include <leat/own_loader.hpp>
+#include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
 #include <leat/row_index.hpp>

@@ -3,6 +3,7 @@
 #include <leat/batch.hpp>
 #include <leat/dispatch_policy.hpp>
 #include <leat/epoch_agreement.hpp>
+#include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/runtime.hpp>
 #include <leat/trace.hpp>
@@ -79,10 +80,10 @@ struct loader_options {
   /// the limit passes; must not call the loader. Empty: a notice. To end the process:
   /// `[](const leat::error& x) { std::cerr << x.what() << '\n'; std::_Exit(1); }`.
   std::function<void(const error&)> on_stuck = {};
-  /// Called by next(), in its thread, about ten times a second while it waits for workers; must not
-  /// call the loader. If it returns false, that next() throws `errc::interrupted`, nothing is lost,
-  /// and a further next() gives the batch. Meant for a language whose signal handlers run between
-  /// two calls. Empty: next() waits without it.
+  /// Called about ten times a second, in the caller's thread, by calls that wait or take long (see
+  /// leat::patience, which does the same for one thread); must not call the loader. If it returns
+  /// false, that call throws `errc::interrupted`, nothing is lost, and the call may be made again.
+  /// Empty: calls wait without it.
   std::function<bool()> while_waiting = {};
   /// Complete snapshot sets kept by save().
   std::uint64_t keep = 3;

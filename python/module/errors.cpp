@@ -27,8 +27,6 @@ void translate(const std::exception_ptr& problem, void*) {
     std::rethrow_exception(problem);
   } catch (const error& x) {
     if (x.code() == errc::interrupted) {
-      if (PyErr_Occurred()) // what a signal's handler raised while next() waited
-        return;
       if (auto raised = nb::steal(std::exchange(raised_in_a_job, nullptr)); raised.is_valid()) {
         PyErr_SetObject(raised.type().ptr(), raised.ptr());
         return;

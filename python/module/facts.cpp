@@ -5,6 +5,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/without_gil.hpp"
 
 #include <string>
 #include <utility>
@@ -74,10 +75,7 @@ void bind_graph(nb::module_& m) {
       .def("of_unknown_size", &plan_graph::of_unknown_size);
   m.def(
       "graph_of",
-      [](const pipeline_value& x) {
-        const nb::gil_scoped_release released;
-        return graph_of(x.value);
-      },
+      [](const pipeline_value& x) { return without_gil([&] { return graph_of(x.value); }); },
       "pipeline"_a, "Opens the data, but reads no sample.");
 }
 
@@ -155,12 +153,7 @@ void bind_facts(nb::module_& m) {
   m.def(
       "operators_with_data",
       [](const pipeline_value& x) {
-        operator_facts found;
-        {
-          const nb::gil_scoped_release released;
-          found = operators_with_data(x.value);
-        }
-        return dict_of(found);
+        return dict_of(without_gil([&] { return operators_with_data(x.value); }));
       },
       "pipeline"_a, nb::sig("def operators_with_data(pipeline: Pipeline) -> dict[str, typing.Any]"),
       "As operators_of, and what each source holds. Opens the data.");

@@ -5,6 +5,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/without_gil.hpp"
 
 #include <chrono>
 #include <memory>
@@ -93,12 +94,8 @@ void bind_bare_loop(nb::module_& m) {
       .def(
           "__init__",
           [](measured* to, const pipeline_value& job, std::size_t threads) {
-            std::optional<bare_loop> made;
-            {
-              const nb::gil_scoped_release released;
-              made.emplace(job.value, threads);
-            }
-            new (to) measured{std::move(*made), job.kept};
+            auto made = without_gil([&] { return bare_loop{job.value, threads}; });
+            new (to) measured{std::move(made), job.kept};
           },
           "job"_a, "threads"_a = 1)
       .def_prop_ro(

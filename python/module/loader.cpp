@@ -1,5 +1,6 @@
 #include "python/module/loader.hpp"
 
+#include <leat/notice.hpp>
 #include <leat/pipeline_facts.hpp>
 
 #include "python/module/batch.hpp"
@@ -8,6 +9,7 @@
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/without_gil.hpp"
 
 #include <set>
 #include <string>
@@ -87,7 +89,7 @@ nb::object next_of(self& x) {
 /// Before anything in a cycle of garbage is taken apart: workers still call its functions.
 void finalize(PyObject* x) {
   if (nb::inst_ready(x))
-    nb::inst_ptr<self>(x)->close();
+    nb::inst_ptr<self>(x)->close_quietly();
 }
 
 PyType_Slot loader_slots[] = {
@@ -143,11 +145,14 @@ void bind_options(nb::module_& m) {
           "__init__",
           [](runtime* to, std::size_t control_threads) { new (to) runtime({control_threads}); },
           "control_threads"_a = runtime_options{}.control_threads)
-      .def("shutdown", &runtime::shutdown, nb::call_guard<nb::gil_scoped_release>(),
-           "Ends the runtime for good, and with it all loaders that live.");
-  m.def("shutdown", &leat::shutdown, nb::call_guard<nb::gil_scoped_release>(),
-        "Ends the process's own runtime; the next loader begins a new one. Call it before a fork, "
-        "so that the child can have loaders of its own.");
+      .def(
+          "shutdown",
+          [](const std::shared_ptr<runtime>& x) { end_patiently([x] { x->shutdown(); }); },
+          "Ends the runtime for good, and with it all loaders that live.");
+  m.def(
+      "shutdown", [] { end_patiently(leat::shutdown); },
+      "Ends the process's own runtime; the next loader begins a new one. Call it before a fork, "
+      "so that the child can have loaders of its own.");
   using seconds = std::chrono::milliseconds;
   nb::class_<fault_drill>(m, "FaultDrill", "Failures on purpose, for demonstrations and drills.")
       .def(
@@ -273,19 +278,13 @@ loader_value::loader_value(nb::handle data, loader_options options, kept_objects
   const pipeline value = of.value;
   if (options.workers == 0 && is_once(value))
     options.workers = 1; // so that a next() that waits for records can be interrupted
-  options.while_waiting = [] {
-    const gil_held held;
-    return PyErr_CheckSignals() == 0;
-  };
-  {
-    const nb::gil_scoped_release released;
-    job_.emplace(value, std::move(options));
-  }
+  without_gil([&] { job_.emplace(value, std::move(options)); });
   living().insert(this);
 }
 
 loader_value::~loader_value() {
-  close();
+  close_quietly();
+  living().erase(this);
 }
 
 loader& loader_value::get() {
@@ -296,16 +295,34 @@ loader& loader_value::get() {
 }
 
 void loader_value::close() {
-  living().erase(this);
   if (!job_)
     return;
   if (*is_used_) { // another thread waits in next()
     (void)interrupt_user();
     return;
   }
-  auto ended = std::exchange(job_, std::nullopt);
-  const nb::gil_scoped_release released; // workers may want it
-  ended.reset();
+  living().erase(this);
+  auto ended = std::make_shared<loader>(std::move(*job_));
+  job_.reset();
+  if (process_ != getpid())
+    return;
+  // Functions that still run need their objects.
+  auto functions = dropped_with_gil(std::make_unique<kept_objects>(kept));
+  end_patiently([ended = std::move(ended), functions = std::move(functions)]() mutable {
+    ended.reset();
+    functions.reset();
+  });
+}
+
+void loader_value::close_quietly() noexcept {
+  const nb::error_scope error_of_others;
+  try {
+    close();
+  } catch (nb::python_error& problem) {
+    raise_later(std::move(problem));
+  } catch (const std::exception& problem) {
+    notice(std::string{"loader: "} + problem.what());
+  }
 }
 
 std::shared_ptr<std::atomic<bool>> loader_value::interrupt_user() {
@@ -339,11 +356,17 @@ void end_loaders() {
       const nb::gil_scoped_release released;
       used->wait(true);
     }
-    if (living().contains(x))
+    if (!living().contains(x))
+      continue;
+    try {
       x->close();
+    } catch (const nb::python_error&) { // a second ctrl-C: nobody is left to get it
+      end_process();
+    }
   }
   {
     const nb::gil_scoped_release released;
+    wait_for_ends();
     leat::shutdown();
     wait_for_kept_states();
   }
@@ -411,7 +434,10 @@ void bind_loader(nb::module_& m) {
           "data_digest",
           [](self& x) { return x.call([](loader& job) { return job.data_digest(); }); },
           "Digest of the data that the pipeline reads.")
-      .def("close", &self::close, "Ends the loader and waits for its threads.")
+      .def("close", &self::close,
+           "Ends the loader and waits for its threads. What a signal's handler raises ends the "
+           "wait; "
+           "the loader then ends by itself.")
       .def(
           "__enter__", [](nb::object x) { return x; }, nb::sig("def __enter__(self) -> Loader"))
       .def(

@@ -4,6 +4,7 @@
 
 #include "python/module/callables.hpp"
 #include "python/module/python.hpp"
+#include "python/module/without_gil.hpp"
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -27,13 +28,15 @@ public:
   auto call(Call what) {
     const in_use used{*this};
     auto& job = get();
-    const nb::gil_scoped_release released;
-    return what(job);
+    return without_gil([&] { return what(job); });
   }
   /// For members that any thread may call.
   loader& get();
-  /// Ends the loader and joins its threads.
+  /// Ends the loader and waits for its threads, unless what a signal's handler raises comes out;
+  /// interrupts a thread that is in a call.
   void close();
+  /// As close(), at any moment; what a handler raises is raised later.
+  void close_quietly() noexcept;
   bool is_closed() const noexcept { return !job_; }
   /// Interrupts the thread that is in a call; gives what that thread resets. Null in the child of a
   /// fork, which does not have that thread.

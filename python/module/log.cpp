@@ -59,8 +59,6 @@ void bind_log(nb::module_& m) {
         const nb::handle kept = handler.release(); // as long as the process lives
         set_progress_handler([kept](const progress& now) {
           const gil_held held{false};
-          if (PyErr_CheckSignals() != 0)
-            throw error(errc::interrupted, {.stage = "opening", .got = "a signal"});
           try {
             kept(now.what, now.done, now.all);
           } catch (const nb::python_error& problem) {
@@ -73,7 +71,7 @@ void bind_log(nb::module_& m) {
               "typing.Any] | None) -> None"),
       "Sets the receiver of progress of what may take long, such as opening thousands of shards: "
       "handler(what, done, all), called from any thread. What it raises comes out of the call that "
-      "opens the data, and so does ctrl-C. By default there is none.");
+      "opens the data. By default there is none.");
   m.def("notice", &notice, "text"_a, "Sends a notice.");
 }
 

@@ -3,6 +3,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/without_gil.hpp"
 
 #include <utility>
 
@@ -33,10 +34,7 @@ void bind_order(nb::module_& m) {
            "World sizes that a job may have, rising; empty: any.");
   m.def(
       "epoch_of",
-      [](const pipeline_value& x) {
-        const nb::gil_scoped_release released;
-        return epoch_of(x.value);
-      },
+      [](const pipeline_value& x) { return without_gil([&] { return epoch_of(x.value); }); },
       "pipeline"_a, "Opens the data, and reads no sample.");
   nb::class_<due_batch>(m, "DueBatch", "A global batch that is due, over all ranks.")
       .def_ro("epoch", &due_batch::epoch)
@@ -54,32 +52,22 @@ void bind_order(nb::module_& m) {
              std::uint64_t step) {
             const auto& of = nb::cast<pipeline_value&>(data);
             const auto value = of.value;
-            std::optional<order_preview> made;
-            {
-              const nb::gil_scoped_release released;
-              made.emplace(value, preview_options{epoch, step});
-            }
-            new (to) preview{std::move(*made), of.kept};
+            auto made = without_gil([&] {
+              return order_preview{value, preview_options{epoch, step}};
+            });
+            new (to) preview{std::move(made), of.kept};
           },
           "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0,
           nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0) -> "
                   "None"))
       .def(
-          "next",
-          [](preview& x) {
-            const nb::gil_scoped_release released;
-            return x.value.next();
-          },
+          "next", [](preview& x) { return without_gil([&] { return x.value.next(); }); },
           "The next batch; None after the epoch's last one.")
       .def_prop_ro("epoch", [](const preview& x) { return x.value.epoch(); })
       .def(
           "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> OrderPreview"))
       .def("__next__", [](preview& x) {
-        std::optional<due_batch> found;
-        {
-          const nb::gil_scoped_release released;
-          found = x.value.next();
-        }
+        auto found = without_gil([&] { return x.value.next(); });
         if (!found)
           throw nb::stop_iteration();
         return std::move(*found);

@@ -7,6 +7,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/without_gil.hpp"
 
 #include <string>
 #include <utility>
@@ -168,18 +169,11 @@ void bind_operators(nb::class_<self>& type) {
 
 void bind_facts_of_pipelines(nb::module_& m, nb::class_<self>& type) {
   type.def(
-          "size",
-          [](const self& x) {
-            const nb::gil_scoped_release released;
-            return x.value.size();
-          },
+          "size", [](const self& x) { return without_gil([&] { return x.value.size(); }); },
           "Number of samples per epoch, before the end rule. Opens the data.")
       .def(
           "batches_per_epoch",
-          [](const self& x) {
-            const nb::gil_scoped_release released;
-            return x.value.batches_per_epoch();
-          },
+          [](const self& x) { return without_gil([&] { return x.value.batches_per_epoch(); }); },
           "Steps of one epoch; None if they are not known in advance. Opens the data.")
       .def("__str__", [](const self& x) { return to_string(x.value); })
       .def("__repr__", [](const self& x) { return to_string(x.value); })
@@ -275,11 +269,7 @@ void bind_pipeline(nb::module_& m) {
   m.def(
       "build_row_index",
       [](const self& x) -> nb::object {
-        std::optional<row_index_facts> facts;
-        {
-          const nb::gil_scoped_release released;
-          facts = build_row_index(x.value);
-        }
+        const auto facts = without_gil([&] { return build_row_index(x.value); });
         if (!facts)
           return nb::none();
         nb::dict result;

@@ -8,6 +8,7 @@
 #include "python/module/process_functions.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/without_gil.hpp"
 
 #include <string>
 #include <utility>
@@ -244,11 +245,8 @@ void bind_readers(nb::module_& m) {
       [](nb::handle_t<pipeline_value> x) {
         std::vector<records> result;
         const auto& value = nb::cast<pipeline_value&>(x);
-        std::vector<std::shared_ptr<const source>> found;
-        {
-          const nb::gil_scoped_release released; // a handler of progress may want it
-          found = leat::indexed_sources(value.value);
-        }
+        // A handler of progress may want the GIL.
+        auto found = without_gil([&] { return leat::indexed_sources(value.value); });
         for (auto& of : found)
           result.push_back({std::move(of), value.kept});
         return result;

@@ -15,8 +15,10 @@ public:
   /// Waits for at most `time`; true when the count is 0.
   template <class Duration>
   bool wait_for_none(Duration time) {
+    return wait_until_none(std::chrono::steady_clock::now() + time);
+  }
+  bool wait_until_none(std::chrono::steady_clock::time_point deadline) {
     mutex_lock lock{mutex_};
-    const auto deadline = std::chrono::steady_clock::now() + time;
     while (alive_ > 0 && none_.wait_until(mutex_, deadline)) {
     }
     return alive_ == 0;

@@ -1,5 +1,7 @@
 #include "runtime/rows/inline_order.hpp"
 
+#include "runtime/base/check_patience.hpp"
+
 #include <leat/error.hpp>
 
 #include <utility>
@@ -30,6 +32,7 @@ const planned_batch& inline_order::next() {
                                 .needed = "an item, an end or an error"});
     if (function_.cancelled())
       throw_interrupted();
+    check_patience();
   }
   return next_;
 }

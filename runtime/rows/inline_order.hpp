@@ -16,7 +16,8 @@ public:
   /// `function` runs probes; it must outlive this.
   inline_order(std::unique_ptr<batch_order> order, row_runner& function);
 
-  /// The next batch, valid until the next call; blocks for once sources.
+  /// The next batch, valid until the next call; blocks for once sources. Throws patience_ended, and
+  /// may then be called again.
   const planned_batch& next();
   /// Opens the slot as the next batch.
   void open(batch_slot& slot);

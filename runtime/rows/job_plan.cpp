@@ -1,5 +1,6 @@
 #include "runtime/rows/job_plan.hpp"
 
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/plan_samples.hpp"
@@ -88,7 +89,8 @@ std::shared_ptr<const batch_layout> find_layout(const job_plan& plan, const doin
   const auto record = record_of(told);
   auto maker = maker_of(plan, record);
   layout_search search{names};
-  for (std::uint64_t item = 0; search.goes_on() && item < plan.shape.items; ++item)
+  for (std::uint64_t item = 0; search.goes_on() && item < plan.shape.items; ++item) {
+    check_patience();
     search.look(
         [&](sample& x) {
           record->item.store(item, std::memory_order_relaxed);
@@ -100,6 +102,7 @@ std::shared_ptr<const batch_layout> find_layout(const job_plan& plan, const doin
           plan.samples->items->append_id({.item = item}, maker.orders(), id);
           return id;
         });
+  }
   return search.result();
 }
 

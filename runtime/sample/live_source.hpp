@@ -32,7 +32,8 @@ public:
   /// Says whether record `number` is there, and that it is wanted. Never blocks.
   /// Throws what the source threw: `leat::error`.
   virtual state peek(std::uint64_t number) = 0;
-  /// Blocks while record `number` is pending and `stop` is false.
+  /// Blocks while record `number` is pending and `stop` is false; may return early, so that this
+  /// thread's caller can be asked: see check_patience().
   virtual void wait(std::uint64_t number, const std::atomic<bool>& stop) = 0;
   /// Makes waiting calls check again whether they should stop.
   virtual void wake() = 0;

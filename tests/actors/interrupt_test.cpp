@@ -6,6 +6,9 @@
 #include <leat/leat.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
 #include <future>
 #include <string>
 #include <thread>
@@ -153,6 +156,105 @@ TEST_CASE("while_waiting ends one next(), and the next call gives the batch that
   REQUIRE(firsts == std::vector<std::uint64_t>{0, 4, 8});
   REQUIRE(is_its_thread);
   REQUIRE(looks >= 3); // twice with false, once with true between them
+}
+
+/// Asks at every chance, and gives up the third time.
+class impatience {
+public:
+  std::function<bool()> asked() {
+    return [this] { return ++looks_ % 3 != 0; };
+  }
+  int looks() const { return looks_; }
+
+private:
+  int looks_ = 0;
+};
+
+template <class Call>
+errc code_of_impatient(Call call) {
+  impatience caller;
+  const patience waits{caller.asked(), std::chrono::milliseconds{0}};
+  try {
+    call();
+  } catch (const error& problem) {
+    REQUIRE(caller.looks() % 3 == 0);
+    return problem.code();
+  }
+  return errc{};
+}
+
+TEST_CASE("a first next() that waits for records can be given up, and made again") {
+  for (const std::size_t workers : {0, 2}) {
+    CAPTURE(workers);
+    std::promise<void> go;
+    auto gone = go.get_future().share();
+    loader job{once("late",
+                    [gone, n = 0](sample& into) mutable {
+                      gone.wait();
+                      into.set("n", n++);
+                      return n <= 12;
+                    })
+                   .batch(4, {.end = epoch_end::drop}),
+               {.workers = workers}};
+    for (int i = 0; i < 3; ++i)
+      REQUIRE(code_of_impatient([&] { job.next(); }) == errc::interrupted);
+    go.set_value();
+    std::vector<std::uint64_t> steps;
+    while (const auto batch = job.next())
+      steps.push_back(batch->step());
+    REQUIRE(steps == std::vector<std::uint64_t>{0, 1, 2});
+  }
+}
+
+/// Samples 0 to n - 1 of many.
+pipeline first_of_many(std::uint64_t n) {
+  const filter_stage few{.name = "few@1", .make = [n] {
+                           return [n](const sample& x) {
+                             std::uint64_t number = 0;
+                             std::memcpy(&number, &x.view<std::uint8_t, 1>("value")(0),
+                                         sizeof number);
+                             return number < n;
+                           };
+                         }};
+  return count(std::uint64_t{1} << 40).filter(few).batch(4, {.end = epoch_end::drop});
+}
+
+TEST_CASE("a loader without workers can be given up in the middle of a batch") {
+  loader job{first_of_many(12), {.workers = 0}};
+  REQUIRE(job.next()->step() == 0);
+  REQUIRE(job.next()->step() == 1);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(code_of_impatient([&] { job.next(); }) == errc::interrupted);
+    REQUIRE(job.position().step == 2);
+  }
+}
+
+TEST_CASE("a seek that is given up leaves the loader where it stood") {
+  loader job{first_of_many(12), {.workers = 2}};
+  REQUIRE(code_of_impatient([&] { job.seek(0, 1000); }) == errc::interrupted);
+  REQUIRE(code_of_impatient([&] { job.skip_first_batches(1000); }) == errc::interrupted);
+  REQUIRE(job.position().global_step == 0);
+  job.skip_first_batches(1);
+  REQUIRE(job.next()->positions().front() == 4);
+}
+
+TEST_CASE("a loader that is given up while it is made does not exist") {
+  const auto none = [] { loader{first_of_many(0), {}}; };
+  REQUIRE(code_of_impatient(none) == errc::interrupted);
+}
+
+TEST_CASE("a wait for saves that is given up can be made again") {
+  const temporary_directory at;
+  loader job{count(40).batch(4), {.workers = 1}};
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const auto batch = job.next();
+    while (code_of_impatient([&] { job.save(at / "sets", *batch); }) == errc::interrupted) {
+    }
+    while (code_of_impatient([&] { job.wait_saved(); }) == errc::interrupted) {
+    }
+    loader other{count(40).batch(4), {.workers = 0}};
+    REQUIRE(other.restore(at / "sets")->global_step == i + 1);
+  }
 }
 
 TEST_CASE("errc::interrupted of a map ends the job, whatever the policy for bad samples") {

@@ -23,7 +23,7 @@ FOLDERS = [
 ]  # fmt: skip
 # Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
 PUBLIC = {
-    "runtime/base": "notice rng source_facts step_range tensor",
+    "runtime/base": "notice patience rng source_facts step_range tensor",
     "runtime/storage": "trace",
     "runtime/sample": "field sample source stored_source",
     "runtime/image": "decode_options decode_times image_decoder resize_plan tensor_form transforms",

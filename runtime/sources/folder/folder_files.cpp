@@ -1,5 +1,6 @@
 #include "runtime/sources/folder/folder_files.hpp"
 
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/local_store.hpp"
@@ -70,6 +71,7 @@ public:
 private:
   void add_image(std::string path, std::size_t label, const listed_object& entry,
                  std::vector<image_file>& to) {
+    check_patience();
     if (entry.is == object_kind::other)
       return;
     const auto x = entry.version ? object_stat{entry.is, *entry.version} : version_of(path, entry);

@@ -1,6 +1,7 @@
 #include "runtime/sources/live/reading_feed.hpp"
 
 #include "runtime/base/begin_thread.hpp"
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/xxh3.hpp"
 
 #include <leat/error.hpp>
@@ -68,8 +69,10 @@ live_source::state reading_feed::peek(std::uint64_t number) {
 void reading_feed::wait(std::uint64_t number, const std::atomic<bool>& stop) {
   mutex_lock lock{mutex_};
   want(number);
+  const auto limit = end_of_patience();
   while (number >= next_ && !ended_ && !failure_ && !stop)
-    helper_->came.wait(mutex_);
+    if (!helper_->came.wait_until(mutex_, limit))
+      return;
 }
 
 void reading_feed::wake() {

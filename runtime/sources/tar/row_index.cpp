@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/row_index.hpp"
 
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/mutex.hpp"
 #include "runtime/image/image_format.hpp"
 #include "runtime/image/jpeg/plane_decoder.hpp"
@@ -18,7 +19,6 @@
 #include <atomic>
 #include <exception>
 #include <numeric>
-#include <system_error>
 #include <thread>
 
 namespace leat {
@@ -188,6 +188,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
   std::uint64_t done = 0;
   std::vector<std::exception_ptr> failed(pieces);
   const on_bytes tell = [&](std::uint64_t more) {
+    check_patience();
     mutex_lock lock{adding};
     done += more;
     if (progress)
@@ -197,6 +198,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
     surveyor own;
     for (auto i = next++; i < pieces; i = next++)
       try {
+        check_patience();
         survey(own, i, tell);
       } catch (...) {
         failed[i] = std::current_exception();
@@ -204,18 +206,7 @@ row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
     mutex_lock lock{adding};
     add(facts, own.facts);
   };
-  {
-    std::vector<std::jthread> helpers;
-    const auto threads = std::min<std::size_t>(std::thread::hardware_concurrency(), pieces);
-    helpers.reserve(threads);
-    try {
-      for (std::size_t i = 1; i < threads; ++i)
-        helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The threads that could be made do the work, together with this one.
-    }
-    work();
-  }
+  run_in_threads(std::min<std::size_t>(std::thread::hardware_concurrency(), pieces), work);
   for (const auto& x : failed)
     if (x)
       std::rethrow_exception(x);

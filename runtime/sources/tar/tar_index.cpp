@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_index.hpp"
 
+#include "runtime/base/check_patience.hpp"
 #include "runtime/base/mutex.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
@@ -15,7 +16,6 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <unordered_map>
@@ -290,8 +290,10 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
   tar_index_builder builder{members.file()};
   std::string tear;
   try {
-    while (auto member = members.next())
+    while (auto member = members.next()) {
       builder.add(*member);
+      check_patience();
+    }
   } catch (const error& x) {
     if (x.code() != errc::torn_file || !allow_torn)
       throw;
@@ -359,6 +361,7 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
   auto work = [&] {
     for (auto i = next++; i < shards.size(); i = next++) {
       try {
+        check_patience();
         found[i] = open_tar_index(shards[i], options, store);
         mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
@@ -367,18 +370,9 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
       }
     }
   };
-  {
-    std::vector<std::jthread> helpers;
-    const auto threads =
-        opening_threads(shards.size(), std::thread::hardware_concurrency(), descriptor_limit());
-    try {
-      for (std::size_t i = 1; i < threads; ++i)
-        helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      // There are no more threads; fewer will do.
-    }
-    work();
-  }
+  run_in_threads(
+      opening_threads(shards.size(), std::thread::hardware_concurrency(), descriptor_limit()),
+      work);
   std::vector<tar_index> result;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (failed[i])

@@ -1,3 +1,4 @@
+#include "runtime/base/check_patience.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/open_files.hpp"
@@ -7,6 +8,7 @@
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
+#include <leat/patience.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -336,6 +338,27 @@ TEST_CASE("what the handler of progress throws comes out of the opening") {
   set_progress_handler([](const progress&) { throw std::runtime_error("enough"); });
   CHECK_THROWS_WITH(open_tar_indexes(shards, {.index_dir = dir / "i"}), "enough");
   set_progress_handler({});
+}
+
+TEST_CASE("a caller may give up the opening of shards, which can then be opened again") {
+  temporary_directory dir;
+  texts shards;
+  for (int i = 0; i < 200; ++i) {
+    shards.push_back(dir / (std::to_string(i) + ".tar"));
+    tar_writer{}.file("k.jpg", "x").file("l.jpg", "x").end().save(shards.back());
+  }
+  const auto caller = std::this_thread::get_id();
+  {
+    int asked = 0;
+    const patience waits{[&] {
+                           CHECK(std::this_thread::get_id() == caller);
+                           return ++asked < 2;
+                         },
+                         std::chrono::milliseconds{0}};
+    CHECK_THROWS_AS(open_tar_indexes(shards, {.index_dir = dir / "i"}), patience_ended);
+    CHECK(asked >= 2);
+  }
+  CHECK(open_tar_indexes(shards, {.index_dir = dir / "i"}).size() == 200);
 }
 
 TEST_CASE("progress reports every shard that is opened, one after the other") {

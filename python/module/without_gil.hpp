@@ -1,0 +1,65 @@
+#pragma once
+
+#include <leat/patience.hpp>
+
+#include "python/module/callables.hpp"
+#include "python/module/python.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace leat::python {
+
+/// Lets the handlers of signals run while Python's main thread is in C++; in other threads it does
+/// nothing.
+class signal_watch {
+public:
+  /// False once a handler has raised something. Without the GIL.
+  bool look() {
+    const gil_held held;
+    if (raised_ || PyErr_CheckSignals() == 0)
+      return !raised_;
+    raised_.emplace();
+    return false;
+  }
+  /// Throws what a handler raised. With the GIL.
+  void check() {
+    if (raised_)
+      throw nb::python_error{*raised_};
+  }
+
+private:
+  std::optional<nb::python_error> raised_;
+};
+
+/// What a call gives that waits or works for long: without the GIL, and ended by what a signal's
+/// handler raises.
+template <class Call>
+auto without_gil(Call what) {
+  signal_watch signals;
+  try {
+    const patience waits{[&signals] { return signals.look(); }};
+    const nb::gil_scoped_release released;
+    return what();
+  } catch (...) {
+    signals.check(); // rather than what came of it
+    throw;
+  }
+}
+
+/// Ends something, which may wait for functions of Python: without the GIL, in another thread, so
+/// that what a signal's handler raises comes out at once. The end then goes on by itself.
+void end_patiently(std::function<void()> end);
+
+/// Waits for those ends that go on by themselves; a signal whose handler raises something then ends
+/// the process. Without the GIL.
+void wait_for_ends();
+
+/// As an unhandled ctrl-C does.
+void end_process() noexcept;
+
+/// Raised in the main thread as soon as it runs Python again: for destructors, which must not
+/// throw.
+void raise_later(nb::python_error problem) noexcept;
+
+} // namespace leat::python

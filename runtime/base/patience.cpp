@@ -1,0 +1,105 @@
+#include "runtime/base/check_patience.hpp"
+#include "runtime/base/gate.hpp"
+
+#include <leat/patience.hpp>
+
+#include <atomic>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::hours no_limit{24};
+
+/// The caller that this thread works for; null in helpers.
+thread_local patience* of_caller = nullptr;
+/// Set once the caller has given up what this thread does with others.
+thread_local std::atomic<bool>* given_up = nullptr;
+
+class team_scope {
+public:
+  explicit team_scope(std::atomic<bool>& stop) : outer_(std::exchange(given_up, &stop)) {}
+  ~team_scope() { given_up = outer_; }
+  team_scope(const team_scope&) = delete;
+  team_scope& operator=(const team_scope&) = delete;
+
+private:
+  std::atomic<bool>* outer_;
+};
+
+} // namespace
+
+patience_ended::patience_ended()
+    : error(errc::interrupted, {.stage = "loader", .got = "a caller who waits no longer"}) {}
+
+patience::patience(std::function<bool()> goes_on, std::chrono::milliseconds interval)
+    : goes_on_(std::move(goes_on)), interval_(interval), outer_(of_caller) {
+  if (goes_on_)
+    of_caller = this;
+}
+
+patience::~patience() {
+  of_caller = outer_;
+}
+
+steady_clock::time_point patience::next() {
+  if (next_ == steady_clock::time_point{}) // the first wait begins now
+    next_ = steady_clock::now() + interval_;
+  return next_;
+}
+
+bool patience::lasts() {
+  const bool goes_on = goes_on_();
+  next_ = steady_clock::now() + interval_;
+  return goes_on;
+}
+
+void check_patience() {
+  if (given_up && *given_up)
+    throw patience_ended{};
+  if (!of_caller || steady_clock::now() < of_caller->next() || of_caller->lasts())
+    return;
+  if (given_up)
+    *given_up = true;
+  throw patience_ended{};
+}
+
+steady_clock::time_point end_of_patience() {
+  return of_caller ? of_caller->next() : steady_clock::now() + no_limit;
+}
+
+void run_in_threads(std::size_t threads, const std::function<void()>& work) {
+  std::atomic<bool> stop = false;
+  const team_scope with_others{stop};
+  const auto lives = std::make_shared<gate>();
+  std::vector<std::jthread> helpers;
+  try {
+    helpers.reserve(threads);
+    for (std::size_t i = 1; i < threads; ++i)
+      helpers.emplace_back([&work, &stop, token = gate_token{lives}] {
+        const team_scope with_caller{stop};
+        work();
+      });
+  } catch (const std::system_error&) {
+    // The threads that could be made do the work, together with this one.
+  }
+  work();
+  try {
+    while (!lives->wait_until_none(end_of_patience()))
+      check_patience();
+  } catch (const patience_ended&) {
+    stop = true;
+  }
+  helpers.clear();
+  if (stop)
+    throw patience_ended{};
+}
+
+} // namespace leat
