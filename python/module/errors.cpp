@@ -22,6 +22,18 @@ nb::object errors_module() {
   return nb::module_::import_("leat.errors");
 }
 
+/// Raises an exception, or what is raised while it is made: Python's code runs for that, and with
+/// it the handlers of signals.
+template <class Make>
+void raise(Make make) {
+  try {
+    const nb::object raised = make();
+    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+  } catch (nb::python_error& instead) {
+    instead.restore();
+  }
+}
+
 void translate(const std::exception_ptr& problem, void*) {
   try {
     std::rethrow_exception(problem);
@@ -32,11 +44,11 @@ void translate(const std::exception_ptr& problem, void*) {
         return;
       }
     }
-    const auto raised = exception_of(x);
-    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+    raise([&] { return exception_of(x); });
   } catch (const bad_sample& x) {
-    const auto raised = errors_module().attr("BadSample")(nb::cast(x.why()), std::string{x.what()});
-    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+    raise([&] {
+      return errors_module().attr("BadSample")(nb::cast(x.why()), std::string{x.what()});
+    });
   }
 }
 

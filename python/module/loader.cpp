@@ -82,6 +82,8 @@ nb::object position_of(const resume_point& x) {
 }
 
 nb::object next_of(self& x) {
+  if (x.is_place_new)
+    x.check_place();
   auto found = x.call([](loader& job) { return job.next(); });
   return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
@@ -150,7 +152,7 @@ void bind_options(nb::module_& m) {
           [](const std::shared_ptr<runtime>& x) { end_patiently([x] { x->shutdown(); }); },
           "Ends the runtime for good, and with it all loaders that live.");
   m.def(
-      "shutdown", [] { end_patiently(leat::shutdown); },
+      "shutdown", [] { end_patiently(after_all_ends(leat::shutdown)); },
       "Ends the process's own runtime; the next loader begins a new one. Call it before a fork, "
       "so that the child can have loaders of its own.");
   using seconds = std::chrono::milliseconds;
@@ -272,7 +274,9 @@ void bind_snapshots(nb::class_<self>& type) {
 } // namespace
 
 loader_value::loader_value(nb::handle data, loader_options options, kept_objects kept_)
-    : kept(std::move(kept_)) {
+    : kept(std::move(kept_)), rank_(options.rank), world_size_(options.world_size) {
+  check_place();
+  is_place_new = true; // the place where it is iterated is another one
   const auto& of = nb::cast<pipeline_value&>(data);
   kept.add(of.kept);
   const pipeline value = of.value;
@@ -287,6 +291,11 @@ loader_value::~loader_value() {
   living().erase(this);
 }
 
+void loader_value::check_place() {
+  nb::module_::import_("leat._refusals").attr("check_loader")(rank_, world_size_);
+  is_place_new = false;
+}
+
 loader& loader_value::get() {
   if (!job_)
     throw error(errc::shut_down,
@@ -294,7 +303,7 @@ loader& loader_value::get() {
   return *job_;
 }
 
-void loader_value::close() {
+void loader_value::end(std::chrono::seconds most) {
   if (!job_)
     return;
   if (*is_used_) { // another thread waits in next()
@@ -308,16 +317,18 @@ void loader_value::close() {
     return;
   // Functions that still run need their objects.
   auto functions = dropped_with_gil(std::make_unique<kept_objects>(kept));
-  end_patiently([ended = std::move(ended), functions = std::move(functions)]() mutable {
-    ended.reset();
-    functions.reset();
-  });
+  end_patiently(
+      [ended = std::move(ended), functions = std::move(functions)]() mutable {
+        ended.reset();
+        functions.reset();
+      },
+      most);
 }
 
 void loader_value::close_quietly() noexcept {
   const nb::error_scope error_of_others;
   try {
-    close();
+    end(std::chrono::seconds{1});
   } catch (nb::python_error& problem) {
     raise_later(std::move(problem));
   } catch (const std::exception& problem) {
@@ -366,6 +377,7 @@ void end_loaders() {
   }
   {
     const nb::gil_scoped_release released;
+    end_callers();
     wait_for_ends();
     leat::shutdown();
     wait_for_kept_states();
@@ -374,6 +386,7 @@ void end_loaders() {
 }
 
 void bind_loader(nb::module_& m) {
+  prepare_forks();
   bind_options(m);
   nb::class_<self> type{
       m, "Loader", nb::type_slots(loader_slots), nb::is_weak_referenceable(),
@@ -402,7 +415,12 @@ void bind_loader(nb::module_& m) {
       .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),
            "The next batch; None after the last one of the job.")
       .def(
-          "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> Loader"))
+          "__iter__",
+          [](nb::handle_t<self> x) {
+            nb::cast<self&>(x).check_place();
+            return nb::borrow(x);
+          },
+          nb::sig("def __iter__(self) -> Loader"))
       .def(
           "__next__",
           [](self& x) {

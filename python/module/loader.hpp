@@ -34,17 +34,25 @@ public:
   loader& get();
   /// Ends the loader and waits for its threads, unless what a signal's handler raises comes out;
   /// interrupts a thread that is in a call.
-  void close();
-  /// As close(), at any moment; what a handler raises is raised later.
+  void close() { end(no_limit); }
+  /// As close(), at any moment; what a handler raises is raised later. It waits for a second at
+  /// most: functions that still run are then waited for by the interpreter's end, and by shutdown.
   void close_quietly() noexcept;
   bool is_closed() const noexcept { return !job_; }
+  /// Throws InvalidArgument where something else would give the batches out once more: see
+  /// leat/_refusals.py.
+  void check_place();
   /// Interrupts the thread that is in a call; gives what that thread resets. Null in the child of a
   /// fork, which does not have that thread.
   std::shared_ptr<std::atomic<bool>> interrupt_user();
 
   kept_objects kept;
+  /// Not checked yet in this process.
+  bool is_place_new = true;
 
 private:
+  void end(std::chrono::seconds most);
+
   class in_use {
   public:
     explicit in_use(loader_value& of);
@@ -56,6 +64,8 @@ private:
     const std::shared_ptr<std::atomic<bool>> used_;
   };
 
+  const std::uint64_t rank_;
+  const std::uint64_t world_size_;
   std::optional<loader> job_;
   /// Outlives the loader, for the interpreter's end, which waits for the thread that uses it.
   std::shared_ptr<std::atomic<bool>> is_used_ = std::make_shared<std::atomic<bool>>(false);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <future>
@@ -16,15 +17,14 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{100};
 
+std::atomic<int> num_callers = 0;
+std::atomic<bool> are_callers_to_end = false;
+
 using ends = std::vector<std::future<void>>;
 
 /// Guarded by the GIL.
 ends*& ends_that_go_on() {
-  static ends* all = [] {
-    // A child of a fork does not have those threads; waiting for them would never end.
-    (void)pthread_atfork(nullptr, nullptr, [] { ends_that_go_on() = new ends; });
-    return new ends;
-  }();
+  static ends* all = new ends;
   return all;
 }
 
@@ -32,10 +32,11 @@ bool has_ended(const std::future<void>& x) {
   return x.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
 }
 
-/// False if a signal's handler raised something before it had ended.
-bool wait_for(const std::future<void>& end, signal_watch& signals) {
+/// False if a signal's handler raised something, or `most` has passed, before it had ended.
+bool wait_for(const std::future<void>& end, signal_watch& signals, std::chrono::seconds most) {
+  const auto limit = std::chrono::steady_clock::now() + most;
   while (end.wait_for(between_looks) != std::future_status::ready)
-    if (!signals.look())
+    if (!signals.look() || std::chrono::steady_clock::now() >= limit)
       return false;
   return true;
 }
@@ -48,7 +49,29 @@ int raise_now(void* problem) {
 
 } // namespace
 
-void end_patiently(std::function<void()> end) {
+caller_mark::caller_mark() noexcept {
+  ++num_callers;
+}
+
+caller_mark::~caller_mark() {
+  --num_callers;
+  num_callers.notify_all();
+}
+
+bool callers_end() noexcept {
+  return are_callers_to_end;
+}
+
+void end_callers() {
+  are_callers_to_end = true;
+  for (int n = num_callers; n > 0; n = num_callers)
+    num_callers.wait(n);
+}
+
+void end_patiently(std::function<void()> end, std::chrono::seconds most) {
+  if (python_calls_ended())
+    return end();
+  const caller_mark marked;
   signal_watch signals;
   std::future<void> running;
   bool is_done = true;
@@ -61,15 +84,31 @@ void end_patiently(std::function<void()> end) {
     } catch (const std::system_error&) { // no thread: then this one
       std::exchange(*task, nullptr)();
     }
-    is_done = !running.valid() || wait_for(running, signals);
+    is_done = !running.valid() || wait_for(running, signals, most);
   }
   auto& all = *ends_that_go_on();
   std::erase_if(all, has_ended);
   if (!is_done)
     all.push_back(std::move(running));
   signals.check();
-  if (running.valid())
+  if (is_done && running.valid())
     running.get();
+}
+
+std::function<void()> after_all_ends(std::function<void()> end) {
+  const auto others = std::make_shared<ends>(std::exchange(*ends_that_go_on(), {}));
+  return [others, end = std::move(end)] {
+    for (const auto& x : *others)
+      x.wait();
+    end();
+  };
+}
+
+void prepare_forks() {
+  (void)pthread_atfork(nullptr, nullptr, [] {
+    ends_that_go_on() = new ends; // those of the parent would be waited for without an end
+    num_callers = 0;
+  });
 }
 
 void wait_for_ends() {
@@ -80,7 +119,7 @@ void wait_for_ends() {
   }
   signal_watch signals;
   for (const auto& x : all)
-    if (!wait_for(x, signals))
+    if (!wait_for(x, signals, no_limit))
       end_process();
 }
 

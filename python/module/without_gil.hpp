@@ -5,10 +5,13 @@
 #include "python/module/callables.hpp"
 #include "python/module/python.hpp"
 
+#include <chrono>
 #include <functional>
 #include <optional>
 
 namespace leat::python {
+
+inline constexpr std::chrono::hours no_limit{1 << 16};
 
 /// Lets the handlers of signals run while Python's main thread is in C++; in other threads it does
 /// nothing.
@@ -32,13 +35,35 @@ private:
   std::optional<nb::python_error> raised_;
 };
 
+/// Stands for a thread that is without the GIL, for the interpreter's end: a daemon thread that
+/// asks for the GIL of an interpreter that ends is killed in the middle of C++. Made and destroyed
+/// with the GIL.
+class caller_mark {
+public:
+  caller_mark() noexcept;
+  ~caller_mark();
+  caller_mark(const caller_mark&) = delete;
+  caller_mark& operator=(const caller_mark&) = delete;
+};
+
+/// A child of a fork has none of the threads that are counted here.
+void prepare_forks();
+
+/// From now on calls give up what they wait for. Waits until no other thread is without the GIL.
+/// Without the GIL.
+void end_callers();
+bool callers_end() noexcept;
+
 /// What a call gives that waits or works for long: without the GIL, and ended by what a signal's
 /// handler raises.
 template <class Call>
 auto without_gil(Call what) {
+  if (python_calls_ended()) // a thread that gave the GIL away would not come back
+    return what();
   signal_watch signals;
+  const caller_mark marked;
   try {
-    const patience waits{[&signals] { return signals.look(); }};
+    const patience waits{[&signals] { return !callers_end() && signals.look(); }};
     const nb::gil_scoped_release released;
     return what();
   } catch (...) {
@@ -48,8 +73,12 @@ auto without_gil(Call what) {
 }
 
 /// Ends something, which may wait for functions of Python: without the GIL, in another thread, so
-/// that what a signal's handler raises comes out at once. The end then goes on by itself.
-void end_patiently(std::function<void()> end);
+/// that what a signal's handler raises comes out at once. The end then goes on by itself, and so it
+/// does after `most`.
+void end_patiently(std::function<void()> end, std::chrono::seconds most = no_limit);
+
+/// First waits for those ends that go on by themselves.
+std::function<void()> after_all_ends(std::function<void()> end);
 
 /// Waits for those ends that go on by themselves; a signal whose handler raises something then ends
 /// the process. Without the GIL.

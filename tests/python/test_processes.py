@@ -1,7 +1,6 @@
 """Signals, exits, forks, threads and the garbage collector: nothing hangs, nothing is left behind."""
 
 import gc
-import multiprocessing
 import os
 import random
 import signal
@@ -15,6 +14,7 @@ from typing import Any
 
 import leat
 import pytest
+from exit_ways import WAYS, run_ways
 from support import digests, due, run_python
 
 HEAD = """
@@ -124,35 +124,12 @@ print(seen == [*range(40)])
         assert child.wait(30) == 0
 
 
-EXITS = {
-    "end of the program": "",
-    "exit": "sys.exit(3)",
-    "exception": "raise ValueError('the end')",
-    "tensor held": "held = [next(loader)['value'] for _ in range(9)]",
-    "loader in a cycle": "me = [loader]; me.append(me); del loader",
-    "closed": "loader.close()",
-    "in a thread": "threading.Thread(target=lambda: [None for _ in loader]).start()",
-    "daemon": "threading.Thread(target=lambda: [None for _ in loader], daemon=True).start()",
-    "shutdown": "leat.shutdown()",
-    "in the map": "others = [leat.Loader(data, workers=2) for _ in range(3)]; [next(x) for x in others]",
-}
-
-
-def test_exits_in_the_middle_of_an_epoch_with_a_python_map_running() -> None:
+def test_exits_in_the_middle_of_an_epoch_with_python_maps_running(tmp_path: Path) -> None:
+    """A few of what tests/python/exits does: each way once."""
     seed = random.SystemRandom().randrange(1 << 30)
     print("seed", seed)
-    pick = random.Random(seed)
-    for way, line in [*EXITS.items(), *pick.choices([*EXITS.items()], k=20)]:
-        workers, steps = pick.randrange(4), pick.randrange(40)
-        text = HEAD + f"loader = leat.Loader(data, workers={workers})\nfor _ in range({steps}): next(loader)\n{line}\n"
-        found = run_python(text)
-        expected = {"exit": 3, "exception": 1}.get(way, 0)
-        assert found.returncode == expected, (way, workers, steps, found)
-        rest = [x for x in found.stderr.splitlines() if x and "Traceback" not in x and "File" not in x and "raise" not in x]
-        allowed = {"exception": ["ValueError: the end"]}.get(way, [])
-        assert way in ("in a thread", "daemon") or rest == allowed, (way, found.stderr)
-        assert "Fatal" not in found.stderr
-        assert "leaked" not in found.stderr
+    for x in run_ways(len(WAYS), seed, str(tmp_path)):
+        assert not x.problem, f"{x.way}: {x.problem}\n{x.text}"
 
 
 FORKS = {
@@ -222,29 +199,6 @@ if "loader" in globals() and "closed" not in repr(loader):
     assert lines[0] == expected
     assert lines[1] == "child 0"
     assert lines[2:] in ([], ["rest 999"])
-
-
-def of_child(text: str, to: Any) -> None:
-    try:
-        to.send(digests(leat.Loader(leat.parse_pipeline(text), workers=1)))
-    except leat.Error as problem:
-        to.send(problem.code)
-
-
-@pytest.mark.parametrize("way", ["spawn", "forkserver"])
-def test_new_processes_have_loaders_of_their_own(way: str) -> None:
-    data = leat.count(100).shuffle(seed=1).batch(4)
-    mine = leat.Loader(data, workers=2)
-    seen = [str(next(mine).digest()) for _ in range(5)]
-    context = multiprocessing.get_context(way)
-    from_child, to = context.Pipe(duplex=False)
-    child = context.Process(target=of_child, args=(str(data), to))
-    child.start()
-    assert from_child.poll(60)
-    assert from_child.recv() == due(data)
-    child.join(30)
-    assert child.exitcode == 0
-    assert seen + digests(mine) == due(data)
 
 
 def test_a_subprocess_of_a_parent_with_a_loader() -> None:

@@ -11,6 +11,7 @@ import torch.utils.data
 import leat
 from leat._epochs import ENDLESS, Epochs
 from leat._ranks import Place, find_place
+from leat._refusals import refuse_redealing
 from leat.errors import InvalidArgument
 from leat.torch import _lightning
 from leat.torch._batch import Batch, batch_of, ragged_fields
@@ -147,7 +148,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
 
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
         """An epoch, or the rest of one after a load. An earlier iterator of this loader ends with it."""
-        _refuse_redealing()
+        refuse_redealing("a leat loader")
         if (found := _lightning.find_loop(self)) is None:
             return self.begin()
         import leat.lightning
@@ -259,20 +260,6 @@ def _refuse_worker() -> None:
             "a leat loader inside a worker of a torch DataLoader, where each worker would give all batches: iterate the leat "
             "loader itself, its workers are threads (workers=)"
         )
-
-
-def _refuse_redealing() -> None:
-    """Accelerate's own loaders divide what they read among the ranks, which leat has done already."""
-    if "accelerate.data_loader" not in sys.modules:
-        return
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__") == "accelerate.data_loader":
-            raise InvalidArgument(
-                "a leat loader behind a dataset that Accelerate divides among the ranks once more, so that batches would be "
-                "lost: give the leat.torch.DataLoader itself to accelerator.prepare()"
-            )
-        frame = frame.f_back  # type: ignore[assignment]
 
 
 def _collate(_: Any) -> Never:
