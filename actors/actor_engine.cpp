@@ -1,6 +1,6 @@
 #include "actors/actor_engine.hpp"
 
-#include "runtime/base/check_patience.hpp"
+#include "runtime/base/patience.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/stuck_report.hpp"
 #include "runtime/sample/batch_layout.hpp"

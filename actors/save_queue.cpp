@@ -3,8 +3,8 @@
 #include "actors/outside_caller.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/runtime_core.hpp"
-#include "runtime/base/check_patience.hpp"
 #include "runtime/base/exception_text.hpp"
+#include "runtime/base/patience.hpp"
 
 #include <leat/notice.hpp>
 

@@ -1,4 +1,5 @@
-#include "runtime/base/check_patience.hpp"
+#include "runtime/base/patience.hpp"
+
 #include "runtime/base/gate.hpp"
 
 #include <leat/patience.hpp>

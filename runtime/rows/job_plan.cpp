@@ -1,6 +1,6 @@
 #include "runtime/rows/job_plan.hpp"
 
-#include "runtime/base/check_patience.hpp"
+#include "runtime/base/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/plan_samples.hpp"

@@ -53,6 +53,7 @@ REASONS = {
     "errc*": "leat.Error.code, a str, and its classes",
     "cause*": "a str, as BadRow.why has it",
     "bad_sample.why": "BadSample.cause",
+    "patience*": "signal handlers of Python: every call that waits or takes long lets them run",
     "per_worker": "the argument per_worker of map",
     "filter_stage.of_id": "the constructor takes the function",
     "flat_map_stage.children": "the constructor takes it",

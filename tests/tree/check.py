@@ -35,7 +35,7 @@ PUBLIC = {
 }
 # The command and the Python module use the library as any program does: of these it may include what lies in a leat/ folder, and nothing else.
 INSIDES = {x for x in FOLDERS if not x.startswith(("tools/", "python/", "demos"))} - {"runtime/base", "runtime/storage"}
-MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 30, 500, 6
+MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 32, 500, 6
 MOST_FUNCTIONS, MOST_FIELDS = 20, 15
 INCLUDE = re.compile(r'#include ["<]([^">]+)[">]')
 

@@ -1,7 +1,7 @@
 #include "runtime/sources/tar/row_index.hpp"
 
-#include "runtime/base/check_patience.hpp"
 #include "runtime/base/mutex.hpp"
+#include "runtime/base/patience.hpp"
 #include "runtime/image/image_format.hpp"
 #include "runtime/image/jpeg/plane_decoder.hpp"
 #include "runtime/image/jpeg/row_places.hpp"

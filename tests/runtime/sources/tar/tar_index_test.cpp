@@ -1,4 +1,4 @@
-#include "runtime/base/check_patience.hpp"
+#include "runtime/base/patience.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/open_files.hpp"
