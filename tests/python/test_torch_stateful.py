@@ -197,7 +197,14 @@ CASES = [(name, {"num_workers": workers}) for name in MAKERS for workers in (0, 
 CASES += [(name, {"num_workers": 2}) for name in WITH_WORKERS]
 CASES += [
     (name, {"num_workers": 2, "snapshot_every_n_steps": n, "persistent_workers": True, "prefetch_factor": 3})
-    for name, n in (("seeded", 3), ("augmented", 1), ("augmented", 3), ("items with state", 3), ("iterable with state", 1))
+    for name, n in (
+        ("seeded", 3),
+        ("augmented", 1),
+        ("augmented", 3),
+        ("items with state", 3),
+        ("iterable with state", 1),
+        ("iterable, shuffled", 2),
+    )
 ]
 CASES += [(name, {"num_workers": 3, "snapshot_every_n_steps": 4}) for name in ("iterable", "iterator with state", "augmented")]
 CASES += [("iterable, shuffled", {"num_workers": 2, "snapshot_every_n_steps": n}) for n in (0, 2)]
@@ -234,7 +241,7 @@ def test_it_goes_on_after_any_batch(name: str, options: dict[str, Any]) -> None:
             every.append(batch)
             states.append((stored(loader.state_dict()), len(every), epoch))
     states.append((stored(loader.state_dict()), len(every), EPOCHS))
-    step = 1 if options["num_workers"] == 0 else max(1, len(states) // 7)  # processes take their time to start
+    step = 1 if options["num_workers"] == 0 else (len(states) // 7) | 1  # processes take their time to start
     ends = [i for i, (x, _, epoch) in enumerate(states) if x["finished"] or (i + 1 < len(states) and states[i + 1][2] > epoch)]
     for i in sorted({*range(0, len(states), step), *ends[:2]}):
         state, at, epoch = states[i]
@@ -473,6 +480,34 @@ def test_errors_come_out_and_count_as_batches(workers: int) -> None:
     other = StatefulDataLoader(_Broken(), None, num_workers=workers)
     other.load_state_dict(state)
     assert list(other) == [3, 4, 5]
+
+
+class _BrokenCounted(CountedItems):
+    def __getitem__(self, i: int) -> Any:
+        found = super().__getitem__(i)
+        if i == 3:
+            raise ValueError("the fourth")
+        return found
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_state_after_an_error_has_what_the_error_left_behind(workers: int) -> None:
+    def rest_of(batches: Iterator[Any]) -> list[Any]:
+        return [list_of(x) for x in batches]
+
+    batches = iter(loader := StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of))
+    for _ in range(3):
+        next(batches)
+    with pytest.raises(ValueError, match="the fourth"):
+        next(batches)
+    states = [loader.state_dict()]
+    first = next(batches)
+    states.append(loader.state_dict())
+    rest = rest_of(batches)
+    for state, expected in zip(states, ([first, *rest], rest), strict=True):
+        other = StatefulDataLoader(_BrokenCounted(), None, num_workers=workers, collate_fn=list_of)
+        other.load_state_dict(state)
+        assert rest_of(iter(other)) == expected
 
 
 def fail(_: int) -> None:
