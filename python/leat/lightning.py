@@ -90,7 +90,11 @@ class Resume(Callback):  # type: ignore[misc]
                 f"a checkpoint with the positions of {self._loaded} leat loaders, and {len(loaders)} train with it: batches "
                 "would be lost or repeated; load its weights only"
             )
-        if loaders and not self.is_asked:
+        if not loaders:
+            raise InvalidArgument(
+                "leat.lightning.Resume() in a Trainer that trains without a leat.torch.DataLoader, so that it keeps no position"
+            )
+        if not self.is_asked:
             raise InvalidArgument("a Lightning whose loops leat does not know, so that batches could be lost: 2.6 is known")
         if self._states:
             iter(loop._data_fetcher)
@@ -240,6 +244,11 @@ def iterate(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
 
 def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
     trainer = loop.trainer
+    if not any(x is loader for x in loop._combined_loader.flattened):
+        raise InvalidArgument(
+            "a leat loader inside another iterable that a Trainer was given, which hides its position and its rank: give the "
+            "Trainer the leat loader itself, and change batches in its pipeline or in the module's hooks"
+        )
     resume = next((x for x in trainer.callbacks if isinstance(x, Resume)), None)
     if resume is not None:
         resume.is_asked = True
@@ -328,9 +337,8 @@ def _never_resumed(batches: Iterator[Batch], loop: Any) -> Iterator[Batch]:
 
 
 def _load(loader: DataLoader, state: Mapping[str, Any], allow: Sequence[str]) -> None:
-    is_next = state[_NOTE]["next"]
-    loader.load_state_dict({**state, "finished": state["finished"] and not is_next}, allow=allow)
-    if is_next:
+    loader.load_state_dict(state, allow=allow)
+    if state[_NOTE]["next"]:
         loader.begin()  # the one that follows leaves the rest of the epoch out, as it did in the run that was saved
     loader.reader = _Reader(loader, state)
 

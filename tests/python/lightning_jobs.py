@@ -40,6 +40,7 @@ class Noting(lightning.LightningModule):
         self.options = options
         self.trained: list[Any] = []
         self.validated: list[Noted] = []
+        self.ends = 0
 
     def training_step(self, batch: Any, _: int) -> Any:
         if len(self.trained) == self.options.get("crash"):
@@ -49,6 +50,9 @@ class Noting(lightning.LightningModule):
 
     def validation_step(self, batch: Any, _: int) -> None:
         self.validated.append(noted(batch))
+
+    def on_train_epoch_end(self) -> None:
+        self.ends += 1
 
     def predict_step(self, batch: Any, _: int, dataloader_idx: int = 0) -> list[str]:
         return [x for x, is_valid in zip(batch.ids(), batch.valid, strict=False) if is_valid]

@@ -64,6 +64,8 @@ def test_every_checkpoint_resumes_after_the_batch_that_was_trained(
         given = [loader(name, workers=0), *([loader(name)] if validates else [])]
         trainer(tmp_path, **options).fit(module, *given, ckpt_path=path, weights_only=True)
         assert module.trained == whole.trained[step:], path.name
+        if validates:  # a checkpoint of an epoch's last validation is followed by the end of that epoch
+            assert module.ends == EPOCHS - (step - 1) // len(due(name, 1))
 
 
 def test_a_resumed_run_writes_checkpoints_that_resume(tmp_path: Path) -> None:
@@ -173,10 +175,15 @@ def test_loaders_that_are_asked_for_early(tmp_path: Path) -> None:
         options = {"max_steps": len(due(name, EPOCHS))}
         module, at = Noting(early=True), tmp_path / name
         trainer(tmp_path, saving(at, every_n_train_steps=1), **options).fit(module, loader(name))
-        for step, path in checkpoints(at):
-            rest = Noting(early=True)
+        path_of = dict(checkpoints(at))
+        for step in (1, len(due(name, 1)), len(due(name, 1)) + 2):
+            rest, path = Noting(early=True), path_of[step]
             trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
             assert rest.trained == module.trained[step:]
+        rest, last, further = Noting(early=True), Noting(early=True), tmp_path / f"{name}-further"
+        trainer(tmp_path, saving(further, every_n_train_steps=1), **options).fit(rest, loader(name), ckpt_path=path_of[2])
+        trainer(tmp_path, **options).fit(last, loader(name), ckpt_path=dict(checkpoints(further))[5])
+        assert last.trained == module.trained[5:]
 
 
 def test_checkpoints_that_are_read_after_the_loaders_were_iterated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +333,7 @@ def test_what_would_lose_or_repeat_batches_is_refused(tmp_path: Path) -> None:
     path = checkpoints(tmp_path)[0][1]
     refused("2 leat loaders, and 1", tmp_path, path=path)
     plain = torch.utils.data.DataLoader(torch.ones(4, 1))
-    trainer(tmp_path, saving(tmp_path / "plain"), max_epochs=1).fit(Plain(), plain)
+    trainer(tmp_path, saving(tmp_path / "plain"), max_epochs=1, resumes=False).fit(Plain(), plain)
     refused("positions of 0 leat loaders", tmp_path, path=checkpoints(tmp_path / "plain")[0][1])
 
 
@@ -343,9 +350,35 @@ def test_another_pipeline_is_refused_unless_it_is_allowed(tmp_path: Path) -> Non
         trainer(tmp_path).fit(Noting(), leat.torch.DataLoader(other), ckpt_path=path)
 
 
+class Around:
+    """What a program may put around a loader."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __iter__(self) -> Any:
+        yield from self.inner
+
+
+def test_a_hidden_loader_is_refused_and_one_of_the_module_is_its_own_matter(tmp_path: Path) -> None:
+    class Own(Noting):
+        def training_step(self, batch: Any, index: int) -> Any:
+            self.validated += [noted(next(iter(self.options["own"])))]
+            return super().training_step(batch, index)
+
+    for resumes in (False, True):
+        refused("inside another iterable", tmp_path, data=Around(loader()), resumes=resumes)
+    refused("without a leat.torch.DataLoader", tmp_path, module=Plain(), data=torch.utils.data.DataLoader(torch.ones(4, 1)))
+    with pytest.raises(leat.InvalidArgument, match="inside another iterable"):
+        trainer(tmp_path).validate(Noting(), Around(loader()))
+    module = Own(own=loader())
+    trainer(tmp_path, max_epochs=1).fit(module, loader())
+    assert [x[:2] for x in module.validated] == [(i, 0) for i in range(9)]
+
+
 def test_a_wrapped_loader_is_refused(tmp_path: Path) -> None:
     plain = leat.torch.wrap(torch.utils.data.DataLoader(torch.ones(4, 1)))
-    refused(r"leat.torch.wrap\(\) under Lightning", tmp_path, module=Plain(), data=plain)
+    refused("without a leat.torch.DataLoader", tmp_path, module=Plain(), data=plain)
     refused(r"leat.torch.wrap\(\) under Lightning", tmp_path, module=Plain(), data=plain, resumes=False)
 
 

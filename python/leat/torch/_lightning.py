@@ -11,30 +11,29 @@ _LOOPS = frozenset(f"{package}.loops.{name}_loop" for package in _PACKAGES for n
 _COMBINED = frozenset(f"{package}.utilities.combined_loader" for package in _PACKAGES)
 
 
-def find_loop(loader: Any) -> tuple[Any, bool] | None:
-    """The loop of a Trainer that begins to iterate this loader, and whether it does so again within one pass of its own.
+def find_loop() -> tuple[Any, bool] | None:
+    """The loop of a Trainer that begins to iterate the loader that calls this; whether it does so again within one pass.
 
-    None if another asks, also a module's step that runs in a loop.
+    Also if the loader is inside an iterable that the loop has. None if another asks, such as a module's step.
     """
     if _LOOPS.isdisjoint(sys.modules):
         return None
-    is_cycle = False
+    is_combined = is_cycle = False
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__")
         if name in _COMBINED:
+            is_combined = True
             is_cycle = is_cycle or frame.f_code.co_name == "__next__"
         elif name in _LOOPS:
-            loop = frame.f_locals.get("self")
-            loaders = getattr(getattr(loop, "_combined_loader", None), "flattened", ())
-            return (loop, is_cycle) if any(x is loader for x in loaders) else None
+            return (frame.f_locals["self"], is_cycle) if is_combined else None
         frame = frame.f_back  # type: ignore[assignment]
     return None
 
 
-def refuses(loader: Any) -> bool:
-    """A Trainer trains with this loader, whose positions it keeps at some points only."""
-    return (found := find_loop(loader)) is not None and hasattr(found[0], "epoch_loop")
+def refuses() -> bool:
+    """A Trainer trains with the loader that calls this; it would keep its position at some points only."""
+    return (found := find_loop()) is not None and hasattr(found[0], "epoch_loop")
 
 
 def refusal(problem: Error) -> Iterator[Any]:

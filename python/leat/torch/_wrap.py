@@ -63,7 +63,7 @@ class Wrapped:
 
     def __iter__(self) -> Iterator[Any]:
         """An epoch; after load_state_dict() or skip_first_batches() the rest of one."""
-        if _lightning.refuses(self):
+        if _lightning.refuses():
             return _lightning.refusal(
                 InvalidArgument(
                     "leat.torch.wrap() under Lightning, whose checkpoints lose its position at ends of epochs: train with a "
