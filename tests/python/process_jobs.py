@@ -30,10 +30,9 @@ def every_kind(sample: leat.Sample, context: leat.Context) -> None:
     sample.set_ragged("tokens", np.arange(i % 6, dtype=np.int32))
     sample.set_ragged("boxes", np.full((i % 3, 4), i, np.float64))
     sample.make_bytes("raw", i % 4)[:] = 7
-    if i % 2:
-        again = sample.bytes("value")
-        sample.erase("value")
-        sample["value"] = np.frombuffer(again, np.uint8)
+    again = sample.bytes("value")
+    sample.erase("value")
+    sample["value"] = np.frombuffer(again, np.uint8)
 
 
 def change(sample: leat.Sample, context: leat.Context) -> None:
@@ -136,12 +135,13 @@ def raise_exit(_: leat.Sample) -> None:
 
 
 def kill_once(sample: leat.Sample) -> None:
-    """The first process that has a certain sample dies of it."""
+    """The first process that has a certain sample dies of it, and of one of them the second one, too."""
     i = number(sample)
     sample["x"] = i
-    if i in (70, 71, 300) and not (place := MARK / str(i)).exists():
-        place.touch()
-        os.kill(os.getpid(), signal.SIGKILL if i == 70 else signal.SIGTERM)
+    for place in [MARK / str(i), MARK / f"{i} again"][: {70: 1, 71: 1, 300: 2}.get(i, 0)]:
+        if not place.exists():
+            place.touch()
+            os.kill(os.getpid(), signal.SIGKILL if i == 70 else signal.SIGTERM)
 
 
 def crash(sample: leat.Sample) -> None:

@@ -179,7 +179,7 @@ def test_dead_processes_are_replaced(mark: Path, workers: int) -> None:
     assert [x["x"][2] for x in content(data(2), workers=workers)] == [
         b"".join(i.to_bytes(8, "little") for i in range(at, at + 20)) for at in range(0, 400, 20)
     ]
-    assert {x.name for x in mark.iterdir()} == {"70", "71", "300"}
+    assert {x.name for x in mark.iterdir()} == {"70", "71", "300", "300 again"}
 
 
 def test_processes_that_are_killed_from_outside() -> None:
@@ -397,6 +397,26 @@ def test_a_fork_leaves_the_parents_processes_alone() -> None:
                 os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert len(list(loader)) == 39
+
+
+def test_a_fork_has_processes_of_its_own() -> None:
+    data = leat.indexed("table@1", jobs.Table(100), processes=1)
+    records = leat.indexed_sources(data)[0]
+    assert records[3]["i"] == 3
+    parents = processes()
+    child = os.fork()
+    if child == 0:
+        try:
+            ok = records[4]["i"] == 4 and len(processes()) == 1
+            del records, data
+            gc.collect()
+            os._exit(0 if ok and processes() == [] else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert processes() == parents
+    assert records[5]["square"].tolist() == [25, 5]
+    assert processes() == parents
 
 
 def test_pipelines_with_processes_are_equal_and_print_alike() -> None:
