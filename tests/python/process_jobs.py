@@ -36,7 +36,8 @@ def every_kind(sample: leat.Sample, context: leat.Context) -> None:
 
 
 def change(sample: leat.Sample, context: leat.Context) -> None:
-    """Of fields that were there before."""
+    """Of fields that were there before, in an order that may be told."""
+    sample["names"] = ",".join(sample.fields())
     sample["int"] = sample["int"] + context.below(3)
     sample["image"] = sample["image"][::-1].copy()
     sample.set_ragged("tokens", np.repeat(sample["tokens"], 2))

@@ -354,11 +354,22 @@ def test_processes_end_with_the_program(tmp_path: Path, end: str) -> None:
     raise AssertionError("processes that go on without the program")
 
 
-def test_ctrl_c_reaches_the_program_alone(tmp_path: Path, mark: Path) -> None:
+def started(tmp_path: Path, text: str) -> subprocess.Popen[str]:
+    path = tmp_path / "program.py"
+    path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\nimport process_jobs\n" + text)
+    return subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+@pytest.fixture
+def pipes(mark: Path) -> Path:
+    """Where a function says that it waits, and is told to go on."""
     os.mkfifo(mark / "waiting")
     os.mkfifo(mark / "go")
+    return mark
+
+
+def test_ctrl_c_reaches_the_program_alone(tmp_path: Path, pipes: Path) -> None:
     text = """
-import process_jobs
 if __name__ == "__main__":
     data = leat.count(40).map("wait@1", process_jobs.wait_for_file, processes=2).batch(4)
     loader = leat.Loader(data, workers=1)
@@ -372,14 +383,36 @@ if __name__ == "__main__":
             print("interrupted", flush=True)
     print(seen == [*range(10)])
 """
-    path = tmp_path / "program.py"
-    path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\n" + text)
-    with subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True, start_new_session=True) as child:
+    with started(tmp_path, text) as child:
         assert child.stdout is not None
-        (mark / "waiting").read_text()
+        (pipes / "waiting").read_text()
         os.killpg(child.pid, signal.SIGINT)
         assert child.stdout.readline() == "interrupted\n"
-        (mark / "go").write_text("go")
+        (pipes / "go").write_text("go")
+        assert child.stdout.readline() == "True\n"
+        assert child.wait(30) == 0
+
+
+def test_calls_that_were_given_up_leave_nothing_to_the_next_ones(tmp_path: Path, pipes: Path) -> None:
+    text = """
+if __name__ == "__main__":
+    data = leat.count(40).map("wait@1", process_jobs.wait_for_file, processes=1).batch(4)
+    other = leat.Loader(data, workers=0)
+    seen = [other.next().text("x")]
+    try:
+        list(leat.Loader(data, workers=0))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    seen += [batch.text("x") for batch in other]
+    print(sum(seen, []) == [f"count/{i}" for i in range(40)])
+"""
+    with started(tmp_path, text) as child:
+        assert child.stdout is not None
+        (pipes / "waiting").read_text()
+        os.killpg(child.pid, signal.SIGINT)
+        assert child.stdout.readline() == "interrupted\n"
+        (pipes / "waiting").read_text()
+        (pipes / "go").write_text("go")
         assert child.stdout.readline() == "True\n"
         assert child.wait(30) == 0
 
