@@ -119,7 +119,7 @@ def test_what_is_held_never_changes(workers: int, batches: int) -> None:
     pick = random.Random(seed)
     ways = ways_to_hold()
     loader = leat.Loader(DATA, workers=workers, steps=batches, prefetch=4, leases=1000)
-    again = leat.Loader(DATA, workers=0, steps=batches)
+    again = leat.Loader(DATA, workers=0, steps=batches, leases=1000)
     droppers = Droppers()
     held: list[Held] = []
     Cycle.most_alive = Cycle.alive
