@@ -160,10 +160,6 @@ class _Reader:
         self._taken.clear()
         self._count = 0
         self.count_from_here(loop)
-        return self.go_on()
-
-    def go_on(self) -> Iterator[Batch]:
-        """The loader's next epoch within the same pass."""
         self._batches = self._loader.begin()
         return self._hand_out([])
 
@@ -231,18 +227,18 @@ def _give_lease(batch: Any, lease: leat.Batch | None) -> None:
         batch.give_lease(lease)
 
 
-def iterate(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
-    """What a loop of a Trainer gets when it iterates a loader. `is_cycle`: once more within the same pass.
+def iterate(loader: DataLoader, loop: Any) -> Iterator[Batch]:
+    """What a loop of a Trainer gets when it iterates a loader, also once more within a pass over several loaders.
 
     What is refused is raised with the first batch: raised here, Lightning would put an error of its own in its place.
     """
     try:
-        return _begin(loader, loop, is_cycle)
+        return _begin(loader, loop)
     except leat.Error as problem:
         return refusal(problem)
 
 
-def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
+def _begin(loader: DataLoader, loop: Any) -> Iterator[Batch]:
     trainer = loop.trainer
     if not any(x is loader for x in loop._combined_loader.flattened):
         raise InvalidArgument(
@@ -261,8 +257,6 @@ def _begin(loader: DataLoader, loop: Any, is_cycle: bool) -> Iterator[Batch]:
         resume.open(loader, number)
     elif loader.reader is None:
         loader.reader = _Reader(loader, loader.state_dict())
-    if is_cycle:
-        return loader.reader.go_on()  # type: ignore[no-any-return]
     batches: Iterator[Batch] = loader.reader.begin(loop)
     return batches if resume is not None else _never_resumed(batches, loop)
 

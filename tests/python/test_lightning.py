@@ -85,7 +85,8 @@ def test_a_resumed_run_writes_checkpoints_that_resume(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("how", ["exception", "callback of exceptions", "stop", "max_steps", "saved by hand"])
 def test_a_run_that_ends_in_mid_epoch_goes_on_there(how: str, name: str, tmp_path: Path) -> None:
-    for end in (3, len(due(name, 1)) + 2):
+    epoch = len(due(name, 1))
+    for end in (3, epoch, epoch + 2):
         module, at = Noting(), tmp_path / str(end)
         if "exception" in how:
             module.options["crash"] = end
@@ -198,6 +199,7 @@ def test_checkpoints_that_are_read_after_the_loaders_were_iterated(tmp_path: Pat
             rest = Noting(early=True)
             trainer(tmp_path, **options).fit(rest, loader(name), ckpt_path=path)
             assert rest.trained == module.trained[step:]
+        refused("that resumes", tmp_path, module=Noting(early=True), data=loader(name), path=path, resumes=False, **options)
 
 
 @pytest.mark.parametrize("mode", ["min_size", "max_size", "max_size_cycle"])
@@ -291,7 +293,7 @@ def refused(
 ) -> None:
     of, module = trainer(directory, *callbacks, **options), module or Noting()
     with pytest.raises(leat.InvalidArgument, match=what):
-        of.fit(module, data or loader(), ckpt_path=path)
+        of.fit(module, loader() if data is None else data, ckpt_path=path)
     assert module.trained == []
 
 

@@ -11,29 +11,28 @@ _LOOPS = frozenset(f"{package}.loops.{name}_loop" for package in _PACKAGES for n
 _COMBINED = frozenset(f"{package}.utilities.combined_loader" for package in _PACKAGES)
 
 
-def find_loop() -> tuple[Any, bool] | None:
-    """The loop of a Trainer that begins to iterate the loader that calls this; whether it does so again within one pass.
+def find_loop() -> Any:
+    """The loop of a Trainer that begins to iterate the loader that calls this.
 
     Also if the loader is inside an iterable that the loop has. None if another asks, such as a module's step.
     """
     if _LOOPS.isdisjoint(sys.modules):
         return None
-    is_combined = is_cycle = False
+    is_combined = False
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__")
         if name in _COMBINED:
             is_combined = True
-            is_cycle = is_cycle or frame.f_code.co_name == "__next__"
         elif name in _LOOPS:
-            return (frame.f_locals["self"], is_cycle) if is_combined else None
+            return frame.f_locals["self"] if is_combined else None
         frame = frame.f_back  # type: ignore[assignment]
     return None
 
 
 def refuses() -> bool:
     """A Trainer trains with the loader that calls this; it would keep its position at some points only."""
-    return (found := find_loop()) is not None and hasattr(found[0], "epoch_loop")
+    return hasattr(find_loop(), "epoch_loop")
 
 
 def refusal(problem: Error) -> Iterator[Any]:

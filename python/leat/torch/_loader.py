@@ -149,11 +149,11 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
         """An epoch, or the rest of one after a load. An earlier iterator of this loader ends with it."""
         refuse_redealing("a leat loader")
-        if (found := _lightning.find_loop()) is None:
+        if (loop := _lightning.find_loop()) is None:
             return self.begin()
         import leat.lightning
 
-        return leat.lightning.iterate(self, *found)
+        return leat.lightning.iterate(self, loop)
 
     def begin(self) -> Iterator[Batch]:
         """What `iter` does, whoever asks."""
