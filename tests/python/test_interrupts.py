@@ -16,6 +16,8 @@ import leat
 go, runs = threading.Event(), threading.Event()
 def told(text):
     os.write(1, text.encode() + b"\\n")
+def soon():  # once the main thread is in the call
+    threading.Timer(0.2, told, ["ready"]).start()
 def wait(sample):
     if sample.id == "count/9":
         is_first = not runs.is_set()
@@ -82,7 +84,7 @@ def test_a_first_next_of_standard_input() -> None:
         + """
 loader = leat.Loader(leat.standard_input().batch(4, end="drop"))
 try:
-    told("ready")
+    soon()
     loader.next()
 except KeyboardInterrupt:
     told("interrupted")
@@ -107,7 +109,7 @@ print([b.step for b in loader])
     ],
 )
 def test_data_that_is_looked_through_when_something_is_made(call: str) -> None:
-    text = f"try:\n    told('ready')\n    {call}\nexcept KeyboardInterrupt:\n    print('interrupted')"
+    text = f"try:\n    soon()\n    {call}\nexcept KeyboardInterrupt:\n    print('interrupted')"
     assert interrupted(text) == ["interrupted"]
 
 
@@ -122,7 +124,7 @@ for _ in range(10):
     next(loader)
 for _ in range(2):
     try:
-        told("ready")
+        soon()
         while True:
             batch = next(loader)
     except KeyboardInterrupt:
@@ -137,7 +139,7 @@ def test_a_seek_leaves_the_loader_where_it_stood(call: str) -> None:
     text = f"""
 loader = leat.Loader({FEW}, workers=2)
 try:
-    told("ready")
+    soon()
     loader.{call}
 except KeyboardInterrupt:
     print("interrupted")
