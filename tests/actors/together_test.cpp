@@ -157,7 +157,7 @@ TEST_CASE("workers that die over samples that are made together lose none and re
   const auto data = count(1000).shuffle({.seed = 2});
   const auto expected = seen(data.map(alone()).batch(100), {.workers = 0});
   loader_options options{.workers = 2};
-  options.fault.deaths = {{0, 130}, {1, 131}, {0, 350}, {1, 777}};
+  options.fault.deaths = {{0, 130}, {0, 350}, {0, 500}}; // of one worker: no row outlives two
   REQUIRE(seen(data.map(together(largest)).batch(100), options) == expected);
 }
 

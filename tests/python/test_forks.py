@@ -17,7 +17,7 @@ import leat
 DATA = leat.count(400).shuffle(seed=1).map("x@1", lambda s: s.set("x", s.id)).batch(4)
 DUE = [str(x.digest) for x in leat.OrderPreview(DATA)]
 pick = random.Random(int(sys.argv[1]))
-loaders = []  # with the number of the next batch, and the process that made it
+loaders = []  # with the number of the next batch, the process that made it, and whether it has workers
 arrays = []  # with their bytes
 is_maimed = False  # the parent had threads or loaders of leat's when this process was forked
 has_runtime = False
@@ -32,20 +32,20 @@ def refused(call):
     return False
 
 def make():
-    global has_runtime
     workers = pick.randrange(3)
     def attempt():
-        loaders.append([leat.Loader(DATA, workers=workers), 0, os.getpid()])
+        loaders.append([leat.Loader(DATA, workers=workers), 0, os.getpid(), workers > 0])
     assert refused(attempt) == is_maimed
-    has_runtime = has_runtime or (not is_maimed and workers > 0)
 
 def read():
     if not loaders:
         return
     x = pick.choice(loaders)
     def attempt():
+        global has_runtime
         for _ in range(min(pick.randrange(1, 9), len(DUE) - x[1])):
             batch = next(x[0])
+            has_runtime = has_runtime or x[3]  # threads begin with the first batch
             assert str(batch.digest()) == DUE[x[1]]
             x[1] += 1
             if pick.random() < 0.3:
