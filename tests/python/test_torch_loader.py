@@ -230,7 +230,6 @@ def test_what_trainers_read() -> None:
     assert loader.num_workers == 0
     assert loader.multiprocessing_context is None
     assert not loader.pin_memory
-    loader.set_epoch(7)
     for of in (loader.dataset, loader.batch_sampler):
         with pytest.raises(leat.InvalidArgument, match="not to be iterated"):
             list(of)
@@ -287,3 +286,25 @@ def test_behind_a_fork_it_is_refused() -> None:
     assert "before a fork" in told.get(timeout=60)
     child.join(60)
     assert child.exitcode == 0
+
+
+def test_set_epoch_tells_of_a_trainer_that_resumed_alone(caplog: pytest.LogCaptureFixture) -> None:
+    loader = DataLoader(indexed(), rank=0, world_size=1, workers=0)
+    for epoch in range(3):
+        loader.set_epoch(epoch)
+        for batch in loader:
+            if epoch == 1 and batch.step == 2:
+                break
+    state = loader.state_dict()
+    loader.set_epoch(3)
+    assert "set_epoch" not in caplog.text
+    fresh = DataLoader(indexed(), rank=0, world_size=1, workers=0)
+    fresh.set_epoch(3)
+    fresh.set_epoch(4)
+    assert caplog.text.count("set_epoch(3), and the leat loader is at epoch 0") == 1
+    assert "set_epoch(4)" not in caplog.text
+    caplog.clear()
+    fresh = DataLoader(indexed(), rank=0, world_size=1, workers=0)
+    fresh.load_state_dict(state)
+    fresh.set_epoch(3)
+    assert "set_epoch" not in caplog.text

@@ -1,5 +1,6 @@
 """A leat loader as a DataLoader of torch."""
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from leat.torch._batch import Batch, batch_of, ragged_fields
 from leat.torch._collective import agreement_of, find_group
 from leat.torch._parts import Shared
 from leat.torch._stand_ins import BatchSampler, Dataset
+
+_log = logging.getLogger("leat")
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -83,6 +86,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         self._process = os.getpid()
         self._ragged: frozenset[str] | None = None
         self._is_prepared = False
+        self._was_told = False
         self.reader: Any = None  # one that takes batches ahead of their use keeps here what it took: see leat.lightning
         self._group, self._mesh, self._state_timeout = group, mesh, state_timeout
         given = {"workers": workers, "epochs": ENDLESS if epochs is None else epochs, **options}
@@ -202,7 +206,21 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
         self._is_loaded, self._finished = True, False
 
     def set_epoch(self, epoch: int) -> None:
-        """Accepted, because trainers call it: epochs follow one another, and a load sets the position."""
+        """Accepted, because trainers call it: epochs follow one another, and a load sets the position.
+
+        Another number than the loader's gives a warning, once: the trainer may have resumed, and the loader not.
+        """
+        at = self.position()
+        expected = {self.epoch, at.epoch + (at.step > 0)}
+        if epoch in expected or self._facts.is_endless or self._was_told:
+            return
+        self._was_told = True
+        _log.warning(
+            "set_epoch(%d), and the leat loader is at epoch %d: if the training was resumed, load the loader's state, too "
+            "(load_state_dict, restore); if its epochs are only counted otherwise, all is well",
+            epoch,
+            at.epoch,
+        )
 
     @property
     def last(self) -> leat.Batch | None:
