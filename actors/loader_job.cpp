@@ -202,6 +202,7 @@ void loader_job::start() {
     desk_ = std::make_shared<lease_desk>(engine_, job_, metrics_, home_);
   } catch (...) {
     const auto problem = error_in_flight(errc::io, {.stage = "loader"});
+    check_runtime();
     if (problem.code() == errc::interrupted && !engine_)
       throw error(problem); // the fields are learned at the next call
     fail(problem);
