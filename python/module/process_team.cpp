@@ -21,6 +21,8 @@ namespace leat::python {
 
 namespace {
 
+constexpr int milliseconds_between_looks = 100;
+
 /// Runs what a thread was told by signals while it waited: KeyboardInterrupt, say.
 void heed_signals() {
   const gil_held held;
@@ -131,11 +133,14 @@ private:
     std::vector<pollfd> sockets;
     for (const auto& x : flying_)
       sockets.push_back({x.in->socket(), POLLIN, 0});
-    while (::poll(sockets.data(), sockets.size(), -1) < 0) {
-      if (errno != EINTR)
+    // A signal that comes before the wait does not end it.
+    for (int ready = 0; ready <= 0;) {
+      ready = ::poll(sockets.data(), sockets.size(), milliseconds_between_looks);
+      if (ready < 0 && errno != EINTR)
         throw error(errc::no_resources,
                     {.stage = team_->stage(), .got = std::generic_category().message(errno)});
-      heed_signals();
+      if (ready <= 0)
+        heed_signals();
     }
     for (std::size_t i = sockets.size(); i-- > 0;)
       if (sockets[i].revents != 0)
