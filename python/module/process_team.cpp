@@ -6,6 +6,7 @@
 #include "python/module/bytes.hpp"
 #include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
+#include "python/module/without_gil.hpp"
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,8 +21,6 @@
 namespace leat::python {
 
 namespace {
-
-constexpr int milliseconds_between_looks = 100;
 
 /// Runs what a thread was told by signals while it waited: KeyboardInterrupt, say.
 void heed_signals() {
@@ -133,9 +132,8 @@ private:
     std::vector<pollfd> sockets;
     for (const auto& x : flying_)
       sockets.push_back({x.in->socket(), POLLIN, 0});
-    // A signal that comes before the wait does not end it.
     for (int ready = 0; ready <= 0;) {
-      ready = ::poll(sockets.data(), sockets.size(), milliseconds_between_looks);
+      ready = ::poll(sockets.data(), sockets.size(), static_cast<int>(between_looks.count()));
       if (ready < 0 && errno != EINTR)
         throw error(errc::no_resources,
                     {.stage = team_->stage(), .got = std::generic_category().message(errno)});

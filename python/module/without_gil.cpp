@@ -15,8 +15,6 @@ namespace leat::python {
 
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{100};
-
 std::atomic<int> num_callers = 0;
 std::atomic<bool> are_callers_to_end = false;
 

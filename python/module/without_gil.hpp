@@ -12,6 +12,8 @@
 namespace leat::python {
 
 inline constexpr std::chrono::hours no_limit{1 << 16};
+/// How often a wait looks for signals: one that comes just before the wait does not end it.
+inline constexpr std::chrono::milliseconds between_looks{100};
 
 /// Lets the handlers of signals run while Python's main thread is in C++; in other threads it does
 /// nothing.
