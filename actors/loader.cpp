@@ -75,9 +75,9 @@ void loader::abandon_epoch() {
   guarded([&] { running_job().abandon_epoch(); });
 }
 
-std::optional<resume_point> loader::restore(const std::string& directory,
+std::optional<resume_point> loader::restore(const std::string& path,
                                             const restore_options& options) {
-  return guarded([&] { return running_job().restore(directory, options); });
+  return guarded([&] { return running_job().restore(path, options); });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,

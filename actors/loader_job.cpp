@@ -72,8 +72,7 @@ loader_job::loader_job(const pipeline& data, loader_options options)
   job_.records = std::make_shared<journal_retention>(plan.samples->feeds, shape.lanes,
                                                      options_.rank, options_.world_size);
   job_.bad_log = bad_sample_log{options_.bad_sample_log};
-  ends_.emplace(shape, options_.world_size, agreement::job_end{options_.epochs, options_.steps},
-                options_.agree);
+  ends_.emplace(shape, options_.world_size, options_.agree);
   crew_ = std::make_shared<worker_crew>(options_.rank, options_.world_size, options_.fault);
   job_.plan = plan_for(std::move(plan), options_);
   samples_ = job_.plan->samples;
@@ -122,10 +121,10 @@ resume_point loader_job::restore(const std::vector<snapshot>& parts, bool comple
   return resumed();
 }
 
-std::optional<resume_point> loader_job::restore(const std::string& directory,
+std::optional<resume_point> loader_job::restore(const std::string& path,
                                                 const restore_options& options) {
   check_not_begun("restore");
-  if (!resume(job_, directory, options.allow, options.allow_older))
+  if (!resume(job_, path, options.allow, options.allow_older))
     return std::nullopt;
   return resumed();
 }

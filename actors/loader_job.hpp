@@ -45,7 +45,7 @@ public:
   // Before the first next().
   resume_point restore(const std::vector<snapshot>& parts, bool complete,
                        const restore_options& options);
-  std::optional<resume_point> restore(const std::string& directory, const restore_options& options);
+  std::optional<resume_point> restore(const std::string& path, const restore_options& options);
   void seek(const job_position& to);
   void skip_batches(std::uint64_t n);
   void leave_out(const step_range& steps);

@@ -11,6 +11,7 @@ if(LEAT_PRIVATE_LIBRARIES)
   execute_process(COMMAND "${PROJECT_SOURCE_DIR}/cmake/from_sources/build" private "${CMAKE_CXX_COMPILER}"
     OUTPUT_VARIABLE private_libraries OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(CAF_CORE_LIBRARY "${private_libraries}/libcaf_core.a")
+  set(CAF_IO_LIBRARY "${private_libraries}/libcaf_io.a")
   set(Protobuf_LITE_LIBRARY_RELEASE "${private_libraries}/libprotobuf-lite.a")
   set(JPEG_LIBRARY_RELEASE "${private_libraries}/libjpeg.a")
   set(PNG_LIBRARY_RELEASE "${private_libraries}/libpng16.a")

@@ -92,7 +92,9 @@ struct loader_options {
   /// An all-gather: gives every rank what all ranks say, and waits for them (MPI_Allgather of three
   /// integers). Needed by several ranks for pipelines of unknown length that end (`drop`, `mask`).
   /// Called in the caller's thread, at the same batches on all ranks, by next(), and by seek() and
-  /// skip_first_batches() for batches that they run through.
+  /// skip_first_batches() for batches that they run through: at an epoch's first batch, and then
+  /// once for as many batches as iterators have run ahead (up to 64). A rank that has failed does
+  /// not call it again, and so it should throw where a rank is gone.
   std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
   /// A timeline in which the loader is shown; empty: none, at no cost.
   std::shared_ptr<leat::trace> trace = {};
@@ -266,11 +268,11 @@ public:
   iterator begin() { return iterator{*this}; }
   std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// Resumes after the newest complete snapshot set in `directory`; without one, starts at the
-  /// beginning (and then returns nothing). Before the first next(). Throws `leat::error`
-  /// (bad_snapshot; mismatch with all that differs).
-  std::optional<resume_point> restore(const std::string& directory,
-                                      const restore_options& options = {});
+  /// Resumes after the newest complete snapshot set in a directory; without one, starts at the
+  /// beginning (and then returns nothing). `path` may also be one file with the parts of a whole
+  /// job, epoch-E-step-S.of-W: resumes after that. Before the first next(). Throws `leat::error`
+  /// (bad_snapshot; mismatch with all that differs; not_found if such a file is not there).
+  std::optional<resume_point> restore(const std::string& path, const restore_options& options = {});
 
   /// Restores from the bytes of batch::snapshot(): all parts of one step, in any order; or any one
   /// of them, which restores the order and leaves digest and counts partial.

@@ -90,6 +90,8 @@ void bind_snapshot_facts(nb::module_& m) {
       .def_ro("global_step", &snapshot_facts::global_step)
       .def_ro("world_size", &snapshot_facts::world_size)
       .def_ro("parts", &snapshot_facts::parts)
+      .def_ro("largest_part", &snapshot_facts::largest_part)
+      .def_ro("in_one_file", &snapshot_facts::in_one_file)
       .def_ro("digest", &snapshot_facts::digest)
       .def_ro("epoch_digest", &snapshot_facts::epoch_digest)
       .def_ro("samples", &snapshot_facts::samples)
@@ -128,7 +130,8 @@ void bind_snapshot_facts(nb::module_& m) {
       "read_snapshot",
       [](const std::string& path, bool allow_older) { return read_snapshot(path, {allow_older}); },
       "path"_a, nb::kw_only(), "allow_older"_a = false,
-      "What the newest complete set of a directory says, or what a file says.");
+      "What the newest complete set of a directory says, or what a file says: one rank's part, or "
+      "the parts of a whole job.");
   m.def(
       "inspect_snapshot",
       [](const std::vector<nb::bytes>& parts) { return inspect_snapshot(parts_of(parts)); },

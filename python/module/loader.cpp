@@ -192,7 +192,8 @@ void bind_positions(nb::class_<self>& type) {
           "allow_older"_a = false,
           nb::sig("def restore(self, directory: str, *, allow: collections.abc.Sequence[str] = (), "
                   "allow_older: bool = False) -> leat.position.Position | None"),
-          "Resumes after the newest complete snapshot set; None if there is none.")
+          "Resumes after the newest complete snapshot set of a directory, or after the one that is "
+          "the file of a whole job; None if there is none.")
       .def(
           "restore_parts",
           [](self& x, const std::vector<nb::bytes>& parts, std::vector<std::string> allow) {

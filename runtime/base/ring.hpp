@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -11,11 +12,24 @@ namespace leat {
 template <class T>
 class ring {
 public:
-  explicit ring(std::size_t capacity) : slots_(capacity) {}
+  explicit ring(std::size_t capacity) : slots_(capacity), capacity_(capacity) {}
+
+  /// From now on there may be this many values, if that is more than before.
+  void grow(std::size_t capacity) {
+    if (capacity > slots_.size()) {
+      // By more than was asked for: many small steps then cost no more than a few large ones.
+      std::vector<T> slots(std::max(capacity, slots_.size() + slots_.size() / 2));
+      for (std::size_t i = 0; i < slots_.size(); ++i)
+        std::swap(slots[i], slots_[index(i)]);
+      slots_ = std::move(slots);
+      first_ = 0;
+    }
+    capacity_ = std::max(capacity_, capacity);
+  }
 
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  bool full() const noexcept { return size_ == slots_.size(); }
+  bool full() const noexcept { return size_ >= capacity_; }
 
   /// `i` below size(); 0 is the front.
   T& operator[](std::size_t i) noexcept { return slots_[index(i)]; }
@@ -42,6 +56,7 @@ private:
   }
 
   std::vector<T> slots_;
+  std::size_t capacity_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };

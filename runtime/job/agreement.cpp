@@ -10,34 +10,27 @@
 
 namespace leat {
 
-agreement::agreement(const epoch_geometry& shape, std::uint64_t world_size, job_end end,
-                     all_gather ask)
+agreement::agreement(const epoch_geometry& shape, std::uint64_t world_size, all_gather ask)
     : end_rule_(shape.end), world_size_(world_size),
-      is_needed_(!shape.is_indexed && !shape.is_endless() && world_size > 1), job_(end),
-      ask_(std::move(ask)) {}
+      is_needed_(!shape.is_indexed && !shape.is_endless() && world_size > 1), ask_(std::move(ask)) {
+}
 
 bool agreement::settle(const batch_plan& x, const job_progress& now) {
   if (!is_needed_)
     return x.end_of_epoch;
   const bool has_failed = x.what == batch_plan::kind::failed;
-  if (has_failed ? is_asked_again(now) : !agreed_.is_final && x.step + 1 >= agreed_.batches)
+  const auto step = now.next.step; // a failure may be of no batch
+  if (!agreed_.is_final && step + 1 >= agreed_.batches)
     ask({static_cast<std::int64_t>(x.horizon.batches), x.horizon.is_final ? 1 : 0,
          has_failed ? 1 : 0});
-  if (agreed_.is_final && x.step >= agreed_.batches && !has_failed)
+  if (has_failed)
+    return false;
+  if (agreed_.is_final && step >= agreed_.batches)
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = "no batch in epoch " + std::to_string(x.epoch)
                                            + " that all ranks could fill",
                                     .needed = "at least one"});
-  return agreed_.is_final && x.step + 1 == agreed_.batches;
-}
-
-/// Whether the other ranks will ask this one again: they ask at the last batch that they have
-/// agreed on, or, if that ends the epoch, at the first one of the next.
-bool agreement::is_asked_again(const job_progress& now) const noexcept {
-  const auto known = agreed_.batches - std::min(agreed_.batches, now.next.step);
-  const auto until = agreed_.is_final ? known : known - std::min<std::uint64_t>(known, 1);
-  return now.global_step + until < job_.steps
-         && (!agreed_.is_final || now.next.epoch + 1 < job_.epochs);
+  return agreed_.is_final && step + 1 == agreed_.batches;
 }
 
 void agreement::ask(const epoch_agreement& mine) {
@@ -45,6 +38,8 @@ void agreement::ask(const epoch_agreement& mine) {
   try {
     all = ask_(mine);
   } catch (...) {
+    if (mine.has_failed != 0)
+      return; // what it failed of says more
     throw error_in_flight(errc::worker_lost, {.stage = "loader_options.agree"});
   }
   if (all.size() != world_size_)

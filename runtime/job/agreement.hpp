@@ -16,15 +16,11 @@ namespace leat {
 using all_gather = std::function<std::vector<epoch_agreement>(const epoch_agreement&)>;
 
 /// Agrees with the other ranks of a job on the end of an epoch whose length is unknown. All ranks
-/// ask at the same batches.
+/// ask at the same batches: at the first one, and then at the last that they have agreed on, until
+/// that is final.
 class agreement {
 public:
-  struct job_end {
-    std::uint64_t epochs = 1;
-    std::uint64_t steps = UINT64_MAX;
-  };
-
-  agreement(const epoch_geometry& shape, std::uint64_t world_size, job_end end, all_gather ask);
+  agreement(const epoch_geometry& shape, std::uint64_t world_size, all_gather ask);
 
   /// Ranks agree on the ends of this job's epochs; otherwise each rank knows them by itself.
   bool is_needed() const noexcept { return is_needed_; }
@@ -34,17 +30,17 @@ public:
 
   /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` if
   /// ranks agree that the epoch has no batch, and `errc::worker_lost` if another rank has failed.
+  /// A failure in place of that batch is told if ranks ask at it. It is not held back until they
+  /// ask again: they may be waiting for this rank elsewhere, where their gradients meet.
   [[nodiscard]] bool settle(const batch_plan& x, const job_progress& now);
 
 private:
-  bool is_asked_again(const job_progress& now) const noexcept;
   void ask(const epoch_agreement& mine);
   void decide(const std::vector<epoch_agreement>& all);
 
   epoch_end end_rule_;
   std::uint64_t world_size_;
   bool is_needed_;
-  job_end job_;
   all_gather ask_;
   /// What ranks have agreed on about the epoch so far.
   epoch_horizon agreed_;

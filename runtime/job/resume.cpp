@@ -145,11 +145,11 @@ void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
   job.left_out = std::move(left_out);
 }
 
-bool resume(rank_job& job, const std::string& directory, const std::vector<std::string>& allow,
+bool resume(rank_job& job, const std::string& path, const std::vector<std::string>& allow,
             bool allow_older) {
-  auto found = snapshot_store{directory}.newest(allow_older);
+  auto found = stored_snapshot(path, allow_older);
   for (const auto& text : found.skipped)
-    notice("snapshot: " + directory + ": skipped " + text);
+    notice("snapshot: " + path + ": skipped " + text);
   if (!found) {
     job.bad_log.cut(0, 0, job.rank, job.world_size); // the job starts over
     return false;

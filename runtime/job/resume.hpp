@@ -15,9 +15,10 @@ namespace leat {
 void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
             const std::vector<std::string>& allow);
 
-/// Resumes from the newest complete set in a directory. False if there is none: the job begins at
-/// its beginning. `allow_older`: takes an older set if the newest has a torn file.
-bool resume(rank_job& job, const std::string& directory, const std::vector<std::string>& allow,
+/// Resumes from the newest complete set in a directory, or from the file of a whole job. False if
+/// a directory has none: the job begins at its beginning. `allow_older`: takes an older set if the
+/// newest has a torn file. Throws as `stored_snapshot`, too.
+bool resume(rank_job& job, const std::string& path, const std::vector<std::string>& allow,
             bool allow_older);
 
 /// Make the journals of the job's sources hold what a snapshot needs until it is let go: see

@@ -32,7 +32,8 @@ struct lane_sizes {
   friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
 };
 
-/// What a snapshot says: one rank's part, or parts put together.
+/// What a snapshot says: one rank's part, or parts put together. Large because it is all that one
+/// says.
 struct snapshot_facts {
   /// What it was taken of.
   pipeline_facts pipeline;
@@ -45,6 +46,10 @@ struct snapshot_facts {
   std::uint64_t world_size = 1;
   /// Parts that were put together.
   std::uint64_t parts = 1;
+  /// Bytes of the largest of them.
+  std::uint64_t largest_part = 0;
+  /// They lie in the one file of a whole job.
+  bool in_one_file = false;
   /// Sums over what was handed over since the job began, and in the current epoch.
   hash128 digest = {};
   hash128 epoch_digest = {};
@@ -75,14 +80,15 @@ struct snapshot_set {
   explicit operator bool() const noexcept { return !parts.empty(); }
 };
 
-/// The newest complete set in a directory that `loader::save` wrote to: the one that
-/// `loader::restore` takes. Without parts where there is none, or no directory. Throws
-/// `errc::bad_snapshot` for a torn file in it, unless older ones are allowed, and `errc::io`.
+/// The newest complete set in a directory of snapshots, with a file per rank, as `loader::save`
+/// writes them, or with one file for the whole job: the one that `loader::restore` takes. Without
+/// parts where there is none, or no directory. Throws `errc::bad_snapshot` for a torn file in it,
+/// unless older ones are allowed, and `errc::io`.
 LEAT_API snapshot_set newest_snapshot(const std::string& directory,
                                       const snapshot_search& how = {});
 
-/// What the newest complete set of a directory says, or what a file says, one rank's part. Throws
-/// as `newest_snapshot`, and `errc::not_found` where there is none.
+/// What the newest complete set of a directory says, or what a file says: one rank's part, or the
+/// parts of a whole job. Throws as `newest_snapshot`, and `errc::not_found` where there is none.
 LEAT_API snapshot_facts read_snapshot(const std::string& path, const snapshot_search& how = {});
 
 /// What the bytes of `batch::snapshot()` say: those of one rank, or of several at one step, in any

@@ -62,8 +62,10 @@ const iterator_form& lane_round::form() const {
 }
 
 void lane_round::begin(const lap& g) {
-  while (!items_.empty() && items_.front().when < g)
+  while (!items_.empty() && items_.front().when < g) {
+    with_content_ -= is_counted(items_.front()) ? 1 : 0;
     items_.pop();
+  }
   if (skip_when_ < g) {
     skip_when_ = g;
     skip_below_ = 0;
@@ -86,6 +88,7 @@ void lane_round::start(const lap& g) {
 
 void lane_round::load(const round_mark& mark) {
   items_.clear();
+  with_content_ = 0;
   bases_.clear();
   failure_.reset();
   skip_when_ = taken_when_ = mark.when;
@@ -160,8 +163,7 @@ lap lane_round::after(const lap& g) const {
 }
 
 bool lane_round::step() {
-  if (!begun_ || failure_ || items_.full() || when_.epoch >= limits_.epochs
-      || limits_.run->budget <= 0)
+  if (!begun_ || failure_ || is_full() || when_.epoch >= limits_.epochs || limits_.run->budget <= 0)
     return false;
   const auto work = work_;
   try {
@@ -194,6 +196,7 @@ void lane_round::keep(pulled result) {
     if (is_end)
       x.state = round_item::phase::done;
     swap(x.what, next_);
+    with_content_ += is_counted(x) ? 1 : 0;
     if (edge_ && !is_end)
       limits_.requests->push_back({this, *edge_, when_, number});
   } else if (is_end && when_ == skip_when_ && number + 1 < skip_below_) {
@@ -215,6 +218,7 @@ void lane_round::keep(pulled result) {
 
 void lane_round::take_front(item& what, lap& when) {
   auto& x = items_.front();
+  with_content_ -= is_counted(x) ? 1 : 0;
   swap(what, x.what);
   for (const auto& use : what.uses())
     add(used_, use);

@@ -57,7 +57,8 @@ struct round_limits {
   /// are kept with them, then if they are not.
   std::size_t window = 2;
   std::size_t wide_window = 8;
-  /// Items of the last round that wait in each lane.
+  /// Items of the last round that wait in each lane, at first: see lane_round::run_ahead. Never
+  /// more wait that carry content.
   std::size_t ahead = 4;
   /// Number of epochs; iterators do not run beyond them.
   std::uint64_t epochs = UINT64_MAX;
@@ -106,6 +107,13 @@ public:
   /// Something has come or gone since the last run().
   bool is_stale() const noexcept { return is_stale_; }
   void make_stale() noexcept { is_stale_ = true; }
+  /// From now on this many items without content may wait, if that is more than before.
+  void run_ahead(std::size_t items) {
+    items_.grow(items);
+    make_stale();
+  }
+  /// Items of a lap that were taken.
+  std::uint64_t taken(const lap& g) const noexcept { return taken_when_ == g ? taken_ : 0; }
   /// The state from which it continues after the items that were taken.
   lane_state state() const;
 
@@ -147,6 +155,9 @@ private:
   /// Does one pull. False if it gave nothing.
   bool step();
   void keep(pulled result);
+  bool is_full() const noexcept { return items_.full() || with_content_ >= limits_.ahead; }
+  /// An item of the last round has come, or goes.
+  bool is_counted(const round_item& x) const noexcept { return !edge_ && x.what.has_payloads(); }
   void take_base();
   void forget_bases(const lap& g, std::uint64_t consumed);
 
@@ -163,6 +174,8 @@ private:
   std::unique_ptr<iterator> iterator_;
   item next_;
   ring<round_item> items_;
+  /// Of the last round, how many of `items_` carry content.
+  std::size_t with_content_ = 0;
   bool is_stale_ = true;
   std::optional<error> failure_;
   /// Items before this lap and number were consumed before a restore: the iterator gives them once

@@ -1,20 +1,12 @@
 #pragma once
 
+#include "messages/job_position.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace leat {
-
-/// Where a job stands: at its next batch.
-struct job_position {
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-
-  friend bool operator==(const job_position&, const job_position&) = default;
-  friend auto operator<=>(const job_position&, const job_position&) = default; // NOLINT: no pointer
-};
 
 /// Says what the rows of one rank's batches are, one batch after the other. A plain value of one
 /// thread.
@@ -31,6 +23,12 @@ public:
   /// The next batch to be opened is the first of this epoch, unless the order is in or past it
   /// already.
   virtual void begin_epoch(std::uint64_t epoch) = 0;
+  /// The next batch to be opened; after the job's end, the first of an epoch that it does not have.
+  virtual job_position next() const noexcept = 0;
+  /// What is known of that batch's epoch now, without running anything; nothing of an epoch that
+  /// the job does not have. While no other epoch begins, it is what the last batch said, or more
+  /// if `open` has run since.
+  virtual epoch_horizon horizon() const = 0;
   /// The next batch to be opened is the first of the job, in a new run of it. Batches opened before
   /// are of no use any more. Only for orders that are made for it.
   virtual void rewind(std::uint64_t /*run*/) {}

@@ -21,7 +21,8 @@ bool indexed_order::open(planned_batch& batch) {
     row.position = p;
     row.own = shape_.item_at(next_.epoch, p);
   }
-  batch.plan = {.epoch = next_.epoch, .step = next_.step, .end_of_epoch = is_last};
+  batch.plan = {
+      .epoch = next_.epoch, .step = next_.step, .end_of_epoch = is_last, .horizon = horizon()};
   next_ = is_last ? job_position{next_.epoch + 1, 0} : job_position{next_.epoch, next_.step + 1};
   return true;
 }
@@ -29,6 +30,12 @@ bool indexed_order::open(planned_batch& batch) {
 void indexed_order::begin_epoch(std::uint64_t epoch) {
   if (next_.epoch < epoch)
     next_ = {epoch, 0};
+}
+
+epoch_horizon indexed_order::horizon() const {
+  if (shape_.is_endless())
+    return endless_horizon;
+  return next_.epoch < epochs_ ? epoch_horizon{shape_.batches(), true} : epoch_horizon{};
 }
 
 } // namespace leat

@@ -17,6 +17,9 @@ public:
 
   bool open(planned_batch& batch) override;
   void begin_epoch(std::uint64_t epoch) override;
+  job_position next() const noexcept override { return next_; }
+  /// Final, and the epoch's whole length.
+  epoch_horizon horizon() const override;
 
 private:
   epoch_geometry shape_;

@@ -16,6 +16,29 @@ namespace {
 /// Items that iterators pass over before messages have their turn again: a few milliseconds.
 constexpr std::int64_t items_in_one_go = 1 << 16;
 
+/// How far ahead iterators run so that ranks rarely have to agree on an epoch's end: so many
+/// batches cost them one all-gather.
+constexpr std::size_t batches_ahead = 64;
+/// The most items of a rank that wait for this: about 4 MB.
+constexpr std::size_t items_ahead = 1 << 14;
+
+/// Two batches, the end of an epoch, and some items more to take bases from.
+std::size_t least_ahead(std::size_t items_per_lane) {
+  return 4 * items_per_lane + 1;
+}
+
+/// One rank needs to know of one more batch, and so do several of an epoch without end. Where
+/// content is probed, or exists once, samples would be held with the items.
+std::size_t most_ahead(const sample_graph& plan, const epoch_geometry& shape,
+                       std::uint64_t world_size, std::size_t items_per_lane) {
+  const auto least = least_ahead(items_per_lane);
+  if (world_size == 1 || shape.is_endless() || !plan.edges.empty() || !plan.feeds.empty())
+    return least;
+  const auto lanes = std::max<std::uint64_t>(1, shape.lanes / world_size);
+  return std::max(least,
+                  std::min<std::size_t>(batches_ahead * items_per_lane + 1, items_ahead / lanes));
+}
+
 /// A lane's place in a snapshot must be one that `step` batches, each with `items` items of every
 /// lane, lead to.
 void check_place(const round_mark& x, const job_position& at, std::uint64_t items,
@@ -47,12 +70,11 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
                                std::uint64_t world_size, std::uint64_t epochs,
                                const iterator_start& start)
     : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
-      items_per_lane_(shape.batch_rows / shape.lanes), next_(start.at) {
+      items_per_lane_(shape.batch_rows / shape.lanes), ahead_(least_ahead(items_per_lane_)),
+      most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at) {
   const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
                             .wide_window = 8 * items_per_lane_,
-                            // Two batches, the end of an epoch, and some items more to take bases
-                            // from.
-                            .ahead = 4 * items_per_lane_ + 1,
+                            .ahead = ahead_,
                             .epochs = shape.is_endless() ? UINT64_MAX : epochs,
                             .is_endless = shape.is_endless(),
                             .run = &run_,
@@ -103,7 +125,7 @@ bool iterator_order::open(planned_batch& batch) {
     return true;
   }
   run();
-  const auto ahead = look_ahead();
+  const auto ahead = look_ahead(supplies_);
   batch_plan plan{.epoch = next_.epoch, .step = next_.step};
   const auto open_failed = [&](const error& problem) {
     plan.what = batch_plan::kind::failed;
@@ -111,27 +133,28 @@ bool iterator_order::open(planned_batch& batch) {
     batch.plan = std::move(plan);
     return true;
   };
-  if (ahead.failure)
-    return open_failed(*ahead.failure);
+  if (ahead.failed)
+    return open_failed(*lanes_[*ahead.failed]->failure());
   if (!ahead.is_known)
     return false;
-  if (!ahead.exists && world_size_ == 1 && next_.step > 0) {
+  const bool exists = ahead.batches > 0;
+  if (!exists && world_size_ == 1 && next_.step > 0) {
     begin_epoch(next_.epoch + 1); // the data ended where the job was resumed
     return open(batch);
   }
-  if (!ahead.exists && world_size_ == 1)
+  if (!exists && world_size_ == 1)
     return open_failed(
         error(errc::empty_epoch, {.stage = "batch",
                                   .got = "no batch in epoch " + std::to_string(next_.epoch),
                                   .needed = "at least one"}));
-  plan.end_of_epoch = world_size_ == 1 && ahead.is_last;
-  plan.horizon = {next_.step + (ahead.exists ? 1 : 0) + (ahead.is_last || !ahead.exists ? 0 : 1),
-                  ahead.is_last || !ahead.exists};
-  if (ahead.exists)
+  const bool is_last = ahead.is_final && ahead.batches <= 1;
+  plan.end_of_epoch = world_size_ == 1 && is_last;
+  plan.horizon = horizon_of(ahead);
+  if (exists)
     fill(batch);
   plan.lanes = states();
   batch.plan = std::move(plan);
-  advance(ahead.is_last || !ahead.exists);
+  advance(is_last);
   return true;
 }
 
@@ -143,8 +166,18 @@ std::shared_ptr<const lane_states> iterator_order::states() const {
   return states;
 }
 
+/// Little by little: the first batch does not wait for items of many later ones.
+void iterator_order::run_further() {
+  if (ahead_ == most_ahead_)
+    return;
+  ahead_ = std::min(most_ahead_, ahead_ + items_per_lane_);
+  for (auto& x : lanes_)
+    x->run_ahead(ahead_);
+}
+
 void iterator_order::advance(bool is_last) {
   ++next_.step;
+  run_further();
   // Under mask other ranks may have more: this one continues with empty batches until it is told.
   if (is_last && (world_size_ == 1 || shape_.end == epoch_end::drop))
     begin_epoch(next_.epoch + 1);
@@ -160,103 +193,30 @@ void iterator_order::begin_epoch(std::uint64_t epoch) {
   }
 }
 
-iterator_order::supply iterator_order::supply_of(const lane_round& lane) const {
-  supply result;
-  const auto enough = 2 * items_per_lane_ + 1;
-  const auto& items = lane.items();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const auto& x = items[i];
-    if (x.is_end && !shape_.is_endless()) {
-      result.is_dry = true;
-      return result;
-    }
-    if (!x.is_end && ++result.items == enough)
-      return result;
-  }
-  result.has_failed = lane.failure().has_value();
-  return result;
-}
-
-iterator_order::outlook iterator_order::look_ahead() const {
-  return shape_.end == epoch_end::cycle  ? look_ahead_cycle()
-         : shape_.end == epoch_end::mask ? look_ahead_mask()
-                                         : look_ahead_drop();
-}
-
-/// A batch needs items of all lanes, and so does the one after it.
-iterator_order::outlook iterator_order::look_ahead_drop() const {
-  std::size_t batches = 2;
+epoch_outlook iterator_order::look_ahead(std::vector<lane_supply>& lanes) const {
+  lanes.clear();
   for (const auto& x : lanes_)
-    batches = std::min<std::size_t>(batches, supply_of(*x).items / items_per_lane_);
-  if (batches == 2)
-    return {.is_known = true, .exists = true};
-  const auto needed = (batches + 1) * items_per_lane_;
-  bool is_over = false;
-  for (const auto& x : lanes_) {
-    const auto lane = supply_of(*x);
-    is_over = is_over || (lane.items < needed && lane.is_dry);
-  }
-  // A lane that has no more items ends the epoch, whatever the others have met in place of their
-  // items.
-  if (is_over)
-    return {.is_known = true, .exists = batches == 1, .is_last = true};
-  const auto* failure = may_come(needed) ? nullptr : first_failure(needed);
-  return failure && batches == 1 ? outlook{.is_known = true, .exists = true}
-                                 : outlook{.failure = failure};
+    lanes.push_back(shape_.is_endless() ? supply_of(*x, items_per_lane_) : supply_of(*x));
+  return leat::look_ahead(lanes, shape_.end, items_per_lane_, run_.feed != nullptr);
 }
 
-/// A batch needs items of one lane; all other lanes must have ended, or have their items.
-iterator_order::outlook iterator_order::look_ahead_mask() const {
-  bool any = false;
-  bool more = false;
-  bool all_dry = true;
-  for (const auto& x : lanes_) {
-    const auto lane = supply_of(*x);
-    if (lane.items < items_per_lane_ && !lane.is_dry)
-      return {.failure = certain_failure()};
-    any = any || lane.items > 0;
-    more = more || lane.items > items_per_lane_ || lane.has_failed;
-    all_dry = all_dry && lane.is_dry;
-  }
-  if (!more && !all_dry)
+epoch_horizon iterator_order::horizon_of(const epoch_outlook& ahead) const {
+  if (shape_.is_endless())
+    return endless_horizon;
+  if (ahead.batches > 0)
+    return {next_.step + ahead.batches, ahead.is_final};
+  // Under mask the rank's last rows may be in an earlier batch.
+  std::uint64_t most = 0;
+  for (const auto& x : lanes_)
+    most = std::max(most, x->taken({next_.epoch, 0}));
+  return {most / items_per_lane_ + (most % items_per_lane_ != 0 ? 1 : 0), ahead.is_final};
+}
+
+epoch_horizon iterator_order::horizon() const {
+  if (!shape_.is_endless() && next_.epoch >= epochs_)
     return {};
-  return {.is_known = true, .exists = any, .is_last = !more};
-}
-
-iterator_order::outlook iterator_order::look_ahead_cycle() const {
-  for (const auto& x : lanes_)
-    if (supply_of(*x).items < items_per_lane_)
-      return {.failure = certain_failure()};
-  return {.is_known = true, .exists = true};
-}
-
-/// Whether some lane has fewer items than are needed, and may get more later.
-bool iterator_order::may_come(std::size_t needed) const {
-  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& x) {
-    const auto lane = supply_of(*x);
-    return lane.items < needed && !lane.is_dry && !lane.has_failed;
-  });
-}
-
-/// The failure that makes the next batch fail for certain. Which of several lanes' failures is
-/// reported does not depend on which came first; but nobody has to wait for a feed to be told of an
-/// error.
-const error* iterator_order::certain_failure() const {
-  return may_come(items_per_lane_) && !run_.feed ? nullptr : first_failure(items_per_lane_);
-}
-
-/// The failure at the first position, among those lanes that have fewer items than are needed and
-/// will get no more.
-const error* iterator_order::first_failure(std::size_t needed) const {
-  const error* first = nullptr;
-  for (const auto& x : lanes_) {
-    const auto lane = supply_of(*x);
-    if (lane.has_failed && lane.items < needed) {
-      needed = lane.items;
-      first = &*x->failure();
-    }
-  }
-  return first;
+  std::vector<lane_supply> lanes;
+  return horizon_of(look_ahead(lanes));
 }
 
 void iterator_order::fill(planned_batch& batch) {

@@ -4,6 +4,7 @@
 #include "runtime/order/order.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/rows/batch_order.hpp"
+#include "runtime/rows/epoch_outlook.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,44 +35,27 @@ public:
 
   bool open(planned_batch& batch) override;
   void begin_epoch(std::uint64_t epoch) override;
+  job_position next() const noexcept override { return next_; }
+  epoch_horizon horizon() const override;
   bool open_probe(planned_batch& probe, std::size_t most) override;
   void close_probe(batch_slot& slot) override;
   bool wants_to_run() const noexcept override { return run_.budget <= 0; }
   bool wait_for_feed(const std::atomic<bool>& stop) override;
 
 private:
-  /// What a lane has for the next batches of the epoch.
-  struct supply {
-    std::size_t items = 0;
-    bool is_dry = false;
-    bool has_failed = false;
-  };
-  /// What is known of the next batch.
-  struct outlook {
-    bool is_known = false;
-    /// The rank has rows for it.
-    bool exists = false;
-    /// The rank has no rows for the batch after it.
-    bool is_last = false;
-    const error* failure = nullptr;
-  };
-
   void run();
   /// The last round of the lane that a position is in.
   lane_round& lane_at(std::uint64_t position) const;
-  supply supply_of(const lane_round& lane) const;
-  outlook look_ahead() const;
-  outlook look_ahead_drop() const;
-  outlook look_ahead_mask() const;
-  outlook look_ahead_cycle() const;
-  bool may_come(std::size_t needed) const;
-  const error* certain_failure() const;
-  const error* first_failure(std::size_t needed) const;
+  /// Measures the lanes, and says what they tell.
+  epoch_outlook look_ahead(std::vector<lane_supply>& lanes) const;
+  epoch_horizon horizon_of(const epoch_outlook& ahead) const;
   /// Adds the rows of the next batch.
   void fill(planned_batch& batch);
   /// States of the lanes, after the items that were taken.
   std::shared_ptr<const lane_states> states() const;
   void advance(bool is_last);
+  /// Lets the iterators run one batch further ahead, up to their limit.
+  void run_further();
 
   std::shared_ptr<const sample_graph> plan_;
   epoch_geometry shape_;
@@ -79,10 +63,15 @@ private:
   std::uint64_t epochs_;
   /// Items of each lane per batch.
   std::size_t items_per_lane_;
+  /// Items that may wait in each lane, now and at most.
+  std::size_t ahead_;
+  std::size_t most_ahead_;
   job_position next_;
   iterator_run run_;
   std::deque<probe_request> requests_;
   std::vector<std::unique_ptr<lane_round>> lanes_;
+  /// What the lanes had for the batch that was opened last: only its memory is used again.
+  std::vector<lane_supply> supplies_;
 };
 
 } // namespace leat

@@ -24,6 +24,8 @@ public:
     return order_->open(batch);
   }
   void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
+  job_position next() const noexcept override { return order_->next(); }
+  epoch_horizon horizon() const override { return order_->horizon(); }
   void rewind(std::uint64_t run) override {
     order_ = anew_();
     run_ = run;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/epoch_horizon.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 #include "runtime/order/order.hpp"
 
@@ -29,13 +30,8 @@ struct row_request {
   std::optional<std::size_t> edge;
 };
 
-/// How much of the epoch a rank knows when it opens a batch: what ranks agree on.
-struct epoch_horizon {
-  /// Batches of the epoch that the rank has rows for.
-  std::uint64_t batches = 0;
-  /// There will be no more of them.
-  bool is_final = false;
-};
+/// Of an epoch without end: nobody has to wait for anyone.
+inline constexpr epoch_horizon endless_horizon{UINT64_MAX, true};
 
 /// What is known about a batch before its rows run.
 struct batch_plan {
@@ -54,6 +50,7 @@ struct batch_plan {
   std::uint64_t step = 0;
   /// Set if the rank can know it by itself; otherwise next() finds out.
   bool end_of_epoch = false;
+  /// Of the batch's epoch, when it was opened. Not for failures.
   epoch_horizon horizon = {};
   /// For pipelines ordered by iterators: the state after this batch.
   std::shared_ptr<const std::vector<lane_state>> lanes = {};

@@ -56,6 +56,7 @@ public:
   void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
   /// Drops all content except that of sources that cannot be read again.
   void drop_payloads();
+  bool has_payloads() const noexcept { return !payloads_.empty(); }
 
   void clear() noexcept {
     bytes_.clear();

@@ -1,5 +1,6 @@
 #include "runtime/snapshot/snapshot.hpp"
 
+#include "runtime/base/framed_bytes.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 
@@ -10,7 +11,6 @@ namespace leat {
 
 namespace {
 
-constexpr std::string_view magic = "leatsnap";
 constexpr std::uint32_t current_version = 3;
 constexpr std::uint32_t oldest_version = 3;
 // Magic, version and length are hashed together with the message, and nothing follows the message.
@@ -27,20 +27,8 @@ hash128 checksum(std::string_view head, std::string_view message) {
 }
 
 template <class T>
-void append_number(std::string& to, T x) {
-  to.append(reinterpret_cast<const char*>(&x), sizeof(x));
-}
-
-template <class T>
 void put_number(std::string& to, std::size_t offset, T x) {
   std::memcpy(to.data() + offset, &x, sizeof(x));
-}
-
-template <class T>
-T number_at(std::string_view bytes, std::size_t offset) {
-  T x;
-  std::memcpy(&x, bytes.data() + offset, sizeof(x));
-  return x;
 }
 
 /// The message within a frame that is whole.
@@ -48,23 +36,23 @@ std::string_view unframe(std::string_view bytes, const std::string& name) {
   if (bytes.size() < message_at)
     refuse_snapshot(name, std::to_string(bytes.size()) + " bytes",
                     "at least " + std::to_string(message_at) + ", the length of its header");
-  if (!bytes.starts_with(magic))
+  if (!bytes.starts_with(snapshot_magic))
     refuse_snapshot(name, "something other than a snapshot",
-                    "a file that begins with \"" + std::string{magic} + '"');
-  const auto version = number_at<std::uint32_t>(bytes, 8);
+                    "a file that begins with \"" + std::string{snapshot_magic} + '"');
+  const auto version = little_endian_at<std::uint32_t>(bytes, 8);
   if (version < oldest_version || version > current_version)
     refuse_snapshot(name,
                     "version " + std::to_string(version)
                         + (version < oldest_version ? ", of an earlier leat" : ", of a later leat"),
                     "version " + std::to_string(current_version) + ", or the leat that wrote it");
   const auto message = bytes.substr(message_at);
-  const auto length = number_at<std::uint32_t>(bytes, length_at);
+  const auto length = little_endian_at<std::uint32_t>(bytes, length_at);
   if (length != message.size() || bytes.size() > max_snapshot_bytes)
     refuse_snapshot(name, std::to_string(message.size()) + " bytes after the header",
                     std::to_string(length) + " as the header says, and at most "
                         + std::to_string(max_snapshot_bytes - message_at));
-  const hash128 written{.low = number_at<std::uint64_t>(bytes, checksum_at),
-                        .high = number_at<std::uint64_t>(bytes, checksum_at + 8)};
+  const hash128 written{.low = little_endian_at<std::uint64_t>(bytes, checksum_at),
+                        .high = little_endian_at<std::uint64_t>(bytes, checksum_at + 8)};
   const auto found = checksum(bytes.substr(0, checksum_at), message);
   if (found != written)
     refuse_snapshot(name, "checksum " + to_string(found),
@@ -90,8 +78,8 @@ snapshot_encoder::snapshot_encoder(const pipeline_facts& pipeline)
 std::string snapshot_encoder::operator()(const snapshot& x, const lane_states& lanes) const {
   std::string bytes;
   bytes.reserve(message_at + pipeline_.size());
-  bytes = magic;
-  append_number(bytes, current_version);
+  bytes = snapshot_magic;
+  append_little_endian(bytes, current_version);
   bytes.resize(message_at);
   bytes += pipeline_;
   append_state(x, lanes, bytes);

@@ -55,6 +55,9 @@ struct snapshot {
   std::vector<field_layout> fields = {};
 };
 
+/// What an encoded snapshot begins with.
+inline constexpr std::string_view snapshot_magic = "leatsnap";
+
 /// The largest encoded snapshot. Buffers and packs with very many items come near it: `encode`
 /// refuses more. No more than this is read of a file, whatever it is.
 inline constexpr std::size_t max_snapshot_bytes = std::size_t{1} << 24;
@@ -109,11 +112,14 @@ std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 /// "no parts of ranks 1, 4": the first few that a set does not have; there may be any number.
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
 
+/// Throws `errc::bad_snapshot` for two parts that do not belong together: position, world size,
+/// `began`, steps that are left out, fields, pipeline.
+void check_together(const snapshot& a, const snapshot& b);
+
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do
-/// not belong together (position, world size, `began`, pipeline), for a rank that occurs twice, and
-/// for no parts at all. `require_all`: also for missing ranks, which it names; otherwise missing
-/// ranks make the sums partial. The result does not depend on the order of the parts; its rank
-/// means nothing.
+/// not belong together (`check_together`), for a rank that occurs twice, and for no parts at all.
+/// `require_all`: also for missing ranks, which it names; otherwise missing ranks make the sums
+/// partial. The result does not depend on the order of the parts; its rank means nothing.
 snapshot merge(const std::vector<snapshot>& parts, bool require_all);
 
 } // namespace leat

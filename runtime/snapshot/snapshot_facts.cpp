@@ -1,4 +1,5 @@
 #include "runtime/pipeline/text/pipeline_rebuild.hpp"
+#include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "runtime/storage/whole_file.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace leat {
@@ -71,6 +73,28 @@ snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
                .needed = "a complete snapshot set"});
 }
 
+/// Of a set that was found complete.
+snapshot_facts facts_of(snapshot_store::found found) {
+  auto facts = facts_of(found.parts, true);
+  facts.skipped = std::move(found.skipped);
+  facts.largest_part = found.largest_part;
+  facts.in_one_file = found.in_one_file;
+  return facts;
+}
+
+/// Of the bytes of one part.
+snapshot_facts facts_of_part(const std::string& bytes, const std::string& name) {
+  auto facts = facts_of({decode(bytes, name)}, false);
+  facts.largest_part = bytes.size();
+  return facts;
+}
+
+bool is_job_file(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path, unknown)
+         && snapshot_file_at(path) == snapshot_file::job;
+}
+
 } // namespace
 
 snapshot_set newest_snapshot(const std::string& directory, const snapshot_search& how) {
@@ -82,14 +106,12 @@ snapshot_set newest_snapshot(const std::string& directory, const snapshot_search
 }
 
 snapshot_facts read_snapshot(const std::string& path, const snapshot_search& how) {
-  if (!std::filesystem::is_directory(path))
-    return facts_of({decode(read_whole_file(path, max_snapshot_bytes, "snapshot"), path)}, false);
-  auto found = snapshot_store{path}.newest(how.allow_older);
+  if (!std::filesystem::is_directory(path) && !is_job_file(path))
+    return facts_of_part(read_whole_file(path, max_snapshot_bytes, "snapshot"), path);
+  auto found = stored_snapshot(path, how.allow_older);
   if (!found)
     throw_none(path, found.skipped);
-  auto facts = facts_of(found.parts, true);
-  facts.skipped = std::move(found.skipped);
-  return facts;
+  return facts_of(std::move(found));
 }
 
 snapshot_facts inspect_snapshot(const std::vector<std::string>& parts) {
@@ -97,7 +119,10 @@ snapshot_facts inspect_snapshot(const std::vector<std::string>& parts) {
   read.reserve(parts.size());
   for (const auto& part : parts)
     read.push_back(decode(part, "part " + std::to_string(read.size())));
-  return facts_of(read, false);
+  auto facts = facts_of(read, false);
+  for (const auto& part : parts)
+    facts.largest_part = std::max<std::uint64_t>(facts.largest_part, part.size());
+  return facts;
 }
 
 pipeline pipeline_of(const snapshot_facts& x) {

@@ -18,17 +18,6 @@ std::string position_of(const snapshot& x) {
          + " ranks, in a run that began at step " + std::to_string(x.began) + ')';
 }
 
-void check_same_state(const snapshot& a, const snapshot& b) {
-  if (position_of(a) != position_of(b))
-    refuse_parts("a part of " + position_of(b), position_of(a));
-  if (a.left_out != b.left_out)
-    refuse_parts("parts that leave out different steps", "parts of one run");
-  if (a.fields != b.fields)
-    refuse_parts("parts whose batches have different fields", "parts of one run");
-  for (const auto& x : compare(a, b.pipeline))
-    refuse_parts("parts of different pipelines, " + x.text, "parts of one pipeline");
-}
-
 void check_rank(const snapshot& part, std::set<std::uint64_t>& seen) {
   if (part.rank >= part.world_size)
     refuse_parts("rank " + std::to_string(part.rank),
@@ -38,6 +27,17 @@ void check_rank(const snapshot& part, std::set<std::uint64_t>& seen) {
 }
 
 } // namespace
+
+void check_together(const snapshot& a, const snapshot& b) {
+  if (position_of(a) != position_of(b))
+    refuse_parts("a part of " + position_of(b), position_of(a));
+  if (a.left_out != b.left_out)
+    refuse_parts("parts that leave out different steps", "parts of one run");
+  if (a.fields != b.fields)
+    refuse_parts("parts whose batches have different fields", "parts of one run");
+  for (const auto& x : compare(a, b.pipeline))
+    refuse_parts("parts of different pipelines, " + x.text, "parts of one pipeline");
+}
 
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size) {
   constexpr std::uint64_t most = 16;
@@ -60,7 +60,7 @@ snapshot merge(const std::vector<snapshot>& parts, bool require_all) {
   sum.sums = {};
   std::set<std::uint64_t> seen;
   for (const auto& part : parts) {
-    check_same_state(sum, part);
+    check_together(sum, part);
     check_rank(part, seen);
     sum.sums += part.sums;
     if (part.rank != sum.rank)

@@ -1,18 +1,22 @@
 #include "runtime/storage/durable_file.hpp"
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include <leat/error.hpp>
+#include <leat/hash128.hpp>
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -60,17 +64,34 @@ void sync_directory(const fs::path& directory) {
   sync(open_file(directory, O_RDONLY | O_DIRECTORY), directory);
 }
 
+/// A name beside `file` that nothing in this process has used.
+fs::path name_beside(const fs::path& file) {
+  static std::atomic<std::uint64_t> number{0};
+  return file.string() + '.' + std::to_string(::getpid()) + '.'
+         + std::to_string(number.fetch_add(1)) + std::string{temporary_suffix};
+}
+
+/// 128 random bits: process ids are the same in all containers.
+std::string unique_text() {
+  hash128 bits;
+  if (uninterrupted([&] { return ::getrandom(&bits, sizeof bits, 0); }) != sizeof bits)
+    throw_io("random bits", "getrandom");
+  return to_string(bits);
+}
+
 /// A file that goes again unless it gets its final name.
 class temporary_file {
 public:
-  explicit temporary_file(fs::path path)
-      : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
+  temporary_file(fs::path path, mode_t mode)
+      : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_TRUNC, mode)) {}
+  /// One that no other writer on any machine has.
+  static temporary_file apart(const fs::path& file, mode_t mode) {
+    return temporary_file{file.string() + '.' + unique_text() + std::string{temporary_suffix},
+                          mode};
+  }
   /// One that no other writer of `file` has; with its mode where it is there.
   static temporary_file beside(const fs::path& file) {
-    static std::atomic<std::uint64_t> number{0};
-    return temporary_file{file, file.string() + '.' + std::to_string(::getpid()) + '.'
-                                    + std::to_string(number.fetch_add(1))
-                                    + std::string{temporary_suffix}};
+    return temporary_file{file, name_beside(file)};
   }
   temporary_file(const temporary_file&) = delete;
   temporary_file& operator=(const temporary_file&) = delete;
@@ -82,6 +103,21 @@ public:
   void fill(std::string_view bytes) {
     write_all(descriptor_, path_, bytes);
     sync(descriptor_, path_);
+  }
+
+  /// False where there is a file of that name.
+  bool link_to(const fs::path& file) {
+    if (::link(path_.c_str(), file.c_str()) == 0)
+      return true;
+    const int code = errno;
+    struct stat own {};
+    const auto names = ::fstat(descriptor_.get(), &own) == 0 ? own.st_nlink : 1;
+    // Someone has tidied up, and so taken this for a try of long ago.
+    const bool is_removed = code == ENOENT && names == 0;
+    if (code != EEXIST && !is_removed)
+      throw_io(file, "link", code);
+    // A server may have done it, and lost its answer: the second try then finds the first one's.
+    return names == 2;
   }
 
   void rename_to(const fs::path& file) {
@@ -107,11 +143,20 @@ private:
 
 } // namespace
 
-void write_durably(const fs::path& file, std::string_view bytes) {
-  temporary_file temporary{file.string() + std::string{temporary_suffix}};
+void write_durably(const fs::path& file, std::string_view bytes, mode_t mode) {
+  temporary_file temporary{file.string() + std::string{temporary_suffix}, mode};
   temporary.fill(bytes);
   temporary.rename_to(file);
   sync_directory(directory_of(file));
+}
+
+bool create_durably(const fs::path& file, std::string_view bytes, mode_t mode) {
+  auto temporary = temporary_file::apart(file, mode);
+  temporary.fill(bytes);
+  if (!temporary.link_to(file))
+    return false;
+  sync_directory(directory_of(file));
+  return true;
 }
 
 void write_output(const fs::path& file, std::string_view bytes, const std::string& option) {
@@ -131,14 +176,114 @@ void write_output(const fs::path& file, std::string_view bytes, const std::strin
   }
 }
 
-void make_directory_durably(const fs::path& directory) {
+namespace {
+
+/// Files that this process is writing, by device and number: a directory may have several names.
+class files_in_writing {
+public:
+  using key = std::pair<dev_t, ino_t>;
+
+  /// Makes a new file under `path` and notes it, with no moment in between. Without a descriptor if
+  /// there is one already.
+  file_descriptor make(const fs::path& path, const fs::path& file, key& made) {
+    const mutex_lock lock{mutex_};
+    file_descriptor descriptor{uninterrupted(
+        [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); })};
+    if (!descriptor && errno == EEXIST)
+      return {};
+    struct stat status {};
+    if (!descriptor || ::fstat(descriptor.get(), &status) != 0)
+      throw_io(file, "open");
+    made = {status.st_dev, status.st_ino};
+    all_.insert(made);
+    return descriptor;
+  }
+
+  void forget(const key& x) {
+    const mutex_lock lock{mutex_};
+    all_.erase(x);
+  }
+
+  void remove_others(const fs::path& temporary) {
+    const mutex_lock lock{mutex_};
+    struct stat status {};
+    const bool is_there = ::lstat(temporary.c_str(), &status) == 0;
+    if (is_there && !all_.contains({status.st_dev, status.st_ino}))
+      remove_file(temporary);
+  }
+
+private:
+  mutex mutex_;
+  std::set<key> all_ LEAT_GUARDED_BY(mutex_);
+};
+
+/// Never destroyed: threads may still write while the process ends.
+files_in_writing& in_writing() {
+  static auto* const all = new files_in_writing;
+  return *all;
+}
+
+} // namespace
+
+class durable_file::content {
+public:
+  explicit content(fs::path file) : file_(std::move(file)) {
+    while (!descriptor_) { // a process that died may have had this one's number
+      path_ = name_beside(file_);
+      descriptor_ = in_writing().make(path_, file_, key_);
+    }
+  }
+  content(const content&) = delete;
+  content& operator=(const content&) = delete;
+  ~content() {
+    if (!renamed_)
+      ::unlink(path_.c_str());
+    in_writing().forget(key_);
+  }
+
+  void append(std::string_view bytes) { write_all(descriptor_, file_, bytes); }
+
+  void commit() {
+    sync(descriptor_, file_);
+    if (::rename(path_.c_str(), file_.c_str()) != 0)
+      throw_io(file_, "rename");
+    renamed_ = true;
+    sync_directory(directory_of(file_));
+  }
+
+private:
+  fs::path file_;
+  fs::path path_;
+  files_in_writing::key key_;
+  file_descriptor descriptor_;
+  bool renamed_ = false;
+};
+
+durable_file::durable_file(fs::path file) : content_(std::make_unique<content>(std::move(file))) {}
+durable_file::~durable_file() = default;
+durable_file::durable_file(durable_file&&) noexcept = default;
+durable_file& durable_file::operator=(durable_file&&) noexcept = default;
+
+void durable_file::append(std::string_view bytes) {
+  content_->append(bytes);
+}
+
+void durable_file::commit() {
+  content_->commit();
+}
+
+void remove_leftover(const fs::path& temporary) {
+  in_writing().remove_others(temporary);
+}
+
+void make_directory_durably(const fs::path& directory, mode_t mode) {
   std::error_code unknown;
   if (fs::is_directory(directory, unknown))
     return;
   const auto parent = directory_of(directory);
   if (parent != directory)
     make_directory_durably(parent);
-  if (::mkdir(directory.c_str(), 0755) != 0) {
+  if (::mkdir(directory.c_str(), mode) != 0) {
     const int code = errno;
     if (code != EEXIST || !fs::is_directory(directory, unknown))
       throw_io(directory, "make directory", code == EEXIST ? ENOTDIR : code);

@@ -61,6 +61,8 @@ public:
     check("begin_epoch");
     real_->begin_epoch(epoch);
   }
+  job_position next() const noexcept override { return real_->next(); }
+  epoch_horizon horizon() const override { return real_->horizon(); }
   bool open_probe(planned_batch&, std::size_t) override {
     check("open_probe");
     return false;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -60,6 +61,12 @@ pipeline uneven(epoch_end end) {
       .batch(48, {.lanes = lanes, .end = end});
 }
 
+/// Nothing looks at content: several ranks run far ahead.
+pipeline by_key(epoch_end end, std::uint64_t records = 700) {
+  return noisy(numbers(records).filter(key_hash(70)).shuffle_buffer(60, 4))
+      .batch(48, {.lanes = lanes, .end = end});
+}
+
 loader_options quick(std::size_t workers, std::uint64_t epochs = 1) {
   return {.workers = workers, .epochs = epochs, .hash_pixels = true};
 }
@@ -93,7 +100,8 @@ struct work {
 std::vector<work> all_work() {
   return {{job_of(epoch_end::mask), 2, SIZE_MAX}, {job_of(epoch_end::drop), 2, SIZE_MAX},
           {job_of(epoch_end::cycle), 1, 20},      {uneven(epoch_end::mask), 2, SIZE_MAX},
-          {uneven(epoch_end::drop), 3, SIZE_MAX}, {uneven(epoch_end::cycle), 1, 20}};
+          {uneven(epoch_end::drop), 3, SIZE_MAX}, {uneven(epoch_end::cycle), 1, 20},
+          {by_key(epoch_end::mask), 2, SIZE_MAX}, {by_key(epoch_end::drop), 3, SIZE_MAX}};
 }
 
 TEST_CASE("iterators: batches are the same for any worker count, world size and policy") {
@@ -214,6 +222,48 @@ TEST_CASE("iterators: ranks agree at most once a batch, and under cycle never") 
   CHECK(agreements(uneven(epoch_end::mask), SIZE_MAX) > 2);
   CHECK(agreements(uneven(epoch_end::drop), SIZE_MAX) == 2); // of one batch each
   CHECK(agreements(uneven(epoch_end::cycle), 20) == 0);
+}
+
+TEST_CASE("iterators: ranks agree once for many batches where nothing looks at content") {
+  for (const auto end : {epoch_end::mask, epoch_end::drop}) {
+    const auto runs = run_ranks(by_key(end, 12'000), quick(1), 2);
+    const auto batches = runs[0].steps.size();
+    CAPTURE(end, batches, runs[0].agreements);
+    CHECK(batches > 150);
+    CHECK(runs[0].agreements == runs[1].agreements);
+    CHECK(runs[0].agreements <= (batches + 62) / 63 + 6);
+  }
+}
+
+TEST_CASE("iterators: a rank that fails does not wait for ranks that wait for its gradients") {
+  constexpr std::uint64_t rows = 4;
+  constexpr std::uint64_t failing = 20;
+  for (const auto end : {epoch_end::mask, epoch_end::drop}) {
+    all_gather gather{2};
+    std::vector<loader> ranks;
+    for (std::uint64_t rank = 0; rank < 2; ++rank)
+      ranks.emplace_back(
+          count(400).filter(key_hash(100)).batch(rows, {.lanes = rows, .end = end}),
+          loader_options{
+              .rank = rank,
+              .world_size = 2,
+              .workers = 1,
+              .agree = [&gather, rank](const epoch_agreement& mine) { return gather(rank, mine); },
+              .fault = {.throw_at = {failing * rows + 1}}});
+    // Each step ends when both ranks have its batch, or have failed.
+    for (std::uint64_t step = 0; step <= failing; ++step) {
+      std::optional<error> failed[2];
+      std::vector<std::thread> both;
+      for (std::size_t rank = 0; rank < 2; ++rank)
+        both.emplace_back([&, rank] { failed[rank] = problem_of([&] { ranks[rank].next(); }); });
+      for (auto& x : both)
+        x.join();
+      CHECK_FALSE(failed[0]);
+      REQUIRE(failed[1].has_value() == (step == failing));
+      if (failed[1])
+        CHECK(failed[1]->code() == errc::bad_sample);
+    }
+  }
 }
 
 TEST_CASE("iterators: restored at every step they give the same state and the same later batches") {

@@ -1,5 +1,6 @@
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/job_parts.hpp"
 #include "tests/support/operator_facts.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -28,6 +29,52 @@ namespace {
     if (::write(pipe, &step, sizeof step) != sizeof step)
       ::_exit(1);
   }
+}
+
+/// The same with one file for each set.
+[[noreturn]] void save_jobs_forever(const std::filesystem::path& directory, int pipe,
+                                    std::uint64_t first) {
+  for (std::uint64_t step = first;; ++step) {
+    test::save_job(directory, 0, step, 16, 2);
+    if (::write(pipe, &step, sizeof step) != sizeof step)
+      ::_exit(1);
+  }
+}
+
+TEST_CASE("kill: a death inside the writing of a job's one file leaves no set but whole ones") {
+  const auto seed = Catch::rngSeed();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  test::temporary_directory at;
+  std::uint64_t finished = 0;
+  for (int i = 0; i < 30; ++i) {
+    int pipe[2];
+    REQUIRE(::pipe(pipe) == 0);
+    const auto pid = ::fork();
+    if (pid == 0)
+      save_jobs_forever(at.path(), pipe[1], finished + 1);
+    ::close(pipe[1]);
+    std::this_thread::sleep_for(std::chrono::microseconds{2000 + random() % 20000});
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (std::uint64_t step; ::read(pipe[0], &step, sizeof step) == sizeof step;)
+      finished = step;
+    ::close(pipe[0]);
+    const auto found = snapshot_store{at.path()}.newest();
+    if (!found) {
+      REQUIRE(finished == 0);
+      continue;
+    }
+    REQUIRE(found.skipped.empty());
+    REQUIRE(found.parts.size() == 16);
+    REQUIRE((found.parts[0].step == finished || found.parts[0].step == finished + 1));
+    REQUIRE(newest_job_file(at.path()).set.step == found.parts[0].step);
+    finished = found.parts[0].step;
+  }
+  REQUIRE(finished > 0);
+  test::save_job(at.path(), 0, finished + 1, 16, 2);
+  for (const auto& entry : std::filesystem::directory_iterator{at.path()})
+    REQUIRE(entry.path().extension() != ".tmp");
 }
 
 TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one") {

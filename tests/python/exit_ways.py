@@ -96,6 +96,13 @@ WAYS = {
     ),
 }
 
+# A map in processes of its own, beside the others: they end with their program, however that ends.
+IN_PROCESSES = f"""
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+import process_jobs
+in_threads = maps
+maps = lambda x: in_threads(x).map("length@1", process_jobs.length, processes=2)
+"""
 NOT_KEPT = {"a save": "once", "several loaders": "once"}  # what these sources cannot do
 TRACES = (" ", "Traceback", "KeyboardInterrupt", "ValueError: the end")
 FATAL = ("Fatal", "leaked", "terminate called", "Segmentation", "rethrown", "Aborted", "Exception ignored")
@@ -112,9 +119,10 @@ class Ended:
 
 def program(way: str, pick: random.Random) -> str:
     source = pick.choice([x for x in SOURCES if NOT_KEPT.get(way) != x])
-    workers, steps = pick.randrange(4), pick.randrange(40)
+    workers, steps, has_processes = pick.randrange(4), pick.randrange(40), pick.randrange(4) == 0
     return (
         HEAD
+        + (IN_PROCESSES if has_processes else "")
         + f"data = maps({SOURCES[source]}).batch(4)\nloader = leat.Loader(data, workers={workers})\n"
         + f"for _ in range({steps}): next(loader)\n{WAYS[way][0]}\n"
     )

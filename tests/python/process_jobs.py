@@ -18,6 +18,10 @@ def number(sample: leat.Sample) -> int:
     return int.from_bytes(sample.bytes("value"), "little")
 
 
+def length(sample: leat.Sample) -> None:
+    sample["length"] = len(sample.id)
+
+
 def every_kind(sample: leat.Sample, context: leat.Context) -> None:
     """Fields of each kind, some of them changed, removed, or moved behind others."""
     i = number(sample)

@@ -241,8 +241,8 @@ done = threading.Event()
 def run():
     seen.extend(b.step for b in leat.Loader(busy, workers=1))
     done.set()
-threading.Thread(target=run).start()
 try:
+    threading.Thread(target=run).start()  # the signal may come before it returns
     done.wait()
 except KeyboardInterrupt:
     print("interrupted")

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "tests/support/job.hpp"
 
 #include <leat/leat.hpp>
 
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,20 +20,43 @@ namespace leat {
 /// An all-gather among threads: what MPI_Allgather is among processes.
 class all_gather {
 public:
-  explicit all_gather(std::uint64_t ranks)
-      : said_(ranks), come_(static_cast<std::ptrdiff_t>(ranks)) {}
+  explicit all_gather(std::uint64_t ranks) : said_(ranks) {}
 
+  /// Throws `errc::worker_lost` if a rank has left.
   std::vector<epoch_agreement> operator()(std::uint64_t rank, const epoch_agreement& mine) {
+    mutex_lock lock{mutex_};
     said_[rank] = mine;
-    come_.arrive_and_wait();
-    auto all = said_;
-    come_.arrive_and_wait();
-    return all;
+    const auto meeting = meeting_;
+    if (++present_ == said_.size()) {
+      all_ = said_;
+      present_ = 0;
+      ++meeting_;
+      changed_.notify_all();
+      return all_;
+    }
+    while (meeting_ == meeting && !has_left_)
+      changed_.wait(mutex_);
+    // The next one cannot end before this rank has come to it, so these are still its own.
+    if (meeting_ == meeting)
+      throw error(errc::worker_lost, {.stage = "all_gather", .got = "a rank that has left"});
+    return all_;
+  }
+
+  /// A rank has failed, and does not come any more: a process would have ended.
+  void leave() {
+    mutex_lock lock{mutex_};
+    has_left_ = true;
+    changed_.notify_all();
   }
 
 private:
-  std::vector<epoch_agreement> said_;
-  std::barrier<> come_;
+  mutex mutex_;
+  condition_variable changed_;
+  std::vector<epoch_agreement> said_ LEAT_GUARDED_BY(mutex_);
+  std::vector<epoch_agreement> all_ LEAT_GUARDED_BY(mutex_);
+  std::uint64_t present_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t meeting_ LEAT_GUARDED_BY(mutex_) = 0;
+  bool has_left_ LEAT_GUARDED_BY(mutex_) = false;
 };
 
 /// What one rank was given.
@@ -78,6 +101,7 @@ inline std::vector<rank_run> run_ranks(
       }
     } catch (const error& problem) {
       result.failure = problem;
+      gather.leave();
     }
   };
   std::vector<std::thread> threads;

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Each folder includes only itself and those above it; what lies below one of these belongs to it.
 FOLDERS = [
     "messages", "runtime/base", "runtime/storage", "runtime/sample", "runtime/image", "runtime/pipeline", "runtime/sources",
-    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "actors", "tools/made_data", "tools/leat", "python/module",
-    "demos",
+    "runtime/order", "runtime/rows", "runtime/snapshot", "runtime/job", "runtime/cluster", "actors", "tools/made_data", "tools/leat",
+    "python/module", "demos",
 ]  # fmt: skip
 # Public headers lie together in runtime/leat; each belongs to the folder whose idea it declares.
 PUBLIC = {

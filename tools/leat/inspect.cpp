@@ -168,6 +168,8 @@ json to_json(const snapshot_facts& x) {
           {"state", to_json(x.state)},
           {"world_size", x.world_size},
           {"parts", x.parts},
+          {"largest_part", x.largest_part},
+          {"in_one_file", x.in_one_file},
           {"skipped", x.skipped},
           {"pipeline", facts_to_json(x.pipeline)}};
 }
@@ -202,11 +204,18 @@ void print_sizes(const lane_sizes& x) {
   print_line("  last round  " + with_commas(x.last_round) + " bytes");
 }
 
+std::string parts_text(const snapshot_facts& x) {
+  const auto ranks = std::to_string(x.world_size);
+  const auto number = x.in_one_file ? "one file, the set of a job with " + ranks + " ranks"
+                                    : std::to_string(x.parts) + " of " + ranks;
+  return number + ", the largest of " + with_commas(x.largest_part) + " bytes";
+}
+
 void print_facts(const snapshot_facts& x) {
   auto partial = x.partial ? "  (of these parts only)" : "";
   print_line("next batch    epoch " + std::to_string(x.epoch) + " step " + std::to_string(x.step)
              + "  (job step " + with_commas(x.global_step) + ")");
-  print_line("parts         " + std::to_string(x.parts) + " of " + std::to_string(x.world_size));
+  print_line("parts         " + parts_text(x));
   print_line("samples       " + with_commas(x.samples) + partial);
   print_line("digest        " + to_string(x.digest) + partial);
   print_line("epoch digest  " + to_string(x.epoch_digest) + partial);
@@ -242,7 +251,9 @@ void add_inspect(CLI::App& app) {
   auto* sub =
       app.add_subcommand("inspect", "Show a snapshot, or the newest complete set of a directory");
   auto x = std::make_shared<inspect_options>();
-  sub->add_option("SNAPSHOT", x->path, "A snapshot file, or a directory of them")->required();
+  sub->add_option("SNAPSHOT", x->path,
+                  "A snapshot file, of one rank or of a whole job, or a directory of them")
+      ->required();
   sub->add_flag("--allow-older", x->allow_older, "Take an older set if the newest has a torn file");
   auto* json = sub->add_flag("--json", x->json, "Print a JSON object");
   sub->add_flag("--pipeline", x->pipeline,

@@ -29,8 +29,8 @@ struct ranks {
   answers all;
   int asked = 0;
 
-  agreement with(epoch_end end, agreement::job_end job = {}) {
-    return {shape_with(end), all.size(), job, [this](const epoch_agreement& mine) {
+  agreement with(epoch_end end) {
+    return {shape_with(end), all.size(), [this](const epoch_agreement& mine) {
               ++asked;
               auto said = all;
               said[0] = mine;
@@ -45,10 +45,10 @@ batch_plan batch_at(std::uint64_t step, std::uint64_t known, bool is_final) {
 
 TEST_CASE("agreement: one rank, an endless epoch and an indexed order need none") {
   const auto never = [](const epoch_agreement&) -> answers { throw std::logic_error("asked"); };
-  CHECK_FALSE(agreement(shape_with(epoch_end::drop), 1, {}, never).is_needed());
-  CHECK_FALSE(agreement(shape_with(epoch_end::cycle), 3, {}, never).is_needed());
-  CHECK_FALSE(agreement({.end = epoch_end::drop, .is_indexed = true}, 3, {}, never).is_needed());
-  auto alone = agreement(shape_with(epoch_end::mask), 1, {}, never);
+  CHECK_FALSE(agreement(shape_with(epoch_end::drop), 1, never).is_needed());
+  CHECK_FALSE(agreement(shape_with(epoch_end::cycle), 3, never).is_needed());
+  CHECK_FALSE(agreement({.end = epoch_end::drop, .is_indexed = true}, 3, never).is_needed());
+  auto alone = agreement(shape_with(epoch_end::mask), 1, never);
   auto batch = batch_at(0, 1, true);
   batch.end_of_epoch = true;
   batch.end_of_epoch = alone.settle(batch, {});
@@ -101,67 +101,92 @@ TEST_CASE("agreement: a failed rank, missing answers and a function that throws 
   };
   ranks failed{{{}, {}, {.has_failed = 1}}};
   CHECK(contains(code_of(failed.with(epoch_end::mask)), "rank 2, which has failed"));
-  CHECK(contains(code_of({shape_with(epoch_end::drop),
-                          2,
-                          {},
+  CHECK(contains(code_of({shape_with(epoch_end::drop), 2,
                           [](const epoch_agreement& x) { return answers{x}; }}),
                  "1 answers"));
   CHECK(contains(
-      code_of({shape_with(epoch_end::drop),
-               2,
-               {},
+      code_of({shape_with(epoch_end::drop), 2,
                [](const epoch_agreement&) -> answers { throw std::runtime_error("down"); }}),
       "down"));
 }
 
-TEST_CASE("agreement: others hear of a failure only where they will ask again") {
-  ranks two{{{}, {.batches = 5, .is_final = 0}}};
-  const auto fail_at = [&](const job_progress& now, agreement::job_end job) {
-    two.asked = 0;
-    auto ends = two.with(epoch_end::mask, job);
-    auto first = batch_at(0, 1, true);
-    (void)ends.settle(first, {}); // agreed: 5 batches so far
-    batch_plan failed{.what = batch_plan::kind::failed, .step = now.next.step};
-    (void)ends.settle(failed, now);
-    return two.asked == 2;
-  };
-  // They ask at the batch of step 4, the last that was agreed on.
-  CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {1, UINT64_MAX}));
-  CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {1, 5}));
-  CHECK_FALSE(fail_at({.next = {0, 2}, .global_step = 2}, {1, 4})); // the job ends before it
-  two.all[1].is_final = 1;
-  CHECK_FALSE(fail_at({.next = {0, 2}, .global_step = 2}, {1, UINT64_MAX}));
-  CHECK(fail_at({.next = {0, 2}, .global_step = 2}, {2, UINT64_MAX}));
+batch_plan failed_plan() {
+  return {.what = batch_plan::kind::failed, .epoch = UINT64_MAX, .step = UINT64_MAX};
 }
 
-TEST_CASE("agreement: all ranks end an epoch at the same batch") {
+TEST_CASE("agreement: a failure is told where ranks ask, and never waits for others to ask") {
+  // They ask at the batch of step 4, the last that was agreed on.
+  ranks two{{{}, {.batches = 5, .is_final = 0}}};
+  for (std::uint64_t step = 1; step < 6; ++step) {
+    CAPTURE(step);
+    two.asked = 0;
+    auto ends = two.with(epoch_end::mask);
+    (void)ends.settle(batch_at(0, 1, true), {});
+    REQUIRE(two.asked == 1);
+    CHECK_FALSE(ends.settle(failed_plan(), {.next = {0, step}, .global_step = step}));
+    CHECK(two.asked == (step < 4 ? 1 : 2));
+  }
+  // The epoch's end is known: they do not ask again before the next one.
+  two.all[1].is_final = 1;
+  auto ends = two.with(epoch_end::mask);
+  two.asked = 0;
+  (void)ends.settle(batch_at(0, 1, true), {});
+  for (std::uint64_t step = 1; step < 6; ++step)
+    CHECK_FALSE(ends.settle(failed_plan(), {.next = {0, step}, .global_step = step}));
+  CHECK(two.asked == 1);
+  ends.begin_epoch();
+  CHECK_FALSE(ends.settle(failed_plan(), {.next = {1, 0}, .global_step = 5}));
+  CHECK(two.asked == 2);
+}
+
+TEST_CASE("agreement: a rank that has failed says why, also where the others have failed or gone") {
+  ranks two{{{}, {.has_failed = 1}}};
+  auto both = two.with(epoch_end::drop);
+  CHECK_FALSE(both.settle(failed_plan(), {}));
+  CHECK(two.asked == 1);
+  agreement gone{shape_with(epoch_end::drop), 2,
+                 [](const epoch_agreement&) -> answers { throw std::runtime_error("down"); }};
+  CHECK_FALSE(gone.settle(failed_plan(), {}));
+}
+
+/// What an order says of an epoch of some batches, of which it knows some ahead: see epoch_horizon.
+epoch_horizon horizon_of(std::uint64_t length, std::uint64_t step, std::uint64_t ahead) {
+  return length <= step + ahead ? epoch_horizon{length, true} : epoch_horizon{step + ahead, false};
+}
+
+TEST_CASE("agreement: all ranks end an epoch at the same batch, and ask once a horizon") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
   std::mt19937_64 random{seed};
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const std::size_t world = 2 + random() % 4;
     const auto rule = random() % 2 == 0 ? epoch_end::drop : epoch_end::mask;
+    const std::uint64_t longest = random() % 3 == 0 ? 300 : 6;
+    // How far ahead each rank knows its batches: as far as one needs to, or further.
     std::vector<std::uint64_t> lengths(world);
-    for (auto& x : lengths)
-      x = 1 + random() % 6;
+    std::vector<std::uint64_t> depths(world);
+    for (std::size_t r = 0; r < world; ++r) {
+      lengths[r] = 1 + random() % longest;
+      depths[r] = 2 + random() % 70;
+    }
     const auto expected = rule == epoch_end::drop
                               ? *std::min_element(lengths.begin(), lengths.end())
                               : *std::max_element(lengths.begin(), lengths.end());
     // In step: what each says is gathered before any of them gets it.
     answers said(world);
+    std::vector<std::uint64_t> asked(world);
     std::vector<agreement> ends;
     for (std::size_t r = 0; r < world; ++r)
-      ends.emplace_back(shape_with(rule), world, agreement::job_end{},
-                        [&said](const epoch_agreement&) { return said; });
+      ends.emplace_back(shape_with(rule), world, [&, r](const epoch_agreement&) {
+        ++asked[r];
+        return said;
+      });
     for (std::uint64_t step = 0;; ++step) {
       std::vector<batch_plan> plans;
       for (std::size_t r = 0; r < world; ++r) {
-        // What an order of iterators says: see epoch_horizon.
-        const bool exists = lengths[r] > step;
-        const bool is_final = lengths[r] <= step + 1;
-        const auto known = step + (exists ? 1 : 0) + (is_final ? 0 : 1);
-        plans.push_back(batch_at(step, known, is_final));
-        said[r] = {static_cast<std::int64_t>(known), is_final ? 1 : 0, 0};
+        const auto known = horizon_of(lengths[r], step, depths[r]);
+        plans.push_back(batch_at(step, known.batches, known.is_final));
+        said[r] = {static_cast<std::int64_t>(known.batches), known.is_final ? 1 : 0, 0};
       }
       std::set<bool> is_end;
       for (std::size_t r = 0; r < world; ++r) {
@@ -175,11 +200,16 @@ TEST_CASE("agreement: all ranks end an epoch at the same batch") {
       }
       REQUIRE(is_end.size() == 1);
       REQUIRE(step < expected);
+      REQUIRE(std::set(asked.begin(), asked.end()).size() == 1);
       if (*is_end.begin()) {
         REQUIRE(step + 1 == expected);
         break;
       }
     }
+    // The rank that knows least decides how often; each horizon begins at the last batch of the
+    // one before.
+    const auto least = *std::min_element(depths.begin(), depths.end()) - 1;
+    REQUIRE(asked[0] <= 1 + (expected + least - 1) / least);
   }
 }
 

@@ -1,0 +1,159 @@
+#include "actors/cluster/coordinator.hpp"
+
+#include "actors/cluster/wire.hpp"
+#include "actors/keep_until_end.hpp"
+
+#include <leat/error.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+using coordinator_ptr = coordinator_actor::stateful_pointer<coordinator_shell_state>;
+
+/// What does not fit in here was not sent by leat.
+constexpr std::size_t most_connections = 100'000;
+
+void send_output(coordinator_ptr self, bool with_words = true) {
+  auto& state = self->state;
+  if (!state.value)
+    return;
+  auto out = state.value->take_output();
+  if (!with_words)
+    out.words.clear();
+  for (const auto& line : out.log)
+    state.config.log(line);
+  for (auto& x : out.sets)
+    self->send(state.store, std::move(x));
+  for (auto& x : out.words)
+    if (const auto found = state.addresses.find(x.to); found != state.addresses.end())
+      self->send(state.connections.at(found->second).to, std::move(x.what));
+  if (state.value->has_ended())
+    self->quit(); // and with it the store, once it has done what it was told
+}
+
+/// A state directory that cannot be written is told once; what was to be done is tried again with
+/// the next beat or tick. Nothing is granted meanwhile for longer than it was certain, and nothing
+/// is said that may not be durable: whatever is not said now is said with the next beat.
+template <class Call>
+void guarded(coordinator_ptr self, Call call) {
+  auto& state = self->state;
+  try {
+    call();
+    state.problem.clear();
+    send_output(self);
+  } catch (const error& x) {
+    if (std::exchange(state.problem, x.what()) != x.what())
+      state.config.log(x.what());
+    send_output(self, false);
+  }
+}
+
+/// The connection that a message came through; null for one that the value does not know.
+const coordinator_shell_state::connection* source_of(coordinator_ptr self) {
+  const auto& all = self->state.connections;
+  const auto found = all.find(caf::actor_cast<caf::actor_addr>(self->current_sender()));
+  return found == all.end() || !found->second.is_known ? nullptr : &found->second;
+}
+
+/// Tells the value of those that have said hello. The first one also begins it, which reads and
+/// writes the state directory: if that fails, all wait for the next try.
+void introduce_all(coordinator_ptr self) {
+  auto& state = self->state;
+  for (auto& [address, x] : state.connections) {
+    if (x.is_known)
+      continue;
+    const auto now = state.config.now();
+    if (!state.value)
+      state.value = std::make_unique<coordinator>(
+          coordinator_settings{.rules = x.hello.rules, .times = state.config.times},
+          state.config.token, state.config.life, *state.config.memory, state.config.newest_set,
+          now);
+    x.is_known = true;
+    state.value->on_hello(x.number, x.hello, now);
+  }
+}
+
+void hear_hello(coordinator_ptr self, const cluster_hello& x) {
+  auto& state = self->state;
+  const auto& sender = self->current_sender();
+  if (!sender || x.token != state.config.token || state.connections.size() >= most_connections
+      || !is_possible(x.rules))
+    return; // without an answer
+  const auto address = caf::actor_cast<caf::actor_addr>(sender);
+  auto& from = state.connections[address];
+  if (from.number == 0) {
+    from.number = state.next++;
+    from.to = caf::actor_cast<member_actor>(sender);
+    state.addresses[from.number] = address;
+    self->monitor(from.to);
+  }
+  from.hello = x;
+  from.is_known = false;
+  introduce_all(self);
+}
+
+void forget(coordinator_ptr self, const caf::actor_addr& who) {
+  auto& state = self->state;
+  const auto found = state.connections.find(who);
+  if (found == state.connections.end())
+    return;
+  if (state.value)
+    state.value->on_closed(found->second.number);
+  state.addresses.erase(found->second.number);
+  state.connections.erase(found);
+}
+
+} // namespace
+
+coordinator_actor::behavior_type
+coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> self,
+                  const coordinator_config& config, gate_token alive) {
+  self->state.config = config;
+  self->state.store = config.make_store(self);
+  keep_until_end(self, std::move(alive));
+  self->set_down_handler(
+      [self](const caf::down_msg& x) { guarded(self, [&] { forget(self, x.source); }); });
+  const auto tick = config.times.beat / 2;
+  self->send(self, tick_atom_v);
+  return {
+      [self](const cluster_hello& x) { guarded(self, [&] { hear_hello(self, x); }); },
+      [self](const cluster_beat& x) {
+        if (const auto* from = source_of(self))
+          guarded(self,
+                  [&] { self->state.value->on_beat(from->number, x, self->state.config.now()); });
+      },
+      [self](const cluster_part& x) {
+        if (const auto* from = source_of(self))
+          guarded(self,
+                  [&] { self->state.value->on_part(from->number, x, self->state.config.now()); });
+      },
+      [self](stored_atom, std::uint64_t epoch, std::uint64_t step, const std::string& why_not) {
+        guarded(self, [&] {
+          const job_position at{epoch, step};
+          if (self->state.value && why_not.empty())
+            self->state.value->on_stored(at);
+          else if (self->state.value)
+            self->state.value->on_not_stored(at, why_not);
+        });
+      },
+      [self, tick](tick_atom) {
+        guarded(self, [&] {
+          introduce_all(self);
+          if (self->state.value)
+            self->state.value->tick(self->state.config.now());
+        });
+        self->delayed_send(self, tick, tick_atom_v);
+      },
+      [self](look_atom, const std::string& token) -> caf::result<cluster_status> {
+        if (token != self->state.config.token)
+          return caf::sec::invalid_argument;
+        return self->state.value ? self->state.value->status(self->state.config.now())
+                                 : cluster_status{};
+      },
+  };
+}
+
+} // namespace leat

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "messages/cluster/interfaces.hpp"
+#include "runtime/base/gate.hpp"
+#include "runtime/cluster/coordinator.hpp"
+
+#include <caf/actor_addr.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace leat {
+
+struct coordinator_config {
+  /// The life that has begun, and what outlives it.
+  std::uint64_t life = 0;
+  std::shared_ptr<coordinator_memory> memory = {};
+  std::string token = {};
+  cluster_times times = {};
+  coordinator::find_newest_set newest_set;
+  /// Made by the coordinator, which it answers: writes the sets.
+  std::function<set_store_actor(const coordinator_actor&)> make_store = {};
+  /// Lines for the log.
+  std::function<void(const std::string&)> log = {};
+  /// By the clock that runs on while the machine sleeps.
+  std::function<coordinator::time()> now = {};
+};
+
+struct coordinator_shell_state {
+  static inline const char* name = "coordinator";
+
+  coordinator_config config;
+  set_store_actor store;
+  /// Made with the first hello, which says the job's rules, as soon as the state can be read.
+  std::unique_ptr<coordinator> value;
+  struct connection {
+    source_id number = 0;
+    member_actor to;
+    cluster_hello hello;
+    /// The value has heard it.
+    bool is_known = false;
+  };
+  std::map<caf::actor_addr, connection> connections;
+  std::map<source_id, caf::actor_addr> addresses;
+  source_id next = 1;
+  /// The last thing that went wrong, which is told once.
+  std::string problem;
+};
+
+/// Spawn in a thread of its own: it reads and writes the state directory. Lives until an exit
+/// message, or until its job is over and everybody knows, or another coordinator has begun.
+coordinator_actor::behavior_type
+coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> self,
+                  const coordinator_config& config, gate_token alive);
+
+} // namespace leat

@@ -1,0 +1,147 @@
+#include "actors/cluster/member.hpp"
+
+#include "actors/cluster/wire.hpp"
+#include "actors/keep_until_end.hpp"
+
+#include <caf/io/middleman.hpp>
+#include <caf/io/middleman_actor.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace leat {
+
+namespace {
+
+using member_ptr = member_actor::stateful_pointer<member_state>;
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds first_pause = 100ms;
+constexpr std::chrono::milliseconds longest_pause = 5s;
+/// CAF answers at once, unless the other side accepts a connection and then says nothing.
+constexpr std::chrono::seconds handshake_patience{10};
+
+void dial(member_ptr self);
+
+/// Says what is to be said.
+void say(member_ptr self) {
+  auto& state = self->state;
+  if (!state.coordinator)
+    return;
+  auto [beat, piece] = state.config.place->hear([](member& x, member::time now) {
+    auto due = x.take_beat(now);
+    return std::pair{std::move(due), x.take_piece()};
+  });
+  if (beat)
+    self->send(state.coordinator, std::move(*beat));
+  if (piece)
+    self->send(state.coordinator, std::move(*piece));
+}
+
+void try_again_later(member_ptr self) {
+  auto& state = self->state;
+  state.is_dialing = false;
+  state.pause = std::clamp(2 * state.pause, first_pause, longest_pause);
+}
+
+void be_connected(member_ptr self, const coordinator_actor& to) {
+  auto& state = self->state;
+  state.is_dialing = false;
+  state.pause = 0ms;
+  state.coordinator = to;
+  self->monitor(state.coordinator);
+  auto hello = state.config.place->hear([](member& x, member::time) {
+    x.on_connected();
+    return x.hello();
+  });
+  self->send(state.coordinator, std::move(hello));
+  say(self);
+}
+
+void connect(member_ptr self, const network_address& to) {
+  const auto attempt = self->state.attempt;
+  self->request(self->system().middleman().actor_handle(), handshake_patience, caf::connect_atom_v,
+                to.host, to.port)
+      .then(
+          [self, attempt](const caf::node_id& node, const caf::strong_actor_ptr& found,
+                          const std::set<std::string>& interfaces) {
+            if (attempt != self->state.attempt)
+              return;
+            const bool is_right =
+                found && node != self->system().node()
+                && self->system().assignable(interfaces,
+                                             self->system().message_types<coordinator_actor>());
+            if (is_right)
+              be_connected(self, caf::actor_cast<coordinator_actor>(found));
+            else
+              try_again_later(self);
+          },
+          [self, attempt](const caf::error&) {
+            if (attempt == self->state.attempt)
+              try_again_later(self);
+          });
+}
+
+/// Asks first whether anyone is there: CAF would block all of the process's network.
+void dial(member_ptr self) {
+  auto& state = self->state;
+  if (state.coordinator || state.is_dialing)
+    return;
+  if (state.config.local)
+    return be_connected(self, state.config.local);
+  state.is_dialing = true;
+  const auto attempt = ++state.attempt;
+  const auto to = state.config.coordinator();
+  self->request(state.config.dialer, caf::infinite, dial_atom_v, to.host, to.port)
+      .then(
+          [self, attempt, to](const std::string& problem) {
+            if (attempt != self->state.attempt)
+              return;
+            if (problem.empty())
+              return connect(self, to);
+            self->state.config.place->hear(
+                [&](member& x, member::time) { x.on_no_connection(problem); });
+            try_again_later(self);
+          },
+          [self, attempt](const caf::error&) {
+            if (attempt == self->state.attempt)
+              try_again_later(self);
+          });
+}
+
+} // namespace
+
+member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_state> self,
+                                         const member_config& config, gate_token alive) {
+  self->state.config = config;
+  keep_until_end(self, std::move(alive));
+  self->set_down_handler([self](const caf::down_msg& x) {
+    if (!self->state.coordinator || x.source != self->state.coordinator.address())
+      return;
+    self->state.coordinator = nullptr;
+    dial(self);
+  });
+  const auto tick = config.beat / 4;
+  self->send(self, tick_atom_v);
+  return {
+      [self](const cluster_word& x) {
+        self->state.config.place->hear(
+            [&](member& place, member::time now) { place.on_word(x, now); });
+        say(self);
+      },
+      [self](say_atom) { say(self); },
+      [self, tick](tick_atom) {
+        auto& state = self->state;
+        state.config.place->hear([](member&, member::time) {}); // leases may have run out
+        say(self);
+        if (!state.coordinator && !state.is_dialing) {
+          state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(tick);
+          if (state.pause <= 0ms)
+            dial(self);
+        }
+        self->delayed_send(self, tick, tick_atom_v);
+      },
+  };
+}
+
+} // namespace leat

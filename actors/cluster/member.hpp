@@ -1,0 +1,46 @@
+#pragma once
+
+#include "actors/cluster/membership.hpp"
+#include "messages/cluster/interfaces.hpp"
+#include "runtime/base/gate.hpp"
+#include "runtime/cluster/address.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace leat {
+
+struct member_config {
+  std::shared_ptr<membership> place = {};
+  /// The coordinator, if it runs in this process; null: it is to be connected to.
+  coordinator_actor local = {};
+  /// Where the coordinator is to be found. Called for each attempt; must not block for long.
+  std::function<network_address()> coordinator = {};
+  dialer_actor dialer = {};
+  std::chrono::nanoseconds beat{std::chrono::seconds{1}};
+};
+
+struct member_state {
+  static inline const char* name = "member";
+
+  member_config config;
+  /// Null while there is no connection.
+  coordinator_actor coordinator;
+  /// Between two attempts to connect; doubles with each that fails.
+  std::chrono::milliseconds pause{0};
+  /// Attempts are numbered: an answer to an earlier one is of no use.
+  std::uint64_t attempt = 0;
+  bool is_dialing = false;
+};
+
+/// Keeps up the connection to the coordinator, says what the rank states, and hears what is said.
+/// Lives until an exit message.
+member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_state> self,
+                                         const member_config& config, gate_token alive);
+
+} // namespace leat

@@ -1,0 +1,96 @@
+#include "actors/cluster/network_system.hpp"
+
+#include "actors/cluster/wire.hpp"
+#include "runtime/base/mutex.hpp"
+
+#include <leat/error.hpp>
+
+#include <caf/actor_system_config.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/node_id.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <system_error>
+
+namespace leat {
+
+namespace {
+
+/// CAF names a node by the machine's network cards, its root disk and the pid: all the same in
+/// containers of one image, in each of which the process is number 1. Two nodes of one name cannot
+/// talk. So this draws a name, after the middleman has made its own and before anyone has used it.
+class random_node_name final : public caf::actor_system::module {
+public:
+  explicit random_node_name(caf::actor_system& system) : system_(system) {}
+
+  void start() override {}
+  void stop() override {}
+  void init(caf::actor_system_config&) override {
+    std::random_device random;
+    caf::node_id::default_data::host_id_type host{};
+    for (auto& byte : host)
+      byte = static_cast<std::uint8_t>(random());
+    // The system is no constant, and nothing else lets its name be set.
+    const_cast<caf::node_id&>(system_.node()) = // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        caf::make_node_id(random(), host);
+  }
+  /// A place after the middleman's that leat does not use.
+  id_t id() const override { return opencl_manager; }
+  void* subtype_ptr() override { return this; }
+
+private:
+  caf::actor_system& system_;
+};
+
+} // namespace
+
+class network_system::configuration : public caf::actor_system_config {
+public:
+  configuration() {
+    using namespace std::chrono_literals;
+    add_message_types<caf::id_block::leat>();
+    add_message_types<caf::id_block::leat_cluster>();
+    load<caf::io::middleman>();
+    module_factories.emplace_back([](caf::actor_system& system) -> caf::actor_system::module* {
+      return new random_node_name{system};
+    });
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", std::size_t{2});
+    set("scheduler.max-throughput", std::size_t{32});
+    // So that a connection through which nothing comes any more is closed one day: beats find that
+    // out sooner.
+    set("middleman.heartbeat-interval", caf::timespan{5s});
+    set("middleman.connection-timeout", caf::timespan{60s});
+  }
+};
+
+network_system::network_system() {
+  const logger_release released; // the system's own spawns
+  try {
+    config_ = std::make_unique<configuration>();
+    system_ = std::make_unique<caf::actor_system>(*config_);
+  } catch (const std::system_error& problem) {
+    throw error(errc::no_resources,
+                {.stage = "cluster", .got = problem.what(), .needed = "threads for its network"});
+  }
+}
+
+network_system& network_system::of_process() {
+  static mutex guard;
+  static network_system* one = nullptr;
+  static pid_t owner = 0;
+  const mutex_lock lock{guard};
+  if (one && owner != getpid())
+    throw error(errc::forked, {.stage = "cluster",
+                               .got = "a cluster in the child of a process that had one",
+                               .needed = "a process of its own (exec; in Python spawn)"});
+  if (!one) {
+    one = new network_system;
+    owner = getpid();
+  }
+  return *one;
+}
+
+} // namespace leat

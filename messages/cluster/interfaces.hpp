@@ -1,0 +1,51 @@
+#pragma once
+
+// The protocol between the processes of a cluster on one page: read this file to see who says what
+// to whom.
+
+#include "messages/cluster/fwd.hpp"
+
+#include <caf/replies_to.hpp>
+#include <caf/typed_actor.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace leat {
+
+/// One per rank: states what the rank has and does, and hears what it may do.
+using member_actor = caf::typed_actor<
+    // From the coordinator, in answer to each beat and whenever something has changed.
+    caf::reacts_to<cluster_word>,
+    // The trainer's side has something to state.
+    caf::reacts_to<say_atom>,
+    // Time has passed.
+    caf::reacts_to<tick_atom>>;
+
+/// One per job: knows who sits where, since when and from which set; where epochs end; what failed.
+using coordinator_actor = caf::typed_actor<
+    // First on each connection of a rank.
+    caf::reacts_to<cluster_hello>,
+    // A rank's whole state, every second or so.
+    caf::reacts_to<cluster_beat>,
+    // A piece of a part of a set, as a word has asked for it.
+    caf::reacts_to<cluster_part>,
+    // The set at this epoch and step is stored; or the text says why it is not.
+    caf::reacts_to<stored_atom, std::uint64_t, std::uint64_t, std::string>,
+    // Time has passed.
+    caf::reacts_to<tick_atom>,
+    // Somebody with this token wants to see the job.
+    caf::replies_to<look_atom, std::string>::with<cluster_status>>;
+
+/// Beside the coordinator: writes its sets, each into one file.
+using set_store_actor = caf::typed_actor<
+    // In order. What became of a set goes to the coordinator, as `stored_atom`.
+    caf::reacts_to<set_command>>;
+
+/// One per process: finds out whether somebody listens at an address, which may take seconds. CAF
+/// itself would block all of the process's network.
+using dialer_actor = caf::typed_actor<
+    // Answers with what went wrong; empty: somebody listens at host and port.
+    caf::replies_to<dial_atom, std::string, std::uint16_t>::with<std::string>>;
+
+} // namespace leat

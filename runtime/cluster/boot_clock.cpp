@@ -1,0 +1,17 @@
+#include "runtime/cluster/boot_clock.hpp"
+
+#include "runtime/storage/open_files.hpp"
+
+#include <ctime>
+
+namespace leat {
+
+std::uint64_t boot_clock_ns() {
+  ::timespec now{};
+  if (::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    throw_errno("cluster", "CLOCK_BOOTTIME", "a clock that counts suspended time");
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000
+         + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+} // namespace leat

@@ -1,0 +1,319 @@
+#include "runtime/cluster/coordinator.hpp"
+
+#include "runtime/cluster/waiting_text.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace leat {
+
+coordinator::coordinator(const coordinator_settings& settings, std::string token,
+                         std::uint64_t life, coordinator_memory& memory, find_newest_set newest_set,
+                         time now)
+    : settings_(settings), token_(std::move(token)), life_(life), memory_(memory),
+      newest_set_(std::move(newest_set)), began_(now), checked_(now), formed_(now),
+      leases_(settings.times.lease, now) {
+  if (const auto found = memory_.read_state())
+    state_ = decode_coordinator_state(found->bytes, "state." + std::to_string(found->life));
+  // What an earlier life may still write is of no use from here on: it lands where nobody looks.
+  memory_.write_state(life_, encode(state_));
+  if (state_.phase == job_phase::running) {
+    // Its members beat on as before: their statements say all that was known.
+    sets_.begin_term(state_.seats.size());
+    steps_.resize(state_.seats.size());
+  }
+  if (!state_.sets.empty())
+    set_directory(state_.sets);
+}
+
+void coordinator::set_directory(const std::string& sets) {
+  sets_.set_directory(sets);
+  sets_.set_stored(newest_set_(sets));
+}
+
+coordinator_output coordinator::take_output() {
+  if (has_ended_)
+    output_.words.clear();
+  output_.sets = sets_.take_commands();
+  return std::exchange(output_, {});
+}
+
+// -- what comes in
+
+void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
+  if (has_ended_ || x.token != token_)
+    return;
+  auto& process = processes_.add(from, x, now);
+  if (x.protocol != cluster_protocol) {
+    process.refused = "protocol " + std::to_string(x.protocol) + " of leat " + x.version
+                      + "; needed: " + std::to_string(cluster_protocol);
+    return say(from, now);
+  }
+  if (x.rank && !settings_.rules.is_elastic() && *x.rank >= settings_.rules.world_size) {
+    process.refused = "rank " + std::to_string(*x.rank) + " of a job of "
+                      + std::to_string(settings_.rules.world_size) + " ranks";
+    return say(from, now);
+  }
+  compare_with_others(process);
+}
+
+/// All must train on the same. Those that have held a seat of the newest term are right; among
+/// others nobody knows which one is wrong.
+void coordinator::compare_with_others(cluster_process& x) {
+  const auto has_sat = [&](const cluster_process& y) {
+    return std::any_of(state_.seats.begin(), state_.seats.end(),
+                       [&](const auto& seat) { return seat.holder.is_same_process(y.hello.who); });
+  };
+  const auto counts = [&](const cluster_process& y) {
+    return y.connection != x.connection && y.refused.empty();
+  };
+  const cluster_process* first = nullptr;
+  for (auto seat = state_.seats.begin(); !first && seat != state_.seats.end(); ++seat)
+    if (const auto* holder = processes_.find(seat->holder); holder && counts(*holder))
+      first = holder;
+  for (auto other = processes_.all().begin(); !first && other != processes_.all().end(); ++other)
+    if (counts(other->second) && !other->second.is_closed)
+      first = &other->second;
+  const auto found = first ? differences(first->hello, x.hello) : std::vector<std::string>{};
+  if (found.empty())
+    return;
+  auto text = name_of(x) + " (here) and " + name_of(*first) + " (there) differ";
+  for (const auto& one : found)
+    text += "\n  " + one;
+  output_.log.push_back("refused: " + text);
+  const bool is_first_right = has_sat(*first);
+  if (!has_sat(x))
+    x.refused = text;
+  if (!is_first_right)
+    for (auto& [connection, other] : processes_.all())
+      if (!has_sat(other))
+        other.refused = text;
+  has_news_ = true;
+}
+
+void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
+  auto* process = processes_.find(from);
+  if (has_ended_ || !process)
+    return;
+  if (x.life > life_)
+    return retire();
+  if (!x.who.is_same_process(process->hello.who)
+      || (process->beat.number > 0 && x.number < process->beat.number))
+    return;
+  const bool begins_to_want = process->beat.number == 0 || process->beat.who != x.who;
+  process->beat = x;
+  process->heard = now;
+  process->is_closed = false;
+  if (begins_to_want)
+    process->wants_since = now;
+  hear(*process, x);
+  if (has_ended_)
+    return;
+  if (std::exchange(has_news_, false))
+    say_all(now);
+  else
+    say(from, now);
+}
+
+void coordinator::hear(const cluster_process& who, const cluster_beat& x) {
+  if (state_.sets.empty() && !x.sets.empty() && who.refused.empty()) {
+    auto state = state_;
+    state.sets = x.sets;
+    write(std::move(state));
+    set_directory(x.sets);
+  }
+  if (state_.phase != job_phase::running || x.term != state_.term)
+    return;
+  const auto rank = rank_of(x.who);
+  if (!rank)
+    return;
+  if (x.global_step)
+    steps_[*rank] = x.global_step;
+  hear_ends(*rank, who);
+  if (!x.failure.empty())
+    fail("rank " + std::to_string(*rank) + ": " + x.failure);
+  else if (!x.sets.empty() && x.sets != state_.sets)
+    fail("rank " + std::to_string(*rank) + " keeps its sets in " + x.sets + ", others in "
+         + state_.sets);
+}
+
+void coordinator::hear_ends(std::uint64_t rank, const cluster_process& who) {
+  if (!ends_)
+    ends_.emplace(who.hello.ends_with_last ? epoch_end::mask : epoch_end::drop,
+                  state_.seats.size());
+  for (const auto& [epoch, batches] : who.beat.ends)
+    has_news_ = ends_->know(epoch, batches) || has_news_;
+  for (const auto& [epoch, horizon] : who.beat.horizons)
+    has_news_ = ends_->state(epoch, rank, horizon) || has_news_;
+}
+
+void coordinator::on_part(source_id from, const cluster_part& x, time now) {
+  auto* process = processes_.find(from);
+  if (has_ended_ || !process || state_.phase != job_phase::running || x.term != state_.term
+      || x.rank >= state_.seats.size() || state_.seats[x.rank].holder != process->beat.who)
+    return;
+  sets_.add(x);
+  say(from, now);
+}
+
+void coordinator::on_closed(source_id from) {
+  if (auto* process = processes_.find(from))
+    process->is_closed = true;
+}
+
+void coordinator::on_stored(const job_position& at) {
+  if (!sets_.on_stored(at))
+    return;
+  if (ends_)
+    ends_->forget_before(at.epoch);
+  has_news_ = true;
+}
+
+void coordinator::on_not_stored(const job_position& at, const std::string& why) {
+  if (!sets_.on_not_stored(at, why))
+    return;
+  output_.log.push_back("not stored: " + place_text(at) + ": " + why);
+  has_news_ = true;
+}
+
+// -- what goes out
+
+/// Before anyone is told. A life that has begun meanwhile may not have read it: then nobody is
+/// told.
+void coordinator::write(coordinator_state x) {
+  memory_.write_state(life_, encode(x));
+  state_ = std::move(x);
+  if (memory_.newest_life() != life_)
+    retire();
+}
+
+void coordinator::fail(const std::string& why) {
+  auto state = state_;
+  state.phase = job_phase::failed;
+  state.reason = why;
+  write(std::move(state));
+  output_.log.push_back("the job has failed: " + why);
+  if (!sets_.is_storing())
+    sets_.restart();
+  has_news_ = true;
+}
+
+void coordinator::say_all(time now) {
+  step_limit_ = step_limit();
+  for (const auto& [connection, x] : processes_.all())
+    if (!x.is_closed)
+      say(x, now);
+}
+
+std::optional<std::uint64_t> coordinator::rank_of(const incarnation& who) const {
+  const auto seat = std::find_if(state_.seats.begin(), state_.seats.end(),
+                                 [&](const auto& one) { return one.holder == who; });
+  if (seat == state_.seats.end())
+    return std::nullopt;
+  return static_cast<std::uint64_t>(seat - state_.seats.begin());
+}
+
+std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time now) {
+  const auto rank = rank_of(x.beat.who);
+  if (state_.phase != job_phase::running || !rank)
+    return std::nullopt;
+  const auto& seat = state_.seats[*rank];
+  // No longer than the directory has called this life the newest.
+  const auto lease = settings_.times.lease - (now - checked_);
+  if (lease <= time{0})
+    return std::nullopt;
+  leases_.grant(x.beat.who, now, lease);
+  return cluster_seat{.holder = x.beat.who,
+                      .rank = *rank,
+                      .world_size = state_.seats.size(),
+                      .lease_ns = static_cast<std::uint64_t>(lease.count()),
+                      // Journals are cut behind older ones.
+                      .start = seat.has_come_back ? sets_.stored() : state_.start,
+                      .has_come_back = seat.has_come_back,
+                      .start_is_of_term = seat.has_come_back && sets_.stored() != state_.start,
+                      .step_limit = step_limit_};
+}
+
+void coordinator::say(source_id to, time now) {
+  step_limit_ = step_limit();
+  if (const auto* process = processes_.find(to))
+    say(*process, now);
+}
+
+void coordinator::say(const cluster_process& to, time now) {
+  const bool is_running = state_.phase == job_phase::running;
+  const bool was_of_the_term = to.beat.term == state_.term;
+  cluster_word x{.life = life_,
+                 .echo = to.beat.number,
+                 .term = state_.term,
+                 .stop = state_.term == 0 ? 0 : state_.term - 1,
+                 .reason = state_.reason,
+                 .waits_for = what_it_waits_for(to, processes_, state_, settings_),
+                 .refused = to.refused,
+                 .is_over = state_.phase == job_phase::over,
+                 .target = sets_.target(),
+                 .given_up = sets_.given_up(),
+                 .stored = sets_.stored(),
+                 .store_failures = sets_.failures(),
+                 .store_failure = sets_.failure(),
+                 .neighbours = processes_.neighbours_of(to)};
+  if (to.refused.empty() && to.beat.number > 0)
+    x.seat = seat_for(to, now);
+  if (state_.phase == job_phase::forming
+      || (is_running && was_of_the_term && !rank_of(to.beat.who)))
+    x.stop = state_.term;
+  if (state_.phase == job_phase::failed && was_of_the_term)
+    x.failure = state_.reason;
+  if (x.seat && ends_)
+    x.horizons = ends_->known();
+  if (x.seat && was_of_the_term)
+    x.needed = sets_.needed_of(x.seat->rank);
+  output_.words.push_back({to.connection, std::move(x)});
+}
+
+cluster_status coordinator::status(time now) const {
+  cluster_status x{.life = life_,
+                   .term = state_.term,
+                   .phase = static_cast<std::uint8_t>(state_.phase),
+                   .reason = state_.reason,
+                   .start = state_.start,
+                   .stored = sets_.stored(),
+                   .target = sets_.target(),
+                   .store_failures = sets_.failures(),
+                   .store_failure = sets_.failure(),
+                   .rules = settings_.rules,
+                   .sets = state_.sets};
+  for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank) {
+    auto& to = x.ranks.emplace_back();
+    to.rank = rank;
+    to.has_come_back = state_.seats[rank].has_come_back;
+    const auto* holder = processes_.find(state_.seats[rank].holder);
+    if (!holder)
+      continue;
+    to.host_name = holder->hello.host_name;
+    to.pid = holder->hello.process.pid;
+    to.at = holder->beat.behind;
+    to.global_step = holder->beat.global_step;
+    to.silent_ns = static_cast<std::uint64_t>((now - holder->heard).count());
+    to.is_connected = !holder->is_closed;
+    to.is_done = holder->beat.is_done;
+    to.hunger = holder->beat.hunger;
+    to.rows_per_second = holder->beat.rows_per_second;
+    to.failure = holder->beat.failure;
+  }
+  for (const auto& [connection, process] : processes_.all())
+    if (process.wants_seat() && !rank_of(process.beat.who))
+      x.waiting.push_back({.host_name = process.hello.host_name,
+                           .pid = process.hello.process.pid,
+                           .rank = process.hello.rank,
+                           .waits_for = what_it_waits_for(process, processes_, state_, settings_)});
+  return x;
+}
+
+void coordinator::retire() {
+  has_ended_ = true;
+  sets_.restart();
+}
+
+} // namespace leat

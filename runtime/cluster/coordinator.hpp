@@ -1,0 +1,147 @@
+#pragma once
+
+#include "messages/cluster/beat.hpp"
+#include "messages/cluster/hello.hpp"
+#include "messages/cluster/part.hpp"
+#include "messages/cluster/status.hpp"
+#include "messages/cluster/word.hpp"
+#include "runtime/cluster/coordinator_memory.hpp"
+#include "runtime/cluster/coordinator_settings.hpp"
+#include "runtime/cluster/coordinator_state.hpp"
+#include "runtime/cluster/epoch_ends.hpp"
+#include "runtime/cluster/leases.hpp"
+#include "runtime/cluster/processes.hpp"
+#include "runtime/cluster/set_collection.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// What a coordinator wants to be done, in this order.
+struct coordinator_output {
+  struct addressed {
+    source_id to = 0;
+    cluster_word what;
+  };
+
+  std::vector<set_command> sets;
+  std::vector<addressed> words;
+  /// Lines for the log.
+  std::vector<std::string> log;
+};
+
+/// The one that knows who sits where, since when and from which set; where epochs end; what has
+/// failed. It has no data and no state of lanes. What it is told are statements, and what it says
+/// are: messages may be lost, repeated or late.
+///
+/// A plain value: time is what its caller says (a clock that counts while the machine sleeps), and
+/// connections are numbers that its caller gives. After each call, `take_output` has what is to be
+/// sent and stored. Reads and writes the state directory inside its calls, which throw
+/// `errc::io` if that fails: it then grants nothing any more, and another one may take over.
+/// Large because it is the protocol: model and docs have a table of the same events.
+class coordinator {
+public:
+  using time = std::chrono::nanoseconds;
+  /// Where the newest set in a directory stands, if it has any. May throw `errc::io`.
+  using find_newest_set = std::function<std::optional<job_position>(const std::string& directory)>;
+
+  /// Begins the life that the directory has given.
+  coordinator(const coordinator_settings& settings, std::string token, std::uint64_t life,
+              coordinator_memory& memory, find_newest_set newest_set, time now);
+
+  /// A process says who it is. Nothing is heard of a connection before.
+  void on_hello(source_id from, const cluster_hello& x, time now);
+  void on_beat(source_id from, const cluster_beat& x, time now);
+  void on_part(source_id from, const cluster_part& x, time now);
+  /// A connection was closed. That frees no seat.
+  void on_closed(source_id from);
+  /// Answers to `finish`; and to any command that failed.
+  void on_stored(const job_position& at);
+  void on_not_stored(const job_position& at, const std::string& why);
+  /// To be called every half beat or so.
+  void tick(time now);
+
+  coordinator_output take_output();
+  /// What the job looks like from outside.
+  cluster_status status(time now) const;
+  /// A newer life has begun, or all is over and everybody knows: nothing is to be done any more.
+  bool has_ended() const noexcept { return has_ended_; }
+
+  const coordinator_state& state() const noexcept { return state_; }
+  const cluster_processes& processes() const noexcept { return processes_; }
+  const set_collection& sets() const noexcept { return sets_; }
+
+private:
+  // What comes in:
+  void hear(const cluster_process& who, const cluster_beat& x);
+  void hear_ends(std::uint64_t rank, const cluster_process& who);
+  void compare_with_others(cluster_process& x);
+  // Terms:
+  void form(time now);
+  std::optional<std::vector<coordinator_state::seat>> new_seats(time now) const;
+  std::optional<std::vector<coordinator_state::seat>> numbered_seats(time now) const;
+  std::uint64_t largest_world(std::size_t candidates) const;
+  void begin_term(std::vector<coordinator_state::seat> seats, time now);
+  void refuse_starts(const std::vector<coordinator_state::seat>& seats);
+  void stop_term(const std::string& reason);
+  void watch(time now);
+  bool end_if_done();
+  void make_room_for_more(time now);
+  void let_come_back(time now);
+  void watch_losses(time now);
+  void linger(time now);
+  // What is known:
+  const cluster_process* holder_of(std::uint64_t rank) const;
+  std::vector<std::pair<std::uint64_t, const cluster_process*>> members() const;
+  bool is_lost(const incarnation& holder, time now) const;
+  bool is_free(const incarnation& holder, time now) const;
+  /// Under the policy `alone`: see cluster_seat::step_limit.
+  std::uint64_t step_limit() const;
+  /// The seat that it holds; none if it holds none.
+  std::optional<std::uint64_t> rank_of(const incarnation& who) const;
+  /// It wants a seat, and lives.
+  bool is_waiting(const cluster_process& x, time now) const;
+  void collect();
+  void set_directory(const std::string& sets);
+  // What goes out:
+  void write(coordinator_state x);
+  void fail(const std::string& why);
+  void say(source_id to, time now);
+  void say(const cluster_process& to, time now);
+  void say_all(time now);
+  std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
+  void retire();
+
+  coordinator_settings settings_;
+  std::string token_;
+  std::uint64_t life_;
+  coordinator_memory& memory_;
+  find_newest_set newest_set_;
+  /// When it began, when the directory last said that it is the newest, when the term began.
+  time began_;
+  time checked_;
+  time formed_;
+  bool has_ended_ = false;
+
+  coordinator_state state_;
+  cluster_processes processes_;
+  leases leases_;
+  // Of one term:
+  std::optional<epoch_ends> ends_;
+  set_collection sets_;
+  /// The step that each rank is done with, as far as its present life has said so.
+  std::vector<std::optional<std::uint64_t>> steps_;
+  std::uint64_t step_limit_ = 0;
+  /// Ranks that are lost, since when.
+  std::map<std::uint64_t, time> lost_;
+  /// Everybody is to hear of what has changed.
+  bool has_news_ = false;
+  coordinator_output output_;
+};
+
+} // namespace leat

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace leat {
+
+/// What outlives a coordinator: a state directory, or nothing but the process.
+class coordinator_memory {
+public:
+  struct found {
+    /// The life that wrote it.
+    std::uint64_t life = 0;
+    std::string bytes;
+  };
+
+  coordinator_memory() = default;
+  virtual ~coordinator_memory() = default;
+  coordinator_memory(const coordinator_memory&) = delete;
+  coordinator_memory& operator=(const coordinator_memory&) = delete;
+
+  /// Looked up each time: another coordinator may have begun. Throws `errc::io`.
+  virtual std::uint64_t newest_life() = 0;
+  /// Durable when it returns. Throws `errc::io`.
+  virtual void write_state(std::uint64_t life, const std::string& bytes) = 0;
+  /// What the newest life has written, or, if that has written nothing, the one before. Throws
+  /// `errc::io` and `errc::torn_file`.
+  virtual std::optional<found> read_state() = 0;
+};
+
+} // namespace leat

@@ -1,0 +1,52 @@
+#include "runtime/cluster/coordinator_state.hpp"
+
+#include <leat/error.hpp>
+
+#include <wire/cluster.pb.h>
+
+namespace leat {
+
+std::string encode(const coordinator_state& x) {
+  wire::ClusterState to;
+  to.set_term(x.term);
+  to.set_phase(static_cast<std::uint32_t>(x.phase));
+  for (const auto& seat : x.seats) {
+    auto& one = *to.add_seats();
+    one.set_high(seat.holder.high);
+    one.set_low(seat.holder.low);
+    one.set_let_go(seat.holder.let_go);
+    one.set_has_come_back(seat.has_come_back);
+  }
+  if (x.start) {
+    to.set_has_start(true);
+    to.set_start_epoch(x.start->epoch);
+    to.set_start_step(x.start->step);
+  }
+  to.set_reason(x.reason);
+  to.set_sets(x.sets);
+  return to.SerializeAsString();
+}
+
+coordinator_state decode_coordinator_state(std::string_view bytes, const std::string& name) {
+  wire::ClusterState from;
+  const bool is_good = from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))
+                       && from.phase() <= static_cast<std::uint32_t>(job_phase::failed)
+                       && (from.phase() != static_cast<std::uint32_t>(job_phase::running)
+                           || (from.term() > 0 && from.seats_size() > 0));
+  if (!is_good)
+    throw error(errc::torn_file, {.stage = "cluster state",
+                                  .file = name,
+                                  .got = std::to_string(bytes.size()) + " bytes of something else",
+                                  .needed = "what a coordinator has written"});
+  coordinator_state x{.term = from.term(),
+                      .phase = static_cast<job_phase>(from.phase()),
+                      .reason = from.reason(),
+                      .sets = from.sets()};
+  for (const auto& seat : from.seats())
+    x.seats.push_back({{seat.high(), seat.low(), seat.let_go()}, seat.has_come_back()});
+  if (from.has_start())
+    x.start = job_position{from.start_epoch(), from.start_step()};
+  return x;
+}
+
+} // namespace leat

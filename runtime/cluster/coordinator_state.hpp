@@ -1,0 +1,55 @@
+#pragma once
+
+#include "messages/cluster/incarnation.hpp"
+#include "messages/job_position.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+/// Where a job of several processes stands.
+enum class job_phase : std::uint8_t {
+  /// It waits for ranks, and for seats of the term before to become free.
+  forming,
+  running,
+  /// All batches were handed over, and all that was saved is stored. For good.
+  over,
+  /// Up to the next term.
+  failed,
+};
+
+/// What a coordinator makes durable before anyone hears of it, and the next one begins with.
+struct coordinator_state {
+  struct seat {
+    incarnation holder = {};
+    /// Another process held it earlier in the term.
+    bool has_come_back = false;
+
+    friend bool operator==(const seat&, const seat&) = default;
+  };
+
+  /// Terms are numbered from 1.
+  std::uint64_t term = 0;
+  job_phase phase = job_phase::forming;
+  /// Those of the newest term, by rank.
+  std::vector<seat> seats = {};
+  /// The stored set that the term began with; none: the job's beginning.
+  std::optional<job_position> start = {};
+  /// Why the term began, why the job waits, or what has failed.
+  std::string reason = {};
+  /// Directory of the job's sets of parts; empty: not known yet.
+  std::string sets = {};
+
+  friend bool operator==(const coordinator_state&, const coordinator_state&) = default;
+};
+
+/// As bytes, for a state directory.
+std::string encode(const coordinator_state& x);
+/// Throws `errc::torn_file` with `name` for anything else.
+coordinator_state decode_coordinator_state(std::string_view bytes, const std::string& name);
+
+} // namespace leat

@@ -1,0 +1,98 @@
+#include "runtime/cluster/file_state_directory.hpp"
+
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/uninterrupted.hpp"
+#include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/whole_file.hpp"
+
+#include <leat/error.hpp>
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t private_directory = 0700;
+constexpr mode_t private_file = 0600;
+constexpr std::size_t largest_file = max_state_bytes + 8192;
+
+} // namespace
+
+file_state_directory::file_state_directory(fs::path directory) : directory_(std::move(directory)) {
+  if (directory_.empty())
+    refuse_argument("cluster", "no state directory", "a path");
+}
+
+void file_state_directory::prepare() {
+  make_directory_durably(directory_, private_directory);
+}
+
+/// Clients of NFS remember listings for up to a minute. A change to the directory, whoever else
+/// changed it, makes them forget; where the disk is full the server was asked all the same.
+void file_state_directory::refresh() {
+  const auto file = (directory_ / "look.tmp").string();
+  const file_descriptor made{uninterrupted([&] {
+    return ::open(file.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, private_file);
+  })};
+  if (made)
+    remove_file(file);
+  else if (errno != ENOENT && errno != ENOSPC && errno != EDQUOT)
+    throw_errno("cluster", file, "a state directory that this process may write to");
+}
+
+std::vector<std::string> file_state_directory::list() {
+  std::vector<std::string> names;
+  std::error_code problem;
+  fs::directory_iterator entry{directory_, problem};
+  if (problem == std::errc::no_such_file_or_directory)
+    return names;
+  for (; !problem && entry != fs::directory_iterator{}; entry.increment(problem))
+    names.push_back(entry->path().filename().string());
+  if (problem)
+    throw error(errc::io, {.stage = "cluster",
+                           .file = directory_.string(),
+                           .got = problem.message(),
+                           .needed = "a state directory that can be read"});
+  return names;
+}
+
+bool file_state_directory::create(const std::string& file, const std::string& text) {
+  return create_durably(directory_ / file, text, private_file);
+}
+
+void file_state_directory::replace(const std::string& file, const std::string& text) {
+  write_durably(directory_ / file, text, private_file);
+}
+
+std::optional<std::string> file_state_directory::read(const std::string& file) {
+  const auto path = directory_ / file;
+  std::error_code unknown;
+  const auto kind = fs::status(path, unknown).type();
+  if (kind != fs::file_type::regular && kind != fs::file_type::not_found
+      && kind != fs::file_type::none)
+    throw error(errc::torn_file, {.stage = "cluster",
+                                  .file = path.string(),
+                                  .got = "something other than a plain file",
+                                  .needed = "a file that leat wrote"});
+  try {
+    return read_whole_file(path.string(), largest_file, "cluster");
+  } catch (const error& problem) {
+    if (problem.code() == errc::not_found)
+      return std::nullopt;
+    throw;
+  }
+}
+
+void file_state_directory::remove(const std::string& file) {
+  remove_file(directory_ / file);
+}
+
+} // namespace leat

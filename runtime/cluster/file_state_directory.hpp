@@ -1,0 +1,30 @@
+#pragma once
+
+#include "runtime/cluster/state_directory.hpp"
+
+#include <filesystem>
+
+namespace leat {
+
+/// A state directory of files, on a file system that all hosts share. Made by the first life, for
+/// its user only (0700, files 0600). The file system must have hard links.
+class file_state_directory final : public state_directory {
+public:
+  explicit file_state_directory(std::filesystem::path directory);
+
+  std::string name() const override { return directory_.string(); }
+
+protected:
+  void prepare() override;
+  void refresh() override;
+  std::vector<std::string> list() override;
+  bool create(const std::string& file, const std::string& text) override;
+  void replace(const std::string& file, const std::string& text) override;
+  std::optional<std::string> read(const std::string& file) override;
+  void remove(const std::string& file) override;
+
+private:
+  std::filesystem::path directory_;
+};
+
+} // namespace leat

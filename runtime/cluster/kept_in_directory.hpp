@@ -1,0 +1,35 @@
+#pragma once
+
+#include "runtime/cluster/coordinator_memory.hpp"
+#include "runtime/cluster/state_directory.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+/// What outlives the coordinators of one job, in a state directory.
+class kept_in_directory final : public coordinator_memory {
+public:
+  kept_in_directory(std::shared_ptr<state_directory> directory, std::string job)
+      : directory_(std::move(directory)), job_(std::move(job)) {}
+
+  /// Begins a life at this address. If the directory belongs to a job that is over, it is handed
+  /// over to this one. Throws `errc::invalid_argument` if it belongs to a job that is not, and what
+  /// the directory throws.
+  std::uint64_t begin_life(const std::string& address);
+
+  std::uint64_t newest_life() override { return directory_->newest_life(); }
+  void write_state(std::uint64_t life, const std::string& bytes) override {
+    directory_->write_state(life, job_, bytes);
+  }
+  /// None if it is of a former job.
+  std::optional<found> read_state() override;
+
+private:
+  std::shared_ptr<state_directory> directory_;
+  std::string job_;
+};
+
+} // namespace leat

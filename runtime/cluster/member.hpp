@@ -1,0 +1,155 @@
+#pragma once
+
+#include "messages/cluster/beat.hpp"
+#include "messages/cluster/hello.hpp"
+#include "messages/cluster/part.hpp"
+#include "messages/cluster/word.hpp"
+#include "runtime/cluster/coordinator_settings.hpp"
+#include "runtime/cluster/epoch_ends.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// What a rank's process states to the coordinator, and what it may do by the words that it has
+/// heard. A plain value of one thread at a time; time is what its caller says.
+/// Large because it is the protocol: model and docs have a table of the same events.
+class member {
+public:
+  using time = std::chrono::nanoseconds;
+  using kept_part = std::shared_ptr<const std::string>;
+
+  /// `times.beat` alone counts.
+  member(cluster_hello me, const cluster_times& times);
+
+  // Connections and time:
+  /// A connection was made: the hello goes first, then a beat.
+  void on_connected();
+  /// There is no connection, and why: for people.
+  void on_no_connection(std::string why) { no_connection_ = std::move(why); }
+  void on_word(const cluster_word& x, time now);
+  /// A process of this host that is dead for certain.
+  void on_gone(const incarnation& who);
+  /// The beat to be sent now; none if none is due. At most one is on its way because something has
+  /// risen; the others go once per `times.beat`.
+  std::optional<cluster_beat> take_beat(time now);
+  /// There is something that others wait for.
+  bool has_news() const noexcept { return has_news_; }
+  /// The piece that the coordinator has asked for.
+  std::optional<cluster_part> take_piece() { return std::exchange(piece_, std::nullopt); }
+
+  // The trainer's side:
+  /// Where the job's sets are kept, and where it wants to begin.
+  void want(std::string sets, std::optional<job_position> start);
+  /// The set that the seat's term began with is loaded: batches follow from there.
+  void begin(const job_position& at, std::uint64_t global_step);
+  /// The trainer is done with all batches before: it will not save there any more.
+  void move_on(const job_position& behind, std::uint64_t global_step);
+  /// The rank has rows for so many batches of an epoch.
+  void state(std::uint64_t epoch, const epoch_horizon& x);
+  /// Keeps the rank's part of a set until it, or a newer one, is stored.
+  void save(const job_position& at, kept_part part);
+  /// All batches were handed over.
+  void finish();
+  void fail(std::string why);
+  /// The trainer goes, whatever comes.
+  void leave();
+  /// What people see: see cluster_beat.
+  void set_rates(std::uint64_t hunger, std::uint64_t rows_per_second);
+
+  /// The term in which it holds its seat; 0: none.
+  std::uint64_t term() const noexcept { return term_; }
+  const cluster_seat& seat() const noexcept { return seat_; }
+  /// The trainer may have a batch, or hear of the end: no other life of the rank can.
+  bool may_hand_over(std::uint64_t global_step, time now) const noexcept {
+    return term_ != 0 && now < lease_until_ && global_step < seat_.step_limit;
+  }
+  bool has_lease(time now) const noexcept { return term_ != 0 && now < lease_until_; }
+  /// What is known of an epoch of unknown length.
+  epoch_horizon known(std::uint64_t epoch) const;
+  /// What has failed, in any rank; empty: nothing.
+  const std::string& failure() const noexcept { return failure_; }
+  const std::string& refused() const noexcept { return refused_; }
+  bool is_over() const noexcept { return is_over_; }
+  const std::optional<job_position>& stored() const noexcept { return stored_; }
+  std::uint64_t store_failures() const noexcept { return store_failures_; }
+  const std::string& store_failure() const noexcept { return store_failure_; }
+  const std::string& waits_for() const noexcept { return waits_for_; }
+  const std::string& no_connection() const noexcept { return no_connection_; }
+  const std::string& reason() const noexcept { return reason_; }
+  /// When a word was heard last; none yet: nothing.
+  const std::optional<time>& heard() const noexcept { return heard_; }
+  bool is_done() const noexcept { return is_finished_ && saved_.empty(); }
+  const std::map<job_position, kept_part>& saved() const noexcept { return saved_; }
+  const std::vector<std::pair<incarnation, process_identity>>& neighbours() const noexcept {
+    return neighbours_;
+  }
+  const cluster_hello& hello() const noexcept { return hello_; }
+  const job_position& behind() const noexcept { return behind_; }
+
+private:
+  void sit(const cluster_word& x);
+  void let_go();
+  void forget_term();
+  void hear_stored(const cluster_word& x);
+  void give_piece(const cluster_word& x);
+  bool is_due(time now) const;
+  bool must_say(std::uint64_t epoch) const;
+
+  cluster_hello hello_;
+  cluster_times times_;
+  std::uint64_t life_ = 0;
+  std::uint64_t number_ = 0;
+  /// Beats that no word has answered yet.
+  std::map<std::uint64_t, time> sent_;
+  std::optional<time> last_sent_;
+  /// The newest beat that a word about its seat had heard.
+  std::uint64_t heard_echo_ = 0;
+  std::optional<time> heard_;
+  /// Something has risen that others wait for.
+  bool has_news_ = true;
+  std::string sets_;
+  std::optional<job_position> wanted_start_;
+  std::vector<incarnation> gone_;
+  bool is_leaving_ = false;
+
+  // Of the term:
+  std::uint64_t term_ = 0;
+  cluster_seat seat_;
+  time lease_until_{0};
+  epoch_ends::horizons known_;
+  epoch_ends::horizons stated_;
+  epoch_ends::horizons said_;
+  job_position behind_;
+  std::optional<std::uint64_t> global_step_;
+  std::map<job_position, kept_part> saved_;
+  std::optional<job_position> target_;
+  std::optional<cluster_part> piece_;
+  bool is_finished_ = false;
+  bool has_said_done_ = false;
+  std::uint64_t said_step_ = 0;
+  std::string failure_;
+  bool is_own_failure_ = false;
+
+  // What was heard:
+  std::string refused_;
+  bool is_over_ = false;
+  std::optional<job_position> stored_;
+  std::uint64_t store_failures_ = 0;
+  std::string store_failure_;
+  std::string waits_for_;
+  std::string no_connection_;
+  std::string reason_;
+  std::vector<std::pair<incarnation, process_identity>> neighbours_;
+  std::uint64_t hunger_ = 0;
+  std::uint64_t rows_per_second_ = 0;
+};
+
+} // namespace leat

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "messages/cluster/beat.hpp"
+#include "messages/cluster/hello.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+/// A connection, as whoever owns it numbers it. A process may have several, one after the other.
+using source_id = std::uint64_t;
+
+/// A process that has said who it is, on one connection.
+struct cluster_process {
+  using time = std::chrono::nanoseconds;
+
+  source_id connection = 0;
+  cluster_hello hello = {};
+  /// The newest one; its number is 0 before the first.
+  cluster_beat beat = {};
+  time heard{0};
+  /// When it said that it wants a seat, in its present incarnation.
+  time wants_since{0};
+  bool is_closed = false;
+  /// Why it cannot take part; empty: it can.
+  std::string refused = {};
+
+  bool wants_seat() const noexcept {
+    return beat.number > 0 && beat.term == 0 && !beat.is_leaving && refused.empty();
+  }
+};
+
+/// The processes of a cluster by their connections, of which the newest counts.
+class cluster_processes {
+public:
+  using time = std::chrono::nanoseconds;
+
+  /// Takes the place of the process's earlier connections.
+  cluster_process& add(source_id from, const cluster_hello& x, time now);
+  /// Null for a connection that has said nothing yet.
+  cluster_process* find(source_id from);
+  /// By its 128 bits, in whatever incarnation.
+  const cluster_process* find(const incarnation& who) const;
+  /// Forgets those that `is_useless` says.
+  template <class IsUseless>
+  void forget(IsUseless is_useless) {
+    for (auto x = all_.begin(); x != all_.end();)
+      x = is_useless(x->second) ? remove(x) : std::next(x);
+  }
+
+  /// The others on the same host.
+  using neighbours = std::vector<std::pair<incarnation, process_identity>>;
+  neighbours neighbours_of(const cluster_process& x) const;
+
+  const std::map<source_id, cluster_process>& all() const noexcept { return all_; }
+  std::map<source_id, cluster_process>& all() noexcept { return all_; }
+
+private:
+  using table = std::map<source_id, cluster_process>;
+
+  table::iterator remove(table::iterator x);
+
+  /// What names a host to those who can look at each other's processes.
+  using host_key = std::array<std::uint64_t, 3>;
+  static host_key host_of(const process_identity& x) {
+    return {x.boot.high, x.boot.low, x.pid_namespace};
+  }
+
+  table all_;
+  std::multimap<host_key, source_id> by_host_;
+  /// The newest connection of a process, by the halves of its number.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, source_id> newest_ = {};
+};
+
+/// What differs between two processes of what must be the same everywhere, one text each.
+std::vector<std::string> differences(const cluster_hello& first, const cluster_hello& x);
+
+} // namespace leat

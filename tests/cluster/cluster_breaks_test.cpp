@@ -1,0 +1,65 @@
+// Each rule of the protocol, left out, is seen by the judge.
+#include "tests/cluster/cluster_run.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/sanitized.hpp"
+
+#include <iostream>
+#include <string>
+
+using namespace leat::test;
+
+namespace {
+
+struct broken_rule {
+  /// Number of the model's table.
+  const char* number;
+  const char* text;
+  rule left_out;
+  focus where;
+};
+
+const broken_rule all_rules[] = {
+    {"8", "no lease, no batch, and no end", rule::no_lease_no_batch, focus::seats},
+    {"9", "a lease counts from the question", rule::lease_counts_from_question, focus::leases},
+    {"11", "silence frees no seat", rule::silence_frees_no_seat, focus::seats},
+    {"12", "leases end with what the directory says", rule::directory_bounds_leases, focus::seats},
+    {"13", "terms and seats are durable before they are told", rule::terms_are_durable,
+     focus::seats},
+    {"14", "sets are of one term", rule::sets_are_of_one_term, focus::sets},
+    {"14", "sets are whole", rule::sets_are_whole, focus::sets},
+    {"14", "parts go with the life that saved them", rule::parts_go_with_their_life, focus::alone},
+    {"15", "one set at a time is collected", rule::one_set_at_a_time, focus::sets},
+    {"16", "a set that cannot be completed is given up", rule::lost_sets_are_given_up,
+     focus::seats},
+    {"17", "a rank has passed what it will not save", rule::behind_after_saving, focus::seats},
+    {"18", "ends of epochs are repeated", rule::ends_are_repeated, focus::alone},
+    {"19", "who comes back begins at the newest set", rule::returns_at_newest_set, focus::alone},
+    {"22", "what is said is said until it is heard", rule::statements_until_heard, focus::told},
+    {"23", "nobody leaves before the job is over", rule::nobody_leaves_early, focus::anything},
+    {"24", "the trainer names the step of a rank that comes back", rule::trainer_names_step,
+     focus::alone},
+    {"24", "trainers of former lives are fenced", rule::trainer_is_fenced, focus::alone},
+};
+
+} // namespace
+
+TEST_CASE("each rule of the protocol that is left out is seen") {
+  constexpr std::uint64_t first = 8300000;
+  constexpr std::uint64_t most = 400;
+  for (const auto& x : all_rules) {
+    run_result found;
+    auto seed = first;
+    for (; seed < first + most; ++seed) {
+      found = cluster_run{seed, x.where, {x.left_out}}.result();
+      if (found.what == outcome::wrong || found.what == outcome::stuck)
+        break;
+    }
+    const bool is_seen = seed < first + most;
+    std::cout << "without " << x.number << ", " << x.text << ": "
+              << (is_seen ? "seen after " + std::to_string(seed - first + 1)
+                                + " runs: " + found.text.substr(0, found.text.find('\n'))
+                          : "not seen in " + std::to_string(most) + " runs")
+              << "\n";
+    CHECK(is_seen);
+  }
+}

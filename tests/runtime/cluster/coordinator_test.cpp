@@ -1,0 +1,335 @@
+#include "runtime/cluster/coordinator.hpp"
+#include "runtime/cluster/member.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/cluster_facts.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+using namespace leat;
+using namespace std::chrono_literals;
+using test::hello_of;
+using test::kept_in_memory;
+
+namespace {
+
+/// A coordinator and members with perfect connections; messages wait until they are delivered.
+struct cluster {
+  explicit cluster(const job_rules& rules) : settings{.rules = rules} { begin(); }
+
+  void begin() {
+    lead = std::make_unique<coordinator>(
+        settings, "secret", memory.begin_life(), memory,
+        [this](const std::string&) { return on_disk; }, now);
+    for (auto& [number, x] : members)
+      connect(number);
+  }
+  member& join(std::uint64_t process, std::optional<std::uint64_t> rank) {
+    auto& x = members.try_emplace(process, hello_of(process, rank), settings.times).first->second;
+    x.want("sets", {});
+    connect(process);
+    return x;
+  }
+  void connect(std::uint64_t process) {
+    auto& x = members.at(process);
+    x.on_connected();
+    lead->on_hello(process, x.hello(), now);
+  }
+  /// Lets all that is said arrive, until nothing is said any more.
+  void settle() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (auto& [number, x] : members) {
+        if (silent.contains(number))
+          continue;
+        if (const auto beat = x.take_beat(now)) {
+          lead->on_beat(number, *beat, now);
+          moved = true;
+        }
+        if (const auto piece = x.take_piece()) {
+          lead->on_part(number, *piece, now);
+          moved = true;
+        }
+      }
+      auto out = lead->take_output();
+      for (const auto& x : out.sets)
+        store(x);
+      for (const auto& x : out.words)
+        if (auto to = members.find(x.to); to != members.end() && !silent.contains(x.to))
+          to->second.on_word(x.what, now);
+      for (const auto& line : out.log)
+        log.push_back(line);
+    }
+  }
+  void pass(std::chrono::nanoseconds time) {
+    for (const auto end = now + time; now < end; now += 500ms) {
+      lead->tick(now);
+      settle();
+    }
+  }
+  void store(const set_command& x) {
+    if (x.what == set_command::kind::add)
+      parts[x.at][x.rank] = x.bytes;
+    if (x.what != set_command::kind::finish)
+      return;
+    if (disk_is_full)
+      return lead->on_not_stored(x.at, "the disk is full");
+    on_disk = x.at;
+    lead->on_stored(x.at);
+  }
+  bool all_sit_in(std::uint64_t term) {
+    for (auto& [number, x] : members)
+      if (x.term() != term || !x.has_lease(now))
+        return false;
+    return true;
+  }
+
+  coordinator_settings settings;
+  kept_in_memory memory;
+  std::chrono::nanoseconds now = 100s;
+  std::unique_ptr<coordinator> lead;
+  std::map<std::uint64_t, member> members;
+  std::map<std::uint64_t, bool> silent;
+  std::map<job_position, std::map<std::uint64_t, std::string>> parts;
+  std::optional<job_position> on_disk;
+  bool disk_is_full = false;
+  std::vector<std::string> log;
+};
+
+auto part_of(const char* text) {
+  return std::make_shared<const std::string>(text);
+}
+
+} // namespace
+
+TEST_CASE("a term begins once all ranks are there") {
+  cluster x{{.world_size = 3}};
+  x.join(1, 0);
+  x.join(2, 2);
+  x.pass(5s);
+  CHECK(x.members.at(1).term() == 0);
+  CHECK(x.members.at(1).waits_for() == "2 of 3 ranks are there, not 1");
+  x.join(3, 1);
+  x.pass(2s);
+  CHECK(x.all_sit_in(1));
+  CHECK(x.members.at(2).seat().rank == 2);
+  CHECK(x.members.at(3).seat().rank == 1);
+  CHECK(x.members.at(3).seat().world_size == 3);
+}
+
+TEST_CASE("a set is stored once each rank has given its part") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  a.save({0, 5}, part_of("a's"));
+  x.pass(2s);
+  CHECK_FALSE(x.on_disk);
+  b.save({0, 5}, part_of("b's"));
+  x.pass(2s);
+  REQUIRE(x.on_disk == job_position{0, 5});
+  CHECK(x.parts[{0, 5}][0] == "a's");
+  CHECK(x.parts[{0, 5}][1] == "b's");
+  CHECK(a.stored() == job_position{0, 5});
+  CHECK(a.saved().empty());
+}
+
+TEST_CASE("a job is over when all have finished, and what they saved is stored") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  a.save({1, 0}, part_of("a"));
+  a.finish();
+  x.pass(2s);
+  CHECK_FALSE(a.is_over());
+  b.save({1, 0}, part_of("b"));
+  b.finish();
+  x.pass(2s);
+  CHECK(a.is_over());
+  CHECK(b.is_over());
+  CHECK(x.on_disk == job_position{1, 0});
+}
+
+TEST_CASE("a full disk is told to every rank, and the job goes on") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  x.disk_is_full = true;
+  a.save({0, 5}, part_of("a"));
+  b.save({0, 5}, part_of("b"));
+  x.pass(3s);
+  CHECK(a.store_failures() == 1);
+  CHECK(b.store_failure() == "the disk is full");
+  CHECK(a.saved().empty());
+  x.disk_is_full = false;
+  a.save({0, 7}, part_of("a"));
+  b.save({0, 7}, part_of("b"));
+  x.pass(3s);
+  CHECK(x.on_disk == job_position{0, 7});
+}
+
+TEST_CASE("after a loss all go back to the newest set, when the lost one's lease has run out") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(15s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  a.save({0, 5}, part_of("a"));
+  b.save({0, 5}, part_of("b"));
+  x.pass(15s);
+  x.silent[2] = true;
+  x.pass(12s);
+  CHECK(a.term() == 0);
+  x.join(3, 1);
+  x.pass(2s);
+  CHECK(a.term() == 0); // b may believe that it holds its seat
+  x.pass(30s);
+  CHECK(a.term() == 2);
+  CHECK(x.members.at(3).term() == 2);
+  CHECK(a.seat().start == job_position{0, 5});
+}
+
+TEST_CASE("a process that is known to be dead frees its seat at once") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  x.join(2, 1);
+  x.pass(25s);
+  x.silent[2] = true;
+  x.lead->on_closed(2);
+  a.on_gone({7, 2, 0});
+  x.pass(5s);
+  x.join(3, 1);
+  x.pass(2s);
+  CHECK(a.term() == 2);
+}
+
+TEST_CASE("under the policy alone a rank comes back to its seat while the others go on") {
+  cluster x{{.world_size = 2, .comes_back_alone = true, .run_ahead = 10}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  x.pass(25s);
+  CHECK(a.may_hand_over(9, x.now));
+  CHECK_FALSE(a.may_hand_over(10, x.now));
+  x.silent[2] = true;
+  a.on_gone({7, 2, 0});
+  x.pass(5s);
+  CHECK(a.term() == 1);
+  auto& c = x.join(3, 1);
+  x.pass(2s);
+  CHECK(a.term() == 1);
+  CHECK(c.term() == 1);
+  CHECK(c.seat().has_come_back);
+  b.move_on({0, 3}, 3);
+}
+
+TEST_CASE("a second process of a rank is told who sits there") {
+  cluster x{{.world_size = 1}};
+  x.join(1, 0);
+  x.pass(2s);
+  auto& twin = x.join(2, 0);
+  x.pass(2s);
+  CHECK(twin.term() == 0);
+  CHECK(twin.waits_for() == "rank 0 is held by process 1 of host1");
+}
+
+TEST_CASE("a process with another token hears nothing") {
+  cluster x{{.world_size = 1}};
+  auto hello = hello_of(9, 0);
+  hello.token = "guess";
+  x.lead->on_hello(9, hello, x.now);
+  CHECK(x.lead->take_output().words.empty());
+}
+
+TEST_CASE("processes that differ refuse each other with the list of what differs") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto hello = hello_of(2, 1);
+  hello.options = {{"seed", "8"}};
+  auto& b = x.members.try_emplace(2, hello, x.settings.times).first->second;
+  x.connect(2);
+  x.pass(2s);
+  CHECK(a.refused().find("seed: \"not set\" there, \"8\" here") != std::string::npos);
+  CHECK(b.refused() == a.refused());
+}
+
+TEST_CASE("a new coordinator goes on with the term, and the old one ends") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  a.save({0, 5}, part_of("a"));
+  x.pass(2s);
+  auto old = std::move(x.lead);
+  x.begin();
+  b.save({0, 5}, part_of("b"));
+  x.pass(3s);
+  CHECK(a.term() == 1);
+  CHECK(x.on_disk == job_position{0, 5});
+  old->tick(x.now);
+  CHECK(old->has_ended());
+}
+
+TEST_CASE("an elastic job takes as many ranks as its lanes can be dealt to") {
+  cluster x{{.world_size = 0, .least_ranks = 2, .most_ranks = 6}};
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    auto hello = hello_of(i, {});
+    hello.lanes = 12;
+    x.members.try_emplace(i, hello, x.settings.times);
+    x.connect(i);
+  }
+  x.pass(20s);
+  std::uint64_t seated = 0;
+  for (auto& [number, y] : x.members)
+    seated += y.term() == 1 ? 1U : 0U;
+  CHECK(seated == 4);
+}
+
+TEST_CASE("what a member hears without having asked counts, too, but gives no lease") {
+  member x{hello_of(1, 0), {}};
+  x.on_connected();
+  const auto beat = x.take_beat(100s);
+  REQUIRE(beat);
+  cluster_word word{.life = 1,
+                    .echo = beat->number,
+                    .term = 1,
+                    .seat = cluster_seat{.holder = beat->who, .lease_ns = 30'000'000'000}};
+  x.on_word(word, 101s);
+  CHECK(x.has_lease(129s));
+  word.horizons[0] = {7, false};
+  x.on_word(word, 120s);
+  CHECK(x.known(0).batches == 7);
+  CHECK_FALSE(x.has_lease(131s));
+}
+
+TEST_CASE("after a coordinator's restart nobody gets further ahead before all have said where") {
+  cluster x{{.world_size = 2, .comes_back_alone = true, .run_ahead = 10}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  CHECK_FALSE(a.may_hand_over(0, x.now));
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  x.pass(2s);
+  a.move_on({0, 9}, 9);
+  x.silent[2] = true;
+  x.begin();
+  x.pass(2s);
+  CHECK(a.may_hand_over(9, x.now));
+  CHECK_FALSE(a.may_hand_over(10, x.now));
+}

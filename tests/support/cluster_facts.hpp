@@ -1,0 +1,63 @@
+#pragma once
+
+#include "messages/cluster/hello.hpp"
+#include "messages/job_position.hpp"
+#include "runtime/cluster/coordinator_memory.hpp"
+#include "runtime/pipeline/pipeline_facts.hpp"
+#include "runtime/snapshot/snapshot.hpp"
+
+#include <leat/error.hpp>
+#include <leat/pipeline.hpp>
+#include <leat/sources.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace leat::test {
+
+/// What a coordinator keeps, in memory: several may come after each other, or at the same time.
+class kept_in_memory final : public coordinator_memory {
+public:
+  std::uint64_t begin_life() { return ++life_; }
+  /// Writes fail.
+  std::atomic<bool> is_broken = false;
+
+  std::uint64_t newest_life() override { return life_; }
+  void write_state(std::uint64_t life, const std::string& bytes) override {
+    if (is_broken)
+      throw error(errc::io, {.stage = "state directory", .got = "a broken one"});
+    if (!state_ || life >= state_->life)
+      state_ = found{life, bytes};
+  }
+  std::optional<found> read_state() override { return state_; }
+
+private:
+  std::uint64_t life_ = 0;
+  std::optional<found> state_;
+};
+
+/// A process, by a number of the test's.
+inline cluster_hello hello_of(std::uint64_t process, std::optional<std::uint64_t> rank) {
+  return {.version = "1",
+          .token = "secret",
+          .who = {.high = 7, .low = process},
+          .process = {.host = {1, 1}, .boot = {1, 1}, .pid_namespace = 1, .pid = process},
+          .host_name = "host" + std::to_string(process),
+          .rank = rank};
+}
+
+/// A rank's part of a snapshot there, as bytes.
+inline std::string part_of(std::uint64_t rank, std::uint64_t world_size, const job_position& at) {
+  snapshot x;
+  x.pipeline = describe(count(64).batch(4), 4);
+  x.epoch = at.epoch;
+  x.step = at.step;
+  x.global_step = 9;
+  x.rank = rank;
+  x.world_size = world_size;
+  return encode(x);
+}
+
+} // namespace leat::test
