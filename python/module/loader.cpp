@@ -52,6 +52,8 @@ std::function<std::vector<epoch_agreement>(const epoch_agreement&)> gather_of(nb
                           nb::cast<std::int64_t>(x[2])});
       return result;
     } catch (nb::python_error& problem) {
+      if (!problem.matches(PyExc_Exception))
+        throw_through(problem);
       throw error(errc::io, {.stage = "agree", .got = text_of(problem)});
     }
   };

@@ -6,8 +6,11 @@
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
+#include "python/module/without_gil.hpp"
 
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace leat::python {
 
@@ -43,7 +46,10 @@ void bind_log(nb::module_& m) {
           try {
             kept(text);
           } catch (nb::python_error& problem) {
-            throw std::runtime_error(problem.what());
+            const std::string why = problem.what();
+            if (!problem.matches(PyExc_Exception)) // ctrl-C: whoever gives a notice does not throw
+              raise_later(std::move(problem));
+            throw std::runtime_error(why);
           }
         });
       },

@@ -25,7 +25,7 @@ namespace {
 /// Runs what a thread was told by signals while it waited: KeyboardInterrupt, say.
 void heed_signals() {
   const gil_held held;
-  if (PyErr_CheckSignals() == 0)
+  if (run_handlers())
     return;
   nb::python_error raised;
   throw_for_job(raised);
@@ -300,6 +300,10 @@ function_process::exit function_process::end() {
   try {
     const auto said = nb::cast<nb::tuple>(helpers().attr("end")(ended->process));
     result = {nb::cast<std::string>(said[0]), nb::cast<bool>(said[1])};
+  } catch (nb::python_error& problem) {
+    result.text = problem.what();
+    if (!problem.matches(PyExc_Exception))
+      raise_later(std::move(problem));
   } catch (const std::exception& problem) {
     result.text = problem.what();
   }
@@ -325,7 +329,11 @@ bool process_team::is_own() const noexcept {
 
 function_process& process_team::take() {
   std::unique_lock lock{mutex_};
-  given_back_.wait(lock, [&] { return !idle_.empty(); });
+  while (!given_back_.wait_for(lock, between_looks, [&] { return !idle_.empty(); })) {
+    lock.unlock();
+    heed_signals();
+    lock.lock();
+  }
   auto& taken = *idle_.back();
   idle_.pop_back();
   return taken;

@@ -47,6 +47,10 @@ int raise_now(void* problem) {
 
 } // namespace
 
+bool run_handlers() noexcept {
+  return Py_MakePendingCalls() == 0;
+}
+
 caller_mark::caller_mark() noexcept {
   ++num_callers;
 }

@@ -15,6 +15,11 @@ inline constexpr std::chrono::hours no_limit{1 << 16};
 /// How often a wait looks for signals: one that comes just before the wait does not end it.
 inline constexpr std::chrono::milliseconds between_looks{100};
 
+/// Runs the handlers of signals that have come, and raises what was to be raised later, as Python
+/// does between two instructions. False if something was raised. Only in Python's main thread; in
+/// others it does nothing. Holds the GIL.
+bool run_handlers() noexcept;
+
 /// Lets the handlers of signals run while Python's main thread is in C++; in other threads it does
 /// nothing.
 class signal_watch {
@@ -22,7 +27,7 @@ public:
   /// False once a handler has raised something. Without the GIL.
   bool look() {
     const gil_held held;
-    if (raised_ || PyErr_CheckSignals() == 0)
+    if (raised_ || run_handlers())
       return !raised_;
     raised_.emplace();
     return false;
@@ -89,8 +94,8 @@ void wait_for_ends();
 /// As an unhandled ctrl-C does.
 void end_process() noexcept;
 
-/// Raised in the main thread as soon as it runs Python again: for destructors, which must not
-/// throw.
+/// Raised in the main thread as soon as it runs Python again, or waits in leat: for destructors and
+/// others that must not throw.
 void raise_later(nb::python_error problem) noexcept;
 
 } // namespace leat::python
