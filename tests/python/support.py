@@ -5,7 +5,6 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import tarfile
 import threading
 import zlib
@@ -36,10 +35,6 @@ def first(data: leat.Pipeline, **options: object) -> leat.Batch:
     batch = leat.Loader(data, **{"workers": 0, **options}).next()
     assert batch is not None
     return batch
-
-
-def run_python(text: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=timeout)
 
 
 def run_command(*arguments: object, stdin: str | None = None) -> str:

@@ -4,13 +4,15 @@ import datetime
 import json
 import logging
 import pickle
+import signal
 import threading
 from pathlib import Path
 from typing import Any
 
 import leat
 import pytest
-from support import digests, due, run_python, write_tar
+from child_process import run_python
+from support import digests, due, write_tar
 
 DATA = leat.count(80).batch(4)
 
@@ -200,6 +202,21 @@ def test_a_notice_handler_that_raises_ends_nothing() -> None:
     assert "lost" in found.stderr
 
 
+def test_ctrl_c_in_a_notice_handler_is_raised() -> None:
+    text = """
+import signal, leat
+leat.set_notice_handler(lambda text: signal.raise_signal(signal.SIGINT))
+try:
+    leat.notice("printed")
+    print("lost")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    found = run_python(text)
+    assert (found.returncode, found.stdout) == (0, "interrupted\n")
+    assert "printed" in found.stderr
+
+
 def test_traces_and_runtimes(tmp_path: Path) -> None:
     trace = leat.Trace(str(tmp_path / "trace.json"), max_bytes=1 << 20)
     runtime = leat.Runtime(control_threads=1)
@@ -223,4 +240,14 @@ def test_a_failing_agreement_ends_the_job() -> None:
 
     data = leat.count(80).sample(0.5).batch(4, end="mask")
     with pytest.raises(leat.Error, match="gone"):
+        digests(leat.Loader(data, world_size=2, workers=1, agree=agree))
+
+
+def test_ctrl_c_in_an_agreement_is_raised() -> None:
+    def agree(mine: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+        signal.raise_signal(signal.SIGINT)
+        return [mine, mine]
+
+    data = leat.count(80).sample(0.5).batch(4, end="mask")
+    with pytest.raises(KeyboardInterrupt):
         digests(leat.Loader(data, world_size=2, workers=1, agree=agree))

@@ -6,7 +6,8 @@ from typing import Any
 
 import leat
 import pytest
-from support import digests, due, run_python
+from child_process import PATIENCE, run_python
+from support import digests, due
 
 # A family of processes, each of which does a few things at random: the text of one process, which forks others.
 FAMILY = """
@@ -112,7 +113,7 @@ def test_families_of_forked_processes() -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     print("seed", seed)
     for i in range(25):
-        found = run_python(FAMILY, str(seed + i), timeout=120)
+        found = run_python(FAMILY, str(seed + i))
         assert (found.returncode, found.stderr) == (0, ""), (seed + i, found.stderr)
 
 
@@ -131,9 +132,9 @@ def answer_of(way: str) -> Any:
     from_child, to = context.Pipe(duplex=False)
     child = context.Process(target=of_process, args=(str(DATA), to))
     child.start()
-    assert from_child.poll(60)
+    assert from_child.poll(PATIENCE)
     found = from_child.recv()
-    child.join(60)
+    child.join(PATIENCE)
     assert child.exitcode == 0
     return found
 
@@ -180,7 +181,7 @@ if __name__ == "__main__":
     loader = leat.Loader(data, workers=2)
     batches = [next(loader) for _ in range(3)]
     other = torch.utils.data.DataLoader(
-        Numbers(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1], persistent_workers=True, timeout=60
+        Numbers(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1], persistent_workers=True, timeout=120
     )
     for _ in range(2):
         for numbers, batch in zip(other, loader):
@@ -199,5 +200,5 @@ def test_workers_of_torch_beside_a_loader(way: str, tmp_path: Any) -> None:
     text = f"import runpy, sys; sys.argv = ['program', '{way}']; runpy.run_path('{tmp_path}/program.py', run_name='__main__')"
     if way != "fork":  # which imports the program by its path
         text = f"import os, sys; os.execv(sys.executable, [sys.executable, '{tmp_path}/program.py', '{way}'])"
-    found = run_python(text, timeout=120)
+    found = run_python(text)
     assert (found.returncode, found.stdout) == (0, "23\n"), found.stderr

@@ -14,7 +14,7 @@ from typing import Any
 import leat
 import process_jobs as jobs
 import pytest
-from support import run_python
+from child_process import PATIENCE, ChildProcess, run_python
 
 Content = list[dict[str, Any]]
 
@@ -241,7 +241,8 @@ def test_functions_of_an_interactive_session_are_refused() -> None:
 def program(tmp_path: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = tmp_path / "program.py"
     path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\n" + text)
-    return subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, timeout=60)
+    with ChildProcess([sys.executable, path, *arguments]) as child:
+        return child.end()
 
 
 def test_a_main_module_without_a_guard_is_refused(tmp_path: Path) -> None:
@@ -347,17 +348,16 @@ def test_processes_end_with_the_program(tmp_path: Path, end: str) -> None:
     found = program(tmp_path, RUNNING + end)
     pids = [int(x) for x in found.stderr.split("Traceback")[0].split()]
     assert len(pids) == 2
-    for _ in range(200):
-        if not any(map(is_there, pids)):
-            return
-        time.sleep(0.05)
-    raise AssertionError("processes that go on without the program")
+    limit = time.monotonic() + PATIENCE
+    while any(map(is_there, pids)):
+        assert time.monotonic() < limit, "processes that go on without the program"
+        time.sleep(0.01)
 
 
-def started(tmp_path: Path, text: str) -> subprocess.Popen[str]:
+def started(tmp_path: Path, text: str) -> ChildProcess:
     path = tmp_path / "program.py"
     path.write_text(f"import sys\nsys.path.append({str(Path(__file__).parent)!r})\nimport leat\nimport process_jobs\n" + text)
-    return subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return ChildProcess([sys.executable, path])
 
 
 @pytest.fixture
@@ -384,13 +384,12 @@ if __name__ == "__main__":
     print(seen == [*range(10)])
 """
     with started(tmp_path, text) as child:
-        assert child.stdout is not None
-        (pipes / "waiting").read_text()
-        os.killpg(child.pid, signal.SIGINT)
-        assert child.stdout.readline() == "interrupted\n"
-        (pipes / "go").write_text("go")
-        assert child.stdout.readline() == "True\n"
-        assert child.wait(30) == 0
+        child.read_from(pipes / "waiting")
+        child.interrupt_all()
+        assert child.line() == "interrupted"
+        child.write_to(pipes / "go", "go")
+        assert child.line() == "True"
+        assert child.end().returncode == 0
 
 
 def test_calls_that_were_given_up_leave_nothing_to_the_next_ones(tmp_path: Path, pipes: Path) -> None:
@@ -407,14 +406,56 @@ if __name__ == "__main__":
     print(sum(seen, []) == [f"count/{i}" for i in range(40)])
 """
     with started(tmp_path, text) as child:
-        assert child.stdout is not None
-        (pipes / "waiting").read_text()
-        os.killpg(child.pid, signal.SIGINT)
-        assert child.stdout.readline() == "interrupted\n"
-        (pipes / "waiting").read_text()
-        (pipes / "go").write_text("go")
-        assert child.stdout.readline() == "True\n"
-        assert child.wait(30) == 0
+        child.read_from(pipes / "waiting")
+        child.interrupt_all()
+        assert child.line() == "interrupted"
+        child.read_from(pipes / "waiting")
+        child.write_to(pipes / "go", "go")
+        assert child.line() == "True"
+        assert child.end().returncode == 0
+
+
+def test_ctrl_c_ends_a_wait_for_processes_that_others_use(tmp_path: Path, pipes: Path) -> None:
+    text = """
+import threading
+from in_call import tell, when_in_call
+def take():
+    for batch in leat.Loader(data, workers=1):
+        seen.extend(batch.text("x"))
+if __name__ == "__main__":
+    data = leat.count(40).map("wait@1", process_jobs.wait_for_file, processes=1).batch(4)
+    other, seen = leat.Loader(data, workers=0), []
+    taker = threading.Thread(target=take)
+    taker.start()
+    (process_jobs.MARK / "waiting").read_text()
+    try:
+        when_in_call()
+        next(other)
+    except KeyboardInterrupt:
+        tell("interrupted")
+    taker.join()
+    tell(seen == [f"count/{i}" for i in range(40)])
+"""
+    with started(tmp_path, text) as child:
+        assert child.line() == "ready"
+        child.interrupt()
+        assert child.line() == "interrupted"
+        child.write_to(pipes / "go", "go")
+        assert child.line() == "True"
+        assert child.end().returncode == 0
+
+
+def test_ctrl_c_while_a_process_is_ended_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = leat.processes.end
+
+    def interrupted_end(x: Any) -> tuple[str, bool]:
+        end(x)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(leat.processes, "end", interrupted_end)
+    data = leat.count(40).map("say@1", jobs.say, processes=1).batch(10)
+    with pytest.raises(KeyboardInterrupt), leat.Loader(data, workers=0) as loader:
+        loader.next()
 
 
 def test_a_fork_leaves_the_parents_processes_alone() -> None:

@@ -4,27 +4,25 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
+from child_process import ChildProcess
 from support import write_tar
 
-HEAD = """
+HEAD = f"""
 import os, signal, sys, threading, time
+sys.path.append({str(Path(__file__).parent)!r})
 import leat
+from in_call import tell, when_in_call
 go, runs = threading.Event(), threading.Event()
-def told(text):
-    os.write(1, text.encode() + b"\\n")
-def soon():  # once the main thread is in the call
-    threading.Timer(0.2, told, ["ready"]).start()
 def wait(sample):
     if sample.id == "count/9":
         is_first = not runs.is_set()
         runs.set()
         if is_first:
-            told("ready")
-        go.wait(60)
+            tell("waits")
+        go.wait()
 busy = leat.count(40).map("wait@1", wait).batch(4)
 nothing = leat.count(1 << 40).filter(leat.key_matches("none*")).batch(4)
 """
@@ -32,28 +30,20 @@ nothing = leat.count(1 << 40).filter(leat.key_matches("none*")).batch(4)
 
 def interrupted(text: str, *arguments: str, signals: int = 1, code: int = 0, when: str = "ready") -> list[str]:
     """The lines that a program prints which gets SIGINT at each line that says `when`."""
-    command = [sys.executable, "-c", HEAD + text, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        lines = []
-        watchdog = threading.Timer(60, child.kill)
-        watchdog.start()
-        try:
-            for line in child.stdout:
-                if line.rstrip() == when and signals > 0:
-                    signals -= 1
-                    os.kill(child.pid, signal.SIGINT)
-                else:
-                    lines.append(line.rstrip())
-            _, stderr = child.communicate(timeout=60)
-        finally:
-            watchdog.cancel()
-            child.kill()
-    assert child.returncode == code, stderr
-    assert signals == 0
-    assert "Fatal" not in stderr
-    assert "leaked" not in stderr
-    return lines
+    lines = []
+    with ChildProcess([sys.executable, "-c", HEAD + text, *arguments]) as child:
+        while signals > 0:
+            line = child.line()
+            if line == when:
+                signals -= 1
+                child.interrupt()
+            else:
+                lines.append(line)
+        ended = child.end()
+    assert ended.returncode == code, ended.stderr
+    assert "Fatal" not in ended.stderr
+    assert "leaked" not in ended.stderr
+    return lines + ended.stdout.splitlines()
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
@@ -61,8 +51,8 @@ def test_a_first_next_of_a_source_that_exists_once(workers: int) -> None:
     text = f"""
 numbers = iter(range(20))
 def take(sample):
-    told("ready")
-    go.wait(60)
+    tell("ready")
+    go.wait()
     for sample["i"] in numbers:
         return True
     return False
@@ -70,9 +60,9 @@ loader = leat.Loader(leat.once("queue@1", take).batch(4), workers={workers})
 try:
     loader.next()
 except KeyboardInterrupt:
-    print("interrupted", loader.position().global_step, flush=True)
+    tell("interrupted", loader.position().global_step)
 go.set()
-print(sum((batch["i"].tolist() for batch in loader), []) == [*range(20)])
+tell(sum((batch["i"].tolist() for batch in loader), []) == [*range(20)])
 """
     lines = interrupted(text)
     assert [x for x in lines if x != "ready"] == ["interrupted 0", "True"]
@@ -84,20 +74,19 @@ def test_a_first_next_of_standard_input() -> None:
         + """
 loader = leat.Loader(leat.standard_input().batch(4, end="drop"))
 try:
-    soon()
+    when_in_call()
     loader.next()
 except KeyboardInterrupt:
-    told("interrupted")
-print([b.step for b in loader])
+    tell("interrupted")
+tell([b.step for b in loader])
 """
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", text], text=True, **pipes) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        os.kill(child.pid, signal.SIGINT)
-        assert child.stdout.readline() == "interrupted\n"
-        assert child.communicate("a line\n" * 12, timeout=60) == ("[0, 1, 2]\n", "")
+    with ChildProcess([sys.executable, "-c", text], stdin=subprocess.PIPE) as child:
+        assert child.line() == "ready"
+        child.interrupt()
+        assert child.line() == "interrupted"
+        ended = child.end("a line\n" * 12)
+    assert (ended.stdout, ended.stderr) == ("[0, 1, 2]\n", "")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +98,7 @@ print([b.step for b in loader])
     ],
 )
 def test_data_that_is_looked_through_when_something_is_made(call: str) -> None:
-    text = f"try:\n    soon()\n    {call}\nexcept KeyboardInterrupt:\n    print('interrupted')"
+    text = f"try:\n    when_in_call()\n    {call}\nexcept KeyboardInterrupt:\n    tell('interrupted')"
     assert interrupted(text) == ["interrupted"]
 
 
@@ -124,11 +113,11 @@ for _ in range(10):
     next(loader)
 for _ in range(2):
     try:
-        soon()
+        when_in_call()
         while True:
             batch = next(loader)
     except KeyboardInterrupt:
-        print(loader.position().step, flush=True)
+        tell(loader.position().step)
 """
     first, second = interrupted(text, signals=2)
     assert 10 <= int(first) <= int(second) <= 22
@@ -139,12 +128,12 @@ def test_a_seek_leaves_the_loader_where_it_stood(call: str) -> None:
     text = f"""
 loader = leat.Loader({FEW}, workers=2)
 try:
-    soon()
+    when_in_call()
     loader.{call}
 except KeyboardInterrupt:
-    print("interrupted")
+    tell("interrupted")
 loader.skip_first_batches(1)
-print(sorted(next(loader).ids()))
+tell(sorted(next(loader).ids()))
 """
     assert interrupted(text) == ["interrupted", str([f"count/{i}" for i in range(14, 18)])]
 
@@ -154,26 +143,38 @@ def test_an_end_that_waits_for_a_function(call: str) -> None:
     text = f"""
 loader = leat.Loader(busy, workers=1)
 batches = [next(loader) for _ in range(2)]
-runs.wait(60)
-def wake():
-    told("ready")
-threading.Timer(0.1, wake).start()
+runs.wait()
 try:
+    when_in_call()
     {call}
     while True:
         time.sleep(0.01)  # a destructor cannot raise: it comes at once after it
 except KeyboardInterrupt:
-    print("interrupted", batches[1].step, batches[1]["value"].shape)
+    tell("interrupted", batches[1].step, batches[1]["value"].shape)
 go.set()
 """
-    with_first = HEAD.replace('told("ready")', "pass")
-    command = [sys.executable, "-c", with_first + text]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        os.kill(child.pid, signal.SIGINT)
-        stdout, stderr = child.communicate(timeout=60)
-    assert (stdout, stderr, child.returncode) == ("interrupted 1 (4, 8)\n", "", 0)
+    assert interrupted(text) == ["waits", "interrupted 1 (4, 8)"]
+
+
+def test_a_dropped_loader_that_waits_for_a_function_before_a_call_that_waits() -> None:
+    """What the destructor could not raise ends the call."""
+    text = """
+loader, other = (leat.Loader(busy, workers=1) for _ in range(2))
+for x in (loader, other):
+    runs.clear()
+    next(x), next(x)
+    runs.wait()
+x = None
+try:
+    when_in_call()
+    loader = None
+    other.next()
+except KeyboardInterrupt:
+    tell("interrupted")
+go.set()
+tell([batch.step for batch in other])
+"""
+    assert interrupted(text) == ["waits", "waits", "interrupted", str([*range(2, 10)])]
 
 
 def test_a_cell_that_is_run_again_while_a_function_runs() -> None:
@@ -182,20 +183,20 @@ def cell():
     global loader
     loader = leat.Loader(busy, workers=1)
     for batch in loader:
-        print(batch.step, flush=True)
+        tell(batch.step)
 for _ in range(2):
     runs.clear()
     try:
         cell()
     except KeyboardInterrupt:
-        print("interrupted", flush=True)
+        tell("interrupted")
 go.set()
 cell()
 loader.close()
 leat.shutdown()
-print(len(os.listdir("/proc/self/task")))
+tell(len(os.listdir("/proc/self/task")))
 """
-    lines = interrupted(text, signals=2)
+    lines = interrupted(text, signals=2, when="waits")
     assert lines[-11:] == [*(str(i) for i in range(10)), "1"]
     assert lines[:-11].count("interrupted") == 2
 
@@ -204,20 +205,20 @@ def test_the_end_of_the_interpreter_while_a_function_runs() -> None:
     text = """
 loader = leat.Loader(busy, workers=1)
 next(loader)
-runs.wait(60)
+runs.wait()
 import atexit
 atexit.register(lambda: None)
-threading._register_atexit(lambda: threading.Thread(target=lambda: (time.sleep(0.3), told("at exit")), daemon=True).start())
+threading._register_atexit(when_in_call)
 """
-    assert interrupted(text, code=-signal.SIGINT, when="at exit") == ["ready"]
+    assert interrupted(text, code=-signal.SIGINT) == ["waits"]
 
 
 def test_handlers_that_raise_nothing_run_and_the_wait_goes_on() -> None:
     text = """
-signal.signal(signal.SIGINT, lambda *_: (told("handled"), go.set()))
-print([b.step for b in leat.Loader(busy, workers=1)])
+signal.signal(signal.SIGINT, lambda *_: (tell("handled"), go.set()))
+tell([b.step for b in leat.Loader(busy, workers=1)])
 """
-    assert interrupted(text) == ["handled", str([*range(10)])]
+    assert interrupted(text, when="waits") == ["handled", str([*range(10)])]
 
 
 def test_what_a_handler_raises_is_raised() -> None:
@@ -228,10 +229,10 @@ signal.signal(signal.SIGINT, enough)
 try:
     leat.Loader(busy, workers=1).skip_first_batches(0) or [*leat.Loader(busy, workers=1)]
 except Enough as problem:
-    print(repr(problem), problem.__cause__, problem.__context__)
+    tell(repr(problem), problem.__cause__, problem.__context__)
 go.set()
 """
-    assert interrupted(text) == ["Enough('of it') None None"]
+    assert interrupted(text, when="waits") == ["Enough('of it') None None"]
 
 
 def test_a_loader_of_another_thread_goes_on() -> None:
@@ -245,12 +246,12 @@ try:
     threading.Thread(target=run).start()  # the signal may come before it returns
     done.wait()
 except KeyboardInterrupt:
-    print("interrupted")
+    tell("interrupted")
 go.set()
 done.wait()
-print(seen == [*range(10)])
+tell(seen == [*range(10)])
 """
-    assert interrupted(text) == ["interrupted", "True"]
+    assert interrupted(text, when="waits") == ["interrupted", "True"]
 
 
 @pytest.mark.parametrize("call", ["size()", "batches_per_epoch()"])
@@ -266,15 +267,16 @@ def test_shards_that_are_indexed(call: str, tmp_path: Path) -> None:
 def wake():
     while not (os.path.exists(sys.argv[2]) and os.listdir(sys.argv[2])):
         time.sleep(0.001)
-    told("ready")
-threading.Thread(target=wake, daemon=True).start()
+    os.kill(os.getpid(), signal.SIGINT)  # a test that heard of it would be late
+waker = threading.Thread(target=wake)
+waker.start()
 try:
     leat.tar_shards(sys.argv[1], index_dir=sys.argv[2]).batch(4).{call}
-    print("opened")
+    waker.join()
 except KeyboardInterrupt:
-    print("interrupted")
+    tell("interrupted")
 """
-        lines = interrupted(text, str(folder / "*.tar"), str(folder / "indexes"))
-        if lines == ["interrupted"] and len(os.listdir(folder / "indexes")) < number:
+        assert interrupted(text, str(folder / "*.tar"), str(folder / "indexes"), signals=0) == ["interrupted"]
+        if len(os.listdir(folder / "indexes")) < number:
             return
     pytest.fail("all shards were opened first")

@@ -7,7 +7,8 @@ from pathlib import Path
 import leat
 import numpy as np
 import pytest
-from support import first, png, run_python, write_tar
+from child_process import run_python
+from support import first, png, write_tar
 
 
 class Numbers:

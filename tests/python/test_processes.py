@@ -4,7 +4,6 @@ import gc
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import weakref
@@ -14,8 +13,9 @@ from typing import Any
 
 import leat
 import pytest
+from child_process import ChildProcess, run_python
 from exit_ways import WAYS, run_ways
-from support import digests, due, run_python
+from support import digests, due
 
 HEAD = """
 import os, signal, sys, threading
@@ -56,15 +56,13 @@ for _ in range(2):
     go.clear()
 """
     )
-    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
+    with ChildProcess([sys.executable, "-c", text]) as child:
         for _ in range(2):
-            assert {child.stdout.readline() for _ in range(2)} == {"waiting\n", "two\n"}
-            os.kill(child.pid, signal.SIGINT)
-            line = child.stdout.readline()
-            assert line.startswith("interrupted after [0, 1]")
-            assert child.stdout.readline() == "then 2\n"
-        assert child.wait(30) == 0
+            assert {child.line(), child.line()} == {"waiting", "two"}
+            child.interrupt()
+            assert child.line().startswith("interrupted after [0, 1]")
+            assert child.line() == "then 2"
+        assert child.end().returncode == 0
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
@@ -78,13 +76,12 @@ for batch in leat.Loader(data, workers={workers}):
         print("running", flush=True)
 """
     )
-    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "running\n"
-        os.kill(child.pid, signal.SIGINT)
-        _, stderr = child.communicate(timeout=30)
-    assert stderr.rstrip().endswith("KeyboardInterrupt")
-    assert child.returncode == -signal.SIGINT
+    with ChildProcess([sys.executable, "-c", text]) as child:
+        assert child.line() == "running"
+        child.interrupt()
+        ended = child.end()
+    assert ended.stderr.rstrip().endswith("KeyboardInterrupt")
+    assert ended.returncode == -signal.SIGINT
 
 
 def test_ctrl_c_while_a_source_that_exists_once_waits() -> None:
@@ -115,13 +112,12 @@ for batch in loader:
     seen += batch["i"].tolist()
 print(seen == [*range(40)])
 """
-    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "waiting\n"
-        os.kill(child.pid, signal.SIGINT)
-        assert child.stdout.readline() == "interrupted\n"
-        assert child.stdout.readline() == "True\n"
-        assert child.wait(30) == 0
+    with ChildProcess([sys.executable, "-c", text]) as child:
+        assert child.line() == "waiting"
+        child.interrupt()
+        assert child.line() == "interrupted"
+        assert child.line() == "True"
+        assert child.end().returncode == 0
 
 
 def test_exits_in_the_middle_of_an_epoch_with_python_maps_running(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import leat
 import numpy as np
 import pytest
-from support import digests, due, run_python
+from child_process import run_python
+from support import digests, due
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs tokenizers: tests/python/frameworks")
 

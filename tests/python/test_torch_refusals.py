@@ -8,7 +8,8 @@ from typing import Any
 
 import leat
 import pytest
-from support import due, run_python
+from child_process import run_python
+from support import due
 
 torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info  # noqa: E402
@@ -55,7 +56,7 @@ def in_a_fresh_process() -> None:
 def test_in_workers_each_sample_comes_once_or_it_is_refused() -> None:
     folder = os.path.dirname(os.path.abspath(__file__))
     text = f"import sys; sys.path.insert(0, {folder!r}); from test_torch_refusals import *; in_a_fresh_process()"
-    found = run_python(text, timeout=240)
+    found = run_python(text, patience=240)
     lines = found.stdout.splitlines()
     assert found.returncode == 0, found.stderr
     for line in lines[: len(PLACES)]:
