@@ -19,6 +19,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Only files say what a process does. It may be so just before the process ends.
+template <class Condition>
+void wait_until(const child_process& child, Condition is_so) {
+  for (;;) {
+    const bool runs = child.is_running();
+    if (is_so())
+      return;
+    REQUIRE(runs);
+    std::this_thread::sleep_for(milliseconds{1});
+  }
+}
+
 /// A job that a test can send signals to.
 class signalled_job {
 public:
@@ -28,13 +40,9 @@ public:
   }
 
   void signal(int x) const { child_->signal(x); }
-  /// Only the files say what the process does.
   template <class Condition>
   void wait_until(Condition is_so) const {
-    while (!is_so()) {
-      REQUIRE(child_->is_running());
-      std::this_thread::sleep_for(milliseconds{1});
-    }
+    test::wait_until(*child_, is_so);
   }
   void wait_for_steps(std::size_t n) const {
     wait_until([&] { return count_of(read_file(log()), "\"step\"") >= n; });
@@ -182,10 +190,7 @@ TEST_CASE("command: a signal before there is a job ends the command at once") {
       const auto text = read_file(process);
       return text.substr(0, text.find('\n'));
     };
-    while (!is_blocked(id(), signal)) {
-      REQUIRE(child.is_running());
-      std::this_thread::sleep_for(milliseconds{1});
-    }
+    wait_until(child, [&] { return is_blocked(id(), signal); });
     child.signal(signal);
     REQUIRE(child.wait() == 128 + signal);
     REQUIRE(read_file(x.at / "output").empty());
@@ -199,10 +204,7 @@ TEST_CASE("command: a signal that the job was started to ignore does not end it"
   const words shell{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", LEAT_COMMAND};
   const auto log = x.at / "log";
   child_process child{shell + job + words{"--log", log}, x.at / "out"};
-  while (count_of(read_file(log), "\"step\"") < 3) {
-    REQUIRE(child.is_running());
-    std::this_thread::sleep_for(milliseconds{1});
-  }
+  wait_until(child, [&] { return count_of(read_file(log), "\"step\"") >= 3; });
   child.signal(SIGINT);
   REQUIRE(child.wait() == 0);
   REQUIRE(batches_of(log).size() == 20);
