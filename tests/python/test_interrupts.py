@@ -244,7 +244,8 @@ def run():
     done.set()
 try:
     threading.Thread(target=run).start()  # the signal may come before it returns
-    done.wait()
+    while not done.wait(0.1):  # Python's own wait without a limit misses a signal that comes just before it
+        pass
 except KeyboardInterrupt:
     tell("interrupted")
 go.set()
