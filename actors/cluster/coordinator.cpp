@@ -16,6 +16,12 @@ using coordinator_ptr = coordinator_actor::stateful_pointer<coordinator_shell_st
 /// What does not fit in here was not sent by leat.
 constexpr std::size_t most_connections = 100'000;
 
+void end(coordinator_ptr self, coordinator_end why) {
+  if (self->state.config.ended)
+    self->state.config.ended(why);
+  self->quit(); // and with it the store, once it has done what it was told
+}
+
 void send_output(coordinator_ptr self, bool with_words = true) {
   auto& state = self->state;
   if (!state.value)
@@ -31,7 +37,8 @@ void send_output(coordinator_ptr self, bool with_words = true) {
     if (const auto found = state.addresses.find(x.to); found != state.addresses.end())
       self->send(state.connections.at(found->second).to, std::move(x.what));
   if (state.value->has_ended())
-    self->quit(); // and with it the store, once it has done what it was told
+    end(self,
+        state.value->is_superseded() ? coordinator_end::superseded : coordinator_end::job_over);
 }
 
 /// A state directory that cannot be written is told once; what was to be done is tried again with
@@ -68,7 +75,8 @@ void introduce_all(coordinator_ptr self) {
     const auto now = state.config.now();
     if (!state.value)
       state.value = std::make_unique<coordinator>(
-          coordinator_settings{.rules = x.hello.rules, .times = state.config.times},
+          coordinator_settings{
+              .rules = x.hello.rules, .job = state.config.job, .times = state.config.times},
           state.config.token, state.config.life, *state.config.memory, state.config.newest_set,
           now);
     x.is_known = true;
@@ -95,6 +103,23 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
   introduce_all(self);
 }
 
+/// As long as no rank has come, there is nothing but the directory to look at.
+void watch_directory(coordinator_ptr self) {
+  auto& state = self->state;
+  auto& memory = *state.config.memory;
+  if (memory.newest_life() != state.config.life)
+    return end(self, coordinator_end::superseded);
+  if (!state.was_over) {
+    const auto found = memory.read_state();
+    state.was_over =
+        found && decode_coordinator_state(found->bytes, "the state").phase == job_phase::over;
+    if (*state.was_over)
+      state.config.log("the job is over already: a new one needs another id, or another directory");
+  }
+  if (*state.was_over && state.config.now() - state.began > state.config.times.linger)
+    end(self, coordinator_end::job_over);
+}
+
 void forget(coordinator_ptr self, const caf::actor_addr& who) {
   auto& state = self->state;
   const auto found = state.connections.find(who);
@@ -112,6 +137,7 @@ coordinator_actor::behavior_type
 coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> self,
                   const coordinator_config& config, gate_token alive) {
   self->state.config = config;
+  self->state.began = config.now();
   self->state.store = config.make_store(self);
   keep_until_end(self, std::move(alive));
   self->set_down_handler(
@@ -144,14 +170,17 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
           introduce_all(self);
           if (self->state.value)
             self->state.value->tick(self->state.config.now());
+          else
+            watch_directory(self);
         });
         self->delayed_send(self, tick, tick_atom_v);
       },
       [self](look_atom, const std::string& token) -> caf::result<cluster_status> {
         if (token != self->state.config.token)
           return caf::sec::invalid_argument;
-        return self->state.value ? self->state.value->status(self->state.config.now())
-                                 : cluster_status{};
+        return self->state.value
+                   ? self->state.value->status(self->state.config.now())
+                   : cluster_status{.life = self->state.config.life, .job = self->state.config.job};
       },
   };
 }

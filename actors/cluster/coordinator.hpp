@@ -12,15 +12,26 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace leat {
+
+/// Why a coordinator has ended by itself.
+enum class coordinator_end : std::uint8_t {
+  /// All batches of the job were handed over, and all ranks know.
+  job_over,
+  /// Another coordinator has begun.
+  superseded,
+};
 
 struct coordinator_config {
   /// The life that has begun, and what outlives it.
   std::uint64_t life = 0;
   std::shared_ptr<coordinator_memory> memory = {};
   std::string token = {};
+  /// The job's id, if it was named.
+  std::string job = {};
   cluster_times times = {};
   coordinator::find_newest_set newest_set;
   /// Made by the coordinator, which it answers: writes the sets.
@@ -29,6 +40,8 @@ struct coordinator_config {
   std::function<void(const std::string&)> log = {};
   /// By the clock that runs on while the machine sleeps.
   std::function<coordinator::time()> now = {};
+  /// It ends, and why; not called where it was told to. Empty: nobody wants to know.
+  std::function<void(coordinator_end)> ended = {};
 };
 
 struct coordinator_shell_state {
@@ -50,6 +63,9 @@ struct coordinator_shell_state {
   source_id next = 1;
   /// The last thing that went wrong, which is told once.
   std::string problem;
+  /// When it began; the job was over already, as far as that is known.
+  coordinator::time began{0};
+  std::optional<bool> was_over;
 };
 
 /// Spawn in a thread of its own: it reads and writes the state directory. Lives until an exit

@@ -11,6 +11,7 @@
 #include <leat/hash128.hpp>
 #include <leat/image.hpp>
 #include <leat/image_decoder.hpp>
+#include <leat/job_coordinator.hpp>
 #include <leat/loader.hpp>
 #include <leat/once.hpp>
 #include <leat/order.hpp>

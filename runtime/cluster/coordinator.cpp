@@ -1,5 +1,6 @@
 #include "runtime/cluster/coordinator.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/cluster/waiting_text.hpp"
 
 #include <algorithm>
@@ -55,6 +56,11 @@ void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
                       + std::to_string(settings_.rules.world_size) + " ranks";
     return say(from, now);
   }
+  if (!settings_.job.empty() && !x.job.empty() && x.job != settings_.job) {
+    process.refused = "job " + in_quotes(x.job) + "; needed: job " + in_quotes(settings_.job)
+                      + ", the one of this coordinator";
+    return say(from, now);
+  }
   compare_with_others(process);
 }
 
@@ -97,7 +103,7 @@ void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
   if (has_ended_ || !process)
     return;
   if (x.life > life_)
-    return retire();
+    return give_way();
   if (!x.who.is_same_process(process->hello.who)
       || (process->beat.number > 0 && x.number < process->beat.number))
     return;
@@ -185,7 +191,7 @@ void coordinator::write(coordinator_state x) {
   memory_.write_state(life_, encode(x));
   state_ = std::move(x);
   if (memory_.newest_life() != life_)
-    retire();
+    give_way();
 }
 
 void coordinator::fail(const std::string& why) {
@@ -283,7 +289,8 @@ cluster_status coordinator::status(time now) const {
                    .store_failures = sets_.failures(),
                    .store_failure = sets_.failure(),
                    .rules = settings_.rules,
-                   .sets = state_.sets};
+                   .sets = state_.sets,
+                   .job = settings_.job};
   for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank) {
     auto& to = x.ranks.emplace_back();
     to.rank = rank;
@@ -303,6 +310,9 @@ cluster_status coordinator::status(time now) const {
     to.failure = holder->beat.failure;
   }
   for (const auto& [connection, process] : processes_.all())
+    if (x.job.empty())
+      x.job = process.hello.job;
+  for (const auto& [connection, process] : processes_.all())
     if (process.wants_seat() && !rank_of(process.beat.who))
       x.waiting.push_back({.host_name = process.hello.host_name,
                            .pid = process.hello.process.pid,
@@ -314,6 +324,11 @@ cluster_status coordinator::status(time now) const {
 void coordinator::retire() {
   has_ended_ = true;
   sets_.restart();
+}
+
+void coordinator::give_way() {
+  is_superseded_ = true;
+  retire();
 }
 
 } // namespace leat

@@ -71,6 +71,8 @@ public:
   cluster_status status(time now) const;
   /// A newer life has begun, or all is over and everybody knows: nothing is to be done any more.
   bool has_ended() const noexcept { return has_ended_; }
+  /// It has ended because a newer life has begun.
+  bool is_superseded() const noexcept { return is_superseded_; }
 
   const coordinator_state& state() const noexcept { return state_; }
   const cluster_processes& processes() const noexcept { return processes_; }
@@ -116,6 +118,8 @@ private:
   void say_all(time now);
   std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
   void retire();
+  /// To a newer life.
+  void give_way();
 
   coordinator_settings settings_;
   std::string token_;
@@ -127,6 +131,7 @@ private:
   time checked_;
   time formed_;
   bool has_ended_ = false;
+  bool is_superseded_ = false;
 
   coordinator_state state_;
   cluster_processes processes_;

@@ -4,6 +4,7 @@
 #include "runtime/base/limits.hpp"
 
 #include <chrono>
+#include <string>
 
 namespace leat {
 
@@ -36,6 +37,8 @@ inline bool is_possible(const job_rules& x) noexcept {
 
 struct coordinator_settings {
   job_rules rules = {};
+  /// The job's id, which processes that name one must name; empty: any.
+  std::string job = {};
   cluster_times times = {};
 };
 

@@ -15,7 +15,7 @@ void coordinator::tick(time now) {
   if (has_ended_)
     return;
   if (memory_.newest_life() != life_)
-    return retire();
+    return give_way();
   checked_ = now;
   switch (state_.phase) {
   case job_phase::forming:

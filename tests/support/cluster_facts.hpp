@@ -34,7 +34,7 @@ public:
   std::optional<found> read_state() override { return state_; }
 
 private:
-  std::uint64_t life_ = 0;
+  std::atomic<std::uint64_t> life_ = 0;
   std::optional<found> state_;
 };
 

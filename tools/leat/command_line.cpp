@@ -5,6 +5,7 @@
 #include <leat/error.hpp>
 
 #include "tools/leat/bench/bench.hpp"
+#include "tools/leat/cluster/coordinator.hpp"
 #include "tools/leat/graph/graph.hpp"
 #include "tools/leat/index.hpp"
 #include "tools/leat/inspect.hpp"
@@ -67,6 +68,7 @@ int run_command_line(int argc, char** argv) {
   add_inspect(app);
   add_verify(app, status);
   add_bench(app);
+  add_coordinator(app, status);
   refuse_empty_texts(app);
   auto subcommand = subcommand_of(app, argc, argv);
   opening_display openings;

@@ -333,3 +333,51 @@ TEST_CASE("after a coordinator's restart nobody gets further ahead before all ha
   CHECK(a.may_hand_over(9, x.now));
   CHECK_FALSE(a.may_hand_over(10, x.now));
 }
+
+TEST_CASE("who names another job is refused, and who names none is not") {
+  cluster x{{.world_size = 2}};
+  x.settings.job = "a";
+  x.begin();
+  auto& first = x.join(1, 0);
+  auto hello = hello_of(2, 1);
+  hello.job = "b";
+  auto& second = x.members.try_emplace(2, hello, x.settings.times).first->second;
+  x.connect(2);
+  x.settle();
+  CHECK(second.refused().find("job \"b\"") != std::string::npos);
+  CHECK(second.refused().find("job \"a\"") != std::string::npos);
+  CHECK(first.refused().empty());
+  CHECK(x.lead->status(x.now).job == "a");
+}
+
+TEST_CASE("the job is shown as its ranks name it where the coordinator was told nothing") {
+  cluster x{{.world_size = 2}};
+  auto hello = hello_of(1, 0);
+  hello.job = "b";
+  x.members.try_emplace(1, hello, x.settings.times);
+  x.connect(1);
+  x.settle();
+  CHECK(x.lead->status(x.now).job == "b");
+}
+
+TEST_CASE("a coordinator ends otherwise for a newer one than for the end of the job") {
+  cluster x{{.world_size = 1}};
+  auto& rank = x.join(1, 0);
+  x.pass(3s);
+  REQUIRE(rank.term() == 1);
+  x.memory.begin_life();
+  x.pass(1s);
+  CHECK(x.lead->is_superseded());
+
+  cluster y{{.world_size = 1}};
+  auto& other = y.join(1, 0);
+  y.pass(3s);
+  other.begin({0, 0}, 0);
+  other.finish();
+  y.pass(3s);
+  REQUIRE(other.is_over());
+  y.lead->on_closed(1);
+  y.pass(1s);
+  CHECK(y.lead->has_ended());
+  CHECK_FALSE(y.lead->is_superseded());
+}

@@ -1,0 +1,74 @@
+#include "actors/cluster/listening_coordinator.hpp"
+
+#include "actors/cluster/set_store.hpp"
+#include "runtime/cluster/boot_clock.hpp"
+#include "runtime/cluster/set_files.hpp"
+
+#include <leat/error.hpp>
+
+#include <caf/io/middleman.hpp>
+#include <caf/send.hpp>
+
+#include <chrono>
+
+namespace leat {
+
+namespace {
+
+/// A disk that takes longer to finish a set keeps nobody waiting.
+constexpr std::chrono::seconds end_patience{10};
+
+} // namespace
+
+listening_coordinator::listening_coordinator(network_system& on, const listening_config& config)
+    : on_(on), address_(config.place.told) {
+  const logger_release released;
+  // CAF says too late, and without a reason, that a port is not free.
+  address_.port = find_listen_port(config.place.at, config.place.told.port);
+  life_ = config.begin_life(to_string(address_));
+  begin(config);
+  const auto published = on_.system().middleman().publish(handle_, address_.port,
+                                                          to_string(config.place.at).c_str(), true);
+  if (published)
+    return;
+  end();
+  throw error(errc::io, {.stage = "cluster",
+                         .got = to_string(address_) + ": another program has begun to listen there",
+                         .needed = "a port that stays free"});
+}
+
+listening_coordinator::~listening_coordinator() {
+  const logger_release released;
+  (void)on_.system().middleman().unpublish(handle_, address_.port);
+  end();
+}
+
+void listening_coordinator::begin(const listening_config& config) {
+  const auto make_store = [on = &on_, lives = lives_, memory = config.memory, life = life_,
+                           keep = config.keep](const coordinator_actor& to) {
+    const set_files_config files{
+        .keep = keep, .is_newest = [memory, life] { return memory->newest_life() == life; }};
+    return spawn_in_thread(on->system(), on->threads(), "set store", set_store, files, to,
+                           gate_token{lives});
+  };
+  const coordinator_config own{.life = life_,
+                               .memory = config.memory,
+                               .token = config.token,
+                               .job = config.job,
+                               .times = config.times,
+                               .newest_set = newest_set_in,
+                               .make_store = make_store,
+                               .log = config.log,
+                               .now = [] { return std::chrono::nanoseconds{boot_clock_ns()}; },
+                               .ended = config.ended};
+  handle_ = spawn_in_thread(on_.system(), on_.threads(), "coordinator", coordinator_shell, own,
+                            gate_token{lives_});
+}
+
+void listening_coordinator::end() {
+  caf::anon_send_exit(handle_, caf::exit_reason::user_shutdown);
+  handle_ = nullptr;
+  (void)lives_->wait_for_none(end_patience);
+}
+
+} // namespace leat

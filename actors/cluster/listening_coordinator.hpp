@@ -1,0 +1,60 @@
+#pragma once
+
+#include "actors/cluster/coordinator.hpp"
+#include "actors/cluster/network_system.hpp"
+#include "runtime/base/gate.hpp"
+#include "runtime/cluster/listen_place.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace leat {
+
+struct listening_config {
+  listen_place place = {};
+  std::shared_ptr<coordinator_memory> memory = {};
+  /// Begins a life in `memory`, at this address.
+  std::function<std::uint64_t(const std::string& address)> begin_life = {};
+  std::string token = {};
+  /// Empty: any.
+  std::string job = {};
+  cluster_times times = {};
+  /// Stored sets that stay.
+  std::uint64_t keep = 3;
+  /// Called in threads of the coordinator.
+  std::function<void(const std::string&)> log = {};
+  std::function<void(coordinator_end)> ended = {};
+};
+
+/// A coordinator that processes of other machines, or of this one, can connect to. It may end by
+/// itself before this does.
+class listening_coordinator {
+public:
+  /// Throws `errc::io` if the port is not free, and what `begin_life` throws; then nothing has
+  /// begun, and a former coordinator goes on.
+  listening_coordinator(network_system& on, const listening_config& config);
+  /// Closes the port and ends the coordinator, which keeps what it has stored; waits for a set that
+  /// is being written.
+  ~listening_coordinator();
+  listening_coordinator(const listening_coordinator&) = delete;
+  listening_coordinator& operator=(const listening_coordinator&) = delete;
+
+  /// Where ranks find it.
+  const network_address& address() const noexcept { return address_; }
+  std::uint64_t life() const noexcept { return life_; }
+  const coordinator_actor& handle() const noexcept { return handle_; }
+
+private:
+  void begin(const listening_config& config);
+  void end();
+
+  network_system& on_;
+  network_address address_;
+  std::uint64_t life_ = 0;
+  std::shared_ptr<gate> lives_ = std::make_shared<gate>();
+  coordinator_actor handle_;
+};
+
+} // namespace leat

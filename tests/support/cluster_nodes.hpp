@@ -1,0 +1,91 @@
+#pragma once
+
+#include "actors/cluster/dialer.hpp"
+#include "actors/cluster/member.hpp"
+#include "actors/cluster/network_system.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/cluster_facts.hpp"
+
+#include <caf/send.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+// Nodes and ranks in the process of a test, with a network between them.
+
+namespace leat::test {
+
+using namespace std::chrono_literals;
+
+inline std::chrono::nanoseconds steady_now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+inline cluster_times short_times() {
+  return {.beat = 100ms,
+          .lost = 1s,
+          .lost_unconnected = 300ms,
+          .lease = 3s,
+          .rejoin_within = 10s,
+          .last_call = 500ms,
+          .linger = 1s};
+}
+
+/// Nodes of their own in one process, kept for all tests: they stay for ever. Any thread.
+inline network_system& node(std::size_t number) {
+  static const std::array all{new network_system, new network_system, new network_system};
+  return *all.at(number);
+}
+
+/// A rank's process, on a node of its own.
+struct rank_process {
+  rank_process(std::uint64_t number, const cluster_hello& hello, std::uint16_t port)
+      : on(node(number)), place(std::make_shared<membership>(hello, short_times(), steady_now)) {
+    const logger_release released;
+    dial = spawn_in_thread(on.system(), on.threads(), "dialer", dialer, gate_token{lives});
+    handle = on.system().spawn(member_shell,
+                               member_config{.place = place,
+                                             .coordinator =
+                                                 [port] {
+                                                   return network_address{"127.0.0.1", port};
+                                                 },
+                                             .dialer = dial,
+                                             .beat = short_times().beat},
+                               gate_token{lives});
+    place->set_speaker([to = handle] { caf::anon_send(to, say_atom_v); });
+  }
+  ~rank_process() {
+    place->set_speaker({});
+    caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(dial, caf::exit_reason::user_shutdown);
+    handle = nullptr;
+    dial = nullptr;
+    CHECK(lives->wait_for_none(10s));
+  }
+  rank_process(const rank_process&) = delete;
+  rank_process& operator=(const rank_process&) = delete;
+
+  template <class IsSo>
+  bool becomes(IsSo is_so) {
+    return place->wait_until([&](const member& x, member::time) { return is_so(x); },
+                             std::chrono::steady_clock::now() + 20s);
+  }
+
+  network_system& on;
+  std::shared_ptr<membership> place;
+  std::shared_ptr<gate> lives = std::make_shared<gate>();
+  dialer_actor dial;
+  member_actor handle;
+};
+
+inline cluster_hello hello_for(std::uint64_t process, std::uint64_t rank,
+                               std::uint64_t world_size) {
+  auto hello = hello_of(process, rank);
+  hello.rules.world_size = world_size;
+  return hello;
+}
+
+} // namespace leat::test

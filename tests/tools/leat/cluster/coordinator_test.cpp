@@ -1,0 +1,165 @@
+#include "tests/support/cluster_nodes.hpp"
+#include "tests/support/coordinator_process.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+
+namespace leat::test {
+namespace {
+
+bool has_seat(const member& x) {
+  return x.term() == 1;
+}
+
+/// Hands over everything that there is.
+void finish(rank_process& x, std::uint64_t rank, std::uint64_t world_size,
+            const std::string& sets) {
+  x.place->state([&](member& to) {
+    to.want(sets, {});
+    to.begin({0, 0}, 0);
+    to.save({1, 0}, std::make_shared<const std::string>(part_of(rank, world_size, {1, 0})));
+    to.finish();
+  });
+}
+
+/// What the command says before it begins anything.
+outcome refusal(const command_bench& x, const words& arguments, const std::string& before = {}) {
+  return x.leat(words{"coordinator"} + arguments, before);
+}
+
+TEST_CASE("leat coordinator: gives out ranks, stores the set, and ends with its job") {
+  const command_bench x;
+  coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
+  const auto sets = x.at / "sets";
+  {
+    const auto port = lead.port();
+    rank_process a{1, hello_for(1, 0, 2), port};
+    rank_process b{2, hello_for(2, 1, 2), port};
+    REQUIRE(a.becomes(has_seat));
+    REQUIRE(b.becomes(has_seat));
+    finish(a, 0, 2, sets);
+    finish(b, 1, 2, sets);
+    const auto is_over = [](const member& m) { return m.is_over(); };
+    CHECK(a.becomes(is_over));
+    CHECK(b.becomes(is_over));
+  }
+  CHECK(lead.end() == 0);
+  const auto log = lead.errors();
+  CAPTURE(log);
+  CHECK(count_of(log, "term 1: 2 ranks from the beginning") == 1);
+  CHECK(count_of(log, "the job is over") == 1);
+  CHECK(read_file(x.at / "sets/epoch-1-step-0.of-2").size() > 0);
+
+  const coordinator_process late{x, "late", {"--state", x.at / "state"}};
+  late.wait_for_log("the job is over already");
+}
+
+TEST_CASE("leat coordinator: ends on a signal, and the next one goes on") {
+  const command_bench x;
+  std::uint16_t port = 0;
+  std::unique_ptr<rank_process> rank;
+  for (const int signal : {SIGTERM, SIGINT}) {
+    coordinator_process lead{
+        x,
+        "lead" + std::to_string(signal),
+        {"--state", x.at / "state", "--bind", "127.0.0.1:" + std::to_string(port)}};
+    port = lead.port();
+    if (!rank)
+      rank = std::make_unique<rank_process>(1, hello_for(1, 0, 1), port);
+    REQUIRE(rank->becomes(has_seat));
+    lead.signal(signal);
+    CHECK(lead.end() == 128 + signal);
+    CAPTURE(lead.errors());
+    CHECK(contains(lead.errors(), signal == SIGTERM ? "SIGTERM" : "SIGINT"));
+  }
+}
+
+TEST_CASE("leat coordinator: ends with an error when another one takes over") {
+  const command_bench x;
+  coordinator_process first{x, "first", {"--state", x.at / "state"}};
+  first.wait_for_log("coordinator 1 of job");
+  coordinator_process second{x, "second", {"--state", x.at / "state"}};
+  const auto address = second.address();
+  CHECK(first.end() == 1);
+  CAPTURE(first.errors());
+  CHECK(contains(first.errors(),
+                 "another coordinator, which has taken over: number 2, at " + address));
+  second.signal(SIGTERM);
+  CHECK(second.end() == 143);
+}
+
+TEST_CASE("leat coordinator: a port that is taken leaves the other one alone") {
+  const command_bench x;
+  const words state{"--state", x.at / "state"};
+  coordinator_process first{x, "first", state};
+  const auto address = first.address();
+  const auto second = refusal(x, state + words{"--bind", address});
+  CHECK(second.code == 1);
+  CAPTURE(second.errors);
+  CHECK(contains(second.errors, address + ": Address already in use"));
+  const rank_process rank{1, hello_for(1, 0, 1), first.port()};
+  CHECK(rank.place->wait_until([](const member& m, member::time) { return m.term() == 1; },
+                               std::chrono::steady_clock::now() + 20s));
+  first.signal(SIGTERM);
+  CHECK(first.end() == 143);
+}
+
+TEST_CASE("leat coordinator: says what is wrong with a place to listen") {
+  const command_bench x;
+  const words state{"--state", x.at / "state"};
+  const auto says = [&](const words& arguments, const std::string& before, const char* what) {
+    const auto got = refusal(x, arguments, before);
+    CAPTURE(arguments, before, got.errors);
+    CHECK(got.code == 2);
+    CHECK(contains(got.errors, what));
+    CHECK(got.output.empty());
+  };
+  says({}, "", "--state or LEAT_CLUSTER_STATE");
+  // 192.0.2.0/24 is for documents: no machine has it.
+  says(state + words{"--bind", "192.0.2.77:1", "--insecure"}, "", "an address of this machine");
+  says(state + words{"--bind", "10.0.0.1"}, "", "host:port");
+  says(state + words{"--interface", "no-such-0"}, "", "an interface that has an address");
+  says(state + words{"--bind", "127.0.0.1:1", "--interface", "lo"}, "", "excludes");
+  says(state, "LEAT_CLUSTER_ADDRESS=192.0.2.77:1", "an address of this machine");
+  says(state, "LEAT_CLUSTER_INSECURE=perhaps", "LEAT_CLUSTER_INSECURE");
+  says(state + words{"--lease", "1"}, "", "--lease");
+}
+
+TEST_CASE("leat coordinator: the environment says what no option does") {
+  const command_bench x;
+  const auto at = x.at / "state";
+  const auto port = [&] {
+    coordinator_process one{x, "one", {"--state", at, "--job", "night"}};
+    const auto free = one.port();
+    one.signal(SIGTERM);
+    CHECK(one.end() == 143);
+    return free;
+  }();
+  const auto other = refusal(x, {}, "LEAT_CLUSTER_JOB=day LEAT_CLUSTER_STATE='" + at + "'");
+  CHECK(other.code == 1);
+  CAPTURE(other.errors);
+  CHECK(contains(other.errors, "the state of job \"night\", needed that of job \"day\""));
+  const auto address = "127.0.0.1:" + std::to_string(port);
+  ::setenv("LEAT_CLUSTER_ADDRESS", address.c_str(), 1); // NOLINT(concurrency-mt-unsafe)
+  coordinator_process same{x, "same", {"--state", at}};
+  CHECK(same.address() == address);
+  ::unsetenv("LEAT_CLUSTER_ADDRESS"); // NOLINT(concurrency-mt-unsafe)
+  same.signal(SIGTERM);
+  CHECK(same.end() == 143);
+}
+
+TEST_CASE("leat coordinator: a state directory that cannot be written is named") {
+  const command_bench x;
+  std::ofstream{x.at / "file"} << "x";
+  const auto got = refusal(x, {"--state", x.at / "file"});
+  CHECK(got.code == 1);
+  CAPTURE(got.errors);
+  CHECK(contains(got.errors, x.at / "file"));
+}
+
+} // namespace
+} // namespace leat::test
