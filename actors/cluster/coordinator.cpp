@@ -22,6 +22,15 @@ void end(coordinator_ptr self, coordinator_end why) {
   self->quit(); // and with it the store, once it has done what it was told
 }
 
+/// Who looks every second should see how the job has ended.
+bool is_looked_at(coordinator_ptr self) {
+  auto& state = self->state;
+  const auto now = state.config.now();
+  state.idle = state.idle.value_or(now);
+  return state.looked && now - *state.looked < 3 * state.config.times.beat
+         && now - *state.idle < state.config.times.linger;
+}
+
 void send_output(coordinator_ptr self, bool with_words = true) {
   auto& state = self->state;
   if (!state.value)
@@ -36,9 +45,10 @@ void send_output(coordinator_ptr self, bool with_words = true) {
   for (auto& x : out.words)
     if (const auto found = state.addresses.find(x.to); found != state.addresses.end())
       self->send(state.connections.at(found->second).to, std::move(x.what));
-  if (state.value->has_ended())
-    end(self,
-        state.value->is_superseded() ? coordinator_end::superseded : coordinator_end::job_over);
+  if (state.value->is_superseded())
+    end(self, coordinator_end::superseded);
+  else if (state.value->has_ended() && !is_looked_at(self))
+    end(self, coordinator_end::job_over);
 }
 
 /// A state directory that cannot be written is told once; what was to be done is tried again with
@@ -120,6 +130,17 @@ void watch_directory(coordinator_ptr self) {
     end(self, coordinator_end::job_over);
 }
 
+cluster_status status_of(coordinator_ptr self) {
+  auto& state = self->state;
+  if (state.value)
+    return state.value->status(state.config.now());
+  const auto phase = state.was_over.value_or(false) ? job_phase::over : job_phase::forming;
+  return {.life = state.config.life,
+          .phase = static_cast<std::uint8_t>(phase),
+          .rules = {.world_size = 0, .least_ranks = 0, .most_ranks = 0}, // not known yet
+          .job = state.config.job};
+}
+
 void forget(coordinator_ptr self, const caf::actor_addr& who) {
   auto& state = self->state;
   const auto found = state.connections.find(who);
@@ -178,9 +199,8 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
       [self](look_atom, const std::string& token) -> caf::result<cluster_status> {
         if (token != self->state.config.token)
           return caf::sec::invalid_argument;
-        return self->state.value
-                   ? self->state.value->status(self->state.config.now())
-                   : cluster_status{.life = self->state.config.life, .job = self->state.config.job};
+        self->state.looked = self->state.config.now();
+        return status_of(self);
       },
   };
 }

@@ -66,6 +66,9 @@ struct coordinator_shell_state {
   /// When it began; the job was over already, as far as that is known.
   coordinator::time began{0};
   std::optional<bool> was_over;
+  /// When somebody looked last, and since when there is nothing else to do.
+  std::optional<coordinator::time> looked;
+  std::optional<coordinator::time> idle;
 };
 
 /// Spawn in a thread of its own: it reads and writes the state directory. Lives until an exit

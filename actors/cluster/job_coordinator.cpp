@@ -5,12 +5,12 @@
 #include "runtime/cluster/file_state_directory.hpp"
 #include "runtime/cluster/kept_in_directory.hpp"
 #include "runtime/cluster/machine_interfaces.hpp"
+#include "runtime/cluster/process_environment.hpp"
 
 #include <leat/error.hpp>
 #include <leat/job_coordinator.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace leat {
@@ -20,11 +20,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::int64_t day = std::int64_t{24} * 3600;
-
-std::optional<std::string> variable_of_process(const std::string& name) {
-  const char* value = std::getenv(name.c_str()); // NOLINT(concurrency-mt-unsafe): as all do
-  return value ? std::optional<std::string>{value} : std::nullopt;
-}
 
 void check_seconds(const char* name, seconds x, std::int64_t least, std::int64_t most) {
   if (x.count() < least || x.count() > most)

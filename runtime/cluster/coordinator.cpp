@@ -313,11 +313,15 @@ cluster_status coordinator::status(time now) const {
     if (x.job.empty())
       x.job = process.hello.job;
   for (const auto& [connection, process] : processes_.all())
-    if (process.wants_seat() && !rank_of(process.beat.who))
-      x.waiting.push_back({.host_name = process.hello.host_name,
-                           .pid = process.hello.process.pid,
-                           .rank = process.hello.rank,
-                           .waits_for = what_it_waits_for(process, processes_, state_, settings_)});
+    if (!process.is_closed && !rank_of(process.beat.who)
+        && (process.wants_seat() || !process.refused.empty()))
+      x.waiting.push_back(
+          {.host_name = process.hello.host_name,
+           .pid = process.hello.process.pid,
+           .rank = process.hello.rank,
+           .waits_for = process.refused.empty()
+                            ? what_it_waits_for(process, processes_, state_, settings_)
+                            : "nothing: it was refused: " + process.refused});
   return x;
 }
 

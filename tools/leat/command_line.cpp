@@ -6,6 +6,7 @@
 
 #include "tools/leat/bench/bench.hpp"
 #include "tools/leat/cluster/coordinator.hpp"
+#include "tools/leat/cluster/status.hpp"
 #include "tools/leat/graph/graph.hpp"
 #include "tools/leat/index.hpp"
 #include "tools/leat/inspect.hpp"
@@ -33,8 +34,10 @@ constexpr int bad_usage_status = 2;
 /// Name of the subcommand that the user wrote, for texts.
 std::string subcommand_of(const CLI::App& app, int argc, char** argv) {
   for (const auto* x : app.get_subcommands([](const CLI::App*) { return true; }))
-    if (argc > 1 && x->get_name() == argv[1])
-      return x->get_name();
+    if (argc > 1 && x->get_name() == argv[1]) {
+      const auto inner = subcommand_of(*x, argc - 1, argv + 1);
+      return x->get_name() + (inner.empty() ? "" : " " + inner);
+    }
   return "";
 }
 
@@ -69,6 +72,7 @@ int run_command_line(int argc, char** argv) {
   add_verify(app, status);
   add_bench(app);
   add_coordinator(app, status);
+  add_cluster(app);
   refuse_empty_texts(app);
   auto subcommand = subcommand_of(app, argc, argv);
   opening_display openings;

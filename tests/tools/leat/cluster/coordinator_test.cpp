@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace leat::test {
@@ -159,6 +160,135 @@ TEST_CASE("leat coordinator: a state directory that cannot be written is named")
   CHECK(got.code == 1);
   CAPTURE(got.errors);
   CHECK(contains(got.errors, x.at / "file"));
+}
+
+/// What the coordinator answers to `leat cluster status --json`; null where nobody answers.
+json status_of(const command_bench& x, const std::string& address) {
+  const auto got =
+      x.leat({"cluster", "status", "--join", address, "--json"}, "LEAT_CLUSTER_TOKEN=secret");
+  if (got.code != 0)
+    return {};
+  const auto lines = json_lines(got.output);
+  REQUIRE(lines.size() == 1);
+  return lines.front();
+}
+
+/// Asks until it is so.
+template <class IsSo>
+json status_until(const command_bench& x, const std::string& address, IsSo is_so) {
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  for (;;) {
+    auto now = status_of(x, address);
+    if (!now.is_null() && is_so(now))
+      return now;
+    CAPTURE(now.dump());
+    REQUIRE(std::chrono::steady_clock::now() < end);
+  }
+}
+
+std::string state_of(const json& status, std::size_t rank) {
+  return status.at("ranks").at(rank).at("state");
+}
+
+void stand_at(rank_process& x, std::uint64_t step) {
+  x.place->state([&](member& to) {
+    to.begin({0, 0}, 0);
+    to.move_on({0, step}, step);
+  });
+}
+
+TEST_CASE("leat cluster status: shows ranks, who waits, and a coordinator that was killed") {
+  const command_bench x;
+  const words state{"--state", x.at / "state", "--job", "night"};
+  std::optional<coordinator_process> lead;
+  lead.emplace(x, "first", state);
+  const auto address = lead->address();
+  const auto port = lead->port();
+  const auto before = status_of(x, address);
+  CHECK(before.at("phase") == "forming");
+  CHECK(before.at("job") == "night");
+  CHECK(before.at("least_ranks").is_null());
+
+  rank_process a{1, hello_for(1, 0, 2), port};
+  const auto alone =
+      status_until(x, address, [](const json& now) { return !now.at("waiting").empty(); });
+  CHECK(alone.at("waiting").at(0).at("host") == "host1");
+  CHECK(alone.at("waiting").at(0).at("waits_for") == "1 of 2 ranks are there, not 1");
+  CHECK(alone.at("most_ranks") == 2);
+
+  rank_process b{2, hello_for(2, 1, 2), port};
+  REQUIRE(a.becomes(has_seat));
+  REQUIRE(b.becomes(has_seat));
+  stand_at(a, 5);
+  stand_at(b, 3);
+  const auto are_placed = [](const json& now) {
+    return now.at("ranks").size() == 2 && state_of(now, 0) == "running"
+           && state_of(now, 1) == "running" && now.at("ranks").at(0).at("global_step") == 5
+           && now.at("ranks").at(1).at("global_step") == 3;
+  };
+  const auto running = status_until(x, address, are_placed);
+  CHECK(running.at("coordinator") == 1);
+  CHECK(running.at("term") == 1);
+  CHECK(running.at("phase") == "running");
+  CHECK(running.at("ranks").at(0).at("lag") == 0);
+  CHECK(running.at("ranks").at(1).at("lag") == 2);
+  CHECK(running.at("ranks").at(1).at("host") == "host2");
+
+  lead->kill();
+  const auto gone = x.leat({"cluster", "status", "--join", address}, "LEAT_CLUSTER_TOKEN=secret");
+  CHECK(gone.code == 1);
+  CAPTURE(gone.errors);
+  CHECK(contains(gone.errors, address));
+  lead.emplace(x, "second", state + words{"--bind", address});
+  REQUIRE(lead->address() == address);
+  const auto back = status_until(x, address, are_placed);
+  CHECK(back.at("coordinator") == 2);
+  CHECK(back.at("term") == 1);
+
+  // Somebody else wants to be rank 0.
+  const rank_process again{0, hello_for(3, 0, 2), port};
+  const auto contested =
+      status_until(x, address, [](const json& now) { return !now.at("waiting").empty(); });
+  CHECK(contested.at("waiting").at(0).at("rank") == 0);
+  CHECK(contains(contested.at("waiting").at(0).at("waits_for"),
+                 "rank 0 is held by process 1 of host1"));
+}
+
+TEST_CASE("leat cluster status: a wrong token is told, and shows nothing") {
+  const command_bench x;
+  const coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
+  const auto got =
+      x.leat({"cluster", "status", "--join", lead.address()}, "LEAT_CLUSTER_TOKEN=guess");
+  CHECK(got.code == 1);
+  CHECK(got.output.empty());
+  CAPTURE(got.errors);
+  CHECK(contains(got.errors, "LEAT_CLUSTER_TOKEN as the coordinator has it"));
+}
+
+TEST_CASE("leat cluster status: watches a job to its end") {
+  const command_bench x;
+  coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
+  const auto address = lead.address();
+  child_process watch{{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\"", "sh", LEAT_COMMAND,
+                       "cluster", "status", "--watch", "--join", address},
+                      x.at / "watched"};
+  const auto says = [&](const char* text) {
+    lead.wait_until([&] { return contains(read_file(x.at / "watched"), text); });
+  };
+  says("before its first term");
+  {
+    rank_process a{1, hello_for(1, 0, 1), lead.port()};
+    REQUIRE(a.becomes(has_seat));
+    says("running, term 1");
+    finish(a, 0, 1, x.at / "sets");
+    CHECK(a.becomes([](const member& m) { return m.is_over(); }));
+  }
+  CHECK(watch.wait() == 0);
+  CHECK(lead.end() == 0);
+  const auto text = read_file(x.at / "watched");
+  CAPTURE(text);
+  CHECK(contains(text, "over, term 1"));
+  CHECK(text.find('\x1b') == std::string::npos);
 }
 
 } // namespace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <leat/cluster_report.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace leat::command {
+
+/// What `leat cluster status` prints, line by line.
+std::vector<std::string> status_lines(const cluster_report& x);
+
+/// The object of `leat cluster status --json` (docs/command.md).
+nlohmann::json status_to_json(const cluster_report& x);
+
+/// Without what differs from one look to the next though nothing has happened.
+cluster_report without_clocks(cluster_report x);
+
+} // namespace leat::command
