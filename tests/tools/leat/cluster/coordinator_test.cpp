@@ -16,6 +16,15 @@ bool has_seat(const member& x) {
   return x.term() == 1;
 }
 
+/// For a test that fails.
+std::string text_of(const rank_process& x) {
+  return x.place->look([](const member& m, member::time) {
+    return "term " + std::to_string(m.term()) + ", waits for: " + m.waits_for()
+           + ", refused: " + m.refused() + ", no connection: " + m.no_connection()
+           + (m.heard() ? ", heard" : ", never heard");
+  });
+}
+
 /// Hands over everything that there is.
 void finish(rank_process& x, std::uint64_t rank, std::uint64_t world_size,
             const std::string& sets) {
@@ -40,8 +49,9 @@ TEST_CASE("leat coordinator: gives out ranks, stores the set, and ends with its 
     const auto port = lead.port();
     rank_process a{1, hello_for(1, 0, 2), port};
     rank_process b{2, hello_for(2, 1, 2), port};
-    REQUIRE(a.becomes(has_seat));
-    REQUIRE(b.becomes(has_seat));
+    const bool has_begun = a.becomes(has_seat) && b.becomes(has_seat);
+    CAPTURE(text_of(a), text_of(b), lead.errors());
+    REQUIRE(has_begun);
     finish(a, 0, 2, sets);
     finish(b, 1, 2, sets);
     const auto is_over = [](const member& m) { return m.is_over(); };
