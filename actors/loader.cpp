@@ -1,5 +1,5 @@
 #include "actors/loader_checks.hpp"
-#include "actors/loader_job.hpp"
+#include "actors/loader_seat.hpp"
 #include "runtime/base/exception_text.hpp"
 #include "runtime/job/resume.hpp"
 
@@ -31,33 +31,45 @@ std::vector<snapshot> decoded(const std::vector<std::string>& parts) {
 } // namespace
 
 loader::loader(const pipeline& data, loader_options options)
-    : job_(guarded([&] { return std::make_unique<loader_job>(data, std::move(options)); })) {}
+    : seat_(guarded([&] { return std::make_unique<loader_seat>(data, std::move(options)); })) {}
 
 loader::loader(loader&& other) noexcept = default;
 
 loader& loader::operator=(loader&& other) noexcept {
-  std::swap(job_, other.job_);
+  std::swap(seat_, other.seat_);
   return *this;
 }
 
 loader::~loader() {
-  if (job_ && !job_->is_here())
-    (void)job_.release(); // a child cannot end what it did not begin
+  if (seat_ && !seat_->is_here())
+    (void)seat_.release(); // a child cannot end what it did not begin
+}
+
+loader_seat& loader::seat() const {
+  if (!seat_->is_here())
+    refuse_child();
+  return *seat_;
 }
 
 loader_job& loader::job() const {
-  if (!job_->is_here())
-    refuse_child();
-  return *job_;
+  return seat().job();
+}
+
+loader_seat& loader::running_seat() const {
+  seat().check_runtime();
+  return *seat_;
 }
 
 loader_job& loader::running_job() const {
-  job().check_runtime();
-  return *job_;
+  return running_seat().job();
+}
+
+loader_job& loader::lone_job(const char* stage) const {
+  return running_seat().lone_job(stage);
 }
 
 lease loader::next() {
-  return guarded([&] { return running_job().next(); });
+  return guarded([&] { return running_seat().next(); });
 }
 
 std::optional<std::uint64_t> loader::batches_per_epoch() const {
@@ -68,7 +80,7 @@ std::optional<std::uint64_t> loader::batches_per_epoch() const {
 }
 
 void loader::rewind() {
-  guarded([&] { running_job().rewind(); });
+  guarded([&] { lone_job("rewind").rewind(); });
 }
 
 void loader::abandon_epoch() {
@@ -77,12 +89,20 @@ void loader::abandon_epoch() {
 
 std::optional<resume_point> loader::restore(const std::string& path,
                                             const restore_options& options) {
-  return guarded([&] { return running_job().restore(path, options); });
+  return guarded([&] { return running_seat().restore(path, options); });
 }
 
 resume_point loader::restore_parts(const std::vector<std::string>& parts,
                                    const restore_options& options) {
-  return guarded([&] { return running_job().restore(decoded(parts), false, options); });
+  return guarded([&] { return lone_job("restore_parts").restore(decoded(parts), false, options); });
+}
+
+void loader::join() {
+  guarded([&] { running_seat().join(); });
+}
+
+void loader::resume_at(std::uint64_t global_step) {
+  guarded([&] { running_seat().resume_at(global_step); });
 }
 
 void loader::keep(const std::vector<std::string>& parts) {
@@ -94,27 +114,31 @@ void loader::let_go(const std::vector<std::string>& parts) {
 }
 
 void loader::seek(std::uint64_t epoch, std::uint64_t step) {
-  guarded([&] { running_job().seek({epoch, step}); });
+  guarded([&] { lone_job("seek").seek({epoch, step}); });
 }
 
 void loader::skip_first_batches(std::uint64_t n) {
-  guarded([&] { running_job().skip_batches(n); });
+  guarded([&] { lone_job("skip_first_batches").skip_batches(n); });
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  guarded([&] { running_job().save(directory, job().job().snapshot_at(*after.after_)); });
+  guarded([&] { running_seat().save(directory, *after.after_, after.desk_.get()); });
 }
 
 void loader::save(const std::string& directory) {
-  guarded([&] { running_job().save(directory, job().job().snapshot_at(job().job().at)); });
+  guarded([&] { running_seat().save(directory, job().job().at, nullptr); });
 }
 
 void loader::wait_saved() {
-  guarded([&] { job().wait_saved(); });
+  guarded([&] { seat().wait_saved(); });
+}
+
+void loader::finish() {
+  guarded([&] { running_seat().finish(); });
 }
 
 void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
-  guarded([&] { running_job().leave_out({first, last}); });
+  guarded([&] { running_seat().leave_out({first, last}); });
 }
 
 resume_point loader::position() const {
@@ -130,11 +154,11 @@ void loader::resize_workers(std::size_t workers) {
 }
 
 void loader::interrupt() {
-  guarded([&] { job().interrupt(); });
+  guarded([&] { seat().interrupt(); });
 }
 
 loader_stats loader::stats() const {
-  return guarded([&] { return job().stats(); });
+  return guarded([&] { return seat().stats(); });
 }
 
 hash128 loader::data_digest() const {

@@ -62,10 +62,10 @@ void check_options(const loader_options& x, const job_plan& plan,
            divisors_of(shape.lanes) + (limit ? ": " + *limit : ""));
   if (x.bad_samples == bad_sample_policy::substitute)
     refuse("bad_samples", "substitute, for an order that is found by reading", "fail or mask");
-  if (x.world_size > 1 && !shape.is_endless() && !x.agree)
+  if (x.world_size > 1 && !shape.is_endless() && !x.agree && !x.cluster)
     refuse("agree",
            "no all-gather, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
-           "an all-gather, or batch({.end = epoch_end::cycle})");
+           "an all-gather, a cluster, or batch({.end = epoch_end::cycle})");
 }
 
 void refuse_child() {

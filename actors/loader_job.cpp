@@ -8,6 +8,7 @@
 #include "runtime/base/patience.hpp"
 #include "runtime/job/resume.hpp"
 #include "runtime/job/starting_point.hpp"
+#include "runtime/job/stating_order.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 
@@ -98,6 +99,13 @@ void loader_job::check_runtime() const {
     refuse_after_shutdown();
 }
 
+void loader_job::meet(std::shared_ptr<job_peers> peers) {
+  check_not_begun("cluster");
+  peers_ = std::move(peers);
+  if (!options_.agree)
+    ends_.emplace(job_.plan->shape, options_.world_size, peers_);
+}
+
 void loader_job::fail(const error& problem) {
   check_runtime(); // whose end interrupts what runs
   failure_ = problem;
@@ -127,6 +135,13 @@ std::optional<resume_point> loader_job::restore(const std::string& path,
   if (!resume(job_, path, options.allow, options.allow_older))
     return std::nullopt;
   return resumed();
+}
+
+void loader_job::restore_at(const std::string& directory, const job_position& place,
+                            bool own_part_alone, const restore_options& options) {
+  check_not_begun("restore");
+  resume_at(job_, directory, place, own_part_alone, options.allow);
+  (void)resumed();
 }
 
 resume_point loader_job::resumed() {
@@ -186,13 +201,11 @@ void loader_job::start() {
   try {
     if (job_.has_to_learn_fields())
       (void)look_after_caller();
-    engine_parts parts{job_.plan,
-                       job_.make_order_to_rewind(calls_, run_),
-                       job_.rows_per_batch(),
-                       crew_,
-                       metrics_,
-                       calls_,
-                       options_.batch_memory};
+    auto order = job_.make_order_to_rewind(calls_, run_);
+    if (peers_ && ends_->is_needed())
+      order = std::make_unique<stating_order>(std::move(order), peers_);
+    engine_parts parts{job_.plan, std::move(order), job_.rows_per_batch(), crew_,
+                       metrics_,  calls_,           options_.batch_memory};
     {
       const mutex_lock lock{engine_mutex_}; // a runtime that ends waits for it
       check_runtime();
@@ -247,9 +260,32 @@ lease loader_job::next() {
   }
 }
 
+slot_ptr loader_job::next_slot() {
+  if (waiting_)
+    return std::exchange(waiting_, nullptr);
+  return engine_->next();
+}
+
+void loader_job::wait_for_peers(slot_ptr& slot) {
+  try {
+    slot->set_end_of_epoch(ends_->settle(slot->plan(), job_.at));
+    if (peers_ && slot->plan().what == batch_plan::kind::batch)
+      peers_->wait_to_hand_over(job_.at.global_step);
+  } catch (const patience_ended&) {
+    waiting_ = std::move(slot); // it is asked for again
+    throw;
+  }
+}
+
+job_position loader_job::behind() {
+  std::erase_if(handed_over_, [](const auto& x) { return x.expired(); });
+  const auto oldest = handed_over_.empty() ? nullptr : handed_over_.front().lock();
+  return oldest ? oldest->next : job_.at.next;
+}
+
 lease loader_job::next_batch() {
   while (!job_.is_over()) {
-    auto slot = engine_->next();
+    auto slot = next_slot();
     if (*cancelled_) // functions may have ended early
       throw_interrupted();
     if (is_of_earlier_run(*slot, run_)) {
@@ -263,7 +299,7 @@ lease loader_job::next_batch() {
     }
     // Earlier ones were made ahead, for an epoch that is over or was abandoned.
     if (slot->plan().epoch >= job_.at.next.epoch) {
-      slot->set_end_of_epoch(ends_->settle(slot->plan(), job_.at));
+      wait_for_peers(slot);
       if (slot->plan().what == batch_plan::kind::failed)
         throw error(*slot->plan().failure);
       if (!job_.left_out.contains(job_.at.global_step))
@@ -294,6 +330,8 @@ lease loader_job::hand_over(slot_ptr slot) {
     tune_workers();
   lease result;
   result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
+  if (peers_)
+    handed_over_.emplace_back(result.batch_.after_);
   slot->lend();
   result.batch_.slot_ = std::move(slot);
   result.batch_.desk_ = desk_;

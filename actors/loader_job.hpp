@@ -12,6 +12,7 @@
 #include "runtime/base/step_ranges.hpp"
 #include "runtime/job/agreement.hpp"
 #include "runtime/job/automatic_workers.hpp"
+#include "runtime/job/job_peers.hpp"
 #include "runtime/job/rank_job.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/snapshot/snapshot.hpp"
@@ -21,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -43,12 +45,25 @@ public:
   loader_stats stats() const;
 
   // Before the first next().
+  /// The job is one of a cluster, and these are the other ranks.
+  void meet(std::shared_ptr<job_peers> peers);
   resume_point restore(const std::vector<snapshot>& parts, bool complete,
                        const restore_options& options);
   std::optional<resume_point> restore(const std::string& path, const restore_options& options);
+  /// From a set of a cluster: see leat::resume_at.
+  void restore_at(const std::string& directory, const job_position& place, bool own_part_alone,
+                  const restore_options& options);
   void seek(const job_position& to);
   void skip_batches(std::uint64_t n);
   void leave_out(const step_range& steps);
+
+  /// Its batches belong to this job.
+  bool has_lent(const lease_desk* x) const noexcept { return x == desk_.get(); }
+  /// Each later next() throws.
+  bool has_failed() const noexcept { return failure_.has_value(); }
+  /// The first place that the caller may still save: the one after the oldest batch that it holds,
+  /// or the present one. With peers only.
+  job_position behind();
 
   lease next();
   void abandon_epoch();
@@ -86,6 +101,10 @@ private:
   actor_host& host() const;
   /// `next`, for a loader that has begun and may hand over batches.
   lease next_batch();
+  /// The engine's next slot, or the one that waits.
+  slot_ptr next_slot();
+  /// Waits until the other ranks are as far as the batch needs.
+  void wait_for_peers(slot_ptr& slot);
   lease hand_over(slot_ptr slot);
   /// Gives the job the number of workers that it needs.
   void tune_workers();
@@ -105,7 +124,12 @@ private:
   std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();
   caller_watch caller_;
   rank_job job_;
+  std::shared_ptr<job_peers> peers_;
   std::optional<agreement> ends_;
+  /// The next batch, which waits for other ranks; null: none.
+  slot_ptr waiting_;
+  /// Where leases that may still be out were handed over, in order.
+  std::deque<std::weak_ptr<const job_progress>> handed_over_;
   std::shared_ptr<worker_crew> crew_;
   /// How often the job was started over.
   std::uint64_t run_ = 0;

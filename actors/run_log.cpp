@@ -18,7 +18,7 @@ public:
 
 run_log::run_log(const std::string& path, const loader& of, const run_log_options& options)
     : file_(std::make_unique<file>(path)) {
-  auto start = of.job_->job().attempt();
+  auto start = of.job().job().attempt();
   start.program = options.program;
   if (options.all_ranks)
     start.rank.reset();

@@ -75,6 +75,10 @@ std::string_view to_string(errc code) noexcept {
     return "shut down";
   case errc::forked:
     return "forked";
+  case errc::regrouped:
+    return "regrouped";
+  case errc::cluster:
+    return "cluster";
   }
   return "unknown error";
 }

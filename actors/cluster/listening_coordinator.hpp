@@ -5,6 +5,7 @@
 #include "runtime/base/gate.hpp"
 #include "runtime/cluster/listen_place.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ public:
   ~listening_coordinator();
   listening_coordinator(const listening_coordinator&) = delete;
   listening_coordinator& operator=(const listening_coordinator&) = delete;
+
+  /// Waits until it has ended by itself, or for so long.
+  void wait_for_end(std::chrono::nanoseconds time) { (void)lives_->wait_for_none(time); }
 
   /// Where ranks find it.
   const network_address& address() const noexcept { return address_; }

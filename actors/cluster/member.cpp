@@ -2,6 +2,7 @@
 
 #include "actors/cluster/wire.hpp"
 #include "actors/keep_until_end.hpp"
+#include "runtime/cluster/process_identity.hpp"
 
 #include <caf/io/middleman.hpp>
 #include <caf/io/middleman_actor.hpp>
@@ -16,12 +17,22 @@ namespace {
 using member_ptr = member_actor::stateful_pointer<member_state>;
 using namespace std::chrono_literals;
 
+constexpr int ticks_per_beat = 4;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
 /// CAF answers at once, unless the other side accepts a connection and then says nothing.
 constexpr std::chrono::seconds handshake_patience{10};
 
 void dial(member_ptr self);
+
+/// Processes of this host that have ended for certain: others need not wait for their silence.
+void look_around(member_ptr self) {
+  const auto neighbours =
+      self->state.config.place->look([](const member& x, member::time) { return x.neighbours(); });
+  for (const auto& x : neighbours)
+    if (is_known_dead(x.second))
+      self->state.config.place->hear([&](member& to, member::time) { to.on_gone(x.first); });
+}
 
 /// Says what is to be said.
 void say(member_ptr self) {
@@ -121,7 +132,7 @@ member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_s
     self->state.coordinator = nullptr;
     dial(self);
   });
-  const auto tick = config.beat / 4;
+  const auto tick = config.beat / ticks_per_beat;
   self->send(self, tick_atom_v);
   return {
       [self](const cluster_word& x) {
@@ -133,6 +144,8 @@ member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_s
       [self, tick](tick_atom) {
         auto& state = self->state;
         state.config.place->hear([](member&, member::time) {}); // leases may have run out
+        if (state.ticks++ % ticks_per_beat == 0)
+          look_around(self);
         say(self);
         if (!state.coordinator && !state.is_dialing) {
           state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(tick);

@@ -9,6 +9,7 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,6 +37,7 @@ struct member_state {
   /// Attempts are numbered: an answer to an earlier one is of no use.
   std::uint64_t attempt = 0;
   bool is_dialing = false;
+  std::uint64_t ticks = 0;
 };
 
 /// Keeps up the connection to the coordinator, says what the rank states, and hears what is said.

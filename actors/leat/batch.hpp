@@ -20,6 +20,7 @@ class batch_slot;
 struct job_progress;
 class lease_desk;
 class loader_job;
+class loader_seat;
 
 /// Bytes of any length, one value per row: row i is values[offsets[i] .. offsets[i + 1]).
 struct ragged_view {
@@ -115,6 +116,7 @@ private:
   friend class lease;
   friend class loader;
   friend class loader_job;
+  class loader_seat;
 
   batch() = default;
   void swap(batch& other) noexcept;
@@ -160,6 +162,7 @@ public:
 private:
   friend class loader;
   friend class loader_job;
+  class loader_seat;
   batch batch_;
 };
 

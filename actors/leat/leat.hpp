@@ -5,6 +5,7 @@
 #include <leat/bad_sample.hpp>
 #include <leat/bare_loop.hpp>
 #include <leat/batch.hpp>
+#include <leat/cluster.hpp>
 #include <leat/cluster_observer.hpp>
 #include <leat/cluster_report.hpp>
 #include <leat/error.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/batch.hpp>
+#include <leat/cluster.hpp>
 #include <leat/dispatch_policy.hpp>
 #include <leat/epoch_agreement.hpp>
 #include <leat/patience.hpp>
@@ -85,7 +86,8 @@ struct loader_options {
   /// false, that call throws `errc::interrupted`, nothing is lost, and the call may be made again.
   /// Empty: calls wait without it.
   std::function<bool()> while_waiting = {};
-  /// Complete snapshot sets kept by save().
+  /// Complete snapshot sets kept by save(); in a cluster, what the one says that runs the
+  /// coordinator.
   std::uint64_t keep = 3;
   /// Computes batch::content_hashes(); costs about 1 ms per 10 MB in the workers.
   bool hash_pixels = false;
@@ -96,6 +98,9 @@ struct loader_options {
   /// once for as many batches as iterators have run ahead (up to 64). A rank that has failed does
   /// not call it again, and so it should throw where a rank is gone.
   std::function<std::vector<epoch_agreement>(const epoch_agreement&)> agree = {};
+  /// The other ranks of the job, on this machine or others, with which this process agrees on all
+  /// that loaders must agree on; `agree` is not needed then. Empty: ranks do not know one another.
+  std::optional<leat::cluster> cluster = {};
   /// A timeline in which the loader is shown; empty: none, at no cost.
   std::shared_ptr<leat::trace> trace = {};
   /// Where the memory of batches comes from, for example pinned memory. It is asked for each dense
@@ -230,6 +235,11 @@ public:
 
   /// The next batch, or an empty lease after the last one. If it throws `leat::error`, each later
   /// call throws the same error again; snapshots taken before stay valid.
+  ///
+  /// In a cluster it also waits where other ranks have to come first, and throws `errc::regrouped`
+  /// after all ranks went back to a stored set (or to the beginning), perhaps in another number:
+  /// then load the weights of position().global_step and go on with next(). `errc::cluster` if
+  /// another rank has failed, or the coordinator is gone for too long.
   lease next();
 
   /// Steps of one epoch; empty if they are not known in advance: streams, operators that drop, keep
@@ -274,6 +284,20 @@ public:
   /// (bad_snapshot; mismatch with all that differs; not_found if such a file is not there).
   std::optional<resume_point> restore(const std::string& path, const restore_options& options = {});
 
+  /// Joins the cluster: waits until all ranks are there, and stands where they begin. restore() and
+  /// the first next() do it, too. restore() resumes all ranks from one set; it is to be called even
+  /// if the directory is empty, where save() will write. A job that is over already has no batches.
+  /// Without a cluster nothing happens. Throws `errc::cluster`.
+  void join();
+
+  /// With `rank_loss::alone`: goes on at this step of the job, by batch::global_step(), as the
+  /// trainer says, which has its weights from the other ranks. The batches before it are made once
+  /// more, but not handed over.
+  /// After restore(), before the first next(); needed if this process takes the place of one that
+  /// was lost while the others went on, and allowed always. Throws `errc::invalid_argument` for a
+  /// step before the one where the loader stands.
+  void resume_at(std::uint64_t global_step);
+
   /// Restores from the bytes of batch::snapshot(): all parts of one step, in any order; or any one
   /// of them, which restores the order and leaves digest and counts partial.
   resume_point restore_parts(const std::vector<std::string>& parts,
@@ -282,8 +306,8 @@ public:
   /// Begins at a batch as if all before it had been handed over, with sums of zero. Takes constant
   /// time if the order is indexed; otherwise the epoch's batches before it are run through, without
   /// making their samples. Before the first next(), in place of a restore, alike on all ranks.
-  /// Throws `errc::invalid_argument` for a step that the epoch does not have, and for a loader that
-  /// has begun.
+  /// Throws `errc::invalid_argument` for a step that the epoch does not have, for a loader that
+  /// has begun, and in a cluster.
   void seek(std::uint64_t epoch, std::uint64_t step);
 
   /// Leaves out the next n batches, also across ends of epochs, but not beyond the end of the job,
@@ -309,8 +333,14 @@ public:
   void save(const std::string& directory, const batch& after);
   /// Saves the present position: after the last batch that next() gave.
   void save(const std::string& directory);
-  /// Waits for saves in progress and throws their error.
+  /// Waits for saves in progress and throws their error. In a cluster: until all ranks have saved
+  /// there too, or newer sets are stored.
   void wait_saved();
+  /// In a cluster, after the last batch: waits until all ranks have had theirs and all sets are
+  /// stored; throws as next() does, also `errc::regrouped`: then there are batches again. What is
+  /// saved later is not stored. The loader's end waits as well, for a minute or so, but cannot go
+  /// back. Without a cluster as wait_saved().
+  void finish();
 
   /// This rank's part of "resume from here", as bytes.
   std::string snapshot() const;
@@ -353,12 +383,16 @@ public:
 private:
   friend class run_log;
 
-  /// Throws in the child of a fork.
+  /// Throw in the child of a fork.
+  loader_seat& seat() const;
   loader_job& job() const;
   /// And after a shutdown of the runtime.
+  loader_seat& running_seat() const;
   loader_job& running_job() const;
+  /// And in a cluster.
+  loader_job& lone_job(const char* stage) const;
 
-  std::unique_ptr<loader_job> job_;
+  std::unique_ptr<loader_seat> seat_;
 };
 
 } // namespace leat

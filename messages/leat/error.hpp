@@ -46,6 +46,13 @@ enum class errc : std::uint8_t {
   /// A call in the child of a fork beside which leat had threads or loaders: these stay behind in
   /// the parent.
   forked,
+  /// The ranks of a cluster begin anew: at a stored set, or at the job's beginning, perhaps in
+  /// another number. The loader stands there (`loader::position`), and its next call of next() goes
+  /// on from there: load the weights of that step first.
+  regrouped,
+  /// The cluster refuses this process or has failed in another one, or its coordinator cannot be
+  /// reached.
+  cluster,
 };
 
 LEAT_API std::string_view to_string(errc code) noexcept;

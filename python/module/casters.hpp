@@ -86,6 +86,7 @@ LEAT_PYTHON_ENUMERATORS(file_order, "typing.Literal['stored', 'shuffled']", "sto
 LEAT_PYTHON_ENUMERATORS(padding_mode, "typing.Literal['constant', 'edge', 'reflect', 'symmetric']",
                         "constant", "edge", "reflect", "symmetric");
 LEAT_PYTHON_ENUMERATORS(image_layout, "typing.Literal['nchw', 'nhwc']", "nchw", "nhwc");
+LEAT_PYTHON_ENUMERATORS(rank_loss, "typing.Literal['back', 'alone']", "back", "alone");
 LEAT_PYTHON_ENUMERATORS(dispatch_policy, "typing.Literal['on_demand', 'round_robin', 'by_lane']",
                         "on_demand", "round_robin", "by_lane");
 LEAT_PYTHON_ENUMERATORS(bad_sample_policy, "typing.Literal['fail', 'substitute', 'mask']", "fail",

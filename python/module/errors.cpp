@@ -96,7 +96,9 @@ nb::object exception_of(const error& problem) {
                              "no_resources",
                              "interrupted",
                              "shut_down",
-                             "forked"};
+                             "forked",
+                             "regrouped",
+                             "cluster"};
   const auto& x = problem.details();
   nb::object offset = x.offset ? nb::cast(*x.offset) : nb::none();
   return errors_module().attr("error_of")(names.at(static_cast<std::size_t>(problem.code())),

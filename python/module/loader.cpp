@@ -109,8 +109,8 @@ void construct(self* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
                dispatch_policy dispatch, bad_sample_policy bad_samples, std::string bad_sample_log,
                std::optional<std::chrono::milliseconds> stuck_after, nb::object on_stuck,
                std::uint64_t keep, bool hash_pixels, nb::object agree,
-               std::shared_ptr<trace> timeline, std::shared_ptr<runtime> in,
-               std::optional<fault_drill> fault) {
+               const std::optional<cluster>& others, std::shared_ptr<trace> timeline,
+               std::shared_ptr<runtime> in, std::optional<fault_drill> fault) {
   kept_objects kept;
   loader_options options;
   options.rank = rank;
@@ -130,6 +130,7 @@ void construct(self* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
   options.hash_pixels = hash_pixels;
   if (!agree.is_none())
     options.agree = gather_of(kept.add(std::move(agree)));
+  options.cluster = others;
   options.trace = std::move(timeline);
   options.runtime = std::move(in);
   if (fault)
@@ -182,6 +183,17 @@ void bind_options(nb::module_& m) {
 
 void bind_positions(nb::class_<self>& type) {
   type.def(
+          "join", [](self& x) { x.call([](loader& job) { job.join(); }); },
+          "Waits until all ranks of the cluster are there, as restore() and the first next() do.")
+      .def(
+          "resume_at",
+          [](self& x, std::uint64_t global_step) {
+            x.call([&](loader& job) { job.resume_at(global_step); });
+          },
+          "global_step"_a,
+          "In a cluster whose ranks come back alone: goes on at this step of the job, by "
+          "Batch.global_step, as the trainer says.")
+      .def(
           "restore",
           [](self& x, const std::string& directory, std::vector<std::string> allow,
              bool allow_older) {
@@ -247,8 +259,10 @@ void bind_snapshots(nb::class_<self>& type) {
           },
           "directory"_a, "after"_a = nb::none(),
           "Writes this rank's part of \"resume after this batch\" in the background; without a "
-          "batch, "
-          "after the last one that next() gave.")
+          "batch, after the last one that next() gave.")
+      .def(
+          "finish", [](self& x) { x.call([](loader& job) { job.finish(); }); },
+          "After the last batch: waits until all ranks of the cluster have had theirs.")
       .def(
           "wait_saved", [](self& x) { x.call([](loader& job) { job.wait_saved(); }); },
           "Waits for saves in progress and raises their error.")
@@ -402,7 +416,8 @@ void bind_loader(nb::module_& m) {
            "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
            "bad_sample_log"_a = "", "stuck_after"_a = 300.0, "on_stuck"_a = nb::none(),
            "keep"_a = usual.keep, "hash_pixels"_a = false, "agree"_a = nb::none(),
-           "trace"_a = nb::none(), "runtime"_a = nb::none(), "fault"_a = nb::none(),
+           "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
+           "fault"_a = nb::none(),
            nb::sig(
                "def __init__(self, data: Pipeline, *, rank: int = 0, world_size: int = 1, workers: "
                "int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | None = None, "
@@ -412,7 +427,9 @@ void bind_loader(nb::module_& m) {
                "datetime.timedelta | None = 300.0, on_stuck: "
                "collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, keep: int "
                "= 3, hash_pixels: bool = False, agree: collections.abc.Callable[[tuple[int, int, "
-               "int]], collections.abc.Sequence[tuple[int, int, int]]] | None = None, trace: Trace "
+               "int]], collections.abc.Sequence[tuple[int, int, int]]] | None = None, cluster: "
+               "Cluster | "
+               "None = None, trace: Trace "
                "| None = None, runtime: Runtime | None = None, fault: FaultDrill | None = None) -> "
                "None"))
       .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),

@@ -20,6 +20,7 @@ NB_MODULE(_leat, m) {
   bind_functions(m);
   bind_transforms(m);
   bind_batch(m);
+  bind_cluster(m);
   bind_loader(m);
   bind_own_loader(m);
   bind_images(m);

@@ -35,6 +35,18 @@ private:
   std::atomic<bool>* outer_;
 };
 
+/// Another caller while it lives.
+class caller_scope {
+public:
+  explicit caller_scope(patience* x) : inner_(std::exchange(of_caller, x)) {}
+  ~caller_scope() { of_caller = inner_; }
+  caller_scope(const caller_scope&) = delete;
+  caller_scope& operator=(const caller_scope&) = delete;
+
+private:
+  patience* inner_;
+};
+
 } // namespace
 
 patience_ended::patience_ended()
@@ -60,6 +72,13 @@ bool patience::lasts() {
   const bool goes_on = goes_on_();
   next_ = steady_clock::now() + interval_;
   return goes_on;
+}
+
+bool outer_caller_lasts() {
+  if (!of_caller || !of_caller->outer_)
+    return true;
+  const caller_scope outer{of_caller->outer_}; // which may ask its own outer one
+  return of_caller->lasts();
 }
 
 void check_patience() {

@@ -17,6 +17,8 @@ public:
 /// Asks the caller that this thread works for (see leat::patience), at most ten times a second.
 /// Throws patience_ended.
 void check_patience();
+/// For a function that a patience of this thread asks: asks the outer one, whose place it took.
+bool outer_caller_lasts();
 /// When a wait must end, so that the caller can be asked; a day from now if there is none to ask.
 std::chrono::steady_clock::time_point end_of_patience();
 

@@ -100,8 +100,11 @@ void member::on_word(const cluster_word& x, time now) {
   if (term_ != 0 && x.stop >= term_)
     let_go();
   is_over_ = is_over_ || x.is_over;
-  if (!x.failure.empty() && term_ != 0 && x.term == term_ && failure_.empty())
-    failure_ = x.failure;
+  if (!x.failure.empty() && term_ != 0 && x.term == term_) {
+    is_failure_heard_ = true;
+    if (failure_.empty())
+      failure_ = x.failure;
+  }
   // Said before what was heard already, or for a former life.
   if (!x.seat || x.seat->holder != hello_.who || x.echo < heard_echo_)
     return;
@@ -156,6 +159,7 @@ void member::forget_term() {
   said_step_ = 0;
   failure_.clear();
   is_own_failure_ = false;
+  is_failure_heard_ = false;
 }
 
 void member::hear_stored(const cluster_word& x) {

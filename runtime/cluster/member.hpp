@@ -76,6 +76,8 @@ public:
   epoch_horizon known(std::uint64_t epoch) const;
   /// What has failed, in any rank; empty: nothing.
   const std::string& failure() const noexcept { return failure_; }
+  /// It is its own failure, and nobody may have heard of it yet.
+  bool has_failed_unheard() const noexcept { return is_own_failure_ && !is_failure_heard_; }
   const std::string& refused() const noexcept { return refused_; }
   bool is_over() const noexcept { return is_over_; }
   const std::optional<job_position>& stored() const noexcept { return stored_; }
@@ -137,6 +139,7 @@ private:
   std::uint64_t said_step_ = 0;
   std::string failure_;
   bool is_own_failure_ = false;
+  bool is_failure_heard_ = false;
 
   // What was heard:
   std::string refused_;

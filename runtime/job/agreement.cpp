@@ -15,12 +15,22 @@ agreement::agreement(const epoch_geometry& shape, std::uint64_t world_size, all_
       is_needed_(!shape.is_indexed && !shape.is_endless() && world_size > 1), ask_(std::move(ask)) {
 }
 
+agreement::agreement(const epoch_geometry& shape, std::uint64_t world_size,
+                     std::shared_ptr<job_peers> peers)
+    : agreement(shape, world_size, all_gather{}) {
+  peers_ = std::move(peers);
+}
+
 bool agreement::settle(const batch_plan& x, const job_progress& now) {
   if (!is_needed_)
     return x.end_of_epoch;
   const bool has_failed = x.what == batch_plan::kind::failed;
   const auto step = now.next.step; // a failure may be of no batch
-  if (!agreed_.is_final && step + 1 >= agreed_.batches)
+  if (peers_ && has_failed)
+    return false; // others hear of it, wherever they are
+  if (peers_ && !agreed_.is_final && step + 1 >= agreed_.batches)
+    agreed_ = peers_->wait_for_end(x.epoch, step);
+  else if (!agreed_.is_final && step + 1 >= agreed_.batches)
     ask({static_cast<std::int64_t>(x.horizon.batches), x.horizon.is_final ? 1 : 0,
          has_failed ? 1 : 0});
   if (has_failed)

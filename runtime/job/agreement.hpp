@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/job/job_peers.hpp"
 #include "runtime/job/job_progress.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/rows/row_request.hpp"
@@ -8,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace leat {
@@ -21,6 +23,9 @@ using all_gather = std::function<std::vector<epoch_agreement>(const epoch_agreem
 class agreement {
 public:
   agreement(const epoch_geometry& shape, std::uint64_t world_size, all_gather ask);
+  /// Ranks hear of one another: nobody asks.
+  agreement(const epoch_geometry& shape, std::uint64_t world_size,
+            std::shared_ptr<job_peers> peers);
 
   /// Ranks agree on the ends of this job's epochs; otherwise each rank knows them by itself.
   bool is_needed() const noexcept { return is_needed_; }
@@ -31,7 +36,8 @@ public:
   /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` if
   /// ranks agree that the epoch has no batch, and `errc::worker_lost` if another rank has failed.
   /// A failure in place of that batch is told if ranks ask at it. It is not held back until they
-  /// ask again: they may be waiting for this rank elsewhere, where their gradients meet.
+  /// ask again: they may be waiting for this rank elsewhere, where their gradients meet. With
+  /// peers: throws patience_ended, and may then be called again.
   [[nodiscard]] bool settle(const batch_plan& x, const job_progress& now);
 
 private:
@@ -42,6 +48,8 @@ private:
   std::uint64_t world_size_;
   bool is_needed_;
   all_gather ask_;
+  /// Null: by `ask_`.
+  std::shared_ptr<job_peers> peers_;
   /// What ranks have agreed on about the epoch so far.
   epoch_horizon agreed_;
 };

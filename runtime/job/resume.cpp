@@ -1,5 +1,6 @@
 #include "runtime/job/resume.hpp"
 
+#include "runtime/snapshot/job_file.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 
 #include <leat/error.hpp>
@@ -121,6 +122,12 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
   return at;
 }
 
+/// An earlier process has saved what the job resumed from.
+void hold_records(const rank_job& job) {
+  if (job.records->has_feeds())
+    job.records->found_saved(job.at.next, job.at.lanes ? *job.at.lanes : lane_states{});
+}
+
 } // namespace
 
 void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
@@ -155,9 +162,26 @@ bool resume(rank_job& job, const std::string& path, const std::vector<std::strin
     return false;
   }
   resume(job, found.parts, true, allow);
-  if (job.records->has_feeds())
-    job.records->found_saved(job.at.next, job.at.lanes ? *job.at.lanes : lane_states{});
+  hold_records(job);
   return true;
+}
+
+void resume_at(rank_job& job, const std::string& directory, const job_position& place,
+               bool own_part_alone, const std::vector<std::string>& allow) {
+  if (own_part_alone) {
+    const job_file_reader file{directory, {place.epoch, place.step, job.world_size}};
+    resume(job, {file.part(job.rank)}, false, allow);
+  } else {
+    const auto found = snapshot_store{directory}.at(place);
+    if (!found)
+      throw error(errc::not_found, {.stage = "restore",
+                                    .file = directory,
+                                    .got = "no complete set at epoch " + std::to_string(place.epoch)
+                                           + " step " + std::to_string(place.step),
+                                    .needed = "the set from which all ranks begin"});
+    resume(job, found.parts, true, allow);
+  }
+  hold_records(job);
 }
 
 /// Keeps what the parts of one step need for the rank's lanes.

@@ -21,6 +21,12 @@ void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
 bool resume(rank_job& job, const std::string& path, const std::vector<std::string>& allow,
             bool allow_older);
 
+/// Resumes from the complete set at this place of a directory. `own_part_alone`: from the rank's
+/// part of it, whose sums begin where those of the other ranks do; the set is then one file of this
+/// job's world. Throws as the others do, and `errc::not_found` if the set is not there any more.
+void resume_at(rank_job& job, const std::string& directory, const job_position& place,
+               bool own_part_alone, const std::vector<std::string>& allow);
+
 /// Make the journals of the job's sources hold what a snapshot needs until it is let go: see
 /// loader::keep and loader::let_go. Throw as `resume`.
 void keep(const rank_job& job, const std::vector<snapshot>& parts);

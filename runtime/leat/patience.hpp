@@ -27,6 +27,8 @@ public:
   bool lasts();
 
 private:
+  friend bool outer_caller_lasts();
+
   std::function<bool()> goes_on_;
   std::chrono::milliseconds interval_;
   patience* outer_;

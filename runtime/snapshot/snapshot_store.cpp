@@ -63,10 +63,13 @@ bool found_in(const set_name& set, bool allow_torn, snapshot_store::found& to, R
   return false;
 }
 
-snapshot_store::found find_newest(const fs::path& directory, bool allow_torn) {
+snapshot_store::found find_newest(const fs::path& directory, bool allow_torn,
+                                  const std::optional<job_position>& place = std::nullopt) {
   snapshot_store::found result;
   for (const auto& set : list_snapshots(directory).sets) {
     const auto& name = set.first; // clang 14 hands no structured binding on to a lambda
+    if (place && *place != job_position{name.epoch, name.step})
+      continue;
     if (set.second.has_job_file && found_in(name, allow_torn, result, [&] {
           return read_job_file(directory, name, result);
         }))
@@ -155,6 +158,10 @@ std::optional<job_position> snapshot_store::save(const snapshot& part, std::stri
 
 snapshot_store::found snapshot_store::newest(bool allow_older) const {
   return undisturbed([&] { return find_newest(directory_, allow_older); });
+}
+
+snapshot_store::found snapshot_store::at(const job_position& place) const {
+  return undisturbed([&] { return find_newest(directory_, true, place); });
 }
 
 bool snapshot_store::has_entries() const {

@@ -55,6 +55,8 @@ public:
   /// name does not match its content, throws `errc::bad_snapshot` with the file; with `allow_older`
   /// its set is skipped. Throws `errc::io`.
   found newest(bool allow_older = false) const;
+  /// The complete set there, chosen as in newest(true); without parts if there is none.
+  found at(const job_position& place) const;
 
   /// True when the directory exists and has any entry.
   bool has_entries() const;

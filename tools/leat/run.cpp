@@ -49,7 +49,8 @@ struct summary {
 };
 
 void check_snapshot_dir(const run_options& x) {
-  if (x.snapshot_dir.empty() || x.resume || !std::filesystem::exists(x.snapshot_dir))
+  if (x.snapshot_dir.empty() || x.resume || !x.cluster.empty()
+      || !std::filesystem::exists(x.snapshot_dir))
     return;
   if (!std::filesystem::is_directory(x.snapshot_dir))
     bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is a file", "a directory");
@@ -60,14 +61,14 @@ void check_snapshot_dir(const run_options& x) {
 }
 
 void tell_of_resume(const run_options& x, const training_job& job) {
-  if (!x.resume)
+  if (!x.resume && x.cluster.empty())
     return;
   for (const auto& set : job.skipped())
     print_notice("run", "skipped snapshot " + set);
   if (auto at = job.resumed_at())
     print_notice("run", "resumed at epoch " + std::to_string(at->epoch) + " step "
                             + std::to_string(at->step));
-  else
+  else if (!x.snapshot_dir.empty())
     print_notice("run",
                  "no complete snapshot in " + x.snapshot_dir + ": starting from the beginning");
 }

@@ -90,6 +90,40 @@ void add_snapshots(CLI::App& app, run_options& to) {
   app.add_flag("--allow-older", to.allow_older, "Take an older set if the newest has a torn file");
 }
 
+void add_cluster(CLI::App& app, run_options& to) {
+  app.add_option("--cluster", to.cluster,
+                 "Coordinator of a job of several processes, of which this is one rank: --rank and "
+                 "--world-size, or a launcher's variables. It resumes by itself")
+      ->type_name("HOST:PORT");
+  app.add_option("--state", to.state_dir,
+                 "Rank 0 runs the coordinator, which keeps its state here [LEAT_CLUSTER_STATE]")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--on-rank-loss",
+         [&to](const std::string& text) {
+           if (text != "back" && text != "alone")
+             throw CLI::ValidationError("--on-rank-loss",
+                                        "got \"" + text + "\", needed back|alone");
+           to.comes_back_alone = text == "alone";
+         },
+         "All go back to the newest snapshot, or the lost rank comes back alone")
+      ->type_name("back|alone")
+      ->default_str("back");
+  whole_number(app.add_option("--run-ahead", to.run_ahead,
+                              "Batches that a rank may be ahead of the last one (alone)"),
+               1)
+      ->default_str("1000");
+  app.add_option("--elastic", to.elastic,
+                 "The coordinator numbers the ranks, and goes on with any number of MIN to MAX")
+      ->type_name("MIN:MAX");
+  whole_number(app.add_option("--beat", to.beat_ms,
+                              "Time between two signs of life [ms]; a rank is lost after 10"),
+               10, 60'000);
+  whole_number(app.add_option("--join-within", to.join_within_s,
+                              "End if not all ranks have come after this time [s]"),
+               1, max_ms / 1000);
+}
+
 void add_reports(CLI::App& app, run_options& to) {
   app.add_option("--log", to.log, "Append a JSON line for every batch")->type_name("FILE");
   add_bad_sample_option(app, to.bad_samples);
@@ -130,12 +164,33 @@ void check_snapshots(const run_options& x) {
     bad_usage("--allow-older", "no --resume", "--resume: only a resumed job takes a snapshot set");
 }
 
+void check_cluster(const run_options& x) {
+  const auto needs = [&](const char* option, bool is_set) {
+    if (is_set && x.cluster.empty())
+      bad_usage(option, "no --cluster", "the coordinator's address");
+  };
+  needs("--state", !x.state_dir.empty());
+  needs("--on-rank-loss", x.comes_back_alone);
+  needs("--elastic", !x.elastic.empty());
+  if (x.cluster.empty())
+    return;
+  if (x.run_ahead && !x.comes_back_alone)
+    bad_usage("--run-ahead", "no --on-rank-loss alone", "it");
+  if (!x.elastic.empty() && (x.rank || x.world_size != 1))
+    bad_usage("--elastic", "a rank or a world size", "neither: the coordinator gives them");
+  if (!x.elastic.empty() && x.comes_back_alone)
+    bad_usage("--elastic", "--on-rank-loss alone", "back: ranks have no numbers to come back to");
+  if (x.order.epoch != 0)
+    bad_usage("--epoch", "--cluster", "an epoch of 0");
+}
+
 void check(const run_options& x) {
+  check_cluster(x);
   if (x.rank && *x.rank >= x.world_size)
     bad_usage("--rank", std::to_string(*x.rank),
               "below the world size of " + std::to_string(x.world_size));
   check_snapshots(x);
-  if (!x.rank && x.world_size > max_ranks_here)
+  if (x.cluster.empty() && !x.rank && x.world_size > max_ranks_here)
     bad_usage("--world-size", std::to_string(x.world_size) + " ranks in one process",
               "at most " + std::to_string(max_ranks_here)
                   + " there; --rank R runs one of them alone");
@@ -173,6 +228,37 @@ void check_fault_workers(const training_settings& x) {
     check(death.worker);
 }
 
+/// Options win over the environment.
+cluster cluster_of(const run_options& x) {
+  const bool has_launcher =
+      x.elastic.empty() && !x.rank && x.world_size == 1
+      && std::getenv("WORLD_SIZE"); // NOLINT(concurrency-mt-unsafe): as all do
+  auto to = has_launcher ? cluster::from_env() : cluster::from_leat_env();
+  if (!has_launcher) {
+    to.rank = x.rank;
+    to.world_size = x.world_size;
+  }
+  to.address = x.cluster;
+  if (!x.state_dir.empty())
+    to.state_directory = x.state_dir;
+  to.on_rank_loss = x.comes_back_alone ? rank_loss::alone : rank_loss::back;
+  to.run_ahead = x.run_ahead.value_or(to.run_ahead);
+  to.beat = std::chrono::milliseconds{x.beat_ms};
+  to.join_within = std::chrono::seconds{x.join_within_s};
+  if (!x.elastic.empty()) {
+    const auto parts = split(x.elastic, ':');
+    const auto least = parse_number(parts.front());
+    const auto most = parse_number(parts.back());
+    if (parts.size() != 2 || !least || !most || *least == 0 || *least > *most || *most > max_ranks)
+      bad_usage("--elastic", "\"" + x.elastic + "\"", "MIN:MAX, two numbers of ranks");
+    to.rank.reset();
+    to.world_size.reset();
+    to.least_ranks = *least;
+    to.most_ranks = *most;
+  }
+  return to;
+}
+
 loader_options loader_of(const run_options& x, std::size_t cores) {
   loader_options result{.rank = x.rank.value_or(0), .world_size = x.world_size};
   result.epochs = x.order.epoch + x.epochs.value_or(1);
@@ -183,6 +269,8 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   result.stuck_after = std::chrono::milliseconds{x.stuck_after_ms};
   result.on_stuck = end_stuck;
   result.keep = x.keep.value_or(default_keep);
+  if (!x.cluster.empty())
+    result.cluster = cluster_of(x);
   result.hash_pixels = !x.log.empty();
   for (const auto& text : x.faults)
     parse_fault(text, result.fault);
@@ -201,6 +289,7 @@ void add_run_options(CLI::App& app, run_options& to) {
   app.option_defaults()->always_capture_default();
   add_job(app, to);
   add_snapshots(app, to);
+  add_cluster(app, to);
   add_reports(app, to);
   add_drills(app, to);
 }
@@ -251,7 +340,7 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
   check(x);
   training_settings result;
   result.loader = loader_of(x, cores);
-  result.ranks = x.rank ? 1 : x.world_size;
+  result.ranks = x.rank || result.loader.cluster ? 1 : x.world_size;
   result.first_epoch = x.order.epoch;
   result.snapshot_dir = x.snapshot_dir;
   result.snapshot_every = x.snapshot_every.value_or(default_snapshot_every);

@@ -39,6 +39,15 @@ struct run_options {
   bool allow_older = false;
   std::uint64_t steps = UINT64_MAX;
   std::vector<std::string> left_out = {};
+  /// The coordinator's address; empty: no cluster.
+  std::string cluster = {};
+  std::string state_dir = {};
+  bool comes_back_alone = false;
+  std::optional<std::uint64_t> run_ahead = {};
+  /// "MIN:MAX"; empty: as many ranks as the world size says.
+  std::string elastic = {};
+  std::uint64_t beat_ms = 1000;
+  std::uint64_t join_within_s = 1800;
   std::string log = {};
   std::string stats = {};
   std::string trace = {};

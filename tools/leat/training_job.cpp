@@ -6,11 +6,16 @@
 #include <leat/pipeline_facts.hpp>
 #include <leat/snapshot.hpp>
 
+#include "tools/leat/run_log.hpp"
+
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <variant>
 
 namespace leat::command {
 
@@ -58,17 +63,45 @@ training_job::training_job(const pipeline& data, training_settings settings)
 
 /// Moves all loaders to where the job resumes.
 void training_job::begin() {
-  if (settings_.resume)
+  if (is_clustered())
+    join();
+  else if (settings_.resume)
     restore();
   if (!resumed_at_ && settings_.first_epoch != 0)
     for (auto& x : loaders_)
       x.seek(settings_.first_epoch, 0);
   for (const auto& steps : settings_.left_out)
     for (auto& x : loaders_)
-      x.leave_out_steps(steps.first, steps.last);
+      if (!is_clustered())
+        x.leave_out_steps(steps.first, steps.last);
   note_position();
   progress_.total_steps = steps_of_job();
   saved_ = progress_.global_step;
+}
+
+void training_job::join() {
+  auto& mine = loaders_.front();
+  for (const auto& steps : settings_.left_out)
+    mine.leave_out_steps(steps.first, steps.last);
+  if (settings_.snapshot_dir.empty())
+    mine.join();
+  else
+    resumed_at_ = mine.restore(settings_.snapshot_dir, settings_.restore);
+  if (settings_.loader.cluster->on_rank_loss == rank_loss::alone)
+    mine.resume_at(mine.position().global_step + steps_in_log());
+}
+
+std::uint64_t training_job::steps_in_log() const {
+  if (settings_.log.empty() || !std::filesystem::exists(settings_.log))
+    return 0;
+  const auto at = loaders_.front().position();
+  std::set<std::pair<std::uint64_t, std::uint64_t>> steps;
+  log_reader log{settings_.log};
+  while (const auto line = log.next())
+    if (const auto* batch = std::get_if<batch_line>(&*line))
+      if (std::pair{batch->epoch, batch->step} >= std::pair{at.epoch, at.step})
+        steps.emplace(batch->epoch, batch->step);
+  return steps.size();
 }
 
 void training_job::note_position() {
@@ -96,11 +129,34 @@ void training_job::open_log() {
   if (!settings_.log.empty())
     log_.emplace(settings_.log, loaders_.front(),
                  run_log_options{.program = "run",
-                                 .all_ranks = settings_.ranks == settings_.loader.world_size});
+                                 .all_ranks = !is_clustered()
+                                              && settings_.ranks == settings_.loader.world_size});
 }
 
 void training_job::run(const std::function<void(const training_progress&)>& watch) {
-  auto start = clock::now();
+  began_ = clock::now();
+  for (bool has_ended = false; !has_ended;)
+    try {
+      train(watch);
+      end();
+      has_ended = true;
+    } catch (const error& problem) {
+      if (problem.code() != errc::regrouped)
+        throw;
+      go_back();
+    }
+  progress_.elapsed = clock::now() - began_;
+}
+
+void training_job::go_back() {
+  leases_.clear();
+  next_leases_.clear();
+  note_position();
+  saved_ = progress_.global_step;
+  open_log();
+}
+
+void training_job::train(const std::function<void(const training_progress&)>& watch) {
   for (auto before = progress_.global_step; !is_to_stop_ && !finished() && hand_over();
        before = progress_.global_step) {
     if (settings_.step_time.count() > 0)
@@ -108,14 +164,21 @@ void training_job::run(const std::function<void(const training_progress&)>& watc
     save_if_due(before);
     if (!keeps_step_)
       leases_.clear();
-    progress_.elapsed = clock::now() - start;
+    progress_.elapsed = clock::now() - began_;
     watch(progress_);
   }
+}
+
+void training_job::end() {
+  if (is_clustered() && is_to_stop_)
+    return; // the others go on: there is no set of all ranks here
+  if (is_clustered() && loaders_.front().next())
+    throw error(errc::invalid_argument,
+                {.stage = "run", .got = "a batch after the last step", .needed = "none"});
   if (!settings_.snapshot_dir.empty() && saved_ != progress_.global_step)
     save();
   for (auto& x : loaders_)
-    x.wait_saved();
-  progress_.elapsed = clock::now() - start;
+    x.finish();
 }
 
 std::vector<loader_stats> training_job::stats() const {

@@ -99,6 +99,16 @@ private:
   using clock = std::chrono::steady_clock;
 
   void begin();
+  void join();
+  /// Trains up to the last batch, or until it is asked to stop.
+  void train(const std::function<void(const training_progress&)>& watch);
+  /// Saves at the end, and waits for other processes.
+  void end();
+  /// Other ranks have gone back, and this one with them.
+  void go_back();
+  /// Steps that the log has after where the job stands.
+  std::uint64_t steps_in_log() const;
+  bool is_clustered() const noexcept { return settings_.loader.cluster.has_value(); }
   void restore();
   void open_log();
   std::optional<std::uint64_t> steps_of_job() const;
@@ -118,6 +128,7 @@ private:
 
   training_settings settings_;
   clock::time_point constructed_ = clock::now();
+  clock::time_point began_ = {};
   /// Ranks that have to agree ask for their batches at the same time.
   std::shared_ptr<rank_meeting> meeting_;
   bool must_meet_ = false;

@@ -1,0 +1,328 @@
+#include "actors/cluster/cluster_rank.hpp"
+
+#include "actors/cluster/dialer.hpp"
+#include "actors/cluster/member.hpp"
+#include "runtime/base/patience.hpp"
+#include "runtime/cluster/boot_clock.hpp"
+
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+/// The member wakes who waits four times a beat; this is for a member that does not.
+constexpr std::chrono::seconds look_again_after{1};
+constexpr std::chrono::seconds actors_end_within{10};
+
+member::time boot_time() {
+  return member::time{boot_clock_ns()};
+}
+
+[[noreturn]] void refuse(std::string got, std::string needed, std::vector<std::string> list = {}) {
+  throw error(errc::cluster, {.stage = "cluster",
+                              .got = std::move(got),
+                              .needed = std::move(needed),
+                              .list = std::move(list)});
+}
+
+std::string seconds_text(std::chrono::nanoseconds x) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(x).count()) + " s";
+}
+
+/// A first line, and the others.
+std::pair<std::string, std::vector<std::string>> lines_of(const std::string& text) {
+  std::pair<std::string, std::vector<std::string>> lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    auto line = text.substr(begin, end - begin);
+    line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
+    if (begin == 0)
+      lines.first = std::move(line);
+    else
+      lines.second.push_back(std::move(line));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// Until then, or until the caller is to be asked.
+steady_clock::time_point end_of_wait() {
+  return std::min(steady_clock::now() + look_again_after, end_of_patience());
+}
+
+} // namespace
+
+cluster_rank::cluster_rank(cluster_rank_config config)
+    : config_(std::move(config)), on_(network_system::of_process()),
+      place_(std::make_shared<membership>(config_.hello, config_.times, boot_time)),
+      began_(boot_time()) {
+  if (config_.own_coordinator)
+    own_coordinator_ = std::make_unique<listening_coordinator>(on_, *config_.own_coordinator);
+  try {
+    begin_actors();
+  } catch (...) {
+    end_actors();
+    throw;
+  }
+}
+
+cluster_rank::~cluster_rank() {
+  leave();
+  end_actors();
+}
+
+void cluster_rank::begin_actors() {
+  const logger_release released;
+  dialer_ = spawn_in_thread(on_.system(), on_.threads(), "dialer", dialer, gate_token{lives_});
+  member_config config{.place = place_,
+                       .coordinator = config_.coordinator,
+                       .dialer = dialer_,
+                       .beat = config_.times.beat};
+  if (own_coordinator_)
+    config.local = own_coordinator_->handle();
+  // A thread of its own: it looks into the state directory.
+  member_ = spawn_in_thread(on_.system(), on_.threads(), "member", member_shell, config,
+                            gate_token{lives_});
+  place_->set_speaker([to = member_] { caf::anon_send(to, say_atom_v); });
+}
+
+void cluster_rank::end_actors() noexcept {
+  place_->set_speaker({});
+  if (member_)
+    caf::anon_send_exit(member_, caf::exit_reason::user_shutdown);
+  if (dialer_)
+    caf::anon_send_exit(dialer_, caf::exit_reason::user_shutdown);
+  member_ = nullptr;
+  dialer_ = nullptr;
+  (void)lives_->wait_for_none(actors_end_within);
+}
+
+// -- the seat
+
+bool cluster_rank::is_lost(const member& x, member::time now) const {
+  return now - std::max(x.heard().value_or(began_), began_) > config_.coordinator_lost_after;
+}
+
+bool cluster_rank::is_other(const member& x, member::time now) const {
+  return x.term() != term_ || x.hello().who != who_ || !x.failure().empty() || !x.refused().empty()
+         || is_lost(x, now);
+}
+
+bool cluster_rank::has_changed() const {
+  return term_ != 0
+         && place_->look([&](const member& x, member::time now) { return is_other(x, now); });
+}
+
+template <class IsSo>
+void cluster_rank::wait(IsSo is_so) {
+  for (;;) {
+    bool is_here = false;
+    const auto look = [&](const member& x, member::time now) {
+      is_here = is_so(x, now);
+      return is_here || is_other(x, now);
+    };
+    if (place_->wait_until(look, end_of_wait())) {
+      if (is_here)
+        return;
+      throw patience_ended{};
+    }
+    check_patience();
+  }
+}
+
+void cluster_rank::want(const std::string& sets, const std::optional<job_position>& start) {
+  place_->state([&](member& x) { x.want(sets, start); });
+}
+
+std::optional<cluster_seat> cluster_rank::take_seat() {
+  const auto give_up_at = boot_time() + config_.join_within;
+  term_ = 0;
+  for (;;) {
+    std::optional<cluster_seat> seat;
+    bool is_over = false;
+    const auto look = [&](const member& x, member::time now) {
+      is_over = x.is_over();
+      if (x.term() != 0 && x.has_lease(now)) {
+        seat = x.seat();
+        term_ = x.term();
+        who_ = x.hello().who;
+      }
+      return seat || is_over || !x.refused().empty() || now > give_up_at;
+    };
+    if (place_->wait_until(look, end_of_wait())) {
+      check();
+      if (seat) {
+        told_store_failures_ =
+            place_->look([](const member& x, member::time) { return x.store_failures(); });
+        return seat;
+      }
+      if (is_over)
+        return std::nullopt;
+      const auto text = place_->look([](const member& x, member::time) {
+        return x.no_connection().empty() ? x.waits_for() : x.no_connection();
+      });
+      const auto [first, others] = lines_of(text);
+      refuse("no seat within " + seconds_text(config_.join_within) + ": " + first,
+             "all ranks, and a coordinator that they can reach: a process of rank 0 that has a "
+             "state directory (LEAT_CLUSTER_STATE), or `leat coordinator`",
+             others);
+    }
+    check_patience();
+  }
+}
+
+void cluster_rank::wait_for_lease() {
+  wait([](const member& x, member::time now) { return x.has_lease(now); });
+}
+
+void cluster_rank::begin(const job_position& at, std::uint64_t global_step) {
+  place_->state([&](member& x) {
+    if (x.term() == term_ && x.hello().who == who_)
+      x.begin(at, global_step);
+  });
+}
+
+void cluster_rank::check() const {
+  std::string refused;
+  std::string failure;
+  std::string no_connection;
+  const bool is_lost = place_->look([&](const member& x, member::time now) {
+    refused = x.refused();
+    failure = x.failure();
+    no_connection = x.no_connection();
+    return term_ != 0 && this->is_lost(x, now);
+  });
+  if (!refused.empty()) {
+    const auto [first, others] = lines_of(refused);
+    refuse("a coordinator that refuses this process: " + first,
+           "the same job in all processes, each rank once", others);
+  }
+  if (!failure.empty())
+    refuse("a failure of the job: " + failure, "all ranks running");
+  if (is_lost)
+    refuse("no word from the coordinator for " + seconds_text(config_.coordinator_lost_after)
+               + (no_connection.empty() ? "" : ": " + no_connection),
+           "a coordinator; another one may take over its state directory");
+}
+
+std::string cluster_rank::reason() const {
+  return place_->look([](const member& x, member::time) { return x.reason(); });
+}
+
+// -- batches
+
+void cluster_rank::move_on(const job_position& behind, std::uint64_t global_step) {
+  place_->state([&](member& x) {
+    if (x.term() == term_ && x.hello().who == who_)
+      x.move_on(behind, global_step);
+  });
+}
+
+void cluster_rank::state(std::uint64_t epoch, const epoch_horizon& x) {
+  // What iterators of an earlier term say is of no use.
+  place_->state([&](member& to) {
+    if (to.term() == term_ && to.hello().who == who_)
+      to.state(epoch, x);
+  });
+}
+
+epoch_horizon cluster_rank::wait_for_end(std::uint64_t epoch, std::uint64_t step) {
+  epoch_horizon known;
+  wait([&](const member& x, member::time) {
+    known = x.known(epoch);
+    return known.is_final || known.batches > step + 1;
+  });
+  return known;
+}
+
+void cluster_rank::wait_to_hand_over(std::uint64_t global_step) {
+  wait([&](const member& x, member::time now) {
+    return !is_other(x, now) && x.may_hand_over(global_step, now);
+  });
+}
+
+// -- sets
+
+void cluster_rank::save(const job_position& at, std::string part) {
+  auto bytes = std::make_shared<const std::string>(std::move(part));
+  place_->state([&](member& x) {
+    if (x.term() == term_ && x.hello().who == who_)
+      x.save(at, std::move(bytes));
+  });
+}
+
+std::optional<job_position> cluster_rank::stored() const {
+  return place_->look([](const member& x, member::time) { return x.stored(); });
+}
+
+void cluster_rank::check_stored() {
+  const auto [failures, why] = place_->look([](const member& x, member::time) {
+    return std::pair{x.store_failures(), x.store_failure()};
+  });
+  if (failures <= told_store_failures_)
+    return;
+  told_store_failures_ = failures;
+  throw error(errc::io, {.stage = "save",
+                         .got = "a set that was not stored: " + why,
+                         .needed = "a directory that the coordinator can write to"});
+}
+
+void cluster_rank::wait_stored() {
+  wait([](const member& x, member::time) { return x.saved().empty(); });
+}
+
+// -- the end
+
+void cluster_rank::finish() {
+  has_finished_ = true;
+  place_->state([&](member& x) {
+    if (x.term() == term_ && x.hello().who == who_)
+      x.finish();
+  });
+}
+
+void cluster_rank::fail(const std::string& why) {
+  place_->state([&](member& x) {
+    if (x.term() == term_ && x.hello().who == who_)
+      x.fail(why);
+  });
+}
+
+void cluster_rank::wait_until_over() {
+  wait([](const member& x, member::time) { return x.is_over(); });
+}
+
+void cluster_rank::leave() noexcept {
+  if (std::exchange(has_left_, true))
+    return;
+  try {
+    const auto deadline = steady_clock::now() + 2 * config_.times.beat;
+    // Otherwise nobody may ever learn why it went.
+    (void)place_->wait_until(
+        [](const member& x, member::time) {
+          return x.term() == 0 || !x.has_failed_unheard() || !x.no_connection().empty();
+        },
+        deadline);
+    const auto before = boot_time();
+    place_->state([](member& x) { x.leave(); });
+    (void)place_->wait_until(
+        [&](const member& x, member::time) {
+          return x.is_over() || !x.no_connection().empty() || x.heard().value_or(before) > before;
+        },
+        deadline);
+    // The others of the job hear how it has ended.
+    if (own_coordinator_ && has_finished_)
+      own_coordinator_->wait_for_end(config_.times.linger + 2 * config_.times.beat);
+  } catch (...) { // out of memory: others find out by its silence
+    return;
+  }
+}
+
+} // namespace leat

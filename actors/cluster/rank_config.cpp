@@ -1,0 +1,217 @@
+#include "actors/cluster/rank_config.hpp"
+
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/cluster/file_state_directory.hpp"
+#include "runtime/cluster/job_hello.hpp"
+#include "runtime/cluster/kept_in_directory.hpp"
+#include "runtime/cluster/listen_place.hpp"
+#include "runtime/cluster/machine_interfaces.hpp"
+#include "runtime/cluster/process_environment.hpp"
+
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+
+#include <span>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto shortest_beat = 10ms;
+constexpr auto longest_beat = 60s;
+
+/// An option that still has its default says nothing.
+void take_over(const char* name, std::uint64_t& option, std::uint64_t unsaid,
+               const std::optional<std::uint64_t>& said) {
+  if (!said)
+    return;
+  if (option != unsaid && option != *said)
+    refuse_argument(std::string{"loader_options."} + name,
+                    std::to_string(option) + ", and " + std::to_string(*said) + " of its cluster",
+                    "one of the two");
+  option = *said;
+}
+
+job_rules rules_of(const loader_options& x) {
+  const auto& of = *x.cluster;
+  return {.world_size = of.is_elastic() ? 0 : x.world_size,
+          .least_ranks = of.is_elastic() ? of.least_ranks : x.world_size,
+          .most_ranks = of.is_elastic() ? of.most_ranks : x.world_size,
+          .comes_back_alone = of.on_rank_loss == rank_loss::alone,
+          .run_ahead = of.run_ahead};
+}
+
+cluster_times times_of(const cluster& x) {
+  const cluster_times::time beat = x.beat;
+  return {.beat = beat,
+          .lost = 10 * beat,
+          .lost_unconnected = 3 * beat,
+          .lease = 30 * beat,
+          .last_call = 10 * beat,
+          .linger = 10 * beat};
+}
+
+cluster_hello full_hello(const loader_options& x, const rank_job& job) {
+  const auto& of = *x.cluster;
+  auto hello = hello_for(job);
+  hello.token = of.token;
+  hello.job = of.job;
+  if (!of.is_elastic())
+    hello.rank = x.rank;
+  hello.rules = rules_of(x);
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  hello.options.emplace_back("ranks", of.is_elastic()
+                                          ? number(of.least_ranks) + " to " + number(of.most_ranks)
+                                          : number(x.world_size));
+  hello.options.emplace_back(
+      "on_rank_loss",
+      hello.rules.comes_back_alone ? "alone, " + number(of.run_ahead) + " batches ahead" : "back");
+  hello.options.emplace_back("beat", number(static_cast<std::uint64_t>(of.beat.count())) + " ms");
+  return hello;
+}
+
+/// Of a job that nobody has named: another pipeline, or another length, is another job.
+std::string own_name_of(const cluster_hello& x) {
+  auto text = x.pipeline;
+  for (const auto& [name, value] : x.options)
+    text += '\n' + name + '=' + value;
+  return "job-" + to_string(xxh3_128(std::as_bytes(std::span{text}))).substr(0, 16);
+}
+
+listen_wish wish_of(const cluster& x) {
+  listen_wish wish{.is_insecure = x.insecure};
+  std::optional<network_address> address;
+  if (!x.address.empty())
+    address = parse_address(x.address, "cluster.address", port_rule::any);
+  if (!x.interface.empty()) {
+    wish.interface = {x.interface, "cluster.interface"};
+    wish.port = address ? address->port : 0;
+  } else if (address) {
+    wish.address = {*address, "cluster.address"};
+  }
+  return wish;
+}
+
+listening_config own_coordinator(const loader_options& x, const cluster_hello& hello) {
+  const auto& of = *x.cluster;
+  const auto name = of.job.empty() ? own_name_of(hello) : of.job;
+  const auto memory = std::make_shared<kept_in_directory>(
+      std::make_shared<file_state_directory>(of.state_directory), name);
+  const auto log = [](const std::string& line) { notice("cluster: " + line); };
+  return {.place = choose_listen_place(wish_of(of), read_machine_interfaces(), resolve),
+          .memory = memory,
+          .begin_life =
+              [memory, log](const std::string& address) {
+                const auto life = memory->begin_life(address);
+                log("coordinator " + std::to_string(life) + " listens at " + address);
+                return life;
+              },
+          .token = of.token,
+          .job = of.job,
+          .times = times_of(of),
+          .keep = x.keep,
+          .log = log};
+}
+
+/// Where the newest coordinator says that it is, or else where the option says.
+std::function<network_address()> finder_of(const cluster& x) {
+  std::shared_ptr<state_directory> directory;
+  if (!x.state_directory.empty())
+    directory = std::make_shared<file_state_directory>(x.state_directory);
+  network_address address;
+  if (!x.address.empty())
+    address = parse_address(x.address, "cluster.address", port_rule::any);
+  return [directory, address] {
+    try {
+      if (const auto newest =
+              directory ? directory->address_of_newest() : std::optional<coordinator_place>{})
+        return parse_address(newest->address, directory->name());
+    } catch (const error&) { // not there yet, or not shared
+      return address;
+    }
+    return address;
+  };
+}
+
+cluster cluster_from(const cluster_settings& said) {
+  cluster x;
+  if (said.coordinator)
+    x.address = to_string(said.coordinator->value);
+  if (said.state_directory)
+    x.state_directory = said.state_directory->value;
+  if (said.token)
+    x.token = said.token->value;
+  if (said.job)
+    x.job = said.job->value;
+  x.insecure = said.insecure.value;
+  return x;
+}
+
+bool runs_coordinator(const loader_options& x) {
+  const auto& of = *x.cluster;
+  return of.runs_coordinator.value_or(!of.state_directory.empty() && of.rank.value_or(x.rank) == 0
+                                      && (of.rank || !of.is_elastic()));
+}
+
+} // namespace
+
+cluster cluster::from_env() {
+  const auto facts = read_launcher_facts(variable_of_process);
+  notice("cluster: " + to_string(facts));
+  auto x = cluster_from(facts.cluster);
+  x.rank = facts.rank;
+  x.world_size = facts.world_size;
+  return x;
+}
+
+cluster cluster::from_leat_env() {
+  return cluster_from(read_cluster_settings(variable_of_process));
+}
+
+void set_ranks(loader_options& x) {
+  const auto& of = *x.cluster;
+  if (of.address.empty() && of.state_directory.empty())
+    refuse_argument("cluster.address", "none, and no state directory",
+                    "host:port of the coordinator (LEAT_CLUSTER_ADDRESS), or a state directory "
+                    "that all hosts share (LEAT_CLUSTER_STATE)");
+  if (of.runs_coordinator.value_or(false) && of.state_directory.empty())
+    refuse_argument("cluster.state_directory", "none, for a process that runs the coordinator",
+                    "a directory that outlives it");
+  if (of.beat < shortest_beat || of.beat > longest_beat)
+    refuse_argument("cluster.beat", std::to_string(of.beat.count()) + " ms", "10 ms to 60 s");
+  if (!of.address.empty()) {
+    const auto address = parse_address(of.address, "cluster.address", port_rule::any);
+    if (!of.insecure && !is_loopback(address))
+      refuse_argument("cluster.address", of.address + ", which other machines can reach",
+                      "`insecure` (LEAT_CLUSTER_INSECURE=1), if the network is private: nothing "
+                      "is encrypted; or an address of loopback");
+  }
+  if (of.is_elastic()) {
+    if (of.least_ranks == 0 || of.least_ranks > of.most_ranks)
+      refuse_argument("cluster.least_ranks",
+                      std::to_string(of.least_ranks) + " to " + std::to_string(of.most_ranks),
+                      "at least 1, and at most most_ranks");
+    x.rank = 0; // until there is a seat
+    x.world_size = 1;
+    return;
+  }
+  take_over("world_size", x.world_size, 1, of.world_size);
+  take_over("rank", x.rank, 0, of.rank);
+}
+
+cluster_rank_config config_for(const loader_options& x, const rank_job& job) {
+  cluster_rank_config config{.hello = full_hello(x, job),
+                             .times = times_of(*x.cluster),
+                             .coordinator = finder_of(*x.cluster),
+                             .join_within = x.cluster->join_within,
+                             .coordinator_lost_after = x.cluster->coordinator_lost_after};
+  if (runs_coordinator(x))
+    config.own_coordinator = own_coordinator(x, config.hello);
+  return config;
+}
+
+} // namespace leat

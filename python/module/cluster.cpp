@@ -1,0 +1,106 @@
+#include <leat/cluster.hpp>
+
+#include "python/module/casters.hpp"
+#include "python/module/module.hpp"
+#include <nanobind/stl/chrono.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+namespace leat::python {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* how_a_process_takes_part =
+    "How a process takes part in a job of several processes, on one machine or many: "
+    "`leat.Loader(data, cluster=leat.Cluster.from_env())`. What is not given is as in C++ "
+    "(leat/cluster.hpp).";
+
+std::string text_of(const cluster& x) {
+  std::string text = "leat.Cluster(address='" + x.address + "'";
+  if (!x.state_directory.empty())
+    text += ", state_directory='" + x.state_directory + "'";
+  if (x.rank && x.world_size)
+    text += ", rank=" + std::to_string(*x.rank) + ", world_size=" + std::to_string(*x.world_size);
+  if (x.is_elastic())
+    text += ", least_ranks=" + std::to_string(x.least_ranks)
+            + ", most_ranks=" + std::to_string(x.most_ranks);
+  return text + ")"; // never the token
+}
+
+} // namespace
+
+void bind_cluster(nb::module_& m) {
+  const cluster usual;
+  nb::class_<cluster>(m, "Cluster", how_a_process_takes_part)
+      .def(
+          "__init__",
+          [](cluster* to, std::string address, std::string state_directory,
+             std::optional<bool> runs_coordinator, std::string token, bool insecure,
+             std::string job, std::string interface, std::optional<std::uint64_t> rank,
+             std::optional<std::uint64_t> world_size, std::uint64_t least_ranks,
+             std::uint64_t most_ranks, rank_loss on_rank_loss, std::uint64_t run_ahead,
+             milliseconds beat, milliseconds join_within, milliseconds coordinator_lost_after) {
+            new (to) cluster{.address = std::move(address),
+                             .state_directory = std::move(state_directory),
+                             .runs_coordinator = runs_coordinator,
+                             .token = std::move(token),
+                             .insecure = insecure,
+                             .job = std::move(job),
+                             .interface = std::move(interface),
+                             .rank = rank,
+                             .world_size = world_size,
+                             .least_ranks = least_ranks,
+                             .most_ranks = most_ranks,
+                             .on_rank_loss = on_rank_loss,
+                             .run_ahead = run_ahead,
+                             .beat = beat,
+                             .join_within = join_within,
+                             .coordinator_lost_after = coordinator_lost_after};
+          },
+          "address"_a = "", nb::kw_only(), "state_directory"_a = "",
+          "runs_coordinator"_a = nb::none(), "token"_a = "", "insecure"_a = false, "job"_a = "",
+          "interface"_a = "", "rank"_a = nb::none(), "world_size"_a = nb::none(),
+          "least_ranks"_a = usual.least_ranks, "most_ranks"_a = usual.most_ranks,
+          "on_rank_loss"_a = usual.on_rank_loss, "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0,
+          "join_within"_a = 1800.0, "coordinator_lost_after"_a = 120.0,
+          nb::sig("def __init__(self, address: str = '', *, state_directory: str = '', "
+                  "runs_coordinator: bool | None = None, token: str = '', insecure: bool = False, "
+                  "job: str = '', interface: str = '', rank: int | None = None, world_size: int | "
+                  "None = None, least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
+                  "typing.Literal['back', 'alone'] = 'back', run_ahead: int = 1000, beat: float | "
+                  "datetime.timedelta = 1.0, join_within: float | datetime.timedelta = 1800.0, "
+                  "coordinator_lost_after: float | datetime.timedelta = 120.0) -> None"))
+      .def_static("from_env", &cluster::from_env,
+                  "What the environment says: rank and world size from torchrun, Open MPI or "
+                  "Slurm, the coordinator from LEAT_CLUSTER_ADDRESS or the launcher, and "
+                  "LEAT_CLUSTER_STATE, LEAT_CLUSTER_TOKEN, LEAT_CLUSTER_JOB, "
+                  "LEAT_CLUSTER_INSECURE. Attributes that are set afterwards win.")
+      .def_static("from_leat_env", &cluster::from_leat_env,
+                  "leat's own variables alone, for a program that knows its rank and world size "
+                  "otherwise.")
+      .def_rw("address", &cluster::address, "host:port of the coordinator.")
+      .def_rw("state_directory", &cluster::state_directory,
+              "Where the coordinator keeps its state; rank 0 runs it if it is given one.")
+      .def_rw("runs_coordinator", &cluster::runs_coordinator, nb::arg().none(),
+              "Whether this process runs the coordinator; None: rank 0 does if it has a state "
+              "directory.")
+      .def_rw("token", &cluster::token, "The job's secret.")
+      .def_rw("insecure", &cluster::insecure, "The network is private: nothing is encrypted.")
+      .def_rw("job", &cluster::job, "The job's id.")
+      .def_rw("interface", &cluster::interface, "Where a coordinator of this process listens.")
+      .def_rw("rank", &cluster::rank, nb::arg().none())
+      .def_rw("world_size", &cluster::world_size, nb::arg().none())
+      .def_rw("least_ranks", &cluster::least_ranks)
+      .def_rw("most_ranks", &cluster::most_ranks, "Above 0: the job is elastic.")
+      .def_rw("on_rank_loss", &cluster::on_rank_loss)
+      .def_rw("run_ahead", &cluster::run_ahead)
+      .def_rw("beat", &cluster::beat)
+      .def_rw("join_within", &cluster::join_within)
+      .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after)
+      .def_prop_ro("is_elastic", &cluster::is_elastic)
+      .def("__repr__", &text_of);
+}
+
+} // namespace leat::python

@@ -1,0 +1,71 @@
+#include "runtime/cluster/job_hello.hpp"
+
+#include "runtime/cluster/process_identity.hpp"
+
+#include <leat/bad_sample.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+
+namespace leat {
+
+namespace {
+
+std::uint64_t random_bits(std::random_device& from) {
+  return (std::uint64_t{from()} << 32) | from();
+}
+
+std::string name_of_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string text_of(std::uint64_t x) {
+  return x == UINT64_MAX ? "all" : std::to_string(x);
+}
+
+std::string text_of(const left_out_steps& x) {
+  std::string text;
+  for (const auto& range : x.ranges())
+    text += (text.empty() ? "" : ", ") + std::to_string(range.first) + " to "
+            + std::to_string(range.last);
+  return text.empty() ? "none" : text;
+}
+
+std::string text_of(bad_sample_policy x) {
+  switch (x) {
+  case bad_sample_policy::fail:
+    return "fail";
+  case bad_sample_policy::mask:
+    return "mask";
+  case bad_sample_policy::substitute:
+    return "substitute";
+  }
+  return "unknown";
+}
+
+} // namespace
+
+cluster_hello hello_for(const rank_job& job) {
+  const auto& shape = job.plan->shape;
+  snapshot beginning;
+  beginning.pipeline = job.facts;
+  std::random_device random;
+  return {.version = LEAT_VERSION,
+          .who = {.high = random_bits(random), .low = random_bits(random)},
+          .process = this_process(),
+          .host_name = name_of_host(),
+          .pipeline = job.encode(beginning, {}),
+          .options = {{"epochs", text_of(job.epochs)},
+                      {"steps", text_of(job.steps)},
+                      {"bad_samples", text_of(job.plan->bad_samples)},
+                      {"left out steps", text_of(job.left_out)}},
+          .lanes = shape.is_indexed ? 0 : shape.lanes,
+          .ends_with_last = shape.end == epoch_end::mask};
+}
+
+} // namespace leat
