@@ -108,6 +108,8 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
     state.addresses[from.number] = address;
     self->monitor(from.to);
   }
+  if (from.is_known && from.hello.who.is_same_process(x.who))
+    return; // said again, because no word had come
   from.hello = x;
   from.is_known = false;
   introduce_all(self);

@@ -8,6 +8,7 @@
 #include <caf/io/middleman_actor.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace leat {
@@ -61,12 +62,31 @@ void be_connected(member_ptr self, const coordinator_actor& to) {
   state.pause = 0ms;
   state.coordinator = to;
   self->monitor(state.coordinator);
-  auto hello = state.config.place->hear([](member& x, member::time) {
+  auto hello = state.config.place->hear([&](member& x, member::time now) {
     x.on_connected();
+    state.greeted = now;
     return x.hello();
   });
   self->send(state.coordinator, std::move(hello));
   say(self);
+}
+
+/// Says hello again where no word comes any more: CAF may hand over the first message of a
+/// connection without its sender, or tell the coordinator that this actor is gone when it is not.
+/// Neither can be seen from here.
+void greet_again(member_ptr self) {
+  auto& state = self->state;
+  if (!state.coordinator)
+    return;
+  auto hello = state.config.place->hear([&](member& x, member::time now) {
+    const auto last = std::max(state.greeted, x.heard().value_or(state.greeted));
+    if (now - last <= 2 * state.config.beat)
+      return std::optional<cluster_hello>{};
+    state.greeted = now;
+    return std::optional{x.hello()};
+  });
+  if (hello)
+    self->send(state.coordinator, std::move(*hello));
 }
 
 void connect(member_ptr self, const network_address& to) {
@@ -146,6 +166,7 @@ member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_s
         state.config.place->hear([](member&, member::time) {}); // leases may have run out
         if (state.ticks++ % ticks_per_beat == 0)
           look_around(self);
+        greet_again(self);
         say(self);
         if (!state.coordinator && !state.is_dialing) {
           state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(tick);

@@ -38,6 +38,8 @@ struct member_state {
   std::uint64_t attempt = 0;
   bool is_dialing = false;
   std::uint64_t ticks = 0;
+  /// When the hello was sent last, by the clock of the membership.
+  membership::time greeted{0};
 };
 
 /// Keeps up the connection to the coordinator, says what the rank states, and hears what is said.
