@@ -83,6 +83,7 @@ public:
   /// Ends actors and threads; leases that are out stay readable. May be called again. Any thread,
   /// once next() has been asked to end.
   void end() noexcept override;
+  bool is_asked_to_end() const noexcept { return is_shut_down_; }
   /// Throws `errc::shut_down` once the runtime is.
   void check_runtime() const;
 

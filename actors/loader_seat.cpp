@@ -32,7 +32,8 @@ loader_seat::loader_seat(const pipeline& data, loader_options options)
   if (options_.cluster) {
     set_ranks(options_);
     options_.while_waiting = [this, asked = std::move(options_.while_waiting)] {
-      if (cluster_ && cluster_->has_changed())
+      if (is_interrupted_ || (job_ && job_->is_asked_to_end())
+          || (cluster_ && cluster_->has_changed()))
         return false;
       return asked ? asked() : outer_caller_lasts();
     };
@@ -45,8 +46,9 @@ loader_seat::~loader_seat() {
     return;
   replace_job(nullptr);
   try {
-    const patience waits{[left = beats_for_others]() mutable { return left-- > 0; },
-                         options_.cluster->beat};
+    const patience waits{
+        [left = beats_for_others]() mutable { return left-- > 0 && outer_caller_lasts(); },
+        options_.cluster->beat};
     if (has_ended_ && !failure_) {
       cluster_->finish();
       cluster_->wait_until_over();
@@ -275,6 +277,7 @@ lease loader_seat::next_batch() {
   try {
     return next_in_seat();
   } catch (const patience_ended&) {
+    check_runtime();
     if (!cluster_->has_changed())
       throw;
   } catch (const error& x) {

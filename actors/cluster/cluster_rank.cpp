@@ -61,8 +61,7 @@ steady_clock::time_point end_of_wait() {
 
 cluster_rank::cluster_rank(cluster_rank_config config)
     : config_(std::move(config)), on_(network_system::of_process()),
-      place_(std::make_shared<membership>(config_.hello, config_.times, boot_time)),
-      began_(boot_time()) {
+      place_(std::make_shared<membership>(config_.hello, config_.times, boot_time)) {
   if (config_.own_coordinator)
     own_coordinator_ = std::make_unique<listening_coordinator>(on_, *config_.own_coordinator);
   try {
@@ -76,6 +75,9 @@ cluster_rank::cluster_rank(cluster_rank_config config)
 cluster_rank::~cluster_rank() {
   leave();
   end_actors();
+  // The others of the job hear how it has ended.
+  if (own_coordinator_ && has_finished_)
+    own_coordinator_->wait_for_end(config_.times.linger + 2 * config_.times.beat);
 }
 
 void cluster_rank::begin_actors() {
@@ -106,18 +108,17 @@ void cluster_rank::end_actors() noexcept {
 
 // -- the seat
 
-bool cluster_rank::is_lost(const member& x, member::time now) const {
-  return now - std::max(x.heard().value_or(began_), began_) > config_.coordinator_lost_after;
+bool cluster_rank::is_lost(const member& x) const {
+  return x.silence() > config_.coordinator_lost_after;
 }
 
-bool cluster_rank::is_other(const member& x, member::time now) const {
+bool cluster_rank::is_other(const member& x) const {
   return x.term() != term_ || x.hello().who != who_ || !x.failure().empty() || !x.refused().empty()
-         || is_lost(x, now);
+         || is_lost(x);
 }
 
 bool cluster_rank::has_changed() const {
-  return term_ != 0
-         && place_->look([&](const member& x, member::time now) { return is_other(x, now); });
+  return term_ != 0 && place_->look([&](const member& x, member::time) { return is_other(x); });
 }
 
 template <class IsSo>
@@ -126,7 +127,7 @@ void cluster_rank::wait(IsSo is_so) {
     bool is_here = false;
     const auto look = [&](const member& x, member::time now) {
       is_here = is_so(x, now);
-      return is_here || is_other(x, now);
+      return is_here || is_other(x);
     };
     if (place_->wait_until(look, end_of_wait())) {
       if (is_here)
@@ -193,11 +194,11 @@ void cluster_rank::check() const {
   std::string refused;
   std::string failure;
   std::string no_connection;
-  const bool is_lost = place_->look([&](const member& x, member::time now) {
+  const bool is_lost = place_->look([&](const member& x, member::time) {
     refused = x.refused();
     failure = x.failure();
     no_connection = x.no_connection();
-    return term_ != 0 && this->is_lost(x, now);
+    return term_ != 0 && this->is_lost(x);
   });
   if (!refused.empty()) {
     const auto [first, others] = lines_of(refused);
@@ -244,7 +245,7 @@ epoch_horizon cluster_rank::wait_for_end(std::uint64_t epoch, std::uint64_t step
 
 void cluster_rank::wait_to_hand_over(std::uint64_t global_step) {
   wait([&](const member& x, member::time now) {
-    return !is_other(x, now) && x.may_hand_over(global_step, now);
+    return !is_other(x) && x.may_hand_over(global_step, now);
   });
 }
 
@@ -317,9 +318,6 @@ void cluster_rank::leave() noexcept {
           return x.is_over() || !x.no_connection().empty() || x.heard().value_or(before) > before;
         },
         deadline);
-    // The others of the job hear how it has ended.
-    if (own_coordinator_ && has_finished_)
-      own_coordinator_->wait_for_end(config_.times.linger + 2 * config_.times.beat);
   } catch (...) { // out of memory: others find out by its silence
     return;
   }

@@ -84,8 +84,8 @@ public:
 private:
   void begin_actors();
   void end_actors() noexcept;
-  bool is_other(const member& x, member::time now) const;
-  bool is_lost(const member& x, member::time now) const;
+  bool is_other(const member& x) const;
+  bool is_lost(const member& x) const;
   /// Waits until it is so, or the seat is lost.
   template <class IsSo>
   void wait(IsSo is_so);
@@ -93,7 +93,6 @@ private:
   const cluster_rank_config config_;
   network_system& on_;
   std::shared_ptr<membership> place_;
-  const member::time began_;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   std::unique_ptr<listening_coordinator> own_coordinator_;
   dialer_actor dialer_;

@@ -163,7 +163,8 @@ member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_s
       [self](say_atom) { say(self); },
       [self, tick](tick_atom) {
         auto& state = self->state;
-        state.config.place->hear([](member&, member::time) {}); // leases may have run out
+        // Leases may have run out.
+        state.config.place->hear([](member& x, member::time now) { x.on_tick(now); });
         if (state.ticks++ % ticks_per_beat == 0)
           look_around(self);
         greet_again(self);

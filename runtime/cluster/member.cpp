@@ -27,6 +27,12 @@ void member::on_connected() {
   said_.clear();
 }
 
+void member::on_tick(time now) {
+  if (last_tick_)
+    silence_ += std::clamp(now - *last_tick_, time{0}, times_.beat);
+  last_tick_ = now;
+}
+
 void member::on_gone(const incarnation& who) {
   if (std::find(gone_.begin(), gone_.end(), who) != gone_.end())
     return;
@@ -81,6 +87,7 @@ void member::on_word(const cluster_word& x, time now) {
     return;
   life_ = x.life;
   heard_ = now;
+  silence_ = time{0};
   reason_ = x.reason;
   waits_for_ = x.waits_for;
   neighbours_ = x.neighbours;

@@ -35,6 +35,8 @@ public:
   /// There is no connection, and why: for people.
   void on_no_connection(std::string why) { no_connection_ = std::move(why); }
   void on_word(const cluster_word& x, time now);
+  /// Time has passed, in which this process ran.
+  void on_tick(time now);
   /// A process of this host that is dead for certain.
   void on_gone(const incarnation& who);
   /// The beat to be sent now; none if none is due. At most one is on its way because something has
@@ -86,6 +88,8 @@ public:
   const std::string& waits_for() const noexcept { return waits_for_; }
   const std::string& no_connection() const noexcept { return no_connection_; }
   const std::string& reason() const noexcept { return reason_; }
+  /// How long no word was heard while this process ran: not while it, or its machine, was stopped.
+  time silence() const noexcept { return silence_; }
   /// When a word was heard last; none yet: nothing.
   const std::optional<time>& heard() const noexcept { return heard_; }
   bool is_done() const noexcept { return is_finished_ && saved_.empty(); }
@@ -115,6 +119,8 @@ private:
   /// The newest beat that a word about its seat had heard.
   std::uint64_t heard_echo_ = 0;
   std::optional<time> heard_;
+  time silence_{0};
+  std::optional<time> last_tick_;
   /// Something has risen that others wait for.
   bool has_news_ = true;
   std::string sets_;

@@ -1,4 +1,5 @@
 #include "tests/support/command.hpp"
+#include "tests/support/coordinator_process.hpp"
 
 #include <signal.h>
 
@@ -43,37 +44,27 @@ public:
 
   void start(std::uint64_t rank, const words& more = {}) {
     const auto name = std::to_string(rank);
+    start_process(rank, words{"--cluster", "127.0.0.1:0", "--state", bench.at / "state", "--rank",
+                              name, "--world-size", std::to_string(world_size_), "--beat", "100"}
+                            + more);
+  }
+  /// A process with this number and these options.
+  void start_process(std::uint64_t number, const words& more) {
+    const auto errors = errors_of(number);
     ranks_.insert_or_assign(
-        rank, std::make_unique<child_process>(
-                  words{"/bin/sh",
-                        "-c",
-                        "LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors_of(rank) + "'",
-                        "sh",
-                        LEAT_COMMAND,
-                        "run",
-                        "--pipeline",
-                        bench.at / "job.leat",
-                        "--epochs",
-                        std::to_string(epochs_),
-                        "--cluster",
-                        "127.0.0.1:0",
-                        "--state",
-                        bench.at / "state",
-                        "--rank",
-                        name,
-                        "--world-size",
-                        std::to_string(world_size_),
-                        "--snapshot-dir",
-                        bench.at / "sets",
-                        "--log",
-                        bench.at / ("log." + name),
-                        "--workers",
-                        "1",
-                        "--beat",
-                        "100",
-                        "--json"}
-                      + options_ + more,
-                  output_of(rank)));
+        number,
+        std::make_unique<child_process>(
+            words{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors + "'",
+                  "sh", LEAT_COMMAND, "run", "--pipeline", bench.at / "job.leat", "--epochs",
+                  std::to_string(epochs_), "--snapshot-dir", bench.at / "sets", "--log",
+                  bench.at / ("log." + std::to_string(number)), "--workers", "1", "--json"}
+                + options_ + more,
+            output_of(number)));
+  }
+  /// It does not come back.
+  void lose(std::uint64_t rank) {
+    ranks_.at(rank)->kill();
+    ranks_.erase(rank);
   }
   void start_all() {
     for (std::uint64_t rank = 0; rank < world_size_; ++rank)
@@ -103,6 +94,10 @@ public:
 
   /// Waits for all, and checks that they ended well and handed over what one process does.
   void check_end() {
+    check_digests();
+    check_logs();
+  }
+  void check_digests() {
     std::vector<std::string> digests;
     for (auto& [number, process] : ranks_) {
       CAPTURE(number);
@@ -115,7 +110,6 @@ public:
     CHECK(
         sum_of(digests)
         == bench.ask(words{"run"} + job + words{"--epochs", std::to_string(epochs_)}).at("digest"));
-    check_logs();
   }
 
   /// Each rank's batches, one after the other without a gap; what was handed over before the ranks
@@ -248,6 +242,26 @@ TEST_CASE("ranks that are killed and stopped come back alone") {
   job.wait_for_batches(0, 10);
   trouble(job, random, 6);
   job.check_end();
+  job.check_sets();
+}
+
+TEST_CASE("an elastic job shrinks when a rank is lost, and grows after a stored set") {
+  cluster_job job{by_key, 3, 0, {"--snapshot-every", "20", "--step-time", "20"}};
+  const coordinator_process coordinator{
+      job.bench,
+      "coordinator",
+      {"--state", job.bench.at / "state", "--lost-after", "3", "--lease", "5", "--last-call", "1"}};
+  const words wish{"--cluster", coordinator.address(), "--elastic", "2:8"};
+  for (const std::uint64_t number : {0, 1, 2, 3})
+    job.start_process(number, wish);
+  coordinator.wait_for_log("4 ranks");
+  job.wait_for_batches(0, 10);
+  job.lose(2);
+  coordinator.wait_for_log("3 ranks");
+  for (const std::uint64_t number : {4, 5, 6})
+    job.start_process(number, wish);
+  coordinator.wait_for_log("6 ranks");
+  job.check_digests();
   job.check_sets();
 }
 
