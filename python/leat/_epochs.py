@@ -29,7 +29,13 @@ class Epochs(Generic[BatchType]):
         """Refuses a use that would lose data."""
 
     def _open(self, data: leat.Pipeline, options: Mapping[str, Any]) -> None:
-        """Makes the loader; `options` are those of leat.Loader. Called once, before all else."""
+        """Makes the loader; `options` are those of leat.Loader but for `cluster`. Called once, before all else."""
+        if options.get("cluster") is not None:  # after ranks went back, `iter` would leave out the rest of the epoch
+            name = f"{type(self).__module__.removesuffix('._loader')}.{type(self).__name__}"
+            raise InvalidArgument(
+                f"a cluster for a {name}, whose epochs and state do not go back with the ranks: give it to a leat.Loader, "
+                "whose batches become tensors by DLPack"
+            )
         self.data = data
         self._facts = leat.epoch_of(data)
         self._options = dict(options)

@@ -1,12 +1,9 @@
-"""Loaders of several processes that form a cluster: what its ranks hand over, and how its calls are refused, wait and end."""
+"""Loaders of several processes that form a cluster: what its ranks hand over, also after failures, and what is refused."""
 
-import json
 import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -15,81 +12,17 @@ from typing import Any
 
 import leat
 import pytest
-from child_process import ChildProcess
-from cluster_jobs import PIPELINES, WAITS_AT, Options
+from cluster_bench import Job, check_sums, total, whole
+from cluster_jobs import PIPELINES, WAITS_AT
+from leat._epochs import Epochs
+from leat._leased_batch import LeasedBatch
 from support import Ranks
-
-HERE = Path(__file__).parent
-PROGRAM = HERE / "cluster_jobs.py"
-HEAD = f"""
-import os, signal, sys, threading
-sys.path.append({str(HERE)!r})
-import leat
-from cluster_jobs import SAVE_EVERY, WAITS_AT, Options
-from in_call import tell, when_in_call
-place, rank, world_size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-options = Options(place=place, pipeline="dropping", rank=rank, world_size=world_size)
-"""
-
-
-class Job:
-    """The ranks of a job, each in a process of its own."""
-
-    def __init__(self, stack: ExitStack, place: Path) -> None:
-        self.place = place
-        self.options = Options(place=str(place), pipeline="indexed")
-        self._stack = stack
-        self._ranks: dict[int, ChildProcess] = {}
-
-    def start(self, rank: int, **more: Any) -> None:
-        """With what differs from the job's options."""
-        self._begin(rank, PROGRAM, replace(self.options, rank=rank, **more).json())
-
-    def start_text(self, text: str, rank: int = 0, world_size: int = 1, **options: Any) -> ChildProcess:
-        return self._begin(rank, "-c", HEAD + text, self.place, rank, world_size, **options)
-
-    def _begin(self, rank: int, *arguments: object, **options: Any) -> ChildProcess:
-        self._ranks[rank] = self._stack.enter_context(ChildProcess([sys.executable, *arguments], **options))
-        return self._ranks[rank]
-
-    def lines(self, rank: int, code: int = 0) -> list[str]:
-        """What it has printed once it has ended."""
-        ended = self._ranks[rank].end()
-        assert ended.returncode == code, ended.stderr
-        assert "leaked" not in ended.stderr
-        return self._ranks[rank].lines
-
-    def end(self, rank: int, code: int = 0) -> Any:
-        """What came of it: its last line, unless it was killed."""
-        lines = self.lines(rank, code)
-        return json.loads(lines[-1]) if lines else None
-
-    def end_all(self) -> list[Any]:
-        return [self.end(rank) for rank in sorted(self._ranks)]
 
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
     with ExitStack() as stack:
         yield Job(stack, tmp_path)
-
-
-def total(digests: list[str]) -> str:
-    return str(sum((leat.Hash128(x) for x in digests), leat.Hash128()))
-
-
-def whole(name: str, epochs: int = 2) -> str:
-    """The digest of one process."""
-    loader = leat.Loader(PIPELINES[name](), epochs=epochs, workers=0)
-    for _ in loader:
-        pass
-    return str(loader.position().digest)
-
-
-def check_sums(ends: list[Any], name: str) -> None:
-    """Of all ranks: where all go back, rank 0 takes over the digests of the others."""
-    assert total([x["digest"] for x in ends]) == whole(name)
-    assert total([x["weights"] for x in ends]) == whole(name)
 
 
 def check_sets(place: Path, name: str, epochs: int = 2) -> None:
@@ -346,211 +279,23 @@ for call in (loader.join, loader.next, loader.next):
         assert job.lines(rank) == ["cluster True"] * 3
 
 
-# Waits that a signal ends
+class Plain(Epochs[LeasedBatch]):
+    """As the loaders of frameworks are made."""
+
+    def __init__(self, data: leat.Pipeline, **options: Any) -> None:
+        self._open(data, options)
 
 
-@pytest.mark.parametrize("call", ["loader.restore(options.sets)", "loader.join()", "loader.next()"])
-def test_ctrl_c_while_ranks_are_missing(call: str, job: Job) -> None:
-    """What was interrupted is called again, or restore(), and then all ranks are there."""
-    text = f"""
-loader = options.loader()
-for _ in range(2):
-    try:
-        when_in_call()
-        {call}
-    except KeyboardInterrupt:
-        tell("interrupted", loader.position().global_step)
-loader.restore(options.sets)
-steps = []
-for batch in loader:
-    steps.append(batch.global_step)
-    if len(steps) % SAVE_EVERY == 0:
-        loader.save(options.sets, batch)
-    if len(steps) == WAITS_AT:
-        loader.wait_saved()
-        tell(f"epoch-0-step-{WAITS_AT}.of-2" in os.listdir(options.sets))
-loader.finish()
-tell(steps == [*range(loader.position().global_step)])
-"""
-    first = job.start_text(text, 0, 2)
-    for _ in range(2):
-        assert first.line() == "ready"
-        first.interrupt()
-        assert first.line() == "interrupted 0"
-    job.options = replace(job.options, pipeline="dropping", world_size=2)
-    job.start(1)
-    assert job.lines(0)[-2:] == ["True", "True"]
-    assert job.end(1)["began_at"] == 0
+def test_loaders_of_frameworks_that_would_lose_the_rest_of_an_epoch() -> None:
+    data = leat.count(24).batch(4)
+    assert len(Plain(data, cluster=None)) == 6
+    with pytest.raises(leat.InvalidArgument, match=r"a cluster for a test_cluster\.Plain.* give it to a leat\.Loader"):
+        Plain(data, cluster=leat.Cluster("127.0.0.1:4242"))
 
 
-@pytest.mark.parametrize("ending", ["", "loader.close()", "sys.exit(0)", "del loader"])
-def test_a_process_ends_after_a_ctrl_c_while_ranks_are_missing(ending: str, job: Job) -> None:
-    text = f"""
-loader = options.loader()
-try:
-    when_in_call()
-    loader.restore(options.sets)
-except KeyboardInterrupt:
-    tell("interrupted")
-{ending}
-"""
-    first = job.start_text(text, 0, 2)
-    assert first.line() == "ready"
-    first.interrupt()
-    assert job.lines(0) == ["ready", "interrupted"]
+def test_a_dataloader_of_torch() -> None:
+    pytest.importorskip("torch")
+    from leat.torch import DataLoader
 
-
-def test_ctrl_c_without_a_handler_of_the_program(job: Job) -> None:
-    first = job.start_text("loader = options.loader()\nwhen_in_call()\nloader.restore(options.sets)", 0, 2)
-    assert first.line() == "ready"
-    first.interrupt()
-    ended = first.end()
-    assert ended.returncode == -signal.SIGINT
-    assert "KeyboardInterrupt" in ended.stderr
-    assert "Fatal" not in ended.stderr
-
-
-def test_ctrl_c_while_next_waits_for_another_rank(job: Job) -> None:
-    """Where an epoch ends is known once the other rank has come so far. Nothing is lost, and the wait can go on."""
-    text = """
-loader = options.loader()
-loader.restore(options.sets)
-next(loader)
-if rank == 1:
-    tell("here")
-    os.read(0, 1)
-calls = 0
-def watch():
-    looks, before = 0, -1
-    while looks < 50:
-        threading.Event().wait(0.01)
-        looks, before = (looks + 1 if before == calls else 0), calls
-    tell("waits")
-def begin():
-    if rank == 0:
-        threading.Thread(target=watch, daemon=True).start()
-begin()
-while True:
-    try:
-        calls += 1
-        if next(loader, None) is None:
-            break
-    except KeyboardInterrupt:
-        tell("interrupted")
-        if not interrupted:
-            begin()
-        interrupted = True
-loader.finish()
-tell('{"digest": "%s"}' % loader.position().digest)
-""".replace("calls = 0", "calls, interrupted = 0, False")
-    first = job.start_text(text, 0, 2)
-    second = job.start_text(text, 1, 2, stdin=subprocess.PIPE)
-    assert second.line() == "here"
-    for _ in range(2):
-        assert first.line() == "waits"
-        first.interrupt()
-        assert first.line() == "interrupted"
-    ended = second.end("on")
-    assert ended.returncode == 0, ended.stderr
-    assert total([json.loads(x)["digest"] for x in (ended.stdout, job.lines(0)[-1])]) == whole("dropping")
-
-
-# Ends
-
-
-@pytest.mark.parametrize(
-    ("ending", "code"),
-    [
-        ("", 0),
-        ("sys.exit(3)", 3),
-        ("raise ValueError('the end')", 1),
-        ("os._exit(4)", 4),
-        ("loader.close()", 0),
-        ("del loader", 0),
-        ("with loader: next(loader)", 0),
-        ("held = [next(loader)['value'] for _ in range(2)]", 0),
-        ("leat.shutdown()", 0),
-    ],
-)
-def test_a_process_ends_in_the_middle_of_an_epoch(ending: str, code: int, job: Job) -> None:
-    text = f"""
-loader = options.loader()
-loader.restore(options.sets)
-next(loader), next(loader)
-tell("here")
-os.read(0, 1)
-{ending}
-"""
-    ranks = [job.start_text(text, rank, 2, stdin=subprocess.PIPE) for rank in range(2)]
-    for rank in ranks:
-        assert rank.line() == "here"
-    for rank in reversed(ranks):  # the coordinator last
-        ended = rank.end("on")
-        assert ended.returncode == code, ended.stderr
-        assert "Fatal" not in ended.stderr
-        assert "leaked" not in ended.stderr
-
-
-def test_a_closed_loader(job: Job) -> None:
-    text = """
-with options.loader() as loader:
-    loader.restore(options.sets)
-    batch = next(loader)
-for call in (loader.next, loader.join, loader.finish, loader.position):
-    try:
-        call()
-    except leat.Error as problem:
-        tell(problem.code)
-tell(batch["value"].shape[0], repr(loader))
-"""
-    job.start_text(text)
-    assert job.lines(0) == ["shut_down"] * 4 + ["12 <leat.Loader, closed>"]
-
-
-def test_a_loader_that_is_closed_and_made_again(job: Job) -> None:
-    """As if the process had been started again."""
-    text = """
-from cluster_jobs import main
-with options.loader() as loader:
-    loader.restore(options.sets)
-    for _ in zip(range(10), loader):
-        pass
-main(options.json())
-"""
-    job.options = replace(job.options, pipeline="dropping", world_size=2)
-    job.start(0)
-    job.start_text(text, 1, 2)
-    ends = job.end_all()
-    assert ends[0]["regrouped"] != []
-    check_sums(ends, "dropping")
-
-
-def test_forks_of_a_process_that_has_joined(job: Job) -> None:
-    text = """
-def code_of(call):
-    try:
-        call()
-    except leat.Error as problem:
-        return problem.code
-def in_child(*calls):
-    child = os.fork()
-    if child == 0:
-        tell([code_of(x) for x in calls])
-        os._exit(0)
-    os.waitpid(child, 0)
-loader = options.loader()
-loader.restore(options.sets)
-batch = next(loader)
-in_child(loader.next, loader.join, loader.finish, lambda: loader.save(options.sets), loader.close, options.loader)
-tell([x.global_step for x in loader] == [*range(1, loader.position().global_step)])
-loader.finish()
-loader.close()
-leat.shutdown()
-options.place += "/other"
-in_child(lambda: [*leat.Loader(leat.count(8).batch(4))], lambda: options.loader().join())
-options.loader().join()
-tell("joined")
-"""
-    job.start_text(text)
-    forked = "'forked'"
-    assert job.lines(0) == [f"[{', '.join([forked] * 4)}, None, {forked}]", "True", "[None, 'forked']", "joined"]
+    with pytest.raises(leat.InvalidArgument, match=r"a cluster for a leat\.torch\.DataLoader"):
+        DataLoader(leat.count(24).batch(4), cluster=leat.Cluster("127.0.0.1:4242"))
