@@ -80,25 +80,27 @@ void bind_cluster(nb::module_& m) {
       .def_static("from_leat_env", &cluster::from_leat_env,
                   "leat's own variables alone, for a program that knows its rank and world size "
                   "otherwise.")
-      .def_rw("address", &cluster::address, "host:port of the coordinator.")
-      .def_rw("state_directory", &cluster::state_directory,
+      .def_rw("address", &cluster::address, "value"_a, "host:port of the coordinator.")
+      .def_rw("state_directory", &cluster::state_directory, "value"_a,
               "Where the coordinator keeps its state; rank 0 runs it if it is given one.")
-      .def_rw("runs_coordinator", &cluster::runs_coordinator, nb::arg().none(),
+      .def_rw("runs_coordinator", &cluster::runs_coordinator, "value"_a.none(),
               "Whether this process runs the coordinator; None: rank 0 does if it has a state "
               "directory.")
-      .def_rw("token", &cluster::token, "The job's secret.")
-      .def_rw("insecure", &cluster::insecure, "The network is private: nothing is encrypted.")
-      .def_rw("job", &cluster::job, "The job's id.")
-      .def_rw("interface", &cluster::interface, "Where a coordinator of this process listens.")
-      .def_rw("rank", &cluster::rank, nb::arg().none())
-      .def_rw("world_size", &cluster::world_size, nb::arg().none())
-      .def_rw("least_ranks", &cluster::least_ranks)
-      .def_rw("most_ranks", &cluster::most_ranks, "Above 0: the job is elastic.")
-      .def_rw("on_rank_loss", &cluster::on_rank_loss)
-      .def_rw("run_ahead", &cluster::run_ahead)
-      .def_rw("beat", &cluster::beat)
-      .def_rw("join_within", &cluster::join_within)
-      .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after)
+      .def_rw("token", &cluster::token, "value"_a, "The job's secret.")
+      .def_rw("insecure", &cluster::insecure, "value"_a,
+              "The network is private: nothing is encrypted.")
+      .def_rw("job", &cluster::job, "value"_a, "The job's id.")
+      .def_rw("interface", &cluster::interface, "value"_a,
+              "Where a coordinator of this process listens.")
+      .def_rw("rank", &cluster::rank, "value"_a.none())
+      .def_rw("world_size", &cluster::world_size, "value"_a.none())
+      .def_rw("least_ranks", &cluster::least_ranks, "value"_a)
+      .def_rw("most_ranks", &cluster::most_ranks, "value"_a, "Above 0: the job is elastic.")
+      .def_rw("on_rank_loss", &cluster::on_rank_loss, "value"_a)
+      .def_rw("run_ahead", &cluster::run_ahead, "value"_a)
+      .def_rw("beat", &cluster::beat, "value"_a)
+      .def_rw("join_within", &cluster::join_within, "value"_a)
+      .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after, "value"_a)
       .def_prop_ro("is_elastic", &cluster::is_elastic)
       .def("__repr__", &text_of);
 }

@@ -136,6 +136,8 @@ REASONS = {
     "job_plan": "insides",
     "job_progress": "insides",
     "lease_desk": "insides",
+    "coordinator_options.*": "the command: leat coordinator",
+    "observer_options.*": "the command: leat cluster status",
     "job_coordinator*": "the command: leat coordinator",
     "cluster_observer*": "the command: leat cluster status",
     "cluster_report*": "the command: leat cluster status --json",
