@@ -59,7 +59,6 @@ void guarded(coordinator_ptr self, Call call) {
   auto& state = self->state;
   try {
     call();
-    state.problem.clear();
     send_output(self);
   } catch (const error& x) {
     if (std::exchange(state.problem, x.what()) != x.what())
@@ -195,6 +194,7 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
             self->state.value->tick(self->state.config.now());
           else
             watch_directory(self);
+          self->state.problem.clear(); // a tick tries all that is to be tried
         });
         self->delayed_send(self, tick, tick_atom_v);
       },

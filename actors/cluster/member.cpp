@@ -150,6 +150,7 @@ member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_s
     if (!self->state.coordinator || x.source != self->state.coordinator.address())
       return;
     self->state.coordinator = nullptr;
+    self->state.config.local = nullptr; // another one has taken over
     dial(self);
   });
   const auto tick = config.beat / ticks_per_beat;

@@ -10,6 +10,8 @@ namespace {
 /// Parts kept for sets that are not stored yet: the oldest, the one that is being completed, and
 /// the newest.
 constexpr std::size_t most_parts = 3;
+/// Dead processes that it remembers.
+constexpr std::size_t most_gone = 64;
 /// The beats whose time is remembered: an answer to an older one is of no use.
 constexpr std::size_t most_unanswered = 400;
 
@@ -36,7 +38,9 @@ void member::on_tick(time now) {
 void member::on_gone(const incarnation& who) {
   if (std::find(gone_.begin(), gone_.end(), who) != gone_.end())
     return;
-  gone_.push_back(who);
+  gone_.push_back(who); // for good: another coordinator has to hear of it, too
+  if (gone_.size() > most_gone)
+    gone_.erase(gone_.begin());
   has_news_ = true;
 }
 
@@ -91,10 +95,6 @@ void member::on_word(const cluster_word& x, time now) {
   reason_ = x.reason;
   waits_for_ = x.waits_for;
   neighbours_ = x.neighbours;
-  std::erase_if(gone_, [&](const incarnation& who) {
-    return std::none_of(neighbours_.begin(), neighbours_.end(),
-                        [&](const auto& y) { return y.first.is_same_process(who); });
-  });
   // Counted from when the answer was asked for, however long it was on its way.
   const auto sent = sent_.find(x.echo);
   const bool is_answer = sent != sent_.end();

@@ -230,11 +230,9 @@ void check_fault_workers(const training_settings& x) {
 
 /// Options win over the environment.
 cluster cluster_of(const run_options& x) {
-  const bool has_launcher =
-      x.elastic.empty() && !x.rank && x.world_size == 1
-      && std::getenv("WORLD_SIZE"); // NOLINT(concurrency-mt-unsafe): as all do
-  auto to = has_launcher ? cluster::from_env() : cluster::from_leat_env();
-  if (!has_launcher) {
+  const bool asks_launcher = x.elastic.empty() && !x.rank && x.world_size == 1;
+  auto to = asks_launcher ? cluster::from_env() : cluster::from_leat_env();
+  if (!asks_launcher) {
     to.rank = x.rank;
     to.world_size = x.world_size;
   }

@@ -41,6 +41,20 @@ TEST_CASE("time in which the process was stopped is no silence of the coordinato
   CHECK(x.silence() == 0s);
 }
 
+TEST_CASE(
+    "the dead are told to the next coordinator, too, and no more of them than fit in a beat") {
+  auto x = member_of_rank();
+  for (std::uint64_t i = 0; i < 100; ++i)
+    x.on_gone({.high = 9, .low = i});
+  x.on_word({.life = 1}, 1s);
+  x.on_word({.life = 2}, 2s);
+  x.on_word({.life = 2}, 3s);
+  const auto told = x.take_beat(4s);
+  REQUIRE(told);
+  CHECK(told->gone.size() == 64);
+  CHECK(told->gone.back().low == 99);
+}
+
 TEST_CASE("a failure of its own counts as unheard until a word tells it back") {
   auto x = member_of_rank();
   x.on_connected();
