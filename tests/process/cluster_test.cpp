@@ -246,7 +246,7 @@ TEST_CASE("ranks that are killed and stopped come back alone") {
 }
 
 TEST_CASE("an elastic job shrinks when a rank is lost, and grows after a stored set") {
-  cluster_job job{by_key, 3, 0, {"--snapshot-every", "20", "--step-time", "20"}};
+  cluster_job job{by_key, 4, 0, {"--snapshot-every", "20", "--step-time", "40"}};
   const coordinator_process coordinator{
       job.bench,
       "coordinator",
