@@ -1,0 +1,158 @@
+#include "tests/support/catch.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/functions.hpp>
+#include <leat/loader.hpp>
+#include <leat/snapshot.hpp>
+#include <leat/sources.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+// A loader of a cluster whose only rank is this process, with the coordinator. Jobs of several
+// processes are in tests/process/cluster_test.cpp.
+
+using namespace leat;
+using namespace std::chrono_literals;
+
+namespace {
+
+pipeline data() {
+  return count(240)
+      .shuffle({.seed = 3})
+      .filter(key_hash(80, 1))
+      .batch(8, {.lanes = 8, .end = epoch_end::drop});
+}
+
+struct small_cluster {
+  loader_options options(std::size_t workers = 2) const {
+    return {.workers = workers,
+            .epochs = 2,
+            .cluster = cluster{.address = "127.0.0.1:0",
+                               .state_directory = at / "state",
+                               .token = "secret",
+                               .beat = 50ms}};
+  }
+  std::string sets() const { return at / "sets"; }
+
+  test::temporary_directory at;
+};
+
+/// Digest of all batches, saved after every fifth.
+hash128 train(loader& x, const std::string& sets) {
+  while (const auto batch = x.next())
+    if (batch->global_step() % 5 == 4)
+      x.save(sets, *batch);
+  return x.position().digest;
+}
+
+hash128 digest_alone() {
+  loader x{data(), {.workers = 1, .epochs = 2}};
+  while (x.next())
+    ;
+  return x.position().digest;
+}
+
+} // namespace
+
+TEST_CASE("a cluster of one rank: the same batches, stored sets, and a job that goes on") {
+  const small_cluster in;
+  const auto due = digest_alone();
+  {
+    loader x{data(), in.options()};
+    CHECK_FALSE(x.restore(in.sets()));
+    for (int i = 0; i < 12; ++i) {
+      const auto batch = x.next();
+      REQUIRE(batch);
+      if (i == 7)
+        x.save(in.sets(), *batch);
+    }
+    x.wait_saved();
+  }
+  CHECK(newest_snapshot(in.sets()).parts.size() == 1);
+  loader x{data(), in.options(0)};
+  const auto at = x.restore(in.sets());
+  REQUIRE(at);
+  CHECK(at->global_step == 8);
+  CHECK(train(x, in.sets()) == due);
+  x.save(in.sets());
+  x.finish();
+  const auto last = newest_snapshot(in.sets());
+  CHECK(inspect_snapshot(last.parts).epoch == 2);
+}
+
+TEST_CASE("other threads look at a loader of a cluster, and interrupt it") {
+  const small_cluster in;
+  loader x{data(), in.options()};
+  std::atomic<bool> stop = false;
+  std::thread observer{[&] {
+    while (!stop)
+      (void)x.stats();
+  }};
+  x.restore(in.sets());
+  for (int i = 0; i < 20; ++i)
+    CHECK(x.next());
+  x.interrupt();
+  CHECK(code_of([&] { (void)x.next(); }) == errc::interrupted);
+  CHECK(x.position().global_step == 20);
+  stop = true;
+  observer.join();
+}
+
+TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
+  const small_cluster in;
+  auto options = in.options();
+  options.world_size = 2;
+  SECTION("by another thread") {
+    loader x{data(), options};
+    std::thread other{[&] { x.interrupt(); }};
+    CHECK(code_of([&] { x.join(); }) == errc::interrupted);
+    other.join();
+  }
+  SECTION("by the time that it may take") {
+    options.cluster->join_within = 300ms;
+    loader x{data(), options};
+    const auto problem = problem_of([&] { x.join(); });
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::cluster);
+    CHECK_THAT(problem->what(), Catch::Contains("no seat within"));
+  }
+}
+
+TEST_CASE("what would move one rank alone is refused in a cluster") {
+  const small_cluster in;
+  loader x{data(), in.options()};
+  CHECK(code_of([&] { x.seek(0, 3); }) == errc::invalid_argument);
+  CHECK(code_of([&] { x.rewind(); }) == errc::invalid_argument);
+  CHECK(code_of([&] { x.skip_first_batches(3); }) == errc::invalid_argument);
+  CHECK(code_of([&] { x.restore_parts({}); }) == errc::invalid_argument);
+  x.restore(in.sets());
+  CHECK(code_of([&] { x.save(in.at / "elsewhere"); }) == errc::invalid_argument);
+  CHECK(code_of([&] { x.finish(); }) == errc::invalid_argument);
+}
+
+TEST_CASE("options of a cluster that cannot be are refused at once") {
+  const small_cluster in;
+  const auto refused = [&](auto change) {
+    auto options = in.options();
+    change(options);
+    return code_of([&] { const loader x{data(), options}; }) == errc::invalid_argument;
+  };
+  CHECK(refused([](auto& x) { x.cluster->address = x.cluster->state_directory = ""; }));
+  CHECK(refused([](auto& x) { x.cluster->address = "10.1.2.3:4242"; }));
+  CHECK(refused([](auto& x) { x.cluster->address = "here"; }));
+  CHECK(refused([](auto& x) { x.cluster->beat = 1ms; }));
+  CHECK(refused([](auto& x) { x.cluster->most_ranks = 4; }));
+  CHECK(refused([](auto& x) {
+    x.world_size = 2;
+    x.cluster->world_size = 4;
+  }));
+  CHECK(refused([](auto& x) {
+    x.cluster->runs_coordinator = true;
+    x.cluster->state_directory = "";
+  }));
+}
