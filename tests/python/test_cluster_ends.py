@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 from cluster_bench import Job, check_sums, total, whole
 from cluster_jobs import WAITS_AT
+
+STARTS = Path(__file__).with_name("cluster_starts")
 
 
 @pytest.fixture
@@ -267,3 +270,9 @@ tell("joined")
     job.start_text(text)
     forked = "'forked'"
     assert job.lines(0) == [f"[{', '.join([forked] * 4)}, None, {forked}]", "True", "[None, 'forked']", "joined"]
+
+
+def test_clusters_that_begin_and_end_over_and_over_leave_nothing() -> None:
+    ended = subprocess.run([sys.executable, STARTS, "10"], capture_output=True, text=True, timeout=150)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.count("ports left open: 0") == 4
