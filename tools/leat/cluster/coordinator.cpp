@@ -19,7 +19,7 @@ namespace leat::command {
 namespace {
 
 constexpr auto name = "coordinator";
-constexpr std::uint64_t day = 24 * 3600;
+constexpr std::uint64_t day = 86'400; // seconds
 
 struct command_options {
   coordinator_options coordinator;
