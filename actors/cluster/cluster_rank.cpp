@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 /// The member wakes who waits four times a beat; this is for a member that does not.
 constexpr std::chrono::seconds look_again_after{1};
 constexpr std::chrono::seconds actors_end_within{10};
+constexpr int lingers_until_silent = 4;
 
 member::time boot_time() {
   return member::time{boot_clock_ns()};
@@ -297,7 +298,11 @@ void cluster_rank::fail(const std::string& why) {
 }
 
 void cluster_rank::wait_until_over() {
-  wait([](const member& x, member::time) { return x.is_over(); });
+  // A coordinator that has told all others goes: one that was stopped meanwhile does not hear it.
+  wait([&](const member& x, member::time) {
+    return x.is_over()
+           || (x.is_done() && x.silence() > lingers_until_silent * config_.times.linger);
+  });
 }
 
 void cluster_rank::leave() noexcept {
