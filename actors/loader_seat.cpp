@@ -339,19 +339,24 @@ void loader_seat::save(const std::string& directory, const job_progress& at, con
   cluster_->save(at.next, job.job().encoded_at(at));
 }
 
+template <class Wait>
+void loader_seat::wait_in_seat(Wait wait) {
+  try {
+    wait();
+  } catch (const patience_ended&) {
+    if (!cluster_->has_changed())
+      throw;
+    regroup();
+  }
+}
+
 void loader_seat::wait_saved() {
   if (!cluster_)
     return job().wait_saved();
   const patience waits{options_.while_waiting};
   if (!has_seat_)
     return;
-  try {
-    cluster_->wait_stored();
-  } catch (const patience_ended&) {
-    if (!cluster_->has_changed())
-      throw;
-    regroup();
-  }
+  wait_in_seat([&] { cluster_->wait_stored(); });
   cluster_->check_stored();
 }
 
@@ -366,13 +371,7 @@ void loader_seat::finish() {
     refuse_argument("finish", "a loader with batches left", "next() up to the empty lease");
   const patience waits{options_.while_waiting};
   cluster_->finish();
-  try {
-    cluster_->wait_until_over();
-  } catch (const patience_ended&) {
-    if (!cluster_->has_changed())
-      throw;
-    regroup();
-  }
+  wait_in_seat([&] { cluster_->wait_until_over(); });
   cluster_->check_stored();
 }
 

@@ -57,6 +57,8 @@ private:
   void stand_at(const cluster_seat& seat);
   /// Waits for a new seat, then throws `errc::regrouped`, or `errc::cluster` if there is none.
   [[noreturn]] void regroup();
+  template <class Wait>
+  void wait_in_seat(Wait wait);
   /// Each later next() throws it.
   [[noreturn]] void fail(const error& problem);
   /// For a loader that has joined.

@@ -113,9 +113,20 @@ bool cluster_rank::is_lost(const member& x) const {
   return x.silence() > config_.coordinator_lost_after;
 }
 
+bool cluster_rank::is_in_seat(const member& x) const {
+  return x.term() == term_ && x.hello().who == who_;
+}
+
 bool cluster_rank::is_other(const member& x) const {
-  return x.term() != term_ || x.hello().who != who_ || !x.failure().empty() || !x.refused().empty()
-         || is_lost(x);
+  return !is_in_seat(x) || !x.failure().empty() || !x.refused().empty() || is_lost(x);
+}
+
+template <class Call>
+void cluster_rank::state_in_seat(Call call) {
+  place_->state([&](member& x) {
+    if (is_in_seat(x))
+      call(x);
+  });
 }
 
 bool cluster_rank::has_changed() const {
@@ -185,10 +196,7 @@ void cluster_rank::wait_for_lease() {
 }
 
 void cluster_rank::begin(const job_position& at, std::uint64_t global_step) {
-  place_->state([&](member& x) {
-    if (x.term() == term_ && x.hello().who == who_)
-      x.begin(at, global_step);
-  });
+  state_in_seat([&](member& x) { x.begin(at, global_step); });
 }
 
 void cluster_rank::check() const {
@@ -221,18 +229,11 @@ std::string cluster_rank::reason() const {
 // -- batches
 
 void cluster_rank::move_on(const job_position& behind, std::uint64_t global_step) {
-  place_->state([&](member& x) {
-    if (x.term() == term_ && x.hello().who == who_)
-      x.move_on(behind, global_step);
-  });
+  state_in_seat([&](member& x) { x.move_on(behind, global_step); });
 }
 
 void cluster_rank::state(std::uint64_t epoch, const epoch_horizon& x) {
-  // What iterators of an earlier term say is of no use.
-  place_->state([&](member& to) {
-    if (to.term() == term_ && to.hello().who == who_)
-      to.state(epoch, x);
-  });
+  state_in_seat([&](member& to) { to.state(epoch, x); });
 }
 
 epoch_horizon cluster_rank::wait_for_end(std::uint64_t epoch, std::uint64_t step) {
@@ -254,10 +255,7 @@ void cluster_rank::wait_to_hand_over(std::uint64_t global_step) {
 
 void cluster_rank::save(const job_position& at, std::string part) {
   auto bytes = std::make_shared<const std::string>(std::move(part));
-  place_->state([&](member& x) {
-    if (x.term() == term_ && x.hello().who == who_)
-      x.save(at, std::move(bytes));
-  });
+  state_in_seat([&](member& x) { x.save(at, std::move(bytes)); });
 }
 
 std::optional<job_position> cluster_rank::stored() const {
@@ -284,17 +282,11 @@ void cluster_rank::wait_stored() {
 
 void cluster_rank::finish() {
   has_finished_ = true;
-  place_->state([&](member& x) {
-    if (x.term() == term_ && x.hello().who == who_)
-      x.finish();
-  });
+  state_in_seat([](member& x) { x.finish(); });
 }
 
 void cluster_rank::fail(const std::string& why) {
-  place_->state([&](member& x) {
-    if (x.term() == term_ && x.hello().who == who_)
-      x.fail(why);
-  });
+  state_in_seat([&](member& x) { x.fail(why); });
 }
 
 void cluster_rank::wait_until_over() {

@@ -84,7 +84,12 @@ public:
 private:
   void begin_actors();
   void end_actors() noexcept;
+  /// It still holds the seat that was taken.
+  bool is_in_seat(const member& x) const;
   bool is_other(const member& x) const;
+  /// States something of the seat that was taken; of no use once that is lost. Any thread.
+  template <class Call>
+  void state_in_seat(Call call);
   bool is_lost(const member& x) const;
   /// Waits until it is so, or the seat is lost.
   template <class IsSo>

@@ -70,19 +70,22 @@ void training_job::begin() {
   if (!resumed_at_ && settings_.first_epoch != 0)
     for (auto& x : loaders_)
       x.seek(settings_.first_epoch, 0);
-  for (const auto& steps : settings_.left_out)
-    for (auto& x : loaders_)
-      if (!is_clustered())
-        x.leave_out_steps(steps.first, steps.last);
+  if (!is_clustered())
+    leave_out();
   note_position();
   progress_.total_steps = steps_of_job();
   saved_ = progress_.global_step;
 }
 
+void training_job::leave_out() {
+  for (const auto& steps : settings_.left_out)
+    for (auto& x : loaders_)
+      x.leave_out_steps(steps.first, steps.last);
+}
+
 void training_job::join() {
   auto& mine = loaders_.front();
-  for (const auto& steps : settings_.left_out)
-    mine.leave_out_steps(steps.first, steps.last);
+  leave_out(); // all ranks must say so when they join
   if (settings_.snapshot_dir.empty())
     mine.join();
   else

@@ -100,6 +100,7 @@ private:
 
   void begin();
   void join();
+  void leave_out();
   /// Trains up to the last batch, or until it is asked to stop.
   void train(const std::function<void(const training_progress&)>& watch);
   /// Saves at the end, and waits for other processes.
