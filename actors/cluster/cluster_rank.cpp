@@ -86,6 +86,7 @@ void cluster_rank::begin_actors() {
   dialer_ = spawn_in_thread(on_.system(), on_.threads(), "dialer", dialer, gate_token{lives_});
   member_config config{.place = place_,
                        .coordinator = config_.coordinator,
+                       .is_over = config_.is_over,
                        .dialer = dialer_,
                        .beat = config_.times.beat};
   if (own_coordinator_)
@@ -110,7 +111,7 @@ void cluster_rank::end_actors() noexcept {
 // -- the seat
 
 bool cluster_rank::is_lost(const member& x) const {
-  return x.silence() > config_.coordinator_lost_after;
+  return std::max(x.silence(), x.without_lease()) > config_.coordinator_lost_after;
 }
 
 bool cluster_rank::is_in_seat(const member& x) const {
@@ -203,10 +204,12 @@ void cluster_rank::check() const {
   std::string refused;
   std::string failure;
   std::string no_connection;
+  bool is_silent = false;
   const bool is_lost = place_->look([&](const member& x, member::time) {
     refused = x.refused();
     failure = x.failure();
     no_connection = x.no_connection();
+    is_silent = x.silence() > config_.coordinator_lost_after;
     return term_ != 0 && this->is_lost(x);
   });
   if (!refused.empty()) {
@@ -216,10 +219,14 @@ void cluster_rank::check() const {
   }
   if (!failure.empty())
     refuse("a failure of the job: " + failure, "all ranks running");
-  if (is_lost)
-    refuse("no word from the coordinator for " + seconds_text(config_.coordinator_lost_after)
+  const auto limit = seconds_text(config_.coordinator_lost_after);
+  if (is_lost && is_silent)
+    refuse("no word from the coordinator for " + limit
                + (no_connection.empty() ? "" : ": " + no_connection),
            "a coordinator; another one may take over its state directory");
+  if (is_lost)
+    refuse("a coordinator that answers, and has let no rank go on for " + limit,
+           "a state directory that it can read and write: see its notices");
 }
 
 std::string cluster_rank::reason() const {
@@ -275,7 +282,17 @@ void cluster_rank::check_stored() {
 }
 
 void cluster_rank::wait_stored() {
-  wait([](const member& x, member::time) { return x.saved().empty(); });
+  const auto wait_for_saved = [&](bool waits) {
+    state_in_seat([&](member& x) { x.wait_for_saved(waits); });
+  };
+  wait_for_saved(true);
+  try {
+    wait([](const member& x, member::time) { return x.saved().empty(); });
+  } catch (...) {
+    wait_for_saved(false);
+    throw;
+  }
+  wait_for_saved(false);
 }
 
 // -- the end

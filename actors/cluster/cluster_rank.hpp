@@ -23,6 +23,8 @@ struct cluster_rank_config {
   cluster_times times = {};
   /// Where the coordinator is to be found now.
   std::function<network_address()> coordinator = {};
+  /// Whether the job is over, as far as can be seen without a coordinator.
+  std::function<bool()> is_over = {};
   /// Set if this process runs it.
   std::optional<listening_config> own_coordinator = {};
   std::chrono::nanoseconds join_within{0};

@@ -54,6 +54,8 @@ void try_again_later(member_ptr self) {
   auto& state = self->state;
   state.is_dialing = false;
   state.pause = std::clamp(2 * state.pause, first_pause, longest_pause);
+  if (state.config.is_over && state.config.is_over())
+    state.config.place->hear([](member& x, member::time) { x.on_over(); });
 }
 
 void be_connected(member_ptr self, const coordinator_actor& to) {

@@ -22,6 +22,9 @@ struct member_config {
   coordinator_actor local = {};
   /// Where the coordinator is to be found. Called for each attempt; must not block for long.
   std::function<network_address()> coordinator = {};
+  /// Whether the job is over, as far as can be seen without a coordinator; asked where none
+  /// answers. Must not block for long.
+  std::function<bool()> is_over = {};
   dialer_actor dialer = {};
   std::chrono::nanoseconds beat{std::chrono::seconds{1}};
 };

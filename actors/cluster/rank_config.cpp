@@ -137,6 +137,23 @@ std::function<network_address()> finder_of(const cluster& x) {
   };
 }
 
+/// Whether the job has ended, by the state directory: the coordinator may have gone with rank 0.
+std::function<bool()> end_finder_of(const cluster& x, const cluster_hello& hello) {
+  if (x.state_directory.empty())
+    return {};
+  const auto directory = std::make_shared<file_state_directory>(x.state_directory);
+  // A coordinator apart that was given no name takes the directory's.
+  const bool has_any_name = x.job.empty() && x.is_elastic() && !x.rank;
+  const auto name = x.job.empty() ? own_name_of(hello) : x.job;
+  return [directory, has_any_name, name] {
+    try {
+      return is_over(*directory, has_any_name ? directory->job().value_or(name) : name);
+    } catch (const error&) { // not there yet, or not shared
+      return false;
+    }
+  };
+}
+
 cluster cluster_from(const cluster_settings& said) {
   cluster x;
   if (said.coordinator)
@@ -209,6 +226,7 @@ cluster_rank_config config_for(const loader_options& x, const rank_job& job) {
                              .coordinator = finder_of(*x.cluster),
                              .join_within = x.cluster->join_within,
                              .coordinator_lost_after = x.cluster->coordinator_lost_after};
+  config.is_over = end_finder_of(*x.cluster, config.hello);
   if (runs_coordinator(x))
     config.own_coordinator = own_coordinator(x, config.hello);
   return config;

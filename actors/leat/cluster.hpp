@@ -65,7 +65,8 @@ struct LEAT_API cluster {
   std::chrono::milliseconds beat{1000};
   /// How long restore() and the first next() wait for all ranks to come.
   std::chrono::milliseconds join_within{std::chrono::minutes{30}};
-  /// How long next() waits for a coordinator that is gone; it may be restarted meanwhile.
+  /// How long next() waits for a coordinator that is gone, or that cannot use its state directory;
+  /// it may be restarted meanwhile.
   std::chrono::milliseconds coordinator_lost_after{std::chrono::minutes{2}};
 
   /// What the environment says: rank and world size from torchrun, Open MPI or Slurm, the

@@ -334,7 +334,7 @@ public:
   /// Saves the present position: after the last batch that next() gave.
   void save(const std::string& directory);
   /// Waits for saves in progress and throws their error. In a cluster: until all ranks have saved
-  /// there too, or newer sets are stored; so all call it after saving at the same step, or none.
+  /// there too, some rank has passed that place without saving, or newer sets are stored.
   void wait_saved();
   /// In a cluster, after the last batch: waits until all ranks have had theirs and all sets are
   /// stored; throws as next() does, also `errc::regrouped`: then there are batches again. What is

@@ -39,6 +39,8 @@ struct cluster_beat {
   std::map<std::uint64_t, std::uint64_t> ends = {};
   /// Places whose part of a snapshot it keeps.
   std::vector<job_position> saved = {};
+  /// Its trainer does nothing before the newest of them is stored, or given up.
+  bool waits_for_saved = false;
   /// What has failed in it; empty: nothing.
   std::string failure = {};
   /// It has handed over all batches, and all that it saved is stored.

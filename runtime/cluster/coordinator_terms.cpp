@@ -304,7 +304,8 @@ void coordinator::collect() {
   constexpr job_position beyond{std::numeric_limits<std::uint64_t>::max(), 0};
   std::vector<kept_parts> kept;
   for (const auto& [rank, x] : members())
-    kept.push_back({rank, x->beat.is_done ? beyond : x->beat.behind, &x->beat.saved});
+    kept.push_back(
+        {rank, x->beat.is_done ? beyond : x->beat.behind, &x->beat.saved, x->beat.waits_for_saved});
   has_news_ = sets_.choose(kept) || has_news_;
 }
 

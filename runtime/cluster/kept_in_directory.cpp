@@ -4,16 +4,18 @@
 
 namespace leat {
 
+bool is_over(state_directory& directory, const std::string& job) {
+  if (directory.job() != job)
+    return false;
+  const auto last = directory.read_state();
+  return last && last->state.job == job
+         && decode_coordinator_state(last->state.bytes, directory.name()).phase == job_phase::over;
+}
+
 std::uint64_t kept_in_directory::begin_life(const std::string& address) {
   const auto owner = directory_->job();
-  if (owner && *owner != job_) {
-    const auto last = directory_->read_state();
-    const bool is_over =
-        last && last->state.job == *owner
-        && decode_coordinator_state(last->state.bytes, directory_->name()).phase == job_phase::over;
-    if (is_over)
-      directory_->hand_over(*owner, job_);
-  }
+  if (owner && *owner != job_ && is_over(*directory_, *owner))
+    directory_->hand_over(*owner, job_);
   return directory_->begin_life(job_, address); // which refuses another job's directory
 }
 

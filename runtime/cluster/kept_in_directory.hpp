@@ -9,6 +9,10 @@
 
 namespace leat {
 
+/// The directory belongs to this job, and its newest state says that the job is over. Throws what
+/// the directory throws.
+bool is_over(state_directory& directory, const std::string& job);
+
 /// What outlives the coordinators of one job, in a state directory.
 class kept_in_directory final : public coordinator_memory {
 public:

@@ -30,9 +30,10 @@ void member::on_connected() {
 }
 
 void member::on_tick(time now) {
-  if (last_tick_)
-    silence_ += std::clamp(now - *last_tick_, time{0}, times_.beat);
+  const auto ran = std::clamp(now - last_tick_.value_or(now), time{0}, times_.beat);
   last_tick_ = now;
+  silence_ += ran;
+  without_lease_ = term_ == 0 || has_lease(now) ? time{0} : without_lease_ + ran;
 }
 
 void member::on_gone(const incarnation& who) {
@@ -78,6 +79,7 @@ std::optional<cluster_beat> member::take_beat(time now) {
       x.ends[epoch] = horizon.batches;
   for (const auto& [place, part] : saved_)
     x.saved.push_back(place);
+  x.waits_for_saved = waits_for_saved_;
   x.failure = is_own_failure_ ? failure_ : std::string{};
   x.is_done = is_done();
   has_said_done_ = x.is_done;
@@ -133,6 +135,13 @@ void member::on_word(const cluster_word& x, time now) {
     has_news_ = has_news_ || must_say(epoch);
 }
 
+void member::on_over() {
+  if (term_ != 0 && !is_finished_)
+    let_go(); // it was over without this rank, in a later term
+  saved_.clear();
+  is_over_ = true;
+}
+
 void member::sit(const cluster_word& x) {
   forget_term();
   term_ = x.term;
@@ -161,6 +170,7 @@ void member::forget_term() {
   saved_.clear();
   target_.reset();
   piece_.reset();
+  waits_for_saved_ = false;
   is_finished_ = false;
   has_said_done_ = false;
   said_step_ = 0;
@@ -258,6 +268,11 @@ void member::save(const job_position& at, kept_part part) {
     saved_.erase(drop);
   }
   has_news_ = true;
+}
+
+void member::wait_for_saved(bool waits) {
+  has_news_ = has_news_ || (waits && !waits_for_saved_);
+  waits_for_saved_ = waits;
 }
 
 void member::finish() {

@@ -35,6 +35,8 @@ public:
   /// There is no connection, and why: for people.
   void on_no_connection(std::string why) { no_connection_ = std::move(why); }
   void on_word(const cluster_word& x, time now);
+  /// The job's state directory says that it is over, where no coordinator is left to say so.
+  void on_over();
   /// Time has passed, in which this process ran.
   void on_tick(time now);
   /// A process of this host that is dead for certain.
@@ -58,6 +60,8 @@ public:
   void state(std::uint64_t epoch, const epoch_horizon& x);
   /// Keeps the rank's part of a set until it, or a newer one, is stored.
   void save(const job_position& at, kept_part part);
+  /// The trainer does nothing before all that it has saved is stored, or given up.
+  void wait_for_saved(bool waits);
   /// All batches were handed over.
   void finish();
   void fail(std::string why);
@@ -90,6 +94,9 @@ public:
   const std::string& reason() const noexcept { return reason_; }
   /// How long no word was heard while this process ran: not while it, or its machine, was stopped.
   time silence() const noexcept { return silence_; }
+  /// How long it has had its seat without a lease while this process ran: the coordinator may
+  /// answer, but not promise anything.
+  time without_lease() const noexcept { return without_lease_; }
   /// When a word was heard last; none yet: nothing.
   const std::optional<time>& heard() const noexcept { return heard_; }
   bool is_done() const noexcept { return is_finished_ && saved_.empty(); }
@@ -120,6 +127,7 @@ private:
   std::uint64_t heard_echo_ = 0;
   std::optional<time> heard_;
   time silence_{0};
+  time without_lease_{0};
   std::optional<time> last_tick_;
   /// Something has risen that others wait for.
   bool has_news_ = true;
@@ -140,6 +148,7 @@ private:
   std::map<job_position, kept_part> saved_;
   std::optional<job_position> target_;
   std::optional<cluster_part> piece_;
+  bool waits_for_saved_ = false;
   bool is_finished_ = false;
   bool has_said_done_ = false;
   std::uint64_t said_step_ = 0;

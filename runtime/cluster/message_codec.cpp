@@ -235,6 +235,7 @@ std::string encode(const cluster_beat& x) {
   }
   for (const auto& place : x.saved)
     write(place, *to.add_saved());
+  to.set_waits_for_saved(x.waits_for_saved);
   to.set_failure(x.failure);
   to.set_is_done(x.is_done);
   to.set_is_leaving(x.is_leaving);
@@ -257,6 +258,7 @@ std::optional<cluster_beat> decode_message(std::string_view bytes) {
                   .sets = x.sets(),
                   .behind = read(x.behind()),
                   .horizons = read_horizons(x.horizons()),
+                  .waits_for_saved = x.waits_for_saved(),
                   .failure = x.failure(),
                   .is_done = x.is_done(),
                   .is_leaving = x.is_leaving(),

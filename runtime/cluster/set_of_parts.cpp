@@ -15,25 +15,37 @@ bool contains(const std::vector<job_position>& all, const job_position& x) {
 
 } // namespace
 
+std::optional<job_position>
+set_of_parts::newest_of(const kept_parts& x, const std::optional<job_position>& stored) const {
+  std::optional<job_position> newest;
+  for (const auto& place : *x.saved)
+    if ((!stored || place > *stored) && (!given_up_ || place > *given_up_))
+      newest = std::max(newest, std::optional{place});
+  return newest;
+}
+
+bool set_of_parts::is_lost(const kept_parts& x) const {
+  return x.behind > *target_ && !has_[x.rank] && !contains(*x.saved, *target_);
+}
+
 bool set_of_parts::choose(const std::vector<kept_parts>& ranks,
                           const std::optional<job_position>& stored) {
-  bool changed = false;
-  const auto is_lost = [&](const kept_parts& x) {
-    return x.behind > *target_ && !has_[x.rank] && !contains(*x.saved, *target_);
-  };
-  if (target_ && std::any_of(ranks.begin(), ranks.end(), is_lost)) {
+  const auto before = target_;
+  if (target_ && std::any_of(ranks.begin(), ranks.end(), [&](auto& x) { return is_lost(x); }))
     end_target();
-    changed = true;
+  std::optional<job_position> newest; // nobody can have dropped that
+  std::optional<job_position> awaited;
+  for (const auto& x : ranks) {
+    const auto place = newest_of(x, stored);
+    newest = std::max(newest, place);
+    if (x.waits && place)
+      awaited = std::min(awaited.value_or(*place), *place);
   }
-  if (target_)
-    return changed;
-  // Nobody can have dropped the newest one.
-  for (const auto& x : ranks)
-    for (const auto& place : *x.saved)
-      if ((!stored || place > *stored) && (!given_up_ || place > *given_up_)
-          && (!target_ || place > *target_))
-        target_ = place;
-  return changed || target_;
+  if (target_ && awaited && *awaited < *target_)
+    restart(); // who waits gives no part of a newer one before
+  if (!target_)
+    target_ = awaited ? awaited : newest;
+  return target_ != before;
 }
 
 std::optional<std::uint64_t> set_of_parts::needed_of(std::uint64_t rank) {

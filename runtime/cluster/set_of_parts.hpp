@@ -18,10 +18,13 @@ struct kept_parts {
   /// It will save no place before this one any more.
   job_position behind;
   const std::vector<job_position>* saved = nullptr;
+  /// It does nothing before the newest of them is stored, or given up.
+  bool waits = false;
 };
 
-/// Collects the parts of one set at a time, in one term: the newest place that any rank has saved.
-/// Parts come in pieces, from a bounded number of ranks at a time.
+/// Collects the parts of one set at a time, in one term: the newest place that any rank has saved,
+/// or the first that a rank waits for, which saves no newer one before. Parts come in pieces, from
+/// a bounded number of ranks at a time.
 class set_of_parts {
 public:
   explicit set_of_parts(std::uint64_t world_size, std::size_t most_under_way = 64)
@@ -47,6 +50,10 @@ public:
   void end_target();
 
 private:
+  /// Of the places that it keeps parts of, those that may yet be stored.
+  std::optional<job_position> newest_of(const kept_parts& x,
+                                        const std::optional<job_position>& stored) const;
+  bool is_lost(const kept_parts& x) const;
   void clear();
 
   std::size_t most_under_way_;

@@ -199,6 +199,7 @@ void simulated_rank::pump() {
 void simulated_rank::let_go() {
   in_.note("process " + std::to_string(pid()) + " lets go");
   seated_.reset();
+  waits_ = false;
   state_ = trainer::away;
   batches_.reset();
   listed_.clear();
@@ -305,8 +306,10 @@ void simulated_rank::catch_up() {
 }
 
 void simulated_rank::hand_over() {
-  if (state_ != trainer::waiting)
+  if (state_ != trainer::waiting || (waits_ && !member_.saved().empty()))
     return;
+  if (waits_)
+    wait_for_saved(false);
   if (job_.at.next == in_.with.job->end())
     return finish();
   if (!settle())
@@ -346,6 +349,8 @@ void simulated_rank::trained(const job_position& at, const std::string& part) {
 void simulated_rank::go_on(const job_position& next, const std::string& part) {
   state_ = trainer::waiting;
   save(next, part);
+  if (!part.empty() && in_.net.below(3) == 0)
+    wait_for_saved(true);
   member_.move_on(next, job_.at.global_step); // only now: nobody may think that it will not save it
   pump();
 }
@@ -353,6 +358,11 @@ void simulated_rank::go_on(const job_position& next, const std::string& part) {
 void simulated_rank::save(const job_position& at, const std::string& part) {
   if (!part.empty())
     member_.save(at, std::make_shared<const std::string>(part));
+}
+
+void simulated_rank::wait_for_saved(bool waits) {
+  waits_ = waits;
+  member_.wait_for_saved(waits);
 }
 
 /// The end is handed over like a batch.

@@ -67,6 +67,7 @@ private:
   void trained(const job_position& at, const std::string& part);
   void go_on(const job_position& next, const std::string& part);
   void save(const job_position& at, const std::string& part);
+  void wait_for_saved(bool waits);
   void finish();
   void raise();
   void end_epoch_if(bool ends);
@@ -85,6 +86,8 @@ private:
   bool has_stated_failure_ = false;
   bool failure_is_known_ = false;
   bool is_spoilt_ = false;
+  /// For what it has saved.
+  bool waits_ = false;
   std::optional<virtual_time> threw_;
 
   trainer state_ = trainer::away;

@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -121,6 +123,28 @@ TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
     CHECK(problem->code() == errc::cluster);
     CHECK_THAT(problem->what(), Catch::Contains("no seat within"));
   }
+}
+
+TEST_CASE(
+    "a coordinator that cannot use its state directory is waited for as long as one that died") {
+  const small_cluster in;
+  auto options = in.options();
+  options.epochs = 1'000'000; // more than a lease lasts
+  options.cluster->beat = 10ms;
+  options.cluster->coordinator_lost_after = 200ms;
+  loader x{data(), options};
+  x.restore(in.sets());
+  CHECK(x.next());
+  const auto state = options.cluster->state_directory;
+  std::filesystem::rename(state, state + ".gone");
+  std::ofstream{state} << "no directory";
+  const auto problem = problem_of([&] {
+    while (x.next())
+      ;
+  });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::cluster);
+  CHECK_THAT(problem->what(), Catch::Contains("has let no rank go on"));
 }
 
 TEST_CASE("what would move one rank alone is refused in a cluster") {

@@ -138,6 +138,41 @@ TEST_CASE("a set is stored once each rank has given its part") {
   CHECK(a.saved().empty());
 }
 
+TEST_CASE("what one rank alone waits for is stored, or given up, while others save further on") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  SECTION("all have saved it") {
+    b.save({0, 5}, part_of("b's"));
+    b.move_on({0, 6}, 6);
+    b.save({0, 9}, part_of("b's later"));
+    x.pass(2s); // the newest is being collected
+    a.save({0, 5}, part_of("a's"));
+    a.wait_for_saved(true);
+    x.pass(2s);
+    CHECK(x.on_disk == job_position{0, 5});
+  }
+  SECTION("another one has passed it") {
+    b.move_on({0, 6}, 6);
+    b.save({0, 9}, part_of("b's later"));
+    x.pass(2s);
+    a.save({0, 5}, part_of("a's"));
+    a.wait_for_saved(true);
+    x.pass(2s);
+    CHECK_FALSE(x.on_disk);
+  }
+  CHECK(a.saved().empty());
+  a.wait_for_saved(false);
+  a.move_on({0, 9}, 9);
+  a.save({0, 9}, part_of("a's later"));
+  x.pass(2s);
+  CHECK(x.on_disk == job_position{0, 9});
+  CHECK(x.parts[{0, 9}][0] == "a's later");
+}
+
 TEST_CASE("a job is over when all have finished, and what they saved is stored") {
   cluster x{{.world_size = 2}};
   auto& a = x.join(1, 0);

@@ -26,6 +26,15 @@ cluster_word word_with_seat(const member& to, std::uint64_t echo) {
                                .lease_ns = static_cast<std::uint64_t>(member::time{3s}.count())}};
 }
 
+/// The member of a rank that has taken a seat.
+member member_in_seat() {
+  auto x = member_of_rank();
+  x.on_connected();
+  x.on_word(word_with_seat(x, x.take_beat(1s)->number), 1s);
+  REQUIRE(x.term() == 1);
+  return x;
+}
+
 } // namespace
 
 TEST_CASE("time in which the process was stopped is no silence of the coordinator") {
@@ -39,6 +48,23 @@ TEST_CASE("time in which the process was stopped is no silence of the coordinato
   CHECK(x.silence() == beat / 2 + beat);
   x.on_word({.life = 1}, 501s);
   CHECK(x.silence() == 0s);
+}
+
+TEST_CASE("a seat without a lease is counted as long as the process runs") {
+  auto x = member_in_seat(); // a lease of 3 s, at 1 s
+  x.on_tick(2s);
+  x.on_tick(2s + beat);
+  CHECK(x.without_lease() == 0s);
+  x.on_tick(5s); // stopped meanwhile
+  CHECK(x.without_lease() == beat);
+  x.on_word(word_with_seat(x, 0), 5s); // answers no beat
+  x.on_tick(5s + beat);
+  CHECK(x.without_lease() == 2 * beat);
+  const auto asked = x.take_beat(5s + beat);
+  REQUIRE(asked);
+  x.on_word(word_with_seat(x, asked->number), 5s + beat);
+  x.on_tick(5s + 2 * beat);
+  CHECK(x.without_lease() == 0s);
 }
 
 TEST_CASE(
@@ -56,12 +82,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a failure of its own counts as unheard until a word tells it back") {
-  auto x = member_of_rank();
-  x.on_connected();
-  const auto beat_sent = x.take_beat(1s);
-  REQUIRE(beat_sent);
-  x.on_word(word_with_seat(x, beat_sent->number), 1s);
-  REQUIRE(x.term() == 1);
+  auto x = member_in_seat();
   CHECK_FALSE(x.has_failed_unheard());
   x.fail("a bad sample");
   CHECK(x.has_failed_unheard());
@@ -72,4 +93,24 @@ TEST_CASE("a failure of its own counts as unheard until a word tells it back") {
   x.on_word(back, 1s);
   CHECK_FALSE(x.has_failed_unheard());
   CHECK(x.failure() == "a bad sample");
+}
+
+TEST_CASE("a member that learns from the state directory that the job is over waits no more") {
+  auto late = member_of_rank();
+  late.on_over();
+  CHECK(late.is_over());
+
+  auto done = member_in_seat();
+  done.save({.epoch = 0, .step = 3}, std::make_shared<const std::string>("part"));
+  done.finish();
+  CHECK_FALSE(done.is_done());
+  done.on_over();
+  CHECK(done.is_over());
+  CHECK(done.is_done()); // what was saved is stored, or given up
+  CHECK(done.term() == 1);
+
+  auto left_behind = member_in_seat();
+  left_behind.on_over();
+  CHECK(left_behind.is_over());
+  CHECK(left_behind.term() == 0);
 }

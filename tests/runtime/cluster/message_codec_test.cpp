@@ -39,6 +39,7 @@ cluster_beat a_beat() {
           .horizons = {{0, {9, true}}, {1, {2, false}}},
           .ends = {{0, 9}},
           .saved = {{0, 4}, {0, 6}},
+          .waits_for_saved = true,
           .failure = "bad",
           .is_done = true,
           .is_leaving = true,

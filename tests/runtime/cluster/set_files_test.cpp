@@ -110,9 +110,13 @@ TEST_CASE("a state directory is handed over to another job when its own is over"
   kept_in_directory second{directory, "second"};
   CHECK_THROWS_AS(second.begin_life("host:2"), error);
   CHECK(first.read_state());
+  CHECK_FALSE(is_over(*directory, "first"));
   first.write_state(life, encode(coordinator_state{.term = 1, .phase = job_phase::over}));
+  CHECK(is_over(*directory, "first"));
+  CHECK_FALSE(is_over(*directory, "second"));
   CHECK(second.begin_life("host:2") == life + 1);
   CHECK_FALSE(second.read_state());
+  CHECK_FALSE(is_over(*directory, "second")); // the state is still the first job's
   CHECK(second.newest_life() == life + 1);
   CHECK_THROWS_AS(first.begin_life("host:1"), error);
 }
