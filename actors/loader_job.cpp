@@ -382,7 +382,7 @@ void loader_job::tune_workers() {
     std::chrono::nanoseconds busy{0};
     for (const auto& x : crew_->board().sums())
       busy += x.busy;
-    return std::pair{metrics_->waits.read().sum, busy};
+    return std::pair{metrics_->waits.sum(), busy};
   });
   if (!found)
     return;

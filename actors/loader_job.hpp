@@ -43,6 +43,9 @@ public:
   resume_point position() const;
   /// Any thread.
   loader_stats stats() const;
+  /// Of these alone, at no cost: valid rows handed over, and the time that next() has waited.
+  std::uint64_t samples() const noexcept { return metrics_->samples.get(); }
+  std::chrono::nanoseconds waited() const noexcept { return metrics_->waits.sum(); }
 
   // Before the first next().
   /// The job is one of a cluster, and these are the other ranks.

@@ -293,7 +293,7 @@ lease loader_seat::next_in_seat() {
   if (cluster_->has_changed())
     throw patience_ended{};
   cluster_->check_stored();
-  cluster_->move_on(job_->behind(), job_->position().global_step);
+  cluster_->move_on(job_->behind(), job_->position().global_step, job_->samples(), job_->waited());
   hear_stored();
   auto batch = job_->next();
   if (!batch && !has_ended_) {

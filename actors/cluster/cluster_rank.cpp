@@ -235,8 +235,12 @@ std::string cluster_rank::reason() const {
 
 // -- batches
 
-void cluster_rank::move_on(const job_position& behind, std::uint64_t global_step) {
-  state_in_seat([&](member& x) { x.move_on(behind, global_step); });
+void cluster_rank::move_on(const job_position& behind, std::uint64_t global_step,
+                           std::uint64_t rows, std::chrono::nanoseconds waited) {
+  state_in_seat([&](member& x) {
+    x.move_on(behind, global_step);
+    x.count(rows, waited);
+  });
 }
 
 void cluster_rank::state(std::uint64_t epoch, const epoch_horizon& x) {

@@ -60,8 +60,10 @@ public:
   std::string reason() const;
   std::uint64_t term() const noexcept { return term_; }
 
-  /// The trainer saves nothing before `behind` any more, and is done with the steps before.
-  void move_on(const job_position& behind, std::uint64_t global_step);
+  /// The trainer saves nothing before `behind` any more, and is done with the steps before. For
+  /// people: rows that were handed over in this seat, and how long it has waited for them.
+  void move_on(const job_position& behind, std::uint64_t global_step, std::uint64_t rows,
+               std::chrono::nanoseconds waited);
   /// The rank's part of the set at that place.
   void save(const job_position& at, std::string part);
   /// The newest stored set.

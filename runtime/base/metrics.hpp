@@ -95,6 +95,8 @@ public:
     return result;
   }
 
+  std::chrono::nanoseconds sum() const noexcept { return sum_.get(); }
+
 private:
   std::array<counter, duration_spread::num_bins> bins_;
   time_counter sum_;

@@ -59,6 +59,7 @@ std::optional<cluster_beat> member::take_beat(time now) {
   if (sent_.size() > most_unanswered)
     sent_.erase(sent_.begin());
   last_sent_ = now;
+  measure(now);
   cluster_beat x{.number = number_,
                  .who = hello_.who,
                  .life = life_,
@@ -86,6 +87,22 @@ std::optional<cluster_beat> member::take_beat(time now) {
   said_ = stated_;
   said_step_ = global_step_.value_or(0);
   return x;
+}
+
+/// Over a beat or more: those sent because something has risen come quickly one after the other.
+void member::measure(time now) {
+  if (measured_ && now - *measured_ < times_.beat)
+    return;
+  if (measured_ && term_ != 0) {
+    const auto span = std::chrono::duration<double>(now - *measured_).count();
+    const auto rows = static_cast<double>(counted_.rows - measured_amounts_.rows);
+    const auto waited =
+        std::chrono::duration<double>(counted_.waited - measured_amounts_.waited).count();
+    rows_per_second_ = static_cast<std::uint64_t>(rows / span);
+    hunger_ = static_cast<std::uint64_t>(1000 * std::clamp(waited / span, 0.0, 1.0));
+  }
+  measured_ = now;
+  measured_amounts_ = counted_;
 }
 
 void member::on_word(const cluster_word& x, time now) {
@@ -171,6 +188,11 @@ void member::forget_term() {
   target_.reset();
   piece_.reset();
   waits_for_saved_ = false;
+  counted_ = {};
+  measured_.reset();
+  measured_amounts_ = {};
+  hunger_ = 0;
+  rows_per_second_ = 0;
   is_finished_ = false;
   has_said_done_ = false;
   said_step_ = 0;
@@ -291,11 +313,6 @@ void member::fail(std::string why) {
 void member::leave() {
   is_leaving_ = true;
   has_news_ = true;
-}
-
-void member::set_rates(std::uint64_t hunger, std::uint64_t rows_per_second) {
-  hunger_ = hunger;
-  rows_per_second_ = rows_per_second;
 }
 
 epoch_horizon member::known(std::uint64_t epoch) const {

@@ -67,8 +67,9 @@ public:
   void fail(std::string why);
   /// The trainer goes, whatever comes.
   void leave();
-  /// What people see: see cluster_beat.
-  void set_rates(std::uint64_t hunger, std::uint64_t rows_per_second);
+  /// For people: the rows that it has handed over since it took its seat, and how long the trainer
+  /// has waited for them.
+  void count(std::uint64_t rows, time waited) { counted_ = {rows, waited}; }
 
   /// The term in which it holds its seat; 0: none.
   std::uint64_t term() const noexcept { return term_; }
@@ -115,6 +116,12 @@ private:
   void give_piece(const cluster_word& x);
   bool is_due(time now) const;
   bool must_say(std::uint64_t epoch) const;
+  void measure(time now);
+
+  struct amounts {
+    std::uint64_t rows = 0;
+    time waited{0};
+  };
 
   cluster_hello hello_;
   cluster_times times_;
@@ -166,6 +173,12 @@ private:
   std::string no_connection_;
   std::string reason_;
   std::vector<std::pair<incarnation, process_identity>> neighbours_;
+
+  // For people, in the term:
+  amounts counted_;
+  /// When it was measured last, and what had been counted then.
+  std::optional<time> measured_;
+  amounts measured_amounts_;
   std::uint64_t hunger_ = 0;
   std::uint64_t rows_per_second_ = 0;
 };

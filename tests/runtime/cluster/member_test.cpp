@@ -3,6 +3,7 @@
 #include "tests/support/cluster_facts.hpp"
 
 #include <chrono>
+#include <utility>
 
 // What the simulator does not see: how long a member has been without a word, and whether its own
 // failure was heard.
@@ -48,6 +49,28 @@ TEST_CASE("time in which the process was stopped is no silence of the coordinato
   CHECK(x.silence() == beat / 2 + beat);
   x.on_word({.life = 1}, 501s);
   CHECK(x.silence() == 0s);
+}
+
+TEST_CASE("rates are those of a whole beat, and of the seat alone") {
+  auto x = member_in_seat();
+  const auto rates = [&](member::time now) {
+    const auto told = x.take_beat(now);
+    REQUIRE(told);
+    return std::pair{told->rows_per_second, told->hunger};
+  };
+  CHECK(rates(2s) == std::pair<std::uint64_t, std::uint64_t>{0, 0});
+  x.count(50, 25ms);
+  CHECK(rates(2s + beat) == std::pair<std::uint64_t, std::uint64_t>{500, 250});
+  x.count(55, 25ms);
+  x.state(0, {.batches = 9}); // worth a beat of its own
+  x.on_word({.life = 1, .echo = 3}, 2s + beat);
+  CHECK(rates(2s + beat + beat / 2) == std::pair<std::uint64_t, std::uint64_t>{500, 250});
+  CHECK(rates(2s + 3 * beat) == std::pair<std::uint64_t, std::uint64_t>{25, 0});
+  CHECK(rates(2s + 4 * beat) == std::pair<std::uint64_t, std::uint64_t>{0, 0});
+  x.count(70, 25ms);
+  CHECK(rates(2s + 5 * beat).first == 150);
+  x.on_word({.life = 1, .stop = 1}, 2s + 5 * beat); // another term begins
+  CHECK(rates(2s + 6 * beat) == std::pair<std::uint64_t, std::uint64_t>{0, 0});
 }
 
 TEST_CASE("a seat without a lease is counted as long as the process runs") {
