@@ -241,6 +241,15 @@ std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time
                       .step_limit = step_limit_};
 }
 
+/// The others on its host; also those that had a seat and were never heard by this coordinator.
+cluster_processes::neighbours coordinator::neighbours_of(const cluster_process& x) const {
+  auto all = processes_.neighbours_of(x);
+  for (const auto& seat : state_.seats)
+    if (host_of(seat.process) == host_of(x.hello.process) && !processes_.find(seat.holder))
+      all.emplace_back(seat.holder, seat.process);
+  return all;
+}
+
 void coordinator::say(source_id to, time now) {
   step_limit_ = step_limit();
   if (const auto* process = processes_.find(to))
@@ -263,7 +272,7 @@ void coordinator::say(const cluster_process& to, time now) {
                  .stored = sets_.stored(),
                  .store_failures = sets_.failures(),
                  .store_failure = sets_.failure(),
-                 .neighbours = processes_.neighbours_of(to)};
+                 .neighbours = neighbours_of(to)};
   if (to.refused.empty() && to.beat.number > 0)
     x.seat = seat_for(to, now);
   if (state_.phase == job_phase::forming

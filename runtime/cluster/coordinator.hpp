@@ -101,6 +101,7 @@ private:
   const cluster_process* holder_of(std::uint64_t rank) const;
   std::vector<std::pair<std::uint64_t, const cluster_process*>> members() const;
   bool is_lost(const incarnation& holder, time now) const;
+  bool is_gone(const incarnation& holder) const;
   bool is_free(const incarnation& holder, time now) const;
   /// Under the policy `alone`: see cluster_seat::step_limit.
   std::uint64_t step_limit() const;
@@ -116,6 +117,7 @@ private:
   void say(source_id to, time now);
   void say(const cluster_process& to, time now);
   void say_all(time now);
+  cluster_processes::neighbours neighbours_of(const cluster_process& x) const;
   std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
   void retire();
   /// To a newer life.

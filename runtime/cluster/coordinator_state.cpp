@@ -1,5 +1,7 @@
 #include "runtime/cluster/coordinator_state.hpp"
 
+#include "runtime/cluster/process_codec.hpp"
+
 #include <leat/error.hpp>
 
 #include <wire/cluster.pb.h>
@@ -12,10 +14,9 @@ std::string encode(const coordinator_state& x) {
   to.set_phase(static_cast<std::uint32_t>(x.phase));
   for (const auto& seat : x.seats) {
     auto& one = *to.add_seats();
-    one.set_high(seat.holder.high);
-    one.set_low(seat.holder.low);
-    one.set_let_go(seat.holder.let_go);
+    write(seat.holder, *one.mutable_holder());
     one.set_has_come_back(seat.has_come_back);
+    write(seat.process, *one.mutable_process());
   }
   if (x.start) {
     to.set_has_start(true);
@@ -43,7 +44,9 @@ coordinator_state decode_coordinator_state(std::string_view bytes, const std::st
                       .reason = from.reason(),
                       .sets = from.sets()};
   for (const auto& seat : from.seats())
-    x.seats.push_back({{seat.high(), seat.low(), seat.let_go()}, seat.has_come_back()});
+    x.seats.push_back({.holder = read(seat.holder()),
+                       .process = read(seat.process()),
+                       .has_come_back = seat.has_come_back()});
   if (from.has_start())
     x.start = job_position{from.start_epoch(), from.start_step()};
   return x;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/cluster/incarnation.hpp"
+#include "messages/cluster/process_identity.hpp"
 #include "messages/job_position.hpp"
 
 #include <cstdint>
@@ -26,6 +27,9 @@ enum class job_phase : std::uint8_t {
 struct coordinator_state {
   struct seat {
     incarnation holder = {};
+    /// For a later coordinator, which may never hear of the holder: others on its host can look
+    /// whether it has ended.
+    process_identity process = {};
     /// Another process held it earlier in the term.
     bool has_come_back = false;
 

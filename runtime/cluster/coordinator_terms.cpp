@@ -9,6 +9,14 @@
 
 namespace leat {
 
+namespace {
+
+coordinator_state::seat seat_of(const cluster_process& x) {
+  return {.holder = x.beat.who, .process = x.hello.process};
+}
+
+} // namespace
+
 // -- what time does
 
 void coordinator::tick(time now) {
@@ -64,7 +72,7 @@ std::optional<std::vector<coordinator_state::seat>> coordinator::new_seats(time 
     return std::nullopt;
   std::vector<coordinator_state::seat> seats;
   for (std::size_t i = 0; i < world; ++i)
-    seats.push_back({.holder = waiting[i]->beat.who});
+    seats.push_back(seat_of(*waiting[i]));
   return seats;
 }
 
@@ -76,7 +84,7 @@ std::optional<std::vector<coordinator_state::seat>> coordinator::numbered_seats(
     if (!is_waiting(x, now) || !x.hello.rank || is_taken[*x.hello.rank])
       continue;
     is_taken[*x.hello.rank] = true;
-    seats[*x.hello.rank].holder = x.beat.who;
+    seats[*x.hello.rank] = seat_of(x);
     ++taken;
   }
   return taken == settings_.rules.world_size ? std::optional{std::move(seats)} : std::nullopt;
@@ -201,7 +209,8 @@ void coordinator::let_come_back(time now) {
         || !is_free(state_.seats[rank].holder, now))
       continue;
     auto state = state_;
-    state.seats[rank] = {.holder = x.beat.who, .has_come_back = true};
+    state.seats[rank] = seat_of(x);
+    state.seats[rank].has_come_back = true;
     state.reason = "rank " + std::to_string(rank) + " came back as " + name_of(x);
     leases_.forget(state_.seats[rank].holder);
     leases_.grant(x.beat.who, now, time{0});
@@ -217,11 +226,11 @@ void coordinator::let_come_back(time now) {
 void coordinator::watch_losses(time now) {
   // Members must have had the time to find a new coordinator, and to take their seats.
   const auto& times = settings_.times;
-  if (now - began_ < 2 * times.lost || now - formed_ < times.lost)
-    return;
+  const bool is_early = now - began_ < 2 * times.lost || now - formed_ < times.lost;
   const bool goes_back = !settings_.rules.lets_ranks_come_back();
   for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank) {
-    if (!is_lost(state_.seats[rank].holder, now)) {
+    const auto& holder = state_.seats[rank].holder;
+    if (!(is_early ? is_gone(holder) : is_lost(holder, now))) {
       lost_.erase(rank);
       continue;
     }
@@ -270,8 +279,8 @@ bool coordinator::is_waiting(const cluster_process& x, time now) const {
   return x.wants_seat() && !is_lost(x.beat.who, now);
 }
 
-/// The holder has let go, is known to be dead, or its lease has run out by any clock.
-bool coordinator::is_free(const incarnation& holder, time now) const {
+/// The holder has let go, or is known to be dead.
+bool coordinator::is_gone(const incarnation& holder) const {
   const auto* x = processes_.find(holder);
   if (x && (x->beat.who.let_go > holder.let_go || x->beat.is_leaving))
     return true;
@@ -280,9 +289,13 @@ bool coordinator::is_free(const incarnation& holder, time now) const {
     return std::any_of(gone.begin(), gone.end(),
                        [&](const incarnation& y) { return y.is_same_process(holder); });
   };
-  if (std::any_of(processes_.all().begin(), processes_.all().end(), says_it_is_gone))
-    return true;
-  return leases_.has_run_out(holder, now);
+  return std::any_of(processes_.all().begin(), processes_.all().end(), says_it_is_gone);
+}
+
+/// Nobody can hand over batches in its place: the holder is gone, or its lease has run out by any
+/// clock.
+bool coordinator::is_free(const incarnation& holder, time now) const {
+  return is_gone(holder) || leases_.has_run_out(holder, now);
 }
 
 /// It stays where it is until all ranks of the term have said where they stand.

@@ -37,6 +37,12 @@ struct cluster_process {
   }
 };
 
+/// What names a host to those who can look at each other's processes.
+using host_key = std::array<std::uint64_t, 3>;
+inline host_key host_of(const process_identity& x) noexcept {
+  return {x.boot.high, x.boot.low, x.pid_namespace};
+}
+
 /// The processes of a cluster by their connections, of which the newest counts.
 class cluster_processes {
 public:
@@ -66,12 +72,6 @@ private:
   using table = std::map<source_id, cluster_process>;
 
   table::iterator remove(table::iterator x);
-
-  /// What names a host to those who can look at each other's processes.
-  using host_key = std::array<std::uint64_t, 3>;
-  static host_key host_of(const process_identity& x) {
-    return {x.boot.high, x.boot.low, x.pid_namespace};
-  }
 
   table all_;
   std::multimap<host_key, source_id> by_host_;

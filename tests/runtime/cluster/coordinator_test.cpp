@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -247,6 +248,40 @@ TEST_CASE("a process that is known to be dead frees its seat at once") {
   x.join(3, 1);
   x.pass(2s);
   CHECK(a.term() == 2);
+}
+
+TEST_CASE(
+    "ranks that all were restarted, and their coordinator, find out that the former have ended") {
+  cluster x{{.world_size = 2}};
+  x.join(1, 0);
+  x.join(2, 1);
+  x.pass(2s);
+  x.members.clear();
+  x.join(3, 0);
+  x.join(4, 1);
+  x.begin(); // knows the former by its state alone
+  x.pass(2s);
+  auto& first = x.members.at(3);
+  CHECK(first.term() == 0);
+  std::vector<std::uint64_t> told;
+  for (const auto& [who, process] : first.neighbours())
+    told.push_back(process.pid);
+  std::sort(told.begin(), told.end());
+  CHECK(told == std::vector<std::uint64_t>{1, 2, 4});
+  SECTION("at once, where a process on their host looks") {
+    first.on_gone({7, 1, 0});
+    first.on_gone({7, 2, 0});
+    x.pass(2s);
+    CHECK(x.all_sit_in(2));
+    CHECK(first.neighbours().size() == 1);
+  }
+  SECTION("one of them alone is not enough") {
+    first.on_gone({7, 1, 0});
+    x.pass(25s);
+    CHECK(first.term() == 0);
+    x.pass(10s);
+    CHECK(x.all_sit_in(2));
+  }
 }
 
 TEST_CASE("under the policy alone a rank comes back to its seat while the others go on") {
