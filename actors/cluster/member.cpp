@@ -2,7 +2,7 @@
 
 #include "actors/cluster/wire.hpp"
 #include "actors/keep_until_end.hpp"
-#include "runtime/cluster/process_identity.hpp"
+#include "runtime/cluster/process/process_identity.hpp"
 
 #include <caf/io/middleman.hpp>
 #include <caf/io/middleman_actor.hpp>

@@ -1,6 +1,6 @@
 #include "runtime/cluster/coordinator_state.hpp"
 
-#include "runtime/cluster/process_codec.hpp"
+#include "runtime/cluster/process/process_codec.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,6 +1,6 @@
 #include "runtime/cluster/job_hello.hpp"
 
-#include "runtime/cluster/process_identity.hpp"
+#include "runtime/cluster/process/process_identity.hpp"
 
 #include <leat/bad_sample.hpp>
 

@@ -1,6 +1,6 @@
 #include "runtime/cluster/message_codec.hpp"
 
-#include "runtime/cluster/process_codec.hpp"
+#include "runtime/cluster/process/process_codec.hpp"
 
 #include <wire/cluster.pb.h>
 

@@ -2,7 +2,7 @@
 #include "runtime/cluster/address.hpp"
 #include "runtime/cluster/host_list.hpp"
 #include "runtime/cluster/ip_address.hpp"
-#include "runtime/cluster/process_stat.hpp"
+#include "runtime/cluster/process/process_stat.hpp"
 #include "runtime/cluster/state_file.hpp"
 
 #include <leat/error.hpp>

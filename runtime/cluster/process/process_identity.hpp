@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/cluster/process_identity.hpp"
-#include "runtime/cluster/process_stat.hpp"
+#include "runtime/cluster/process/process_stat.hpp"
 
 #include <cstdint>
 #include <optional>

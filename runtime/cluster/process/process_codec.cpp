@@ -1,4 +1,4 @@
-#include "runtime/cluster/process_codec.hpp"
+#include "runtime/cluster/process/process_codec.hpp"
 
 #include <wire/cluster.pb.h>
 

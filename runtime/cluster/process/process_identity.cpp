@@ -1,4 +1,4 @@
-#include "runtime/cluster/process_identity.hpp"
+#include "runtime/cluster/process/process_identity.hpp"
 
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/base/xxh3.hpp"

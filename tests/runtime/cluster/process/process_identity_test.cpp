@@ -1,5 +1,5 @@
 #include "runtime/cluster/boot_clock.hpp"
-#include "runtime/cluster/process_identity.hpp"
+#include "runtime/cluster/process/process_identity.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/pipe.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/cluster/process_stat.hpp"
+#include "runtime/cluster/process/process_stat.hpp"
 
 #include <charconv>
 
