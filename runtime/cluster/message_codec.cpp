@@ -14,6 +14,8 @@ namespace {
 constexpr int most_statements = 64;
 
 // Each struct has a pair of functions: `write` fills the message, `read` the struct.
+using leat::read;
+using leat::write;
 
 void write(const job_position& x, wire::Position& to) {
   to.set_epoch(x.epoch);
