@@ -59,6 +59,11 @@ hash128 digest_alone() {
   return x.position().digest;
 }
 
+bool has_text(const error& problem, const char* text) {
+  CAPTURE(problem.what());
+  return std::string{problem.what()}.find(text) != std::string::npos;
+}
+
 } // namespace
 
 TEST_CASE("a cluster of one rank: the same batches, stored sets, and a job that goes on") {
@@ -121,7 +126,7 @@ TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
     const auto problem = problem_of([&] { x.join(); });
     REQUIRE(problem);
     CHECK(problem->code() == errc::cluster);
-    CHECK_THAT(problem->what(), Catch::Contains("no seat within"));
+    CHECK(has_text(*problem, "no seat within"));
   }
 }
 
@@ -144,7 +149,7 @@ TEST_CASE(
   });
   REQUIRE(problem);
   CHECK(problem->code() == errc::cluster);
-  CHECK_THAT(problem->what(), Catch::Contains("has let no rank go on"));
+  CHECK(has_text(*problem, "has let no rank go on"));
 }
 
 TEST_CASE("what would move one rank alone is refused in a cluster") {
