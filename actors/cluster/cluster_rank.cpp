@@ -274,14 +274,17 @@ std::optional<job_position> cluster_rank::stored() const {
 }
 
 void cluster_rank::check_stored() {
-  const auto [failures, why] = place_->look([](const member& x, member::time) {
-    return std::pair{x.store_failures(), x.store_failure()};
+  std::optional<std::string> why;
+  place_->look([&](const member& x, member::time) {
+    if (x.store_failures() <= told_store_failures_)
+      return;
+    told_store_failures_ = x.store_failures();
+    why = x.store_failure();
   });
-  if (failures <= told_store_failures_)
+  if (!why)
     return;
-  told_store_failures_ = failures;
   throw error(errc::io, {.stage = "save",
-                         .got = "a set that was not stored: " + why,
+                         .got = "a set that was not stored: " + *why,
                          .needed = "a directory that the coordinator can write to"});
 }
 

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct job {
   const char* name;
   pipeline data;
   std::size_t workers;
-  /// Of a stretch: some 20 ms.
+  /// Of a stretch: many times what workers have made ahead at its beginning.
   int batches;
 };
 
@@ -44,12 +45,13 @@ std::vector<job> jobs() {
   };
   const batch_options lanes{.lanes = 8, .end = epoch_end::drop};
   return {
-      {"8-byte samples, batch 1, caller's thread", count(endless).shuffle().batch(2), 0, 10'000},
-      {"8-byte samples, batch 256, 2 workers", count(endless).shuffle().batch(256), 2, 500},
+      {"8-byte samples, a row each, caller's thread", count(endless).shuffle().batch(2), 0,
+       100'000},
+      {"8-byte samples, batch 256, 2 workers", count(endless).shuffle().batch(256), 2, 5'000},
       {"samples of some 300 us, batch 16, 2 workers", count(endless).map("work@1", work).batch(16),
-       2, 8},
+       2, 100},
       {"filter and shuffle buffer, epochs of 100,000 samples, 2 workers",
-       count(100'000).filter(key_hash(80, 1)).shuffle_buffer(256).batch(64, lanes), 2, 300},
+       count(100'000).filter(key_hash(80, 1)).shuffle_buffer(256).batch(64, lanes), 2, 10'000},
   };
 }
 
@@ -61,7 +63,7 @@ void take(loader& from, int batches) {
 
 /// Rate in a cluster, of the rate without, in each round.
 std::vector<double> measure(const job& x, loader& alone, loader& in_cluster, int rounds) {
-  constexpr int pairs = 25;
+  constexpr int pairs = 4;
   take(alone, x.batches); // both have all threads and buffers then
   take(in_cluster, x.batches);
   std::vector<double> ratios;
@@ -83,7 +85,10 @@ std::vector<double> measure(const job& x, loader& alone, loader& in_cluster, int
 [[noreturn]] void be_rank(const job& x, std::uint64_t rank, std::uint64_t world_size, int rounds,
                           const std::string& state) {
   try {
-    loader_options options{.rank = rank, .world_size = world_size, .workers = x.workers};
+    loader_options options{.rank = rank,
+                           .world_size = world_size,
+                           .workers = x.workers,
+                           .epochs = std::numeric_limits<std::uint32_t>::max()};
     loader alone{x.data, options};
     options.cluster = cluster{.address = "127.0.0.1:0",
                               .state_directory = state,
