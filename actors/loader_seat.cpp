@@ -164,6 +164,7 @@ void loader_seat::stand_at(const cluster_seat& seat) {
   const auto at = job_->position();
   cluster_->begin({at.epoch, at.step}, at.global_step);
   must_resume_ = seat.has_come_back;
+  has_resumed_ = false;
   has_ended_ = false;
   has_seat_ = true;
   has_joined_ = true;
@@ -221,6 +222,8 @@ std::optional<resume_point> loader_seat::restore(const std::string& path,
     sets_.pop_back();
   restore_options_ = options;
   join();
+  if (is_over_)
+    return job_->restore(path, options);
   const auto at = job().position();
   return at.global_step == 0 && at.epoch == 0 && at.step == 0 ? std::nullopt : std::optional{at};
 }
@@ -243,6 +246,7 @@ void loader_seat::resume_at(std::uint64_t global_step) {
                       "a step at or before " + place_text(job().position())
                           + ", where the job ends");
   must_resume_ = false;
+  has_resumed_ = true;
 }
 
 void loader_seat::leave_out(const step_range& steps) {
@@ -373,6 +377,14 @@ void loader_seat::finish() {
   cluster_->finish();
   wait_in_seat([&] { cluster_->wait_until_over(); });
   cluster_->check_stored();
+}
+
+std::optional<attempt_start> loader_seat::attempt() const {
+  if (is_over_)
+    return std::nullopt;
+  auto start = job().job().attempt();
+  start.continues = has_resumed_ && options_.cluster->on_rank_loss == rank_loss::alone;
+  return start;
 }
 
 // -- any thread

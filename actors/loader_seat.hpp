@@ -44,6 +44,9 @@ public:
   void wait_saved();
   void finish();
 
+  /// How a log of this rank begins; nothing if the job was over before this process came.
+  std::optional<attempt_start> attempt() const;
+
   /// Any thread.
   loader_stats stats() const;
   void interrupt() noexcept;
@@ -90,6 +93,8 @@ private:
   bool has_ended_ = false;
   /// The trainer must say where it goes on.
   bool must_resume_ = false;
+  /// It has: where its rank was lost, if others went on.
+  bool has_resumed_ = false;
   std::optional<error> failure_;
   /// Sets that are known to be stored, for journals.
   std::vector<job_position> stored_;

@@ -1,5 +1,5 @@
 #include "actors/line_of.hpp"
-#include "actors/loader_job.hpp"
+#include "actors/loader_seat.hpp"
 #include "runtime/storage/log_writer.hpp"
 
 #include <leat/loader.hpp>
@@ -18,11 +18,13 @@ public:
 
 run_log::run_log(const std::string& path, const loader& of, const run_log_options& options)
     : file_(std::make_unique<file>(path)) {
-  auto start = of.job().job().attempt();
-  start.program = options.program;
+  auto start = of.seat().attempt();
+  if (!start)
+    return;
+  start->program = options.program;
   if (options.all_ranks)
-    start.rank.reset();
-  file_->lines.append(to_json(start));
+    start->rank.reset();
+  file_->lines.append(to_json(*start));
 }
 
 run_log::~run_log() = default;

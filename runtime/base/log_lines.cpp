@@ -61,6 +61,10 @@ std::string to_json(const attempt_start& x) {
   text += !x.resumed_at ? "null"
                         : "{\"epoch\": " + std::to_string(x.resumed_at->epoch)
                               + ", \"step\": " + std::to_string(x.resumed_at->step) + "}";
+  if (x.continues) {
+    append_name(text, "continues");
+    text += "true";
+  }
   append_number(text, "records", x.records);
   append_name(text, "data_digest");
   append_text(text, to_string(x.data_digest));

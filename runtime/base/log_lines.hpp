@@ -24,6 +24,8 @@ struct attempt_start {
     friend bool operator==(const point&, const point&) = default;
   };
   std::optional<point> resumed_at = {};
+  /// The other ranks had not stopped: the rank's attempt before this one goes on with it.
+  bool continues = false;
   /// Records of the data that the job reads, and its digest.
   std::uint64_t records = 0;
   hash128 data_digest = {};

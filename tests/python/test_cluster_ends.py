@@ -177,24 +177,27 @@ threading.Event().wait(0.2)
 @pytest.mark.parametrize(
     ("ending", "code"),
     [
-        ("", 0),
-        ("sys.exit(3)", 3),
-        ("raise ValueError('the end')", 1),
-        ("os._exit(4)", 4),
-        ("loader.close()", 0),
-        ("del loader", 0),
-        ("with loader: next(loader)", 0),
-        ("held = [next(loader)['value'] for _ in range(2)]", 0),
-        ("leat.shutdown()", 0),
+        ("wait()", 0),
+        ("wait(); sys.exit(3)", 3),
+        ("wait(); raise ValueError('the end')", 1),
+        ("wait(); os._exit(4)", 4),
+        ("wait(); loader.close()", 0),
+        ("wait(); del loader", 0),
+        # While both are there: behind wait() the first rank's next() may wait for the second.
+        ("with loader: next(loader); wait()", 0),
+        ("held = [next(loader)['value'] for _ in range(2)]; wait()", 0),
+        ("wait(); leat.shutdown()", 0),
     ],
 )
 def test_a_process_ends_in_the_middle_of_an_epoch(ending: str, code: int, job: Job) -> None:
     text = f"""
+def wait():
+    tell("here")
+    os.read(0, 1)
+
 loader = options.loader()
 loader.restore(options.sets)
 next(loader), next(loader)
-tell("here")
-os.read(0, 1)
 {ending}
 """
     ranks = [job.start_text(text, rank, 2, stdin=subprocess.PIPE) for rank in range(2)]

@@ -12,6 +12,7 @@
 //   LEAT_FAIL_ERRNO  name of the error (EIO)
 //   LEAT_FAIL_SIZE   malloc: calls for fewer bytes neither count nor fail (1 MiB)
 //   LEAT_FAIL_PATH   open, rename: calls without this text in the path neither count nor fail
+//   LEAT_FAIL_WHILE  a file: while it is not there, calls neither count nor fail
 //   LEAT_FAIL_DEADLINE  seconds after which SIGALRM ends the program: it hangs
 //   LEAT_FAIL_COUNT  a file that gets "COUNT FAILED\n" at the program's end: calls that counted,
 //                    and how many of them failed
@@ -79,6 +80,7 @@ struct settings {
   std::uint64_t size = 1 << 20;
   int code = EIO;
   const char* path = nullptr;
+  const char* only_while = nullptr;
   const char* count = nullptr;
 };
 
@@ -109,6 +111,7 @@ __attribute__((constructor)) void read_settings() {
   x.every = number_of("LEAT_FAIL_EVERY", 0);
   x.size = number_of("LEAT_FAIL_SIZE", x.size);
   x.path = std::getenv("LEAT_FAIL_PATH");
+  x.only_while = std::getenv("LEAT_FAIL_WHILE");
   x.count = std::getenv("LEAT_FAIL_COUNT");
   asked = x;
 }
@@ -135,6 +138,8 @@ bool is_spared(std::uint64_t n) {
 /// True where this call shall fail. Sets errno then.
 bool fails(call what, const char* path = nullptr) {
   if (asked.what != what || (path && asked.path && !std::strstr(path, asked.path)))
+    return false;
+  if (asked.only_while && ::access(asked.only_while, F_OK) != 0)
     return false;
   const auto n = counted.fetch_add(1) + 1;
   if (is_spared(n))

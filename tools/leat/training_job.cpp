@@ -101,9 +101,14 @@ std::uint64_t training_job::steps_in_log() const {
   std::set<std::pair<std::uint64_t, std::uint64_t>> steps;
   log_reader log{settings_.log};
   while (const auto line = log.next())
-    if (const auto* batch = std::get_if<batch_line>(&*line))
+    if (const auto* batch = std::get_if<batch_line>(&*line)) {
       if (std::pair{batch->epoch, batch->step} >= std::pair{at.epoch, at.step})
         steps.emplace(batch->epoch, batch->step);
+    } else {
+      // It went back, with all others.
+      const auto from = std::get<attempt_start>(*line).resumed_at.value_or(attempt_start::point{});
+      steps.erase(steps.lower_bound({from.epoch, from.step}), steps.end());
+    }
   return steps.size();
 }
 

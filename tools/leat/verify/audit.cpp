@@ -87,12 +87,20 @@ void audit::begin_log() {
 void audit::begin_attempt(const attempt_start& header) {
   if (logs_.empty() || logs_.back().empty())
     begin_log();
-  const auto start = header.resumed_at.value_or(attempt_start::point{});
-  logs_.back().back().push_back({{.world_size = header.world_size,
-                                  .rank = header.rank,
-                                  .is_alone = !header.rank || header.world_size == 1,
-                                  .start = {start.epoch, start.step}},
-                                 true});
+  const auto resumed = header.resumed_at.value_or(attempt_start::point{});
+  const step_key start{resumed.epoch, resumed.step};
+  auto& log = logs_.back().back();
+  if (header.continues && !log.empty() && log.back().what.rank == header.rank
+      && log.back().what.world_size == header.world_size && log.back().what.start <= start) {
+    for (auto& [rank, parts] : log.back().what.parts)
+      parts.erase(parts.lower_bound(start), parts.end());
+    return;
+  }
+  log.push_back({{.world_size = header.world_size,
+                  .rank = header.rank,
+                  .is_alone = !header.rank || header.world_size == 1,
+                  .start = start},
+                 true});
 }
 
 /// The one that the line belongs to.

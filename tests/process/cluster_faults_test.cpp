@@ -1,0 +1,467 @@
+#include "tests/support/cluster_job.hpp"
+#include "tests/support/network_link.hpp"
+
+#include <signal.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+
+// Random jobs of several processes under random faults of processes, links, coordinators and disks,
+// and a launcher that starts again what has ended. In the end the ranks have handed over what one
+// process hands over, and every stored set goes on in other worlds.
+//
+// LEAT_TEST_FAULTS: how many faults, over as many jobs as that takes (10).
+// LEAT_TEST_SEED:   of everything that is random here; times are the machine's.
+
+namespace leat::test {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using steady = std::chrono::steady_clock;
+
+class dice {
+public:
+  explicit dice(std::uint64_t seed) : random_(seed) {}
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  bool happens(unsigned percent) { return below(100) < percent; }
+  milliseconds up_to(unsigned ms) { return milliseconds{below(ms + 1)}; }
+  template <class T, std::size_t n>
+  T one_of(const T (&choices)[n]) {
+    return choices[below(n)];
+  }
+
+private:
+  std::mt19937_64 random_;
+};
+
+struct job_plan {
+  std::string pipeline;
+  words length;
+  words options;
+  std::uint64_t world_size;
+  /// `leat coordinator`, to which each rank has a link of its own; otherwise rank 0 has it, and
+  /// there are no links.
+  bool has_coordinator_apart;
+  /// Milliseconds between two faults, at most.
+  unsigned gap;
+
+  std::string text() const {
+    std::string result = pipeline + (has_coordinator_apart ? " apart" : " in rank 0");
+    for (const auto& x : length + options)
+      result += " " + x;
+    return result + " world " + std::to_string(world_size) + " gap " + std::to_string(gap);
+  }
+};
+
+std::string pipeline_of(dice& random, const char* end) {
+  const auto batch = std::string{".batch(24, lanes=24, end=\""} + end + "\")";
+  switch (random.below(4)) {
+  case 0:
+    return "count(3000).shuffle(seed=5)" + batch;
+  case 1:
+    return "count(3100).shuffle(seed=3).filter(\"field_hash@1\", field=\"value\", keep=80)" + batch;
+  case 2:
+    return "count(3100).filter(\"key_hash@1\", keep=80).shuffle_buffer(200, seed=1)" + batch;
+  default:
+    return "count(2500).filter(\"field_hash@1\", field=\"value\", keep=90).shuffle_buffer(96, "
+           "seed=2)"
+           + batch;
+  }
+}
+
+job_plan make_plan(dice& random) {
+  const char* const ends[] = {"drop", "mask", "cycle"};
+  const std::string end = random.one_of(ends);
+  job_plan x{.pipeline = pipeline_of(random, end.c_str()),
+             .length = end == "cycle" ? words{"--steps", "220"} : words{"--epochs", "2"},
+             .options = {"--snapshot-every", std::to_string(5 + random.below(20)), "--step-time",
+                         std::to_string(2 + random.below(12))},
+             .world_size = std::uint64_t{1} << random.below(4),
+             .has_coordinator_apart = random.happens(75),
+             .gap = random.one_of({300U, 900U, 2000U})};
+  if (random.happens(50))
+    x.options = x.options
+                + words{"--on-rank-loss", "alone", "--run-ahead",
+                        std::to_string(random.one_of({4U, 40U, 1000U}))};
+  return x;
+}
+
+/// A job under faults, and its launcher.
+class troubled_job {
+public:
+  troubled_job(const job_plan& plan, dice& random)
+      : plan_(plan), random_(random),
+        job_(plan.pipeline, plan.length, plan.world_size, plan.options), seats_(plan.world_size) {}
+
+  /// To the job's end. Returns how many faults there were before, at most so many.
+  int run(int most_faults) {
+    if (plan_.has_coordinator_apart)
+      start_coordinator();
+    for (std::uint64_t i = 0; i < seats_.size(); ++i) {
+      seats_[i].link = std::make_unique<network_link>(0);
+      later(random_.up_to(700), [this, i] { start(i); });
+    }
+    int faults = 0;
+    auto next_fault = steady::now() + milliseconds{500};
+    while (!has_ended()) {
+      std::this_thread::sleep_for(milliseconds{5});
+      do_what_is_due();
+      look_after_coordinator();
+      for (std::uint64_t i = 0; i < seats_.size(); ++i)
+        look_after(i);
+      if (faults < most_faults && steady::now() >= next_fault) {
+        faults += make_fault() ? 1 : 0;
+        next_fault = steady::now() + random_.up_to(plan_.gap);
+      }
+      check_progress();
+    }
+    end_coordinators();
+    return faults;
+  }
+
+  void check() {
+    CAPTURE(story());
+    std::vector<std::string> digests;
+    for (const auto& x : seats_)
+      if (x.digest)
+        digests.push_back(*x.digest);
+    if (digests.size() == seats_.size())
+      CHECK(sum_of(digests) == job_.whole_digest());
+    job_.check_logs();
+    job_.check_sets({"1", std::to_string(random_.one_of({2U, 3U, 4U, 6U, 8U, 12U, 24U}))});
+  }
+
+private:
+  struct seat {
+    std::unique_ptr<network_link> link;
+    /// One, and others that were started too many.
+    std::vector<std::pair<std::string, std::shared_ptr<child_process>>> processes = {};
+    bool is_to_start = true;
+    bool has_ended = false;
+    std::optional<std::string> digest = {};
+  };
+  struct coordinator {
+    std::string name;
+    std::shared_ptr<child_process> process;
+    bool is_known = false; // its address
+  };
+  struct planned {
+    steady::time_point due;
+    std::function<void()> what;
+  };
+
+  void later(milliseconds delay, std::function<void()> what) {
+    planned_.push_back({steady::now() + delay, std::move(what)});
+  }
+  void do_what_is_due() {
+    for (std::size_t i = 0; i < planned_.size();)
+      if (planned_[i].due <= steady::now()) {
+        const auto what = std::move(planned_[i].what);
+        planned_.erase(planned_.begin() + static_cast<std::ptrdiff_t>(i));
+        what();
+      } else
+        ++i;
+  }
+
+  void tell(const std::string& what) {
+    story_ +=
+        std::to_string(std::chrono::duration_cast<milliseconds>(steady::now() - began_).count())
+        + " ms: " + what + "\n";
+  }
+
+  // -- what a launcher does
+
+  void start(std::uint64_t rank, const words& more = {}) {
+    auto& x = seats_[rank];
+    x.is_to_start = false;
+    const auto name = std::to_string(rank) + "." + std::to_string(++num_processes_);
+    const bool has_coordinator = !plan_.has_coordinator_apart && rank == 0;
+    const auto options =
+        plan_.has_coordinator_apart
+            ? words{"--cluster", x.link->address(), "--beat", "100"} + job_.seat(rank)
+            : job_.with_coordinator(rank);
+    x.processes.emplace_back(name, job_.launch(name, job_.log_of(rank), options + more,
+                                               has_coordinator ? disk_that_fills() : ""));
+    tell("process " + name + " begins");
+  }
+
+  void look_after(std::uint64_t rank) {
+    auto& x = seats_[rank];
+    for (std::size_t i = 0; i < x.processes.size();) {
+      const auto [name, process] = x.processes[i];
+      if (process->is_running()) {
+        ++i;
+        continue;
+      }
+      const auto code = process->wait();
+      tell("process " + name + " has ended with " + std::to_string(code));
+      x.processes.erase(x.processes.begin() + static_cast<std::ptrdiff_t>(i));
+      CAPTURE(story(), name, code);
+      REQUIRE((code == -1 || code == 0 || code == 1));
+      if (code != 0)
+        continue;
+      x.has_ended = true;
+      if (const auto digest = job_.digest_of(name))
+        x.digest = digest;
+    }
+    if (!x.processes.empty() || x.has_ended || x.is_to_start)
+      return;
+    // Without a state directory nothing says that the job is over.
+    if (is_over_ && plan_.has_coordinator_apart) {
+      x.has_ended = true;
+      return;
+    }
+    x.is_to_start = true;
+    later(random_.up_to(400), [this, rank] { start(rank); });
+  }
+
+  bool has_ended() const {
+    return std::all_of(seats_.begin(), seats_.end(),
+                       [](const seat& x) { return x.has_ended && x.processes.empty(); });
+  }
+
+  void start_coordinator() {
+    const auto name = "coordinator." + std::to_string(++num_processes_);
+    coordinators_.push_back(
+        {name, std::make_shared<child_process>(
+                   words{"/bin/sh", "-c",
+                         disk_that_fills() + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'"
+                             + job_.errors_of(name) + "'",
+                         "sh", LEAT_COMMAND, "coordinator", "--state", job_.bench.at / "state",
+                         "--lost-after", "3", "--lease", "5"},
+                   job_.output_of(name))});
+    is_coordinator_to_start_ = false;
+    tell(name + " begins");
+  }
+
+  void look_after_coordinator() {
+    if (!plan_.has_coordinator_apart || is_over_)
+      return;
+    for (std::size_t i = 0; i < coordinators_.size();) {
+      auto& x = coordinators_[i];
+      if (x.process->is_running()) {
+        const auto text = read_file(job_.output_of(x.name));
+        if (!x.is_known && contains(text, "\n")) {
+          x.is_known = true;
+          for (auto& one : seats_)
+            one.link->lead_to(
+                static_cast<std::uint16_t>(std::stoul(text.substr(text.rfind(':') + 1))));
+        }
+        ++i;
+        continue;
+      }
+      const auto code = x.process->wait();
+      tell(x.name + " has ended with " + std::to_string(code));
+      CAPTURE(story(), code);
+      REQUIRE((code == -1 || code == 0 || code == 1));
+      is_over_ = is_over_ || code == 0;
+      coordinators_.erase(coordinators_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (coordinators_.empty() && !is_over_ && !is_coordinator_to_start_) {
+      is_coordinator_to_start_ = true;
+      later(random_.up_to(1500), [this] { start_coordinator(); });
+    }
+  }
+
+  /// One that was replaced, or whose job is over, ends by itself.
+  void end_coordinators() {
+    for (auto& x : coordinators_) {
+      x.process->signal(SIGCONT);
+      const auto code = x.process->wait();
+      CAPTURE(story(), x.name);
+      CHECK((code == 0 || code == 1));
+    }
+  }
+
+  /// For a watcher, as a hang has no other sign than that nothing happens.
+  void check_progress() {
+    std::uintmax_t size = 0;
+    for (std::uint64_t i = 0; i < seats_.size(); ++i)
+      if (std::error_code problem; const auto n = fs::file_size(job_.log_of(i), problem))
+        size += problem ? 0 : n;
+    if (size != seen_) {
+      seen_ = size;
+      moved_ = steady::now();
+    }
+    CAPTURE(story());
+    REQUIRE(steady::now() - moved_ < std::chrono::seconds{100});
+  }
+
+  // -- faults
+
+  bool make_fault() {
+    const auto rank = random_.below(seats_.size());
+    auto& x = seats_[rank];
+    const auto process = x.processes.empty() ? nullptr : x.processes.front().second;
+    if (!process || (is_over_ && plan_.has_coordinator_apart))
+      return false;
+    const auto kind = random_.below(plan_.has_coordinator_apart ? 16 : 9);
+    switch (kind) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      tell("kill " + std::to_string(rank));
+      process->signal(SIGKILL);
+      break;
+    case 4:
+    case 5:
+      stop(rank, process);
+      break;
+    case 6:
+      tell("start " + std::to_string(rank) + " twice");
+      start(rank, {"--join-within", "2"});
+      break;
+    case 7:
+      fill_disk();
+      break;
+    case 8:
+      tell("kill all");
+      for (const auto& one : seats_)
+        for (const auto& each : one.processes)
+          each.second->signal(SIGKILL);
+      if (random_.happens(50))
+        for (const auto& each : coordinators_)
+          each.process->signal(SIGKILL);
+      break;
+    case 9:
+    case 10:
+    case 11:
+    case 12:
+      disturb_link(rank, kind);
+      break;
+    default:
+      return disturb_coordinator(kind);
+    }
+    return true;
+  }
+
+  void stop(std::uint64_t rank, const std::shared_ptr<child_process>& process) {
+    const auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
+    tell("stop " + std::to_string(rank) + " for " + std::to_string(length.count()) + " ms");
+    process->signal(SIGSTOP);
+    later(length, [process] { process->signal(SIGCONT); });
+  }
+
+  void disturb_link(std::uint64_t rank, std::uint64_t kind) {
+    auto& link = *seats_[rank].link;
+    auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
+    const auto* what = "cut";
+    switch (kind) {
+    case 9:
+      link.cut();
+      break;
+    case 10:
+      link.cut();
+      length = milliseconds{20};
+      break;
+    case 11:
+      what = "silence";
+      link.silence();
+      break;
+    default:
+      what = "slow down";
+      link.delay(random_.up_to(150));
+    }
+    tell(what + (" " + std::to_string(rank)) + " for " + std::to_string(length.count()) + " ms");
+    later(length, [&link, is_slow = kind == 12, is_lost = random_.happens(30)] {
+      if (is_slow)
+        link.delay(milliseconds{0});
+      else if (is_lost) // what was under way
+        link.cut();
+      link.restore();
+    });
+  }
+
+  bool disturb_coordinator(std::uint64_t kind) {
+    if (coordinators_.empty())
+      return false;
+    const auto process = coordinators_.back().process;
+    if (kind == 13) {
+      tell("kill the coordinator");
+      process->signal(SIGKILL);
+      return true;
+    }
+    const auto length = random_.up_to(random_.happens(30) ? 7000 : 1500);
+    tell("stop the coordinator for " + std::to_string(length.count()) + " ms");
+    process->signal(SIGSTOP);
+    later(length, [process] { process->signal(SIGCONT); });
+    if (kind == 15)
+      later(random_.up_to(500), [this] {
+        if (!is_over_)
+          start_coordinator(); // beside the other
+      });
+    return true;
+  }
+
+  void fill_disk() {
+    const auto length = random_.up_to(1500);
+    tell("no space for " + std::to_string(length.count()) + " ms");
+    std::ofstream{full()} << "";
+    later(length, [this] { fs::remove(full()); });
+  }
+  std::string full() const { return job_.bench.at / "full"; }
+  /// Variables of a process that stores sets: with a disk that is full while there is a file.
+  std::string disk_that_fills() {
+#ifdef LEAT_FAILING_CALLS
+    const auto call = std::string{random_.happens(70) ? "LEAT_FAIL_CALL=open LEAT_FAIL_PATH=/sets/"
+                                                      : "LEAT_FAIL_CALL=fsync"};
+    return call + " LEAT_FAIL_AT=1 LEAT_FAIL_TIMES=0 LEAT_FAIL_ERRNO=ENOSPC LEAT_FAIL_WHILE='"
+           + full() + "' LD_PRELOAD='" LEAT_FAILING_CALLS "'";
+#else
+    return ""; // its library cannot be loaded beside a sanitizer's
+#endif
+  }
+
+  std::string story() const {
+    auto result = plan_.text() + "\n" + story_;
+    for (const auto& entry : fs::directory_iterator{job_.bench.at.path()})
+      if (entry.path().filename().native().starts_with("errors."))
+        result += entry.path().filename().native() + ":\n" + read_file(entry.path().native());
+    return result;
+  }
+
+  const job_plan& plan_;
+  dice& random_;
+  cluster_job job_;
+  std::vector<seat> seats_;
+  std::vector<coordinator> coordinators_; // the last one is the newest
+  std::vector<planned> planned_;
+  std::uint64_t num_processes_ = 0;
+  bool is_coordinator_to_start_ = false;
+  bool is_over_ = false;
+  steady::time_point began_ = steady::now();
+  steady::time_point moved_ = began_;
+  std::uintmax_t seen_ = 0;
+  std::string story_;
+};
+
+std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
+  const auto* text = std::getenv(variable);
+  return text ? std::stoull(text) : otherwise;
+}
+
+TEST_CASE("random jobs under random faults hand over what one process does") {
+  const auto seed = number_in("LEAT_TEST_SEED", std::random_device{}());
+  const auto faults = static_cast<int>(number_in("LEAT_TEST_FAULTS", 10));
+  WARN("seed " << seed << " (LEAT_TEST_SEED), faults " << faults << " (LEAT_TEST_FAULTS)");
+  dice random{seed};
+  for (int done = 0, i = 0; done < faults; ++i) {
+    const auto plan = make_plan(random);
+    CAPTURE(i, plan.text());
+    troubled_job job{plan, random};
+    done += job.run(std::min(faults - done, 25));
+    job.check();
+  }
+}
+
+} // namespace
+} // namespace leat::test

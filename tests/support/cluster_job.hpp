@@ -1,0 +1,220 @@
+#pragma once
+
+#include "tests/support/command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+// Jobs of several processes: what the ranks have handed over in the end is what one process hands
+// over. Judged by their logs and digests.
+
+namespace leat::test {
+
+/// The sum of what the ranks say of their batches.
+inline std::string sum_of(const std::vector<std::string>& digests) {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  for (const auto& x : digests) {
+    const auto more = std::stoull(x.substr(16), nullptr, 16);
+    low += more;
+    high += std::stoull(x.substr(0, 16), nullptr, 16) + (low < more ? 1 : 0);
+  }
+  std::array<char, 33> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx%016llx",
+                static_cast<unsigned long long>(high), static_cast<unsigned long long>(low));
+  return digits.data();
+}
+
+/// The ranks of one job, each in a process of its own, or in one after the other. What a rank's
+/// processes hand over stands in one log.
+class cluster_job {
+public:
+  /// `length`: "--epochs" or "--steps", and how many.
+  cluster_job(const std::string& pipeline, words length, std::uint64_t world_size, words options)
+      : world_size_(world_size), length_(std::move(length)), options_(std::move(options)) {
+    std::ofstream{bench.at / "job.leat"} << pipeline << '\n';
+  }
+  cluster_job(const std::string& pipeline, std::uint64_t epochs, std::uint64_t world_size,
+              words options)
+      : cluster_job(pipeline, words{"--epochs", std::to_string(epochs)}, world_size,
+                    std::move(options)) {}
+
+  /// With the coordinator in rank 0.
+  void start(std::uint64_t rank, const words& more = {}) {
+    start_process(rank, with_coordinator(rank) + more);
+  }
+  /// Options of a rank, of which rank 0 has the coordinator.
+  words with_coordinator(std::uint64_t rank) const {
+    return words{"--cluster", "127.0.0.1:0", "--state", bench.at / "state", "--beat", "100"}
+           + seat(rank);
+  }
+  words seat(std::uint64_t rank) const {
+    return {"--rank", std::to_string(rank), "--world-size", std::to_string(world_size_)};
+  }
+  /// A process with this number and these options.
+  void start_process(std::uint64_t number, const words& more) {
+    ranks_.insert_or_assign(number, launch(std::to_string(number), log_of(number), more));
+  }
+  /// `name`: of its files. `before`: shell text, such as further variables.
+  std::unique_ptr<child_process> launch(const std::string& name, const std::string& log,
+                                        const words& more, const std::string& before = "") const {
+    return std::make_unique<child_process>(
+        words{"/bin/sh", "-c",
+              before + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors_of(name) + "'", "sh",
+              LEAT_COMMAND, "run", "--pipeline", bench.at / "job.leat"}
+            + length_
+            + words{"--snapshot-dir", bench.at / "sets", "--log", log, "--workers", "1", "--json"}
+            + options_ + more,
+        output_of(name));
+  }
+  /// It does not come back.
+  void lose(std::uint64_t rank) {
+    ranks_.at(rank)->kill();
+    ranks_.erase(rank);
+  }
+  void start_all() {
+    for (std::uint64_t rank = 0; rank < world_size_; ++rank)
+      start(rank);
+  }
+  child_process& rank(std::uint64_t number) { return *ranks_.at(number); }
+  std::uint64_t world_size() const { return world_size_; }
+
+  std::string log_of(std::uint64_t rank) const {
+    return bench.at / ("log." + std::to_string(rank));
+  }
+  std::string errors_of(const std::string& name) const { return bench.at / ("errors." + name); }
+  std::string errors_of(std::uint64_t rank) const { return errors_of(std::to_string(rank)); }
+  std::string output_of(const std::string& name) const { return bench.at / ("output." + name); }
+  /// Lines in a rank's log, which has one for each batch.
+  std::size_t batches_of(std::uint64_t rank) const {
+    return count_of(read_file(log_of(rank)), "\n");
+  }
+  void wait_for_batches(std::uint64_t number, std::size_t batches) {
+    while (batches_of(number) < batches && rank(number).is_running())
+      std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+  bool is_running() const {
+    return std::any_of(ranks_.begin(), ranks_.end(),
+                       [](const auto& x) { return x.second->is_running(); });
+  }
+
+  /// Waits for all, and checks that they ended well and handed over what one process does.
+  void check_end() {
+    check_digests();
+    check_logs();
+  }
+  void check_digests() {
+    std::vector<std::string> digests;
+    for (auto& [number, process] : ranks_) {
+      CAPTURE(number);
+      const auto code = process->wait();
+      const auto errors = read_file(errors_of(number));
+      CAPTURE(errors);
+      REQUIRE(code == 0);
+      if (auto digest = digest_of(std::to_string(number)))
+        digests.push_back(*digest);
+    }
+    if (digests.size() == ranks_.size())
+      CHECK(sum_of(digests) == whole_digest());
+  }
+  /// What a rank that ended well says; nothing if it was killed when all had ended, before it could
+  /// say what it has: its log says it.
+  std::optional<std::string> digest_of(const std::string& name) const {
+    if (contains(read_file(errors_of(name)), "this job is over"))
+      return std::nullopt;
+    return json_lines(read_file(output_of(name))).at(0).at("digest").get<std::string>();
+  }
+  /// Of one process that hands over all.
+  std::string whole_digest() const {
+    return bench.ask(words{"run", "--pipeline", bench.at / "job.leat"} + length_).at("digest");
+  }
+
+  /// Each rank's batches, one after the other without a gap; what was handed over before the ranks
+  /// went back does not count.
+  void check_logs() {
+    const auto order = order_of_job();
+    std::vector<logged_batch> all;
+    std::string logs;
+    for (std::uint64_t number = 0; number < world_size_; ++number) {
+      logs += (logs.empty() ? "" : ",") + log_of(number);
+      std::map<step_key, logged_batch> mine;
+      for (const auto& attempt : attempts_of(log_of(number))) {
+        if (attempt.batches.empty())
+          continue;
+        const auto from = attempt.header.value("resumed_at", json());
+        const step_key begin =
+            from.is_null() ? step_key{0, 0} : step_key{from.at("epoch"), from.at("step")};
+        // Alone: nothing is handed over twice.
+        mine.erase(mine.lower_bound(begin), mine.end());
+        auto due = order.find(begin);
+        for (const auto& batch : attempt.batches) {
+          CAPTURE(number, batch.epoch, batch.step);
+          REQUIRE(due != order.end());
+          REQUIRE(step_key{batch.epoch, batch.step} == due->first);
+          mine.insert_or_assign(due->first, batch);
+          ++due;
+        }
+      }
+      REQUIRE(mine.size() == order.size());
+      for (const auto& [key, batch] : mine)
+        all.push_back(batch);
+    }
+    for (auto& batch : all)
+      for (auto& row : batch.rows)
+        row.pixels.clear(); // an order has none
+    CHECK((table_of(all) == order));
+    const auto report = bench.verify({bench.at / "order", logs});
+    CAPTURE(report);
+    for (const auto* kind : {"lost", "repeated", "moved", "changed", "extra"})
+      CHECK(report.at(kind) == 0);
+  }
+
+  /// Every stored set goes on in other worlds to the same end.
+  void check_sets(const words& worlds = {"1", "3"}) {
+    const auto whole = whole_digest();
+    std::size_t sets = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{bench.at / "sets"}) {
+      const auto copy = bench.at / ("copy." + std::to_string(sets++));
+      std::filesystem::create_directory(copy);
+      std::filesystem::copy_file(entry.path(),
+                                 std::filesystem::path{copy} / entry.path().filename());
+      for (const auto& world : worlds)
+        CHECK(bench
+                  .ask(words{"run", "--pipeline", bench.at / "job.leat"} + length_
+                       + words{"--world-size", world, "--workers", "1", "--snapshot-dir", copy,
+                               "--snapshot-every", "100000", "--resume"})
+                  .at("digest")
+              == whole);
+    }
+    CHECK(sets > 0);
+  }
+
+  command_bench bench;
+
+private:
+  batch_table order_of_job() const {
+    const words job{"--pipeline", bench.at / "job.leat"};
+    if (length_.front() == "--epochs")
+      return bench.order(job, std::stoull(length_.back()), bench.at / "order");
+    return bench.order(job + length_, 1, bench.at / "order");
+  }
+
+  std::uint64_t world_size_;
+  words length_;
+  words options_;
+  std::map<std::uint64_t, std::unique_ptr<child_process>> ranks_;
+};
+
+} // namespace leat::test
