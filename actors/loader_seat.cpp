@@ -294,9 +294,8 @@ lease loader_seat::next_batch() {
 }
 
 lease loader_seat::next_in_seat() {
-  if (cluster_->has_changed())
+  if (!cluster_->may_go_on())
     throw patience_ended{};
-  cluster_->check_stored();
   cluster_->move_on(job_->behind(), job_->position().global_step, job_->samples(), job_->waited());
   hear_stored();
   auto batch = job_->next();

@@ -5,6 +5,9 @@
 #include "runtime/base/patience.hpp"
 #include "runtime/cluster/boot_clock.hpp"
 
+#include <leat/error.hpp>
+#include <leat/notice.hpp>
+
 #include <caf/send.hpp>
 
 #include <algorithm>
@@ -20,7 +23,6 @@ using namespace std::chrono_literals;
 /// The member wakes who waits four times a beat; this is for a member that does not.
 constexpr std::chrono::seconds look_again_after{1};
 constexpr std::chrono::seconds actors_end_within{10};
-constexpr int lingers_until_silent = 4;
 
 member::time boot_time() {
   return member::time{boot_clock_ns()};
@@ -134,6 +136,39 @@ bool cluster_rank::has_changed() const {
   return term_ != 0 && place_->look([&](const member& x, member::time) { return is_other(x); });
 }
 
+/// Another process has taken over from this one's coordinator, and has gone: nobody would go on.
+void cluster_rank::coordinate_again() {
+  if (!config_.own_coordinator || (own_coordinator_ && !own_coordinator_->has_ended()))
+    return;
+  const auto now = boot_time();
+  const bool is_gone = place_->look([&](const member& x, member::time) {
+    return x.silence() > config_.times.lost && !x.is_over();
+  });
+  if (!is_gone || now < coordinates_again_at_ || (config_.is_over && config_.is_over()))
+    return;
+  coordinates_again_at_ = now + config_.times.lost;
+  end_actors();
+  own_coordinator_ = nullptr; // closes its port
+  try {
+    own_coordinator_ = std::make_unique<listening_coordinator>(on_, *config_.own_coordinator);
+  } catch (const error& x) {
+    notice(std::string{"cluster: "} + x.what());
+  }
+  begin_actors();
+}
+
+bool cluster_rank::may_go_on() {
+  const auto version = place_->version();
+  if (version == goes_on_)
+    return true;
+  coordinate_again();
+  if (has_changed())
+    return false;
+  check_stored();
+  goes_on_ = version;
+  return true;
+}
+
 template <class IsSo>
 void cluster_rank::wait(IsSo is_so) {
   for (;;) {
@@ -148,6 +183,7 @@ void cluster_rank::wait(IsSo is_so) {
       throw patience_ended{};
     }
     check_patience();
+    coordinate_again();
   }
 }
 
@@ -158,6 +194,8 @@ void cluster_rank::want(const std::string& sets, const std::optional<job_positio
 std::optional<cluster_seat> cluster_rank::take_seat() {
   const auto give_up_at = boot_time() + config_.join_within;
   term_ = 0;
+  goes_on_ = 0;
+  permit_ = {};
   for (;;) {
     std::optional<cluster_seat> seat;
     bool is_over = false;
@@ -189,6 +227,7 @@ std::optional<cluster_seat> cluster_rank::take_seat() {
              others);
     }
     check_patience();
+    coordinate_again();
   }
 }
 
@@ -257,8 +296,14 @@ epoch_horizon cluster_rank::wait_for_end(std::uint64_t epoch, std::uint64_t step
 }
 
 void cluster_rank::wait_to_hand_over(std::uint64_t global_step) {
+  if (permit_.version == place_->version() && global_step < permit_.step_limit
+      && boot_time() < permit_.until)
+    return;
   wait([&](const member& x, member::time now) {
-    return !is_other(x) && x.may_hand_over(global_step, now);
+    if (is_other(x) || !x.may_hand_over(global_step, now))
+      return false;
+    permit_ = {place_->version(), x.lease_until(), x.step_limit()}; // nobody changes it now
+    return true;
   });
 }
 
@@ -316,8 +361,7 @@ void cluster_rank::fail(const std::string& why) {
 void cluster_rank::wait_until_over() {
   // A coordinator that has told all others goes: one that was stopped meanwhile does not hear it.
   wait([&](const member& x, member::time) {
-    return x.is_over()
-           || (x.is_done() && x.silence() > lingers_until_silent * config_.times.linger);
+    return x.is_over() || (x.is_done() && x.silence() > config_.coordinator_lost_after);
   });
 }
 

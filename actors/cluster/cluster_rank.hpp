@@ -56,6 +56,8 @@ public:
   bool has_changed() const;
   /// Throws `errc::cluster` if that is more than a lost seat.
   void check() const;
+  /// Between two batches: false once has_changed(). Throws as check_stored().
+  bool may_go_on();
   /// Why the newest term began.
   std::string reason() const;
   std::uint64_t term() const noexcept { return term_; }
@@ -88,6 +90,7 @@ public:
 private:
   void begin_actors();
   void end_actors() noexcept;
+  void coordinate_again();
   /// It still holds the seat that was taken.
   bool is_in_seat(const member& x) const;
   bool is_other(const member& x) const;
@@ -110,6 +113,15 @@ private:
   std::uint64_t term_ = 0;
   incarnation who_;
   std::uint64_t told_store_failures_ = 0;
+  /// Not before.
+  member::time coordinates_again_at_{0};
+  /// Versions of the membership at which the rank could go on, and hand over.
+  std::uint64_t goes_on_ = 0;
+  struct permit {
+    std::uint64_t version = 0;
+    member::time until{0};
+    std::uint64_t step_limit = 0;
+  } permit_;
   bool has_finished_ = false;
   bool has_left_ = false;
 };

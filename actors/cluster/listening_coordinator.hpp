@@ -44,6 +44,7 @@ public:
 
   /// Waits until it has ended by itself, or for so long.
   void wait_for_end(std::chrono::nanoseconds time) { (void)lives_->wait_for_none(time); }
+  bool has_ended() const { return lives_->wait_for_none(std::chrono::nanoseconds{0}); }
 
   /// Where ranks find it.
   const network_address& address() const noexcept { return address_; }

@@ -3,7 +3,9 @@
 #include "runtime/base/mutex.hpp"
 #include "runtime/cluster/member.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -30,9 +32,14 @@ public:
   template <class Call>
   auto hear(Call call) {
     const mutex_lock lock{mutex_};
+    version_.fetch_add(1, std::memory_order_release);
     changed_.notify_all();
     return call(value_, now_());
   }
+
+  /// Differs once the actor has changed something. What a look has found still holds while it is
+  /// the same, but for the time: then the loader need not take the lock for each batch.
+  std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
 
   /// For the loader: states something, and has it said where others wait for it.
   template <class Call>
@@ -63,6 +70,7 @@ public:
 
 private:
   const clock now_;
+  std::atomic<std::uint64_t> version_{1};
   mutex mutex_;
   condition_variable changed_;
   member value_ LEAT_GUARDED_BY(mutex_);

@@ -78,6 +78,9 @@ public:
   bool may_hand_over(std::uint64_t global_step, time now) const noexcept {
     return term_ != 0 && now < lease_until_ && global_step < seat_.step_limit;
   }
+  /// Until when, unless something is heard; and before which step.
+  time lease_until() const noexcept { return term_ == 0 ? time{0} : lease_until_; }
+  std::uint64_t step_limit() const noexcept { return seat_.step_limit; }
   bool has_lease(time now) const noexcept { return term_ != 0 && now < lease_until_; }
   /// What is known of an epoch of unknown length.
   epoch_horizon known(std::uint64_t epoch) const;

@@ -262,13 +262,25 @@ private:
       tell(x.name + " has ended with " + std::to_string(code));
       CAPTURE(story(), code);
       REQUIRE((code == -1 || code == 0 || code == 1));
-      is_over_ = is_over_ || code == 0;
+      if (code == 0)
+        note_end();
       coordinators_.erase(coordinators_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (coordinators_.empty() && !is_over_ && !is_coordinator_to_start_) {
       is_coordinator_to_start_ = true;
       later(random_.up_to(1500), [this] { start_coordinator(); });
     }
+  }
+
+  /// A rank that could not hear of the end, because it was stopped or cut off, would wait for a
+  /// coordinator.
+  void note_end() {
+    is_over_ = true;
+    later(std::chrono::seconds{10}, [this] {
+      for (const auto& one : seats_)
+        for (const auto& each : one.processes)
+          each.second->signal(SIGKILL);
+    });
   }
 
   /// One that was replaced, or whose job is over, ends by itself.

@@ -92,13 +92,19 @@ TEST_CASE("ranks that are killed and stopped come back alone") {
 TEST_CASE("a rank that is started when the job has ended and its coordinator gone learns that") {
   cluster_job job{indexed, 1, 2, {"--step-time", "1"}};
   job.start_all();
-  for (const std::uint64_t rank : {0, 1})
-    CHECK(job.rank(rank).wait() == 0);
+  job.check_end();
+  const auto before = json_lines(read_file(job.output_of("1"))).at(0);
   job.start(1);
   CHECK(job.rank(1).wait() == 0);
   const auto errors = read_file(job.errors_of(1));
   CAPTURE(errors);
   CHECK(contains(errors, "this job is over"));
+  // It stands at the newest set, where the job has ended, and its log stays as it was.
+  const auto after = json_lines(read_file(job.output_of("1"))).at(0);
+  for (const auto* member : {"epoch", "step", "global_step"})
+    CHECK(after.at(member) == before.at(member));
+  CHECK(after.at("samples") == 0);
+  job.check_logs();
   // Another job does not take that for its own end.
   job.start(1, {"--steps", "7", "--join-within", "1"});
   CHECK(job.rank(1).wait() == 1);
@@ -138,19 +144,19 @@ TEST_CASE("processes of different jobs are told what differs, both of them") {
   }
 }
 
-TEST_CASE("a rank that is started twice is told who has its place") {
-  cluster_job job{indexed, 1, 2, {"--step-time", "100"}};
+TEST_CASE("a rank that is started twice is told who has its place, and the first one goes on") {
+  const auto rank = GENERATE(std::uint64_t{0}, std::uint64_t{1}); // 0 has the coordinator
+  cluster_job job{indexed, 1, 2, {"--step-time", "60", "--snapshot-every", "30"}};
   job.start_all();
   job.wait_for_batches(1, 3);
-  const auto twin = job.bench.leat({"run", "--pipeline", job.bench.at / "job.leat", "--epochs", "1",
-                                    "--cluster", "127.0.0.1:0", "--state", job.bench.at / "state",
-                                    "--rank", "1", "--world-size", "2", "--snapshot-dir",
-                                    job.bench.at / "sets", "--beat", "100", "--join-within", "2"},
-                                   "LEAT_CLUSTER_TOKEN=secret");
-  CAPTURE(twin.errors);
-  CHECK(twin.code == 1);
-  CHECK(contains(twin.errors, "no seat within 2 s"));
-  CHECK(contains(twin.errors, "rank 1"));
+  const auto twin = job.launch("twin", job.log_of(rank),
+                               job.with_coordinator(rank) + words{"--join-within", "2"});
+  CHECK(twin->wait() == 1);
+  const auto errors = read_file(job.errors_of("twin"));
+  CAPTURE(errors);
+  CHECK(contains(errors, "no seat within 2 s"));
+  CHECK(contains(errors, "rank " + std::to_string(rank)));
+  job.check_end();
 }
 
 TEST_CASE("a process with another token gets no seat, and one alone says who is missing") {

@@ -73,8 +73,9 @@ void training_job::begin() {
   if (!is_clustered())
     leave_out();
   note_position();
+  if (!is_clustered())
+    saved_ = progress_.global_step;
   progress_.total_steps = steps_of_job();
-  saved_ = progress_.global_step;
 }
 
 void training_job::leave_out() {
@@ -90,6 +91,7 @@ void training_job::join() {
     mine.join();
   else
     resumed_at_ = mine.restore(settings_.snapshot_dir, settings_.restore);
+  saved_ = mine.position().global_step; // of what the log has behind it nothing may be saved yet
   if (settings_.loader.cluster->on_rank_loss == rank_loss::alone)
     mine.resume_at(mine.position().global_step + steps_in_log());
 }

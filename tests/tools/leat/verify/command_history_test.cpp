@@ -382,6 +382,27 @@ TEST_CASE("history: a rank in a process of its own stands where it got farthest"
         == 0);
 }
 
+TEST_CASE("history: a rank that came back where it was lost goes on with its attempt") {
+  const auto continued = [](std::uint64_t begin, std::uint64_t end) {
+    auto x = run_of(2, 1, begin, end);
+    x.header.continues = true;
+    return x;
+  };
+  const auto lost_with = [](std::vector<start> rank_1) {
+    return lost_of({{run_of(2, 0, 0, job_steps)}, std::move(rank_1)});
+  };
+  CHECK(lost_with({run_of(2, 1, 0, 5), continued(5, 9), continued(9, job_steps)}) == 0);
+  CHECK(lost_with({continued(0, 3), continued(3, job_steps)}) == 0);
+  CHECK(lost_with({run_of(2, 1, 0, 7), continued(5, job_steps)}) == 0);
+  CHECK(lost_with({run_of(2, 1, 0, 5), continued(6, job_steps)}) == batch_rows);
+  CHECK(lost_with({run_of(2, 1, 0, 5), continued(5, job_steps - 2)}) == 2 * batch_rows);
+  // All went back to step 4, and then the rank was lost at step 8.
+  CHECK(
+      lost_of({{run_of(2, 0, 0, 11), run_of(2, 0, 4, job_steps)},
+               {run_of(2, 1, 0, 6), continued(6, 11), run_of(2, 1, 4, 8), continued(8, job_steps)}})
+      == 0);
+}
+
 TEST_CASE("history: a job whose newest set was torn resumes from an older one, with fewer ranks") {
   CHECK(lost_of({{run_of(3, 0, 0, 8), run_of(2, 0, 4, job_steps)},
                  {run_of(3, 1, 0, 8), run_of(2, 1, 4, job_steps)},

@@ -42,8 +42,12 @@ TEST_CASE("log line: a batch reads back as it was written") {
 }
 
 TEST_CASE("log line: a header has no step, and reads back as it was written") {
-  attempt_start start{
-      .world_size = 3, .rank = 2, .resumed_at = {{1, 8}}, .records = 12, .data_digest = {5, 6}};
+  attempt_start start{.world_size = 3,
+                      .rank = 2,
+                      .resumed_at = {{1, 8}},
+                      .continues = true,
+                      .records = 12,
+                      .data_digest = {5, 6}};
   REQUIRE(std::get<attempt_start>(parse_log_line(to_json(start))) == start);
   attempt_start fresh;
   REQUIRE(std::get<attempt_start>(parse_log_line(to_json(fresh))) == fresh);
