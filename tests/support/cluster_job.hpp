@@ -67,17 +67,22 @@ public:
   void start_process(std::uint64_t number, const words& more) {
     ranks_.insert_or_assign(number, launch(std::to_string(number), log_of(number), more));
   }
-  /// `name`: of its files. `before`: shell text, such as further variables.
+  /// `name`: of its files. `before`: shell text, such as further variables. `within`: a command
+  /// that runs another one.
   std::unique_ptr<child_process> launch(const std::string& name, const std::string& log,
-                                        const words& more, const std::string& before = "") const {
+                                        const words& more, const std::string& before = "",
+                                        const words& within = {}) const {
     return std::make_unique<child_process>(
         words{"/bin/sh", "-c",
-              before + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors_of(name) + "'", "sh",
-              LEAT_COMMAND, "run", "--pipeline", bench.at / "job.leat"}
-            + length_
+              before + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors_of(name) + "'", "sh"}
+            + within + words{LEAT_COMMAND, "run", "--pipeline", bench.at / "job.leat"} + length_
             + words{"--snapshot-dir", bench.at / "sets", "--log", log, "--workers", "1", "--json"}
             + options_ + more,
         output_of(name));
+  }
+  /// One that `launch` made, as a rank that `check_end` looks at.
+  void take(std::uint64_t number, std::unique_ptr<child_process> process) {
+    ranks_.insert_or_assign(number, std::move(process));
   }
   /// It does not come back.
   void lose(std::uint64_t rank) {

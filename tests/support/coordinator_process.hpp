@@ -13,13 +13,14 @@ namespace leat::test {
 /// `leat coordinator` as a process.
 class coordinator_process {
 public:
-  coordinator_process(const command_bench& bench, const std::string& name, const words& arguments)
+  /// `within`: a command that runs another one.
+  coordinator_process(const command_bench& bench, const std::string& name, const words& arguments,
+                      const words& within = {})
       : output_(bench.at / (name + ".out")), errors_(bench.at / (name + ".err")) {
-    child_.emplace(words{"/bin/sh", "-c",
-                         "LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>'" + errors_ + "'", "sh",
-                         LEAT_COMMAND, "coordinator"}
-                       + arguments,
-                   output_);
+    child_.emplace(
+        words{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>'" + errors_ + "'", "sh"}
+            + within + words{LEAT_COMMAND, "coordinator"} + arguments,
+        output_);
   }
 
   /// Only its files say what it does.

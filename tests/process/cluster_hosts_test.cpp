@@ -1,0 +1,127 @@
+#include "tests/support/cluster_job.hpp"
+#include "tests/support/coordinator_process.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+// Jobs whose processes have a network stack each, as on machines of their own: Linux network
+// namespaces, joined by a bridge. Needs root, or nothing is tested.
+
+namespace leat::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool shell(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+/// Hosts 1 to n, which reach each other by 10.99.0.N and fd00:99::N, and a switch between them.
+class small_network {
+public:
+  explicit small_network(int hosts) : hosts_(hosts) {
+    is_there_ = shell("ip netns add " + name(0))
+                && in(0, "ip link add bridge type bridge && ip link set bridge up");
+    for (int i = 1; is_there_ && i <= hosts; ++i) {
+      const auto n = std::to_string(i);
+      is_there_ =
+          shell("ip netns add " + name(i))
+          && in(0, "ip link add port" + n + " type veth peer name eth0 netns " + name(i)
+                       + " && ip link set port" + n + " master bridge up")
+          && in(i, "ip link set lo up && ip link set eth0 up && ip address add 10.99.0." + n
+                       + "/24 dev eth0 && ip -6 address add fd00:99::" + n + "/64 dev eth0 nodad");
+    }
+  }
+  small_network(const small_network&) = delete;
+  small_network& operator=(const small_network&) = delete;
+  ~small_network() {
+    for (int i = 0; i <= hosts_; ++i)
+      shell("ip netns del " + name(i));
+  }
+
+  bool is_there() const { return is_there_; }
+  /// The command that runs another one there.
+  words host(int i) const { return {"ip", "netns", "exec", name(i)}; }
+  /// Draws the cable, or puts it back.
+  void cut(int i) const { REQUIRE(in(0, "ip link set port" + std::to_string(i) + " down")); }
+  void join(int i) const { REQUIRE(in(0, "ip link set port" + std::to_string(i) + " up")); }
+  /// What the host sends takes so long, and some of it is lost. False where the kernel cannot.
+  bool worsen(int i, int ms, int percent) const {
+    return in(i, "tc qdisc replace dev eth0 root netem delay " + std::to_string(ms) + "ms loss "
+                     + std::to_string(percent) + "%");
+  }
+
+private:
+  static std::string name(int i) {
+    return "leat-" + std::to_string(::getpid()) + "-" + std::to_string(i);
+  }
+  static bool in(int i, const std::string& command) {
+    return shell("ip netns exec " + name(i) + " sh -c '" + command + "'");
+  }
+
+  int hosts_;
+  bool is_there_ = false;
+};
+
+constexpr auto pipeline =
+    R"(count(2400).filter("key_hash@1", keep=80).shuffle_buffer(48, seed=1).batch(24, lanes=24, end="mask"))";
+
+TEST_CASE("ranks on hosts of their own hand over what one process does, over bad links and cuts") {
+  constexpr std::uint64_t world_size = 3;
+  const auto [own, loss] =
+      GENERATE(std::pair{"10.99.0.4", "alone"}, std::pair{"[fd00:99::4]", "back"});
+  const small_network network{4};
+  if (!network.is_there()) {
+    WARN("skipped: no network namespaces (they need root, and the command ip)");
+    return;
+  }
+  CAPTURE(own, loss);
+  cluster_job job{
+      pipeline,
+      2,
+      world_size,
+      {"--snapshot-every", "20", "--step-time", "15", "--on-rank-loss", loss, "--beat", "100"}};
+  const std::string bind = own + std::string{":0"};
+  const words state{"--state", job.bench.at / "state", "--lost-after", "3", "--lease",
+                    "5",       "--insecure",           "--bind"};
+  std::optional<coordinator_process> coordinator;
+  coordinator.emplace(job.bench, "first", state + words{bind}, network.host(4));
+  const auto address = coordinator->address();
+  const auto begin = [&](std::uint64_t rank) {
+    const auto name = std::to_string(rank);
+    job.take(rank, job.launch(name, job.log_of(rank), words{"--cluster", address} + job.seat(rank),
+                              "LEAT_CLUSTER_INSECURE=1", network.host(static_cast<int>(rank) + 1)));
+  };
+  for (std::uint64_t rank = 0; rank < world_size; ++rank)
+    begin(rank);
+  job.wait_for_batches(0, 5);
+  if (!network.worsen(1, 20, 2))
+    WARN("this kernel has no netem: no link is bad");
+  job.wait_for_batches(0, 20);
+  // Longer than a rank may be silent. Alone: the others go on.
+  network.cut(2);
+  std::this_thread::sleep_for(milliseconds{4000});
+  network.join(2);
+  job.wait_for_batches(1, job.batches_of(1) + 10);
+  // Another coordinator at the same address.
+  coordinator->kill();
+  coordinator.emplace(job.bench, "second", state + words{address}, network.host(4));
+  (void)coordinator->address();
+  job.wait_for_batches(2, job.batches_of(2) + 10);
+  job.rank(2).kill();
+  begin(2);
+  job.check_end();
+  job.check_sets();
+  CHECK(coordinator->end() == 0);
+}
+
+} // namespace
+} // namespace leat::test
