@@ -136,7 +136,8 @@ public:
     if (digests.size() == seats_.size())
       CHECK(sum_of(digests) == job_.whole_digest());
     job_.check_logs();
-    job_.check_sets({"1", std::to_string(random_.one_of({2U, 3U, 4U, 6U, 8U, 12U, 24U}))});
+    job_.check_sets({"1", std::to_string(random_.one_of({2U, 3U, 4U, 6U, 8U, 12U, 24U}))},
+                    was_full_ ? 0 : 1);
   }
 
 private:
@@ -417,6 +418,7 @@ private:
   void fill_disk() {
     const auto length = random_.up_to(1500);
     tell("no space for " + std::to_string(length.count()) + " ms");
+    was_full_ = true;
     std::ofstream{full()} << "";
     later(length, [this] { fs::remove(full()); });
   }
@@ -450,6 +452,7 @@ private:
   std::uint64_t num_processes_ = 0;
   bool is_coordinator_to_start_ = false;
   bool is_over_ = false;
+  bool was_full_ = false; // the last set may not have been stored
   steady::time_point began_ = steady::now();
   steady::time_point moved_ = began_;
   std::uintmax_t seen_ = 0;
