@@ -170,7 +170,7 @@ std::vector<hanging> all(barrier& at) {
 }
 
 TEST_CASE("stuck: with workers next() names what hangs, in iterators as in samples") {
-  constexpr int tries = 20; // on a busy machine others may seem to hang, too
+  constexpr int tries = 20; // on a busy machine others may seem to hang, or all is read in time
   barrier at;
   for (const auto& [stage, data] : all(at)) {
     CAPTURE(stage, to_string(data));
@@ -349,8 +349,8 @@ TEST_CASE("stuck: what hangs after a rewind is named") {
           ;
       });
       at.open();
-      REQUIRE(problem);
     }
+    REQUIRE(problem);
     CHECK(problem->details().stage == stage);
     report to;
     loader y{data, {.workers = 0, .stuck_after = 30ms, .on_stuck = [&](auto& e) { to.tell(e); }}};

@@ -16,6 +16,8 @@ from typing import Any
 
 # Seconds after which a program hangs: many more than it takes on a machine that does a lot else.
 PATIENCE = 150.0
+# Python 3.12 and later do so beside threads.
+FORKS_MAY_WARN = {"PYTHONWARNINGS": "ignore:This process:DeprecationWarning"}
 
 
 class ChildProcess:
@@ -33,7 +35,7 @@ class ChildProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env={**os.environ, "PYTHONFAULTHANDLER": "1"},
+            env={**os.environ, **FORKS_MAY_WARN, "PYTHONFAULTHANDLER": "1"},
             start_new_session=True,  # so that all that it begins can be ended
             **options,
         )

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from child_process import FORKS_MAY_WARN
+
 HEAD = """
 import atexit, gc, os, signal, sys, threading
 import leat
@@ -131,7 +133,7 @@ def program(way: str, pick: random.Random) -> str:
 def end(way: str, text: str, folder: str) -> Ended:
     command = [sys.executable, "-X", "faulthandler", "-c", text, folder]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        found = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **FORKS_MAY_WARN})
     except subprocess.TimeoutExpired as problem:
         return Ended(way, text, f"hangs: {problem.stderr!r}")
     wrong = []

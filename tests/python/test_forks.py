@@ -1,5 +1,6 @@
 """Loaders before and after forks and spawns, in every order: right batches, or a refusal at once."""
 
+import gc
 import multiprocessing
 import random
 from typing import Any
@@ -141,6 +142,7 @@ def answer_of(way: str) -> Any:
 
 def test_processes_of_multiprocessing_in_every_order() -> None:
     """With a loader here, after its end, and after a shutdown: one after the other, in both directions."""
+    gc.collect()  # a loader that an earlier test has left in a cycle would be forked with its threads
     leat.shutdown()
     order = [*["fork", "forkserver", "spawn"] * 2]
     random.Random(7).shuffle(order)
