@@ -2,6 +2,7 @@
 #include "tests/support/network_link.hpp"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -52,6 +53,8 @@ struct job_plan {
   bool has_coordinator_apart;
   /// Milliseconds between two faults, at most.
   unsigned gap;
+  /// The data exist once: lines of standard input.
+  bool is_once = false;
 
   std::string text() const {
     std::string result = pipeline + (has_coordinator_apart ? " apart" : " in rank 0");
@@ -87,6 +90,12 @@ job_plan make_plan(dice& random) {
              .world_size = std::uint64_t{1} << random.below(4),
              .has_coordinator_apart = random.happens(75),
              .gap = random.one_of({300U, 900U, 2000U})};
+  if (random.happens(25)) {
+    x.is_once = true;
+    x.pipeline =
+        "standard_input().filter(\"key_hash@1\", keep=80).batch(24, lanes=24, end=\"mask\")";
+    x.length = {"--epochs", "1"};
+  }
   if (random.happens(50))
     x.options = x.options
                 + words{"--on-rank-loss", "alone", "--run-ahead",
@@ -94,12 +103,44 @@ job_plan make_plan(dice& random) {
   return x;
 }
 
+/// The standard input of a rank's processes, one after the other: what one has read is gone.
+class filled_pipe {
+public:
+  explicit filled_pipe(const std::string& text) {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0); // children inherit it
+    from_ = ends[0];
+    REQUIRE(text.size() <= 65'536);
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    ::close(ends[1]);
+  }
+  filled_pipe(const filled_pipe&) = delete;
+  filled_pipe& operator=(const filled_pipe&) = delete;
+  ~filled_pipe() { ::close(from_); }
+
+  /// For a shell.
+  std::string redirection() const { return "exec </proc/self/fd/" + std::to_string(from_) + ";"; }
+
+private:
+  int from_ = -1;
+};
+
 /// A job under faults, and its launcher.
 class troubled_job {
 public:
   troubled_job(const job_plan& plan, dice& random)
       : plan_(plan), random_(random),
-        job_(plan.pipeline, plan.length, plan.world_size, plan.options), seats_(plan.world_size) {}
+        job_(plan.pipeline, plan.length, plan.world_size, plan.options), seats_(plan.world_size) {
+    if (!plan.is_once)
+      return;
+    std::string text; // as much as a pipe takes
+    for (int i = 0; i < 6000; ++i)
+      text += "line " + std::to_string(i) + "\n";
+    std::ofstream{job_.bench.at / "lines"} << text;
+    job_.read_lines(job_.bench.at / "lines");
+    for (auto& x : seats_)
+      x.input = std::make_unique<filled_pipe>(text);
+  }
 
   /// To the job's end. Returns how many faults there were before, at most so many.
   int run(int most_faults) {
@@ -143,6 +184,7 @@ public:
 private:
   struct seat {
     std::unique_ptr<network_link> link;
+    std::unique_ptr<filled_pipe> input = {}; // null: none is read
     /// One, and others that were started too many.
     std::vector<std::pair<std::string, std::shared_ptr<child_process>>> processes = {};
     bool is_to_start = true;
@@ -189,8 +231,10 @@ private:
         plan_.has_coordinator_apart
             ? words{"--cluster", x.link->address(), "--beat", "100"} + job_.seat(rank)
             : job_.with_coordinator(rank);
-    x.processes.emplace_back(name, job_.launch(name, job_.log_of(rank), options + more,
-                                               has_coordinator ? disk_that_fills() : ""));
+    x.processes.emplace_back(name, job_.launch(name, job_.log_of(rank),
+                                               options + job_.journal_of(rank) + more,
+                                               (x.input ? x.input->redirection() : "")
+                                                   + (has_coordinator ? disk_that_fills() : "")));
     tell("process " + name + " begins");
   }
 

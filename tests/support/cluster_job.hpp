@@ -146,6 +146,17 @@ public:
     return bench.ask(words{"run", "--pipeline", bench.at / "job.leat"} + length_).at("digest");
   }
 
+  /// The data are the lines of this file, in the standard input of each process: kept in journals,
+  /// as a rank's next process cannot read them again.
+  void read_lines(const std::string& file) {
+    bench.input = file;
+    has_journals_ = true;
+  }
+  words journal_of(std::uint64_t rank) const {
+    return has_journals_ ? words{"--journal", bench.at / ("journal." + std::to_string(rank))}
+                         : words{};
+  }
+
   /// Each rank's batches, one after the other without a gap; what was handed over before the ranks
   /// went back does not count.
   void check_logs() {
@@ -195,13 +206,19 @@ public:
       std::filesystem::create_directory(copy);
       std::filesystem::copy_file(entry.path(),
                                  std::filesystem::path{copy} / entry.path().filename());
-      for (const auto& world : worlds)
-        CHECK(bench
-                  .ask(words{"run", "--pipeline", bench.at / "job.leat"} + length_
-                       + words{"--world-size", world, "--workers", "1", "--snapshot-dir", copy,
-                               "--snapshot-every", "100000", "--resume"})
-                  .at("digest")
-              == whole);
+      for (const auto& world : worlds) {
+        auto job = words{"run", "--pipeline", bench.at / "job.leat"} + length_
+                   + words{"--world-size",     world,    "--workers", "1", "--snapshot-dir", copy,
+                           "--snapshot-every", "100000", "--resume"};
+        if (has_journals_) {
+          const auto journal = copy + ".journal." + world;
+          std::filesystem::copy(bench.at / "journal.0", journal,
+                                std::filesystem::copy_options::recursive);
+          job = job + words{"--journal", journal};
+          bench.input = "/dev/null"; // the journal has all
+        }
+        CHECK(bench.ask(job).at("digest") == whole);
+      }
     }
     CHECK(sets >= least);
   }
@@ -219,6 +236,7 @@ private:
   std::uint64_t world_size_;
   words length_;
   words options_;
+  bool has_journals_ = false;
   std::map<std::uint64_t, std::unique_ptr<child_process>> ranks_;
 };
 

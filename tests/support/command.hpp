@@ -186,7 +186,7 @@ public:
 
   /// Runs a command that must succeed. Returns its output.
   std::string succeed(const words& arguments) const {
-    auto x = leat(arguments);
+    auto x = leat(arguments, input.empty() ? "" : "exec <'" + input + "';");
     CAPTURE(arguments, x.errors);
     REQUIRE(x.code == 0);
     return x.output;
@@ -232,6 +232,8 @@ public:
   }
 
   temporary_directory at;
+  /// Standard input of commands that must succeed; empty: the test's.
+  std::string input = {};
 };
 
 /// Checks that the attempt is the order's steps one after the other, from `first` to the end of the
