@@ -81,7 +81,8 @@ void write_call(call_writer& to, const process_call& call) {
   if (call.in) {
     to.value(call.in->rng());
     to.value(call.in->epoch());
-    to.value(call.in->position());
+    to.value(std::uint64_t{call.in->has_row() ? 1U : 0U});
+    to.value(call.in->has_row() ? call.in->position() : call.in->lane());
     to.value(call.in->lanes());
   }
   to.text(call.on->id());
@@ -99,9 +100,10 @@ void received_call::read(call_reader& from) {
     rng random{0, 0};
     from.value(random);
     const auto epoch = from.number();
+    const bool has_row = from.number() != 0;
     const auto position = from.number();
     const auto lanes = from.number();
-    place_.emplace(random, epoch, position, lanes, nullptr);
+    place_.emplace(random, epoch, position, lanes, nullptr, has_row);
   }
   id_ = from.text();
   for (const auto& name : content_.fields())

@@ -167,9 +167,17 @@ public:
   /// Random numbers of this sample in this stage.
   leat::rng& rng() noexcept { return rng_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
-  /// Number of the row in the epoch.
-  std::uint64_t position() const noexcept { return position_; }
-  /// Lane of the row, and the number of lanes.
+  /// Number of the row in the epoch. Throws `errc::invalid_argument` in a map whose samples a later
+  /// operator looks at (a filter, say): at that point no row is known yet, and a sample that is made
+  /// twice must be the same both times. `enumerate` gives such samples numbers.
+  std::uint64_t position() const {
+    if (!has_row_)
+      refuse_position();
+    return position_;
+  }
+  /// False in such a map.
+  bool has_row() const noexcept { return has_row_; }
+  /// Lane of the sample, and the number of lanes.
   std::uint64_t lane() const noexcept { return position_ % lanes_; }
   std::uint64_t lanes() const noexcept { return lanes_; }
   /// True once the loader is being destroyed: a long function should return or throw.
@@ -178,15 +186,19 @@ public:
   }
 
   context(leat::rng rng, std::uint64_t epoch, std::uint64_t position, std::uint64_t lanes,
-          const std::atomic<bool>* cancelled)
-      : rng_(rng), epoch_(epoch), position_(position), lanes_(lanes), cancelled_(cancelled) {}
+          const std::atomic<bool>* cancelled, bool has_row = true)
+      : rng_(rng), epoch_(epoch), position_(position), lanes_(lanes), cancelled_(cancelled),
+        has_row_(has_row) {}
 
 private:
+  [[noreturn]] static void refuse_position();
+
   leat::rng rng_;
   std::uint64_t epoch_;
   std::uint64_t position_;
   std::uint64_t lanes_;
   const std::atomic<bool>* cancelled_;
+  bool has_row_;
 };
 
 // Fields of a sample as bytes, for a journal or another process on the same machine.

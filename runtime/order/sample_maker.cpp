@@ -50,6 +50,7 @@ sample_maker::sample_maker(std::shared_ptr<const sample_graph> plan,
 void sample_maker::make(const place& at, std::uint64_t position, sample& into) {
   epoch_ = at.epoch;
   position_ = position;
+  is_below_edge_ = false;
   sample_access::stop_with(into, stop_);
   plan_->items->make(at, into, *this);
 }
@@ -58,6 +59,17 @@ std::uint64_t sample_maker::make(const iterator_form& of, const item& what, cons
                                  std::uint64_t position, sample& into) {
   epoch_ = at.when.epoch;
   position_ = position;
+  is_below_edge_ = false;
+  sample_access::stop_with(into, stop_);
+  item_reader reader{what};
+  return of.make(reader, at, into, *this);
+}
+
+std::uint64_t sample_maker::make_for_probe(const iterator_form& of, const item& what,
+                                           const item_place& at, sample& into) {
+  epoch_ = at.when.epoch;
+  position_ = at.lane; // for context::lane
+  is_below_edge_ = true;
   sample_access::stop_with(into, stop_);
   item_reader reader{what};
   return of.make(reader, at, into, *this);
@@ -90,7 +102,8 @@ void sample_maker::map(std::size_t number, std::uint64_t sample_key, sample& int
     return;
   }
   enter(plan_->num_sources + number);
-  context c{rng{plan_->streams[number], sample_key}, epoch_, position_, lanes_, cancelled_};
+  context c{rng{plan_->streams[number], sample_key}, epoch_, position_, lanes_, cancelled_,
+            !is_below_edge_};
   try {
     if (together_[number]) {
       auto* one = &into;

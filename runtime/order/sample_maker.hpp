@@ -18,6 +18,7 @@
 #include <span>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -53,6 +54,11 @@ public:
   /// which of them, and all must be made again.
   void finish(std::span<const begun> all);
 
+  /// Makes an item that an edge's operator will look at: its maps are told of no row, since the
+  /// same sample is perhaps made for a row again.
+  std::uint64_t make_for_probe(const iterator_form& of, const item& what, const item_place& at,
+                               sample& into);
+
   /// What an edge's operator finds in a sample that was made for it.
   probe_result probe(std::size_t edge, sample& x);
 
@@ -71,6 +77,9 @@ public:
     call(source, read);
   }
   void map(std::size_t number, std::uint64_t sample_key, sample& into);
+  /// Makes what lies below an edge, for the row: see make_for_probe().
+  template <class Make>
+  std::uint64_t below_edge(Make make);
   /// An emptied sample.
   sample& side_sample(std::size_t number);
   std::function<bool(sample&)>& filter(std::size_t number) { return filters_[number]; }
@@ -125,6 +134,7 @@ private:
   // About the row that is being made.
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;
+  bool is_below_edge_ = false;
   /// Maps from here on wait for finish().
   std::size_t first_left_ = SIZE_MAX;
   /// What the first of them would have got.
@@ -134,6 +144,16 @@ private:
   std::vector<sample*> samples_;
   std::vector<context> contexts_;
 };
+
+template <class Make>
+std::uint64_t sample_maker::below_edge(Make make) {
+  struct scope {
+    bool& is_below;
+    bool was = std::exchange(is_below, true);
+    ~scope() { is_below = was; }
+  } below{is_below_edge_};
+  return make();
+}
 
 template <class Make>
 sample_maker::begun sample_maker::begin(sample& into, Make make) {

@@ -156,7 +156,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   const auto& edge = plan_->samples->edges[number];
   const auto make = [&](sample& into) {
     sample_access::reset(into, nullptr);
-    return maker_->make(*edge.input, row.what, place_of(row), row.position, into);
+    return maker_->make_for_probe(*edge.input, row.what, place_of(row), into);
   };
   if (!edge.keeps_samples) {
     make(sample_);

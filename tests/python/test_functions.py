@@ -25,7 +25,7 @@ def draw(sample: leat.Sample, context: leat.Context) -> None:
     sample["n"] = context.normal()
     sample["bits"] = np.array([context.bits64()], np.uint64)
     sample["np"] = context.numpy().integers(0, 1000, 4)
-    sample["place"] = [context.epoch, context.position, context.lane, context.lanes]
+    sample["place"] = [context.epoch, context.position if context.has_row else -1, context.lane, context.lanes]
 
 
 class Counted:

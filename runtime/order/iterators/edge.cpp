@@ -53,7 +53,7 @@ std::uint64_t edge_form::make_input(item_reader& from, const item_place& at, sam
   const auto start = from;
   const auto kept = from.take_payload(static_cast<std::uint32_t>(number_));
   if (!kept)
-    return input_->make(from, at, into, with);
+    return with.below_edge([&] { return input_->make(from, at, into, with); });
   const auto& made = static_cast<const made_sample&>(*kept);
   sample_access::lend(made.content, into);
   identify(into, *input_, start, at, with.orders());
