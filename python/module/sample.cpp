@@ -365,7 +365,8 @@ void bind_sample(nb::module_& m) {
       .def_prop_ro("epoch", [](const place& x) { return x.get().epoch(); })
       .def_prop_ro(
           "position", [](const place& x) { return x.get().position(); },
-          "Number of the row in the epoch. Raises leat.Error in a map whose samples a later operator "
+          "Number of the row in the epoch. Raises leat.Error in a map whose samples a later "
+          "operator "
           "looks at (a filter, say), where no row is known yet: see `has_row`, and `enumerate`.")
       .def_prop_ro(
           "has_row", [](const place& x) { return x.get().has_row(); },

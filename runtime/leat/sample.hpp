@@ -168,8 +168,8 @@ public:
   leat::rng& rng() noexcept { return rng_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   /// Number of the row in the epoch. Throws `errc::invalid_argument` in a map whose samples a later
-  /// operator looks at (a filter, say): at that point no row is known yet, and a sample that is made
-  /// twice must be the same both times. `enumerate` gives such samples numbers.
+  /// operator looks at (a filter, say): at that point no row is known yet, and a sample that is
+  /// made twice must be the same both times. `enumerate` gives such samples numbers.
   std::uint64_t position() const {
     if (!has_row_)
       refuse_position();

@@ -102,7 +102,11 @@ void sample_maker::map(std::size_t number, std::uint64_t sample_key, sample& int
     return;
   }
   enter(plan_->num_sources + number);
-  context c{rng{plan_->streams[number], sample_key}, epoch_, position_, lanes_, cancelled_,
+  context c{rng{plan_->streams[number], sample_key},
+            epoch_,
+            position_,
+            lanes_,
+            cancelled_,
             !is_below_edge_};
   try {
     if (together_[number]) {
