@@ -21,6 +21,26 @@ void bind_functions(nb::module_& m) {
       "ragged", [](const std::string& field) { return map_value{ragged(field)}; }, "field"_a,
       "A map that makes a tensor ragged: its outermost dimension may differ in every sample.");
   m.def(
+      "truncate",
+      [](const std::string& field, std::uint64_t length) {
+        return map_value{truncate(field, length)};
+      },
+      "field"_a, "length"_a,
+      "A map that keeps the first `length` elements of a field, and cuts no character of UTF-8.");
+  m.def(
+      "drop_fields",
+      [](std::vector<std::string> fields) { return map_value{drop_fields(std::move(fields))}; },
+      "fields"_a, "A map that removes these fields, where a sample has them.");
+  m.def(
+      "concat_fields",
+      [](std::vector<std::string> fields, const std::string& into,
+         std::optional<std::uint64_t> between) {
+        return map_value{concat_fields(std::move(fields), into, between)};
+      },
+      "fields"_a, "into"_a, "between"_a = nb::none(),
+      "A map that sets `into` to the elements of these fields, one field after the other, with one "
+      "element `between` them if that is given: 10 for a line feed, or a token.");
+  m.def(
       "key_hash",
       [](std::uint64_t keep, std::uint64_t salt) { return filter_value{key_hash(keep, salt)}; },
       "keep"_a, "salt"_a = 0, "Keeps about `keep` percent of the samples, by a hash of their ids.");
@@ -60,6 +80,14 @@ void bind_functions(nb::module_& m) {
         return flat_map_value{windows(field, length)};
       },
       "field"_a, "length"_a, "A field in pieces of `length` elements; the last may be shorter.");
+  m.def(
+      "chunks",
+      [](const std::string& field, std::uint64_t length, std::uint64_t overlap) {
+        return flat_map_value{chunks(field, length, overlap)};
+      },
+      "field"_a, "length"_a, "overlap"_a = 0,
+      "A field in pieces of `length` elements, each of which begins `overlap` elements before the "
+      "end of the one before it; the last may be shorter.");
   m.def(
       "running_count", [](const std::string& into) { return scan_value{running_count(into)}; },
       "into"_a, "Sets `into`: how many samples came before, in the lane and epoch.");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace leat {
 
@@ -51,6 +52,12 @@ LEAT_API flat_map_stage split(const std::string& field, std::uint64_t at = '\n')
 /// shorter. An empty field has none.
 LEAT_API flat_map_stage windows(const std::string& field, std::uint64_t length);
 
+/// As `windows`, but each piece begins `overlap` elements, fewer than `length`, before the end of
+/// the one before it. No piece consists only of what the one before it has. Long documents become
+/// samples of a model's context this way.
+LEAT_API flat_map_stage chunks(const std::string& field, std::uint64_t length,
+                               std::uint64_t overlap = 0);
+
 /// Sets `into`, int64: how many samples came before, in the lane and epoch.
 LEAT_API scan_stage running_count(const std::string& into);
 
@@ -61,6 +68,21 @@ LEAT_API scan_stage running_sum(const std::string& field, const std::string& int
 /// Fills a field, of rank 1 or bytes, up to `length` elements with `value`. A longer field is a bad
 /// sample (too_large), and so is one whose type cannot represent the value (wrong_shape).
 LEAT_API map_stage pad(const std::string& field, std::uint64_t length, double value = 0);
+
+/// Keeps the first `length` elements, at least 1, of a field of rank 1 or bytes; a shorter field
+/// stays as it is. Of bytes, a character of UTF-8 that would be cut is left out as a whole.
+LEAT_API map_stage truncate(const std::string& field, std::uint64_t length);
+
+/// Removes fields. One that a sample does not have is no error.
+LEAT_API map_stage drop_fields(std::vector<std::string> fields);
+
+/// Sets `into` to the elements of these fields, at least one, one field after the other: all bytes,
+/// or all of rank 1 and of one type (otherwise: wrong_shape). With `between`, one element of this
+/// value comes between two fields: 10 for a line feed, or a token. It must be a value of the type
+/// (wrong_shape). Other fields stay; a field of the name `into` is replaced. Tensors become ragged
+/// where one of them is.
+LEAT_API map_stage concat_fields(std::vector<std::string> fields, const std::string& into,
+                                 std::optional<std::uint64_t> between = {});
 
 /// Makes a tensor ragged: its outermost dimension may differ in every sample, and the batch has
 /// values and offsets (`batch::field`). Bytes and fields that are ragged already stay as they are.

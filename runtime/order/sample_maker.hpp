@@ -4,6 +4,7 @@
 #include "runtime/order/indexed_form.hpp"
 #include "runtime/order/order_cache.hpp"
 #include "runtime/order/sample_graph.hpp"
+#include "runtime/storage/record_blocks.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -93,6 +94,8 @@ public:
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 
 private:
+  /// What reading for a sample needs of its thread.
+  void equip(sample& x) noexcept;
   void enter(std::size_t stage) noexcept {
     record_->stage.store(stage, std::memory_order_relaxed);
     record_->clock.enter(stage);
@@ -122,6 +125,7 @@ private:
   const std::atomic<bool>* cancelled_;
   /// Stops waits for a store.
   std::stop_token stop_;
+  record_blocks blocks_;
   order_cache orders_;
   std::vector<map_function> functions_;
   /// Of the maps that take several samples; empty for all others.

@@ -81,6 +81,7 @@ struct sample::state {
   std::vector<std::byte> place_bytes;
   sample_access::extent_buffers extents;
   const std::stop_token* stop = nullptr;
+  record_blocks* blocks = nullptr;
   /// Bytes of the field that was replaced last.
   std::vector<std::byte> replaced;
   id_writer id;
@@ -299,6 +300,7 @@ void sample_access::reset(sample& x, const row_target* target) {
   s.id.clear();
   s.target = target;
   s.stop = nullptr;
+  s.blocks = nullptr;
 }
 
 id_writer& sample_access::id_of(sample& x) noexcept {
@@ -345,6 +347,14 @@ sample_access::extent_buffers& sample_access::buffers(sample& x) noexcept {
 
 void sample_access::stop_with(sample& x, const std::stop_token& stop) noexcept {
   x.state_->stop = &stop;
+}
+
+void sample_access::read_with(sample& x, record_blocks& blocks) noexcept {
+  x.state_->blocks = &blocks;
+}
+
+record_blocks* sample_access::blocks_of(const sample& x) noexcept {
+  return x.state_->blocks;
 }
 
 const std::stop_token& sample_access::stop_of(const sample& x) noexcept {

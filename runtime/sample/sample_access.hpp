@@ -17,6 +17,8 @@
 
 namespace leat {
 
+class record_blocks;
+
 /// Where one row of a batch lies: for each field of the layout, its tensor's first byte or its
 /// bytes.
 struct row_target {
@@ -67,6 +69,11 @@ public:
   /// `reset`, which removes it.
   static void stop_with(sample& x, const std::stop_token& stop) noexcept;
   static const std::stop_token& stop_of(const sample& x) noexcept;
+
+  /// Blocks that small records may be read with; null if there are none. They must live until the
+  /// next `reset`, which removes them.
+  static void read_with(sample& x, record_blocks& blocks) noexcept;
+  static record_blocks* blocks_of(const sample& x) noexcept;
 
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
   static void own(sample& x);

@@ -61,6 +61,8 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"filter: of packed files", R"(tar_stream("shard-*.tar.zst").filter("field_between@1", field="num", max=250))"},
     {"filter: passes little", R"(count(2600).filter("field_hash@1", field="value", keep=9))"},
     {"flat_map: looked", R"(lines("book-0.txt", ranges=24).flat_map("split@1", field="text", at=32))"},
+    {"flat_map: chunks", R"(json_lines("docs-*.jsonl", ranges=8).map("select@1", fields=["n", "tokens"]).map("ragged@1", field="tokens").flat_map("chunks@1", field="tokens", length=6, overlap=2).map("truncate@1", field="tokens", length=5))"},
+    {"map: fields", R"(json_lines("docs-*.jsonl", ranges=8).map("select@1", fields=["n", "tokens"]).map("ragged@1", field="tokens").map("concat_fields@1", fields=["tokens", "tokens"], into="twice", between=7).map("drop_fields@1", fields=["tokens", "none"]))"},
     {"flat_map: windows, ragged", R"(json_lines("docs-*.jsonl", ranges=8).map("ragged@1", field="tokens").flat_map("windows@1", field="tokens", length=5).filter("bytes_between@1", field="tokens", min=20))"},
     {"flat_map: windows", R"(json_lines("docs-*.jsonl", ranges=8).flat_map("windows@1", field="tokens", length=9))"},
     {"scan: count", R"(lines("book-*.txt", ranges=8).scan("running_count@1", into="before"))"},

@@ -167,8 +167,9 @@ public:
 
 field_names fields_of_flat_map(const operator_node& x, std::vector<field_names>& inputs) {
   const auto& name = x.get<std::string>("name");
-  return name == "copies@1" || name == "split@1" || name == "windows@1" ? std::move(inputs.front())
-                                                                        : field_names{};
+  const bool is_own =
+      name == "copies@1" || name == "split@1" || name == "windows@1" || name == "chunks@1";
+  return is_own ? std::move(inputs.front()) : field_names{};
 }
 
 iterator_form_ptr build_flat_map(const operator_node& x, const surroundings& at,

@@ -77,8 +77,17 @@ void erase_alternatives(field_names& from, std::string_view fields) {
 field_names fields_of_map(const operator_node& x, std::vector<field_names>& inputs) {
   auto& fields = inputs.front();
   const auto& name = x.get<std::string>("name");
-  if (name == "pad@1" || name == "ragged@1")
+  if (name == "pad@1" || name == "ragged@1" || name == "truncate@1")
     return fields;
+  if (name == "drop_fields@1") {
+    for (const auto& dropped : split_list(parameter_value(x, "fields")))
+      fields.erase(dropped);
+    return fields;
+  }
+  if (name == "concat_fields@1") {
+    fields.insert(parameter_value(x, "into"));
+    return fields;
+  }
   if (name == "select@1") {
     const auto kept = split_list(parameter_value(x, "fields"));
     return {kept.begin(), kept.end()};

@@ -114,6 +114,30 @@ map_stage make_ragged(const std::string& parameters) {
   return ragged(field);
 }
 
+map_stage make_truncate(const std::string& parameters) {
+  parameter_reader from{"truncate@1", parameters};
+  const auto field = from.required("field");
+  const auto length = from.required_number<std::uint64_t>("length");
+  from.done();
+  return truncate(field, length);
+}
+
+map_stage make_drop_fields(const std::string& parameters) {
+  parameter_reader from{"drop_fields@1", parameters};
+  const auto fields = from.required("fields");
+  from.done();
+  return drop_fields(split_list(fields));
+}
+
+map_stage make_concat_fields(const std::string& parameters) {
+  parameter_reader from{"concat_fields@1", parameters};
+  const auto fields = from.required("fields");
+  const auto into = from.required("into");
+  const auto between = from.optional_number<std::uint64_t>("between");
+  from.done();
+  return concat_fields(split_list(fields), into, between);
+}
+
 // -- predicates
 
 filter_stage make_key_hash(const std::string& parameters) {
@@ -186,6 +210,16 @@ flat_map_stage make_windows(const std::string& parameters) {
   return windows(field, length);
 }
 
+flat_map_stage make_chunks(const std::string& parameters) {
+  parameter_reader from{"chunks@1", parameters};
+  const auto field = from.required("field");
+  const auto length = from.required_number<std::uint64_t>("length");
+  std::uint64_t overlap = 0;
+  from.read("overlap", overlap);
+  from.done();
+  return chunks(field, length, overlap);
+}
+
 // -- scans
 
 scan_stage make_running_count(const std::string& parameters) {
@@ -213,7 +247,10 @@ stage_makers<map_stage> built_in_maps() {
           {"select@1", make_select},
           {"rename@1", make_rename},
           {"pad@1", make_pad},
-          {"ragged@1", make_ragged}};
+          {"ragged@1", make_ragged},
+          {"truncate@1", make_truncate},
+          {"drop_fields@1", make_drop_fields},
+          {"concat_fields@1", make_concat_fields}};
 }
 
 stage_makers<filter_stage> built_in_predicates() {
@@ -225,7 +262,10 @@ stage_makers<filter_stage> built_in_predicates() {
 }
 
 stage_makers<flat_map_stage> built_in_flat_maps() {
-  return {{"copies@1", make_copies}, {"split@1", make_split}, {"windows@1", make_windows}};
+  return {{"copies@1", make_copies},
+          {"split@1", make_split},
+          {"windows@1", make_windows},
+          {"chunks@1", make_chunks}};
 }
 
 stage_makers<scan_stage> built_in_scans() {

@@ -29,14 +29,36 @@ std::string_view part_of(std::string_view text, char at, std::uint64_t number) {
   return text.substr(0, text.find(at));
 }
 
-void keep_window(sample& x, const std::string& field, std::uint64_t length, std::uint64_t number) {
-  const auto all = elements_of(x, field);
-  if (number >= all.size() / length + (all.size() % length == 0 ? 0 : 1))
-    no_child("windows", number);
-  const auto begin = number * length;
-  const auto window = all.part(begin, std::min(length, all.size() - begin));
-  const auto to = make_elements(x, field, window, window.size());
-  std::copy(window.data.begin(), window.data.end(), to.begin());
+/// A field in pieces of `length` elements, of which each begins `overlap` before the last one's
+/// end.
+struct pieces {
+  const char* stage;
+  std::string field;
+  std::uint64_t length;
+  std::uint64_t overlap = 0;
+
+  std::uint64_t step() const { return length - overlap; }
+  /// None of them only repeats what the piece before it has.
+  std::uint64_t count(std::uint64_t size) const {
+    if (size <= length)
+      return size == 0 ? 0 : 1;
+    const auto rest = size - length;
+    return 1 + rest / step() + (rest % step() == 0 ? 0 : 1);
+  }
+  void keep(sample& x, std::uint64_t number) const {
+    const auto all = elements_of(x, field);
+    if (number >= count(all.size()))
+      no_child(stage, number);
+    const auto begin = number * step();
+    const auto piece = all.part(begin, std::min(length, all.size() - begin));
+    const auto to = make_elements(x, field, piece, piece.size());
+    std::copy(piece.data.begin(), piece.data.end(), to.begin());
+  }
+};
+
+flat_map_function pick_pieces(const pieces& x) {
+  return {.count = [x](sample& s) { return x.count(elements_of(s, x.field).size()); },
+          .pick = [x](sample& s, std::uint64_t child) { x.keep(s, child); }};
 }
 
 } // namespace
@@ -72,14 +94,23 @@ flat_map_stage windows(const std::string& field, std::uint64_t length) {
   check_field_name(name, field);
   if (length == 0)
     refuse_argument(name, "length=0", "at least 1");
-  auto count = [=](sample& x) -> std::uint64_t {
-    const auto size = elements_of(x, field).size();
-    return size / length + (size % length == 0 ? 0 : 1);
-  };
-  auto pick = [=](sample& x, std::uint64_t child) { keep_window(x, field, length, child); };
   return {.name = name,
           .parameters = word("field", field) + ' ' + word("length", length),
-          .make = everywhere<flat_map_function>({.count = count, .pick = pick})};
+          .make = everywhere(pick_pieces({"windows", field, length}))};
+}
+
+flat_map_stage chunks(const std::string& field, std::uint64_t length, std::uint64_t overlap) {
+  constexpr auto name = "chunks@1";
+  check_field_name(name, field);
+  if (length == 0)
+    refuse_argument(name, "length=0", "at least 1");
+  if (overlap >= length)
+    refuse_argument(name, "overlap=" + std::to_string(overlap),
+                    "less than length=" + std::to_string(length));
+  return {.name = name,
+          .parameters =
+              word("field", field) + ' ' + word("length", length) + ' ' + word("overlap", overlap),
+          .make = everywhere(pick_pieces({"chunks", field, length, overlap}))};
 }
 
 } // namespace leat

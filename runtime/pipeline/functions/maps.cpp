@@ -1,4 +1,5 @@
 #include "runtime/base/number_as.hpp"
+#include "runtime/base/utf8.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -9,7 +10,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
@@ -37,7 +43,114 @@ void pad_field(sample& x, const std::string& field, std::uint64_t length, double
   });
 }
 
+/// How many of the first `most` bytes remain when no character of UTF-8 is cut.
+std::size_t whole_characters(std::string_view text, std::size_t most) {
+  constexpr std::size_t longest = 4;
+  for (std::size_t back = 1; back < longest && back <= most; ++back)
+    if (utf8_length(text.substr(most - back)) > back)
+      return most - back;
+  return most;
+}
+
+void truncate_field(sample& x, const std::string& field, std::uint64_t length) {
+  const auto old = elements_of(x, field);
+  if (old.size() <= length)
+    return;
+  auto kept = static_cast<std::size_t>(length);
+  if (x.is_bytes(field))
+    kept = whole_characters(x.text(field), kept);
+  const auto first = old.part(0, kept);
+  const auto to = make_elements(x, field, first, kept);
+  std::copy(first.data.begin(), first.data.end(), to.begin());
+}
+
+/// The parts of a concatenation, and what they become.
+struct joined_elements {
+  std::vector<field_elements> parts;
+  /// Their kind.
+  field_elements like;
+  std::size_t size = 0;
+};
+
+joined_elements join(const sample& x, const std::vector<std::string>& fields) {
+  joined_elements all;
+  for (const auto& field : fields) {
+    const auto part = elements_of(x, field);
+    if (all.parts.empty())
+      all.like = {part.type, part.is_ragged, {}};
+    if (part.type != all.like.type)
+      throw bad_sample(cause::wrong_shape,
+                       "field \"" + field + "\" is " + std::string{to_string(part.type)} + ", \""
+                           + fields.front() + "\" is " + std::string{to_string(all.like.type)});
+    all.like.is_ragged = all.like.is_ragged || part.is_ragged;
+    all.size += part.size();
+    all.parts.push_back(part);
+  }
+  return all;
+}
+
+void concatenate(sample& x, const std::vector<std::string>& fields, const std::string& into,
+                 const std::optional<std::uint64_t>& between) {
+  auto all = join(x, fields);
+  std::vector<std::byte> gap;
+  if (between) {
+    visit_type(all.like.type, [&](auto zero) {
+      gap.resize(sizeof zero);
+      fill(std::span{gap}, element_of<decltype(zero)>(*between, into));
+    });
+    all.size += fields.size() - 1;
+  }
+  auto to = make_elements(x, into, all.like, all.size).begin();
+  for (std::size_t i = 0; i < all.parts.size(); ++i) {
+    if (i > 0)
+      to = std::copy(gap.begin(), gap.end(), to);
+    to = std::copy(all.parts[i].data.begin(), all.parts[i].data.end(), to);
+  }
+}
+
+/// "fields=a,b"
+std::string words_of(const char* function, const std::vector<std::string>& fields) {
+  std::string text;
+  for (const auto& x : fields) {
+    check_field_name(function, x);
+    text += (text.empty() ? "fields=" : ",") + x;
+  }
+  if (fields.empty())
+    refuse_argument(function, "no fields", "at least one");
+  return text;
+}
+
 } // namespace
+
+map_stage truncate(const std::string& field, std::uint64_t length) {
+  constexpr auto name = "truncate@1";
+  check_field_name(name, field);
+  if (length == 0)
+    refuse_argument(name, "length=0", "at least 1");
+  return {name, word("field", field) + ' ' + word("length", length),
+          [=] { return [=](sample& x, context&) { truncate_field(x, field, length); }; }};
+}
+
+map_stage drop_fields(std::vector<std::string> fields) {
+  constexpr auto name = "drop_fields@1";
+  auto text = words_of(name, fields);
+  return {name, std::move(text), [fields = std::move(fields)] {
+            return [fields](sample& x, context&) {
+              for (const auto& field : fields)
+                x.erase(field);
+            };
+          }};
+}
+
+map_stage concat_fields(std::vector<std::string> fields, const std::string& into,
+                        std::optional<std::uint64_t> between) {
+  constexpr auto name = "concat_fields@1";
+  auto text = words_of(name, fields) + ' ' + word("into", into) + word_if("between", between);
+  check_field_name(name, into);
+  return {name, std::move(text), [=, fields = std::move(fields)] {
+            return [=](sample& x, context&) { concatenate(x, fields, into, between); };
+          }};
+}
 
 map_stage pad(const std::string& field, std::uint64_t length, double value) {
   constexpr auto name = "pad@1";
@@ -59,13 +172,7 @@ map_stage ragged(const std::string& field) {
 
 map_stage select(std::vector<std::string> fields) {
   constexpr auto name = "select@1";
-  std::string text;
-  for (const auto& x : fields) {
-    check_field_name(name, x);
-    text += (text.empty() ? "fields=" : ",") + x;
-  }
-  if (fields.empty())
-    refuse_argument(name, "no fields", "at least one");
+  auto text = words_of(name, fields);
   return {name, std::move(text), [fields = std::move(fields)] {
             return [fields](sample& x, context&) { sample_access::keep(x, fields); };
           }};

@@ -4,6 +4,7 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
+#include "runtime/storage/record_blocks.hpp"
 
 #include <leat/error.hpp>
 
@@ -97,11 +98,19 @@ void line_source::read(const stream_record& record, sample& into) const {
   auto bytes = into.scratch(record.length);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
     std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
-  else
+  else if (!read_with_others(record, bytes, into))
     opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
                        sample_access::stop_of(into));
   into.count_read(bytes.size());
   decode(record, bytes, into);
+}
+
+bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,
+                                   const sample& into) const {
+  auto* blocks = sample_access::blocks_of(into);
+  const auto file = file_of(record);
+  return blocks && bytes.size() <= record_blocks::largest_record && opener_.seekable(file)
+         && blocks->read(opener_.files(), file, record.offset, bytes, sample_access::stop_of(into));
 }
 
 void line_source::append_id(const stream_record& record, std::string& to) const {

@@ -46,6 +46,9 @@ public:
 private:
   void check(const line_range& part, const stream_place& from) const;
   void check(const stream_record& record) const;
+  /// Short lines of plain files, with those near them; false if it is to be read alone.
+  bool read_with_others(const stream_record& record, std::span<std::byte> bytes,
+                        const sample& into) const;
   std::size_t file_of(const stream_record& x) const {
     return static_cast<std::size_t>(x.unit / ranges_);
   }

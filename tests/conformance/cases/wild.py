@@ -86,7 +86,7 @@ class WildGrower:
 
     def map(self, budget, below):
         node, fields = self.tree(budget, below)
-        field, kind = self.some(fields), self.rng.randrange(5)
+        field, kind = self.some(fields), self.rng.randrange(8)
         if kind == 0:
             return self.over("map", {"name": "select@1", "fields": [field]}, node), [field]
         if kind == 1:
@@ -98,6 +98,17 @@ class WildGrower:
             return self.over("map", o, node), [*(x for x in fields if x != o["field"]), "label"]
         if kind == 4:
             return self.over("map", {"name": "ragged@1", "field": field}, node), fields
+        if kind == 5:
+            return self.over("map", {"name": "truncate@1", "field": field, "length": self.rng.randint(1, 9)}, node), fields
+        if kind == 6:
+            rest = [x for x in fields if x != field]
+            return self.over("map", {"name": "drop_fields@1", "fields": [field]}, node), rest or fields
+        if kind == 7:
+            into = self.rng.choice((self.new_name(), field))
+            o = {"name": "concat_fields@1", "fields": [field, self.some(fields)], "into": into}
+            if self.rng.random() < 0.5:
+                o["between"] = self.rng.choice((10, 300))
+            return self.over("map", o, node), [*(x for x in fields if x != into), into]
         o = {"name": "pad@1", "field": field, "length": self.rng.randint(0, 16), "value": self.rng.choice((0, 9, 255, 300))}
         return self.over("map", o, node), fields
 
@@ -241,6 +252,7 @@ class WildGrower:
             {"name": "copies@1", "n": self.rng.choice((0, 1, 2, 2, 3))},
             {"name": "windows@1", "field": self.some(fields), "length": self.rng.randint(1, 6)},
             {"name": "split@1", "field": self.some(fields), "at": self.rng.choice((10, 44, 116))},
+            {"name": "chunks@1", "field": self.some(fields), "length": 4, "overlap": self.rng.randrange(4)},
         ]
         return self.over("flat_map", self.rng.choice(choices), node), fields
 

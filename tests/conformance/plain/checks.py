@@ -22,13 +22,15 @@ LEAST = {
 # For functions: parameters with their kinds, and how many of them must be given.
 FUNCTIONS = {
     "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
-            "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1)},
+            "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1),
+            "truncate@1": ({"field": str, "length": int}, 2), "drop_fields@1": ({"fields": list}, 1),
+            "concat_fields@1": ({"fields": list, "into": str, "between": int}, 2)},
     "filter": {"key_hash@1": ({"keep": int, "salt": int}, 1), "key_matches@1": ({"pattern": str}, 1),
                "field_hash@1": ({"field": str, "keep": int, "salt": int}, 2),
                "field_between@1": ({"field": str, "min": float, "max": float}, 1),
                "bytes_between@1": ({"field": str, "min": int, "max": int}, 1)},
     "flat_map": {"copies@1": ({"n": int}, 1), "split@1": ({"field": str, "at": int}, 1),
-                 "windows@1": ({"field": str, "length": int}, 2)},
+                 "windows@1": ({"field": str, "length": int}, 2), "chunks@1": ({"field": str, "length": int, "overlap": int}, 2)},
     "scan": {"running_count@1": ({"into": str}, 1), "running_sum@1": ({"field": str, "into": str}, 2)},
 }  # fmt: skip
 IMAGES = ("decode_image@1", "train_image@1", "eval_image@1")
@@ -97,6 +99,10 @@ def fields_after_map(o, fields):
         return fields - {o["from"]} | {o["to"]}
     if o["name"] == "int_label@1":
         return fields - set(o["field"].split(";")) | {"label"}
+    if o["name"] == "drop_fields@1":
+        return fields - set(o["fields"])
+    if o["name"] == "concat_fields@1":
+        return fields | {o["into"]}
     return fields
 
 
@@ -181,8 +187,10 @@ def check_function(node):
         raise Wrong(f"{name}: {given}")
     if o.get("fields") == []:
         raise Wrong("no fields to keep")
-    if name == "windows@1" and o["length"] == 0:
-        raise Wrong("windows of nothing")
+    if name in ("windows@1", "chunks@1", "truncate@1") and o["length"] == 0:
+        raise Wrong(f"{name} of nothing")
+    if o.get("overlap", 0) >= o.get("length", 1):
+        raise Wrong("chunks that do not go on")
     if max([o.get("n", 0), o.get("length", 0)]) > LARGE:
         raise Undocumented("too large for the reference")
 

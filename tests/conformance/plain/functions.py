@@ -80,7 +80,14 @@ def like(x, raw):
     return type(x)(x.type, [len(raw) // size_of(x.type)], raw) if isinstance(x, Tensor) else raw
 
 
-CHILDREN = {"copies@1": copies, "split@1": split, "windows@1": windows}
+def chunks(sample, field, length, overlap=0):
+    type, raw = sample.row(field)
+    size = len(raw) // size_of(type)
+    begins = [b for b in range(0, size, length - overlap) if b == 0 or b + overlap < size]
+    return [{**sample.fields, field: like(sample.fields[field], raw[b * size_of(type) : (b + length) * size_of(type)])} for b in begins]
+
+
+CHILDREN = {"copies@1": copies, "split@1": split, "windows@1": windows, "chunks@1": chunks}
 NEEDS_NO_CONTENT = ("key_hash@1", "key_matches@1", "copies@1")
 
 # ---------------------------------------------------------------------------------------------------------- scan
@@ -154,7 +161,42 @@ def ragged(sample, field):
     return sample.but(**{field: Ragged(*x)})
 
 
-MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged}
+def truncate(sample, field, length):
+    type, raw = sample.row(field)
+    if not isinstance(sample.field(field), Tensor) and len(raw) > length:
+        length = next((start for start in range(max(0, length - 3), length) if character(raw[start:]) > length - start), length)
+    return sample.but(**{field: like(sample.fields[field], raw[: length * size_of(type)])})
+
+
+def character(raw):
+    """The number of bytes of the character that these begin with; 0 if it is not UTF-8."""
+    for size in range(1, 5):
+        try:
+            if len(raw) >= size and len(raw[:size].decode()) == 1:
+                return size
+        except UnicodeDecodeError:
+            pass
+    return 0
+
+
+def drop_fields(sample, fields):
+    return Sample(sample.id, {name: x for name, x in sample.fields.items() if name not in fields})
+
+
+def concat_fields(sample, fields, into, between=None):
+    types, parts = zip(*map(sample.row, fields))
+    if len(set(types)) > 1:
+        raise BadSample(f"{fields} of {sample.id} are of several types")
+    gap = b"" if between is None else elements(types[0], int(between))
+    raw = gap.join(parts)
+    kinds = [x for x in map(sample.field, fields)]
+    if any(not isinstance(x, Tensor) for x in kinds):
+        return sample.but(**{into: raw})
+    return sample.but(**{into: like(next((x for x in kinds if isinstance(x, Ragged)), kinds[0]), raw)})
+
+
+MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged,
+        "truncate@1": truncate, "drop_fields@1": drop_fields, "concat_fields@1": concat_fields}  # fmt: skip
 
 
 def parameters(node):

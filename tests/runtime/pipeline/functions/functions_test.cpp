@@ -208,6 +208,29 @@ TEST_CASE("windows are pieces of bytes or of a tensor, the last may be shorter")
   CHECK(why_bad([&] { windows("f", 3).make().count(x); }) == cause::wrong_shape);
 }
 
+TEST_CASE("chunks overlap, and none only repeats what the one before it has") {
+  CHECK(text_children(chunks("f", 4, 1), "abcdefg") == texts{"abcd", "defg"});
+  CHECK(text_children(chunks("f", 4, 1), "abcdefgh") == texts{"abcd", "defg", "gh"});
+  CHECK(text_children(chunks("f", 4, 3), "abcdef") == texts{"abcd", "bcde", "cdef"});
+  CHECK(text_children(chunks("f", 4, 2), "abc") == texts{"abc"});
+  CHECK(text_children(chunks("f", 4, 2), "abcd") == texts{"abcd"});
+  CHECK(text_children(chunks("f", 4, 2), "").empty());
+  CHECK(text_children(chunks("f", 3), "abcdefg") == text_children(windows("f", 3), "abcdefg"));
+  for (std::size_t size = 0; size < 30; ++size)
+    for (std::uint64_t length = 1; length < 8; ++length)
+      for (std::uint64_t overlap = 0; overlap < length; ++overlap) {
+        CAPTURE(size, length, overlap);
+        const std::string text = std::string("abcdefghijklmnopqrstuvwxyz0123").substr(0, size);
+        std::string joined;
+        for (const auto& part : text_children(chunks("f", length, overlap), text)) {
+          REQUIRE(part.size() <= length);
+          REQUIRE((joined.empty() || part.size() > overlap));
+          joined += joined.empty() ? part : part.substr(overlap);
+        }
+        REQUIRE(joined == text);
+      }
+}
+
 TEST_CASE("running_count says how many came before") {
   CHECK(scanned(running_count("n"), std::vector{5, 5, 5}) == std::vector<std::int64_t>{0, 1, 2});
 }
@@ -247,6 +270,86 @@ TEST_CASE("pad calls longer fields bad, and types that do not have the value") {
   CHECK(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, 0x1p63); }) == cause::wrong_shape);
   CHECK(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, std::nan("")); }) == cause::wrong_shape);
   CHECK_FALSE(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, -0x1p63); }));
+}
+
+TEST_CASE("truncate keeps the first elements, and cuts no character") {
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  const auto kept = [&](const std::string& text, std::uint64_t length) {
+    sample x;
+    x.set("f", text);
+    truncate("f", length).make()(x, in);
+    CHECK(x.is_bytes("f"));
+    return std::string{x.text("f")};
+  };
+  CHECK(kept("abcdef", 4) == "abcd");
+  CHECK(kept("abcd", 4) == "abcd");
+  CHECK(kept("", 4).empty());
+  const std::string text = "aü€😀z"; // 1, 2, 3, 4 and 1 bytes
+  const std::vector<std::size_t> sizes{1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+  for (std::size_t length = 1; length <= sizes.size(); ++length) {
+    CAPTURE(length);
+    CHECK(kept(text, length) == text.substr(0, sizes[length - 1]));
+  }
+  CHECK(kept("€", 2).empty());
+  CHECK(kept("\x80\x80\x80\x80", 2) == "\x80\x80"); // no UTF-8: cut where it is asked for
+  CHECK(kept("a\xe2\x82", 2) == "a\xe2");           // a character that the text itself cuts
+  sample x;
+  x.set("f", std::vector<std::int32_t>{1, 2, 3}, {3});
+  truncate("f", 2).make()(x, in);
+  CHECK(elements<std::int32_t>(x) == std::vector<std::int32_t>{1, 2});
+  CHECK_FALSE(x.is_ragged("f"));
+  ragged("f").make()(x, in);
+  truncate("f", 1).make()(x, in);
+  CHECK(x.is_ragged("f"));
+  CHECK(elements<std::int32_t>(x) == std::vector<std::int32_t>{1});
+  x.set("u", std::vector<std::uint8_t>{0xe2, 0x82, 0xac}, {3}); // not text
+  truncate("u", 2).make()(x, in);
+  CHECK(x.shape_of("u") == shape{2});
+  x.set("n", 1);
+  CHECK(why_bad([&] { truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { truncate("none", 2).make()(x, in); }) == cause::missing_field);
+}
+
+TEST_CASE("drop_fields removes what is there") {
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  sample x;
+  x.set("a", "1");
+  x.set("b", "2");
+  x.set("c", "3");
+  drop_fields({"a", "none", "c"}).make()(x, in);
+  CHECK(x.fields() == std::vector<std::string>{"b"});
+}
+
+TEST_CASE("concat_fields joins bytes, or tensors of one type") {
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  sample x;
+  x.set("a", "one");
+  x.set("b", "");
+  x.set("c", "two");
+  concat_fields({"a", "b", "c"}, "f").make()(x, in);
+  CHECK(x.text("f") == "onetwo");
+  concat_fields({"a", "b", "c"}, "f", 10).make()(x, in);
+  CHECK(x.text("f") == "one\n\ntwo");
+  CHECK(x.is_bytes("f"));
+  concat_fields({"c", "a", "c"}, "a", '-').make()(x, in); // in the place of one of them
+  CHECK(x.text("a") == "two-one-two");
+  CHECK(x.fields() == std::vector<std::string>{"a", "b", "c", "f"});
+  x.set("i", std::vector<std::int64_t>{1, 2}, {2});
+  x.set("k", std::vector<std::int64_t>{3}, {1});
+  concat_fields({"i", "k", "i"}, "f", 50256).make()(x, in);
+  CHECK(elements<std::int64_t>(x) == std::vector<std::int64_t>{1, 2, 50256, 3, 50256, 1, 2});
+  CHECK_FALSE(x.is_ragged("f"));
+  ragged("k").make()(x, in);
+  concat_fields({"i", "k"}, "f").make()(x, in);
+  CHECK(x.is_ragged("f"));
+  CHECK(elements<std::int64_t>(x) == std::vector<std::int64_t>{1, 2, 3});
+  x.set("u", std::vector<std::uint8_t>{'x'}, {1});
+  concat_fields({"u", "c"}, "f").make()(x, in);
+  CHECK(x.is_bytes("f"));
+  CHECK(x.text("f") == "xtwo");
+  CHECK(why_bad([&] { concat_fields({"a", "i"}, "f").make()(x, in); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { concat_fields({"a", "none"}, "f").make()(x, in); }) == cause::missing_field);
+  CHECK(why_bad([&] { concat_fields({"a", "b"}, "f", 256).make()(x, in); }) == cause::wrong_shape);
 }
 
 TEST_CASE("ragged lets a tensor's length vary, and leaves bytes what they are") {

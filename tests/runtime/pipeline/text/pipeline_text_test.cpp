@@ -270,6 +270,8 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.flat_map("split@1", field="t", at=10))");
   check_step(R"(.flat_map("windows@1", field="t", length=4))", x.flat_map(windows("t", 4)),
              R"(.flat_map("windows@1", field="t", length=4))");
+  check_step(R"(.flat_map("chunks@1", field="t", length=4))", x.flat_map(chunks("t", 4)),
+             R"(.flat_map("chunks@1", field="t", length=4, overlap=0))");
   check_step(R"(.scan("running_count@1", into="n"))", x.scan(running_count("n")),
              R"(.scan("running_count@1", into="n"))");
   check_step(R"(.scan("running_sum@1", field="t", into="n"))", x.scan(running_sum("t", "n")),
@@ -280,6 +282,13 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.map("pad@1", field="t", length=9, value=-100))");
   check_step(R"(.map("ragged@1", field="t"))", x.map(ragged("t")),
              R"(.map("ragged@1", field="t"))");
+  check_step(R"(.map("truncate@1", field="t", length=9))", x.map(truncate("t", 9)),
+             R"(.map("truncate@1", field="t", length=9))");
+  check_step(R"(.map("drop_fields@1", fields=["t", "u"]))", x.map(drop_fields({"t", "u"})),
+             R"(.map("drop_fields@1", fields=["t", "u"]))");
+  check_step(R"(.map("concat_fields@1", fields=["t", "u"], into="v", between=10))",
+             x.map(concat_fields({"t", "u"}, "v", 10)),
+             R"(.map("concat_fields@1", fields=["t", "u"], into="v", between=10))");
 }
 
 TEST_CASE("functions of the program are found by kind and name") {
@@ -588,6 +597,12 @@ TEST_CASE("parameters of leat's functions that do not fit are refused") {
   check(R"(flat_map("copies@1"))", "copies@1", "no n", "a value for n");
   check(R"(flat_map("split@1", field="a", at=256))", "split@1", "at=256", "a byte: 0 to 255");
   check(R"(flat_map("windows@1", field="a", length=0))", "windows@1", "length=0", "at least 1");
+  check(R"(flat_map("chunks@1", field="a", length=2, overlap=2))", "chunks@1", "overlap=2",
+        "less than length=2");
+  check(R"(map("truncate@1", field="a", length=0))", "truncate@1", "length=0", "at least 1");
+  check(R"(map("drop_fields@1", fields=[]))", "drop_fields@1", "no fields", "at least one");
+  check(R"(map("concat_fields@1", fields=["a"], into="b,c"))", "concat_fields@1", "field \"b,c\"",
+        "a name without spaces and commas");
   check(R"(scan("running_sum@1", field="a"))", "running_sum@1", "no into", "a value for into");
   check(R"(scan("running_count@1", into=""))", "running_count@1", "field \"\"",
         "a name without spaces and commas");

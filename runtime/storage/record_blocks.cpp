@@ -1,0 +1,46 @@
+#include "runtime/storage/record_blocks.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+
+namespace leat {
+
+bool record_blocks::read(const stream_files& from, std::size_t file, std::uint64_t offset,
+                         std::span<std::byte> into, const std::stop_token& stop) {
+  while (!into.empty()) {
+    const auto* x = find(from, file, offset / block_bytes, stop);
+    const auto begin = static_cast<std::size_t>(offset % block_bytes);
+    if (!x || begin >= x->size)
+      return false;
+    const auto n = std::min(into.size(), x->size - begin);
+    std::copy_n(x->bytes.get() + begin, n, into.begin());
+    into = into.subspan(n);
+    offset += n;
+  }
+  return true;
+}
+
+const record_blocks::block* record_blocks::find(const stream_files& from, std::size_t file,
+                                                std::uint64_t number, const std::stop_token& stop) {
+  if (blocks_.empty())
+    blocks_.resize(most_blocks);
+  // Files of equal sizes are read at equal places: each begins at a place of its own here.
+  auto& x = blocks_[static_cast<std::size_t>((number + file * 0x9E3779B97F4A7C15U) % most_blocks)];
+  if (x.from == &from && x.file == file && x.number == number)
+    return &x;
+  x.from = nullptr;
+  if (!x.bytes)
+    x.bytes = std::make_unique_for_overwrite<std::byte[]>(block_bytes);
+  try {
+    x.size = from.read(file, number * block_bytes, {x.bytes.get(), block_bytes}, stop);
+  } catch (const error&) { // perhaps of bytes that nobody asked for
+    return nullptr;
+  }
+  x.from = &from;
+  x.file = file;
+  x.number = number;
+  return &x;
+}
+
+} // namespace leat

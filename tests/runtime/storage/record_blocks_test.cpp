@@ -1,0 +1,130 @@
+#include "runtime/storage/record_blocks.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/far_store.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace leat {
+namespace {
+
+using test::far_store;
+using test::temporary_directory;
+
+/// Bytes that differ from place to place and from file to file.
+std::string content(std::uint64_t seed, std::size_t size) {
+  std::mt19937_64 random{seed};
+  std::string x(size, '\0');
+  for (auto& c : x)
+    c = static_cast<char>(random());
+  return x;
+}
+
+struct written_files {
+  temporary_directory dir;
+  std::vector<std::string> all;
+
+  explicit written_files(const std::vector<std::size_t>& sizes) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      all.push_back(content(i, sizes[i]));
+      std::ofstream{path(i), std::ios::binary} << all.back();
+    }
+  }
+  std::string path(std::size_t i) const { return dir / (std::to_string(100 + i) + ".txt"); }
+  file_set found() const { return find_files({dir / "*.txt"}, "test", file_kinds::with_pipes); }
+};
+
+std::optional<std::string> read(record_blocks& blocks, const stream_files& from, std::size_t file,
+                                std::uint64_t offset, std::size_t size) {
+  std::string into(size, '?');
+  if (!blocks.read(from, file, offset, std::as_writable_bytes(std::span{into})))
+    return std::nullopt;
+  return into;
+}
+
+TEST_CASE("record blocks: any bytes of any file are those that the file has") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  // More blocks than are kept, and two files whose blocks compete for the same places.
+  const written_files files{{1, 8192, 8193, 3'000'000, 3'000'000}};
+  const stream_files from{files.found()};
+  record_blocks blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto file = random() % files.all.size();
+    const auto& all = files.all[file];
+    const auto near = i % 3 == 0 ? 0 : all.size() / 2; // mostly where others were read
+    const auto offset =
+        near + random() % (i % 5 == 0 ? all.size() - near : 1 + (all.size() - near) / 50);
+    const auto size = random() % (record_blocks::largest_record + 1);
+    CAPTURE(file, offset, size);
+    if (size <= all.size() - offset)
+      REQUIRE(read(blocks, from, file, offset, size) == all.substr(offset, size));
+    else
+      REQUIRE(!read(blocks, from, file, offset, size));
+  }
+}
+
+TEST_CASE("record blocks: records that lie near each other take one read") {
+  const written_files files{{100'000}};
+  const far_store store{{.one_short_in = 0}};
+  const stream_files from{files.found(), store};
+  record_blocks blocks;
+  for (std::uint64_t offset = 0; offset + 20 <= 100'000; offset += 20)
+    REQUIRE(read(blocks, from, 0, offset, 20) == files.all[0].substr(offset, 20));
+  CHECK(store.seen().ended
+        == (100'000 + record_blocks::block_bytes - 1) / record_blocks::block_bytes);
+}
+
+TEST_CASE("record blocks: what cannot be read is not taken for what was there") {
+  const written_files files{{40'000}};
+  std::atomic<bool> fails = false;
+  const far_store store{{.fail = [&](const std::string& name, std::uint64_t) {
+    return fails ? std::optional{error(errc::io, {.file = name})} : std::nullopt;
+  }}};
+  const stream_files from{files.found(), store};
+  record_blocks blocks;
+  const auto second = record_blocks::block_bytes;
+  REQUIRE(read(blocks, from, 0, 0, 100));
+  fails = true;
+  CHECK(read(blocks, from, 0, 200, 100) == files.all[0].substr(200, 100));
+  CHECK(!read(blocks, from, 0, second, 100));
+  CHECK(!read(blocks, from, 0, second - 50, 100));
+  fails = false;
+  CHECK(read(blocks, from, 0, second - 50, 100) == files.all[0].substr(second - 50, 100));
+}
+
+TEST_CASE("record blocks: a file that was cut short gives no bytes that it has not") {
+  const written_files files{{40'000}};
+  const stream_files from{files.found()};
+  std::filesystem::resize_file(files.path(0), 10'000);
+  record_blocks blocks;
+  CHECK(read(blocks, from, 0, 8'000, 100) == files.all[0].substr(8'000, 100));
+  CHECK(!read(blocks, from, 0, 9'000, 100)); // its block is torn: to be read alone
+  CHECK(!read(blocks, from, 0, 20'000, 100));
+}
+
+TEST_CASE("record blocks: sources of one number do not share what they hold") {
+  const written_files one{{9'000}};
+  const written_files other{{9'001}};
+  const stream_files a{one.found()};
+  const stream_files b{other.found()};
+  record_blocks blocks;
+  std::ofstream{other.path(0), std::ios::binary} << content(77, 9'001);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(read(blocks, a, 0, 10, 100) == one.all[0].substr(10, 100));
+    CHECK(read(blocks, b, 0, 10, 100) == content(77, 9'001).substr(10, 100));
+  }
+}
+
+} // namespace
+} // namespace leat
