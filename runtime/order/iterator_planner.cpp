@@ -57,7 +57,10 @@ iterator_form_ptr iterator_planner::build(const operator_node& x, const surround
     return build_stream(x);
   if (x.feed)
     return build_once(x, at);
-  return type_of(x).forms.iterator(x, at, *this);
+  const auto& type = type_of(x);
+  auto inside = at;
+  inside.keeps_content = at.keeps_content && !type.traits.drops_made_samples;
+  return type.forms.iterator(x, inside, *this);
 }
 
 indexed_form_ptr iterator_planner::build_indexed(const operator_node& x) {
@@ -117,18 +120,20 @@ edge_ptr iterator_planner::build_edge(const operator_node& x, const operator_nod
   if (++depth_ == max_rounds + 1)
     errors_.add(name_of(x), "more than " + std::to_string(max_rounds) + " rounds in a chain",
                 "fewer operators in a chain that look at content");
-  auto items = build(input, at);
+  auto below_edge = at;
+  below_edge.keeps_content = true; // up to this operator's probe
+  auto items = build(input, below_edge);
   --depth_;
   round_ = above;
   const auto number = plan_.edges.size();
   round_->push_back(number);
-  plan_.edges.push_back(
-      {.stage = name_of(x),
-       .input = items,
-       .probe = std::move(probe),
-       .below = std::move(below),
-       .last_pass = at.last_pass,
-       .keeps_samples = !type_of(x).traits.replaces_samples && is_expensive(input)});
+  plan_.edges.push_back({.stage = name_of(x),
+                         .input = items,
+                         .probe = std::move(probe),
+                         .below = std::move(below),
+                         .last_pass = at.last_pass,
+                         .keeps_samples = at.keeps_content && !type_of(x).traits.replaces_samples
+                                          && is_expensive(input)});
   return std::make_shared<const edge_form>(number, std::move(items));
 }
 

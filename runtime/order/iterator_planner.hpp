@@ -27,6 +27,8 @@ struct surroundings {
   pass_number last_pass = 0;
   /// The operator is begun more than once per epoch.
   bool repeats = false;
+  /// No operator above drops samples that were made (`operator_traits::drops_made_samples`).
+  bool keeps_content = true;
 };
 
 /// Makes iterator forms of operators, and a round of everything below an operator that probes

@@ -45,7 +45,8 @@ struct operator_traits {
   /// Its sample is made of those of all inputs; a sample of any other operator comes from one
   /// input.
   bool joins_samples = false;
-  /// Drops samples that were already made below it: its consumer makes them again.
+  /// Drops samples that were already made below it, so that none are kept there: its consumer makes
+  /// them again.
   bool drops_made_samples = false;
   /// Its samples differ from those of its input, which it only probes.
   bool replaces_samples = false;

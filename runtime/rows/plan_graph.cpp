@@ -48,22 +48,21 @@ public:
 
   std::vector<plan_round> build(const operator_node& root) {
     plan_round last;
-    add(root, last, true);
+    add(root, last);
     rounds_.push_back(std::move(last));
     return std::move(rounds_);
   }
 
 private:
-  /// `keeps`: no operator above drops samples that were made.
-  item_flow add(const operator_node& x, plan_round& to, bool keeps) {
+  item_flow add(const operator_node& x, plan_round& to) {
     if (is_indexed(x))
       return add_indexed(x, to);
     if (probes_content(x))
-      return add_probing(x, to, keeps);
+      return add_probing(x, to);
     const auto& type = type_of(x);
     std::vector<item_flow> inputs;
     for (const auto& input : x.inputs)
-      inputs.push_back(add(*input, to, keeps && !type.traits.drops_made_samples));
+      inputs.push_back(add(*input, to));
     add_work(x, to);
     if (type.traits.is_map)
       return inputs.front();
@@ -97,17 +96,17 @@ private:
     return to.iterator.size() - 1;
   }
 
-  item_flow add_probing(const operator_node& x, plan_round& to, bool keeps) {
+  item_flow add_probing(const operator_node& x, plan_round& to) {
     const auto& type = type_of(x);
     plan_step step{.call = short_call(x)};
     std::vector<item_flow> inputs;
     for (const auto& input : x.inputs) {
       plan_round behind;
-      inputs.push_back(add(*input, behind, true));
+      inputs.push_back(add(*input, behind));
       behind.function.push_back("probe for " + name_of(x));
       step.rounds.push_back(rounds_.size());
       rounds_.push_back(std::move(behind));
-      const bool kept = keeps && plan_.edges[step.rounds.back()].keeps_samples;
+      const bool kept = plan_.edges[step.rounds.back()].keeps_samples;
       if (!type.traits.replaces_samples)
         to.function.push_back("samples of round " + std::to_string(rounds_.size())
                               + (kept ? ", as they were made" : ", made again"));

@@ -343,7 +343,9 @@ iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
     mix.weights.assign(x.inputs.size(), 1);
   auto at = above;
   if (mix.stop == mix_stop::cycle)
-    at = {planner.last_pass_below(x, above, max_mix_repetitions), true};
+    at = {.last_pass = planner.last_pass_below(x, above, max_mix_repetitions),
+          .repeats = true,
+          .keeps_content = above.keeps_content};
   if (!counts_cost(x))
     mix.inputs = planner.build_inputs(x, at);
   else
