@@ -277,7 +277,7 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
   const auto kept = [&](const std::string& text, std::uint64_t length) {
     sample x;
     x.set("f", text);
-    truncate("f", length).make()(x, in);
+    leat::truncate("f", length).make()(x, in);
     CHECK(x.is_bytes("f"));
     return std::string{x.text("f")};
   };
@@ -295,19 +295,19 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
   CHECK(kept("a\xe2\x82", 2) == "a\xe2");           // a character that the text itself cuts
   sample x;
   x.set("f", std::vector<std::int32_t>{1, 2, 3}, {3});
-  truncate("f", 2).make()(x, in);
+  leat::truncate("f", 2).make()(x, in);
   CHECK(elements<std::int32_t>(x) == std::vector<std::int32_t>{1, 2});
   CHECK_FALSE(x.is_ragged("f"));
   ragged("f").make()(x, in);
-  truncate("f", 1).make()(x, in);
+  leat::truncate("f", 1).make()(x, in);
   CHECK(x.is_ragged("f"));
   CHECK(elements<std::int32_t>(x) == std::vector<std::int32_t>{1});
   x.set("u", std::vector<std::uint8_t>{0xe2, 0x82, 0xac}, {3}); // not text
-  truncate("u", 2).make()(x, in);
+  leat::truncate("u", 2).make()(x, in);
   CHECK(x.shape_of("u") == shape{2});
   x.set("n", 1);
-  CHECK(why_bad([&] { truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { truncate("none", 2).make()(x, in); }) == cause::missing_field);
+  CHECK(why_bad([&] { leat::truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { leat::truncate("none", 2).make()(x, in); }) == cause::missing_field);
 }
 
 TEST_CASE("drop_fields removes what is there") {

@@ -282,7 +282,7 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.map("pad@1", field="t", length=9, value=-100))");
   check_step(R"(.map("ragged@1", field="t"))", x.map(ragged("t")),
              R"(.map("ragged@1", field="t"))");
-  check_step(R"(.map("truncate@1", field="t", length=9))", x.map(truncate("t", 9)),
+  check_step(R"(.map("truncate@1", field="t", length=9))", x.map(leat::truncate("t", 9)),
              R"(.map("truncate@1", field="t", length=9))");
   check_step(R"(.map("drop_fields@1", fields=["t", "u"]))", x.map(drop_fields({"t", "u"})),
              R"(.map("drop_fields@1", fields=["t", "u"]))");
