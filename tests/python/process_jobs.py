@@ -27,7 +27,8 @@ def every_kind(sample: leat.Sample, context: leat.Context) -> None:
     i = number(sample)
     sample["id"] = sample.id
     sample["int"], sample["float"], sample["truth"], sample["text"] = i, i / 7, i % 2 == 0, "é" * (i % 5)
-    sample["drawn"] = [context.bits64() >> 1, context.below(9), context.epoch, context.position if context.has_row else -1, context.lane, context.lanes]
+    position = context.position if context.has_row else -1
+    sample["drawn"] = [context.bits64() >> 1, context.below(9), context.epoch, position, context.lane, context.lanes]
     sample["random"] = context.numpy().normal(size=3).astype(np.float32)
     sample["image"] = np.full((4, 5, 3), i % 256, np.uint8)
     sample.make("made", (2, 3), "f16")[:] = i
