@@ -366,8 +366,8 @@ void bind_sample(nb::module_& m) {
       .def_prop_ro(
           "position", [](const place& x) { return x.get().position(); },
           "Number of the row in the epoch. Raises leat.Error in a map whose samples a later "
-          "operator "
-          "looks at (a filter, say), where no row is known yet: see `has_row`, and `enumerate`.")
+          "operator looks at (a filter, say), where no row is known yet: see `has_row`, and "
+          "`enumerate`.")
       .def_prop_ro(
           "has_row", [](const place& x) { return x.get().has_row(); },
           "False where a later operator looks at the samples, so that `position` is not known.")
