@@ -47,16 +47,11 @@ sample_maker::sample_maker(std::shared_ptr<const sample_graph> plan,
     side_samples_.push_back(std::make_unique<sample>());
 }
 
-void sample_maker::equip(sample& x) noexcept {
-  sample_access::stop_with(x, stop_);
-  sample_access::read_with(x, blocks_);
-}
-
 void sample_maker::make(const place& at, std::uint64_t position, sample& into) {
   epoch_ = at.epoch;
   position_ = position;
   is_below_edge_ = false;
-  equip(into);
+  sample_access::read_with(into, stop_, &blocks_);
   plan_->items->make(at, into, *this);
 }
 
@@ -65,7 +60,7 @@ std::uint64_t sample_maker::make(const iterator_form& of, const item& what, cons
   epoch_ = at.when.epoch;
   position_ = position;
   is_below_edge_ = false;
-  equip(into);
+  sample_access::read_with(into, stop_, &blocks_);
   item_reader reader{what};
   return of.make(reader, at, into, *this);
 }
@@ -75,7 +70,7 @@ std::uint64_t sample_maker::make_for_probe(const iterator_form& of, const item& 
   epoch_ = at.when.epoch;
   position_ = at.lane; // for context::lane
   is_below_edge_ = true;
-  equip(into);
+  sample_access::read_with(into, stop_, &blocks_);
   item_reader reader{what};
   return of.make(reader, at, into, *this);
 }
@@ -178,7 +173,7 @@ void sample_maker::rethrow_of_map(std::size_t number) const {
 sample& sample_maker::side_sample(std::size_t number) {
   auto& x = *side_samples_[number];
   sample_access::reset(x, nullptr);
-  equip(x);
+  sample_access::read_with(x, stop_, &blocks_);
   return x;
 }
 

@@ -94,8 +94,6 @@ public:
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 
 private:
-  /// What reading for a sample needs of its thread.
-  void equip(sample& x) noexcept;
   void enter(std::size_t stage) noexcept {
     record_->stage.store(stage, std::memory_order_relaxed);
     record_->clock.enter(stage);

@@ -345,12 +345,10 @@ sample_access::extent_buffers& sample_access::buffers(sample& x) noexcept {
   return x.state_->extents;
 }
 
-void sample_access::stop_with(sample& x, const std::stop_token& stop) noexcept {
+void sample_access::read_with(sample& x, const std::stop_token& stop,
+                              record_blocks* blocks) noexcept {
   x.state_->stop = &stop;
-}
-
-void sample_access::read_with(sample& x, record_blocks& blocks) noexcept {
-  x.state_->blocks = &blocks;
+  x.state_->blocks = blocks;
 }
 
 record_blocks* sample_access::blocks_of(const sample& x) noexcept {

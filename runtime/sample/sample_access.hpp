@@ -65,14 +65,12 @@ public:
   };
   static extent_buffers& buffers(sample& x) noexcept;
 
-  /// Waits for bytes of the sample end once `stop` is requested. `stop` must live until the next
-  /// `reset`, which removes it.
-  static void stop_with(sample& x, const std::stop_token& stop) noexcept;
+  /// What its thread reads the sample with, up to the next `reset`, which removes both; they must
+  /// live until then. Waits for bytes end once `stop` is requested; small records may be read with
+  /// the blocks, if there are any.
+  static void read_with(sample& x, const std::stop_token& stop,
+                        record_blocks* blocks = nullptr) noexcept;
   static const std::stop_token& stop_of(const sample& x) noexcept;
-
-  /// Blocks that small records may be read with; null if there are none. They must live until the
-  /// next `reset`, which removes them.
-  static void read_with(sample& x, record_blocks& blocks) noexcept;
   static record_blocks* blocks_of(const sample& x) noexcept;
 
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.

@@ -102,7 +102,7 @@ stream_sample fields_of(const sample& from) {
 stream_sample read_one(const source& data, std::uint64_t record, sample& into,
                        const std::stop_token& stop = {}) {
   sample_access::reset(into, nullptr);
-  sample_access::stop_with(into, stop);
+  sample_access::read_with(into, stop);
   data.read(record, into);
   auto x = fields_of(into);
   data.append_id(record, x.id);
