@@ -162,6 +162,7 @@ void training_job::go_back() {
   leases_.clear();
   next_leases_.clear();
   note_position();
+  digest_ = digest_of_ranks(); // perhaps no batch follows
   saved_ = progress_.global_step;
   open_log();
 }
