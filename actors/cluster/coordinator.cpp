@@ -107,8 +107,10 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
     state.addresses[from.number] = address;
     self->monitor(from.to);
   }
-  if (from.is_known && from.hello.who.is_same_process(x.who))
-    return; // said again, because no word had come
+  // Said again, because no word had come; perhaps the value has forgotten it, as it was silent for
+  // long while a term was formed.
+  if (from.is_known && from.hello.who.is_same_process(x.who) && state.value->knows(from.number))
+    return;
   from.hello = x;
   from.is_known = false;
   introduce_all(self);

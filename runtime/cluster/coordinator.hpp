@@ -58,6 +58,9 @@ public:
   void on_hello(source_id from, const cluster_hello& x, time now);
   void on_beat(source_id from, const cluster_beat& x, time now);
   void on_part(source_id from, const cluster_part& x, time now);
+  /// False for a process that was silent for so long while a term was formed that it is forgotten:
+  /// nothing it says counts until its next hello.
+  bool knows(source_id from) const { return processes_.all().contains(from); }
   /// A connection was closed. That frees no seat.
   void on_closed(source_id from);
   /// Answers to `finish`; and to any command that failed.

@@ -111,6 +111,23 @@ TEST_CASE("a rank that is started when the job has ended and its coordinator gon
   CHECK(contains(read_file(job.errors_of(1)), "no seat within 1 s"));
 }
 
+TEST_CASE("a rank that is stopped for long before all have come has its place when it goes on") {
+  cluster_job job{indexed, 1, 2, {"--step-time", "1"}};
+  const coordinator_process coordinator{
+      job.bench, "coordinator",
+      words{"--state", job.bench.at / "state", "--lost-after", "1", "--lease", "1"}};
+  const auto seat = [&](std::uint64_t rank) {
+    return words{"--cluster", coordinator.address(), "--beat", "100"} + job.seat(rank);
+  };
+  job.start_process(0, seat(0));
+  std::this_thread::sleep_for(milliseconds{1000}); // it has said hello
+  job.rank(0).signal(SIGSTOP);
+  std::this_thread::sleep_for(milliseconds{3500}); // more than two leases: it is forgotten
+  job.rank(0).signal(SIGCONT);
+  job.start_process(1, seat(1));
+  job.check_end();
+}
+
 TEST_CASE("an elastic job shrinks when a rank is lost, and grows after a stored set") {
   cluster_job job{by_key, 4, 0, {"--snapshot-every", "20", "--step-time", "40"}};
   const coordinator_process coordinator{
