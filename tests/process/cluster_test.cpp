@@ -115,14 +115,14 @@ TEST_CASE("a rank that is stopped for long before all have come has its place wh
   cluster_job job{indexed, 1, 2, {"--step-time", "1"}};
   const coordinator_process coordinator{
       job.bench, "coordinator",
-      words{"--state", job.bench.at / "state", "--lost-after", "1", "--lease", "1"}};
+      words{"--state", job.bench.at / "state", "--lost-after", "3", "--lease", "5"}};
   const auto seat = [&](std::uint64_t rank) {
     return words{"--cluster", coordinator.address(), "--beat", "100"} + job.seat(rank);
   };
   job.start_process(0, seat(0));
   std::this_thread::sleep_for(milliseconds{1000}); // it has said hello
   job.rank(0).signal(SIGSTOP);
-  std::this_thread::sleep_for(milliseconds{3500}); // more than two leases: it is forgotten
+  std::this_thread::sleep_for(milliseconds{11'500}); // more than two leases: it is forgotten
   job.rank(0).signal(SIGCONT);
   job.start_process(1, seat(1));
   job.check_end();
