@@ -46,7 +46,11 @@ public:
     }
   }
 
-  void signal(int x) const { ::kill(pid_, x); }
+  /// Does nothing once its end was waited for: kill(2) takes -1 for all processes of the machine.
+  void signal(int x) const {
+    if (pid_ > 0)
+      ::kill(pid_, x);
+  }
 
   /// True if it has not ended; a zombie has ended. Does not wait for it.
   bool is_running() const {
