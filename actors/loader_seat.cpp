@@ -31,11 +31,12 @@ loader_seat::loader_seat(const pipeline& data, loader_options options)
     : data_(data), options_(std::move(options)) {
   if (options_.cluster) {
     set_ranks(options_);
-    options_.while_waiting = [this, asked = std::move(options_.while_waiting)] {
+    asked_ = std::move(options_.while_waiting);
+    options_.while_waiting = [this] { // so small that it is copied without allocating, per batch
       if (is_interrupted_ || (job_ && job_->is_asked_to_end())
           || (cluster_ && cluster_->has_changed()))
         return false;
-      return asked ? asked() : outer_caller_lasts();
+      return asked_ ? asked_() : outer_caller_lasts();
     };
   }
   job_ = make_job();
@@ -296,7 +297,8 @@ lease loader_seat::next_batch() {
 lease loader_seat::next_in_seat() {
   if (!cluster_->may_go_on())
     throw patience_ended{};
-  cluster_->move_on(job_->behind(), job_->position().global_step, job_->samples(), job_->waited());
+  cluster_->move_on(
+      {job_->behind(), job_->position().global_step, job_->samples(), job_->waited()});
   hear_stored();
   auto batch = job_->next();
   if (!batch && !has_ended_) {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,6 +75,8 @@ private:
   const pipeline data_;
   /// Rank and world size are those of the seat.
   loader_options options_;
+  /// In a cluster: what the user is asked while the loader waits.
+  std::function<bool()> asked_;
   restore_options restore_options_;
   /// Where the job's sets are kept, and where it wants to begin; empty: nowhere.
   std::string sets_;

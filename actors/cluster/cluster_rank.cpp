@@ -195,6 +195,7 @@ std::optional<cluster_seat> cluster_rank::take_seat() {
   const auto give_up_at = boot_time() + config_.join_within;
   term_ = 0;
   goes_on_ = 0;
+  moves_on_ = 0;
   permit_ = {};
   for (;;) {
     std::optional<cluster_seat> seat;
@@ -274,11 +275,13 @@ std::string cluster_rank::reason() const {
 
 // -- batches
 
-void cluster_rank::move_on(const job_position& behind, std::uint64_t global_step,
-                           std::uint64_t rows, std::chrono::nanoseconds waited) {
-  state_in_seat([&](member& x) {
-    x.move_on(behind, global_step);
-    x.count(rows, waited);
+void cluster_rank::move_on(const trainer_place& x) {
+  place_->note_place({term_, who_.let_go}, x);
+  if (moves_on_ == place_->version() && x.global_step < next_news_)
+    return;
+  place_->state([&](member& to) {
+    moves_on_ = place_->version(); // nobody changes it now
+    next_news_ = to.next_news();
   });
 }
 

@@ -64,8 +64,7 @@ public:
 
   /// The trainer saves nothing before `behind` any more, and is done with the steps before. For
   /// people: rows that were handed over in this seat, and how long it has waited for them.
-  void move_on(const job_position& behind, std::uint64_t global_step, std::uint64_t rows,
-               std::chrono::nanoseconds waited);
+  void move_on(const trainer_place& x);
   /// The rank's part of the set at that place.
   void save(const job_position& at, std::string part);
   /// The newest stored set.
@@ -117,6 +116,9 @@ private:
   member::time coordinates_again_at_{0};
   /// Versions of the membership at which the rank could go on, and hand over.
   std::uint64_t goes_on_ = 0;
+  /// At which this step of the job was the first to be said before the next beat.
+  std::uint64_t moves_on_ = 0;
+  std::uint64_t next_news_ = 0;
   struct permit {
     std::uint64_t version = 0;
     member::time until{0};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/mutex.hpp"
+#include "runtime/base/noted_words.hpp"
 #include "runtime/cluster/member.hpp"
 
 #include <atomic>
@@ -10,6 +11,20 @@
 #include <utility>
 
 namespace leat {
+
+/// A seat that a process has had: the term, and how many it had let go of before.
+struct seat_name {
+  std::uint64_t term = 0;
+  std::uint64_t let_go = 0;
+};
+
+/// How far the trainer of a rank is: as member::move_on and member::count say.
+struct trainer_place {
+  job_position behind = {};
+  std::uint64_t global_step = 0;
+  std::uint64_t rows = 0;
+  std::chrono::nanoseconds waited{0};
+};
 
 /// A rank's place in a cluster, which two sides use: the member actor, which hears and says, and
 /// the loader, which waits and states. Any thread.
@@ -32,6 +47,7 @@ public:
   template <class Call>
   auto hear(Call call) {
     const mutex_lock lock{mutex_};
+    take_note();
     version_.fetch_add(1, std::memory_order_release);
     changed_.notify_all();
     return call(value_, now_());
@@ -45,9 +61,17 @@ public:
   template <class Call>
   auto state(Call call) {
     const mutex_lock lock{mutex_};
+    take_note();
     call(value_);
     if (speaker_ && value_.has_news())
       speaker_();
+  }
+
+  /// For the loader's thread, at each batch, without the lock: the actor reads it before it says
+  /// something. Of no use in another seat than this.
+  void note_place(const seat_name& of, const trainer_place& x) noexcept {
+    noted_.note({of.term, of.let_go, x.behind.epoch, x.behind.step, x.global_step, x.rows,
+                 static_cast<std::uint64_t>(x.waited.count())});
   }
 
   /// For the loader: looks, without saying anything.
@@ -69,7 +93,16 @@ public:
   }
 
 private:
+  void take_note() LEAT_REQUIRES(mutex_) {
+    const auto [term, let_go, epoch, step, global_step, rows, waited] = noted_.read();
+    if (term == 0 || term != value_.term() || let_go != value_.hello().who.let_go)
+      return;
+    value_.move_on({epoch, step}, global_step);
+    value_.count(rows, time{static_cast<time::rep>(waited)});
+  }
+
   const clock now_;
+  noted_words<7> noted_;
   std::atomic<std::uint64_t> version_{1};
   mutex mutex_;
   condition_variable changed_;

@@ -246,11 +246,15 @@ void member::begin(const job_position& at, std::uint64_t global_step) {
 void member::move_on(const job_position& behind, std::uint64_t global_step) {
   behind_ = behind;
   global_step_ = global_step;
-  // Others may run only so far ahead of what was said (cluster_seat::step_limit), and so may this
-  // one: it says so in good time.
-  const auto left = seat_.step_limit - std::min(seat_.step_limit, global_step);
-  has_news_ = has_news_ || global_step - std::min(global_step, said_step_) >= left;
+  has_news_ = has_news_ || global_step >= next_news();
   stated_.erase(stated_.begin(), stated_.lower_bound(behind.epoch));
+}
+
+/// Others may run only so far ahead of what was said (cluster_seat::step_limit), and so may this
+/// one: it says so in good time, half way.
+std::uint64_t member::next_news() const noexcept {
+  const auto left = seat_.step_limit - std::min(seat_.step_limit, said_step_);
+  return seat_.step_limit - left / 2;
 }
 
 void member::state(std::uint64_t epoch, const epoch_horizon& x) {

@@ -56,6 +56,8 @@ public:
   void begin(const job_position& at, std::uint64_t global_step);
   /// The trainer is done with all batches before: it will not save there any more.
   void move_on(const job_position& behind, std::uint64_t global_step);
+  /// The first step of the job at which move_on() brings something that others may wait for.
+  std::uint64_t next_news() const noexcept;
   /// The rank has rows for so many batches of an epoch.
   void state(std::uint64_t epoch, const epoch_horizon& x);
   /// Keeps the rank's part of a set until it, or a newer one, is stored.

@@ -51,6 +51,27 @@ TEST_CASE("time in which the process was stopped is no silence of the coordinato
   CHECK(x.silence() == 0s);
 }
 
+TEST_CASE("a rank says how far it is half way to where it may run") {
+  auto x = member_of_rank();
+  x.on_connected();
+  auto word = word_with_seat(x, x.take_beat(1s)->number);
+  word.seat->step_limit = 9;
+  x.on_word(word, 1s);
+  x.begin({0, 0}, 0);
+  const auto told = x.take_beat(1s + beat);
+  REQUIRE(told);
+  word.echo = told->number;
+  x.on_word(word, 1s + beat);
+  REQUIRE_FALSE(x.has_news());
+  CHECK(x.next_news() == 5);
+  x.move_on({0, 4}, 4);
+  CHECK_FALSE(x.has_news());
+  x.move_on({0, 5}, 5);
+  CHECK(x.has_news());
+  CHECK(x.take_beat(1s + beat)->global_step == 5);
+  CHECK(x.next_news() == 7);
+}
+
 TEST_CASE("rates are those of a whole beat, and of the seat alone") {
   auto x = member_in_seat();
   const auto rates = [&](member::time now) {
