@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/base/mutex.hpp"
-#include "runtime/base/noted_words.hpp"
 #include "runtime/cluster/member.hpp"
+#include "runtime/cluster/noted_words.hpp"
 
 #include <atomic>
 #include <chrono>

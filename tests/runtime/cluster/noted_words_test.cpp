@@ -1,4 +1,4 @@
-#include "runtime/base/noted_words.hpp"
+#include "runtime/cluster/noted_words.hpp"
 #include "tests/support/catch.hpp"
 
 #include <atomic>
