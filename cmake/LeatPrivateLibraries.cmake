@@ -21,14 +21,16 @@ if(LEAT_PRIVATE_LIBRARIES)
   add_compile_options(-ffunction-sections -fdata-sections) # what nothing uses is left out
 endif()
 
-# Highway is found by a package file of its own, which names the shared library.
+# Highway and simdjson are found by package files of their own, which name the shared libraries.
 function(leat_private_targets)
   if(NOT LEAT_PRIVATE_LIBRARIES)
     return()
   endif()
-  get_target_property(configurations hwy::hwy IMPORTED_CONFIGURATIONS)
-  foreach(configuration IN LISTS configurations)
-    set_property(TARGET hwy::hwy PROPERTY IMPORTED_LOCATION_${configuration} "${private_libraries}/libhwy.a")
+  foreach(library hwy simdjson)
+    get_target_property(configurations ${library}::${library} IMPORTED_CONFIGURATIONS)
+    foreach(configuration IN LISTS configurations)
+      set_property(TARGET ${library}::${library} PROPERTY IMPORTED_LOCATION_${configuration} "${private_libraries}/lib${library}.a")
+    endforeach()
   endforeach()
 endfunction()
 

@@ -1,27 +1,248 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
+#include "runtime/sources/lines/json_number.hpp"
+#include "runtime/sources/lines/json_text.hpp"
+
 #include <leat/bad_sample.hpp>
 
 #include <nlohmann/json.hpp>
+#include <simdjson.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
-#include <limits>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace leat {
 
 namespace {
 
-using nlohmann::json;
+namespace od = simdjson::ondemand;
 
-/// Printing nested values takes stack space for each level.
-void check_depth(std::string_view text) {
+static_assert(json_slack >= simdjson::SIMDJSON_PADDING);
+
+/// The parser of a longer line is not kept: it has five bytes of memory for each of the line.
+constexpr std::size_t kept_line = std::size_t{1} << 20;
+
+/// What is wrong is found out later: see `refuse`.
+struct malformed {};
+
+/// What a thread keeps for its next line.
+struct reading_memory {
+  od::parser parser;
+  std::string text;
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+};
+
+/// The value, if simdjson has one.
+template <class T>
+T given(simdjson::simdjson_result<T>&& x) {
+  T value;
+  switch (std::move(x).get(value)) {
+  case simdjson::SUCCESS:
+    return value;
+  case simdjson::MEMALLOC:
+    throw std::bad_alloc{};
+  default:
+    throw malformed{};
+  }
+}
+
+std::string_view trimmed(std::string_view x) {
+  return x.substr(0, x.find_last_not_of(" \t\r\n") + 1);
+}
+
+bool has_escapes(std::string_view x) {
+  return x.find('\\') != std::string_view::npos;
+}
+
+/// Sets the fields of one line. simdjson finds its structure, and validates its UTF-8; each value
+/// is checked here, also those that become text.
+class line_walk {
+public:
+  line_walk(reading_memory& memory, sample& into) : memory_(memory), into_(into) {}
+
+  void run(std::string_view line) {
+    document_ = given(
+        memory_.parser.iterate(line.data(), line.size(), line.size() + simdjson::SIMDJSON_PADDING));
+    if (given(document_.type()) != od::json_type::object)
+      throw malformed{};
+    for (auto member : given(document_.get_object())) {
+      auto field = given(std::move(member));
+      const auto name = given(field.unescaped_key());
+      set(name, field.value());
+    }
+    if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS)
+      throw malformed{}; // something follows the object
+  }
+
+private:
+  void set(std::string_view name, od::value x) {
+    switch (given(x.type())) {
+    case od::json_type::string:
+      return set_text(name, x);
+    case od::json_type::boolean:
+      return into_.set(name, static_cast<std::uint8_t>(boolean(x)));
+    case od::json_type::number:
+      return std::visit([&](auto value) { into_.set(name, value); }, number(x));
+    case od::json_type::array:
+      return set_array(name, x);
+    case od::json_type::object:
+      return set_object(name, x);
+    default:
+      into_.borrow(name, std::as_bytes(std::span{null(x)}));
+    }
+  }
+
+  /// What stands between the quotes.
+  static std::string_view between_quotes(od::value& x) {
+    const auto token = trimmed(x.raw_json_token());
+    return token.substr(1, token.size() - 2);
+  }
+
+  std::string_view unescaped(std::string_view x) {
+    memory_.text.clear();
+    if (!append_json_text(x, memory_.text))
+      throw malformed{};
+    return memory_.text;
+  }
+
+  void set_text(std::string_view name, od::value& x) {
+    const auto text = between_quotes(x);
+    if (has_escapes(text))
+      into_.set(name, unescaped(text));
+    else
+      into_.borrow(name, std::as_bytes(std::span{text}));
+  }
+
+  static bool boolean(od::value& x) {
+    const auto token = trimmed(x.raw_json_token());
+    if (token != "true" && token != "false")
+      throw malformed{};
+    return token == "true";
+  }
+
+  static std::string_view null(od::value& x) {
+    const auto token = trimmed(x.raw_json_token());
+    if (token != "null")
+      throw malformed{};
+    return token;
+  }
+
+  static json_number number(od::value& x) {
+    const auto value = read_json_number(trimmed(x.raw_json_token()));
+    if (!value)
+      throw malformed{};
+    return *value;
+  }
+
+  void set_array(std::string_view name, od::value& x) {
+    const auto* begin = place();
+    memory_.integers.clear();
+    memory_.reals.clear();
+    bool are_numbers = true;
+    for (auto element : given(x.get_array())) {
+      auto value = given(std::move(element));
+      if (given(value.type()) == od::json_type::number) {
+        add(number(value));
+      } else {
+        are_numbers = false;
+        check(value, 3);
+      }
+    }
+    if (!are_numbers)
+      into_.borrow(name, bytes_since(begin));
+    else if (memory_.reals.empty())
+      set_elements(name, memory_.integers);
+    else
+      set_elements(name, memory_.reals);
+  }
+
+  /// Integers are numbers like others once there is one that is none.
+  void add(const json_number& x) {
+    auto& [parser, text, integers, reals] = memory_;
+    if (const auto* integer = std::get_if<std::int64_t>(&x); integer && reals.empty()) {
+      integers.push_back(*integer);
+      return;
+    }
+    if (reals.empty())
+      std::transform(integers.begin(), integers.end(), std::back_inserter(reals),
+                     [](auto value) { return static_cast<double>(value); });
+    reals.push_back(std::visit([](auto value) { return static_cast<double>(value); }, x));
+  }
+
+  template <class T>
+  void set_elements(std::string_view name, const std::vector<T>& values) {
+    const auto to = into_.make<T>(name, shape{values.size()});
+    std::copy(values.begin(), values.end(), to.begin());
+  }
+
+  void set_object(std::string_view name, od::value& x) {
+    const auto* begin = place();
+    check(x, 2);
+    into_.borrow(name, bytes_since(begin));
+  }
+
+  /// Whether all of it is JSON: simdjson itself passes over what nobody asks for. Its brackets, if
+  /// it has any, are so deep in those of the line.
+  void check(od::value& x, std::size_t depth) {
+    switch (given(x.type())) {
+    case od::json_type::object:
+      check_depth(depth);
+      for (auto member : given(x.get_object())) {
+        auto field = given(std::move(member));
+        (void)given(field.unescaped_key());
+        check(field.value(), depth + 1);
+      }
+      return;
+    case od::json_type::array:
+      check_depth(depth);
+      for (auto element : given(x.get_array())) {
+        auto value = given(std::move(element));
+        check(value, depth + 1);
+      }
+      return;
+    case od::json_type::string:
+      if (const auto text = between_quotes(x); has_escapes(text))
+        (void)unescaped(text);
+      return;
+    case od::json_type::number:
+      (void)number(x);
+      return;
+    case od::json_type::boolean:
+      (void)boolean(x);
+      return;
+    default:
+      (void)null(x);
+    }
+  }
+
+  static void check_depth(std::size_t depth) {
+    if (depth > max_json_depth)
+      throw malformed{};
+  }
+
+  /// Where the next token begins.
+  const char* place() { return given(document_.current_location()); }
+
+  /// What was read last, up to its closing bracket.
+  std::span<const std::byte> bytes_since(const char* begin) {
+    const std::string_view passed{begin, static_cast<std::size_t>(place() - begin)};
+    return std::as_bytes(std::span{trimmed(passed)});
+  }
+
+  reading_memory& memory_;
+  sample& into_;
+  od::document document_;
+};
+
+/// Brackets count up to where the text ends, whatever else is wrong with it.
+bool is_too_deep(std::string_view text) {
   std::size_t depth = 0;
   bool in_text = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -31,132 +252,83 @@ void check_depth(std::string_view text) {
     else if (c == '"')
       in_text = !in_text;
     else if (!in_text && (c == '[' || c == '{') && ++depth > max_json_depth)
-      throw bad_sample(cause::too_large,
-                       "JSON nested deeper than " + std::to_string(max_json_depth));
+      return true;
     else if (!in_text && (c == ']' || c == '}') && depth > 0)
       --depth;
   }
+  return false;
 }
 
-/// The error's text without the library's name for it.
-std::string text_of(const json::exception& error) {
-  const std::string text = error.what();
-  const auto name_end = text.find("] ");
-  return name_end == std::string::npos ? text : text.substr(name_end + 2);
-}
-
-json parse(std::string_view text) {
-  try {
-    return json::parse(text);
-  } catch (const json::exception& x) {
-    throw bad_sample(cause::corrupt, text_of(x));
+/// Says where a line is wrong, as simdjson does not.
+class refusal final : public nlohmann::json_sax<nlohmann::json> {
+public:
+  bool null() override { return be("null"); }
+  bool boolean(bool) override { return be("boolean"); }
+  bool number_integer(number_integer_t) override { return be("number"); }
+  bool number_unsigned(number_unsigned_t) override { return be("number"); }
+  bool number_float(number_float_t, const string_t&) override { return be("number"); }
+  bool string(string_t&) override { return be("string"); }
+  bool binary(binary_t&) override { return be("binary"); }
+  bool start_object(std::size_t) override { return be("object"); }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return be("array"); }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& problem) override {
+    const std::string text = problem.what();
+    const auto name_end = text.find("] "); // the library's name for it comes before
+    problem_ = name_end == std::string::npos ? text : text.substr(name_end + 2);
+    return false;
   }
-}
 
-/// Signed, 64 bits: other integers are treated like any other number.
-bool is_integer(const json& x) {
-  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-  return x.is_number_integer() && (!x.is_number_unsigned() || x.get<std::uint64_t>() <= most);
-}
-
-bool is_number(const json& x) {
-  return x.is_number();
-}
-
-/// The shortest digits that read back as the same number, as to_chars finds them; written out for
-/// exponents from -4 to 14, always with a point or an exponent.
-std::string digits_of(double x) {
-  std::array<char, 32> buffer;
-  const auto [end, failure] =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::scientific);
-  std::string_view text{buffer.data(), static_cast<std::size_t>(end - buffer.data())};
-  std::string result;
-  if (text.starts_with('-')) {
-    result = '-';
-    text.remove_prefix(1);
+  std::string text() const {
+    if (!problem_.empty())
+      return problem_;
+    return type_ == "object" ? "the line is no JSON"
+                             : "the line is a JSON " + std::string{type_} + ", not an object";
   }
-  const auto mark = text.find('e');
-  const auto exponent = text.substr(mark + 1);
-  std::string digits{text.substr(0, mark)};
-  if (digits.size() > 1)
-    digits.erase(1, 1); // the point
-  const int power = std::stoi(std::string{exponent});
-  const auto size = static_cast<int>(digits.size());
-  if (power < -4 || power > 14) {
-    if (size > 1)
-      digits.insert(1, ".");
-    return result + digits + 'e' + std::string{exponent};
+
+private:
+  bool be(std::string_view type) {
+    if (type_.empty())
+      type_ = type;
+    return true;
   }
-  if (power < 0)
-    return result + "0." + std::string(static_cast<std::size_t>(-power - 1), '0') + digits;
-  if (power + 1 >= size)
-    return result + digits + std::string(static_cast<std::size_t>(power + 1 - size), '0') + ".0";
-  return result + digits.insert(static_cast<std::size_t>(power) + 1, ".");
+
+  std::string_view type_;
+  std::string problem_;
+};
+
+[[noreturn]] void refuse(std::string_view text) {
+  if (is_too_deep(text))
+    throw bad_sample(cause::too_large, "JSON nested deeper than " + std::to_string(max_json_depth));
+  refusal reader;
+  (void)nlohmann::json::sax_parse(text, &reader);
+  throw bad_sample(cause::corrupt, reader.text());
 }
 
-/// Prints without spaces, members in bytewise order. nlohmann's own digits of numbers are not
-/// always the shortest, so that no other program could print the same.
-void append_json(const json& x, std::string& to) {
-  if (x.is_number_float()) {
-    to += digits_of(x.get<double>());
-  } else if (x.is_array()) {
-    char before = '[';
-    for (const auto& value : x) {
-      to += std::exchange(before, ',');
-      append_json(value, to);
-    }
-    to += x.empty() ? "[]" : "]";
-  } else if (x.is_object()) {
-    char before = '{';
-    for (const auto& [name, value] : x.items()) {
-      to += std::exchange(before, ',');
-      to += json(name).dump() + ':';
-      append_json(value, to);
-    }
-    to += x.empty() ? "{}" : "}";
-  } else {
-    to += x.dump();
-  }
-}
-
-template <class T>
-void set_array(const std::string& name, const json& values, sample& into) {
-  auto elements = into.make<T>(name, shape{values.size()});
-  std::transform(values.begin(), values.end(), elements.begin(),
-                 [](const json& x) { return x.get<T>(); });
-}
-
-void set_field(const std::string& name, const json& x, sample& into) {
-  if (x.is_string())
-    into.set(name, std::string_view{x.get_ref<const std::string&>()});
-  else if (x.is_boolean())
-    into.set(name, static_cast<std::uint8_t>(x.get<bool>()));
-  else if (is_integer(x))
-    into.set(name, x.get<std::int64_t>());
-  else if (x.is_number())
-    into.set(name, x.get<double>());
-  else if (x.is_array() && std::all_of(x.begin(), x.end(), is_integer))
-    set_array<std::int64_t>(name, x, into);
-  else if (x.is_array() && std::all_of(x.begin(), x.end(), is_number))
-    set_array<double>(name, x, into);
-  else {
-    std::string text;
-    append_json(x, text);
-    into.set(name, std::string_view{text});
-  }
+/// A byte order mark before the object counts as nothing.
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  return text.substr(text.starts_with(mark) ? mark.size() : 0);
 }
 
 } // namespace
 
 void set_json_fields(std::span<const std::byte> line, sample& into) {
+  thread_local reading_memory kept;
   const std::string_view text{reinterpret_cast<const char*>(line.data()), line.size()};
-  check_depth(text);
-  const auto object = parse(text);
-  if (!object.is_object())
-    throw bad_sample(cause::corrupt,
-                     "the line is a JSON " + std::string{object.type_name()} + ", not an object");
-  for (const auto& [name, value] : object.items())
-    set_field(name, value, into);
+  try {
+    if (text.size() <= kept_line) {
+      line_walk{kept, into}.run(without_mark(text));
+    } else {
+      reading_memory memory;
+      line_walk{memory, into}.run(without_mark(text));
+    }
+  } catch (const malformed&) {
+    refuse(text);
+  }
 }
 
 } // namespace leat

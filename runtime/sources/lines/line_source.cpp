@@ -2,6 +2,7 @@
 
 #include "runtime/base/limits.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/record_blocks.hpp"
@@ -13,6 +14,8 @@
 #include <utility>
 
 namespace leat {
+
+static_assert(line_slack >= json_slack);
 
 namespace {
 
@@ -90,19 +93,21 @@ std::optional<extent> line_source::locate(const stream_record& record) const {
 
 void line_source::decode(const stream_record&, std::span<const std::byte> bytes,
                          sample& into) const {
-  parse_(bytes, into);
+  auto line = into.scratch(bytes.size() + line_slack).first(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), line.begin());
+  parse_(line, into);
 }
 
 void line_source::read(const stream_record& record, sample& into) const {
   check(record);
-  auto bytes = into.scratch(record.length);
+  auto bytes = into.scratch(record.length + line_slack).first(record.length);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
     std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
   else if (!read_with_others(record, bytes, into))
     opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
                        sample_access::stop_of(into));
   into.count_read(bytes.size());
-  decode(record, bytes, into);
+  parse_(bytes, into);
 }
 
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,

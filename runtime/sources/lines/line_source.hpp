@@ -14,7 +14,11 @@
 
 namespace leat {
 
-/// Turns a line into fields; its bytes live as long as the sample's row. Throws `bad_sample`.
+/// So many bytes behind a line are readable, whatever they are.
+inline constexpr std::size_t line_slack = 64;
+
+/// Turns a line, with its slack, into fields; its bytes live as long as the sample's row. Throws
+/// `bad_sample`.
 using line_parser = void (*)(std::span<const std::byte> line, sample& into);
 
 /// Sets the field "text".

@@ -185,13 +185,40 @@ def lines_of(data):
 
 def json_fields(line):
     try:
-        members = json.loads(line)
+        members = members_of(line.decode().removeprefix("\ufeff"))
     except ValueError:
         return None
-    return {name: json_field(x) for name, x in members.items()} if isinstance(members, dict) else None
+    return {name: json_field(x, text) for name, (x, text) in members.items()}
 
 
-def json_field(x):
+def members_of(line):
+    """{name: (value, its text)} of a line that is an object."""
+    decoder = json.JSONDecoder(parse_constant=not_a_number)
+    if not isinstance(decoder.decode(line), dict):
+        raise ValueError
+    members, at = {}, after_space(line, line.index("{") + 1)
+    while line[at] != "}":
+        name, at = decoder.raw_decode(line, at)
+        at = after_space(line, after_space(line, at) + 1)  # the colon
+        value, end = decoder.raw_decode(line, at)
+        members[name] = value, line[at:end]
+        at = after_space(line, end)
+        if line[at] == ",":
+            at = after_space(line, at + 1)
+    return members
+
+
+def not_a_number(text):
+    raise ValueError(text)
+
+
+def after_space(text, at):
+    while text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def json_field(x, text):
     if isinstance(x, str):
         return x.encode()
     if isinstance(x, bool):
@@ -204,7 +231,7 @@ def json_field(x):
         return vector("i64", x)
     if isinstance(x, list) and all(map(is_number, x)):
         return vector("f64", x)
-    return json.dumps(x, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return text.encode()
 
 
 def is_number(x):
