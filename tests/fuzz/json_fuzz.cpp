@@ -75,7 +75,7 @@ bool is_good(std::string_view line, sample& into) {
   const auto bytes = into.scratch(line.size() + leat::json_slack);
   std::memcpy(bytes.data(), line.data(), line.size());
   for (std::size_t i = 0; i < leat::json_slack; ++i)
-    bytes[line.size() + i] = static_cast<std::byte>("]}\"\\,1"[i % 6]);
+    bytes[line.size() + i] = static_cast<std::byte>("\n]}\"\\,1"[i % 7]);
   try {
     leat::set_json_fields(bytes.first(line.size()), into);
     return true;

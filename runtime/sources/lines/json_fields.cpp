@@ -23,6 +23,8 @@ namespace {
 
 namespace od = simdjson::ondemand;
 
+// It passes over the end of a text whose brackets are not closed to the byte behind it: a line feed
+// belongs to no value.
 static_assert(json_slack >= simdjson::SIMDJSON_PADDING);
 
 /// The parser of a longer line is not kept: it has five bytes of memory for each of the line.
@@ -99,9 +101,19 @@ private:
     }
   }
 
+  /// The text of a value without brackets. simdjson does not see it as read, and passes over it to
+  /// what follows, without looking: that must be a comma, or the bracket behind it.
+  static std::string_view scalar(od::value& x) {
+    const std::string_view token = x.raw_json_token();
+    const char next = token.data()[token.size()];
+    if (next != ',' && next != '}' && next != ']')
+      throw malformed{};
+    return trimmed(token);
+  }
+
   /// What stands between the quotes.
   static std::string_view between_quotes(od::value& x) {
-    const auto token = trimmed(x.raw_json_token());
+    const auto token = scalar(x);
     return token.substr(1, token.size() - 2);
   }
 
@@ -121,21 +133,21 @@ private:
   }
 
   static bool boolean(od::value& x) {
-    const auto token = trimmed(x.raw_json_token());
+    const auto token = scalar(x);
     if (token != "true" && token != "false")
       throw malformed{};
     return token == "true";
   }
 
   static std::string_view null(od::value& x) {
-    const auto token = trimmed(x.raw_json_token());
+    const auto token = scalar(x);
     if (token != "null")
       throw malformed{};
     return token;
   }
 
   static json_number number(od::value& x) {
-    const auto value = read_json_number(trimmed(x.raw_json_token()));
+    const auto value = read_json_number(scalar(x));
     if (!value)
       throw malformed{};
     return *value;

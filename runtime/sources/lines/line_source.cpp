@@ -25,6 +25,13 @@ std::uint64_t share(std::uint64_t size, std::uint64_t r, std::uint64_t ranges) {
   return static_cast<std::uint64_t>(static_cast<wide>(size) * r / ranges);
 }
 
+/// For a line's bytes, with its slack.
+std::span<std::byte> room_for(std::uint64_t bytes, sample& into) {
+  const auto room = into.scratch(bytes + line_slack);
+  room[bytes] = std::byte{'\n'};
+  return room.first(bytes);
+}
+
 } // namespace
 
 void parse_text_line(std::span<const std::byte> line, sample& into) {
@@ -93,14 +100,14 @@ std::optional<extent> line_source::locate(const stream_record& record) const {
 
 void line_source::decode(const stream_record&, std::span<const std::byte> bytes,
                          sample& into) const {
-  auto line = into.scratch(bytes.size() + line_slack).first(bytes.size());
+  const auto line = room_for(bytes.size(), into);
   std::copy(bytes.begin(), bytes.end(), line.begin());
   parse_(line, into);
 }
 
 void line_source::read(const stream_record& record, sample& into) const {
   check(record);
-  auto bytes = into.scratch(record.length + line_slack).first(record.length);
+  const auto bytes = room_for(record.length, into);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
     std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
   else if (!read_with_others(record, bytes, into))

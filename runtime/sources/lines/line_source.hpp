@@ -14,7 +14,7 @@
 
 namespace leat {
 
-/// So many bytes behind a line are readable, whatever they are.
+/// So many bytes behind a line are readable: a line feed, and whatever follows it.
 inline constexpr std::size_t line_slack = 64;
 
 /// Turns a line, with its slack, into fields; its bytes live as long as the sample's row. Throws

@@ -15,11 +15,12 @@ using namespace leat;
 
 namespace {
 
-/// The line's bytes live in the sample, as where a worker reads them. What lies behind them looks
+/// The line's bytes live in the sample, as where a worker reads them. What lies behind it looks
 /// like more of it.
 void set_from(std::string_view line, sample& into) {
   const auto bytes = into.scratch(line.size() + json_slack);
   std::memset(bytes.data() + line.size(), '}', json_slack);
+  bytes[line.size()] = std::byte{'\n'};
   std::memcpy(bytes.data(), line.data(), line.size());
   set_json_fields(bytes.first(line.size()), into);
 }
@@ -177,6 +178,9 @@ TEST_CASE("lines other than a JSON object are bad samples") {
                            "{\"a\": \"x}",
                            "{1: 2}",
                            "{\"a\": {\"b\" 1}}",
+                           "{\"a\": \"b\": 1}",
+                           "{\"a\": 1: 2}",
+                           "{\"a\": [\"b\": 1]}",
                            "{\"a\": [[]}"}) {
     CAPTURE(line);
     CHECK(cause_of(line) == cause::corrupt);
