@@ -54,7 +54,7 @@ iterator_form_ptr iterator_planner::build(const operator_node& x, const surround
   if (unopened_.contains(&x))
     return nullptr;
   if (x.stream)
-    return build_stream(x);
+    return build_stream(x, at);
   if (x.feed)
     return build_once(x, at);
   const auto& type = type_of(x);
@@ -71,7 +71,7 @@ indexed_form_ptr iterator_planner::build_indexed(const operator_node& x) {
   return items;
 }
 
-iterator_form_ptr iterator_planner::build_stream(const operator_node& x) {
+iterator_form_ptr iterator_planner::build_stream(const operator_node& x, const surroundings& at) {
   auto data = x.stream->get();
   unit_order order{.units = data->units()};
   const auto source = common_.add_source(data->name());
@@ -88,7 +88,7 @@ iterator_form_ptr iterator_planner::build_stream(const operator_node& x) {
     order.order =
         std::make_shared<shared_orders>(std::make_shared<const order_config>(std::move(config)));
   }
-  return stream_part(std::move(data), std::move(order), source);
+  return stream_part(std::move(data), std::move(order), source, at.keeps_content);
 }
 
 iterator_form_ptr iterator_planner::build_once(const operator_node& x, const surroundings& at) {

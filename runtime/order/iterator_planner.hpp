@@ -76,7 +76,7 @@ public:
 
 private:
   indexed_form_ptr build_indexed(const operator_node& x);
-  iterator_form_ptr build_stream(const operator_node& x);
+  iterator_form_ptr build_stream(const operator_node& x, const surroundings& at);
   iterator_form_ptr build_once(const operator_node& x, const surroundings& at);
 
   sample_graph& plan_;

@@ -54,7 +54,7 @@ public:
   /// Attaches content to the part from `begin` to the end, in place of other content there. `owner`
   /// says whose it is.
   void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
-  /// Drops all content except that of sources that cannot be read again.
+  /// Drops all content except that of sources that cannot read it again.
   void drop_payloads();
   bool has_payloads() const noexcept { return !payloads_.empty(); }
 
@@ -94,8 +94,10 @@ private:
   record_uses uses_;
 };
 
-/// Owners of payloads: edges by their numbers, and sources.
+/// Owners of payloads: edges by their numbers, and sources, for content that they cannot read again
+/// and for what lies around content that they can.
 inline constexpr std::uint32_t payload_of_source = ~std::uint32_t{0};
+inline constexpr std::uint32_t payload_around = payload_of_source - 1;
 
 /// Throws `errc::bad_snapshot`: for an item or a state that the pipeline cannot have written.
 [[noreturn]] void refuse_state(std::string got, std::string needed);

@@ -87,6 +87,8 @@ struct sample::state {
   id_writer id;
   const row_target* target = nullptr;
   std::uint64_t bytes_read = 0;
+  /// Fields may lie in them.
+  std::vector<payload_ptr> kept;
 
   const field* find(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < used; ++i)
@@ -301,6 +303,11 @@ void sample_access::reset(sample& x, const row_target* target) {
   s.target = target;
   s.stop = nullptr;
   s.blocks = nullptr;
+  s.kept.clear();
+}
+
+void sample_access::keep_alive(sample& x, payload_ptr bytes) {
+  x.state_->kept.push_back(std::move(bytes));
 }
 
 id_writer& sample_access::id_of(sample& x) noexcept {

@@ -2,6 +2,7 @@
 
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/id_writer.hpp"
+#include "runtime/sample/item.hpp"
 #include "runtime/storage/object_store.hpp"
 
 #include <leat/sample.hpp>
@@ -72,6 +73,9 @@ public:
                         record_blocks* blocks = nullptr) noexcept;
   static const std::stop_token& stop_of(const sample& x) noexcept;
   static record_blocks* blocks_of(const sample& x) noexcept;
+
+  /// Keeps what fields borrow from up to the next `reset`.
+  static void keep_alive(sample& x, payload_ptr bytes);
 
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
   static void own(sample& x);

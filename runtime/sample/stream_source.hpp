@@ -29,6 +29,9 @@ struct stream_record {
   /// The content that was read, if the store cannot read it again directly at `offset`; otherwise
   /// null.
   payload_ptr content = {};
+  /// What was read and has the record's bytes in it, of a store that can read them again; may be
+  /// null. For a sample that is made soon: it may hold far more than the record.
+  payload_ptr surroundings = {};
 };
 
 /// Where reading a unit continues. Small: a snapshot has one per lane and source.

@@ -18,7 +18,13 @@ std::span<const std::byte> byte_window::from(std::uint64_t offset, std::size_t s
       break;
   if (end() < offset)
     torn(offset);
-  return std::span{bytes_}.subspan(dead_ + static_cast<std::size_t>(offset - begin_));
+  return held_->all().subspan(dead_ + static_cast<std::size_t>(offset - begin_));
+}
+
+std::shared_ptr<const held_bytes> byte_window::share() {
+  if (!std::exchange(is_shared_, true))
+    held_->begin = begin_ - dead_;
+  return held_;
 }
 
 void byte_window::move_to(std::vector<std::byte>& to, std::uint64_t offset, std::uint64_t size) {
@@ -37,8 +43,7 @@ void byte_window::move_to(std::vector<std::byte>& to, std::uint64_t offset, std:
 void byte_window::forget_before(std::uint64_t offset) {
   while (end() < offset) {
     begin_ = end();
-    bytes_.clear();
-    dead_ = 0;
+    dead_ = held_->size();
     if (!read_block())
       torn(offset);
   }
@@ -52,22 +57,25 @@ restart_point byte_window::restart(std::uint64_t offset) {
   return restarts_.front();
 }
 
-bool byte_window::read_block() {
-  // Moved only once most of the bytes are forgotten: so each byte is moved once at most.
-  if (dead_ >= bytes_.size() - dead_) {
-    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(dead_));
+void byte_window::make_room() {
+  if (is_shared_) {
+    const auto live = held_->all().subspan(dead_);
+    auto next = pool_->get();
+    std::copy(live.begin(), live.end(), next->room(live.size() + block_bytes_).begin());
+    next->add(live.size());
+    held_ = std::move(next);
+    is_shared_ = false;
+    dead_ = 0;
+  } else if (dead_ >= held_->size() - dead_) { // so each byte is moved once at most
+    held_->remove_front(dead_);
     dead_ = 0;
   }
-  const auto had = bytes_.size();
-  bytes_.resize(had + block_bytes_);
-  std::size_t got = 0;
-  try {
-    got = stream_->read(std::span{bytes_}.subspan(had));
-  } catch (...) {
-    bytes_.resize(had);
-    throw;
-  }
-  bytes_.resize(had + got);
+}
+
+bool byte_window::read_block() {
+  make_room();
+  const auto got = stream_->read(held_->room(block_bytes_));
+  held_->add(got);
   if (restarts_.back() != stream_->restart())
     restarts_.push_back(stream_->restart());
   return got > 0;

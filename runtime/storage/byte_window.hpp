@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/storage/byte_stream.hpp"
+#include "runtime/storage/held_bytes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace leat {
 
 /// A part of a stream of bytes that is held in memory and moves forward. Reads in blocks, so up to
-/// a block more than was asked for. Used by one thread at a time.
+/// a block more than was asked for. Used by one thread at a time, but for what it shares.
 class byte_window {
 public:
   /// `file` is named in errors.
@@ -23,6 +24,9 @@ public:
   /// Valid until the next call. `offset` is not below what was forgotten.
   /// Throws `errc::torn_file` where the file ends before `offset`, and what `byte_stream` throws.
   std::span<const std::byte> from(std::uint64_t offset, std::size_t size = 1);
+
+  /// All that is held, for others to keep: the window goes on in other memory.
+  std::shared_ptr<const held_bytes> share();
 
   /// Appends `size` bytes at `offset`, and forgets them: what is held stays a few blocks.
   /// Throws `errc::torn_file` where there are not as many.
@@ -38,7 +42,9 @@ public:
 private:
   /// Reads a block; false at the end of the file.
   bool read_block();
-  std::uint64_t end() const { return begin_ + bytes_.size() - dead_; }
+  /// Makes room behind what is held, in memory that nobody shares.
+  void make_room();
+  std::uint64_t end() const { return begin_ + held_->size() - dead_; }
   [[noreturn]] void torn(std::uint64_t needed) const;
 
   std::string file_;
@@ -46,8 +52,10 @@ private:
   std::size_t block_bytes_;
   /// Offset of the first byte that is held.
   std::uint64_t begin_;
-  std::vector<std::byte> bytes_;
-  /// How many bytes at the beginning of `bytes_` are forgotten.
+  std::shared_ptr<held_bytes_pool> pool_ = std::make_shared<held_bytes_pool>();
+  std::shared_ptr<held_bytes> held_ = pool_->get();
+  bool is_shared_ = false;
+  /// How many bytes at the beginning of what is held are forgotten.
   std::size_t dead_ = 0;
   /// From the one that `restart` returned last on.
   std::deque<restart_point> restarts_;

@@ -22,9 +22,10 @@ struct unit_order {
   std::shared_ptr<shared_orders> order = {};
   std::uint64_t units = 0;
 };
-/// The units of a stream, dealt to the lanes. State: unit, and place in it.
+/// The units of a stream, dealt to the lanes. State: unit, and place in it. `keeps_content`: what
+/// was read to find a record is kept until its sample is made.
 iterator_form_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
-                              std::size_t source);
+                              std::size_t source, bool keeps_content);
 
 /// The records of a source that exist once: item k of lane l is record l + kL. State: k.
 iterator_form_ptr once_part(std::shared_ptr<live_source> data, std::uint32_t feed,

@@ -18,8 +18,9 @@ namespace {
 class stream_iterator final : public iterator {
 public:
   stream_iterator(const stream_source& data, const std::string& name, const unit_order& order,
-                  const lane_context& lane, const lap& g)
-      : data_(data), name_(name), lane_(lane), units_(share(order.units, lane.lane, lane.lanes)) {
+                  bool keeps_content, const lane_context& lane, const lap& g)
+      : data_(data), name_(name), keeps_content_(keeps_content), lane_(lane),
+        units_(share(order.units, lane.lane, lane.lanes)) {
     if (order.order)
       order_ = order.order->get(g.epoch, pass_word(g.pass));
   }
@@ -76,11 +77,15 @@ private:
     add_record(record_, into);
     if (record_.content)
       into.attach(begin, payload_of_source, std::move(record_.content));
+    if (record_.surroundings && keeps_content_)
+      into.attach(begin, payload_around, std::move(record_.surroundings));
     record_.content = nullptr;
+    record_.surroundings = nullptr;
   }
 
   const stream_source& data_;
   const std::string& name_;
+  bool keeps_content_;
   lane_context lane_;
   std::shared_ptr<const epoch_order> order_;
   /// Number of units of the lane.
@@ -94,12 +99,13 @@ private:
 
 class stream_form final : public iterator_form {
 public:
-  stream_form(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source)
+  stream_form(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source,
+              bool keeps_content)
       : data_(std::move(data)), name_("read " + data_->name()), order_(std::move(order)),
-        source_(source) {}
+        source_(source), keeps_content_(keeps_content) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
-    return std::make_unique<stream_iterator>(*data_, name_, order_, lane, g);
+    return std::make_unique<stream_iterator>(*data_, name_, order_, keeps_content_, lane, g);
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
@@ -123,10 +129,12 @@ public:
 private:
   stream_record record_of(item_reader& from) const {
     auto content = from.find_payload(payload_of_source);
+    auto around = from.find_payload(payload_around);
     const auto unit = from.number_below(order_.units, "unit");
     auto x = read_record(from);
     x.unit = unit;
     x.content = std::move(content);
+    x.surroundings = std::move(around);
     return x;
   }
 
@@ -134,13 +142,14 @@ private:
   std::string name_;
   unit_order order_;
   std::size_t source_;
+  bool keeps_content_;
 };
 
 } // namespace
 
 iterator_form_ptr stream_part(std::shared_ptr<const stream_source> data, unit_order order,
-                              std::size_t source) {
-  return std::make_shared<stream_form>(std::move(data), std::move(order), source);
+                              std::size_t source, bool keeps_content) {
+  return std::make_shared<stream_form>(std::move(data), std::move(order), source, keeps_content);
 }
 
 } // namespace leat

@@ -52,6 +52,8 @@ bool line_reader::next(stream_record& into) {
     auto content = std::make_shared<line_content>();
     window_.move_to(content->bytes, at_, length);
     into.content = std::move(content);
+  } else if (length >= shortest_shared) {
+    into.surroundings = block_of(length);
   }
   ++number_;
   // The last line may have no newline.
@@ -108,9 +110,18 @@ std::uint64_t line_reader::length_of_line() {
     if (held.empty() || before < held.size())
       return length;
     // Content is kept until its end is known.
-    if (!has_content_)
+    if (!has_content_ && length >= line_block_bytes)
       window_.forget_before(at_ + length);
   }
+}
+
+payload_ptr line_reader::block_of(std::uint64_t length) {
+  if (length >= line_block_bytes || window_.from(at_).size() <= length)
+    return nullptr; // no line feed, or its beginning is forgotten
+  auto held = window_.share();
+  if (!block_ || block_->held != held)
+    block_ = std::make_shared<const line_block>(std::move(held));
+  return block_;
 }
 
 void line_reader::too_long() const {

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -17,6 +19,14 @@ public:
   std::vector<std::byte> bytes;
 };
 
+/// What was read of a plain file, with lines in it and their slack: see line_slack.
+class line_block final : public payload {
+public:
+  explicit line_block(std::shared_ptr<const held_bytes> x) : held(std::move(x)) {}
+
+  std::shared_ptr<const held_bytes> held;
+};
+
 /// A part of a text file: the lines that begin in it.
 struct line_range {
   std::uint64_t unit = 0;
@@ -25,12 +35,14 @@ struct line_range {
   std::uint64_t end = 0;
 };
 
-/// Finds lines, from one of them on. Reads plain files in large blocks, and keeps none of their
-/// content.
+/// Finds lines, from one of them on. Reads plain files in large blocks; records of lines that are
+/// long enough share these.
 class line_reader final : public unit_reader {
 public:
   /// Longest line.
   static constexpr std::uint64_t max_line = std::uint64_t{1} << 28;
+  /// Of shorter ones sharing costs more than reading them again in blocks: see record_blocks.
+  static constexpr std::uint64_t shortest_shared = 512;
 
   /// `opener` must outlive it.
   line_reader(const stream_opener& opener, const line_range& part, const stream_place& from);
@@ -43,6 +55,8 @@ private:
   void check_kind();
   /// Where the first line at or after `begin` begins, or the end of the part.
   std::uint64_t first_line();
+  /// The block with the line that begins at `at_`; null if it does not have all of it.
+  payload_ptr block_of(std::uint64_t length);
   /// Bytes up to the next "\n", or to the end of the file.
   std::uint64_t length_of_line();
   [[noreturn]] void too_long() const;
@@ -52,6 +66,8 @@ private:
   /// Records carry their content.
   bool has_content_;
   byte_window window_;
+  /// The newest that was shared.
+  std::shared_ptr<const line_block> block_;
   bool begun_ = false;
   std::uint64_t number_;
   /// Where the next line begins.
