@@ -1,3 +1,5 @@
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/lines/line_reader.hpp"
 #include "runtime/sources/lines/line_source.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/packing.hpp"
@@ -234,4 +236,46 @@ TEST_CASE("lines and JSON lines are pipelines with all of their options") {
   const auto records = read_unit(*json, 0);
   CHECK(read_record(*json, records.at(0)).id == "x.txt/0");
   CHECK_THROWS_AS(read_record(*json, records.at(1)), bad_sample);
+}
+
+TEST_CASE("long lines come from the block in which they were found, others are read again") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  temporary_directory dir;
+  std::string text;
+  std::vector<std::string> expected;
+  // Around the ends of blocks of 256 KiB; some lines are longer than a block.
+  while (text.size() < 2'000'000) {
+    const std::size_t size = random() % 40 == 0 ? random() % 600'000 : random() % 3'000;
+    expected.push_back(std::string(size, static_cast<char>('a' + random() % 26)));
+    text += expected.back() + '\n';
+  }
+  text.pop_back();
+  save(dir / "x.txt", text);
+  const auto source = lines_of({dir / "x.txt"});
+  auto reader = source.open(0, {});
+  std::vector<stream_record> records;
+  for (stream_record x; reader->next(x); x = {})
+    records.push_back(x);
+  reader.reset();
+  REQUIRE(records.size() == expected.size());
+  std::size_t shared = 0;
+  sample made;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    CAPTURE(i, records[i].length);
+    REQUIRE_FALSE(records[i].content);
+    shared += records[i].surroundings ? 1 : 0;
+    if (records[i].length < line_reader::shortest_shared)
+      REQUIRE_FALSE(records[i].surroundings);
+    sample_access::reset(made, nullptr);
+    source.read(records[i], made);
+    REQUIRE(made.text("text") == expected[i]);
+    records[i].surroundings = nullptr; // the sample keeps what it needs
+    REQUIRE(made.text("text") == expected[i]);
+    sample_access::reset(made, nullptr);
+    source.read(records[i], made);
+    REQUIRE(made.text("text") == expected[i]);
+  }
+  CHECK(shared > records.size() / 2);
 }

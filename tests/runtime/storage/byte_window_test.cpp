@@ -1,0 +1,93 @@
+#include "runtime/storage/byte_window.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace leat {
+namespace {
+
+/// Some bytes in memory, in pieces of random sizes.
+class text_stream final : public byte_stream {
+public:
+  text_stream(std::string_view text, std::uint64_t seed) : text_(text), random_(seed) {}
+
+  std::size_t read(std::span<std::byte> into) override {
+    auto n = std::min(into.size(), text_.size() - static_cast<std::size_t>(at_));
+    if (n > 0)
+      n = 1 + random_() % n;
+    std::copy_n(std::as_bytes(std::span{text_}).begin() + static_cast<std::ptrdiff_t>(at_), n,
+                into.begin());
+    at_ += n;
+    return n;
+  }
+  std::uint64_t offset() const override { return at_; }
+
+private:
+  std::string_view text_;
+  std::mt19937_64 random_;
+  std::uint64_t at_ = 0;
+};
+
+std::string random_text(std::mt19937_64& random, std::size_t size) {
+  std::string text(size, '\0');
+  std::generate(text.begin(), text.end(), [&] { return static_cast<char>(random()); });
+  return text;
+}
+
+bool is_part_of(const held_bytes& held, std::string_view text) {
+  const auto all = std::as_bytes(std::span{text}).subspan(static_cast<std::size_t>(held.begin));
+  return std::equal(held.all().begin(), held.all().end(), all.begin());
+}
+
+TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  const auto text = random_text(random, 20'000);
+  byte_window window{"x", std::make_unique<text_stream>(text, seed), 100};
+  std::vector<std::shared_ptr<const held_bytes>> kept;
+  for (std::uint64_t at = 0; at < text.size();) {
+    const auto held = window.from(at, random() % 300);
+    REQUIRE(std::equal(held.begin(), held.end(),
+                       std::as_bytes(std::span{text}).begin() + static_cast<std::ptrdiff_t>(at)));
+    if (random() % 3 == 0) {
+      kept.push_back(window.share());
+      REQUIRE(kept.back()->begin <= at);
+      REQUIRE(kept.back()->begin + kept.back()->size() >= at + held.size());
+      REQUIRE(window.share() == kept.back());
+    }
+    if (kept.size() > 5)
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(random() % kept.size()));
+    REQUIRE(
+        std::all_of(kept.begin(), kept.end(), [&](const auto& x) { return is_part_of(*x, text); }));
+    at += random() % 200;
+    at = std::min<std::uint64_t>(at, text.size());
+    window.forget_before(at);
+  }
+}
+
+TEST_CASE("threads that are done with shared bytes give the memory back while others read on") {
+  std::mt19937_64 random{7};
+  const auto text = random_text(random, 400'000);
+  auto window = std::make_unique<byte_window>("x", std::make_unique<text_stream>(text, 7), 1000);
+  std::vector<std::jthread> readers;
+  std::atomic<int> wrong{0};
+  for (std::uint64_t at = 0; at < text.size(); at += 10'000) {
+    window->forget_before(at);
+    (void)window->from(at);
+    readers.emplace_back([&, held = window->share()] { wrong += is_part_of(*held, text) ? 0 : 1; });
+  }
+  window.reset(); // what it shared outlives it
+  readers.clear();
+  REQUIRE(wrong == 0);
+}
+
+} // namespace
+} // namespace leat
