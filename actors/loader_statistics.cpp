@@ -40,6 +40,8 @@ loader_stats stats_of(const job_metrics& metrics, const worker_board& board,
     result.workers.push_back(
         {result.workers.size(), x.rows_dealt, x.rows_done, x.busy, x.bytes_read});
     result.bytes_read += x.bytes_read;
+    result.packed.elements += x.elements_packed;
+    result.packed.padding += x.elements_padded;
     for (std::size_t i = 0; i < x.stages.size() && i < result.stages.size(); ++i)
       result.stages[i].time += x.stages[i];
   }

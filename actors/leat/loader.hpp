@@ -182,6 +182,14 @@ struct slot_stats {
   std::uint64_t leased = 0;
 };
 
+/// What the samples that `pack` made consist of. Samples that workers make again, or ahead and that
+/// are never handed over, count like all others.
+struct pack_stats {
+  std::uint64_t elements = 0;
+  /// How many of them fill samples up.
+  std::uint64_t padding = 0;
+};
+
 struct loader_stats {
   /// One for each worker number: what all workers with that number have done, including those that
   /// died or were removed.
@@ -192,6 +200,7 @@ struct loader_stats {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
   std::uint64_t bytes_read = 0;
+  pack_stats packed = {};
   /// Time that next() waited for workers; 0 without workers, as it then makes the batches itself.
   std::chrono::nanoseconds waited{0};
   /// The single waits, for batches that were not there at once.

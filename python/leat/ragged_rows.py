@@ -4,6 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from leat.errors import InvalidArgument
+
+
+def padded_width(longest: int, multiple: int) -> int:
+    """The length of rows that are padded to a multiple."""
+    if multiple < 1:
+        raise InvalidArgument(f"rows padded to a multiple of {multiple}: needed is at least 1")
+    return -(-longest // multiple) * multiple
+
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
@@ -23,3 +32,22 @@ class Ragged:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+    def lengths(self) -> Any:
+        """The number of elements of each row, int64 [rows]; 0 for an invalid one."""
+        import numpy as np
+
+        return np.diff(np.asarray(self.offsets))
+
+    def padded(self, multiple: int = 1, value: float = 0) -> Any:
+        """An array [rows, n, ...] with all rows filled up by `value`: n is the longest row's length, rounded up to a multiple."""
+        import numpy as np
+
+        values, lengths = np.asarray(self.values), self.lengths()
+        width = padded_width(int(lengths.max(initial=0)), multiple)
+        fill = np.array(value).astype(values.dtype)
+        if values.dtype.kind in "iu" and int(fill) != value:
+            raise InvalidArgument(f"{value} to fill up rows of {values.dtype}: needed is a number of this type")
+        result = np.full((len(self), width, *values.shape[1:]), fill)
+        result[np.arange(width) < lengths[:, np.newaxis]] = values
+        return result

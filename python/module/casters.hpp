@@ -79,6 +79,9 @@ LEAT_PYTHON_ENUMERATORS(epoch_end, "typing.Literal['automatic', 'drop', 'mask', 
                         "automatic", "drop", "mask", "cycle");
 LEAT_PYTHON_ENUMERATORS(file_format, "typing.Literal['tar', 'lines', 'json_lines']", "tar", "lines",
                         "json_lines");
+LEAT_PYTHON_ENUMERATORS(pack_fit, "typing.Literal['first', 'best']", "first", "best");
+LEAT_PYTHON_ENUMERATORS(pack_cut, "typing.Literal['never', 'above', 'always']", "never", "above",
+                        "always");
 LEAT_PYTHON_ENUMERATORS(mix_rule, "typing.Literal['deficit', 'random']", "deficit", "random");
 LEAT_PYTHON_ENUMERATORS(mix_stop, "typing.Literal['all', 'first', 'cycle']", "all", "first",
                         "cycle");

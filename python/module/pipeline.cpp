@@ -140,13 +140,27 @@ void bind_operators(nb::class_<self>& type) {
           "n"_a, "seed"_a = 0,
           "The samples in an order drawn from a buffer of n references, over all lanes.")
       .def(
+          "length_bucket",
+          [](const self& x, std::string field, std::vector<std::uint64_t> boundaries,
+             std::uint64_t group, std::uint64_t window) {
+            return then(
+                x, x.value.length_bucket(std::move(field), std::move(boundaries), {group, window}));
+          },
+          "field"_a, "boundaries"_a, nb::kw_only(), "group"_a, "window"_a,
+          "The samples in groups of similar length, of which at most `window` wait for others.")
+      .def(
           "pack",
           [](const self& x, std::string field, std::uint64_t length, std::uint64_t bins, bool split,
-             std::optional<std::uint64_t> delimiter, std::uint64_t pad) {
-            return then(x, x.value.pack(std::move(field), length, {bins, split, delimiter, pad}));
+             std::optional<std::uint64_t> delimiter, std::uint64_t pad, pack_fit fit, pack_cut cut,
+             bool labels, std::int64_t ignore_index, bool cu_seqlens) {
+            return then(x, x.value.pack(std::move(field), length,
+                                        {bins, split, delimiter, pad, fit, cut, labels,
+                                         ignore_index, cu_seqlens}));
           },
           "field"_a, "length"_a, nb::kw_only(), "bins"_a = 8, "split"_a = false,
-          "delimiter"_a = nb::none(), "pad"_a = 0,
+          "delimiter"_a = nb::none(), "pad"_a = 0, "fit"_a = pack_fit::first,
+          "cut"_a = pack_cut::never, "labels"_a = false, "ignore_index"_a = -100,
+          "cu_seqlens"_a = false,
           "Samples of `length` elements, put together from several documents.")
       .def(
           "journal",

@@ -31,6 +31,13 @@ nb::dict dict_of(const slot_stats& x) {
   return result;
 }
 
+nb::dict dict_of(const pack_stats& x) {
+  nb::dict result;
+  result["elements"] = x.elements;
+  result["padding"] = x.padding;
+  return result;
+}
+
 nb::dict dict_of(const worker_stats& x) {
   nb::dict result;
   result["worker"] = x.worker;
@@ -67,6 +74,7 @@ nb::dict dict_of(const loader_stats& x) {
   result["batches"] = x.batches;
   result["samples"] = x.samples;
   result["bytes_read"] = x.bytes_read;
+  result["packed"] = dict_of(x.packed);
   result["waited"] = seconds(x.waited);
   result["waits"] = dict_of(x.waits);
   result["ready_for"] = dict_of(x.ready_for);

@@ -21,6 +21,8 @@ inline constexpr std::uint64_t max_ranges = 1 << 16;
 inline constexpr std::uint64_t max_files = 1'000'000;
 /// Samples that a shuffle buffer holds, over all lanes.
 inline constexpr std::uint64_t max_buffered = std::uint64_t{1} << 32;
+/// Boundaries between lengths of samples.
+inline constexpr std::uint64_t max_boundaries = 1 << 16;
 /// Packs that are open at the same time.
 inline constexpr std::uint64_t max_bins = 1 << 16;
 /// Consecutive repetitions of a `repeat` in which a lane finds nothing.

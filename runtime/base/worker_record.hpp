@@ -115,6 +115,9 @@ struct alignas(64) worker_record {
   std::atomic<std::uint64_t> rows_done{0};
   std::atomic<std::int64_t> busy_ns{0};
   std::atomic<std::uint64_t> bytes_read{0};
+  /// Elements of the packs that it made, and those among them that are padding.
+  std::atomic<std::uint64_t> elements_packed{0};
+  std::atomic<std::uint64_t> elements_padded{0};
 
   // The row in progress: since when (steady clock, ns; 0: none), which item, in which stage
   // (sources come first, then maps: see sample_graph).

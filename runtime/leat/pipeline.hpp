@@ -132,17 +132,55 @@ struct batch_options {
   std::vector<std::string> fields = {};
 };
 
+/// Which of the open samples that have room for it a document goes into: the first, or the one that
+/// has the least room (of several the first).
+enum class pack_fit : std::uint8_t { first, best };
+
+/// Which documents are cut.
+enum class pack_cut : std::uint8_t {
+  /// None: one longer than a sample is a bad sample.
+  never,
+  /// Those longer than a sample, into samples of their own, and a rest that is packed like any
+  /// other
+  /// document.
+  above,
+  /// All that do not fit into what is left of a sample: the same as `split`.
+  always,
+};
+
 struct pack_options {
   /// Samples that are open at one time in each lane, at least 1. With `split` there is one,
   /// whatever is given here.
   std::uint64_t bins = 8;
-  /// Documents continue in the next sample. Otherwise a document longer than a sample is a bad
-  /// sample.
+  /// Documents continue in the next sample. Otherwise `cut` says what becomes of a document longer
+  /// than a sample.
   bool split = false;
   /// An element that follows every document.
   std::optional<std::uint64_t> delimiter = {};
   /// The element that fills samples up.
   std::uint64_t pad = 0;
+  /// `first` with `split`, whatever is given here: there is only one sample then.
+  pack_fit fit = pack_fit::first;
+  /// `above` and `split` exclude each other.
+  pack_cut cut = pack_cut::never;
+  /// Adds the field `labels`, int64 [length]: for each element the one that follows it in its
+  /// document, also where a cut has put that into another sample, and `ignore_index` for the last
+  /// element of a document and for padding.
+  bool labels = false;
+  /// Above -2^53 and below 2^53. Only with `labels`.
+  std::int64_t ignore_index = -100;
+  /// Adds `cu_seqlens`, int32 and ragged: where each document of the sample begins, then the end of
+  /// the last one; and `longest`, int32: the number of elements of the longest of them.
+  bool cu_seqlens = false;
+};
+
+/// Both count samples over all lanes.
+struct length_bucket_options {
+  /// Samples that come one after the other from one bucket: the rows of the batch. A multiple of
+  /// the lanes.
+  std::uint64_t group = 0;
+  /// The most samples that wait for others of their length, at least `group`.
+  std::uint64_t window = 0;
 };
 
 /// How a file holds samples, and which fields these have.
@@ -249,11 +287,20 @@ public:
   /// The samples in an order drawn from a buffer of n, over all lanes; it holds only references. At
   /// the end of an epoch it is emptied in drawn order. Fewer than 2 samples per lane are refused.
   pipeline shuffle_buffer(std::uint64_t n, std::uint64_t seed = 0) const;
+  /// The samples in groups of similar length: each lane's share of a batch of `group` rows then has
+  /// samples of one bucket. The length is that of `field`: the extent of its outermost dimension,
+  /// or its bytes; a sample without one is bad. Bucket i has the lengths up to `boundaries[i]` that
+  /// no bucket before it has, and one more has those that are longer. Boundaries rise. Where as
+  /// many samples wait as `window` allows, the one that has waited longest goes, with those nearest
+  /// to it in length; at the end of an epoch the rest comes by rising buckets.
+  pipeline length_bucket(std::string field, std::vector<std::uint64_t> boundaries,
+                         length_bucket_options options) const;
   /// Samples of `length` elements, 1 to 2^31 - 1, put together from several documents: `field`
   /// [length], `segment` and `offset` (int32: which document an element belongs to, and its place
-  /// in that document). Other fields are removed. `field` has rank 1 or is bytes, otherwise the
-  /// sample is bad; so is one longer than `length`, unless it may be split. At the end of an epoch
-  /// open samples are filled up.
+  /// in that document), and those that the options add. Other fields are removed. `field` has rank
+  /// 1 or is bytes, otherwise the sample is bad; so is one longer than `length`, unless it may be
+  /// cut. It has none of the names of the fields that are added. At the end of an epoch open
+  /// samples are filled up.
   pipeline pack(std::string field, std::uint64_t length, pack_options options = {}) const;
 
   /// The same pipeline, with a journal for each source whose records exist once (`standard_input`,

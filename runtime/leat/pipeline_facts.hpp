@@ -32,7 +32,8 @@ struct node_option {
 struct operator_facts {
   /// As in the text form: "tar_shards", "shuffle", "zip".
   std::string op;
-  /// All options, also those that have their default, in the order of the documentation.
+  /// All options in the order of the documentation, also those that have their default; only the
+  /// options that an operator got after its first version are left out where they have it.
   std::vector<node_option> options = {};
   /// What a source holds; empty for other operators, and if the data was not opened.
   std::optional<source_facts> data = {};

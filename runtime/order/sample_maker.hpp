@@ -90,6 +90,11 @@ public:
   void pick(std::size_t flat_map, std::uint64_t child, sample& into);
   /// Puts a scan's result into the sample.
   void apply(std::size_t scan, std::string_view result, sample& into);
+  /// Notes that a sample was packed: its elements, and how many of them are padding.
+  void count_packed(std::uint64_t elements, std::uint64_t padding) noexcept {
+    add_alone(record_->elements_packed, elements);
+    add_alone(record_->elements_padded, padding);
+  }
   /// False if no map draws random numbers, so that sample keys are not needed.
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 

@@ -28,6 +28,7 @@
   each(read_files) \
   each(shuffle_buffer) \
   each(scan) \
+  each(length_bucket) \
   each(pack) \
   each(zip) \
   each(concat) \

@@ -1,6 +1,7 @@
 #include "runtime/pipeline/operator_node.hpp"
 
 #include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -33,10 +34,13 @@ source_facts operator_node::facts() const {
 const option_value& operator_node::value(std::string_view name) const {
   const auto found = std::find_if(options.begin(), options.end(),
                                   [&](const auto& option) { return option.name == name; });
-  if (found == options.end())
+  if (found != options.end())
+    return found->value;
+  const auto* left_out = find_option(op, name);
+  if (!left_out || !left_out->only_if_changed)
     throw error(errc::invalid_argument,
                 {.stage = op, .got = "no option \"" + std::string{name} + '"'});
-  return found->value;
+  return *left_out->preset;
 }
 
 pipeline source_pipeline(std::string op, std::vector<node_option> options,

@@ -60,7 +60,8 @@ using lazy_live = lazy<live_source>;
 struct operator_node {
   /// "tar_shards", "shuffle", "zip", ...
   std::string op;
-  /// All options, in the order of the documentation.
+  /// All options, in the order of the documentation; those that are
+  /// operator_option::only_if_changed only with values that are not presets.
   std::vector<node_option> options = {};
   std::vector<std::shared_ptr<const operator_node>> inputs = {};
   /// Sources have one of these: for data that is indexed, is read in sequence, or exists once.
@@ -79,7 +80,8 @@ struct operator_node {
   /// Facts of a source. Opens the data.
   source_facts facts() const;
 
-  /// The option of this name. Throws `errc::invalid_argument` if the operator has none.
+  /// The value of this option, or its preset where the node leaves it out. Throws
+  /// `errc::invalid_argument` if the operator has none of this name.
   const option_value& value(std::string_view name) const;
   /// The value of an option, in its type.
   template <class T>

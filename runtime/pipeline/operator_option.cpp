@@ -16,6 +16,11 @@ operator_option in_facts(operator_option x) {
   return x;
 }
 
+operator_option later(operator_option x) {
+  x.only_if_changed = true;
+  return x;
+}
+
 bool holds(const option_value& x, option_type type) {
   switch (type) {
   case option_type::flag:

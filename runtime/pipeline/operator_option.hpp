@@ -40,6 +40,9 @@ struct operator_option {
   bool is_in_facts = false;
   /// The only values of an option that is a text. Empty: any.
   std::vector<std::string_view> words = {};
+  /// The option came after its operator: a node has it only where its value is not the preset, so
+  /// that nodes without it, their texts and their snapshots stay what they were.
+  bool only_if_changed = false;
 };
 
 /// Whether a value has the C++ type that options of this type have.
@@ -50,6 +53,9 @@ operator_option plain(std::string_view name, option_type type);
 
 /// The same option, marked as `is_in_facts`.
 operator_option in_facts(operator_option x);
+
+/// The same option, marked as `only_if_changed`.
+operator_option later(operator_option x);
 
 /// An option whose value is one of an enum's words.
 template <class T, std::size_t N>

@@ -3,6 +3,7 @@
 #include "runtime/base/exception_text.hpp"
 #include "runtime/pipeline/operator_list.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace leat {
@@ -25,6 +26,22 @@ const operator_type* find_operator(std::string_view word) {
   }();
   const auto found = by_word.find(word);
   return found == by_word.end() ? nullptr : found->second;
+}
+
+const operator_option* find_option(std::string_view word, std::string_view option) {
+  const auto* type = find_operator(word);
+  if (!type)
+    return nullptr;
+  const auto found = std::find_if(type->options.begin(), type->options.end(),
+                                  [&](const auto& x) { return x.name == option; });
+  return found == type->options.end() ? nullptr : &*found;
+}
+
+void remove_unchanged(operator_node& x) {
+  std::erase_if(x.options, [&](const node_option& option) {
+    const auto* known = find_option(x.op, option.name);
+    return known && known->only_if_changed && known->preset == option.value;
+  });
 }
 
 const operator_type& type_of(const operator_node& x) {

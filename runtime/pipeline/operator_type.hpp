@@ -141,8 +141,8 @@ struct operator_type {
   operator_role role;
   /// All options of its nodes, in order.
   std::vector<operator_option> options = {};
-  /// Calls the public function, which checks the values. `call` has all options; a step gets one of
-  /// `inputs`, a join at least one.
+  /// Calls the public function, which checks the values. `call` has values of all options; a step
+  /// gets one of `inputs`, a join at least one.
   pipeline (*make)(const operator_node& call, const std::vector<pipeline>& inputs) = nullptr;
   operator_traits traits = {};
   operator_forms forms = {};
@@ -155,6 +155,12 @@ const std::vector<operator_type>& operator_types();
 
 /// The operator of this name; null for none.
 const operator_type* find_operator(std::string_view word);
+
+/// The option of this name; null if the operator, or its option, is not known.
+const operator_option* find_option(std::string_view word, std::string_view option);
+
+/// Removes the options that a node has only where they are changed, and whose values are presets.
+void remove_unchanged(operator_node& x);
 
 /// The type of a node. Throws `errc::invalid_argument` if leat does not know its operator.
 const operator_type& type_of(const operator_node& x);

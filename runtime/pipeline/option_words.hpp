@@ -37,6 +37,10 @@ inline constexpr option_words<mix_rule, 2> mix_rules{
     {{"deficit", mix_rule::deficit}, {"random", mix_rule::random}}};
 inline constexpr option_words<mix_stop, 3> mix_stops{
     {{"all", mix_stop::all}, {"first", mix_stop::first}, {"cycle", mix_stop::cycle}}};
+inline constexpr option_words<pack_fit, 2> pack_fits{
+    {{"first", pack_fit::first}, {"best", pack_fit::best}}};
+inline constexpr option_words<pack_cut, 3> pack_cuts{
+    {{"never", pack_cut::never}, {"above", pack_cut::above}, {"always", pack_cut::always}}};
 
 /// The word of a value; empty for a number that no value has.
 template <class T, std::size_t N>

@@ -2,6 +2,7 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
 
 #include <leat/pipeline.hpp>
 
@@ -25,6 +26,7 @@ pipeline::pipeline(std::shared_ptr<const operator_node> root) : root_(std::move(
 
 pipeline pipeline::then(operator_node next) const {
   check_below_batch(*root_, next.op);
+  remove_unchanged(next);
   next.inputs = {root_};
   return pipeline{std::make_shared<const operator_node>(std::move(next))};
 }

@@ -15,6 +15,8 @@ void add_to(std::vector<worker_sums>& sums, const worker_record& x) {
   sum.rows_done += x.rows_done.load(std::memory_order_relaxed);
   sum.busy += std::chrono::nanoseconds{x.busy_ns.load(std::memory_order_relaxed)};
   sum.bytes_read += x.bytes_read.load(std::memory_order_relaxed);
+  sum.elements_packed += x.elements_packed.load(std::memory_order_relaxed);
+  sum.elements_padded += x.elements_padded.load(std::memory_order_relaxed);
   sum.stages.resize(std::max(sum.stages.size(), x.clock.num_stages() + 1));
   for (std::size_t i = 0; i <= x.clock.num_stages(); ++i)
     sum.stages[i] += x.clock.time_in(i);

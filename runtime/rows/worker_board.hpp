@@ -17,6 +17,8 @@ struct worker_sums {
   std::uint64_t rows_done = 0;
   std::chrono::nanoseconds busy{0};
   std::uint64_t bytes_read = 0;
+  std::uint64_t elements_packed = 0;
+  std::uint64_t elements_padded = 0;
   /// Time by stage; last, that of everything outside the stages.
   std::vector<std::chrono::nanoseconds> stages = {};
 };

@@ -72,8 +72,13 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"pack", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 24, bins=3))"},
     {"pack: delimiter", R"(json_lines("docs-*.jsonl", ranges=8, file_order="shuffled").pack("tokens", 24, delimiter=[1], pad=7))"},
     {"pack: split", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, split=true, delimiter=[0]))"},
+    {"pack: for a language model", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 11, bins=3, fit="best", cut="above", delimiter=[1], labels=true, cu_seqlens=true))"},
+    {"pack: labels across cuts", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, cut="always", labels=true, ignore_index=-1, cu_seqlens=true).filter("field_between@1", field="longest", min=3))"},
     {"pack: bytes", R"(lines("book-*.txt", ranges=8).pack("text", 40, split=true))"},
 
+    {"length_bucket", R"(json_lines("docs-*.jsonl", ranges=8).length_bucket("tokens", [4, 9], group=48, window=120))"},
+    {"length_bucket: of pairs, small window", R"(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=80).length_bucket("text", [3, 5, 8], group=48, window=53))"},
+    {"length_bucket: twice", R"(lines("book-*.txt", ranges=8).length_bucket("text", [6], group=24, window=96).shuffle_buffer(60).length_bucket("text", [4, 12], group=72, window=72).pack("text", 30, bins=2))"},
     {"read_files", R"(lines("page-names.txt", ranges=24).read_files("lines"))"},
     {"read_files: tar", R"(json_lines("shard-names.jsonl", ranges=24, file_order="shuffled", seed=18).read_files("tar", field="file").shuffle_buffer(60))"},
     {"read_files: as they come", R"(once("names@1").read_files("lines", field="name", folder=".").filter("key_hash@1", keep=80))"},

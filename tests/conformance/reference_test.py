@@ -283,6 +283,20 @@ class FiltersAndChildren(InDirectory):
         self.assertEqual({kind_of(x.fields["a"]) for x in rows[:2]}, {("ragged", "i64", ())})
 
 
+class LengthBucket(InDirectory):
+    def numbers(self, lengths, options):
+        self.write("x", b"".join(b"x" * n + b"\n" for n in lengths))
+        return [int(x.id.partition("/")[2]) for x in samples(f'lines("x").length_bucket("text", {options})')]
+
+    def test_whole_groups_come_first_and_the_rest_by_length(self):
+        got = self.numbers([9, 1, 4, 2, 3, 9, 5, 8, 1], "[2, 5], group=2, window=100")
+        self.assertEqual(got, [1, 3, 2, 4, 0, 5, 8, 6, 7])
+
+    def test_a_full_window_gives_the_oldest_with_its_neighbours(self):
+        got = self.numbers([5, 9, 7, 3, 1, 1], "[2, 4, 6, 8], group=3, window=5")
+        self.assertEqual(got, [0, 3, 2, 4, 5, 1])
+
+
 def packed(lines, options):
     """[(id, text, segment, offset)] of packed lines."""
     with open("x", "wb") as file:
@@ -326,6 +340,27 @@ class Pack(InDirectory):
         self.write("x", b'{"a": "xyz"}\n{"a": [1, 2]}\n')
         rows = samples('json_lines("x").pack("a", 3, bins=1, pad=300)')
         self.assertEqual([(x.id, x.bad) for x in rows], [("(x/0)", True), ("(x/1)", False)])
+
+    def test_the_best_fit_is_the_bin_with_the_least_room(self):
+        got = self.ids_and_texts(["bbb", "aaaaa", "d", "cc"], '6, fit="best"')
+        self.assertEqual(got, [("(1+2)", "aaaaad"), ("(0+3)", "bbbcc.")])
+        self.assertEqual(self.ids_and_texts(["aaa", "bbb", "c"], '4, fit="best"')[0], ("(0+2)", "aaac"))
+
+    def test_only_a_longer_document_is_cut(self):
+        got = self.ids_and_texts(["xy", "abcdefghij", "zw"], '4, cut="above"')
+        self.assertEqual(got, [("(1@0-4)", "abcd"), ("(1@4-8)", "efgh"), ("(0+1@8-10)", "xyij"), ("(2)", "zw..")])
+        self.assertEqual(self.ids_and_texts(["abcd"], '4, cut="above", delimiter=[33]'), [("(0@0-4)", "abcd"), ("(0@4-5)", "!...")])
+
+    def test_labels_are_the_next_elements_of_the_document(self):
+        self.write("x", b"abcdef\n\ng\n")
+        rows = samples('lines("x").pack("text", 3, split=true, delimiter=[33], labels=true)')
+        self.assertEqual([x.fields["labels"].numbers() for x in rows],
+                         [[98, 99, 100], [101, 102, 33], [-100, -100, 33], [-100, -100, -100]])  # fmt: skip
+
+    def test_cu_seqlens_are_where_documents_begin(self):
+        self.write("x", b"abc\n\nde\n")
+        (x,) = samples('lines("x").pack("text", 6, cu_seqlens=true)')
+        self.assertEqual((x.fields["cu_seqlens"].numbers(), x.fields["longest"].numbers()), ([0, 3, 3, 5], [3]))
 
     def test_splitting_fills_one_bin_after_the_other(self):
         got = packed(["ab", "", "cdefghi", "j"], "4, split=true, pad=46")

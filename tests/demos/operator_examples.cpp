@@ -209,6 +209,13 @@ pipeline pack() {
   return data;
 }
 
+pipeline length_bucket() {
+  auto data = leat::lines("lines.txt")
+                  .length_bucket("text", {2, 4}, {.group = 2, .window = 4})
+                  .batch(2, {.lanes = 1, .end = leat::epoch_end::mask});
+  return data;
+}
+
 pipeline batch() {
   auto data = leat::count(7).batch(4, {.end = leat::epoch_end::mask});
   return data;
@@ -227,6 +234,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"image_folder", image_folder},
           {"indexed", indexed},
           {"json_lines", json_lines},
+          {"length_bucket", length_bucket},
           {"lines", lines},
           {"map", map},
           {"mix", mix},

@@ -67,6 +67,15 @@ def test_ragged_fields(batch: leat.Batch) -> None:
     assert tokens[-1].tolist() == [0, 1, 2]
     with pytest.raises(IndexError):
         tokens[4]
+    assert tokens.lengths().tolist() == [0, 1, 2, 3]
+    assert tokens.padded(value=-1).tolist() == [[-1] * 3, [0, -1, -1], [0, 1, -1], [0, 1, 2]]
+    assert tokens.padded(4).shape == tokens.padded(multiple=2).shape == (4, 4)
+    assert tokens.padded(3).dtype == np.int32
+    assert batch["boxes"].padded(5).shape == (4, 5, 4)
+    assert batch["boxes"].padded(value=0.5)[2].tolist() == [[2.0] * 4] * 2 + [[0.5] * 4]
+    for wrong in ({"multiple": 0}, {"value": 0.5}, {"value": 2**31}):
+        with pytest.raises(leat.InvalidArgument):
+            tokens.padded(**wrong)
     assert batch["boxes"].values.shape == (6, 4)
     assert batch["boxes"][2].tolist() == [[2.0] * 4] * 2
     assert batch["codes"].values.shape == (6, 2)

@@ -129,6 +129,8 @@ REASONS = {
     "image_layout": "enumerators are text",
     "mix_rule": "enumerators are text",
     "mix_stop": "enumerators are text",
+    "pack_cut": "enumerators are text",
+    "pack_fit": "enumerators are text",
     "padding_mode": "enumerators are text",
     "shuffle_kind": "enumerators are text",
     "runtime_core": "insides",

@@ -41,6 +41,7 @@ struct summary {
   std::vector<std::string> skipped = {};
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t bytes_read = 0;
+  pack_stats packed = {};
   std::uint64_t workers_replaced = 0;
   bad_counts bad{};
   job_times times = {};
@@ -93,6 +94,8 @@ summary sum_up(const training_job& job, int signal) {
   result.times = times_of(ranks, result.progress.elapsed, result.progress.waited);
   for (const auto& x : ranks) {
     result.bytes_read += x.bytes_read;
+    result.packed.elements += x.packed.elements;
+    result.packed.padding += x.packed.padding;
     result.workers_replaced += x.workers_replaced;
     for (std::size_t i = 0; i < num_causes; ++i)
       result.bad[i] += x.bad[i];
@@ -122,6 +125,7 @@ json to_json(const summary& x) {
           {"snapshot_bytes", x.snapshot_bytes},
           {"resident_bytes", resident_bytes()},
           {"bytes_read", x.bytes_read},
+          {"packed", {{"elements", x.packed.elements}, {"padding", x.packed.padding}}},
           {"bad", bad_to_json(x.bad)},
           {"resumed_at", x.resumed_at
                              ? json{{"epoch", x.resumed_at->epoch}, {"step", x.resumed_at->step}}
@@ -135,6 +139,10 @@ json to_json(const summary& x) {
           {"step", done.step},
           {"global_step", done.global_step},
           {"digest", to_string(x.digest)}};
+}
+
+double padded_share(const pack_stats& x) {
+  return static_cast<double>(x.padding) / static_cast<double>(x.elements);
 }
 
 void print_summary(const summary& x, const char* unit) {
@@ -151,6 +159,9 @@ void print_summary(const summary& x, const char* unit) {
   if (done.first_batch)
     print_line("first batch       " + fixed(1e3 * in_seconds(*done.first_batch), 1) + " ms");
   print_line("read              " + readable_bytes(x.bytes_read));
+  if (x.packed.elements > 0)
+    print_line("padding           " + fixed(100 * padded_share(x.packed), 1)
+               + "% of packed elements");
   print_line("memory, peak      " + readable_bytes(resident_bytes()));
   print_line("snapshot          " + readable_bytes(x.snapshot_bytes));
   print_line("bad samples       " + bad_to_json(x.bad).dump());

@@ -7,6 +7,7 @@ import torch
 
 import leat
 from leat._leased_batch import LeasedBatch
+from leat.ragged_rows import padded_width
 
 
 class Ragged(NamedTuple):
@@ -18,6 +19,20 @@ class Ragged(NamedTuple):
     def nested(self) -> torch.Tensor:
         """The same rows as a nested tensor (jagged layout) over the same memory."""
         return torch.nested.nested_tensor_from_jagged(self.values, offsets=self.offsets)
+
+    def lengths(self) -> torch.Tensor:
+        """The number of elements of each row, int64 [rows]; 0 for an invalid one."""
+        return self.offsets.diff()
+
+    def padded(self, multiple: int = 1, value: float = 0) -> torch.Tensor:
+        """A tensor [rows, n, ...] with all rows filled up by `value`: n is the longest row's length, rounded up to a multiple."""
+        if not self.values.is_floating_point() and value != int(value):
+            raise leat.InvalidArgument(f"{value} to fill up rows of {self.values.dtype}: needed is a whole number")
+        lengths = self.lengths()
+        width = padded_width(int(lengths.max()) if len(lengths) else 0, multiple)
+        result = self.values.new_full((len(lengths), width, *self.values.shape[1:]), value)
+        result[torch.arange(width, device=lengths.device) < lengths[:, None]] = self.values
+        return result
 
 
 Field = torch.Tensor | Ragged

@@ -30,10 +30,14 @@ bool takes(const operator_type& op, std::size_t inputs) {
 }
 
 bool has_options_of(const operator_facts& x, const operator_type& op) {
-  return std::equal(x.options.begin(), x.options.end(), op.options.begin(), op.options.end(),
-                    [](const node_option& option, const operator_option& known) {
-                      return option.name == known.name && holds(option.value, known.type);
-                    });
+  auto next = x.options.begin();
+  for (const auto& known : op.options) {
+    const bool is_next = next != x.options.end() && next->name == known.name;
+    if (is_next ? !holds(next->value, known.type) : !known.only_if_changed)
+      return false;
+    next += is_next ? 1 : 0;
+  }
+  return next == x.options.end();
 }
 
 class rebuilder {

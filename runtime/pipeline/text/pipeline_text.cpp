@@ -81,7 +81,7 @@ std::string options_text(const operator_node& x, options_shown which = options_s
   std::string options;
   for (const auto& option : operator_of(x).options) {
     const auto& value = x.value(option.name);
-    if (which == options_shown::changed && option.preset == value)
+    if ((which == options_shown::changed || option.only_if_changed) && option.preset == value)
       continue;
     if (const auto text = option_text(option, value); !text.empty())
       options += (options.empty() ? "" : ", ") + text;

@@ -225,9 +225,11 @@ class Grower:
         kind = "i64[]" if element(wanted[field]) == "i64" else self.rng.choice(("bytes", "bytes", "u8x5"))
         o = {"field": field, "length": length, "bins": self.rng.choice((1, 2, 3, 8)), "split": self.rng.random() < 0.4,
              "delimiter": [self.rng.randint(0, 99)] if self.rng.random() < 0.5 else [],
-             "pad": self.rng.randint(0, 9)}  # fmt: skip
+             "pad": self.rng.randint(0, 9), "fit": self.rng.choice(("first", "best"))}  # fmt: skip
+        if not o["split"] and self.rng.random() < 0.5:
+            o["cut"] = "above"
         node = self.tree({field: kind}, budget)
-        if not o["split"] and length < MAX_LENGTH + 1:
+        if not o["split"] and "cut" not in o and length < MAX_LENGTH + 1:
             if length == 1:
                 o["delimiter"] = []
             windows = {"name": "windows@1", "field": field, "length": self.rng.randint(1, length - len(o["delimiter"]))}

@@ -2,6 +2,7 @@
 
 Small on purpose: few lanes, few samples, but many nested operators, so that ends, repetitions and bad samples meet."""
 
+from plain.checks import fields_of_pack
 from plain.iterators import INDEXED_OPERATORS
 from plain.text_form import Node
 
@@ -50,7 +51,7 @@ class WildGrower:
         if self.indexed:
             ops += ["shuffle"] * 3
         else:
-            ops += ["filter"] * 6 + ["sample"] * 2 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
+            ops += ["filter"] * 6 + ["sample"] * 2 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["length_bucket", "length_bucket", "pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
             ops += ["read_files"] if self.rng.random() < 0.3 else []
             ops += ["zips_clash", "packs_mixed"]
             ops += ["ends_early"] * 2 + ([] if self.must_read_once(below_repeat) else ["cycles"] * 2)
@@ -167,7 +168,7 @@ class WildGrower:
         o = {"field": "a", "length": rng.randint(4, 40), "bins": rng.choice((1, 2, 3, 8)), "split": rng.random() < 0.4,
              "delimiter": [rng.choice((0, 99, 127, 255, 300))] if rng.random() < 0.4 else [],
              "pad": rng.choice((0, 0, 9, 200, 300, 70000, 2**24 + 1, 2**63))}  # fmt: skip
-        return self.over("pack", o, node), ["a", "segment", "offset"]
+        return self.packed(o, node)
 
     def ends_early(self, budget, below):
         """A round of an operator that probes content, below a join that ends before it."""
@@ -266,11 +267,27 @@ class WildGrower:
 
     def pack(self, budget, below):
         node, fields = self.tree(budget, below)
-        field = self.some([x for x in fields if x not in ("segment", "offset")])
+        field = self.some([x for x in fields if x not in ("segment", "offset", "labels", "cu_seqlens", "longest")])
         o = {"field": field, "length": self.rng.randint(1, 16), "bins": self.rng.choice((1, 2, 3, 8)),
              "split": self.rng.random() < 0.4, "delimiter": [self.rng.randint(0, 99)] if self.rng.random() < 0.4 else [],
              "pad": self.rng.randint(0, 9)}  # fmt: skip
-        return self.over("pack", o, node), [field, "segment", "offset"]
+        return self.packed(o, node)
+
+    def packed(self, o, node):
+        """With some of the options that need not be given."""
+        o["fit"] = self.rng.choice(("first", "first", "best"))
+        if not o["split"]:
+            o["cut"] = self.rng.choice(("never", "above", "above", "always"))
+        if self.rng.random() < 0.4:
+            o["labels"] = True
+            o["ignore_index"] = self.rng.choice((-100, -1, 0, 7))
+        if self.rng.random() < 0.4:
+            o["cu_seqlens"] = True
+        added = fields_of_pack({"labels": False, "cu_seqlens": False, **o})
+        node = self.over("pack", o, node)
+        if "cu_seqlens" in added and self.rng.random() < 0.3:
+            return self.over("filter", {"name": "field_between@1", "field": "longest", "min": self.rng.randint(0, 9)}, node), [o["field"], *added]
+        return node, [o["field"], *added]
 
     def sample(self, budget, below):
         node, fields = self.tree(budget, below)
@@ -280,6 +297,14 @@ class WildGrower:
         node, fields = self.tree(budget, below)
         n = self.lanes * 2 + self.rng.choice((0, 1, 2, self.rng.randint(0, 20)))
         return self.over("shuffle_buffer", {"n": n, "seed": self.seed()}, node), fields
+
+    def length_bucket(self, budget, below):
+        node, fields = self.tree(budget, below)
+        boundaries = sorted(self.rng.sample(range(12), self.rng.choice((1, 2, 2, 4))))
+        group = self.lanes * self.rng.choice((1, 1, 2, 3, 4))
+        o = {"field": self.some(fields), "boundaries": boundaries, "group": group,
+             "window": group + self.rng.choice((0, 1, self.rng.randint(0, 3 * group), 30))}  # fmt: skip
+        return self.over("length_bucket", o, node), fields
 
     def read_files(self, budget, below):
         """Of a list of names; of standard input, if that is one."""

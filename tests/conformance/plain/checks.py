@@ -11,13 +11,14 @@ WORDS = {
     ("shuffle", "kind"): ("full", "windowed", "none"), ("batch", "end"): ("drop", "mask", "cycle", "auto"),
     ("mix", "rule"): ("deficit", "random"), ("mix", "stop"): ("all", "first", "cycle"),
     ("read_files", "format"): ("tar", "lines", "json_lines"),
+    ("pack", "fit"): ("first", "best"), ("pack", "cut"): ("never", "above", "always"),
     ("raw_records", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "f16", "bf16"),
 }  # fmt: skip
-TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost")
-LISTS = {"patterns": str, "dims": int, "weights": int, "delimiter": int, "fields": str}
+TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost", "fit", "cut")
+LISTS = {"patterns": str, "dims": int, "weights": int, "delimiter": int, "fields": str, "boundaries": int}
 LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
-    ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
+    ("length_bucket", "group"): 1, ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
 }  # fmt: skip
 # For functions: parameters with their kinds, and how many of them must be given.
 FUNCTIONS = {
@@ -84,9 +85,14 @@ def sure_fields(node):
     if node.op == "read_files":
         return {"text"} if o["format"] == "lines" else set()
     if node.op == "pack":
-        return {o["field"], "segment", "offset"}
+        return {o["field"], *fields_of_pack(o)}
     added = {"enumerate": "field", "scan": "into"}.get(node.op)
     return inputs[0] | {o[added]} if added else inputs[0]
+
+
+def fields_of_pack(o):
+    """Those that it adds to its own."""
+    return ["segment", "offset"] + ["labels"] * o["labels"] + ["cu_seqlens", "longest"] * o["cu_seqlens"]
 
 
 OWN_FIELDS = {"count": "value", "raw_records": "value", "lines": "text", "standard_input": "text"}
@@ -131,7 +137,9 @@ def check_value(node, name, x):
         fine = fine and (name != "file_order" or x in ("stored", "shuffled"))
     elif name == "p":
         fine = isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x <= 1
-    elif name in ("allow_torn", "split", "drop_last"):
+    elif name == "ignore_index":
+        fine = isinstance(x, (int, float)) and not isinstance(x, bool) and -(2**53) < x < 2**53 and x == int(x)
+    elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens"):
         fine = isinstance(x, bool)
     else:
         fine = is_of(x, int) and x >= LEAST.get((node.op, name), 0)
@@ -210,8 +218,16 @@ def check_rules(node):
             raise Wrong(f"weights {o['weights']}")
     if node.op == "batch" and len(set(o["fields"])) != len(o["fields"]):
         raise Wrong(f"fields {o['fields']}")
-    if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", "segment", "offset")):
+    if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", *fields_of_pack(o))):
         raise Wrong("pack")
+    if node.op == "pack" and (o["split"] and o["cut"] == "above" or o["ignore_index"] != -100 and not o["labels"]):
+        raise Wrong("options of pack that exclude each other")
+    if node.op == "length_bucket":
+        rising = all(a < b for a, b in zip(o["boundaries"], o["boundaries"][1:]))
+        if not rising or not 1 <= len(o["boundaries"]) <= 2**16 or not o["field"]:
+            raise Wrong(f"boundaries {o['boundaries']} of {o['field']}")
+        if o["group"] > 2**24 or not o["group"] <= o["window"] <= 2**32:
+            raise Wrong(f"a group of {o['group']} in a window of {o['window']}")
     if node.op == "shuffle_buffer" and o["n"] > 2**32:
         raise Wrong("a shuffle_buffer beyond its limit")
     if node.op == "enumerate" and not o["field"]:

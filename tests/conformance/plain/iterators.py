@@ -6,10 +6,11 @@ An indexed part is the list of its whole epoch. Everything else is one generator
 import itertools
 import math
 import os
+import struct
 
 from plain import functions
 from plain.hashes import MASK, hash128, keyed, mulhi, number_bytes, pass_word, permutation, raw_bytes, share, text_bytes, windowed_order
-from plain.samples import BadSample, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
+from plain.samples import CODES, BadSample, Ragged, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS, records_of_file
 
 INDEXED_OPERATORS = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
@@ -268,6 +269,29 @@ class Lane:
             yield held.pop(self.draw(node, repeat_pass, k, len(held)))
             k += 1
 
+    def length_bucket(self, node, repeat_pass):
+        o, waiting = node.options, []  # (bucket, item) as they came
+        group, window = o["group"] // self.lanes, self.share(o["window"])
+
+        def bucket(sample):
+            length = length_of(sample, o["field"])
+            return sum(x < length for x in o["boundaries"])
+
+        def taken(chosen):
+            waiting[:] = [x for x in waiting if not any(x is y for y in chosen)]
+            return [x for _, x in chosen]
+
+        for x in self.items(node.inputs[0], repeat_pass):
+            waiting.append(self.judged(x, lambda x: (bucket(x), x), lambda bad: (0, bad)))
+            own = [y for y in waiting if y[0] == waiting[-1][0]]
+            if len(own) == group:
+                yield from taken(own)
+            elif len(waiting) == window:
+                oldest = waiting[0][0]
+                nearest = sorted(waiting, key=lambda y: (abs(y[0] - oldest), y[0]))
+                yield from taken(nearest[:group])
+        yield from taken(sorted(waiting, key=lambda y: y[0]))
+
     def mix(self, node, repeat_pass):
         o, inputs = node.options, range(len(node.inputs))
         weights = o["weights"] or [1] * len(inputs)
@@ -314,10 +338,20 @@ class Lane:
         return self.judged(sample, lambda x: (elements(x), x), lambda bad: (0, bad)) if field else (1, sample)
 
     def pack(self, node, repeat_pass):
-        packer = SplittingPacker(node.options) if node.options["split"] else FirstFitPacker(node.options)
+        splits = node.options["split"] or node.options["cut"] == "always"
+        packer = SplittingPacker(node.options) if splits else FittingPacker(node.options)
         for x in self.items(node.inputs[0], repeat_pass):
             yield from self.judged(x, packer.add, lambda bad: [Sample(joined_ids([bad]), None)])
         yield from packer.rest()
+
+
+def length_of(sample, field):
+    x = sample.field(field)
+    if not isinstance(x, Tensor):
+        return len(x)
+    if not x.dims:
+        raise BadSample(f"{field} of {sample.id} has no length")
+    return x.dims[0]
 
 
 # ---------------------------------------------------------------------------------------------------------- mix
@@ -349,21 +383,25 @@ def input_at(u, weights, live):
 
 
 class Document:
-    """The elements of an item's field, bytes, with its delimiter, a number; or a part of them."""
+    """The elements of an item's field, bytes, with its delimiter, a number; or a part of them, which `next` follow in the whole."""
 
-    def __init__(self, sample, type, elements, id=None, begin=0):
+    def __init__(self, sample, type, elements, id=None, begin=0, next=()):
         self.sample, self.type, self.elements = sample, type, elements
-        self.id, self.begin = id or sample.id, begin
+        self.id, self.begin, self.next = id or sample.id, begin, next
 
     def part(self, begin, end):
         whole = begin == 0 and end == len(self.elements)
         id = self.id if whole else f"{self.id}@{begin}-{end}"
-        return Document(self.sample, self.type, self.elements[begin:end], id, begin)
+        return Document(self.sample, self.type, self.elements[begin:end], id, begin, self.elements[end : end + 1])
+
+    def followers(self):
+        """What comes after each element; None after the last one of the whole document."""
+        return ([*self.elements, *self.next, None])[1 : len(self.elements) + 1]
 
 
 class Packer:
     def __init__(self, options):
-        self.field, self.length, self.pad = options["field"], options["length"], options["pad"]
+        self.options, self.field, self.length, self.pad = options, options["field"], options["length"], options["pad"]
         self.most, self.delimiter = options["bins"], options["delimiter"]
         self.bins = []  # open ones: lists of documents
 
@@ -391,30 +429,59 @@ class Packer:
         raw = b"".join(own[x] if isinstance(x, int) else x for document in bin for x in document.elements)
         segment = [i + 1 for i, x in enumerate(bin) for _ in x.elements]
         offset = [x.begin + i for x in bin for i in range(len(x.elements))]
-        return {
+        fields = {
             self.field: Tensor(type, [self.length], raw + own[self.pad] * room),
             "segment": vector("i32", segment + [0] * room),
             "offset": vector("i32", offset + [0] * room),
         }
+        if self.options["labels"]:
+            fields["labels"] = vector("i64", self.labels(bin, type) + [int(self.options["ignore_index"])] * room)
+        if self.options["cu_seqlens"]:
+            sizes = [len(x.elements) for x in bin]
+            fields["cu_seqlens"] = Ragged(*vector("i32", [sum(sizes[:i]) for i in range(len(sizes) + 1)]))
+            fields["longest"] = scalar("i32", max(sizes))
+        return fields
+
+    def labels(self, bin, type):
+        if type.startswith("f"):
+            raise BadSample(f"{type} is no type of labels")
+        numbers = []
+        for x in (x for document in bin for x in document.followers()):
+            if isinstance(x, bytes):
+                x = struct.unpack("<" + CODES[type], x)[0]
+            numbers.append(int(self.options["ignore_index"]) if x is None else x)
+        if any(x >= 2**63 for x in numbers):
+            raise BadSample("a label beyond i64")
+        return numbers
 
     def rest(self):
         """At the end of the input."""
         return [self.closed(bin) for bin in list(self.bins)]
 
 
-class FirstFitPacker(Packer):
+class FittingPacker(Packer):
     def add(self, sample):
         """The samples that come out of it when one more goes in."""
         document = self.document(sample)
-        if len(document.elements) > self.length:
+        size = len(document.elements)
+        if size <= self.length:
+            return self.put(document)
+        if self.options["cut"] == "never":
             raise BadSample(f"{sample.id} is longer than {self.length}")
+        out, rest = [], size - size % self.length
+        for begin in range(0, rest, self.length):
+            out.append(self.closed([document.part(begin, begin + self.length)]))
+        return out + (self.put(document.part(rest, size)) if rest < size else [])
+
+    def put(self, document):
         out = []
-        bin = next((x for x in self.bins if self.room(x) >= len(document.elements)), None)
-        if bin is None:
+        fit = [x for x in self.bins if self.room(x) >= len(document.elements)]
+        if not fit:
             if len(self.bins) == self.most:
                 out.append(self.closed(min(self.bins, key=self.room)))  # of equal ones the first
-            bin = []
-            self.bins.append(bin)
+            fit = [[]]
+            self.bins += fit
+        bin = min(fit, key=self.room) if self.options["fit"] == "best" else fit[0]
         bin.append(document)
         return out + ([self.closed(bin)] if self.room(bin) == 0 else [])
 

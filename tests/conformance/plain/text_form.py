@@ -51,10 +51,12 @@ OPTIONS = {
     "scan": {"name": None},
     "read_files": {"format": None, "field": "text", "folder": ""},
     "shuffle_buffer": {"n": None, "seed": 0},
-    "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0},
+    "length_bucket": {"field": None, "boundaries": None, "group": None, "window": None},
+    "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0, "fit": "first", "cut": "never",
+             "labels": False, "ignore_index": -100, "cu_seqlens": False},
     "mix": {"weights": [], "rule": "deficit", "stop": "all", "cost": "", "seed": 0},
     "batch": {"rows": None, "lanes": 0, "end": "auto", "fields": []},
-}
+}  # fmt: skip
 JOINS = ("zip", "concat", "mix")
 FUNCTION_CALLS = ("map", "filter", "flat_map", "scan")  # their parameters are options, too
 

@@ -81,6 +81,26 @@ TEST_CASE("a pipeline is rebuilt from its facts, with the functions of its opera
   CHECK(functions == 8);
 }
 
+TEST_CASE("options that came later are in snapshots only where they are changed") {
+  const auto before = count(9).pack("value", 8).batch(2);
+  const auto& old = facts_of(before).root.inputs[0].options;
+  CHECK(old.size() == 6); // as before there were more
+  CHECK(rebuild(facts_of(before)) == before);
+  const auto now = count(9).pack("value", 8, {.fit = pack_fit::best, .cu_seqlens = true}).batch(2);
+  auto facts = facts_of(now);
+  REQUIRE(facts.root.inputs[0].options.size() == 8);
+  CHECK(rebuild(facts) == now);
+  CHECK(now != before);
+  std::swap(facts.root.inputs[0].options[6], facts.root.inputs[0].options[7]);
+  CHECK(refusal(facts));
+  facts = facts_of(now);
+  facts.root.inputs[0].options[6].value = std::string{"first"}; // would have been left out
+  CHECK(refusal(facts));
+  facts = facts_of(now);
+  facts.root.inputs[0].options[7].value = std::string{"true"};
+  CHECK(refusal(facts));
+}
+
 TEST_CASE("a pipeline is rebuilt from the bytes of a snapshot") {
   const auto x = count(48).shuffle({.seed = 2}).map(pad("value", 16, 3)).batch(8);
   snapshot taken;

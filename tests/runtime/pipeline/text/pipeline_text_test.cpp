@@ -194,6 +194,25 @@ TEST_CASE("every operator stands in the text as in C++") {
              ".pack(\"ids\", 512, bins=3, split=false, delimiter=[7], pad=9)");
   check_step(".pack(\"ids\", 512, split=true)", x.pack("ids", 512, {.split = true}),
              ".pack(\"ids\", 512, bins=1, split=true, delimiter=[], pad=0)");
+  check_step(".pack(\"ids\", 512, fit=\"best\", cut=\"above\", labels=true, ignore_index=-1, "
+             "cu_seqlens=true)",
+             x.pack("ids", 512,
+                    {.fit = pack_fit::best,
+                     .cut = pack_cut::above,
+                     .labels = true,
+                     .ignore_index = -1,
+                     .cu_seqlens = true}),
+             ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0, fit=\"best\", "
+             "cut=\"above\", labels=true, ignore_index=-1, cu_seqlens=true)");
+  check_step(".pack(\"ids\", 512, fit=\"first\", cut=\"never\", labels=false, ignore_index=-100, "
+             "cu_seqlens=false)",
+             x.pack("ids", 512), ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0)");
+  check_step(".pack(\"ids\", 512, cut=\"always\", fit=\"best\", labels=true)",
+             x.pack("ids", 512, {.split = true, .labels = true}),
+             ".pack(\"ids\", 512, bins=1, split=true, delimiter=[], pad=0, labels=true)");
+  check_step(".length_bucket(\"ids\", [128, 256], window=1024, group=64)",
+             x.length_bucket("ids", {128, 256}, {.group = 64, .window = 1024}),
+             ".length_bucket(\"ids\", [128, 256], group=64, window=1024)");
   check_step(".batch(8)", x.batch(8), ".batch(8, lanes=0, end=\"auto\", fields=[])");
   check_step(".batch(8, end=\"drop\")", x.batch(8, {.end = epoch_end::drop}),
              ".batch(8, lanes=0, end=\"drop\", fields=[])");
@@ -681,6 +700,21 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "1 to 65536");
   check_error("count(1).pack(\"a\", 1, bins=65537)", "pack.bins", "65537 at line 1, column 10",
               "1 to 65536");
+  check_error("count(1).pack(\"a\", 1, fit=\"worst\")", "pack",
+              "fit=\"worst\" at line 1, column 10", "first or best");
+  check_error("count(1).pack(\"a\", 1, cut=\"below\")", "pack",
+              "cut=\"below\" at line 1, column 10", "never, above or always");
+  check_error("count(1).pack(\"a\", 1, labels=true, ignore_index=0.5)", "pack.ignore_index",
+              "0.5 at line 1, column 10", "a whole number above -2^53 and below 2^53");
+  check_error("count(1).pack(\"a\", 1, labels=true, ignore_index=-9007199254740993)",
+              "pack.ignore_index", "-9007199254740992 at line 1, column 10",
+              "a whole number above -2^53 and below 2^53");
+  check_error("count(1).pack(\"a\", 1, ignore_index=7)", "pack.ignore_index",
+              "7 without labels at line 1, column 10", "labels=true");
+  check_error("count(1).length_bucket(\"a\", [2, 1], group=1, window=1)",
+              "length_bucket.boundaries", "1 after 2 at line 1, column 10", "rising numbers");
+  check_error("count(1).length_bucket(\"a\", [2], group=4, window=3)", "length_bucket.window",
+              "3 at line 1, column 10", "4 to 4294967296");
   check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
               "1 to 16777216");
   check_error("count(1, bytes=2147483649)", "count.bytes", "2147483649 at line 1, column 1",
@@ -862,6 +896,13 @@ private:
     pack_options options{.bins = 1 + below(9), .split = coin(), .delimiter = {}, .pad = number()};
     if (coin())
       options.delimiter = number();
+    options.fit = coin() ? pack_fit::first : pack_fit::best;
+    if (!options.split)
+      options.cut = static_cast<pack_cut>(below(3));
+    options.labels = coin();
+    if (options.labels && coin())
+      options.ignore_index = static_cast<std::int64_t>(number() >> 12) - 5;
+    options.cu_seqlens = coin();
     return x.pack("f" + text(), 1 + below(1 << 20), options);
   }
 
