@@ -40,7 +40,7 @@ class Ragged:
         return np.diff(np.asarray(self.offsets))
 
     def padded(self, multiple: int = 1, value: float = 0) -> Any:
-        """An array [rows, n, ...] with all rows filled up by `value`: n is the longest row's length, rounded up to a multiple."""
+        """An array [rows, n, ...] of all rows, filled up by `value`: n is the longest length, rounded up to a multiple."""
         import numpy as np
 
         values, lengths = np.asarray(self.values), self.lengths()

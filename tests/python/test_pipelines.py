@@ -74,7 +74,11 @@ CASES: dict[str, Make] = {
     "shuffle_buffer": lambda x: lines(x).shuffle_buffer(8, seed=7).batch(4, end="mask"),
     "length_bucket": lambda x: lines(x).length_bucket("text", [4, 6], group=4, window=9).batch(4, lanes=2, end="mask"),
     "pack": lambda x: lines(x).pack("text", 64, bins=2, delimiter=10, pad=32).batch(2, end="mask"),
-    "pack for a language model": lambda x: lines(x).pack("text", 12, bins=3, fit="best", cut="above", labels=True, ignore_index=-1, cu_seqlens=True).batch(2, end="mask"),
+    "pack for a language model": lambda x: (
+        lines(x)
+        .pack("text", 12, bins=3, fit="best", cut="above", labels=True, ignore_index=-1, cu_seqlens=True)
+        .batch(2, end="mask")
+    ),
     "pack that cuts always": lambda x: lines(x).pack("text", 24, cut="always", labels=True).batch(2, end="mask"),
     "pack that splits": lambda x: lines(x).pack("text", 24, split=True).batch(2, end="mask"),
     "read_files": lambda x: (

@@ -25,7 +25,7 @@ class Ragged(NamedTuple):
         return self.offsets.diff()
 
     def padded(self, multiple: int = 1, value: float = 0) -> torch.Tensor:
-        """A tensor [rows, n, ...] with all rows filled up by `value`: n is the longest row's length, rounded up to a multiple."""
+        """A tensor [rows, n, ...] of all rows, filled up by `value`: n is the longest length, rounded up to a multiple."""
         if not self.values.is_floating_point() and value != int(value):
             raise leat.InvalidArgument(f"{value} to fill up rows of {self.values.dtype}: needed is a whole number")
         lengths = self.lengths()
