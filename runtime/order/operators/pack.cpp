@@ -12,9 +12,7 @@
 
 #include <leat/bad_sample.hpp>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <span>

@@ -27,6 +27,8 @@ TEST_CASE("worker_board: sums hold what all did, however many came and went, and
     goes->rows_done = 2;
     goes->busy_ns = 10;
     goes->bytes_read = i;
+    goes->elements_packed = 8;
+    goes->elements_padded = i % 2;
     REQUIRE(x.num_records() <= 3);
   }
   const auto sums = x.sums();
@@ -37,11 +39,15 @@ TEST_CASE("worker_board: sums hold what all did, however many came and went, and
     all.rows_done += sum.rows_done;
     all.busy += sum.busy;
     all.bytes_read += sum.bytes_read;
+    all.elements_packed += sum.elements_packed;
+    all.elements_padded += sum.elements_padded;
   }
   CHECK(all.rows_dealt == 3 * others);
   CHECK(all.rows_done == 2 * others + 7);
   CHECK(all.busy.count() == 10 * others);
   CHECK(all.bytes_read == others * (others - 1) / 2);
+  CHECK(all.elements_packed == 8 * others);
+  CHECK(all.elements_padded == others / 2);
   CHECK(sums[1].rows_done == 2 * 3333 + 7);
   CHECK(x.num_workers() == others + 1);
 }
