@@ -126,6 +126,16 @@ void bind_operators(nb::class_<self>& type) {
           },
           "p"_a, "seed"_a = 0, "Each sample with the probability p: different ones in every epoch.")
       .def(
+          "deduplicate",
+          [](const self& x, std::vector<std::string> fields, std::uint64_t keys,
+             deduplicate_kind kind) {
+            return then(x, x.value.deduplicate(std::move(fields), keys, kind));
+          },
+          "fields"_a, "keys"_a, nb::kw_only(), "kind"_a = deduplicate_kind::window,
+          "The samples without those whose fields have the bytes of one that was kept before, in "
+          "the "
+          "lane and epoch. `keys`: how many are remembered, over all lanes.")
+      .def(
           "read_files",
           [](const self& x, file_format format, std::string field, std::string folder) {
             return then(x, x.value.read_files(format, {std::move(field), std::move(folder)}));

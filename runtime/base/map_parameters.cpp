@@ -74,6 +74,13 @@ std::optional<std::string> parameter_reader::optional(const std::string& name) {
   return value;
 }
 
+void parameter_reader::read(const std::string& name, bool& into) {
+  const auto text = optional(name);
+  if (text && *text != "true" && *text != "false")
+    refuse(name + "=" + *text, "true or false");
+  into = text ? *text == "true" : into;
+}
+
 bool parameter_reader::is_whole_text(std::string_view text, double read) {
   const bool is_negative = text.starts_with('-');
   text.remove_prefix(is_negative ? 1 : 0);

@@ -52,6 +52,16 @@ public:
     if (auto text = optional(name))
       into = number<T>(name, *text);
   }
+  /// Reads true or false, if one of them is given.
+  void read(const std::string& name, bool& into);
+  /// Reads numbers, separated by commas; none if the parameter is not given or empty.
+  template <class T>
+  std::vector<T> numbers(const std::string& name) {
+    std::vector<T> all;
+    for (const auto& part : split_list(optional(name).value_or("")))
+      all.push_back(number<T>(name, part));
+    return all;
+  }
   /// Reads N numbers, separated by commas, if they are given.
   template <class T, std::size_t N>
   void read(const std::string& name, std::array<T, N>& into) {
@@ -65,12 +75,7 @@ public:
       into[i] = number<T>(name, parts[i]);
   }
 
-  [[noreturn]] void refuse(const std::string& got, std::string needed) const;
-
-  /// Refuses parameters that no call has asked for.
-  void done() const;
-
-private:
+  /// A parameter's value as a number.
   template <class T>
   T number(const std::string& name, const std::string& text) const {
     T x{};
@@ -84,6 +89,12 @@ private:
     return x;
   }
 
+  [[noreturn]] void refuse(const std::string& got, std::string needed) const;
+
+  /// Refuses parameters that no call has asked for.
+  void done() const;
+
+private:
   /// False if a text of only digits, of up to 64 bits, is a number other than the one that was read
   /// from it.
   static bool is_whole_text(std::string_view text, double read);

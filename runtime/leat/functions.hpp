@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace leat {
@@ -40,6 +41,52 @@ LEAT_API filter_stage field_between(const std::string& field, std::optional<doub
 /// be left out.
 LEAT_API filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t> min,
                                     std::optional<std::uint64_t> max);
+
+/// As `bytes_between`, but counts the elements of a field of rank 1 or bytes: tokens, say.
+LEAT_API filter_stage length_between(const std::string& field, std::optional<std::uint64_t> min,
+                                     std::optional<std::uint64_t> max);
+
+/// Bounds of `text_quality`, all inclusive; one that is not given does not count. docs/iterators.md
+/// defines words, characters and lines. Shares are from 0 to 1.
+struct text_quality_options {
+  /// Number of words.
+  std::optional<std::uint64_t> min_words = {};
+  std::optional<std::uint64_t> max_words = {};
+  /// Mean number of characters of a word.
+  std::optional<double> min_word_length = {};
+  std::optional<double> max_word_length = {};
+  /// Share of letters, of ASCII or not, among characters.
+  std::optional<double> min_letters = {};
+  /// Shares of digits, and of ASCII's punctuation and symbols, among characters.
+  std::optional<double> max_digits = {};
+  std::optional<double> max_symbols = {};
+  /// Share of words with a letter.
+  std::optional<double> min_words_with_letters = {};
+  /// Share of lines that repeat an earlier one.
+  std::optional<double> max_repeated_lines = {};
+  /// Share of lines that end in a full stop or the like.
+  std::optional<double> min_ended_lines = {};
+  /// Shares of lines that begin with a bullet, and that end in an ellipsis.
+  std::optional<double> max_bullet_lines = {};
+  std::optional<double> max_ellipsis_lines = {};
+};
+
+/// Keeps samples whose text, a field of bytes, is within all these bounds; at least one is given.
+/// Of no words or lines any share and mean is 0.
+LEAT_API filter_stage text_quality(const std::string& field, const text_quality_options& options);
+
+struct matches_options {
+  /// The whole text has to match; otherwise any part of it is enough.
+  bool whole = false;
+  /// Keeps the samples that do not match.
+  bool invert = false;
+};
+
+/// Keeps samples whose text, a field of bytes, matches a regular expression of RE2, in time that
+/// grows linearly with the text. Text and pattern are UTF-8; bytes that are not match nothing. A
+/// build without RE2 refuses this function (errc::invalid_argument).
+LEAT_API filter_stage matches(const std::string& field, const std::string& pattern,
+                              matches_options options = {});
 
 /// Each sample n times. Reads no sample to count them.
 LEAT_API flat_map_stage copies(std::uint64_t n);
@@ -88,5 +135,79 @@ LEAT_API map_stage concat_fields(std::vector<std::string> fields, const std::str
 /// values and offsets (`batch::field`). Bytes and fields that are ragged already stay as they are.
 /// A tensor of rank 0, or one whose elements have no bytes, is a bad sample (wrong_shape).
 LEAT_API map_stage ragged(const std::string& field);
+
+// Maps for text and tokens.
+
+/// Puts elements before and after those of a field of rank 1 or bytes, which keeps its kind: tokens
+/// that begin and end a document. At least one of the two is not empty. A type that cannot
+/// represent one of them makes a bad sample (wrong_shape).
+LEAT_API map_stage add_tokens(const std::string& field, std::vector<std::int64_t> begin,
+                              std::vector<std::int64_t> end = {});
+
+/// Sets a field where a sample lacks it, to what `json_lines` would have made of the value: u8 for
+/// true and false, int64, float64 (finite), each of rank 0, or bytes. With a value that is no text,
+/// a field of the bytes `null`, which JSON's null becomes, counts as lacking. Any other field stays
+/// as it is, whatever its type.
+LEAT_API map_stage default_field(const std::string& field,
+                                 std::variant<bool, std::int64_t, double, std::string> value);
+
+struct loss_mask_options {
+  /// The tokens that an answer follows, at least one: "<|assistant|>".
+  std::vector<std::int64_t> begin;
+  /// The tokens that it ends with; empty: it reaches to the end of the field.
+  std::vector<std::int64_t> end = {};
+  /// These tokens belong to the answer: a model has to learn to end it.
+  bool include_end = true;
+  std::string into = "loss_mask";
+};
+
+/// Sets `into`, uint8, with as many elements as `field` (rank 1, or bytes): 1 for those of answers,
+/// 0 for all others. An answer begins after `begin` and ends at the first `end` after that, or with
+/// the field; the next one is looked for after it. The mask is ragged if the field is. A type that
+/// cannot represent one of the tokens makes a bad sample (wrong_shape).
+LEAT_API map_stage loss_mask(const std::string& field, loss_mask_options options);
+
+struct sentencepiece_options {
+  /// The text, bytes in UTF-8.
+  std::string field = "text";
+  std::string into = "tokens";
+  /// The text stays; otherwise it is removed.
+  bool keep_text = false;
+  /// Adds the model's token for the beginning or the end of a text.
+  bool begin = false;
+  bool end = false;
+};
+
+/// Sets `into`, int32, ragged [number of tokens], to the tokens of the text, as SentencePiece's
+/// `encode` gives them for this model: a file that SentencePiece wrote, of the type unigram or BPE,
+/// which is read in this call. Its hash is part of the map, and so of snapshots: a restore with
+/// another model is refused. Throws `errc::io`, and `errc::invalid_argument` for a file that is no
+/// such model. Text that is not UTF-8 is a bad sample (corrupt).
+LEAT_API map_stage sentencepiece(const std::string& model, sentencepiece_options options = {});
+
+/// What becomes of white space: space, tab, line feed, vertical tab, form feed, carriage return.
+enum class white_space : std::uint8_t {
+  keep,
+  /// Line feeds stay. All other runs of it become one space, and go at both ends of a line.
+  lines,
+  /// Each run of it becomes one space.
+  all,
+};
+
+struct normalize_text_options {
+  white_space spaces = white_space::lines;
+  /// Removes white space from both ends.
+  bool trim = true;
+  /// Carriage returns, with a line feed after them or not, become a line feed.
+  bool line_ends = true;
+  /// Removes the bytes 0 to 31 and 127, but for tab, line feed and carriage return.
+  bool control = true;
+  /// The letters A to Z become a to z.
+  bool lower = false;
+};
+
+/// Normalizes a field of bytes. Only ASCII counts: all other bytes, and so UTF-8, stay as they are.
+/// In this order: `line_ends`, `control`, `lower`, `spaces`, `trim`.
+LEAT_API map_stage normalize_text(const std::string& field, normalize_text_options options = {});
 
 } // namespace leat

@@ -215,6 +215,14 @@ enum class mix_stop : std::uint8_t {
   cycle,
 };
 
+/// What an operator does that has met as many different keys as it may remember.
+enum class deduplicate_kind : std::uint8_t {
+  /// It forgets the oldest one.
+  window,
+  /// It ends the job with an error: none is forgotten.
+  set,
+};
+
 struct mix_options {
   /// One per input, at least 1 each, with a sum below 2^32; empty: all the same.
   std::vector<std::uint64_t> weights = {};
@@ -279,6 +287,13 @@ public:
   pipeline flat_map(flat_map_stage stage) const;
   /// A map with state: a field that depends on the samples before, in the lane.
   pipeline scan(scan_stage stage) const;
+  /// The samples without repetitions: those whose fields, all of these together, have the same
+  /// bytes as those of a sample that was kept before are dropped. Each lane remembers its share of
+  /// `keys`, 1 to 2^32 over all lanes and at least 1 per lane, as hashes of 64 bits, and knows
+  /// nothing of other lanes. It starts over with each epoch. Throws `errc::invalid_argument` for no
+  /// fields. Bad samples: missing_field.
+  pipeline deduplicate(std::vector<std::string> fields, std::uint64_t keys,
+                       deduplicate_kind kind = deduplicate_kind::window) const;
   /// The samples in the files that the samples here name, file after file in each lane: for lists
   /// of files that are data themselves, or become known while the job runs. Files may be
   /// compressed, as for `tar_stream`, and must not change. A name without a plain file ends the

@@ -27,6 +27,7 @@
   each(flat_map) \
   each(read_files) \
   each(shuffle_buffer) \
+  each(deduplicate) \
   each(scan) \
   each(length_bucket) \
   each(pack) \

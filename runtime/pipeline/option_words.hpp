@@ -41,6 +41,8 @@ inline constexpr option_words<pack_fit, 2> pack_fits{
     {{"first", pack_fit::first}, {"best", pack_fit::best}}};
 inline constexpr option_words<pack_cut, 3> pack_cuts{
     {{"never", pack_cut::never}, {"above", pack_cut::above}, {"always", pack_cut::always}}};
+inline constexpr option_words<deduplicate_kind, 2> deduplicate_kinds{
+    {{"window", deduplicate_kind::window}, {"set", deduplicate_kind::set}}};
 
 /// The word of a value; empty for a number that no value has.
 template <class T, std::size_t N>

@@ -75,6 +75,8 @@ class Pipeline:
             raise Refused("more lanes than a stream has units")
         if any(x.options["group"] % self.lanes for x in self.input.below() if x.op == "length_bucket"):
             raise Refused("a group of length_bucket that is no multiple of the lanes")
+        if any(x.options["keys"] < self.lanes for x in self.input.below() if x.op == "deduplicate"):
+            raise Refused("a deduplicate without a key in a lane")
         buffers = [x.options["n"] for x in self.input.below() if x.op == "shuffle_buffer"]
         if any(share(n, self.lanes - 1, self.lanes) < 2 or share(n, 0, self.lanes) >= 2**32 for n in buffers):
             raise Refused("a shuffle_buffer of less than 2 in a lane, or of 2^32")

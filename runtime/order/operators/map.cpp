@@ -77,14 +77,21 @@ void erase_alternatives(field_names& from, std::string_view fields) {
 field_names fields_of_map(const operator_node& x, std::vector<field_names>& inputs) {
   auto& fields = inputs.front();
   const auto& name = x.get<std::string>("name");
-  if (name == "pad@1" || name == "ragged@1" || name == "truncate@1")
+  if (name == "pad@1" || name == "ragged@1" || name == "truncate@1" || name == "add_tokens@1"
+      || name == "normalize_text@1")
     return fields;
+  if (name == "default_field@1") {
+    fields.insert(parameter_value(x, "field"));
+    return fields;
+  }
   if (name == "drop_fields@1") {
     for (const auto& dropped : split_list(parameter_value(x, "fields")))
       fields.erase(dropped);
     return fields;
   }
-  if (name == "concat_fields@1") {
+  if (name == "sentencepiece@1" && parameter_value(x, "keep_text") == "false")
+    fields.erase(parameter_value(x, "field"));
+  if (name == "concat_fields@1" || name == "loss_mask@1" || name == "sentencepiece@1") {
     fields.insert(parameter_value(x, "into"));
     return fields;
   }

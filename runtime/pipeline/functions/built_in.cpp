@@ -2,6 +2,10 @@
 
 #include "runtime/base/map_parameters.hpp"
 #include "runtime/image/pixels/image_chain.hpp"
+#include "runtime/pipeline/functions/percent_text.hpp"
+#include "runtime/pipeline/functions/sentencepiece.hpp"
+#include "runtime/pipeline/functions/white_spaces.hpp"
+#include "runtime/pipeline/text/pipeline_lexer.hpp"
 
 #include <leat/functions.hpp>
 #include <leat/image.hpp>
@@ -13,19 +17,21 @@ namespace leat {
 
 namespace {
 
+/// A text that stands in one word.
+std::string plain_text(const parameter_reader& from, const std::string& name,
+                       const std::string& value) {
+  auto text = text_of_percent(value);
+  if (!text)
+    from.refuse(name + '=' + value, "%HH for any byte, and so %25 for a percent sign");
+  return std::move(*text);
+}
+
 // -- maps
 
 image_layout layout_of(const std::string& text, const parameter_reader& from) {
   if (text != "nchw" && text != "nhwc")
     from.refuse("layout=" + text, "nchw or nhwc");
   return text == "nchw" ? image_layout::nchw : image_layout::nhwc;
-}
-
-bool is_exact(parameter_reader& from) {
-  const auto text = from.optional("exact");
-  if (text && *text != "true" && *text != "false")
-    from.refuse("exact=" + *text, "true or false");
-  return text == "true";
 }
 
 /// The options that both short image maps share.
@@ -39,7 +45,7 @@ image_options common_options(parameter_reader& from, const std::string& map) {
   from.read("mean", x.mean);
   from.read("std", x.std);
   from.read("max_pixels", x.max_pixels);
-  x.exact = is_exact(from);
+  from.read("exact", x.exact);
   return x;
 }
 
@@ -47,7 +53,8 @@ map_stage make_decode_image(const std::string& parameters) {
   parameter_reader from{"decode_image@1", parameters};
   const auto field = from.required("field");
   const auto transforms = parse_transforms(from.required("transforms"));
-  decode_options options{.exact = is_exact(from)};
+  decode_options options;
+  from.read("exact", options.exact);
   from.read("max_pixels", options.max_pixels);
   from.done();
   return decode_image(field, transforms, options);
@@ -138,6 +145,89 @@ map_stage make_concat_fields(const std::string& parameters) {
   return concat_fields(split_list(fields), into, between);
 }
 
+map_stage make_add_tokens(const std::string& parameters) {
+  parameter_reader from{"add_tokens@1", parameters};
+  const auto field = from.required("field");
+  auto begin = from.numbers<std::int64_t>("begin");
+  auto end = from.numbers<std::int64_t>("end");
+  from.done();
+  return add_tokens(field, std::move(begin), std::move(end));
+}
+
+/// The type that a value is most likely meant to have, if none is given: that of a number or flag
+/// which reads as one, otherwise bytes.
+std::string likely_type(const std::string& value) {
+  if (value == "true" || value == "false")
+    return "u8";
+  if (!is_number(value))
+    return "bytes";
+  return value.find_first_of(".e") == std::string::npos ? "i64" : "f64";
+}
+
+map_stage make_default_field(const std::string& parameters) {
+  parameter_reader from{"default_field@1", parameters};
+  const auto field = from.required("field");
+  auto type = from.optional("type");
+  const auto value = from.required("value");
+  from.done();
+  if (!type)
+    type = likely_type(value);
+  if (*type == "i64")
+    return default_field(field, from.number<std::int64_t>("value", value));
+  if (*type == "f64")
+    return default_field(field, from.number<double>("value", value));
+  if (*type == "u8" && (value == "0" || value == "1" || value == "true" || value == "false"))
+    return default_field(field, value == "1" || value == "true");
+  if (*type == "u8")
+    from.refuse("value=" + value, "true or false");
+  if (*type != "bytes")
+    from.refuse("type=" + *type, "u8, i64, f64 or bytes");
+  return default_field(field, plain_text(from, "value", value));
+}
+
+map_stage make_loss_mask(const std::string& parameters) {
+  parameter_reader from{"loss_mask@1", parameters};
+  const auto field = from.required("field");
+  loss_mask_options options{.begin = from.numbers<std::int64_t>("begin"),
+                            .end = from.numbers<std::int64_t>("end")};
+  from.read("include_end", options.include_end);
+  options.into = from.optional("into").value_or(options.into);
+  from.done();
+  return loss_mask(field, std::move(options));
+}
+
+map_stage make_normalize_text(const std::string& parameters) {
+  parameter_reader from{"normalize_text@1", parameters};
+  const auto field = from.required("field");
+  normalize_text_options options;
+  if (const auto spaces = from.optional("spaces")) {
+    const auto known = value_of(*spaces, white_spaces);
+    if (!known)
+      from.refuse("spaces=" + *spaces, list_of(white_spaces));
+    options.spaces = *known;
+  }
+  from.read("trim", options.trim);
+  from.read("line_ends", options.line_ends);
+  from.read("control", options.control);
+  from.read("lower", options.lower);
+  from.done();
+  return normalize_text(field, options);
+}
+
+map_stage make_sentencepiece(const std::string& parameters) {
+  parameter_reader from{"sentencepiece@1", parameters};
+  const auto model = plain_text(from, "model", from.required("model"));
+  const auto hash = from.optional("hash");
+  sentencepiece_options options;
+  options.field = from.optional("field").value_or(options.field);
+  options.into = from.optional("into").value_or(options.into);
+  from.read("keep_text", options.keep_text);
+  from.read("begin", options.begin);
+  from.read("end", options.end);
+  from.done();
+  return sentencepiece_of_hash(model, hash, std::move(options));
+}
+
 // -- predicates
 
 filter_stage make_key_hash(const std::string& parameters) {
@@ -182,6 +272,46 @@ filter_stage make_bytes_between(const std::string& parameters) {
   const auto max = from.optional_number<std::uint64_t>("max");
   from.done();
   return bytes_between(field, min, max);
+}
+
+filter_stage make_length_between(const std::string& parameters) {
+  parameter_reader from{"length_between@1", parameters};
+  const auto field = from.required("field");
+  const auto min = from.optional_number<std::uint64_t>("min");
+  const auto max = from.optional_number<std::uint64_t>("max");
+  from.done();
+  return length_between(field, min, max);
+}
+
+filter_stage make_text_quality(const std::string& parameters) {
+  parameter_reader from{"text_quality@1", parameters};
+  const auto field = from.required("field");
+  const text_quality_options options{
+      .min_words = from.optional_number<std::uint64_t>("min_words"),
+      .max_words = from.optional_number<std::uint64_t>("max_words"),
+      .min_word_length = from.optional_number<double>("min_word_length"),
+      .max_word_length = from.optional_number<double>("max_word_length"),
+      .min_letters = from.optional_number<double>("min_letters"),
+      .max_digits = from.optional_number<double>("max_digits"),
+      .max_symbols = from.optional_number<double>("max_symbols"),
+      .min_words_with_letters = from.optional_number<double>("min_words_with_letters"),
+      .max_repeated_lines = from.optional_number<double>("max_repeated_lines"),
+      .min_ended_lines = from.optional_number<double>("min_ended_lines"),
+      .max_bullet_lines = from.optional_number<double>("max_bullet_lines"),
+      .max_ellipsis_lines = from.optional_number<double>("max_ellipsis_lines")};
+  from.done();
+  return text_quality(field, options);
+}
+
+filter_stage make_matches(const std::string& parameters) {
+  parameter_reader from{"matches@1", parameters};
+  const auto field = from.required("field");
+  const auto pattern = plain_text(from, "pattern", from.required("pattern"));
+  matches_options options;
+  from.read("whole", options.whole);
+  from.read("invert", options.invert);
+  from.done();
+  return matches(field, pattern, options);
 }
 
 // -- flat_maps
@@ -250,15 +380,19 @@ stage_makers<map_stage> built_in_maps() {
           {"ragged@1", make_ragged},
           {"truncate@1", make_truncate},
           {"drop_fields@1", make_drop_fields},
-          {"concat_fields@1", make_concat_fields}};
+          {"concat_fields@1", make_concat_fields},
+          {"add_tokens@1", make_add_tokens},
+          {"default_field@1", make_default_field},
+          {"loss_mask@1", make_loss_mask},
+          {"normalize_text@1", make_normalize_text},
+          {"sentencepiece@1", make_sentencepiece}};
 }
 
 stage_makers<filter_stage> built_in_predicates() {
-  return {{"key_hash@1", make_key_hash},
-          {"key_matches@1", make_key_matches},
-          {"field_hash@1", make_field_hash},
-          {"field_between@1", make_field_between},
-          {"bytes_between@1", make_bytes_between}};
+  return {{"key_hash@1", make_key_hash},           {"key_matches@1", make_key_matches},
+          {"field_hash@1", make_field_hash},       {"field_between@1", make_field_between},
+          {"bytes_between@1", make_bytes_between}, {"length_between@1", make_length_between},
+          {"text_quality@1", make_text_quality},   {"matches@1", make_matches}};
 }
 
 stage_makers<flat_map_stage> built_in_flat_maps() {

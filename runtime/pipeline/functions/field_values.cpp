@@ -71,6 +71,12 @@ std::uint64_t integer_of(const sample& x, std::string_view field) {
   });
 }
 
+std::string_view text_of(const sample& x, std::string_view field) {
+  if (!x.is_bytes(field))
+    wrong_form(field, "bytes");
+  return x.text(field);
+}
+
 field_elements elements_of(const sample& x, std::string_view field) {
   if (x.is_bytes(field))
     return {dtype::u8, true, x.bytes(field)};

@@ -18,6 +18,9 @@ double number_of(const sample& x, std::string_view field);
 /// (missing_field, wrong_shape).
 std::uint64_t integer_of(const sample& x, std::string_view field);
 
+/// The bytes of a field that is bytes. Throws `bad_sample` (missing_field, wrong_shape).
+std::string_view text_of(const sample& x, std::string_view field);
+
 /// The elements of a field of rank 1, or of bytes. Borrowed like the field itself.
 struct field_elements {
   /// u8 for bytes.

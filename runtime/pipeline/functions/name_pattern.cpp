@@ -53,7 +53,7 @@ bool take_match(std::string_view& pattern, unsigned char byte) {
 
 } // namespace
 
-bool matches(std::string_view pattern, std::string_view text) {
+bool name_matches(std::string_view pattern, std::string_view text) {
   // The place after the last `*` so far, and the place after what that `*` stands for: where to try
   // again.
   std::optional<std::string_view> behind_star;

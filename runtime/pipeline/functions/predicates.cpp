@@ -1,12 +1,12 @@
 #include "runtime/base/text.hpp"
 #include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/functions/bounds.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
 #include "runtime/pipeline/functions/name_pattern.hpp"
 
 #include <leat/functions.hpp>
 
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -40,31 +40,6 @@ private:
   std::uint64_t salt_;
 };
 
-/// Numbers from a lower to an upper bound, both inclusive. NaN lies outside any bounds.
-template <class T>
-class bounds {
-public:
-  using limits = std::numeric_limits<T>;
-
-  bounds(const char* function, std::optional<T> min, std::optional<T> max)
-      : min_(min.value_or(limits::has_infinity ? -limits::infinity() : limits::lowest())),
-        max_(max.value_or(limits::has_infinity ? limits::infinity() : limits::max())),
-        text_(word_if("min", min) + word_if("max", max)) {
-    if (!(min_ <= max_))
-      refuse_argument(function, "bounds" + text_, "a min that is at most max");
-  }
-
-  bool operator()(T x) const { return min_ <= x && x <= max_; }
-
-  /// " min=1 max=3", without bounds that were not given.
-  const std::string& text() const { return text_; }
-
-private:
-  T min_;
-  T max_;
-  std::string text_;
-};
-
 } // namespace
 
 filter_stage key_hash(std::uint64_t keep, std::uint64_t salt) {
@@ -83,7 +58,7 @@ filter_stage key_matches(std::string pattern) {
   return {.name = name,
           .parameters = std::move(text),
           .of_id = [pattern = std::move(pattern)](std::string_view id) {
-            return matches(pattern, id);
+            return name_matches(pattern, id);
           }};
 }
 
@@ -114,6 +89,17 @@ filter_stage bytes_between(const std::string& field, std::optional<std::uint64_t
   return {.name = name,
           .parameters = word("field", field) + within.text(),
           .make = everywhere<predicate>([=](sample& x) { return within(x.bytes(field).size()); })};
+}
+
+filter_stage length_between(const std::string& field, std::optional<std::uint64_t> min,
+                            std::optional<std::uint64_t> max) {
+  constexpr auto name = "length_between@1";
+  check_field_name(name, field);
+  const bounds<std::uint64_t> within{name, min, max};
+  return {.name = name,
+          .parameters = word("field", field) + within.text(),
+          .make = everywhere<predicate>(
+              [=](sample& x) { return within(elements_of(x, field).size()); })};
 }
 
 } // namespace leat

@@ -51,7 +51,7 @@ class WildGrower:
         if self.indexed:
             ops += ["shuffle"] * 3
         else:
-            ops += ["filter"] * 6 + ["sample"] * 2 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["length_bucket", "length_bucket", "pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip"]
+            ops += ["filter"] * 6 + ["sample"] * 2 + ["mix"] * 4 + ["flat_map"] * 2 + ["scan"] * 2 + ["length_bucket", "length_bucket", "pack", "shuffle_buffer", "shuffle_buffer", "zip", "zip", "deduplicate"]
             ops += ["read_files"] if self.rng.random() < 0.3 else []
             ops += ["zips_clash", "packs_mixed"]
             ops += ["ends_early"] * 2 + ([] if self.must_read_once(below_repeat) else ["cycles"] * 2)
@@ -87,7 +87,7 @@ class WildGrower:
 
     def map(self, budget, below):
         node, fields = self.tree(budget, below)
-        field, kind = self.some(fields), self.rng.randrange(8)
+        field, kind = self.some(fields), self.rng.randrange(12)
         if kind == 0:
             return self.over("map", {"name": "select@1", "fields": [field]}, node), [field]
         if kind == 1:
@@ -110,7 +110,26 @@ class WildGrower:
             if self.rng.random() < 0.5:
                 o["between"] = self.rng.choice((10, 300))
             return self.over("map", o, node), [*(x for x in fields if x != into), into]
+        if kind >= 8:
+            return self.text_map(kind, field, node, fields)
         o = {"name": "pad@1", "field": field, "length": self.rng.randint(0, 16), "value": self.rng.choice((0, 9, 255, 300))}
+        return self.over("map", o, node), fields
+
+    def text_map(self, kind, field, node, fields):
+        rng = self.rng
+        tokens = lambda least: [rng.choice((0, 1, 2, 7, 97, 101, 300, -1)) for _ in range(rng.randint(least, 2))]
+        if kind == 8:
+            return self.over("map", {"name": "add_tokens@1", "field": field, "begin": tokens(0), "end": tokens(1)}, node), fields
+        if kind == 9:
+            name = rng.choice((field, *FIELDS))
+            o = {"name": "default_field@1", "field": name, "value": rng.choice((0, -3, 0.5, True, "none", ""))}
+            return self.over("map", o, node), [*(x for x in fields if x != name), name]
+        if kind == 10:
+            o = {"name": "loss_mask@1", "field": field, "begin": tokens(1)[:1], "end": tokens(0)[:1], "include_end": rng.random() < 0.5}
+            into = o["into"] = rng.choice((self.new_name(), field))
+            return self.over("map", o, node), [*(x for x in fields if x != into), into]
+        o = {"name": "normalize_text@1", "field": field, "spaces": rng.choice(("keep", "lines", "all"))}
+        o.update({x: rng.random() < 0.5 for x in ("trim", "line_ends", "control", "lower")})
         return self.over("map", o, node), fields
 
     def inputs(self, budget, below):
@@ -239,8 +258,23 @@ class WildGrower:
             {"name": "field_hash@1", "field": self.some(fields), **keep},
             {"name": "field_between@1", "field": self.some(numbers or fields), **self.bounds(-3, 5)},
             {"name": "key_hash@1", **keep},
-        ]
+            {"name": "length_between@1", "field": self.some(fields), **self.bounds(0, 8)},
+            {"name": "text_quality@1", "field": self.some(fields), **self.quality()},
+            {"name": "matches@1", "field": self.some(fields), "pattern": self.rng.choice(("[0-3]", "^[a-m]", "e|o", "[a-z0-9]*")),
+             "whole": self.rng.random() < 0.3, "invert": self.rng.random() < 0.5},
+        ]  # fmt: skip
         return self.over("filter", self.rng.choice(choices), node), fields
+
+    def quality(self):
+        shares = ("min_letters", "max_digits", "max_symbols", "min_words_with_letters", "max_repeated_lines", "min_ended_lines")
+        bounds = {x: self.rng.choice((0, 0.25, 0.5, 0.8)) for x in self.rng.sample(shares, self.rng.randint(0, 2))}
+        return {**bounds, self.rng.choice(("min_words", "max_words", "min_word_length", "max_word_length")): self.rng.randint(1, 5)}
+
+    def deduplicate(self, budget, below):
+        node, fields = self.tree(budget, below)
+        keys = self.lanes * self.rng.choice((1, 1, 2, 5, 100)) + self.rng.choice((0, 0, 1))
+        o = {"fields": [self.some(fields) for _ in range(self.rng.choice((1, 1, 2)))], "keys": keys, "kind": self.rng.choice(("window", "window", "set"))}
+        return self.over("deduplicate", o, node), fields
 
     def bounds(self, least, most):
         low = self.rng.randint(least, most)

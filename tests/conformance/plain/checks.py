@@ -2,6 +2,7 @@
 
 import re
 
+from plain.functions import SHARES
 from plain.samples import Undocumented
 from plain.text_form import FUNCTION_CALLS, JOINS, OPTIONS
 
@@ -10,6 +11,7 @@ LARGE = 100_000  # of what the reference makes lists
 WORDS = {
     ("shuffle", "kind"): ("full", "windowed", "none"), ("batch", "end"): ("drop", "mask", "cycle", "auto"),
     ("mix", "rule"): ("deficit", "random"), ("mix", "stop"): ("all", "first", "cycle"),
+    ("deduplicate", "kind"): ("window", "set"),
     ("read_files", "format"): ("tar", "lines", "json_lines"),
     ("pack", "fit"): ("first", "best"), ("pack", "cut"): ("never", "above", "always"),
     ("raw_records", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "f16", "bf16"),
@@ -18,18 +20,25 @@ TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "f
 LISTS = {"patterns": str, "dims": int, "weights": int, "delimiter": int, "fields": str, "boundaries": int}
 LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
-    ("length_bucket", "group"): 1, ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
+    ("deduplicate", "keys"): 1, ("length_bucket", "group"): 1, ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
 }  # fmt: skip
 # For functions: parameters with their kinds, and how many of them must be given.
 FUNCTIONS = {
     "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
             "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1),
             "truncate@1": ({"field": str, "length": int}, 2), "drop_fields@1": ({"fields": list}, 1),
-            "concat_fields@1": ({"fields": list, "into": str, "between": int}, 2)},
+            "concat_fields@1": ({"fields": list, "into": str, "between": int}, 2),
+            "add_tokens@1": ({"field": str, "begin": "numbers", "end": "numbers"}, 1),
+            "default_field@1": ({"field": str, "value": "any", "type": str}, 2),
+            "loss_mask@1": ({"field": str, "begin": "numbers", "end": "numbers", "include_end": bool, "into": str}, 2),
+            "normalize_text@1": ({"field": str, "spaces": str, "trim": bool, "line_ends": bool, "control": bool, "lower": bool}, 1)},
     "filter": {"key_hash@1": ({"keep": int, "salt": int}, 1), "key_matches@1": ({"pattern": str}, 1),
                "field_hash@1": ({"field": str, "keep": int, "salt": int}, 2),
                "field_between@1": ({"field": str, "min": float, "max": float}, 1),
-               "bytes_between@1": ({"field": str, "min": int, "max": int}, 1)},
+               "bytes_between@1": ({"field": str, "min": int, "max": int}, 1),
+               "length_between@1": ({"field": str, "min": int, "max": int}, 1),
+               "text_quality@1": ({"field": str, "min_words": int, "max_words": int, **{name: float for name in SHARES}}, 1),
+               "matches@1": ({"field": str, "pattern": str, "whole": bool, "invert": bool}, 2)},
     "flat_map": {"copies@1": ({"n": int}, 1), "split@1": ({"field": str, "at": int}, 1),
                  "windows@1": ({"field": str, "length": int}, 2), "chunks@1": ({"field": str, "length": int, "overlap": int}, 2)},
     "scan": {"running_count@1": ({"into": str}, 1), "running_sum@1": ({"field": str, "into": str}, 2)},
@@ -109,6 +118,8 @@ def fields_after_map(o, fields):
         return fields - set(o["fields"])
     if o["name"] == "concat_fields@1":
         return fields | {o["into"]}
+    if o["name"] in ("default_field@1", "loss_mask@1"):
+        return fields | {o["field"] if o["name"] == "default_field@1" else o.get("into", "loss_mask")}
     return fields
 
 
@@ -178,6 +189,9 @@ def check_function(node):
     if set(given) - set(known) or set(list(known)[:needed]) - set(given):
         raise Wrong(f"{name}: {list(given)}")
     for key, x in given.items():
+        if known[key] in ("numbers", "any", bool):
+            check_special(x, known[key])
+            continue
         if known[key] is list and isinstance(x, str) and x and " " not in x:  # a function gets lists as texts, joined by commas
             x = given[key] = node.options[key] = x.split(",")
         if known[key] is list and not isinstance(x, list):
@@ -190,6 +204,7 @@ def check_function(node):
             raise Wrong(f"{name}: {key}={x!r}")
         if isinstance(x, str) and (x == "" or " " in x) or known[key] is list and not all(is_word(y) for y in x):
             raise Wrong(f"{name}: {key}={x!r}")
+    check_text_function(name, given)
     o = {key: float(x) if key in ("min", "max") else int(x) if known[key] is int else x for key, x in given.items()}
     if o.get("keep", 0) > 100 or o.get("at", 0) > 255 or o.get("min", -float("inf")) > o.get("max", float("inf")):
         raise Wrong(f"{name}: {given}")
@@ -201,6 +216,42 @@ def check_function(node):
         raise Wrong("chunks that do not go on")
     if max([o.get("n", 0), o.get("length", 0)]) > LARGE:
         raise Undocumented("too large for the reference")
+
+
+def check_special(x, kind):
+    """Kinds that only functions for text have: what is not surely right is not used."""
+    if kind == "numbers":
+        right = isinstance(x, list) and all(is_whole(y) for y in x)
+    elif kind == "any":
+        right = isinstance(x, (bool, str)) or is_whole(x) or isinstance(x, float) and x - x == 0
+        right = right and not (isinstance(x, str) and re.search(r"[\s,%]|^[-0-9]", x))
+    else:
+        right = isinstance(x, bool)
+    if not right:
+        raise Undocumented(f"{x!r}")
+
+
+def is_whole(x):
+    return isinstance(x, int) and not isinstance(x, bool) and -(2**63) <= x < 2**63
+
+
+def check_text_function(name, o):
+    shares = [float(o[x]) for x in o if x in SHARES and not x.endswith("word_length")]
+    if name == "add_tokens@1" and not o.get("begin") and not o.get("end") or name == "loss_mask@1" and not o["begin"]:
+        raise Wrong("no tokens")
+    if name == "normalize_text@1" and o.get("spaces", "all") not in ("keep", "lines", "all"):
+        raise Wrong("another kind of spaces")
+    if name == "text_quality@1" and (len(o) == 1 or any(not 0 <= x <= 1 for x in shares)):
+        raise Wrong("text_quality: no bounds, or no shares")
+    for of in ("words", "word_length") if name == "text_quality@1" else ():
+        if float(o.get(f"min_{of}", "-inf")) > float(o.get(f"max_{of}", "inf")):
+            raise Wrong(f"text_quality: bounds of {of}")
+    if name == "default_field@1" and "type" in o:
+        right = {"i64": is_whole(o["value"]), "f64": isinstance(o["value"], float), "u8": isinstance(o["value"], bool)}
+        if not right.get(o["type"], isinstance(o["value"], str) and o["type"] == "bytes"):
+            raise Undocumented("a default that is written in another way")
+    if name == "matches@1" and not re.fullmatch(r"[\^$]?[a-z0-9\[\]+*.|()-]+[$]?", o["pattern"]):
+        raise Undocumented("a pattern that may mean something else in Python")
 
 
 def is_text(x):
@@ -230,5 +281,7 @@ def check_rules(node):
             raise Wrong(f"a group of {o['group']} in a window of {o['window']}")
     if node.op == "shuffle_buffer" and o["n"] > 2**32:
         raise Wrong("a shuffle_buffer beyond its limit")
+    if node.op == "deduplicate" and (o["keys"] > 2**32 or o["fields"] == [] or "" in o["fields"]):
+        raise Wrong("deduplicate")
     if node.op == "enumerate" and not o["field"]:
         raise Wrong("a field without a name")

@@ -6,6 +6,7 @@ Each gets a good sample, the lane's input to it, and the call's options.
 import fnmatch
 import re
 import struct
+from urllib.parse import unquote_to_bytes
 
 from plain.hashes import hash128, mulhi, number_bytes
 from plain.samples import CODES, BadSample, Ragged, Sample, Tensor, field_bytes, scalar, size_of
@@ -35,6 +36,63 @@ def bytes_between(sample, field, min=0, max=MASK):
     return int(min) <= len(field_bytes(sample.field(field))) <= int(max)
 
 
+def length_between(sample, field, min=0, max=MASK):
+    type, raw = sample.row(field)
+    return int(min) <= len(raw) // size_of(type) <= int(max)
+
+
+def text(sample, field):
+    x = sample.field(field)
+    if isinstance(x, Tensor):
+        raise BadSample(f"{field} of {sample.id} is no text")
+    return x
+
+
+def matches(sample, field, pattern, whole=False, invert=False):
+    """Python's re is another language; patterns of the cases mean the same in both, on texts that are ASCII."""
+    pattern, x = unquote_to_bytes(pattern), text(sample, field)
+    found = re.compile(pattern).fullmatch(x) if whole else re.compile(pattern).search(x)
+    return (found is not None) != invert
+
+
+ENDS = [x.encode() for x in (".", "!", "?", '"', "…", "”", "。", "！", "？")]
+SHARES = {  # of what among what
+    "min_letters": ("letters", "characters"), "max_digits": ("digits", "characters"), "max_symbols": ("symbols", "characters"),
+    "min_words_with_letters": ("words_with_letters", "words"), "max_repeated_lines": ("repeated_lines", "lines"),
+    "min_ended_lines": ("ended_lines", "lines"), "max_bullet_lines": ("bullet_lines", "lines"),
+    "max_ellipsis_lines": ("ellipsis_lines", "lines"), "min_word_length": ("characters", "words"),
+    "max_word_length": ("characters", "words"),
+}  # fmt: skip
+
+
+def counts(raw):
+    """All that text_quality counts."""
+    words, lines = re.findall(rb"[^\t-\r ]+", raw), [x.strip(b"\t\n\v\f\r ") for x in raw.split(b"\n")]
+    lines = [x for x in lines if x]
+    characters = re.sub(rb"[\t-\r \x80-\xbf]", b"", raw)
+    return {
+        "words": len(words), "words_with_letters": sum(bool(re.search(rb"[a-zA-Z\x80-\xff]", x)) for x in words),
+        "characters": len(characters), "letters": len(re.findall(rb"[a-zA-Z\x80-\xff]", characters)),
+        "digits": len(re.findall(rb"[0-9]", characters)), "symbols": len(re.findall(rb"[!-/:-@[-`{-~]", characters)),
+        "lines": len(lines), "repeated_lines": len(lines) - len(set(lines)), "ended_lines": sum(any(map(x.endswith, ENDS)) for x in lines),
+        "bullet_lines": sum(any(map(x.startswith, (b"-", b"*", "•".encode()))) for x in lines),
+        "ellipsis_lines": sum(any(map(x.endswith, (b"...", "…".encode()))) for x in lines),
+    }  # fmt: skip
+
+
+def text_quality(sample, field, **bounds):
+    of = counts(text(sample, field))
+    for name, bound in bounds.items():
+        if name in SHARES:
+            part, whole = (of[x] for x in SHARES[name])
+            x = part / whole if whole else 0.0
+        else:
+            x = of["words"]
+        if x < float(bound) if name.startswith("min") else x > float(bound):
+            return False
+    return True
+
+
 def kept(data, keep, salt):
     return mulhi(hash128(number_bytes(salt) + data) & MASK, 100) < keep
 
@@ -54,6 +112,9 @@ PREDICATES = {
     "field_hash@1": field_hash,
     "field_between@1": field_between,
     "bytes_between@1": bytes_between,
+    "length_between@1": length_between,
+    "text_quality@1": text_quality,
+    "matches@1": matches,
 }
 
 # ------------------------------------------------------------------------------------------------------ flat_map
@@ -85,6 +146,11 @@ def chunks(sample, field, length, overlap=0):
     size = len(raw) // size_of(type)
     begins = [b for b in range(0, size, length - overlap) if b == 0 or b + overlap < size]
     return [{**sample.fields, field: like(sample.fields[field], raw[b * size_of(type) : (b + length) * size_of(type)])} for b in begins]
+
+
+def key_of(sample, fields):
+    """What deduplicate knows a sample by."""
+    return hash128(b"".join(number_bytes(len(x)) + x for x in (field_bytes(sample.field(name)) for name in fields))) & MASK
 
 
 CHILDREN = {"copies@1": copies, "split@1": split, "windows@1": windows, "chunks@1": chunks}
@@ -195,8 +261,63 @@ def concat_fields(sample, fields, into, between=None):
     return sample.but(**{into: like(next((x for x in kinds if isinstance(x, Ragged)), kinds[0]), raw)})
 
 
+def whole_numbers(x):
+    return [int(y) for y in (x if isinstance(x, list) else str(x).split(","))]
+
+
+def add_tokens(sample, field, begin=(), end=()):
+    type, raw = sample.row(field)
+    before, after = (b"".join(elements(type, x) for x in whole_numbers(y)) if y != () else b"" for y in (begin, end))
+    return sample.but(**{field: like(sample.fields[field], before + raw + after)})
+
+
+def default_field(sample, field, value, type=None):
+    x = sample.fields.get(field)
+    number = {"i64": int, "f64": float, "u8": lambda x: int(x in (True, "true", 1, "1"))}
+    if type is None:
+        type = "u8" if isinstance(value, bool) else {int: "i64", float: "f64"}.get(value.__class__, "bytes")
+    if x is not None and (type == "bytes" or x != b"null"):
+        return sample
+    if type == "bytes":
+        return sample.but(**{field: unquote_to_bytes(str(value))})
+    return sample.but(**{field: scalar(type, number[type](value))})
+
+
+def loss_mask(sample, field, begin, end=(), include_end=True, into="loss_mask"):
+    type, raw = sample.row(field)
+    size = size_of(type)
+    begin, end = (b"".join(elements(type, x) for x in whole_numbers(y)) if y != () else b"" for y in (begin, end))
+    raw_at = lambda pattern, at: next((i for i in range(at, len(raw) - len(pattern) + 1, size) if raw[i : i + len(pattern)] == pattern), -1)
+    mask, at = bytearray(len(raw) // size), 0
+    while at < len(raw) and (found := raw_at(begin, at)) >= 0:
+        first = found + len(begin)
+        closed = raw_at(end, first) if end else -1
+        at = len(raw) if closed < 0 else closed + len(end)
+        last = at if include_end or closed < 0 else closed
+        mask[first // size : last // size] = b"\1" * ((last - first) // size)
+    x = sample.fields[field]
+    ragged = not isinstance(x, Tensor) or isinstance(x, Ragged)
+    return sample.but(**{into: bytes(mask) if ragged else Tensor("u8", [len(mask)], bytes(mask))})
+
+
+def normalize_text(sample, field, spaces="lines", trim=True, line_ends=True, control=True, lower=False):
+    x, white = text(sample, field), b"\t\n\v\f\r "
+    if line_ends:
+        x = re.sub(rb"\r\n?", b"\n", x)
+    if control:
+        x = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", b"", x)
+    if lower:
+        x = re.sub(rb"[A-Z]", lambda c: c[0].lower(), x)
+    if spaces == "lines":
+        x = b"\n".join(re.sub(rb"[\t\v\f\r ]+", b" ", line.strip(white)) for line in x.split(b"\n"))
+    if spaces == "all":
+        x = re.sub(rb"[\t-\r ]+", b" ", x)
+    return sample.but(**{field: x.strip(white) if trim else x})
+
+
 MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged,
-        "truncate@1": truncate, "drop_fields@1": drop_fields, "concat_fields@1": concat_fields}  # fmt: skip
+        "truncate@1": truncate, "drop_fields@1": drop_fields, "concat_fields@1": concat_fields, "add_tokens@1": add_tokens,
+        "default_field@1": default_field, "loss_mask@1": loss_mask, "normalize_text@1": normalize_text}  # fmt: skip
 
 
 def parameters(node):

@@ -242,6 +242,19 @@ class Lane:
             for i, fields in enumerate(parts):
                 yield Sample(f"{x.id}#{i}", fields)
 
+    def deduplicate(self, node, repeat_pass):
+        o, known = node.options, []
+        for x in self.items(node.inputs[0], repeat_pass):
+            key, x = self.judged(x, lambda x: (functions.key_of(x, o["fields"]), x), lambda bad: (None, bad))
+            if key is None or key not in known:
+                yield x
+            if key is not None and key not in known:
+                if len(known) == self.share(o["keys"]):
+                    if o["kind"] == "set":
+                        raise Refused("more keys than there is room for")
+                    known.pop(0)
+                known.append(key)
+
     def scan(self, node, repeat_pass):
         function, options, value = functions.SCANS[node.options["name"]], functions.parameters(node), 0
         for x in self.items(node.inputs[0], repeat_pass):

@@ -51,6 +51,7 @@ OPTIONS = {
     "scan": {"name": None},
     "read_files": {"format": None, "field": "text", "folder": ""},
     "shuffle_buffer": {"n": None, "seed": 0},
+    "deduplicate": {"fields": None, "keys": None, "kind": "window"},
     "length_bucket": {"field": None, "boundaries": None, "group": None, "window": None},
     "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0, "fit": "first", "cut": "never",
              "labels": False, "ignore_index": -100, "cu_seqlens": False},

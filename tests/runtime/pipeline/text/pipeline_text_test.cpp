@@ -310,6 +310,56 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.map("concat_fields@1", fields=["t", "u"], into="v", between=10))");
 }
 
+TEST_CASE("leat's functions for text are made from their parameters") {
+  const auto x = count(1);
+  const auto same = [&](const std::string& step, const pipeline& made) {
+    check_step(step, made, step);
+  };
+  same(R"(.map("add_tokens@1", field="t", begin=[1, 2], end=-3))",
+       x.map(add_tokens("t", {1, 2}, {-3})));
+  check_step(R"(.map("add_tokens@1", field="t", end=[3], begin=[]))",
+             x.map(add_tokens("t", {}, {3})), R"(.map("add_tokens@1", field="t", end=3))");
+  check_step(R"(.map("default_field@1", field="t", value=7))", x.map(default_field("t", 7)),
+             R"(.map("default_field@1", field="t", type="i64", value=7))");
+  check_step(R"(.map("default_field@1", field="t", value=0.5))", x.map(default_field("t", 0.5)),
+             R"(.map("default_field@1", field="t", type="f64", value=0.5))");
+  check_step(R"(.map("default_field@1", field="t", value=true))", x.map(default_field("t", true)),
+             R"(.map("default_field@1", field="t", type="u8", value=1))");
+  check_step(R"(.map("default_field@1", field="t", value="en"))", x.map(default_field("t", "en")),
+             R"(.map("default_field@1", field="t", type="bytes", value="en"))");
+  same(R"(.map("default_field@1", field="t", type="bytes", value=""))",
+       x.map(default_field("t", "")));
+  same(R"(.map("default_field@1", field="t", type="bytes", value=7))",
+       x.map(default_field("t", "7")));
+  same(R"(.map("default_field@1", field="t", type="f64", value=2))",
+       x.map(default_field("t", 2.0)));
+  same(R"(.map("default_field@1", field="t", type="bytes", value="a%20b%2C%25%0A%FFü"))",
+       x.map(default_field("t", "a b,%\n\xffü")));
+  check_step(R"(.map("loss_mask@1", field="t", begin=[1, 2]))",
+             x.map(loss_mask("t", {.begin = {1, 2}})),
+             R"(.map("loss_mask@1", field="t", begin=[1, 2], include_end=true, into="loss_mask"))");
+  same(R"(.map("loss_mask@1", field="t", begin=1, end=[2, 3], include_end=false, into="m"))",
+       x.map(loss_mask("t", {.begin = {1}, .end = {2, 3}, .include_end = false, .into = "m"})));
+  check_step(
+      R"(.map("normalize_text@1", field="t"))", x.map(normalize_text("t")),
+      R"(.map("normalize_text@1", field="t", spaces="lines", trim=true, line_ends=true, control=true, lower=false))");
+  same(
+      R"(.map("normalize_text@1", field="t", spaces="all", trim=false, line_ends=false, control=false, lower=true))",
+      x.map(normalize_text("t", {.spaces = white_space::all,
+                                 .trim = false,
+                                 .line_ends = false,
+                                 .control = false,
+                                 .lower = true})));
+  same(R"(.filter("length_between@1", field="t", min=1))", x.filter(length_between("t", 1, {})));
+  same(
+      R"(.filter("text_quality@1", field="t", min_words=5, max_word_length=10.5, max_digits=0.25))",
+      x.filter(text_quality("t", {.min_words = 5, .max_word_length = 10.5, .max_digits = 0.25})));
+  same(R"(.deduplicate(["t", "u"], keys=9, kind="set"))",
+       x.deduplicate({"t", "u"}, 9, deduplicate_kind::set));
+  check_step(R"(.deduplicate(keys=9, fields=["t"]))", x.deduplicate({"t"}, 9),
+             R"(.deduplicate(["t"], keys=9, kind="window"))");
+}
+
 TEST_CASE("functions of the program are found by kind and name") {
   register_names();
   check_step(R"(.filter("plain@1", a=1))", count(1).filter(plain_filter("a=1")),
@@ -622,6 +672,33 @@ TEST_CASE("parameters of leat's functions that do not fit are refused") {
   check(R"(map("drop_fields@1", fields=[]))", "drop_fields@1", "no fields", "at least one");
   check(R"(map("concat_fields@1", fields=["a"], into="b,c"))", "concat_fields@1", "field \"b,c\"",
         "a name without spaces and commas");
+  check(R"(map("add_tokens@1", field="a"))", "add_tokens@1", "neither begin nor end",
+        "at least one of them");
+  check(R"(map("add_tokens@1", field="a", begin=[1, 0.5]))", "add_tokens@1", "begin=0.5",
+        "a whole number");
+  check(R"(map("default_field@1", field="a", type="u8", value=2))", "default_field@1", "value=2",
+        "true or false");
+  check(R"(map("default_field@1", field="a", type="u9", value=2))", "default_field@1", "type=u9",
+        "u8, i64, f64 or bytes");
+  check(R"(map("default_field@1", field="a", type="i64", value="x"))", "default_field@1", "value=x",
+        "a whole number");
+  check(R"(map("default_field@1", field="a", type="f64", value="inf"))", "default_field@1",
+        "value=inf", "a finite number");
+  check(R"(map("default_field@1", field="a", value="1%"))", "default_field@1", "value=1%",
+        "%HH for any byte, and so %25 for a percent sign");
+  check(R"(map("loss_mask@1", field="a", end=1))", "loss_mask@1", "no begin",
+        "at least one token that an answer follows");
+  check(R"(map("normalize_text@1", field="a", spaces="some"))", "normalize_text@1", "spaces=some",
+        "keep, lines or all");
+  check(R"(map("normalize_text@1", field="a", trim=1))", "normalize_text@1", "trim=1",
+        "true or false");
+  check(R"(filter("text_quality@1", field="a"))", "text_quality@1", "no bounds", "at least one");
+  check(R"(filter("text_quality@1", field="a", max_digits=1.5))", "text_quality@1",
+        "max_digits=1.5", "a share: 0 to 1");
+  check(R"(filter("text_quality@1", field="a", min_words=2, max_words=1))", "text_quality@1",
+        "bounds min=2 max=1", "a min that is at most max");
+  check(R"(deduplicate([], keys=1))", "deduplicate", "no fields", "at least one");
+  check(R"(deduplicate(["a"], keys=0))", "deduplicate", "keys=0", "1 to 4294967296");
   check(R"(scan("running_sum@1", field="a"))", "running_sum@1", "no into", "a value for into");
   check(R"(scan("running_count@1", into=""))", "running_count@1", "field \"\"",
         "a name without spaces and commas");

@@ -1,0 +1,113 @@
+#include "runtime/pipeline/functions/sentencepiece.hpp"
+
+#include "runtime/base/utf8.hpp"
+#include "runtime/base/xxh3.hpp"
+#include "runtime/pipeline/functions/field_values.hpp"
+#include "runtime/pipeline/functions/function_text.hpp"
+#include "runtime/pipeline/functions/percent_text.hpp"
+#include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
+#include "runtime/storage/whole_file.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/error.hpp>
+#include <leat/functions.hpp>
+#include <leat/hash128.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace leat {
+
+namespace {
+
+constexpr auto sentencepiece_name = "sentencepiece@1";
+/// The largest vocabularies take a few megabytes.
+constexpr std::size_t most_model_bytes = std::size_t{1} << 30;
+
+struct opened_model {
+  std::shared_ptr<const piece_encoder> encoder;
+  hash128 hash;
+};
+
+opened_model open_model(const std::string& path) {
+  const auto bytes = read_whole_file(path, most_model_bytes, sentencepiece_name);
+  auto encoder = std::make_shared<const piece_encoder>(parse_piece_model(bytes, path));
+  if (!encoder->has_whole_rules())
+    throw error(errc::invalid_argument, {.stage = sentencepiece_name,
+                                         .file = path,
+                                         .got = "rules of normalization that are cut or damaged",
+                                         .needed = "a model file that SentencePiece wrote"});
+  return {std::move(encoder), xxh3_128(std::as_bytes(std::span{bytes}))};
+}
+
+void check_utf8(std::string_view text, const std::string& field) {
+  for (auto rest = text; !rest.empty();) {
+    const auto size = utf8_length(rest);
+    if (size == 0)
+      throw bad_sample(cause::corrupt, "field \"" + field + "\" is not UTF-8 from byte "
+                                           + std::to_string(text.size() - rest.size()) + " on");
+    rest.remove_prefix(size);
+  }
+}
+
+void tokenize(sample& x, const piece_encoder& by, const sentencepiece_options& options) {
+  const auto text = text_of(x, options.field);
+  check_utf8(text, options.field);
+  auto tokens = by.encode(text);
+  if (options.begin)
+    tokens.insert(tokens.begin(), *by.model().begin);
+  if (options.end)
+    tokens.push_back(*by.model().end);
+  if (!options.keep_text)
+    x.erase(options.field);
+  x.set_ragged(options.into, tokens);
+}
+
+/// Refuses a token that the model does not have.
+void check_token(bool is_wanted, bool is_there, const char* name, const std::string& path) {
+  if (is_wanted && !is_there)
+    throw error(errc::invalid_argument,
+                {.stage = sentencepiece_name,
+                 .file = path,
+                 .got = std::string{name} + "=true for a model without such a token",
+                 .needed = std::string{name} + "=false, or add_tokens@1"});
+}
+
+} // namespace
+
+map_stage sentencepiece_of_hash(const std::string& path, const std::optional<std::string>& hash,
+                                sentencepiece_options options) {
+  check_field_name(sentencepiece_name, options.field);
+  check_field_name(sentencepiece_name, options.into);
+  if (path.empty())
+    refuse_argument(sentencepiece_name, "no path of a model", "that of a model file");
+  auto opened = open_model(path);
+  const auto found = to_string(opened.hash);
+  if (hash && *hash != found)
+    throw error(errc::invalid_argument, {.stage = sentencepiece_name,
+                                         .file = path,
+                                         .got = "another model, with the hash " + found,
+                                         .needed = "the one with the hash " + *hash});
+  check_token(options.begin, opened.encoder->model().begin.has_value(), "begin", path);
+  check_token(options.end, opened.encoder->model().end.has_value(), "end", path);
+  const auto flag = [](const char* name, bool is_on) {
+    return std::string{" "} + name + '=' + (is_on ? "true" : "false");
+  };
+  auto text = word("model", percent_text(path)) + ' ' + word("hash", found) + ' '
+              + word("field", options.field) + ' ' + word("into", options.into)
+              + flag("keep_text", options.keep_text) + flag("begin", options.begin)
+              + flag("end", options.end);
+  return {sentencepiece_name, std::move(text),
+          [by = std::move(opened.encoder), options = std::move(options)] {
+            return [=](sample& x, context&) { tokenize(x, *by, options); };
+          }};
+}
+
+map_stage sentencepiece(const std::string& model, sentencepiece_options options) {
+  return sentencepiece_of_hash(model, std::nullopt, std::move(options));
+}
+
+} // namespace leat

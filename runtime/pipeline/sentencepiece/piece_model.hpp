@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat {
+
+enum class piece_type : std::uint8_t { normal, unknown, control, user_defined, unused, byte };
+
+struct vocabulary_piece {
+  std::string text;
+  float score = 0;
+  piece_type type = piece_type::normal;
+};
+
+/// A model of SentencePiece, as its file has it. An id is the index of a piece.
+struct piece_model {
+  bool is_bpe = false;
+  bool byte_fallback = false;
+  /// The space that `add_dummy_prefix` adds comes after the text.
+  bool space_is_suffix = false;
+  bool add_dummy_prefix = true;
+  bool remove_extra_spaces = true;
+  bool escape_spaces = true;
+  /// The normalization's rules: see char_rules.
+  std::string char_map;
+  std::vector<vocabulary_piece> pieces;
+  std::int32_t unknown = 0;
+  /// Tokens for the beginning and the end of a text, if the model has them.
+  std::optional<std::int32_t> begin = {};
+  std::optional<std::int32_t> end = {};
+};
+
+/// Reads the bytes of a model file. Throws `errc::invalid_argument`, with `file` in it, for
+/// anything that is not a whole and consistent model of the type unigram or BPE.
+piece_model parse_piece_model(const std::string& bytes, const std::string& file);
+
+/// The byte that "<0x0A>" stands for; nothing for another text.
+std::optional<std::uint8_t> byte_of_piece(std::string_view text);
+
+} // namespace leat
