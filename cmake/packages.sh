@@ -10,7 +10,7 @@ built_from=(
 )
 packages=(
   "${built_from[@]}"
-  cmake ninja-build libeigen3-dev catch2
+  cmake ninja-build libeigen3-dev catch2 libre2-dev
   python3 python3-dev python3-venv python3-xxhash
 )
 if [[ ${1:-} == missing ]]; then
@@ -22,7 +22,7 @@ is_debian_12() {
 }
 
 if [[ ${1:-} == ci ]]; then
-  packages+=(git)
+  packages+=(git sentencepiece)
   if is_debian_12; then
     packages+=(clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev)
   else

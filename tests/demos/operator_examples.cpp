@@ -182,6 +182,13 @@ pipeline read_files() {
   return data;
 }
 
+pipeline deduplicate() {
+  auto data = leat::lines("repeats.txt")
+                  .deduplicate({"text"}, 2)
+                  .batch(6, {.lanes = 1, .end = leat::epoch_end::mask});
+  return data;
+}
+
 pipeline shuffle_buffer() {
   auto data =
       leat::lines("words.txt").shuffle_buffer(3, 1).batch(3, {.end = leat::epoch_end::mask});
@@ -248,6 +255,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"sequential", sequential},
           {"shuffle", shuffle},
           {"shuffle_buffer", shuffle_buffer},
+          {"deduplicate", deduplicate},
           {"skip", skip},
           {"standard_input", standard_input},
           {"take", take},

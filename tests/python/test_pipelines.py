@@ -100,6 +100,48 @@ CASES: dict[str, Make] = {
     "truncate": lambda x: lines(x).map(leat.truncate("text", 3)).batch(4, end="mask"),
     "drop_fields": lambda x: records(x).map(leat.drop_fields(["word", "none"])).batch(2, end="mask"),
     "concat_fields": lambda x: records(x).map(leat.concat_fields(["word", "word"], "twice", between=10)).batch(2, end="mask"),
+    "add_tokens": lambda x: records(x).map(leat.add_tokens("tokens", [7], end=[8, -1])).batch(2, end="mask"),
+    "default_field": lambda x: records(x).map(leat.default_field("text", "a b")).batch(2, end="mask"),
+    "default_field with numbers": lambda x: (
+        records(x)
+        .map(leat.default_field("flag", True))
+        .map(leat.default_field("whole", 7))
+        .map(leat.default_field("real", 2.0))
+        .batch(2, end="mask")
+    ),
+    "loss_mask": lambda x: (
+        records(x).map(leat.loss_mask("tokens", [1], [2], include_end=False, into="mask")).batch(2, end="mask")
+    ),
+    "normalize_text": lambda x: (
+        lines(x)
+        .map(leat.normalize_text("text", spaces="all", trim=False, line_ends=False, control=False, lower=True))
+        .map(leat.ragged("text"))
+        .batch(2, end="mask")
+    ),
+    "length_between": lambda x: lines(x).filter(leat.length_between("text", min=5, max=18)).batch(2, end="mask"),
+    "text_quality": lambda x: (
+        lines(x)
+        .filter(
+            leat.text_quality(
+                "text",
+                min_words=1,
+                max_words=9,
+                min_word_length=1,
+                max_word_length=9.5,
+                min_letters=0.1,
+                max_digits=0.9,
+                max_symbols=0.9,
+                min_words_with_letters=0.1,
+                max_repeated_lines=0.5,
+                min_ended_lines=0,
+                max_bullet_lines=0.5,
+                max_ellipsis_lines=0.5,
+            )
+        )
+        .batch(2, end="mask")
+    ),
+    "deduplicate": lambda x: lines(x).flat_map(leat.windows("text", 3)).deduplicate(["text"], 40).batch(2, end="mask"),
+    "deduplicate with all": lambda x: lines(x).deduplicate(["text"], keys=40, kind="set").batch(2, end="mask"),
     "ragged": lambda _: leat.count(12).map(leat.ragged("value")).batch(3),
     "pad of a field": lambda x: lines(x).map(leat.pad("text", 30, value=32)).batch(2, end="mask"),
     "int_label": lambda x: tar(x).map(leat.int_label("cls")).batch(3),
@@ -172,6 +214,26 @@ def test_options_have_the_values_that_the_text_shows(data: Path) -> None:
     assert 'pack("text", 64, bins=2, split=false, delimiter=[10], pad=32)' in text.replace("\n", ""), text
     assert 'batch(4, lanes=2, end="mask", fields=["cls"])' in str(CASES["batch"](data))
     assert 'shuffle(seed=9, kind="windowed", window=2)' in str(CASES["shuffle of windows"](data))
+
+
+def test_defaults_keep_the_type_of_their_value(data: Path) -> None:
+    text = str(CASES["default_field with numbers"](data))
+    for words in ('type="u8", value=1', 'type="i64", value=7', 'type="f64", value=2'):
+        assert words in text
+
+
+def test_matches(data: Path) -> None:
+    try:
+        predicate = leat.matches("text", "1[0-3] of", invert=True)
+    except leat.InvalidArgument as problem:
+        assert problem.got == "a build of leat without RE2"  # noqa: PT017
+        pytest.skip("leat was built without RE2")
+    made = lines(data).filter(predicate).batch(12, lanes=1, end="mask")
+    assert leat.parse_pipeline(str(made)) == made
+    batch = first(made)
+    assert sorted(batch.text("text")) == sorted(f"line {i} of the text" for i in range(16) if not 10 <= i <= 13)
+    whole = leat.matches("text", "line [0-9] of the text", whole=True)
+    assert first(lines(data).filter(whole).batch(10, lanes=1, end="mask")).rows == 10
 
 
 def test_pipelines_are_values() -> None:
