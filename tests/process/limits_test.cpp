@@ -30,6 +30,7 @@ const std::map<std::string, std::string>& examples() {
       {"sample seed", "count(4).sample(1, seed=#).batch(2)"},
       {"shuffle_buffer n", "count(4).shuffle_buffer(#).batch(2)"},
       {"shuffle_buffer seed", "count(4).shuffle_buffer(4, seed=#).batch(2)"},
+      {"deduplicate keys", R"(count(4).deduplicate(["value"], keys=#).batch(2))"},
       {"pack length", R"(count(4).pack("value", #).batch(2))"},
       {"pack bins", R"(count(4).pack("value", 16, bins=#).batch(2))"},
       {"pack delimiter", R"(count(4).pack("value", 16, delimiter=[#]).batch(2))"},

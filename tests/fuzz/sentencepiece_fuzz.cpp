@@ -1,0 +1,30 @@
+// Any bytes are a model of SentencePiece, which makes tokens of any text, or are refused as an
+// invalid argument.
+#include "runtime/base/utf8.hpp"
+#include "runtime/pipeline/sentencepiece/piece_encoder.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string all{reinterpret_cast<const char*>(data), size};
+  // The last byte says how many bytes before it are the text.
+  const auto text_size = size == 0 ? 0 : std::min<std::size_t>(size - 1, data[size - 1]);
+  const auto model = all.substr(0, size == 0 ? 0 : size - 1 - text_size);
+  std::string text = all.substr(model.size(), text_size);
+  leat::make_utf8(text, 0);
+  try {
+    const leat::piece_encoder encoder{leat::parse_piece_model(model, "model")};
+    for (const auto token : encoder.encode(text))
+      if (token < 0 || static_cast<std::size_t>(token) >= encoder.model().pieces.size())
+        std::abort();
+  } catch (const leat::error& x) {
+    if (x.code() != leat::errc::invalid_argument)
+      std::abort();
+  }
+  return 0;
+}
