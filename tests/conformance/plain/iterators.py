@@ -246,14 +246,15 @@ class Lane:
         o, known = node.options, []
         for x in self.items(node.inputs[0], repeat_pass):
             key, x = self.judged(x, lambda x: (functions.key_of(x, o["fields"]), x), lambda bad: (None, bad))
-            if key is None or key not in known:
-                yield x
-            if key is not None and key not in known:
+            if key in known:
+                continue
+            if key is not None:
                 if len(known) == self.share(o["keys"]):
                     if o["kind"] == "set":
                         raise Refused("more keys than there is room for")
                     known.pop(0)
                 known.append(key)
+            yield x
 
     def scan(self, node, repeat_pass):
         function, options, value = functions.SCANS[node.options["name"]], functions.parameters(node), 0
