@@ -172,7 +172,7 @@ std::uint64_t key_of(const sample& x, const std::vector<std::string>& fields) {
 
 iterator_form_ptr build_deduplicate(const operator_node& x, const surroundings& at,
                                     iterator_planner& planner) {
-  const auto fields = x.get<std::vector<std::string>>("fields");
+  const auto& fields = x.get<std::vector<std::string>>("fields");
   auto input = planner.build_edge(x, at, [fields](sample& s, sample_maker&) {
     return probe_result{.number = key_of(s, fields)};
   });

@@ -57,12 +57,8 @@ void count_lines(std::string_view text, text_counts& to) {
   std::unordered_set<std::string_view> seen;
   while (!text.empty()) {
     const auto size = std::min(text.find('\n'), text.size());
-    auto line = text.substr(0, size);
+    const auto line = without_outer_space(text.substr(0, size));
     text.remove_prefix(std::min(size + 1, text.size()));
-    while (!line.empty() && is_white_space(line.front()))
-      line.remove_prefix(1);
-    while (!line.empty() && is_white_space(line.back()))
-      line.remove_suffix(1);
     if (line.empty())
       continue;
     ++to.lines;

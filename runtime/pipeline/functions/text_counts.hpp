@@ -10,6 +10,14 @@ inline bool is_white_space(char x) noexcept {
   return x == ' ' || (x >= '\t' && x <= '\r');
 }
 
+inline std::string_view without_outer_space(std::string_view text) noexcept {
+  while (!text.empty() && is_white_space(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && is_white_space(text.back()))
+    text.remove_suffix(1);
+  return text;
+}
+
 /// What `text_quality` counts in a text (docs/iterators.md). A character is a byte that is neither
 /// white space nor a continuation byte of UTF-8; a word a run of bytes without white space; a line
 /// what stands between line feeds, without white space at its ends, if that leaves any.

@@ -154,19 +154,11 @@ std::string collapsed(std::string_view text, white_space how) {
   return gap && how == white_space::all ? result + ' ' : result;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_white_space(text.front()))
-    text.remove_prefix(1);
-  while (!text.empty() && is_white_space(text.back()))
-    text.remove_suffix(1);
-  return text;
-}
-
 void normalize_field(sample& x, const std::string& field, const normalize_text_options& options) {
   auto text = with_plain_characters(text_of(x, field), options);
   if (options.spaces != white_space::keep)
     text = collapsed(text, options.spaces);
-  x.set(field, options.trim ? trimmed(text) : std::string_view{text});
+  x.set(field, options.trim ? without_outer_space(text) : std::string_view{text});
 }
 
 } // namespace
