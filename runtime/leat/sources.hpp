@@ -68,6 +68,47 @@ struct raw_options {
 /// rest is left out.
 LEAT_API pipeline raw_records(std::string path, dtype type, shape dims, raw_options options = {});
 
+struct token_options {
+  /// From the first token of a window to that of the next one; 0: as far as a window is long. With
+  /// length = n + 1 and stride = n, the labels of a window are its tokens from the second one on.
+  std::uint64_t stride = 0;
+  /// Leaves out the last tokens of a file, where they are fewer than a window has. If false, they
+  /// are a shorter window, and the field is ragged.
+  bool drop_last = true;
+  /// At least 1: so many windows are drawn, each beginning at any token of any file that has a
+  /// whole window after it. What window i is depends on the files, `seed` and i alone. At most
+  /// 2^62.
+  std::uint64_t random_windows = 0;
+  std::uint64_t seed = 0;
+};
+
+/// Windows of `length` tokens in files that consist of tokens of one type, without headers, or are
+/// NumPy arrays (*.npy) of that type and rank 1. Patterns as in tar_shards; a window lies in one
+/// file. Field "tokens": `type` [length]. `type` is one of whole numbers. On opening, throws
+/// `errc::not_found`, `errc::torn_file` (an array that is cut short), `errc::invalid_argument` (a
+/// size that is not a multiple of a token's, another array, no file as long as a window that is to
+/// be drawn).
+LEAT_API pipeline tokens(std::string pattern, dtype type, std::uint64_t length,
+                         token_options options = {});
+LEAT_API pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t length,
+                         token_options options = {});
+
+/// NumPy arrays, as numpy.save writes them (formats 1.0 to 3.0): numbers, little-endian, in C's
+/// order, of rank 1 to 7. Records lie along the first axis. Patterns as in tar_shards; all arrays
+/// have the same type and, apart from the first axis, the same shape. Field "value": that type,
+/// and the shape without its first axis. On opening, throws `errc::not_found`, `errc::torn_file`,
+/// `errc::invalid_argument`.
+LEAT_API pipeline npy(std::string pattern);
+LEAT_API pipeline npy(std::vector<std::string> patterns);
+
+/// Data sets of Megatron-LM: PREFIX.bin and PREFIX.idx (MMIDIDX, version 1). Records are the
+/// documents, each with all its sequences. Prefixes are patterns as in tar_shards, with or without
+/// either ending; all data sets have tokens of the same type. Field "tokens": that type, ragged. On
+/// opening, reads the indexes once; throws `errc::not_found`, `errc::torn_file` (an index that is
+/// damaged or belongs to other data), `errc::invalid_argument`.
+LEAT_API pipeline megatron(std::string prefix);
+LEAT_API pipeline megatron(std::vector<std::string> prefixes);
+
 /// In-memory columns of the same length: field "name" of record i is `values[i]` of shape `dims`.
 /// The values are moved in, and shared by all copies of the pipeline.
 template <class T>

@@ -9,6 +9,9 @@
   each(image_folder) \
   each(count) \
   each(raw_records) \
+  each(tokens) \
+  each(npy) \
+  each(megatron) \
   each(indexed) \
   each(tar_stream) \
   each(lines) \

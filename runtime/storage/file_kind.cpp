@@ -32,7 +32,9 @@ constexpr auto to_unpack =
     "json_lines read"sv;
 constexpr auto to_image_sources =
     "image_folder of the directory above its class folder, or tar shards of images"sv;
-constexpr auto to_raw = "raw_records of just its elements, without the header (tofile)"sv;
+constexpr auto to_arrays =
+    "npy(\"NAME\"), whose records lie along the first axis, or tokens for windows of it"sv;
+constexpr auto to_megatron = "megatron(\"NAME\"), with the .bin file beside it"sv;
 
 constexpr std::array first_bytes_of_kinds{
     kind_mark{"PAR1", "a Parquet file", to_tables},
@@ -41,7 +43,8 @@ constexpr std::array first_bytes_of_kinds{
     kind_mark{"Obj\x01", "an Avro file", to_tables},
     kind_mark{"SQLite format 3"sv, "an SQLite database", to_tables},
     kind_mark{"\x89HDF\r\n", "an HDF5 file", to_tables},
-    kind_mark{"\x93NUMPY", "a NumPy array", to_raw},
+    kind_mark{"\x93NUMPY", "a NumPy array", to_arrays},
+    kind_mark{"MMIDIDX\0"sv, "an index of Megatron-LM's tokens", to_megatron},
     kind_mark{"\xfd\x37zXZ", "an xz file", to_unpack},
     kind_mark{"BZh", "a bzip2 file", to_unpack},
     kind_mark{"\x04\x22\x4d\x18", "an lz4 file", to_unpack},

@@ -1,0 +1,98 @@
+#include "runtime/pipeline/operator_node.hpp"
+#include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sources/tokens/npy_header.hpp"
+#include "runtime/sources/tokens/piece_source.hpp"
+#include "runtime/sources/tokens/token_source.hpp"
+#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/read_now.hpp"
+
+#include <leat/error.hpp>
+
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+std::string form_of(const npy_header& x) {
+  return std::string{to_string(x.type)} + ' ' + to_string(x.dims);
+}
+
+class npy_source final : public piece_source {
+public:
+  npy_source(file_set files, const object_store& store)
+      : piece_source(store.open(files.paths), "value"), in_files_(std::move(files.names)) {
+    for (std::size_t i = 0; i < files.paths.size(); ++i) {
+      const auto bytes = objects().stat(i).size;
+      arrays_.push_back(read_npy_header("npy", files.paths[i], bytes, [&](auto offset, auto into) {
+        read_now(objects(), i, offset, into);
+      }));
+      check_form(files.paths[i]);
+      in_files_.add(arrays_[i].records, "npy");
+      facts_.push_back({.bytes = bytes, .count = arrays_[i].records});
+    }
+  }
+
+  std::uint64_t size() const override { return in_files_.size(); }
+  std::span<std::byte> make_room(std::uint64_t, std::size_t size, sample& into) const override {
+    return {into.make_tensor("value", arrays_[0].type, arrays_[0].dims), size};
+  }
+  void append_id(std::uint64_t record, std::string& to) const override {
+    in_files_.append_id(record, to);
+  }
+  std::vector<std::uint64_t> records_per_file() const override { return in_files_.counts(); }
+  source_facts facts() const override { return facts_of(in_files_, facts_, size()); }
+  std::string name() const override { return "npy"; }
+
+private:
+  extent piece(std::uint64_t record) const override {
+    const auto [file, row] = in_files_.place_of(record);
+    const auto& x = arrays_[file];
+    return {.file = file, .offset = x.begin + row * x.record_bytes, .size = x.record_bytes};
+  }
+
+  /// All files have records of one type and shape.
+  void check_form(const std::string& file) const {
+    if (form_of(arrays_.back()) != form_of(arrays_.front()))
+      throw error(errc::invalid_argument,
+                  {.stage = "npy",
+                   .file = file,
+                   .got = "records of " + form_of(arrays_.back()),
+                   .needed = form_of(arrays_.front()) + ", as in the first file"});
+  }
+
+  records_in_files in_files_;
+  std::vector<npy_header> arrays_;
+  std::vector<facts_of_file> facts_;
+};
+
+} // namespace
+
+std::shared_ptr<const stored_source> open_npy_source(file_set files, const object_store& store) {
+  return std::make_shared<const npy_source>(std::move(files), store);
+}
+
+pipeline npy(std::string pattern) {
+  return npy(std::vector{std::move(pattern)});
+}
+
+pipeline npy(std::vector<std::string> patterns) {
+  return source_pipeline("npy", {{"patterns", patterns}}, [=] {
+    return open_npy_source(find_files(patterns, "npy"), local_store());
+  });
+}
+
+operator_type npy_operator() {
+  return {.word = "npy",
+          .role = operator_role::source,
+          .options = {in_facts(plain("patterns", option_type::listed_texts))},
+          .make =
+              [](const operator_node& call, const std::vector<pipeline>&) {
+                return npy(call.get<std::vector<std::string>>("patterns"));
+              },
+          .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) {
+            return field_names{"value"};
+          }}};
+}
+
+} // namespace leat
