@@ -62,6 +62,35 @@ pipeline_value indexed_of(std::string name, nb::object from, std::size_t process
   return result;
 }
 
+void bind_arrays(nb::module_& m) {
+  m.def(
+      "tokens",
+      [](const patterns& pattern, dtype type, std::uint64_t length, std::uint64_t stride,
+         bool drop_last, std::uint64_t random_windows, std::uint64_t seed) {
+        return open(
+            [&](const auto& x, const token_options& how) { return tokens(x, type, length, how); },
+            pattern, token_options{stride, drop_last, random_windows, seed});
+      },
+      "pattern"_a, "dtype"_a, "length"_a, nb::kw_only(), "stride"_a = 0, "drop_last"_a = true,
+      "random_windows"_a = 0, "seed"_a = 0,
+      "Windows of files of tokens, without headers, or of arrays of rank 1 (*.npy). Field "
+      "\"tokens\": of that type [length]. `stride`: from one window to the next; 0: as far as a "
+      "window is long. `random_windows`: as many are drawn, with `seed`.");
+  m.def(
+      "npy",
+      [](const patterns& pattern) {
+        return pipeline_value{std::visit([](const auto& x) { return npy(x); }, pattern)};
+      },
+      "pattern"_a, "NumPy arrays: records along the first axis. Field \"value\".");
+  m.def(
+      "megatron",
+      [](const patterns& prefix) {
+        return pipeline_value{std::visit([](const auto& x) { return megatron(x); }, prefix)};
+      },
+      "prefix"_a,
+      "Documents of Megatron-LM's data sets, PREFIX.bin and PREFIX.idx. Field \"tokens\", ragged.");
+}
+
 void bind_files(nb::module_& m) {
   m.def(
       "tar_shards",
@@ -87,6 +116,7 @@ void bind_files(nb::module_& m) {
       },
       "path"_a, "dtype"_a, "shape"_a = nb::tuple(), nb::kw_only(), "drop_last"_a = false,
       "A file of consecutive records of a shape and type, without headers. Field \"value\".");
+  bind_arrays(m);
   m.def(
       "tar_stream",
       [](const patterns& pattern, file_order order, std::uint64_t seed) {

@@ -117,26 +117,28 @@ field_view batch_memory::field(std::size_t i) {
 void batch_memory::forget_gathered() noexcept {
   mutex_lock lock{gather_mutex_};
   for (auto& x : gathered_)
-    x.reset();
+    x.is_current = false;
 }
 
 const batch_memory::gathered& batch_memory::gather(std::size_t field) {
   mutex_lock lock{gather_mutex_};
   auto& result = gathered_[field];
-  if (!result) {
-    result.emplace();
-    result->offsets.push_back(0);
-    std::size_t bytes = 0;
-    for (const auto& row : ragged_[field])
-      bytes += row.size();
-    result->values.reserve(bytes);
-    const auto width = layout_->fields()[field].unit_bytes();
-    for (const auto& row : ragged_[field]) {
-      result->values.insert(result->values.end(), row.begin(), row.end());
-      result->offsets.push_back(result->values.size() / width);
-    }
+  if (result.is_current)
+    return result;
+  result.values.clear();
+  result.offsets.clear();
+  result.offsets.push_back(0);
+  std::size_t bytes = 0;
+  for (const auto& row : ragged_[field])
+    bytes += row.size();
+  result.values.reserve(bytes);
+  const auto width = layout_->fields()[field].unit_bytes();
+  for (const auto& row : ragged_[field]) {
+    result.values.insert(result.values.end(), row.begin(), row.end());
+    result.offsets.push_back(result.values.size() / width);
   }
-  return *result;
+  result.is_current = true;
+  return result;
 }
 
 } // namespace leat

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,6 +51,8 @@ public:
   struct gathered {
     std::vector<std::byte> values;
     std::vector<std::uint64_t> offsets;
+    /// Of the rows as they are now; otherwise only the memory is kept.
+    bool is_current = false;
   };
   const gathered& gather(std::size_t field);
   /// Called when the rows have changed.
@@ -66,7 +67,7 @@ private:
   /// By field, then by row.
   std::vector<std::vector<std::vector<std::byte>>> ragged_;
   mutex gather_mutex_;
-  std::vector<std::optional<gathered>> gathered_ LEAT_GUARDED_BY(gather_mutex_);
+  std::vector<gathered> gathered_ LEAT_GUARDED_BY(gather_mutex_);
 };
 
 /// Where the fields of one row are, for the writer of the row.

@@ -140,6 +140,26 @@ struct sample::state {
     x.size = size;
     return x.owned.data();
   }
+
+  /// The row of the batch's ragged field of this name; null if the batch has none of this kind.
+  std::vector<std::byte>* ragged_row(std::string_view name, dtype type,
+                                     const shape& element) const {
+    if (!target)
+      return nullptr;
+    const auto& fields = target->layout->fields();
+    const auto i = target->layout->find(name);
+    return i < fields.size() && fields[i].ragged && fields[i].type == type
+                   && fields[i].dims == element
+               ? target->ragged[i]
+               : nullptr;
+  }
+
+  bool lies_in_batch(const field& x) const {
+    return target
+           && (std::find(target->dense.begin(), target->dense.end(), x.data) != target->dense.end()
+               || std::any_of(target->ragged.begin(), target->ragged.end(),
+                              [&](const auto* row) { return row && lies_in(*row, x.data); }));
+  }
 };
 
 void context::refuse_position() {
@@ -261,7 +281,15 @@ std::byte* sample::make_ragged(std::string_view name, dtype type, std::size_t le
   x.ragged = true;
   x.type = type;
   x.dims = dims;
-  return state_->own(x, dims.elements() * size_of(type), replaces);
+  const auto size = dims.elements() * size_of(type);
+  // As with tensors, the row of a replaced field is not handed out again.
+  if (auto* row = replaces ? nullptr : state_->ragged_row(name, type, element)) {
+    row->resize(size);
+    x.data = row->data();
+    x.size = size;
+    return row->data();
+  }
+  return state_->own(x, size, replaces);
 }
 
 std::span<std::byte> sample::make_bytes(std::string_view name, std::size_t size) {
@@ -409,9 +437,7 @@ void sample_access::rename(sample& x, std::string_view from, std::string_view to
     throw bad_sample(cause::wrong_shape, "field \"" + std::string{to} + "\" exists already");
   field.name = to;
   // A row of the batch belongs to the name that it has there.
-  if (s.target
-      && std::find(s.target->dense.begin(), s.target->dense.end(), field.data)
-             != s.target->dense.end()) {
+  if (s.lies_in_batch(field)) {
     field.owned.assign(field.data, field.data + field.size);
     field.data = field.owned.data();
   }
@@ -426,7 +452,9 @@ void sample_access::deliver(sample& x) {
     if (!has_layout(have, want))
       throw bad_sample(cause::wrong_shape, "got " + to_string(leat::layout_of(have))
                                                + ", the batch has " + to_string(want));
-    if (want.ragged)
+    if (want.ragged && lies_in(*s.target->ragged[i], have.data))
+      s.target->ragged[i]->resize(have.size); // it may have been shortened there
+    else if (want.ragged)
       s.target->ragged[i]->assign(have.data, have.data + have.size);
     else if (have.data != s.target->dense[i] && have.size > 0)
       std::memcpy(s.target->dense[i], have.data, have.size);

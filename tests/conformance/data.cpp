@@ -1,5 +1,7 @@
 #include "tests/conformance/data.hpp"
 
+#include "tests/support/megatron_writer.hpp"
+#include "tests/support/npy_writer.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/tar_writer.hpp"
 
@@ -143,6 +145,25 @@ void write_values() {
   write("values.f32", bytes);
 }
 
+/// Files of tokens, an array of NumPy, and two data sets of Megatron-LM.
+void write_tokens() {
+  const auto bytes = [](std::size_t n) {
+    std::string x(n, '\0');
+    for (std::size_t i = 0; i < n; ++i)
+      x[i] = static_cast<char>(i * 11 % 251);
+    return x;
+  };
+  for (std::size_t file = 0; file < 5; ++file)
+    write("tokens-" + two_digits(file) + ".bin", bytes(2 * (700 * file % 1100 + 30)));
+  write("rows.npy", npy_bytes("<i4", "(240, 3)", bytes(240 * 3 * 4)));
+  for (const std::string name : {"a", "b"}) {
+    megatron_writer documents{dtype::u16};
+    for (std::uint64_t i = 0; i < records / 2; ++i)
+      documents.document({bytes(2 * (i * 7 % 23)), bytes(2 * (i * 5 % 4))});
+    documents.save("docs-" + name);
+  }
+}
+
 /// In files of unequal length, so that a windowed shuffle has something to do.
 class numbers final : public source {
 public:
@@ -226,6 +247,7 @@ conformance_data::conformance_data() : before_(std::filesystem::current_path()) 
   write_names();
   write_images();
   write_values();
+  write_tokens();
   register_functions();
   // These pipelines are meant to resume inside compressed files: nobody needs a notice.
   set_notice_handler([](const std::string&) {});

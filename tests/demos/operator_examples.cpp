@@ -32,6 +32,21 @@ pipeline raw_records() {
   return data;
 }
 
+pipeline tokens() {
+  auto data = leat::tokens("corpus.bin", leat::dtype::u16, 3, {.stride = 2}).batch(2);
+  return data;
+}
+
+pipeline npy() {
+  auto data = leat::npy("rows-*.npy").batch(3);
+  return data;
+}
+
+pipeline megatron() {
+  auto data = leat::megatron("corpus").batch(2);
+  return data;
+}
+
 pipeline indexed() {
   auto squares = leat::from_function(
       "squares@1", 5, [](std::uint64_t i, leat::sample& s) { s.set("square", i * i); });
@@ -244,7 +259,9 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"length_bucket", length_bucket},
           {"lines", lines},
           {"map", map},
+          {"megatron", megatron},
           {"mix", mix},
+          {"npy", npy},
           {"once", once},
           {"pack", pack},
           {"raw_records", raw_records},
@@ -259,6 +276,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"skip", skip},
           {"standard_input", standard_input},
           {"take", take},
+          {"tokens", tokens},
           {"tar_shards", tar_shards},
           {"tar_stream", tar_stream},
           {"zip", zip}};

@@ -99,7 +99,7 @@ pipeline megatron(std::string prefix) {
 }
 
 pipeline megatron(std::vector<std::string> prefixes) {
-  return source_pipeline("megatron", {{"prefixes", prefixes}}, [=] {
+  return source_pipeline("megatron", {{"patterns", prefixes}}, [=] {
     return open_megatron_source(find_files(with_ending(prefixes, index_ending), "megatron"),
                                 local_store());
   });
@@ -108,10 +108,10 @@ pipeline megatron(std::vector<std::string> prefixes) {
 operator_type megatron_operator() {
   return {.word = "megatron",
           .role = operator_role::source,
-          .options = {in_facts(plain("prefixes", option_type::listed_texts))},
+          .options = {in_facts(plain("patterns", option_type::listed_texts))},
           .make =
               [](const operator_node& call, const std::vector<pipeline>&) {
-                return megatron(call.get<std::vector<std::string>>("prefixes"));
+                return megatron(call.get<std::vector<std::string>>("patterns"));
               },
           .traits = {.sure_fields = [](const operator_node&, std::vector<field_names>&) {
             return field_names{"tokens"};

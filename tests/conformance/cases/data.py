@@ -10,6 +10,7 @@ import io
 import json
 import os
 import shutil
+import struct
 import subprocess
 import tarfile
 
@@ -83,13 +84,26 @@ def indexed_data():
     for path in ("b/1.jpg", "b/2.JPEG", "b/deep/3.jpg", "a/9.jpg", "a/x.txt", ".hidden/1.jpg", "ü/4.jpeg"):
         write_file("folder/" + path, path.encode())
     write_file("raw/numbers.f32", bytes(range(12 * 17)))
+    for name, tokens in (("a", 19), ("b", 3), ("c", 8)):
+        write_file(f"tokens/{name}.bin", struct.pack(f"<{tokens}q", *range(tokens)))
+    lengths = [[i * 7 % 13] for i in range(14)]
+    write_file("documents/x.idx", megatron_index(5, 8, lengths))
+    write_file("documents/x.bin", struct.pack(f"<{sum(map(sum, lengths))}q", *range(sum(map(sum, lengths)))))
 
     def shards(patterns, fields, size, wrong=""):
         call = ("tar_shards", {"patterns": patterns, "index_dir": "", "allow_torn": False})
         return KnownSource(call, fields, size, wrong=wrong)
 
+    def windows(size, **options):
+        o = {"stride": 0, "drop_last": True, "random_windows": 0, "seed": 0, **options}
+        return KnownSource(("tokens", {"patterns": ["tokens/*"], "type": "i64", **o}), {"tokens": f"i64x{o['length']}"}, size)
+
     images = {"jpg": "bytes", "cls": "digits", "class": "bytes"}
     return [
+        windows(6, length=4),
+        windows(19, length=5, stride=1),
+        windows(25, length=7, random_windows=25, seed=5),
+        KnownSource(("megatron", {"patterns": ["documents/x"]}), {"tokens": "i64[]"}, 14),
         shards(["tar/even-{0..4}.tar"], even, 24),
         shards(["tar/even-*.tar"], even, 24),
         shards(["tar/even-{4..2}.tar", "tar/even-0.tar"], even, 24),
@@ -171,6 +185,35 @@ def mixed_data():
     write_file("lists/wild.txt", "".join(x + "\n" for x in names).encode())
     write_file(STANDARD_INPUTS["names"], "".join(x + "\n" for x in names * 2).encode())
     write_file("raw/few.bin", bytes(range(250, 256)) + bytes(range(30)))
+    array_data()
+
+
+def npy_of(type, dims, elements, format=1):
+    """As numpy.save writes it."""
+    before = 10 if format == 1 else 12
+    text = repr({"descr": type, "fortran_order": False, "shape": dims}).encode()
+    text += b" " * (63 - (before + len(text)) % 64) + b"\n"
+    return b"\x93NUMPY" + bytes([format, 0]) + len(text).to_bytes(before - 8, "little") + text + elements
+
+
+def megatron_index(code, size, documents):
+    """`documents`: the lengths of the sequences of each."""
+    lengths, bounds = [n for x in documents for n in x], [0]
+    for x in documents:
+        bounds.append(bounds[-1] + len(x))
+    offsets = [size * sum(lengths[:i]) for i in range(len(lengths))]
+    header = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, code, len(lengths), len(bounds))
+    return header + struct.pack(f"<{len(lengths)}i{len(offsets)}q{len(bounds)}q", *lengths, *offsets, *bounds)
+
+
+def array_data():
+    """Arrays of NumPy, and data sets of Megatron-LM, with empty ones among them."""
+    for i, (rows, format) in enumerate(((4, 1), (0, 3), (7, 2))):
+        write_file(f"arrays/rows-{i}.npy", npy_of("<i2", (rows, 3), bytes(range(i, i + 6 * rows)), format))
+    write_file("arrays/tokens.npy", npy_of("<u2", (23,), bytes(range(100, 146))))
+    for name, documents in (("a", [[3, 0, 2], [], [5], [1], [4, 4]]), ("b", []), ("c", [[2], [9]])):
+        write_file(f"megatron/{name}.idx", megatron_index(8, 2, documents))
+        write_file(f"megatron/{name}.bin", bytes(i % 256 for i in range(2 * sum(map(sum, documents)))))
 
 
 def known(op, patterns, fields, size, files, ranges, wrong=""):

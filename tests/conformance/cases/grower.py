@@ -319,9 +319,9 @@ class Grower:
 
     def windowed(self, node):
         """Sometimes shuffles a source, or maps above one, by windows of files."""
-        if any(x.op not in ("map", "count", "tar_shards", "image_folder", "raw_records") for x in node.below()):
+        if any(x.op not in ("map", "count", "tar_shards", "image_folder", "raw_records", "tokens", "megatron") for x in node.below()):
             return node
-        several_files = node.sources()[0].op == "tar_shards"
+        several_files = node.sources()[0].op in ("tar_shards", "tokens")
         return self.shuffled(node, "windowed") if self.rng.random() < (0.4 if several_files else 0.1) else node
 
 

@@ -6,7 +6,7 @@ from plain.checks import fields_of_pack
 from plain.iterators import INDEXED_OPERATORS
 from plain.text_form import Node
 
-FIELDS = ("value", "text", "txt", "cls", "i", "x", "a", "s", "d", "u")
+FIELDS = ("value", "tokens", "text", "txt", "cls", "i", "x", "a", "s", "d", "u")
 KINDS_OF_NUMBERS = ("i", "x", "d", "cls", "n")
 
 
@@ -367,7 +367,7 @@ class WildGrower:
                 return self.read_files(0, below)
             self.once = None
             return Node("standard_input", {}, []), ["text"]
-        sources = [self.count] * 5 + [self.odd_shards, self.records]
+        sources = [self.count] * 5 + [self.odd_shards, self.records, self.arrays, self.windows, self.documents]
         if not self.indexed:
             sources += [self.mixed] * 4 + [self.plain_lines, self.good_json]
         return rng.choice(sources)()
@@ -382,6 +382,22 @@ class WildGrower:
     def records(self):
         o = self.rng.choice(({"type": "f32", "dims": [3]}, {"type": "i16", "dims": [6]}, {"type": "u8", "dims": []}, {"type": "i32", "dims": []}))
         return Node("raw_records", {"path": "raw/few.bin", **o}, []), ["value"]
+
+    def arrays(self):
+        return Node("npy", {"patterns": [self.rng.choice(("arrays/rows-*.npy", "arrays/tokens.npy"))]}, []), ["value"]
+
+    def windows(self):
+        rng = self.rng
+        patterns, type = rng.choice(((["raw/few.bin"], "i16"), (["arrays/tokens.npy", "raw/few.bin"], "u16"), (["raw/few.bin"], "u8")))
+        o = {"patterns": patterns, "type": type, "length": rng.randint(1, 9), "stride": rng.choice((0, 0, rng.randint(1, 12))),
+             "drop_last": rng.random() < 0.6, "random_windows": 0, "seed": rng.choice((0, 3))}  # fmt: skip
+        if rng.random() < 0.3:
+            o |= {"stride": 0, "drop_last": True, "random_windows": rng.randint(1, 20), "seed": self.seed()}
+        return Node("tokens", o, []), ["tokens"]
+
+    def documents(self):
+        patterns = self.rng.choice((["megatron/a"], ["megatron/{b,a}"], ["megatron/*.bin"]))
+        return Node("megatron", {"patterns": patterns}, []), ["tokens"]
 
     def mixed(self):
         return self.lines("json_lines", ["mixed/*.jsonl"]), ["i", "x", "a", "s", "u"]

@@ -15,12 +15,13 @@ WORDS = {
     ("read_files", "format"): ("tar", "lines", "json_lines"),
     ("pack", "fit"): ("first", "best"), ("pack", "cut"): ("never", "above", "always"),
     ("raw_records", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "f16", "bf16"),
+    ("tokens", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"),
 }  # fmt: skip
 TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost", "fit", "cut")
 LISTS = {"patterns": str, "dims": int, "weights": int, "delimiter": int, "fields": str, "boundaries": int}
 LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
-    ("deduplicate", "keys"): 1, ("length_bucket", "group"): 1, ("pack", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
+    ("deduplicate", "keys"): 1, ("length_bucket", "group"): 1, ("pack", "length"): 1, ("tokens", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
 }  # fmt: skip
 # For functions: parameters with their kinds, and how many of them must be given.
 FUNCTIONS = {
@@ -104,7 +105,7 @@ def fields_of_pack(o):
     return ["segment", "offset"] + ["labels"] * o["labels"] + ["cu_seqlens", "longest"] * o["cu_seqlens"]
 
 
-OWN_FIELDS = {"count": "value", "raw_records": "value", "lines": "text", "standard_input": "text"}
+OWN_FIELDS = {"count": "value", "raw_records": "value", "npy": "value", "tokens": "tokens", "megatron": "tokens", "lines": "text", "standard_input": "text"}
 
 
 def fields_after_map(o, fields):
@@ -123,7 +124,7 @@ def fields_after_map(o, fields):
     return fields
 
 
-SOURCES = ("tar_shards", "image_folder", "count", "raw_records", "tar_stream", "lines", "json_lines", "standard_input")
+SOURCES = ("tar_shards", "image_folder", "count", "raw_records", "tokens", "npy", "megatron", "tar_stream", "lines", "json_lines", "standard_input")
 
 
 def check_options(node):
@@ -156,7 +157,7 @@ def check_value(node, name, x):
         fine = is_of(x, int) and x >= LEAST.get((node.op, name), 0)
     if not fine:
         raise Wrong(f"{node.op}: {name}={x!r}")
-    if name in ("records", "ranges", "rows", "length") and x > LARGE or name == "bytes" and x > 1000 or name == "bins" and x > LARGE:
+    if name in ("records", "ranges", "rows", "length", "stride", "random_windows") and x > LARGE or name == "bytes" and x > 1000 or name == "bins" and x > LARGE:
         raise Undocumented(f"{name}={x} is too large for the reference")
 
 
@@ -283,5 +284,7 @@ def check_rules(node):
         raise Wrong("a shuffle_buffer beyond its limit")
     if node.op == "deduplicate" and (o["keys"] > 2**32 or o["fields"] == [] or "" in o["fields"]):
         raise Wrong("deduplicate")
+    if node.op == "tokens" and o["random_windows"] and (o["stride"] or not o["drop_last"]):
+        raise Wrong("windows that are drawn, and that are not")
     if node.op == "enumerate" and not o["field"]:
         raise Wrong("a field without a name")

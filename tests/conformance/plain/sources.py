@@ -1,15 +1,18 @@
 """What sources give: docs/order.md, "Records, ids and data digests", and docs/iterators.md, "Stream sources"."""
 
+import ast
 import glob
 import io
 import json
 import os
 import re
+import struct
 import subprocess
 import tarfile
 
 from plain.hashes import hash128, id_text, keyed, number_bytes, pass_word, permutation, text_bytes
-from plain.samples import Refused, Sample, Tensor, scalar, size_of, vector
+from plain.random_numbers import Rng
+from plain.samples import Ragged, Refused, Sample, Tensor, scalar, size_of, vector
 
 
 def read_file(path):
@@ -44,6 +47,103 @@ def open_raw_records(o):
     values = [Tensor(o["type"], o["dims"], data[i * size : (i + 1) * size]) for i in range(count)]
     records = [Sample(f"{name}/{i}", {"value": value}) for i, value in enumerate(values)]
     return Source(records, [count], hash128(text_bytes(name) + number_bytes(len(data)) + number_bytes(count)))
+
+
+def open_tokens(o):
+    size, length = size_of(o["type"]), o["length"]
+    files, facts = [], b""
+    for path, name in named_files(o["patterns"]):
+        data = read_file(path)
+        tokens = data
+        if path.endswith(".npy"):
+            type, dims, tokens = read_npy(path)
+            if type != o["type"] or len(dims) != 1:
+                raise Refused(f"another array: {path}")
+        if len(tokens) % size:
+            raise Refused(f"a part of a token: {path}")
+        files.append((name, [tokens[i : i + size] for i in range(0, len(tokens), size)]))
+        facts += text_bytes(name) + number_bytes(len(data)) + number_bytes(len(files[-1][1]))
+    if o["random_windows"]:
+        records = drawn_windows(o, files)
+        return Source(records, [len(records)], hash128(facts))
+    records, records_per_file = [], []
+    for name, tokens in files:
+        windows = windows_of(tokens, length, o["stride"] or length, o["drop_last"])
+        kind = Tensor if o["drop_last"] else Ragged
+        records += [Sample(f"{id_text(name)}/{i}", {"tokens": kind(o["type"], [len(x)], b"".join(x))}) for i, x in enumerate(windows)]
+        records_per_file.append(len(windows))
+    return Source(records, records_per_file, hash128(facts))
+
+
+def windows_of(tokens, length, stride, drop_last):
+    result = []
+    for begin in range(0, len(tokens), stride):
+        window = tokens[begin : begin + length]
+        if len(window) == length or not drop_last:
+            result.append(window)
+        if begin + length >= len(tokens):
+            break
+    return result
+
+
+def drawn_windows(o, files):
+    length = o["length"]
+    places = [(name, tokens, i) for name, tokens in files for i in range(len(tokens) - length + 1)]
+    if not places:
+        raise Refused("no file is as long as a window")
+    records = []
+    for number in range(o["random_windows"]):
+        name, tokens, begin = places[Rng(keyed("leat.tokens", o["seed"]), number).below(len(places))]
+        value = Tensor(o["type"], [length], b"".join(tokens[begin : begin + length]))
+        records.append(Sample(f"{id_text(name)}/@{begin}/{number}", {"tokens": value}))
+    return records
+
+
+def read_npy(path):
+    """Type, shape and elements."""
+    data = read_file(path)
+    before = 10 if data[6] == 1 else 12
+    end = before + int.from_bytes(data[8:before], "little")
+    header = ast.literal_eval(data[before:end].decode())
+    return header["descr"][1] + str(int(header["descr"][2:]) * 8), list(header["shape"]), data[end:]
+
+
+def open_npy(o):
+    records, records_per_file, facts, form = [], [], b"", None
+    for path, name in named_files(o["patterns"]):
+        type, (count, *dims), elements = read_npy(path)
+        form = form or (type, dims)
+        if form != (type, dims):
+            raise Refused(f"another array: {path}")
+        size = len(elements) // count if count else 0
+        values = [Tensor(type, dims, elements[i * size : (i + 1) * size]) for i in range(count)]
+        records += [Sample(f"{id_text(name)}/{i}", {"value": value}) for i, value in enumerate(values)]
+        records_per_file.append(count)
+        facts += text_bytes(name) + number_bytes(os.path.getsize(path)) + number_bytes(count)
+    return Source(records, records_per_file, hash128(facts))
+
+
+MEGATRON_TYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 8: "u16"}
+
+
+def open_megatron(o):
+    prefixes = [re.sub(r"\.(bin|idx)$", "", x) for x in o["patterns"]]
+    records, records_per_file, facts = [], [], b""
+    for path, name in named_files([x + ".idx" for x in prefixes]):
+        index, data, name = read_file(path), read_file(path[:-4] + ".bin"), name[:-4]
+        type = MEGATRON_TYPES[index[17]]
+        sequences, bounds = struct.unpack_from("<QQ", index, 18)
+        lengths = struct.unpack_from(f"<{sequences}i", index, 34)
+        offsets = struct.unpack_from(f"<{sequences}q", index, 34 + 4 * sequences)
+        begins = struct.unpack_from(f"<{bounds}q", index, 34 + 12 * sequences)
+        texts = [data[at : at + n * size_of(type)] for at, n in zip(offsets, lengths)]
+        for number in range(bounds - 1):
+            raw = b"".join(texts[begins[number] : begins[number + 1]])
+            value = Ragged(type, [len(raw) // size_of(type)], raw) if type != "u8" else raw
+            records.append(Sample(f"{id_text(name)}/{number}", {"tokens": value}))
+        records_per_file.append(bounds - 1)
+        facts += text_bytes(name) + number_bytes(len(data)) + number_bytes(bounds - 1)
+    return Source(records, records_per_file, hash128(facts))
 
 
 def open_image_folder(o):
@@ -108,6 +208,9 @@ INDEXED = {
     "tar_shards": open_tar_shards,
     "image_folder": open_image_folder,
     "raw_records": open_raw_records,
+    "tokens": open_tokens,
+    "npy": open_npy,
+    "megatron": open_megatron,
 }
 
 # ------------------------------------------------------------------------------------------------------ streams

@@ -1,0 +1,209 @@
+// Batches of tokens from files in the page cache, in a shuffled order, beside memcpy from a mapping
+// of the same file into the memory of a batch: documents of Megatron-LM's data, whose lengths
+// differ, and windows. All in one thread; CPU time, in turns; medians and extremes. Then: how long
+// a job takes to begin at token 10^10, and how long an index of many documents is read. Nothing is
+// asserted. Run: build/bin/leat-token-bench [ROUNDS]
+
+#include "tests/bench/measure.hpp"
+#include "tests/support/megatron_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/leat.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace leat;
+using bench::report;
+using bench::spread_of;
+using bench::stopwatch;
+using test::megatron_writer;
+
+constexpr std::uint64_t rows = 64;
+constexpr std::uint64_t documents = 50'000;
+constexpr std::uint64_t mean_tokens = 2000;
+
+double cpu_seconds() {
+  timespec x{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &x);
+  return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
+}
+
+/// A file in memory, all of whose pages have been touched.
+class mapping {
+public:
+  explicit mapping(const std::string& path) : size_(std::filesystem::file_size(path)) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    at_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
+    ::close(file);
+    if (at_ == MAP_FAILED)
+      throw std::runtime_error("no mapping");
+  }
+  ~mapping() { ::munmap(at_, size_); }
+  mapping(const mapping&) = delete;
+  mapping& operator=(const mapping&) = delete;
+
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(at_), size_}; }
+
+private:
+  void* at_;
+  std::size_t size_;
+};
+
+/// Where a record lies.
+struct piece {
+  std::uint64_t offset;
+  std::uint64_t bytes;
+};
+
+/// Pieces in the order of an epoch of a job.
+std::vector<piece> in_order(const pipeline& job, const std::vector<piece>& pieces) {
+  std::vector<piece> result;
+  order_preview order{job};
+  for (const auto& batch : order)
+    for (const auto& id : batch.ids)
+      result.push_back(pieces.at(std::stoull(id.substr(id.rfind('/') + 1))));
+  return result;
+}
+
+/// CPU seconds of an epoch's batches.
+double of_loader(const pipeline& job) {
+  loader x{job, {.workers = 0}};
+  const double begin = cpu_seconds();
+  while (auto batch = x.next())
+    if (!batch->field("tokens").data)
+      throw std::logic_error("a batch without tokens");
+  return cpu_seconds() - begin;
+}
+
+/// CPU seconds of copying the same pieces, batch after batch, into the same memory.
+double of_memcpy(const mapping& file, const std::vector<piece>& pieces) {
+  std::vector<std::byte> batch(rows * mean_tokens * 8 * 8);
+  const double begin = cpu_seconds();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i % rows == 0)
+      at = 0;
+    if (pieces[i].bytes > batch.size() - at)
+      throw std::logic_error("a large batch");
+    std::memcpy(batch.data() + at, file.bytes().data() + pieces[i].offset, pieces[i].bytes);
+    at += pieces[i].bytes;
+    volatile auto used = batch[at / 2];
+    (void)used;
+  }
+  return cpu_seconds() - begin;
+}
+
+void compare(const std::string& what, const pipeline& job, const std::string& file,
+             const std::vector<piece>& all, int rounds) {
+  const mapping map{file};
+  const auto pieces = in_order(job, all);
+  double gigabytes = 0;
+  for (const auto& x : pieces)
+    gigabytes += 1e-9 * static_cast<double>(x.bytes);
+  std::vector<double> ours;
+  std::vector<double> plain;
+  std::vector<double> ratio;
+  for (int i = 0; i < rounds; ++i) {
+    plain.push_back(gigabytes / of_memcpy(map, pieces));
+    ours.push_back(gigabytes / of_loader(job));
+    ratio.push_back(ours.back() / plain.back());
+  }
+  report(what, spread_of(ours), "GB/s");
+  report("  memcpy from a mapping", spread_of(plain), "GB/s");
+  report("  of memcpy's speed", spread_of(ratio), "");
+}
+
+/// Lognormal, with a mean of about `mean_tokens`.
+std::uint64_t some_length(rng& random) {
+  return static_cast<std::uint64_t>(static_cast<double>(mean_tokens)
+                                    * std::exp(0.8 * random.normal() - 0.32));
+}
+
+void megatron_documents(const std::string& prefix, dtype type, int rounds) {
+  megatron_writer writer{type};
+  rng random{1, 2};
+  std::vector<piece> pieces;
+  for (std::uint64_t i = 0; i < documents; ++i) {
+    const auto bytes = some_length(random) * size_of(type);
+    pieces.push_back({writer.data().size(), bytes});
+    writer.document({std::string(bytes, static_cast<char>(i))});
+  }
+  writer.save(prefix);
+  compare("megatron, documents of " + std::string{to_string(type)},
+          megatron(prefix).shuffle({.seed = 1}).batch(rows), prefix + ".bin", pieces, rounds);
+}
+
+void windows(const std::string& file, int rounds) {
+  constexpr std::uint64_t length = 2049;
+  constexpr std::uint64_t bytes = length * 2;
+  std::ofstream{file, std::ios::binary} << std::string(documents * bytes, 'x');
+  std::vector<piece> pieces;
+  for (std::uint64_t i = 0; i < documents; ++i)
+    pieces.push_back({i * bytes, bytes});
+  compare("tokens, windows of 2049 u16",
+          tokens(file, dtype::u16, length).shuffle({.seed = 1}).batch(rows), file, pieces, rounds);
+}
+
+/// A file with holes: no disk has to hold it.
+void resume(const std::string& file, int rounds) {
+  constexpr std::uint64_t length = 2048;
+  constexpr std::uint64_t step = 10'000'000'000 / length / rows;
+  std::ofstream{file};
+  std::filesystem::resize_file(file, 2 * (step + 1000) * length * rows);
+  const auto job = tokens(file, dtype::u16, length).shuffle({.seed = 1}).batch(rows);
+  std::vector<double> times;
+  for (int i = 0; i < rounds; ++i) {
+    const auto again = parse_pipeline(to_string(job));
+    stopwatch watch;
+    loader x{again, {.workers = 0}};
+    x.seek(0, step);
+    if (!x.next())
+      throw std::logic_error("no batch");
+    times.push_back(1e3 * watch.seconds());
+  }
+  report("tokens, to the first batch at token 10^10", spread_of(times), "ms");
+}
+
+void opening(const std::string& prefix, int rounds) {
+  constexpr std::uint64_t many = 10'000'000;
+  megatron_writer writer{dtype::u16};
+  for (std::uint64_t i = 0; i < many; ++i)
+    writer.document({"12"});
+  writer.save(prefix);
+  std::vector<double> times;
+  for (int i = 0; i < rounds; ++i) {
+    const auto data = megatron(prefix);
+    stopwatch watch;
+    if (data.size() != many)
+      throw std::logic_error("documents are missing");
+    times.push_back(1e3 * watch.seconds());
+  }
+  report("megatron, to open 10,000,000 documents", spread_of(times), "ms");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+  const test::temporary_directory dir;
+  megatron_documents(dir / "u16", dtype::u16, rounds);
+  megatron_documents(dir / "i32", dtype::i32, rounds);
+  windows(dir / "windows.bin", rounds);
+  resume(dir / "large.bin", rounds);
+  opening(dir / "many", rounds);
+}
