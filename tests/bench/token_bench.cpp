@@ -1,8 +1,9 @@
 // Batches of tokens from files in the page cache, in a shuffled order, beside memcpy from a mapping
 // of the same file into the memory of a batch: documents of Megatron-LM's data, whose lengths
-// differ, and windows. All in one thread; CPU time, in turns; medians and extremes. Then: how long
-// a job takes to begin at token 10^10, and how long an index of many documents is read. Nothing is
-// asserted. Run: build/bin/leat-token-bench [ROUNDS]
+// differ, and windows. In turns: CPU time in one thread, then wall-clock time with two workers,
+// which says something only on a machine with nothing else to do. Then: how long a job takes to
+// begin at token 10^10, and how long an index of many documents is read. Medians and extremes;
+// nothing is asserted. Run: build/bin/leat-token-bench [ROUNDS]
 
 #include "tests/bench/measure.hpp"
 #include "tests/support/megatron_writer.hpp"
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -41,6 +43,10 @@ double cpu_seconds() {
   timespec x{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &x);
   return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// A file in memory, all of whose pages have been touched.
@@ -80,20 +86,22 @@ std::vector<piece> in_order(const pipeline& job, const std::vector<piece>& piece
   return result;
 }
 
-/// CPU seconds of an epoch's batches.
-double of_loader(const pipeline& job) {
-  loader x{job, {.workers = 0}};
-  const double begin = cpu_seconds();
+using clock_function = double (*)();
+
+/// Seconds of an epoch's batches.
+double of_loader(const pipeline& job, std::size_t workers, clock_function now) {
+  loader x{job, {.workers = workers}};
+  const double begin = now();
   while (auto batch = x.next())
     if (!batch->field("tokens").data)
       throw std::logic_error("a batch without tokens");
-  return cpu_seconds() - begin;
+  return now() - begin;
 }
 
-/// CPU seconds of copying the same pieces, batch after batch, into the same memory.
-double of_memcpy(const mapping& file, const std::vector<piece>& pieces) {
+/// Seconds of copying the same pieces, batch after batch, into the same memory.
+double of_memcpy(const mapping& file, const std::vector<piece>& pieces, clock_function now) {
   std::vector<std::byte> batch(rows * mean_tokens * 8 * 8);
-  const double begin = cpu_seconds();
+  const double begin = now();
   std::size_t at = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (i % rows == 0)
@@ -105,7 +113,7 @@ double of_memcpy(const mapping& file, const std::vector<piece>& pieces) {
     volatile auto used = batch[at / 2];
     (void)used;
   }
-  return cpu_seconds() - begin;
+  return now() - begin;
 }
 
 void compare(const std::string& what, const pipeline& job, const std::string& file,
@@ -115,17 +123,20 @@ void compare(const std::string& what, const pipeline& job, const std::string& fi
   double gigabytes = 0;
   for (const auto& x : pieces)
     gigabytes += 1e-9 * static_cast<double>(x.bytes);
-  std::vector<double> ours;
-  std::vector<double> plain;
-  std::vector<double> ratio;
-  for (int i = 0; i < rounds; ++i) {
-    plain.push_back(gigabytes / of_memcpy(map, pieces));
-    ours.push_back(gigabytes / of_loader(job));
-    ratio.push_back(ours.back() / plain.back());
+  for (const std::size_t workers : {0, 2}) {
+    const auto now = workers == 0 ? cpu_seconds : wall_seconds;
+    std::vector<double> ours;
+    std::vector<double> plain;
+    std::vector<double> ratio;
+    for (int i = 0; i < rounds; ++i) {
+      plain.push_back(gigabytes / of_memcpy(map, pieces, now));
+      ours.push_back(gigabytes / of_loader(job, workers, now));
+      ratio.push_back(ours.back() / plain.back());
+    }
+    report(what + (workers == 0 ? ", one thread" : ", two workers"), spread_of(ours), "GB/s");
+    report("  memcpy from a mapping, one thread", spread_of(plain), "GB/s");
+    report("  of memcpy's speed", spread_of(ratio), "");
   }
-  report(what, spread_of(ours), "GB/s");
-  report("  memcpy from a mapping", spread_of(plain), "GB/s");
-  report("  of memcpy's speed", spread_of(ratio), "");
 }
 
 /// Lognormal, with a mean of about `mean_tokens`.

@@ -1,14 +1,26 @@
 """Every source, operator, transform, predicate and option: as text, as a value, and in batches."""
 
 import pickle
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import leat
+import numpy as np
 import pytest
 from support import digests, due, first, json_lines_of, png, run_command, write_tar
 
 Make = Callable[[Path], leat.Pipeline]
+
+
+def write_megatron(prefix: Path, documents: list[np.ndarray]) -> None:
+    """PREFIX.bin and PREFIX.idx, as Megatron-LM's builder writes them: each document is one sequence of u16."""
+    lengths = np.array([len(x) for x in documents], np.int32)
+    offsets = np.concatenate([[0], 2 * np.cumsum(lengths)[:-1]]).astype(np.int64)
+    bounds = np.arange(len(documents) + 1, dtype=np.int64)
+    header = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, len(lengths), len(bounds))
+    prefix.with_suffix(".idx").write_bytes(header + lengths.tobytes() + offsets.tobytes() + bounds.tobytes())
+    prefix.with_suffix(".bin").write_bytes(b"".join(x.tobytes() for x in documents))
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +39,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "text.txt").write_text("".join(f"line {i} of the text\n" for i in range(16)))
     (folder / "more.jsonl").write_text("".join(f'{{"n": {i}, "word": "w{i}", "tokens": [1, {i}]}}\n' for i in range(16)))
     (folder / "raw.i16").write_bytes(bytes(range(240)))
+    np.save(folder / "rows.npy", np.arange(60, dtype=np.int16).reshape(20, 3))
+    for name in "xy":
+        write_megatron(folder / name, [np.arange(n, dtype=np.uint16) for n in (3, 0, 5, 1, 2, 4, 1, 1)])
     (folder / "files.txt").write_text("".join(f"{folder}/text.txt\n" for _ in range(4)))
     return folder
 
@@ -54,6 +69,12 @@ CASES: dict[str, Make] = {
     "image_folder": lambda x: leat.image_folder(f"{x}/photos", index_dir=str(x)).batch(3),
     "raw_records": lambda x: leat.raw_records(f"{x}/raw.i16", "i16", [4, 2]).batch(3),
     "raw_records without a rest": lambda x: leat.raw_records(f"{x}/raw.i16", "f64", [7], drop_last=True).batch(2),
+    "tokens": lambda x: leat.tokens(f"{x}/raw.i16", "i16", 9, stride=8).batch(3),
+    "tokens with a rest": lambda x: leat.tokens([f"{x}/raw.i16"], "uint16", 50, drop_last=False).batch(2),
+    "tokens at random": lambda x: leat.tokens(f"{x}/raw.i16", "u16", 9, random_windows=12, seed=5).batch(3),
+    "npy": lambda x: leat.npy(f"{x}/rows.npy").batch(3),
+    "megatron": lambda x: leat.megatron(f"{x}/x").batch(3),
+    "megatron of a list": lambda x: leat.megatron([f"{x}/y.idx", f"{x}/x.bin"]).batch(3),
     "tar_stream": lambda x: leat.tar_stream(f"{x}/*.tar", order="shuffled", seed=3).batch(2, end="drop"),
     "lines": lambda x: leat.lines(f"{x}/text.txt", ranges=4, order="shuffled", seed=5).batch(4, end="mask"),
     "json_lines": lambda x: records(x).batch(2, end="drop"),
@@ -286,6 +307,22 @@ def test_records_without_a_loader(data: Path) -> None:
     with pytest.raises(IndexError):
         source[12]
     assert leat.class_names(f"{data}/photos") == ["cat", "dog"]
+
+
+def test_tokens_are_those_of_the_files(data: Path, tmp_path: Path) -> None:
+    all_tokens = np.fromfile(data / "raw.i16", np.int16)
+    batch = first(leat.tokens(f"{data}/raw.i16", "i16", 9, stride=8).batch(14))
+    assert batch["tokens"].dtype == np.int16
+    assert (batch["tokens"] == np.lib.stride_tricks.sliding_window_view(all_tokens, 9)[::8]).all()
+    np.save(tmp_path / "x.npy", all_tokens.astype(np.int64))
+    batch = first(leat.tokens(str(tmp_path / "x.npy"), np.int64, 30).batch(4))
+    assert (batch["tokens"] == all_tokens.reshape(4, 30)).all()
+    rows = np.load(data / "rows.npy")
+    assert (first(leat.npy(f"{data}/rows.npy").batch(20))["value"] == rows).all()
+    (source,) = leat.indexed_sources(leat.megatron(f"{data}/x"))
+    assert [source[i]["tokens"].tolist() for i in range(4)] == [[0, 1, 2], [], [0, 1, 2, 3, 4], [0]]
+    with pytest.raises(leat.InvalidArgument, match="u16"):
+        leat.tokens(str(tmp_path / "x.npy"), "u16", 30).size()
 
 
 def test_an_image_is_what_the_transforms_say(data: Path) -> None:

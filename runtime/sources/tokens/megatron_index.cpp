@@ -17,12 +17,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored little-endian");
 
-constexpr std::string_view magic{"MMIDIDX\0\0", 9};
-constexpr std::uint64_t header_bytes = 34;
+constexpr std::string_view index_magic{"MMIDIDX\0\0", 9};
+constexpr std::uint64_t index_header_bytes = 34;
 constexpr std::uint64_t documents_per_offset = 64;
 
 /// The first bytes of an index.
-struct header {
+struct index_header {
   std::uint64_t version = 0;
   std::uint8_t type = 0;
   std::uint64_t sequences = 0;
@@ -94,28 +94,29 @@ T number_at(std::span<const std::byte> bytes, std::size_t at) {
   return x;
 }
 
-header read_header(const complaints& errors, const read_file_at& read) {
+index_header read_index_header(const complaints& errors, const read_file_at& read) {
   const auto bytes = errors.files().index_bytes;
-  std::array<std::byte, header_bytes> first{};
-  const auto held = std::span{first}.first(std::min(header_bytes, bytes));
+  std::array<std::byte, index_header_bytes> first{};
+  const auto held = std::span{first}.first(std::min(index_header_bytes, bytes));
   read(0, held);
-  const auto begin = std::min<std::size_t>(magic.size(), held.size());
-  if (begin == 0 || std::memcmp(held.data(), magic.data(), begin) != 0)
+  const auto begin = std::min<std::size_t>(index_magic.size(), held.size());
+  if (begin == 0 || std::memcmp(held.data(), index_magic.data(), begin) != 0)
     errors.refuse(errc::invalid_argument, 0, "a file without the first bytes MMIDIDX",
                   "the .idx file of a data set that Megatron-LM's preprocess_data wrote");
   if (held.size() < first.size())
     errors.damaged(bytes, "the end of the file",
-                   std::to_string(header_bytes) + " bytes of a header: the file was cut short");
-  const header x{.version = number_at<std::uint64_t>(held, 9),
-                 .type = number_at<std::uint8_t>(held, 17),
-                 .sequences = number_at<std::uint64_t>(held, 18),
-                 .bounds = number_at<std::uint64_t>(held, 26)};
+                   std::to_string(index_header_bytes)
+                       + " bytes of a header: the file was cut short");
+  const index_header x{.version = number_at<std::uint64_t>(held, 9),
+                       .type = number_at<std::uint8_t>(held, 17),
+                       .sequences = number_at<std::uint64_t>(held, 18),
+                       .bounds = number_at<std::uint64_t>(held, 26)};
   if (x.version != 1)
     errors.refuse(errc::invalid_argument, 9, "version " + std::to_string(x.version), "version 1");
   return x;
 }
 
-dtype type_of(const header& x, const complaints& errors) {
+dtype token_type_of(const index_header& x, const complaints& errors) {
   switch (x.type) {
   case 1:
     return dtype::u8;
@@ -139,7 +140,7 @@ constexpr std::uint64_t bytes_per_sequence = 4 + 8;
 constexpr std::uint64_t bytes_per_bound = 8;
 
 /// The file is exactly as large as its header says, so that each number in it is where it belongs.
-void check_size(const header& x, const complaints& errors) {
+void check_index_size(const index_header& x, const complaints& errors) {
   const auto bytes = errors.files().index_bytes;
   std::uint64_t sequences = 0;
   std::uint64_t bounds = 0;
@@ -147,7 +148,7 @@ void check_size(const header& x, const complaints& errors) {
   const bool fits = !__builtin_mul_overflow(x.sequences, bytes_per_sequence, &sequences)
                     && !__builtin_mul_overflow(x.bounds, bytes_per_bound, &bounds)
                     && !__builtin_add_overflow(sequences, bounds, &needed)
-                    && !__builtin_add_overflow(needed, header_bytes, &needed);
+                    && !__builtin_add_overflow(needed, index_header_bytes, &needed);
   const auto counts = std::to_string(x.sequences) + " sequences and " + std::to_string(x.bounds)
                       + " bounds of documents";
   if (x.bounds == 0)
@@ -171,9 +172,9 @@ struct open_document {
 /// sequences.
 class document_bounds {
 public:
-  document_bounds(const header& x, const read_file_at& read, const complaints& errors)
+  document_bounds(const index_header& x, const read_file_at& read, const complaints& errors)
       : errors_(errors), sequences_(x.sequences), left_(x.bounds - 1),
-        numbers_(read, header_bytes + x.sequences * bytes_per_sequence, x.bounds) {
+        numbers_(read, index_header_bytes + x.sequences * bytes_per_sequence, x.bounds) {
     if (const auto first = numbers_.next(); first != 0)
       errors_.damaged(numbers_.offset(),
                       "document 0 from sequence " + std::to_string(first) + " on",
@@ -220,10 +221,10 @@ private:
 /// Lengths and offsets of sequences, each checked against the end of the one before.
 class sequence_list {
 public:
-  sequence_list(const header& x, std::uint64_t token_bytes, const read_file_at& read,
+  sequence_list(const index_header& x, std::uint64_t token_bytes, const read_file_at& read,
                 const complaints& errors)
-      : errors_(errors), token_bytes_(token_bytes), lengths_(read, header_bytes, x.sequences),
-        offsets_(read, header_bytes + x.sequences * sizeof(std::int32_t), x.sequences) {}
+      : errors_(errors), token_bytes_(token_bytes), lengths_(read, index_header_bytes, x.sequences),
+        offsets_(read, index_header_bytes + x.sequences * sizeof(std::int32_t), x.sequences) {}
 
   /// Where the next one begins.
   std::uint64_t end() const noexcept { return end_; }
@@ -265,9 +266,9 @@ private:
 
 megatron_index::megatron_index(const megatron_files& files, const read_file_at& read) {
   const complaints errors{files};
-  const auto x = read_header(errors, read);
-  type_ = type_of(x, errors);
-  check_size(x, errors);
+  const auto x = read_index_header(errors, read);
+  type_ = token_type_of(x, errors);
+  check_index_size(x, errors);
   tokens_.reserve(static_cast<std::size_t>(x.bounds - 1));
   document_bounds documents{x, read, errors};
   sequence_list sequences{x, size_of(type_), read, errors};
@@ -281,7 +282,7 @@ megatron_index::megatron_index(const megatron_files& files, const read_file_at& 
       break;
     open.tokens += sequences.next();
     if (open.tokens > max_record_bytes / size_of(type_))
-      errors.refuse(errc::invalid_argument, header_bytes + i * sizeof(std::int32_t),
+      errors.refuse(errc::invalid_argument, index_header_bytes + i * sizeof(std::int32_t),
                     "document " + std::to_string(size()) + " with more than 2^31 bytes",
                     "at most 2^31 bytes per document");
   }

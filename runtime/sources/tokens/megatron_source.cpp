@@ -3,7 +3,7 @@
 #include "runtime/sources/tokens/megatron_index.hpp"
 #include "runtime/sources/tokens/piece_source.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
-#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
@@ -101,7 +101,7 @@ pipeline megatron(std::string prefix) {
 pipeline megatron(std::vector<std::string> prefixes) {
   return source_pipeline("megatron", {{"patterns", prefixes}}, [=] {
     return open_megatron_source(find_files(with_ending(prefixes, index_ending), "megatron"),
-                                local_store());
+                                mapped_store());
   });
 }
 

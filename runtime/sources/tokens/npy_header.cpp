@@ -17,21 +17,21 @@ namespace leat {
 
 namespace {
 
-constexpr std::string_view magic{"\x93NUMPY", 6};
+constexpr std::string_view npy_magic{"\x93NUMPY", 6};
 /// Format 1.0 has no more, and NumPy itself refuses more than 10,000.
 constexpr std::uint64_t longest_header = 65535;
 
-struct named_type {
+struct npy_type {
   std::string_view name;
   dtype type;
 };
 
-constexpr std::array types{
-    named_type{"|u1", dtype::u8},  named_type{"|i1", dtype::i8},  named_type{"<u1", dtype::u8},
-    named_type{"<i1", dtype::i8},  named_type{"<u2", dtype::u16}, named_type{"<i2", dtype::i16},
-    named_type{"<u4", dtype::u32}, named_type{"<i4", dtype::i32}, named_type{"<u8", dtype::u64},
-    named_type{"<i8", dtype::i64}, named_type{"<f2", dtype::f16}, named_type{"<f4", dtype::f32},
-    named_type{"<f8", dtype::f64},
+constexpr std::array npy_types{
+    npy_type{"|u1", dtype::u8},  npy_type{"|i1", dtype::i8},  npy_type{"<u1", dtype::u8},
+    npy_type{"<i1", dtype::i8},  npy_type{"<u2", dtype::u16}, npy_type{"<i2", dtype::i16},
+    npy_type{"<u4", dtype::u32}, npy_type{"<i4", dtype::i32}, npy_type{"<u8", dtype::u64},
+    npy_type{"<i8", dtype::i64}, npy_type{"<f2", dtype::f16}, npy_type{"<f4", dtype::f32},
+    npy_type{"<f8", dtype::f64},
 };
 
 /// The header's text: a dict of Python with the three keys that NumPy writes.
@@ -154,14 +154,14 @@ private:
 };
 
 /// Little-endian.
-std::uint64_t number_in(std::string_view bytes) {
+std::uint64_t number_in_bytes(std::string_view bytes) {
   std::uint64_t x = 0;
   for (auto i = bytes.size(); i-- > 0;)
     x = x << 8 | static_cast<unsigned char>(bytes[i]);
   return x;
 }
 
-std::string text_of(const std::vector<std::uint64_t>& dims) {
+std::string dims_text(const std::vector<std::uint64_t>& dims) {
   std::string text;
   for (const auto x : dims)
     text += (text.empty() ? "" : ", ") + std::to_string(x);
@@ -169,7 +169,8 @@ std::string text_of(const std::vector<std::uint64_t>& dims) {
 }
 
 /// Sets dims and bytes of a record.
-void set_record(npy_header& x, const std::vector<std::uint64_t>& dims, const header_text& errors) {
+void set_npy_record(npy_header& x, const std::vector<std::uint64_t>& dims,
+                    const header_text& errors) {
   if (dims.empty() || dims.size() > shape::max_rank + 1)
     errors.refuse("an array of rank " + std::to_string(dims.size()),
                   "records along a first axis: rank 1 to " + std::to_string(shape::max_rank + 1));
@@ -179,13 +180,13 @@ void set_record(npy_header& x, const std::vector<std::uint64_t>& dims, const hea
   for (std::size_t i = 1; i < dims.size(); ++i)
     fits = !__builtin_mul_overflow(x.record_bytes, dims[i], &x.record_bytes) && fits;
   if (!fits || x.record_bytes == 0 || x.record_bytes > max_record_bytes)
-    errors.refuse("an array of shape " + text_of(dims), "1 to 2^31 bytes per record");
+    errors.refuse("an array of shape " + dims_text(dims), "1 to 2^31 bytes per record");
   for (auto i = dims.size(); i-- > 1;)
     x.dims = x.dims.behind(dims[i]);
 }
 
-[[noreturn]] void torn(const std::string& stage, const std::string& file, std::uint64_t bytes,
-                       std::string needed) {
+[[noreturn]] void npy_torn(const std::string& stage, const std::string& file, std::uint64_t bytes,
+                           std::string needed) {
   throw error(errc::torn_file, {.stage = stage,
                                 .file = file,
                                 .offset = bytes,
@@ -193,15 +194,15 @@ void set_record(npy_header& x, const std::vector<std::uint64_t>& dims, const hea
                                 .needed = std::move(needed)});
 }
 
-void check_end(const npy_header& x, std::uint64_t bytes, const std::string& stage,
-               const std::string& file, const header_text& errors) {
+void check_npy_end(const npy_header& x, std::uint64_t bytes, const std::string& stage,
+                   const std::string& file, const header_text& errors) {
   std::uint64_t all = 0;
   const auto there = bytes - x.begin;
   if (__builtin_mul_overflow(x.records, x.record_bytes, &all) || all > there)
-    torn(stage, file, bytes,
-         std::to_string(x.records) + " records of " + std::to_string(x.record_bytes)
-             + " bytes from byte " + std::to_string(x.begin)
-             + " on, as the header says: the file was cut short");
+    npy_torn(stage, file, bytes,
+             std::to_string(x.records) + " records of " + std::to_string(x.record_bytes)
+                 + " bytes from byte " + std::to_string(x.begin)
+                 + " on, as the header says: the file was cut short");
   if (all < there)
     errors.refuse(std::to_string(there - all) + " bytes after the array", "one array per file");
 }
@@ -213,37 +214,37 @@ npy_header read_npy_header(const std::string& stage, const std::string& file, st
   const header_text beginning{stage, file, {}};
   const auto text_at = [&](std::uint64_t offset, std::uint64_t size) {
     if (bytes < offset || bytes - offset < size)
-      torn(stage, file, bytes, "the header of a NumPy array: the file was cut short");
+      npy_torn(stage, file, bytes, "the header of a NumPy array: the file was cut short");
     std::string text(static_cast<std::size_t>(size), '\0');
     read(offset, std::as_writable_bytes(std::span{text}));
     return text;
   };
-  if (bytes < magic.size() || text_at(0, magic.size()) != magic)
+  if (bytes < npy_magic.size() || text_at(0, npy_magic.size()) != npy_magic)
     beginning.refuse("a file without NumPy's first bytes", "an array that numpy.save wrote");
-  const auto version = text_at(magic.size(), 2);
+  const auto version = text_at(npy_magic.size(), 2);
   if (version[0] < 1 || version[0] > 3 || version[1] != 0)
     beginning.refuse("format " + std::to_string(static_cast<unsigned char>(version[0])) + '.'
                          + std::to_string(static_cast<unsigned char>(version[1])),
                      "NumPy's format 1.0, 2.0 or 3.0");
-  const auto length_at = magic.size() + version.size();
+  const auto length_at = npy_magic.size() + version.size();
   const std::uint64_t length_bytes = version[0] == 1 ? 2 : 4;
-  const auto length = number_in(text_at(length_at, length_bytes));
+  const auto length = number_in_bytes(text_at(length_at, length_bytes));
   if (length > longest_header)
     beginning.refuse("a header of " + std::to_string(length) + " bytes",
                      "at most " + std::to_string(longest_header));
   const auto text = text_at(length_at + length_bytes, length);
   header_text header{stage, file, text};
   const auto content = header.parse();
-  const auto known = std::find_if(types.begin(), types.end(),
+  const auto known = std::find_if(npy_types.begin(), npy_types.end(),
                                   [&](const auto& x) { return x.name == *content.type; });
-  if (known == types.end())
+  if (known == npy_types.end())
     header.refuse("elements of type " + excerpt(*content.type),
                   "little-endian numbers of a type that leat has, such as \"<u2\"");
   if (*content.is_fortran && content.dims->size() > 1)
     header.refuse("an array in Fortran's order", "C's order (numpy.ascontiguousarray)");
   npy_header x{.type = known->type, .begin = length_at + length_bytes + length};
-  set_record(x, *content.dims, header);
-  check_end(x, bytes, stage, file, header);
+  set_npy_record(x, *content.dims, header);
+  check_npy_end(x, bytes, stage, file, header);
   return x;
 }
 

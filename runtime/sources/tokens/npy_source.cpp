@@ -3,7 +3,7 @@
 #include "runtime/sources/tokens/npy_header.hpp"
 #include "runtime/sources/tokens/piece_source.hpp"
 #include "runtime/sources/tokens/token_source.hpp"
-#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
@@ -14,7 +14,7 @@ namespace leat {
 
 namespace {
 
-std::string form_of(const npy_header& x) {
+std::string npy_form_of(const npy_header& x) {
   return std::string{to_string(x.type)} + ' ' + to_string(x.dims);
 }
 
@@ -53,12 +53,12 @@ private:
 
   /// All files have records of one type and shape.
   void check_form(const std::string& file) const {
-    if (form_of(arrays_.back()) != form_of(arrays_.front()))
+    if (npy_form_of(arrays_.back()) != npy_form_of(arrays_.front()))
       throw error(errc::invalid_argument,
                   {.stage = "npy",
                    .file = file,
-                   .got = "records of " + form_of(arrays_.back()),
-                   .needed = form_of(arrays_.front()) + ", as in the first file"});
+                   .got = "records of " + npy_form_of(arrays_.back()),
+                   .needed = npy_form_of(arrays_.front()) + ", as in the first file"});
   }
 
   records_in_files in_files_;
@@ -78,7 +78,7 @@ pipeline npy(std::string pattern) {
 
 pipeline npy(std::vector<std::string> patterns) {
   return source_pipeline("npy", {{"patterns", patterns}}, [=] {
-    return open_npy_source(find_files(patterns, "npy"), local_store());
+    return open_npy_source(find_files(patterns, "npy"), mapped_store());
   });
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/sources/tokens/npy_header.hpp"
 #include "runtime/sources/tokens/piece_source.hpp"
 #include "runtime/sources/tokens/token_windows.hpp"
-#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>
@@ -17,7 +17,7 @@ namespace leat {
 
 namespace {
 
-bool is_integer(dtype x) {
+bool is_whole_type(dtype x) {
   return x <= dtype::i64;
 }
 
@@ -28,7 +28,7 @@ struct token_file {
   std::uint64_t tokens = 0;
 };
 
-token_file open_raw(const std::string& file, std::uint64_t bytes, dtype type) {
+token_file open_raw_tokens(const std::string& file, std::uint64_t bytes, dtype type) {
   if (bytes % size_of(type) != 0)
     throw error(errc::invalid_argument,
                 {.stage = "tokens",
@@ -39,8 +39,8 @@ token_file open_raw(const std::string& file, std::uint64_t bytes, dtype type) {
   return {.bytes = bytes, .begin = 0, .tokens = bytes / size_of(type)};
 }
 
-token_file open_array(const std::string& file, const npy_header& x, std::uint64_t bytes,
-                      dtype type) {
+token_file open_token_array(const std::string& file, const npy_header& x, std::uint64_t bytes,
+                            dtype type) {
   if (x.dims.rank() > 0 || x.type != type)
     throw error(errc::invalid_argument,
                 {.stage = "tokens",
@@ -58,13 +58,13 @@ std::vector<token_file> open_files_of(stored_objects& objects, std::size_t count
     const auto name = objects.name(i);
     const auto bytes = objects.stat(i).size;
     if (name.ends_with(".npy"))
-      files.push_back(open_array(
+      files.push_back(open_token_array(
           name,
           read_npy_header("tokens", name, bytes,
                           [&](auto offset, auto into) { read_now(objects, i, offset, into); }),
           bytes, type));
     else
-      files.push_back(open_raw(name, bytes, type));
+      files.push_back(open_raw_tokens(name, bytes, type));
   }
   return files;
 }
@@ -118,8 +118,8 @@ private:
   token_windows windows_;
 };
 
-void check(dtype type, std::uint64_t length, const token_options& options) {
-  if (!is_integer(type))
+void check_tokens(dtype type, std::uint64_t length, const token_options& options) {
+  if (!is_whole_type(type))
     refuse_argument("tokens", "type " + std::string{to_string(type)}, "a type of whole numbers");
   check_range("tokens.length", length, 1, max_record_bytes / size_of(type));
   check_range("tokens.stride", options.stride, 0, std::uint64_t{1} << 62);
@@ -146,7 +146,7 @@ pipeline tokens(std::string pattern, dtype type, std::uint64_t length, token_opt
 
 pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t length,
                 token_options options) {
-  check(type, length, options);
+  check_tokens(type, length, options);
   return source_pipeline("tokens",
                          {{"patterns", patterns},
                           {"type", std::string{to_string(type)}},
@@ -157,7 +157,7 @@ pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t len
                           {"seed", options.seed}},
                          [=] {
                            return open_token_source(find_files(patterns, "tokens"), type, length,
-                                                    options, local_store());
+                                                    options, mapped_store());
                          });
 }
 

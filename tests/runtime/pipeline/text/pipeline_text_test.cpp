@@ -142,6 +142,19 @@ TEST_CASE("every source stands in the text as in C++") {
              raw_records("x.bin", dtype::f32, {3, 32, 16}),
              R"(raw_records("x.bin", type="f32", dims=[3, 32, 16], drop_last=false))"
              "\n");
+  check_form(R"(tokens("a.bin", "b-*.npy", type="u16", length=8))",
+             tokens(std::vector<std::string>{"a.bin", "b-*.npy"}, dtype::u16, 8),
+             R"(tokens("a.bin", "b-*.npy", type="u16", length=8, stride=0, drop_last=true, )"
+             R"(random_windows=0, seed=0))"
+             "\n");
+  check_form(R"(tokens("a", seed=3, random_windows=9, length=8, type="i32"))",
+             tokens("a", dtype::i32, 8, {.random_windows = 9, .seed = 3}),
+             R"(tokens("a", type="i32", length=8, stride=0, drop_last=true, random_windows=9, )"
+             R"(seed=3))"
+             "\n");
+  check_form(R"(npy("a.npy", "b.npy"))", npy(std::vector<std::string>{"a.npy", "b.npy"}),
+             "npy(\"a.npy\", \"b.npy\")\n");
+  check_form(R"(megatron("a{0..3}"))", megatron("a{0..3}"), "megatron(\"a{0..3}\")\n");
   check_form(R"(raw_records("x.bin", "u8", []))", raw_records("x.bin", dtype::u8, {}),
              R"(raw_records("x.bin", type="u8", dims=[], drop_last=false))"
              "\n");
@@ -803,6 +816,8 @@ TEST_CASE("values that a function refuses get the place of its call") {
                 "1 to 65536");
   check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
               "delimiter with 2 numbers at line 1, column 10", "one, or none");
+  check_error("tokens(\"x\", type=\"f32\", length=4)", "tokens", "type f32 at line 1, column 1",
+              "a type of whole numbers");
   check_error("raw_records(\"x\", \"f17\", [1])", "raw_records", "type \"f17\" at line 1, column 1",
               "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
   CHECK(details_of("raw_records(\"x\", \"u8\", [1,1,1,1,1,1,1])").stage == "shape");
@@ -984,7 +999,15 @@ private:
   }
 
   pipeline source() {
-    switch (below(11)) {
+    switch (below(14)) {
+    case 11:
+      return tokens(some_texts(1), static_cast<dtype>(below(8)), 1 + below(9),
+                    coin() ? token_options{.stride = below(9), .drop_last = coin()}
+                           : token_options{.random_windows = 1 + below(99), .seed = number()});
+    case 12:
+      return npy(some_texts(1));
+    case 13:
+      return megatron(some_texts(1));
     case 5:
       return tar_stream(some_texts(1), streaming());
     case 6:

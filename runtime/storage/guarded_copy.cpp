@@ -1,0 +1,105 @@
+#include "runtime/storage/guarded_copy.hpp"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace leat {
+
+namespace {
+
+/// A copy that is under way in this thread.
+struct guard {
+  sigjmp_buf back;
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+/// Has been touched in this thread before a signal can look at it.
+thread_local constinit guard* active_guard = nullptr;
+
+/// What handled SIGBUS before. Written once, before the handler is installed.
+struct sigaction handler_before {};
+
+/// Lets the signal come again, to whoever handled it before.
+void pass_on(int number, siginfo_t* info, void* context) {
+  if ((handler_before.sa_flags & SA_SIGINFO) != 0 && handler_before.sa_sigaction)
+    return handler_before.sa_sigaction(number, info, context);
+  if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
+    return handler_before.sa_handler(number);
+  // The instruction is repeated, or the signal was sent and is sent again.
+  ::sigaction(SIGBUS, &handler_before, nullptr);
+  if (info->si_code <= 0)
+    ::raise(number);
+}
+
+void handle_bus_error(int number, siginfo_t* info, void* context) {
+  const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  auto* const x = active_guard;
+  if (x && info->si_code > 0 && at >= x->begin && at < x->end) {
+    active_guard = nullptr;
+    ::siglongjmp(x->back, 1);
+  }
+  pass_on(number, info, context);
+}
+
+bool install_handler() noexcept {
+  if (::sigaction(SIGBUS, nullptr, &handler_before) != 0)
+    return false;
+  struct sigaction ours {};
+  ours.sa_sigaction = handle_bus_error;
+  // The handler is left by a jump: no mask to restore. A program may have a stack of its own for
+  // signals.
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  ::sigemptyset(&ours.sa_mask);
+  return ::sigaction(SIGBUS, &ours, nullptr) == 0;
+}
+
+bool is_handler_installed() noexcept {
+  static const bool done = install_handler();
+  return done;
+}
+
+} // namespace
+
+bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
+                  std::span<std::byte> into) noexcept {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (offset > mapping.size() || mapping.size() - offset < into.size() || !is_handler_installed())
+    return false;
+  // Where a file ends in the middle of a page, zeros fill it up, and only the page after it is
+  // gone: so that one is touched, too, once the bytes have been copied. A file that is being cut
+  // short loses its pages before the zeros come.
+  const auto next_page = (offset + into.size() + page - 1) / page * page;
+  if (next_page >= mapping.size())
+    return false;
+  const auto* const from = mapping.data() + offset;
+  const volatile auto* const beyond = mapping.data() + next_page;
+  guard x;
+  x.begin = reinterpret_cast<std::uintptr_t>(mapping.data());
+  x.end = x.begin + mapping.size();
+  if (sigsetjmp(x.back, 0) != 0)
+    return false;
+  active_guard = &x;
+  // Nothing that is touched is touched before `active_guard` is set, or after it is reset.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __builtin_prefetch(mapping.data() + next_page);
+  std::memcpy(into.data(), from, into.size());
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  static_cast<void>(*beyond);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  active_guard = nullptr;
+  return true;
+}
+
+bool copies_are_guarded() noexcept {
+  struct sigaction now {};
+  return is_handler_installed() && ::sigaction(SIGBUS, nullptr, &now) == 0
+         && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle_bus_error;
+}
+
+} // namespace leat

@@ -1,0 +1,229 @@
+#include "runtime/storage/guarded_copy.hpp"
+#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/mapped_store.hpp"
+#include "runtime/storage/read_now.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/tar_writer.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat {
+namespace {
+
+using test::tar_writer;
+using test::temporary_directory;
+
+constexpr std::size_t page = 4096;
+
+std::string random_bytes(std::size_t n) {
+  std::mt19937_64 random{n};
+  std::string x(n, '\0');
+  for (auto& c : x)
+    c = static_cast<char>(random() % 255 + 1); // no zero
+  return x;
+}
+
+/// A file that is mapped as a whole.
+class mapped {
+public:
+  mapped(const std::string& path, std::size_t size) : size_(size) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    at_ = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+    ::close(file);
+    REQUIRE(at_ != MAP_FAILED);
+  }
+  ~mapped() { ::munmap(at_, size_); }
+  mapped(const mapped&) = delete;
+  mapped& operator=(const mapped&) = delete;
+
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(at_), size_}; }
+
+private:
+  void* at_ = nullptr;
+  std::size_t size_;
+};
+
+/// The status with which a child ends that does this.
+int status_after(const std::function<void()>& work) {
+  const auto child = ::fork();
+  if (child == 0) {
+    work();
+    ::_exit(1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return status;
+}
+
+/// Installs the handler.
+void copy_something() {
+  std::vector<std::byte> from(3 * page);
+  std::byte into{};
+  if (!guarded_copy(from, 0, {&into, 1}))
+    ::_exit(2);
+}
+
+void own_handler(int) {
+  ::_exit(42);
+}
+
+// The first test, since no copy was made before it in this process.
+TEST_CASE("mapped files: signals from elsewhere go where they went before") {
+  const auto by_default = status_after([] {
+    copy_something();
+    ::raise(SIGBUS);
+  });
+  REQUIRE(WIFSIGNALED(by_default));
+  CHECK(WTERMSIG(by_default) == SIGBUS);
+  const auto to_own = status_after([] {
+    ::signal(SIGBUS, own_handler);
+    copy_something();
+    ::raise(SIGBUS);
+  });
+  REQUIRE(WIFEXITED(to_own));
+  CHECK(WEXITSTATUS(to_own) == 42);
+  const temporary_directory dir;
+  tar_writer::write(dir / "x", random_bytes(page));
+  const auto by_access = status_after([&] {
+    const mapped map{dir / "x", page};
+    copy_something();
+    std::filesystem::resize_file(dir / "x", 0);
+    static_cast<void>(*static_cast<const volatile std::byte*>(map.bytes().data()));
+  });
+  REQUIRE(WIFSIGNALED(by_access));
+  CHECK(WTERMSIG(by_access) == SIGBUS);
+}
+
+TEST_CASE("mapped files: a handler that was installed since is noticed") {
+  const auto status = status_after([] {
+    copy_something();
+    if (!copies_are_guarded())
+      ::_exit(3);
+    ::signal(SIGBUS, own_handler);
+    ::_exit(copies_are_guarded() ? 4 : 0);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("mapped files: a copy gives the file's bytes, or says that they are gone") {
+  const temporary_directory dir;
+  constexpr std::size_t size = 4 * page + 100;
+  const auto bytes = random_bytes(size);
+  std::vector<std::byte> into(2 * page);
+  std::size_t copied = 0;
+  for (const std::size_t now : {size, 4 * page + 1, 4 * page, 4 * page - 1, 3 * page + 5, 2 * page,
+                                page + 1, page, std::size_t{17}, std::size_t{0}}) {
+    CAPTURE(now);
+    tar_writer::write(dir / "x", bytes);
+    const mapped map{dir / "x", size};
+    std::filesystem::resize_file(dir / "x", now);
+    for (std::size_t offset = 0; offset < size; offset += 331)
+      for (const std::size_t n : {1UL, 700UL, page - 1, page, page + 1, 2 * page}) {
+        if (!guarded_copy(map.bytes(), offset, std::span{into}.first(n)))
+          continue;
+        ++copied;
+        REQUIRE(offset + n <= now);
+        REQUIRE(std::memcmp(into.data(), bytes.data() + offset, n) == 0);
+      }
+  }
+  CHECK(copied > 500);
+}
+
+TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {
+  std::mt19937_64 random{3};
+  const temporary_directory dir;
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const auto size = random() % (6 * page) + 1;
+    tar_writer::write(dir / "x", random_bytes(size));
+    tar_writer::write(dir / "y", "");
+    const auto ours = mapped_store().open({dir / "y", dir / "x"});
+    const auto plain = local_store().open({dir / "y", dir / "x"});
+    for (int i = 0; i < 60; ++i) {
+      if (i == 20)
+        std::filesystem::resize_file(dir / "x", random() % (size + 1));
+      std::vector<read_part> parts;
+      std::vector<read_part> ours_parts;
+      std::vector<std::byte> a(5 * page);
+      std::vector<std::byte> b(5 * page);
+      for (std::size_t at = 0, k = random() % 4; k-- > 0;) {
+        const auto n = std::min<std::size_t>(random() % (2 * page), a.size() - at);
+        const auto offset = random() % (size + page);
+        const auto file = random() % 8 == 0 ? 0U : 1U;
+        parts.push_back({file, offset, std::span{a}.subspan(at, n)});
+        ours_parts.push_back({file, offset, std::span{b}.subspan(at, n)});
+        at += n;
+      }
+      const auto want = problem_of([&] { read_now(*plain, parts); });
+      const auto got = problem_of([&] { read_now(*ours, ours_parts); });
+      REQUIRE(want.has_value() == got.has_value());
+      if (want)
+        REQUIRE(std::string{want->what()} == got->what());
+      else
+        REQUIRE(a == b);
+    }
+  }
+}
+
+TEST_CASE("mapped files: a file that is cut short while threads read it ends no process") {
+  const temporary_directory dir;
+  constexpr std::size_t size = 256 * page;
+  const auto bytes = random_bytes(size);
+  for (int round = 0; round < 10; ++round) {
+    tar_writer::write(dir / "x", bytes);
+    const auto objects = mapped_store().open({dir / "x"});
+    std::atomic<int> wrong = 0;
+    std::atomic<int> begun = 0;
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 3; ++t)
+      threads.emplace_back([&, t] {
+        std::mt19937_64 random{t};
+        std::vector<std::byte> into(3 * page);
+        bool fails = false;
+        while (!fails) {
+          const auto offset = random() % (size - into.size());
+          const auto problem = problem_of([&] { read_now(*objects, 0, offset, into); });
+          fails = problem.has_value();
+          if (fails ? problem->code() != errc::torn_file
+                    : std::memcmp(into.data(), bytes.data() + offset, into.size()) != 0)
+            ++wrong;
+          ++begun;
+        }
+      });
+    while (begun < 30)
+      std::this_thread::yield();
+    std::filesystem::resize_file(dir / "x", 1000);
+    for (auto& x : threads)
+      x.join();
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("mapped files: names that do not exist are errors, as without a mapping") {
+  const temporary_directory dir;
+  const auto objects = mapped_store().open({dir / "none"});
+  std::byte into{};
+  CHECK(code_of([&] { read_now(*objects, 0, 0, {&into, 1}); }) == errc::not_found);
+  CHECK(code_of([&] { objects->stat(0); }) == errc::not_found);
+}
+
+} // namespace
+} // namespace leat
