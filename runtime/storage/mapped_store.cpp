@@ -8,8 +8,11 @@
 #include <leat/error.hpp>
 
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <deque>
 #include <exception>
 #include <utility>
@@ -38,22 +41,40 @@ public:
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
+  /// Whether a byte of the file, which has been mapped, is in the page cache, as far as the system
+  /// tells: mincore says so to a file's owner, and that everything is to others; a read that must
+  /// not wait makes the pages of a file's holes.
+  bool is_cached(std::uint64_t offset) const noexcept {
+    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    if (offset >= bytes_.size())
+      return false;
+    auto* at = const_cast<std::byte*>(bytes_.data()) + offset / page * page;
+    unsigned char is_resident = 0;
+    if (::mincore(at, 1, &is_resident) != 0 || (is_resident & 1) == 0)
+      return false;
+    std::byte x{};
+    const iovec into{&x, 1};
+    const auto n = ::preadv2(file_.get(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    return n >= 0 || errno != EAGAIN;
+  }
+
 private:
   void map(const std::string& path) {
-    const auto file = file_descriptor::open(path);
-    const auto size = static_cast<std::size_t>(version_of(file, path).size);
+    file_ = file_descriptor::open(path);
+    const auto size = static_cast<std::size_t>(version_of(file_, path).size);
     if (size == 0)
       return;
-    auto* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+    auto* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);
     if (at != MAP_FAILED)
       bytes_ = {static_cast<const std::byte*>(at), size};
   }
 
+  file_descriptor file_;
   std::span<const std::byte> bytes_;
 };
 
-/// More files than this are read with pread(2): address space and kernel memory are not free.
-constexpr std::size_t most_mapped = 4096;
+/// More files than this are read with pread(2): each that is mapped stays open.
+constexpr std::size_t most_mapped = 128;
 
 class mapped_files final : public stored_objects {
 public:
@@ -80,19 +101,22 @@ public:
 
 private:
   bool copy(const read_part& part) {
-    if (part.into.empty() || mappings_.empty() || !may_copy())
+    if (part.into.empty() || mappings_.empty())
       return false;
     const auto* map = mapping_of(part.object);
-    return guarded_copy(map->bytes(), part.offset, part.into);
+    return !map->bytes().empty() && may_copy(*map, part.offset)
+           && guarded_copy(map->bytes(), part.offset, part.into);
   }
 
-  /// Asks now and then: who replaces the handler of SIGBUS while a job runs also gets the signals
-  /// of the few copies before the next time.
-  bool may_copy() noexcept {
-    constexpr std::uint32_t every = 256;
-    if (copies_.fetch_add(1, std::memory_order_relaxed) % every == 0)
-      is_guarded_.store(copies_are_guarded(), std::memory_order_relaxed);
-    return is_guarded_.load(std::memory_order_relaxed);
+  /// Looks only now and then, and the reads until the next time are taken to be like this one:
+  /// bytes that are not in the page cache are better read with pread(2), which asks the disk once
+  /// for exactly these, and reads ahead where others follow. Who replaces the handler of SIGBUS
+  /// while a job runs also gets the signals of the copies up to the next time.
+  bool may_copy(const file_mapping& map, std::uint64_t offset) noexcept {
+    constexpr std::uint32_t every = 32;
+    if (reads_.fetch_add(1, std::memory_order_relaxed) % every == 0)
+      copies_.store(map.is_cached(offset) && copies_are_guarded(), std::memory_order_relaxed);
+    return copies_.load(std::memory_order_relaxed);
   }
 
   /// Without bytes if the file has none, or cannot be mapped.
@@ -110,8 +134,8 @@ private:
 
   std::vector<std::atomic<const file_mapping*>> mappings_;
   std::shared_ptr<stored_objects> files_;
-  std::atomic<std::uint32_t> copies_{0};
-  std::atomic<bool> is_guarded_{false};
+  std::atomic<std::uint32_t> reads_{0};
+  std::atomic<bool> copies_{false};
   mutex mutex_;
   std::deque<file_mapping> held_ LEAT_GUARDED_BY(mutex_);
 };
