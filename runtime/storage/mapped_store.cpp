@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <deque>
@@ -41,16 +43,22 @@ public:
 
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
-  /// Whether a byte of the file, which has been mapped, is in the page cache, as far as the system
-  /// tells: mincore says so to a file's owner, and that everything is to others; a read that must
-  /// not wait makes the pages of a file's holes.
-  bool is_cached(std::uint64_t offset) const noexcept {
+  /// Whether bytes of the file, which has been mapped, are in the page cache with the page after
+  /// them, as far as the system tells: mincore says so to a file's owner, and that everything is to
+  /// others; a read that must not wait makes the pages of a file's holes. Of many pages, looks at
+  /// the first ones.
+  bool is_cached(std::uint64_t offset, std::uint64_t size) const noexcept {
     static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (offset >= bytes_.size())
       return false;
-    auto* at = const_cast<std::byte*>(bytes_.data()) + offset / page * page;
-    unsigned char is_resident = 0;
-    if (::mincore(at, 1, &is_resident) != 0 || (is_resident & 1) == 0)
+    const auto begin = offset / page * page;
+    std::array<unsigned char, 64> pages{};
+    const auto count = std::min<std::uint64_t>({pages.size(), (offset % page + size) / page + 2,
+                                                (bytes_.size() - begin + page - 1) / page});
+    auto* at = const_cast<std::byte*>(bytes_.data()) + begin;
+    if (::mincore(at, static_cast<std::size_t>(count * page), pages.data()) != 0
+        || std::any_of(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(count),
+                       [](auto x) { return (x & 1) == 0; }))
       return false;
     std::byte x{};
     const iovec into{&x, 1};
@@ -104,7 +112,7 @@ private:
     if (part.into.empty() || mappings_.empty())
       return false;
     const auto* map = mapping_of(part.object);
-    return !map->bytes().empty() && may_copy(*map, part.offset)
+    return !map->bytes().empty() && may_copy(*map, part)
            && guarded_copy(map->bytes(), part.offset, part.into);
   }
 
@@ -112,10 +120,11 @@ private:
   /// bytes that are not in the page cache are better read with pread(2), which asks the disk once
   /// for exactly these, and reads ahead where others follow. Who replaces the handler of SIGBUS
   /// while a job runs also gets the signals of the copies up to the next time.
-  bool may_copy(const file_mapping& map, std::uint64_t offset) noexcept {
+  bool may_copy(const file_mapping& map, const read_part& part) noexcept {
     constexpr std::uint32_t every = 32;
     if (reads_.fetch_add(1, std::memory_order_relaxed) % every == 0)
-      copies_.store(map.is_cached(offset) && copies_are_guarded(), std::memory_order_relaxed);
+      copies_.store(map.is_cached(part.offset, part.into.size()) && copies_are_guarded(),
+                    std::memory_order_relaxed);
     return copies_.load(std::memory_order_relaxed);
   }
 
