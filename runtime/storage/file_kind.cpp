@@ -196,6 +196,10 @@ reading reading_of(std::string_view name) {
     return reading::json_lines;
   if (text.ends_with(".txt") || text.ends_with(".text"))
     return reading::lines;
+  if (!is_packed && text.ends_with(".npy"))
+    return reading::npy;
+  if (!is_packed && text.ends_with(".idx"))
+    return reading::megatron;
   return reading::unknown;
 }
 

@@ -42,6 +42,10 @@ enum class reading : std::uint8_t {
   lines,
   /// *.jsonl, *.ndjson, also packed
   json_lines,
+  /// *.npy
+  npy,
+  /// *.idx
+  megatron,
 };
 
 /// The kind of a path or pattern, by its ending.

@@ -34,6 +34,10 @@ std::string_view to_string(data_kind x) {
     return "JSON lines";
   case data_kind::tar_stream:
     return "packed tar archives";
+  case data_kind::npy:
+    return "NumPy arrays";
+  case data_kind::megatron:
+    return "Megatron-LM's data sets";
   case data_kind::tar:
     return "tar shards";
   }
@@ -72,8 +76,8 @@ void add_data_arguments(CLI::App& app, data_arguments& to) {
          "DATA", to.data,
          "A folder of class folders; tar shards: paths, braces (a-{000..099}.tar) and globs, in "
          "the order given; likewise files of lines (*.txt, *.jsonl), also as *.gz or *.zst, "
-         "and compressed tar archives (*.tar.gz); count:N[:BYTES]; or -: the lines of "
-         "standard input")
+         "compressed tar archives (*.tar.gz), NumPy arrays (*.npy) and Megatron-LM's data sets "
+         "(*.idx); count:N[:BYTES]; or -: the lines of standard input")
       ->expected(1, -1);
   app.add_option("--index-dir", to.index_dir, "Keep the indexes of DATA in this directory");
   app.add_flag("--allow-torn", to.allow_torn, "Use the complete samples before a tear in a shard");
@@ -98,6 +102,10 @@ data_kind kind_of(const std::string& argument) {
     return data_kind::json_lines;
   case reading::tar_stream:
     return data_kind::tar_stream;
+  case reading::npy:
+    return data_kind::npy;
+  case reading::megatron:
+    return data_kind::megatron;
   case reading::tar_shards:
   case reading::unknown:
     break;
@@ -126,6 +134,10 @@ pipeline data_pipeline(const data_arguments& x) {
     return json_lines(x.data, {.ranges = x.ranges});
   case data_kind::tar_stream:
     return tar_stream(x.data);
+  case data_kind::npy:
+    return npy(x.data);
+  case data_kind::megatron:
+    return megatron(x.data);
   case data_kind::tar:
     break;
   }
@@ -141,6 +153,8 @@ bool is_sequential(const data_arguments& x) {
     return true;
   case data_kind::count:
   case data_kind::folder:
+  case data_kind::npy:
+  case data_kind::megatron:
   case data_kind::tar:
     break;
   }

@@ -37,6 +37,10 @@ enum class data_kind : std::uint8_t {
   lines,
   /// *.jsonl, also packed
   json_lines,
+  /// *.npy
+  npy,
+  /// *.idx, with the .bin file beside it
+  megatron,
   /// *.tar.gz and the like: packed tar archives.
   tar_stream,
   /// Anything else: paths, braces and globs of tar shards.

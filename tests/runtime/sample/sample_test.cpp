@@ -5,6 +5,8 @@
 #include <leat/source.hpp>
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -285,6 +287,47 @@ TEST_CASE_METHOD(row_fixture, "sample: what the batch has is made in the batch")
   x.set("n", std::int32_t{5});
   CHECK(n == 5);
   CHECK(static_cast<void*>(x.make<float>("other", {3}).data()) != f.data());
+}
+
+TEST_CASE(
+    "sample: ragged fields that the batch has are made in the batch, and stay what they are") {
+  batch_layout layout{{{.name = "a", .ragged = true, .type = dtype::u16},
+                       {.name = "b", .ragged = true, .type = dtype::u16}}};
+  std::vector<std::byte> a;
+  std::vector<std::byte> b;
+  std::vector<std::byte*> dense{nullptr, nullptr};
+  std::vector<std::vector<std::byte>*> ragged{&a, &b};
+  const row_target target{&layout, dense, ragged};
+  sample x;
+  using tokens = std::vector<std::uint16_t>;
+  const auto numbers = [](const std::vector<std::byte>& row) {
+    tokens result(row.size() / 2);
+    std::memcpy(result.data(), row.data(), row.size());
+    return result;
+  };
+  sample_access::reset(x, &target);
+  x.set_ragged("a", tokens{1, 2, 3});
+  CHECK(x.bytes("a").data() == a.data());
+  // The row of one field becomes the content of another.
+  sample_access::rename(x, "a", "b");
+  x.set_ragged("a", tokens{7});
+  sample_access::deliver(x);
+  CHECK(numbers(a) == tokens{7});
+  CHECK(numbers(b) == tokens{1, 2, 3});
+  // A shorter row, one that is set again from its own content, and an empty one.
+  sample_access::reset(x, &target);
+  x.set_ragged("a", tokens{});
+  x.set_ragged("b", tokens{4, 5});
+  x.set_ragged("b", x.view<std::uint16_t, 1>("b").flat().subspan(1));
+  sample_access::deliver(x);
+  CHECK(numbers(a).empty());
+  CHECK(numbers(b) == tokens{5});
+  // Another type is made elsewhere, and refused.
+  sample_access::reset(x, &target);
+  x.set_ragged("a", tokens{1});
+  x.set_ragged("b", std::vector<int>{1});
+  CHECK(x.bytes("b").data() != b.data());
+  CHECK(problem([&] { sample_access::deliver(x); })->first == cause::wrong_shape);
 }
 
 TEST_CASE_METHOD(row_fixture, "sample: another shape or type is not made in the batch") {

@@ -6,8 +6,12 @@
 #include "runtime/sources/lines/line_source.hpp"
 #include "runtime/sources/tar/tar_source.hpp"
 #include "runtime/sources/tar/tar_stream_source.hpp"
+#include "runtime/sources/tokens/token_source.hpp"
+#include "runtime/storage/mapped_store.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/far_store.hpp"
+#include "tests/support/megatron_writer.hpp"
+#include "tests/support/npy_writer.hpp"
 #include "tests/support/stream_reading.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -17,6 +21,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <random>
 #include <thread>
@@ -73,6 +78,35 @@ void write_folder(const std::string& dir, std::mt19937_64& random) {
       tar_writer::write(path + "/" + std::to_string(i) + ".jpg",
                         random_bytes(random, i == 4 ? 0 : random() % 5000));
     }
+}
+
+void write_tokens(const temporary_directory& dir, std::mt19937_64& random) {
+  for (const std::string name : {"a", "b"}) {
+    tar_writer::write(dir / (name + ".tokens"), random_bytes(random, 4 * (random() % 9000)));
+    const auto rows = random() % 20;
+    tar_writer::write(dir / (name + ".npy"),
+                      test::npy_bytes("<i4", "(" + std::to_string(rows) + ", 700)",
+                                      random_bytes(random, rows * 2800)));
+    test::megatron_writer documents{dtype::i32};
+    for (auto n = random() % 30; n > 0; --n)
+      documents.document({random_bytes(random, 4 * (random() % 3000))});
+    documents.save(dir / name);
+  }
+}
+
+using opener = std::function<std::shared_ptr<const stored_source>(const object_store&)>;
+
+std::vector<opener> sources_of_tokens(const temporary_directory& dir) {
+  const auto files = [&](const char* pattern) { return find_files({dir / pattern}, "test"); };
+  return {[=](const auto& store) {
+            return open_token_source(files("*.tokens"), dtype::i32, 300, {.stride = 170}, store);
+          },
+          [=](const auto& store) {
+            return open_token_source(files("*.tokens"), dtype::i32, 2500, {.drop_last = false},
+                                     store);
+          },
+          [=](const auto& store) { return open_npy_source(files("*.npy"), store); },
+          [=](const auto& store) { return open_megatron_source(files("*.idx"), store); }};
 }
 
 std::string random_lines(std::mt19937_64& random, bool is_json) {
@@ -254,12 +288,17 @@ TEST_CASE("far store: indexed sources give the same samples read singly, by thre
     temporary_directory dir;
     write_shards(dir, random);
     write_folder(dir / "photos", random);
+    write_tokens(dir, random);
     far_store store{{.seed = seed}};
     // The far one first: its index is made from what the store gives.
     const auto far = tar_in(dir, store);
     check_indexed(*tar_in(dir, local_store()), *far, store);
     check_indexed(*open_folder_source(dir / "photos", {}, local_store()),
                   *open_folder_source(dir / "photos", {}, store), store);
+    for (const auto& open : sources_of_tokens(dir)) {
+      check_indexed(*open(local_store()), *open(store), store);
+      check_indexed(*open(mapped_store()), *open(store), store);
+    }
     const auto seen = store.seen();
     all.cut_short += seen.cut_short;
     all.overtaken += seen.overtaken;

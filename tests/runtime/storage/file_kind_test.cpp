@@ -162,6 +162,9 @@ TEST_CASE("kinds: names say how files are read") {
   CHECK(reading_of("a.NDJSON") == reading::json_lines);
   CHECK(reading_of("a-*.jsonl.zst") == reading::json_lines);
   CHECK(reading_of("a.txt.gz") == reading::lines);
+  CHECK(reading_of("a-*.npy") == reading::npy);
+  CHECK(reading_of("a/b.idx") == reading::megatron);
+  CHECK(reading_of("a.npy.gz") == reading::unknown);
   CHECK(reading_of("a.gz") == reading::unknown);
   CHECK(reading_of("a") == reading::unknown);
   CHECK(reading_of("tar") == reading::unknown);

@@ -3,6 +3,7 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/error.hpp>
+#include <leat/sources.hpp>
 
 #include "tools/leat/data_arguments.hpp"
 #include "tools/leat/option_values.hpp"
@@ -69,6 +70,8 @@ TEST_CASE("data arguments: counts, folders and shards are distinguished") {
   REQUIRE(kind_of("a-{000..003}.tar") == data_kind::tar);
   REQUIRE(kind_of(at / "*.tar") == data_kind::tar);
   REQUIRE(kind_of("a.tar.gz") == data_kind::tar_stream);
+  REQUIRE(kind_of("a-{0..3}.npy") == data_kind::npy);
+  REQUIRE(kind_of("a.idx") == data_kind::megatron);
   REQUIRE(kind_of("a-{0..3}.jsonl.zst") == data_kind::json_lines);
   REQUIRE(kind_of(at / "*.txt") == data_kind::lines);
 }
@@ -79,6 +82,9 @@ TEST_CASE("data arguments: text files are cut into ranges, other data are not") 
   REQUIRE(x.root().get<std::uint64_t>("ranges") == 4);
   REQUIRE(data_pipeline({.data = {"a.txt.gz"}}).root().op == "lines");
   REQUIRE(data_pipeline({.data = {"a.tgz"}}).root().op == "tar_stream");
+  REQUIRE(data_pipeline({.data = {"a.npy", "b.npy"}})
+          == npy(std::vector<std::string>{"a.npy", "b.npy"}));
+  REQUIRE(data_pipeline({.data = {"a.idx"}}) == megatron("a.idx"));
   REQUIRE(code_of([] { data_pipeline({.data = {"a.tar"}, .ranges = 4}); })
           == errc::invalid_argument);
 }
