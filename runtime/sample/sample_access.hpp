@@ -31,6 +31,7 @@ struct row_target {
 };
 
 /// What a worker may do with a sample, but a user may not.
+/// Large because it is all of that.
 class sample_access {
 public:
   /// Empties the sample for the next row. Without a target all fields live in the sample.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,23 +61,21 @@ void pack_content::add(const sample& document, std::uint64_t first,
     put(filled_ + copied, delimiter_);
   if (labels_)
     label(bytes, first, end);
-  const auto segment = static_cast<std::int32_t>(bounds_.size());
-  for (auto i = first; i < end; ++i, ++filled_) {
-    segments_[filled_] = segment;
-    offsets_[filled_] = static_cast<std::int32_t>(i); // below `longest_pack`
-  }
+  std::fill_n(segments_ + filled_, end - first, static_cast<std::int32_t>(bounds_.size()));
+  std::iota(offsets_ + filled_, offsets_ + filled_ + (end - first),
+            static_cast<std::int32_t>(first)); // below `longest_pack`
+  filled_ += end - first;
   bounds_.push_back(static_cast<std::int32_t>(filled_));
 }
 
 std::uint64_t pack_content::finish() {
   const auto padding = plan_.length - filled_;
-  for (; filled_ < plan_.length; ++filled_) {
+  std::fill_n(segments_ + filled_, padding, 0);
+  std::fill_n(offsets_ + filled_, padding, 0);
+  if (labels_)
+    std::fill_n(labels_ + filled_, padding, plan_.ignore_index);
+  for (; filled_ < plan_.length; ++filled_)
     put(filled_, pad_);
-    segments_[filled_] = 0;
-    offsets_[filled_] = 0;
-    if (labels_)
-      labels_[filled_] = plan_.ignore_index;
-  }
   if (plan_.cu_seqlens)
     set_bounds();
   return padding;
