@@ -5,6 +5,7 @@
 
 #include <png.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -30,7 +31,7 @@ TEST_CASE("command: help exits with 0, bad usage with 2 and one line that says w
   x.make_photos(x.at / "data", 20, 2);
   std::filesystem::create_directories(x.at / "folder/cat");
   for (const auto* verb :
-       {"make-data", "index", "order", "run", "replay", "inspect", "verify", "bench"}) {
+       {"make-data", "index", "tokens", "order", "run", "replay", "inspect", "verify", "bench"}) {
     CAPTURE(verb);
     REQUIRE(contains(x.succeed({verb, "--help"}), "Usage: leat"));
     auto unknown = x.leat({verb, "count:10", "--no-such-option"});
@@ -714,6 +715,45 @@ TEST_CASE("command: a slow worker gets few rows on demand, and its equal share i
       REQUIRE(busy(policy, other) < busy(policy, 2) / 5);
   }
   REQUIRE(done("on_demand", 2) < 75);
+}
+
+/// A message of Protobuf as a field of another one.
+std::string message(char field, const std::string& content) {
+  return std::string{static_cast<char>(field * 8 + 2), static_cast<char>(content.size())} + content;
+}
+
+/// One token of a SentencePiece model.
+std::string piece(const std::string& text, float score, char type) {
+  std::string bytes(sizeof score, '\0');
+  std::memcpy(bytes.data(), &score, sizeof score);
+  return message(1, message(1, text) + '\x15' + bytes + '\x18' + type);
+}
+
+TEST_CASE("command: tokens counts documents, bytes and tokens of texts") {
+  command_bench x;
+  const auto model = x.at / "a.model";
+  // A unigram model: an unknown piece, a space, "a", "b", and "ab", which is better than both.
+  tar_writer::write(model, piece("<unk>", 0, 2) + piece("\u2581", -3, 1) + piece("a", -2, 1)
+                        + piece("b", -2, 1) + piece("ab", -1, 1) + message(2, "\x18\x01"));
+  tar_writer::write(x.at / "a.txt", "ab\n\naab b\n");
+  tar_writer::write(x.at / "b.txt", "\xff\n");
+  const auto text = x.ask({"tokens", x.at / "a.txt", "--tokenizer", model});
+  CHECK(text["documents"] == 3);
+  CHECK(text["bytes"] == 7);
+  CHECK(text["tokens"] == 7); // a space before each text that is not empty
+  CHECK(text["longest"] == 5);
+  CHECK(text["bad"].empty());
+  tar_writer::write(x.at / "a.jsonl", "{\"a\": \"ab\", \"b\": 1}\n{\"a\": \"b\"}\n{\"b\": 1}\n");
+  const auto json = x.ask({"tokens", x.at / "a.jsonl", "--tokenizer", model, "--field", "a"});
+  CHECK(json["documents"] == 2);
+  CHECK(json["tokens"] == 4);
+  CHECK(json["bad"]["missing_field"] == 1);
+  CHECK(x.ask({"tokens", x.at / "?.txt", "--tokenizer", model})["bad"]["corrupt"] == 1);
+  CHECK(contains(x.succeed({"tokens", x.at / "a.txt", "--tokenizer", model}),
+                 "tokens     7: 2.3 per document, 5 at most"));
+  const auto refused = x.leat({"tokens", x.at / "a.txt", "--tokenizer", x.at / "a.txt"});
+  CHECK(refused.code != 0);
+  CHECK(contains(refused.errors, "a.txt"));
 }
 
 TEST_CASE("command: synthetic data is the same for the same options") {

@@ -18,6 +18,7 @@
 #include "tools/leat/replay.hpp"
 #include "tools/leat/run.hpp"
 #include "tools/leat/standard_descriptors.hpp"
+#include "tools/leat/tokens.hpp"
 #include "tools/leat/verify/verify.hpp"
 #include <CLI/CLI.hpp>
 
@@ -64,6 +65,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   add_make_data(app);
   add_index(app);
+  add_tokens_command(app);
   add_order(app);
   add_graph(app);
   add_run(app, status);
