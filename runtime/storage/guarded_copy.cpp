@@ -87,7 +87,7 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
   active_guard = &x;
   // Nothing that is touched is touched before `active_guard` is set, or after it is reset.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  __builtin_prefetch(mapping.data() + next_page);
+  static_cast<void>(*beyond); // asks for it early
   std::memcpy(into.data(), from, into.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
   static_cast<void>(*beyond);

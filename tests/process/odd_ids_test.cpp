@@ -50,6 +50,8 @@ TEST_CASE("ids: odd names of files come through order, run and verify, from ever
   std::vector<std::pair<std::string, std::size_t>> pipelines{
       {"tar_shards(" + x.quoted("tar/*") + ")", lines * lines},
       {"tar_stream(" + x.quoted("tar/*") + ")", lines * lines},
+      {"tokens(" + x.quoted("text/*") + ", type=\"u8\", length=4)", 4 * lines},
+      {"tokens(" + x.quoted("text/*") + ", type=\"u8\", length=4, random_windows=50)", 50},
       {"image_folder(" + x.quoted("folder") + ")", lines},
       {"lines(" + x.quoted("text/*") + ")", 2 * lines},
       {"lines(" + x.quoted("text/*") + ", ranges=2)", 2 * lines},
