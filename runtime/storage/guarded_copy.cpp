@@ -19,8 +19,9 @@ struct guard {
   std::uintptr_t end;
 };
 
-/// Has been touched in this thread before a signal can look at it.
-thread_local constinit guard* active_guard = nullptr;
+/// Lies where a signal can look at it in any thread: with the usual model of a shared library, the
+/// first look of a thread may allocate memory.
+[[gnu::tls_model("initial-exec")]] thread_local constinit guard* active_guard = nullptr;
 
 /// What handled SIGBUS before. Written once, before the handler is installed.
 struct sigaction handler_before {};

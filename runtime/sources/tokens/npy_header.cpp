@@ -97,7 +97,7 @@ private:
     const auto end = text_.find(quote, at_);
     if (end == std::string_view::npos || text_.substr(at_, end - at_).find('\\') != text_.npos)
       refuse("a header with " + excerpt(text_.substr(at_)), "a plain text in quotes");
-    const std::string x{text_.substr(at_, end - at_)};
+    std::string x{text_.substr(at_, end - at_)};
     at_ = end + 1;
     return x;
   }

@@ -71,6 +71,7 @@ std::vector<token_file> open_files_of(stored_objects& objects, std::size_t count
 
 std::vector<std::uint64_t> tokens_of(const std::vector<token_file>& files) {
   std::vector<std::uint64_t> counts;
+  counts.reserve(files.size());
   for (const auto& x : files)
     counts.push_back(x.tokens);
   return counts;
@@ -96,6 +97,7 @@ public:
   std::vector<std::uint64_t> records_per_file() const override { return windows_.per_file(); }
   source_facts facts() const override {
     std::vector<facts_of_file> facts;
+    facts.reserve(files_.size());
     for (const auto& x : files_)
       facts.push_back({.bytes = x.bytes, .count = x.tokens});
     return facts_of(windows_.in_files(), facts, size());
