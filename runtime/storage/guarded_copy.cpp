@@ -74,7 +74,8 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
     return false;
   // Where a file ends in the middle of a page, zeros fill it up, and only the page after it is
   // gone: so that one is touched, too, once the bytes have been copied. A file that is being cut
-  // short loses its pages before the zeros come.
+  // short at this moment loses its pages before the zeros come, at least in Linux's page cache; a
+  // file system may write zeros of its own a moment earlier.
   const auto next_page = (offset + into.size() + page - 1) / page * page;
   if (next_page >= mapping.size())
     return false;
