@@ -89,7 +89,7 @@ std::string got_of(F f) {
 }
 
 TEST_CASE("a unigram model gives the pieces with the largest sum of scores") {
-  const auto x = small_model(1);
+  auto x = small_model(1);
   CHECK(encoded(x, "ab") == tokens{7});
   CHECK(encoded(x, "abab") == tokens{7, 6});
   CHECK(encoded(x, "ba") == tokens{3, 5, 4});
@@ -98,6 +98,8 @@ TEST_CASE("a unigram model gives the pieces with the largest sum of scores") {
   CHECK(encoded(x, "  ab   ab ") == tokens{7, 7});
   CHECK(encoded(x, "ü") == tokens{3, 8});
   CHECK(encoded(x, "a<x>b") == tokens{3, 4, 9, 5});
+  x.mutable_pieces(6)->set_type(unused);
+  CHECK(encoded(x, "abab") == tokens{7, 4, 5});
 }
 
 TEST_CASE("a BPE model merges the best pair, and of equal ones the leftmost") {

@@ -234,6 +234,7 @@ TEST_CASE("matches keeps what a regular expression matches") {
   CHECK(keeps(matches("f", "b+c"), "abbcd"));
   CHECK_FALSE(keeps(matches("f", "b+c"), "ac"));
   CHECK_FALSE(keeps(matches("f", "b+c", {.whole = true}), "abbcd"));
+  CHECK_FALSE(keeps(matches("f", "b+c", {.whole = true}), "bbcd"));
   CHECK(keeps(matches("f", "b+c", {.whole = true}), "bbc"));
   CHECK(keeps(matches("f", "b+c", {.invert = true}), "ac"));
   CHECK_FALSE(keeps(matches("f", "b+c", {.whole = true, .invert = true}), "bbc"));
