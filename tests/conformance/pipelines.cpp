@@ -71,7 +71,7 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"map: tokens", R"(json_lines("docs-*.jsonl", ranges=8).map("select@1", fields=["n", "tokens"]).map("ragged@1", field="tokens").map("add_tokens@1", field="tokens", begin=[1, 2], end=[3]).map("loss_mask@1", field="tokens", begin=[2], end=[3]).filter("length_between@1", field="tokens", min=5))"},
     {"map: text", R"(lines("book-*.txt", ranges=8).map("normalize_text@1", field="text", spaces="all", lower=true).map("default_field@1", field="n", value=7).map("default_field@1", field="title", value="of%20no%20name").filter("text_quality@1", field="text", min_words=2, max_repeated_lines=0.5))"},
     {"deduplicate", R"(lines("book-*.txt", ranges=8).flat_map("windows@1", field="text", length=2).deduplicate(["text"], keys=400))"},
-    {"deduplicate: set, of a buffer", R"(json_lines("docs-*.jsonl", ranges=8).flat_map("copies@1", n=3).shuffle_buffer(96, seed=4).deduplicate(["tokens", "n"], keys=24000, kind="set").repeat(2))"},
+    {"deduplicate: set, of a buffer", R"(json_lines("docs-*.jsonl", ranges=8).map("ragged@1", field="tokens").flat_map("copies@1", n=3).shuffle_buffer(96, seed=4).deduplicate(["tokens", "n"], keys=24000, kind="set").repeat(2))"},
     {"flat_map: windows, ragged", R"(json_lines("docs-*.jsonl", ranges=8).map("ragged@1", field="tokens").flat_map("windows@1", field="tokens", length=5).filter("bytes_between@1", field="tokens", min=20))"},
     {"flat_map: windows", R"(json_lines("docs-*.jsonl", ranges=8).flat_map("windows@1", field="tokens", length=9))"},
     {"scan: count", R"(lines("book-*.txt", ranges=8).scan("running_count@1", into="before"))"},
