@@ -2,6 +2,7 @@
 
 #include "actors/batch_engine.hpp"
 #include "runtime/base/fork_check.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/job/rank_job.hpp"
 #include "runtime/rows/job_metrics.hpp"
 
@@ -17,18 +18,24 @@ namespace leat {
 /// What a loader shares with its leases, which may outlive it. Any thread.
 class lease_desk : public std::enable_shared_from_this<lease_desk> {
 public:
-  /// `job`: the rank's job at its beginning; its plan and facts stay the same.
+  /// `job`: the rank's job at its beginning; its plan and facts stay the same, and so does all else
+  /// that snapshots say but for changes of weights.
   lease_desk(std::shared_ptr<batch_engine> engine, rank_job job,
              std::shared_ptr<job_metrics> metrics, process_mark home)
-      : engine_(std::move(engine)), job_(std::move(job)), metrics_(std::move(metrics)),
-        home_(home) {}
+      : engine_(std::move(engine)), job_(std::move(job)), metrics_(std::move(metrics)), home_(home),
+        changes_(job_.weights.all()) {}
 
   const rank_job& job() const noexcept { return job_; }
   /// The encoded snapshot "resume from there".
   std::string encoded_at(const job_progress& x) const {
-    auto bytes = job_.encoded_at(x);
+    auto bytes = job_.encoded_at(x, changes());
     metrics_->snapshot_bytes.set(bytes.size());
     return bytes;
+  }
+  /// Later snapshots say these, also those of batches that are out.
+  void change_weights(weight_phases x) {
+    const mutex_lock lock{mutex_};
+    changes_ = std::move(x);
   }
   std::size_t leases_out() const noexcept { return leases_out_.load(); }
   void lend() noexcept { leases_out_.fetch_add(1); }
@@ -37,10 +44,17 @@ public:
   void give_back(slot_ptr slot) noexcept;
 
 private:
+  weight_phases changes() const {
+    const mutex_lock lock{mutex_};
+    return changes_;
+  }
+
   const std::shared_ptr<batch_engine> engine_;
   const rank_job job_;
   const std::shared_ptr<job_metrics> metrics_;
   const process_mark home_;
+  mutable mutex mutex_;
+  weight_phases changes_ LEAT_GUARDED_BY(mutex_);
   std::atomic<std::size_t> leases_out_{0};
 };
 

@@ -141,6 +141,10 @@ void loader::leave_out_steps(std::uint64_t first, std::uint64_t last) {
   guarded([&] { running_seat().leave_out({first, last}); });
 }
 
+void loader::set_weights(const std::vector<double>& weights, std::optional<std::uint64_t> from) {
+  guarded([&] { running_seat().set_weights(weights, from); });
+}
+
 resume_point loader::position() const {
   return guarded([&] { return job().position(); });
 }

@@ -197,11 +197,41 @@ void loader_job::leave_out(const step_range& steps) {
   job_.left_out.add(steps, job_.at.global_step);
 }
 
+void loader_job::set_weights(const weight_change& change) {
+  const auto& plan = *job_.plan;
+  const auto inputs = inputs_to_weigh("set_weights", *plan.samples, plan.shape);
+  if (change.weights.size() != inputs)
+    refuse_argument("set_weights", std::to_string(change.weights.size()) + " weights",
+                    std::to_string(inputs) + ", one per input of the mix");
+  if (failure_)
+    throw error(*failure_);
+  if (engine_ && !plan.samples->feeds.empty())
+    refuse_argument("set_weights", "records that exist once, in a loader that has begun",
+                    "a call before the first next()");
+  const weight_phase phase{change.step, whole_weights(change.weights)};
+  if (!job_.weights.add(phase, job_.at.global_step) || !engine_)
+    return;
+  desk_->change_weights(job_.weights.all());
+  restart(as_restored(job_));
+}
+
+void loader_job::restart(rank_job from) {
+  place_->set(std::move(from));
+  ++run_;
+  ended_ = false;
+  if (!engine_)
+    return;
+  if (waiting_)
+    engine_->recycle(std::exchange(waiting_, nullptr));
+  engine_->rewind(run_);
+}
+
 void loader_job::start() {
   try {
     if (job_.has_to_learn_fields())
       (void)look_after_caller();
-    auto order = job_.make_order_to_rewind(calls_, run_);
+    place_->set(at_beginning(job_));
+    auto order = restartable_order(job_, place_, calls_, run_);
     if (peers_ && ends_->is_needed())
       order = std::make_unique<stating_order>(std::move(order), peers_);
     engine_parts parts{job_.plan, std::move(order), job_.rows_per_batch(), crew_,
@@ -361,10 +391,7 @@ void loader_job::rewind() {
   job_.rewind();
   count_bad();
   ends_->begin_epoch();
-  ++run_;
-  ended_ = false;
-  if (engine_)
-    engine_->rewind(run_);
+  restart(job_);
 }
 
 /// The number requested, or the most that there may be until it is known how many are needed.

@@ -14,6 +14,7 @@
 #include "runtime/job/automatic_workers.hpp"
 #include "runtime/job/job_peers.hpp"
 #include "runtime/job/rank_job.hpp"
+#include "runtime/job/restart_place.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
@@ -59,6 +60,9 @@ public:
   void seek(const job_position& to);
   void skip_batches(std::uint64_t n);
   void leave_out(const step_range& steps);
+  /// At any time.
+  void set_weights(const weight_change& change);
+  bool has_begun() const noexcept { return engine_ != nullptr; }
 
   /// Its batches belong to this job.
   bool has_lent(const lease_desk* x) const noexcept { return x == desk_.get(); }
@@ -95,6 +99,8 @@ public:
 
 private:
   void check_not_begun(const char* stage) const;
+  /// The next batch is made anew, and so are all after it.
+  void restart(rank_job from);
   /// Moves the job, which may take long. If the caller gives up, it stands where it stood.
   template <class Move>
   void run_through(const char* stage, Move move);
@@ -128,6 +134,7 @@ private:
   std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();
   caller_watch caller_;
   rank_job job_;
+  std::shared_ptr<restart_place> place_ = std::make_shared<restart_place>();
   std::shared_ptr<job_peers> peers_;
   std::optional<agreement> ends_;
   /// The next batch, which waits for other ranks; null: none.

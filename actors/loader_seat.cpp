@@ -64,6 +64,8 @@ std::shared_ptr<loader_job> loader_seat::make_job() {
   auto job = std::make_shared<loader_job>(data_, options_);
   for (const auto& x : left_out_)
     job->leave_out(x);
+  for (const auto& x : weights_)
+    job->set_weights(x);
   if (is_interrupted_)
     job->interrupt();
   has_moved_ = false;
@@ -253,6 +255,20 @@ void loader_seat::resume_at(std::uint64_t global_step) {
 void loader_seat::leave_out(const step_range& steps) {
   job().leave_out(steps);
   left_out_.push_back(steps);
+}
+
+void loader_seat::set_weights(const std::vector<double>& weights,
+                              std::optional<std::uint64_t> from) {
+  auto& job = this->job();
+  if (!from && (options_.cluster || options_.world_size > 1))
+    refuse_argument("set_weights", "no step, and several ranks",
+                    "the step from which the weights hold, the same on all ranks");
+  if (options_.cluster && job.has_begun())
+    refuse_argument("set_weights", "a loader of a cluster that has begun",
+                    "a call on all ranks before the first next()");
+  const weight_change change{from.value_or(job.position().global_step), weights};
+  job.set_weights(change);
+  weights_.push_back(change);
 }
 
 // -- batches

@@ -39,6 +39,7 @@ public:
   std::optional<resume_point> restore(const std::string& path, const restore_options& options);
   void resume_at(std::uint64_t global_step);
   void leave_out(const step_range& steps);
+  void set_weights(const std::vector<double>& weights, std::optional<std::uint64_t> from);
   lease next();
   /// `of`: the desk of the batch after which it saves; null: the present position.
   void save(const std::string& directory, const job_progress& at, const lease_desk* of);
@@ -82,6 +83,7 @@ private:
   std::string sets_;
   std::optional<job_position> wanted_start_;
   std::vector<step_range> left_out_;
+  std::vector<weight_change> weights_;
 
   /// Null before it has joined, and without a cluster.
   std::shared_ptr<cluster_rank> cluster_;

@@ -336,6 +336,23 @@ public:
   /// later restore.
   void leave_out_steps(std::uint64_t first, std::uint64_t last);
 
+  /// Changes the weights of the pipeline's mix: from step `from` of the job on, by
+  /// batch::global_step(), these hold, up to a later change or a later step of the mix's schedule.
+  /// Weights are as `mix_options::weights`, one per input, without its temperature. Alike on all
+  /// ranks. Every snapshot from now on records the change, so a resumed job makes it, too, and
+  /// `preview_options::weights` shows its order. May be called before the first next() and between
+  /// batches: what was made ahead is then made again. `from` is at least the next step of every
+  /// rank; without it, it is this rank's next step, which only a job of one rank may leave unsaid.
+  /// A change that the job has already may be made again, also where it is past, so that a job can
+  /// be started again with the same calls.
+  ///
+  /// Throws `errc::invalid_argument` for a pipeline without exactly one mix, with an operator that
+  /// probes content above it, or with epochs that end; for other weights at a step that has some;
+  /// for a step that is past, here or at a later restore; after the first next() for records that
+  /// exist once, and in a cluster.
+  void set_weights(const std::vector<double>& weights,
+                   std::optional<std::uint64_t> from = std::nullopt);
+
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
   /// this loader is waiting for its turn.

@@ -8,12 +8,24 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <vector>
 
 namespace leat::python {
 
 /// The type of elements that a Python object names: "f32", "float32", a dtype of NumPy or torch.
 bool dtype_from(nb::handle from, dtype& to);
+
+/// Weights by the step from which they hold.
+using weights_by_step = std::map<std::uint64_t, std::vector<double>>;
+
+inline std::vector<weight_change> changes_of(const weights_by_step& xs) {
+  std::vector<weight_change> changes;
+  for (const auto& [step, weights] : xs)
+    changes.push_back({step, weights});
+  return changes;
+}
 
 } // namespace leat::python
 

@@ -112,6 +112,15 @@ void bind_snapshot_facts(nb::module_& m) {
                        result.emplace_back(range.first, range.last);
                      return result;
                    })
+      .def_prop_ro(
+          "weights",
+          [](const snapshot_facts& x) {
+            weights_by_step result;
+            for (const auto& change : x.weights)
+              result[change.step] = change.weights;
+            return result;
+          },
+          "Changes of the weights of the job's mix, by the steps from which they hold.")
       .def_ro("skipped", &snapshot_facts::skipped);
   m.def(
       "newest_snapshot",

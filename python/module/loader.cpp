@@ -242,6 +242,16 @@ void bind_positions(nb::class_<self>& type) {
           },
           "first"_a, "last"_a, "Leaves out steps of the job, by Batch.global_step.")
       .def(
+          "set_weights",
+          [](self& x, const std::vector<double>& weights, std::optional<std::uint64_t> from_step) {
+            x.call([&](loader& job) { job.set_weights(weights, from_step); });
+          },
+          "weights"_a, nb::kw_only(), "from_step"_a = nb::none(),
+          "Changes the weights of the pipeline's mix, from a step of the job on, by "
+          "Batch.global_step. Alike on all ranks; only a job of one rank may leave the step "
+          "unsaid: "
+          "it is then the next one.")
+      .def(
           "abandon_epoch", [](self& x) { x.call([](loader& job) { job.abandon_epoch(); }); },
           "Leaves out the rest of the epoch.")
       .def(

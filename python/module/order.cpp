@@ -49,16 +49,17 @@ void bind_order(nb::module_& m) {
       .def(
           "__init__",
           [](preview* to, nb::handle_t<pipeline_value> data, std::uint64_t epoch,
-             std::uint64_t step) {
+             std::uint64_t step, const weights_by_step& weights) {
             const auto& of = nb::cast<pipeline_value&>(data);
             const auto value = of.value;
             auto made = without_gil([&] {
-              return order_preview{value, preview_options{epoch, step}};
+              return order_preview{value, preview_options{epoch, step, changes_of(weights)}};
             });
             new (to) preview{std::move(made), of.kept};
           },
-          "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0,
-          nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0) -> "
+          "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0, "weights"_a = weights_by_step{},
+          nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0, "
+                  "weights: collections.abc.Mapping[int, collections.abc.Sequence[float]] = {}) -> "
                   "None"))
       .def(
           "next", [](preview& x) { return without_gil([&] { return x.value.next(); }); },

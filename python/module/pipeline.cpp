@@ -279,16 +279,23 @@ void bind_pipeline(nb::module_& m) {
       "inputs"_a, "The samples of the first input, then those of the next.");
   m.def(
       "mix",
-      [](const std::vector<const self*>& inputs, std::vector<std::uint64_t> weights, mix_rule rule,
-         mix_stop stop, std::string cost, std::uint64_t seed) {
+      [](const std::vector<const self*>& inputs, std::vector<double> weights, mix_rule rule,
+         mix_stop stop, std::string cost, std::uint64_t seed, const weights_by_step& schedule,
+         double temperature) {
         kept_objects kept;
         auto values = values_of(inputs, kept);
-        return self{
-            leat::mix(std::move(values), {std::move(weights), rule, stop, std::move(cost), seed}),
-            std::move(kept)};
+        return self{leat::mix(std::move(values), {.weights = std::move(weights),
+                                                  .rule = rule,
+                                                  .stop = stop,
+                                                  .cost = std::move(cost),
+                                                  .seed = seed,
+                                                  .schedule = changes_of(schedule),
+                                                  .temperature = temperature}),
+                    std::move(kept)};
       },
-      "inputs"_a, nb::kw_only(), "weights"_a = std::vector<std::uint64_t>{},
-      "rule"_a = mix_rule::deficit, "stop"_a = mix_stop::all, "cost"_a = "", "seed"_a = 0,
+      "inputs"_a, nb::kw_only(), "weights"_a = std::vector<double>{}, "rule"_a = mix_rule::deficit,
+      "stop"_a = mix_stop::all, "cost"_a = "", "seed"_a = 0, "schedule"_a = weights_by_step{},
+      "temperature"_a = 1.0,
       "Samples of all inputs, in shares as their weights say, lane by lane.");
   m.def(
       "build_row_index",

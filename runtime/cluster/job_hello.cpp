@@ -36,6 +36,13 @@ std::string text_of(const left_out_steps& x) {
   return text.empty() ? "none" : text;
 }
 
+std::string text_of(const weight_changes& x) {
+  std::string text;
+  for (const auto& change : x.all())
+    text += (text.empty() ? "" : "; ") + text_of(change);
+  return text.empty() ? "none" : text;
+}
+
 std::string text_of(bad_sample_policy x) {
   switch (x) {
   case bad_sample_policy::fail:
@@ -63,7 +70,8 @@ cluster_hello hello_for(const rank_job& job) {
           .options = {{"epochs", text_of(job.epochs)},
                       {"steps", text_of(job.steps)},
                       {"bad_samples", text_of(job.plan->bad_samples)},
-                      {"left out steps", text_of(job.left_out)}},
+                      {"left out steps", text_of(job.left_out)},
+                      {"changes of weights", text_of(job.weights)}},
           .lanes = shape.is_indexed ? 0 : shape.lanes,
           .ends_with_last = shape.end == epoch_end::mask};
 }

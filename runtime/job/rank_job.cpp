@@ -3,7 +3,6 @@
 #include "runtime/base/worker_record.hpp"
 #include "runtime/rows/indexed_order.hpp"
 #include "runtime/rows/iterator_order.hpp"
-#include "runtime/rows/rewindable_order.hpp"
 #include "runtime/rows/row_id.hpp"
 #include "runtime/sample/live_source.hpp"
 
@@ -51,17 +50,9 @@ void rank_job::learn_fields(const doing& told) {
 std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_record>& calls) const {
   if (plan->shape.is_indexed)
     return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
-  return std::make_unique<iterator_order>(plan->samples, plan->shape, rank, world_size, epochs,
-                                          iterator_start{at.next, lanes_of(at), calls});
-}
-
-std::unique_ptr<batch_order>
-rank_job::make_order_to_rewind(const std::shared_ptr<call_record>& calls, std::uint64_t run) const {
-  auto anew = [beginning = *this, calls]() mutable {
-    beginning.at = {};
-    return beginning.make_order(calls);
-  };
-  return std::make_unique<rewindable_order>(make_order(calls), run, std::move(anew));
+  return std::make_unique<iterator_order>(
+      plan->samples, plan->shape, rank, world_size, epochs,
+      iterator_start{at.next, lanes_of(at), calls, weights.all()});
 }
 
 void rank_job::pass(const batch_plan& x) {
@@ -103,16 +94,19 @@ snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
           x.began,
           std::move(lanes),
           left_out.ranges(),
-          records->has_feeds() && plan->layout ? plan->layout->fields() : fields.known};
+          records->has_feeds() && plan->layout ? plan->layout->fields() : fields.known,
+          weights.all()};
 }
 
 snapshot rank_job::snapshot_at(const job_progress& x) const {
   return make_snapshot(facts, x, lanes_of(x));
 }
 
-std::string rank_job::encoded_at(const job_progress& x) const {
+std::string rank_job::encoded_at(const job_progress& x, const weight_phases& changes) const {
   static const lane_states none;
-  return encode(make_snapshot({}, x, {}), x.lanes ? *x.lanes : none);
+  auto part = make_snapshot({}, x, {});
+  part.weights = changes;
+  return encode(part, x.lanes ? *x.lanes : none);
 }
 
 attempt_start rank_job::attempt() const {

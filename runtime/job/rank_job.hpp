@@ -7,6 +7,7 @@
 #include "runtime/job/left_out_steps.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/rows/job_plan.hpp"
+#include "runtime/rows/weight_changes.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/hash128.hpp>
@@ -48,6 +49,7 @@ struct rank_job {
 
   once_fields fields;
   left_out_steps left_out;
+  weight_changes weights;
   job_progress at;
 
   /// The most rows that a batch of this rank has.
@@ -61,9 +63,6 @@ struct rank_job {
   void learn_fields(const doing& told);
   /// The batches from where the job stands; `calls` records what its iterators call.
   std::unique_ptr<batch_order> make_order(const std::shared_ptr<call_record>& calls) const;
-  /// Such an order that can also be started over at any time; `run` counts how often the job was.
-  std::unique_ptr<batch_order> make_order_to_rewind(const std::shared_ptr<call_record>& calls,
-                                                    std::uint64_t run) const;
 
   /// Moves past a batch that is not handed over.
   void pass(const batch_plan& x);
@@ -78,7 +77,9 @@ struct rank_job {
   /// "Resume from there." Throws `errc::invalid_argument` unless can_snapshot().
   snapshot snapshot_at(const job_progress& x) const;
   /// The encoded snapshot at that place.
-  std::string encoded_at(const job_progress& x) const;
+  std::string encoded_at(const job_progress& x) const { return encoded_at(x, weights.all()); }
+  /// The same with other changes of weights: they may be made while leases keep the job as it was.
+  std::string encoded_at(const job_progress& x, const weight_phases& changes) const;
   /// The line that begins a log here.
   attempt_start attempt() const;
   /// Id of a row's sample, as delivered.

@@ -136,6 +136,8 @@ void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
   check(merged, job.facts, allow);
   check_position(merged, job.plan->shape, compare(merged, job.facts).empty());
   auto left_out = job.left_out.restored(merged.left_out, merged.global_step);
+  check_restored(merged.weights, *job.plan->samples, job.plan->shape);
+  auto weights = job.weights.restored(merged.weights, merged.global_step);
   auto at = restored_progress(job, parts, merged);
   auto fields = restored_fields(job, merged, parts.size(), at.next);
   auto plan = job.plan;
@@ -150,6 +152,7 @@ void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
   job.at = std::move(at);
   job.fields = std::move(fields);
   job.left_out = std::move(left_out);
+  job.weights = std::move(weights);
 }
 
 bool resume(rank_job& job, const std::string& path, const std::vector<std::string>& allow,

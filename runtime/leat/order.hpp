@@ -65,6 +65,8 @@ struct preview_options {
   std::uint64_t epoch = 0;
   /// The first batch, counted in the epoch.
   std::uint64_t step = 0;
+  /// Changes of the weights of the pipeline's only mix, as `loader::set_weights` makes them.
+  std::vector<weight_change> weights = {};
 };
 
 /// What loaders of a pipeline hand over in an epoch where all samples are good, found out without

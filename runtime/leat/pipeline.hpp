@@ -223,14 +223,30 @@ enum class deduplicate_kind : std::uint8_t {
   set,
 };
 
+/// Weights that hold from a step on.
+struct weight_change {
+  std::uint64_t step = 0;
+  /// As `mix_options::weights`: one per input.
+  std::vector<double> weights = {};
+};
+
 struct mix_options {
-  /// One per input, at least 1 each, with a sum below 2^32; empty: all the same.
-  std::vector<std::uint64_t> weights = {};
+  /// One per input: finite numbers of at least 0, not all of them 0. Only their ratios count:
+  /// docs/iterators.md says how they become whole numbers, which is what the pipeline has. From an
+  /// input with the weight 0 nothing is taken while another one is live that has more. Empty: all
+  /// the same.
+  std::vector<double> weights = {};
   mix_rule rule = mix_rule::deficit;
   mix_stop stop = mix_stop::all;
   /// Shares count this field's elements; empty: samples.
   std::string cost = {};
   std::uint64_t seed = 0;
+  /// Other weights from a step of the epoch on, the first at step 1 or later, in rising order: each
+  /// holds up to the next. Only for a mix with no operator above it that probes content.
+  std::vector<weight_change> schedule = {};
+  /// T, above 0: a weight w counts as w^(1 / T), here and in `schedule`. Above 1 the shares are
+  /// more equal than the weights.
+  double temperature = 1;
 };
 
 struct journal_options {
@@ -360,7 +376,9 @@ LEAT_API pipeline zip(std::vector<pipeline> inputs);
 /// The samples of the first input, then those of the next.
 LEAT_API pipeline concat(std::vector<pipeline> inputs);
 /// Samples of all inputs, in shares as their weights say, lane by lane. `mix_stop` says what
-/// happens to inputs of unequal length. Refuses a number of weights other than that of inputs.
+/// happens to inputs of unequal length. Throws `errc::invalid_argument` for a number of weights
+/// other than that of inputs, for weights that are not as `mix_options` says, and for one that is
+/// so small beside the largest that it would become 0.
 LEAT_API pipeline mix(std::vector<pipeline> inputs, mix_options options = {});
 
 /// A map that keeps these fields, in this order. Bad samples: missing_field.

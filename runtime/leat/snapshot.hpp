@@ -59,6 +59,9 @@ struct snapshot_facts {
   bool partial = false;
   /// Steps of the job that were, or will be, left out.
   std::vector<step_range> left_out = {};
+  /// Changes of the weights of the job's mix (`loader::set_weights`), by rising steps: those made,
+  /// and those to come.
+  std::vector<weight_change> weights = {};
   lane_sizes state = {};
   /// Newer sets of a directory that were passed over: see `snapshot_set`.
   std::vector<std::string> skipped = {};

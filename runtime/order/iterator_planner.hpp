@@ -73,6 +73,8 @@ public:
   indexed_planner& common() noexcept { return common_; }
   sample_graph& result() noexcept { return plan_; }
   std::uint64_t lanes() const noexcept { return common_.lanes(); }
+  /// No operator above the one that is being built probes content.
+  bool is_in_last_round() const noexcept { return depth_ == 1; }
 
 private:
   indexed_form_ptr build_indexed(const operator_node& x);

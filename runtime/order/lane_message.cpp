@@ -24,7 +24,8 @@ std::uint64_t high_of(pass_number x) {
 
 std::size_t size_of_numbers(const round_mark& x) {
   return size_of_number(x.when.epoch) + size_of_number(low_of(x.when.pass))
-         + size_of_number(high_of(x.when.pass)) + size_of_number(x.consumed);
+         + size_of_number(high_of(x.when.pass)) + size_of_number(x.consumed)
+         + size_of_number(x.before);
 }
 
 std::size_t size_of_message(const round_mark& x) {
@@ -35,7 +36,8 @@ char* put_numbers(char* to, const round_mark& x) {
   to = put(to, wire::Mark::kEpochFieldNumber, x.when.epoch);
   to = put(to, wire::Mark::kPassFieldNumber, low_of(x.when.pass));
   to = put(to, wire::Mark::kPassHighFieldNumber, high_of(x.when.pass));
-  return put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
+  to = put(to, wire::Mark::kConsumedFieldNumber, x.consumed);
+  return put(to, wire::Mark::kBeforeFieldNumber, x.before);
 }
 
 /// `size`: that of the mark's message.

@@ -52,7 +52,10 @@ lane_round::lane_round(const sample_graph& plan, std::optional<std::size_t> edge
                        std::uint64_t lane, std::uint64_t lanes, const round_limits& limits)
     : plan_(plan), edge_(edge),
       limits_(limits), context_{.lane = lane, .lanes = lanes, .inputs = this, .run = limits.run},
+      clock_{.items_per_step = limits.items_per_step, .changes = limits.changes},
       items_(most_items(plan, edge, limits)), work_for_base_(least_work_for_base) {
+  if (!edge)
+    context_.clock = &clock_;
   for (const auto x : edge ? plan.edges[*edge].below : plan.last_edges)
     inputs_.push_back({std::make_unique<lane_round>(plan, x, lane, lanes, limits)});
 }
@@ -72,16 +75,17 @@ void lane_round::begin(const lap& g) {
   }
   if (taken_when_ < g) {
     taken_when_ = g;
-    taken_ = 0;
+    taken_ = taken_items_ = taken_before_ = 0;
   }
   if (!begun_ || when_ < g)
-    start(g);
+    start(g, 0);
 }
 
-void lane_round::start(const lap& g) {
+void lane_round::start(const lap& g, std::uint64_t before) {
   begun_ = true;
   when_ = g;
   given_ = 0;
+  clock_.items = before;
   failure_.reset(); // it belongs to a lap that is over
   iterator_ = form().begin(context_, g);
 }
@@ -93,12 +97,15 @@ void lane_round::load(const round_mark& mark) {
   failure_.reset();
   skip_when_ = taken_when_ = mark.when;
   skip_below_ = taken_ = mark.consumed;
+  taken_before_ = mark.before;
+  taken_items_ = mark.before + mark.consumed;
   check_distance(mark);
   if (!mark.base)
-    return start(mark.when);
+    return start(mark.when, mark.before);
   const auto& base = *mark.base;
-  start(base.when);
+  start(base.when, mark.before);
   given_ = base.given;
+  clock_.items += base.given;
   bases_.push_back(mark.base);
   item_reader reader{base.state};
   for (auto& x : inputs_)
@@ -166,9 +173,10 @@ bool lane_round::step() {
   if (!begun_ || failure_ || is_full() || when_.epoch >= limits_.epochs || limits_.run->budget <= 0)
     return false;
   const auto work = work_;
+  auto result = pulled::blocked;
   try {
     next_.clear();
-    const auto result = iterator_->pull(next_);
+    result = iterator_->pull(next_);
     if (result != pulled::blocked)
       keep(result);
   } catch (...) { // also from a user's function
@@ -179,7 +187,7 @@ bool lane_round::step() {
   // Also in the middle of a search: otherwise a filter that passes few items would probe many of
   // them again.
   if (work_ >= work_for_base_)
-    take_base();
+    take_base(result == pulled::blocked);
   return moved;
 }
 
@@ -206,14 +214,16 @@ void lane_round::keep(pulled result) {
                                  .needed = "the snapshot's data, of which "
                                            + std::to_string(skip_below_) + " items were used"});
   }
-  if (!is_end)
+  if (!is_end) {
+    ++clock_.items;
     return;
+  }
   if (limits_.is_endless && !edge_ && number == 0)
     throw error(errc::empty_epoch, {.stage = "batch",
                                     .got = "nothing from lane " + std::to_string(context_.lane)
                                            + " in its epoch " + std::to_string(when_.epoch),
                                     .needed = "at least one sample per epoch, to begin again"});
-  start(after(when_));
+  start(after(when_), limits_.is_endless ? clock_.items : 0);
 }
 
 void lane_round::take_front(item& what, lap& when) {
@@ -222,6 +232,9 @@ void lane_round::take_front(item& what, lap& when) {
   swap(what, x.what);
   for (const auto& use : what.uses())
     add(used_, use);
+  if (x.when != taken_when_)
+    taken_before_ = taken_items_;
+  taken_items_ += x.is_end ? 0 : 1;
   when = taken_when_ = x.when;
   taken_ = x.number + 1;
   items_.pop();
@@ -230,12 +243,19 @@ void lane_round::take_front(item& what, lap& when) {
 }
 
 lane_state lane_round::state() const {
-  return {context_.lane, mark_at(taken_when_, taken_), used_};
+  auto mark = mark_at(taken_when_, taken_);
+  if (plan_.counts_steps())
+    mark.before = taken_before_;
+  return {context_.lane, std::move(mark), used_};
 }
 
 round_mark lane_round::mark_at(const lap& g, std::uint64_t consumed) const {
+  // Weights may be changed from the next item on, so nothing may have been decided for it.
+  const auto is_decided = [&](const lane_base& x) {
+    return !edge_ && x.is_within_item && x.given == consumed && plan_.counts_steps();
+  };
   for (auto x = bases_.rbegin(); x != bases_.rend(); ++x)
-    if ((*x)->when == g && (*x)->given <= consumed)
+    if ((*x)->when == g && (*x)->given <= consumed && !is_decided(**x))
       return {*x, g, consumed};
   return {nullptr, g, consumed};
 }
@@ -332,8 +352,9 @@ void lane_round::resume(std::size_t edge, const lap& g, std::uint64_t number) {
   x.consumed = number;
 }
 
-void lane_round::take_base() {
+void lane_round::take_base(bool is_within_item) {
   auto base = std::make_shared<lane_base>();
+  base->is_within_item = is_within_item;
   base->when = when_;
   base->given = given_;
   iterator_->save(base->state);

@@ -64,6 +64,9 @@ struct round_limits {
   std::uint64_t epochs = UINT64_MAX;
   /// The last round begins again and again: if it gave nothing in an epoch, that would never end.
   bool is_endless = false;
+  /// Items of a lane per step, and the job's changes of weights, by rising steps; null: none.
+  std::uint64_t items_per_step = 1;
+  const std::vector<weight_phase>* changes = nullptr;
   iterator_run* run = nullptr;
   /// Items of inner rounds that no worker has got yet, in the order in which they came.
   std::deque<probe_request>* requests = nullptr;
@@ -145,8 +148,8 @@ private:
   };
 
   input& input_of(std::size_t edge);
-  /// Begins a lap of the iterator.
-  void start(const lap& g);
+  /// Begins a lap of the iterator; the lane gave so many items before it.
+  void start(const lap& g, std::uint64_t before);
   void load_inputs(const lane_base& base);
   void check_inputs(const lane_base& base) const;
   [[noreturn]] void refuse_not_there(const lap& g, std::uint64_t number) const;
@@ -158,7 +161,7 @@ private:
   bool is_full() const noexcept { return items_.full() || with_content_ >= limits_.ahead; }
   /// An item of the last round has come, or goes.
   bool is_counted(const round_item& x) const noexcept { return !edge_ && x.what.has_payloads(); }
-  void take_base();
+  void take_base(bool is_within_item);
   void forget_bases(const lap& g, std::uint64_t consumed);
 
   const sample_graph& plan_;
@@ -171,6 +174,8 @@ private:
   lap when_;
   /// Items of the lap that the iterator has given.
   std::uint64_t given_ = 0;
+  /// What the iterator of a last round counts steps by.
+  lane_clock clock_;
   std::unique_ptr<iterator> iterator_;
   item next_;
   ring<round_item> items_;
@@ -185,6 +190,9 @@ private:
   /// The place after the item that was taken last.
   lap taken_when_;
   std::uint64_t taken_ = 0;
+  /// Items that were taken of the epoch, ends not counted, and of them those before the lap.
+  std::uint64_t taken_items_ = 0;
+  std::uint64_t taken_before_ = 0;
   record_uses used_;
 
   /// In rising order; the first one is at or before the consumer's place.

@@ -22,6 +22,9 @@ struct round_mark {
   lap when;
   /// Items of the lap that were consumed; the end of the lap counts as one.
   std::uint64_t consumed = 0;
+  /// Of a last round where steps are counted (sample_graph::counts_steps): items that the lane gave
+  /// in its epochs before the lap's.
+  std::uint64_t before = 0;
 };
 
 /// A text that is made when it is first asked for, by whichever thread. If two threads make it, the
@@ -56,6 +59,8 @@ struct lane_base {
   std::uint64_t given = 0;
   /// The state that the operators saved.
   item state;
+  /// It was taken while an item was being made: some of what that item needs has been decided.
+  bool is_within_item = false;
   /// The rounds directly below, where this round had consumed them up to.
   struct input {
     std::size_t edge = 0;

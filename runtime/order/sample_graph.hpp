@@ -5,6 +5,7 @@
 
 #include <leat/pipeline.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,13 @@ struct edge_plan {
   pass_number last_pass = 0;
   /// Samples are kept with their items: making them again would cost more than keeping them.
   bool keeps_samples = false;
+};
+
+/// A mix of the pipeline, for changes of its weights.
+struct mix_place {
+  std::size_t inputs = 0;
+  /// No operator above it probes content: it can tell the step that its items are for.
+  bool is_in_last_round = false;
 };
 
 /// The samples of a pipeline below its batch, and everything needed to make them. Immutable, shared
@@ -59,8 +67,14 @@ struct sample_graph {
   /// The seed of the first operator that has one.
   std::uint64_t seed = 0;
   std::vector<std::shared_ptr<live_source>> feeds;
+  /// In data order.
+  std::vector<mix_place> mixes;
 
   bool is_indexed() const noexcept { return items != nullptr; }
+  /// States of lanes say how many items the lane gave before: some mix counts steps by that.
+  bool counts_steps() const noexcept {
+    return std::any_of(mixes.begin(), mixes.end(), [](auto& x) { return x.is_in_last_round; });
+  }
   std::size_t stage_of_edge(std::size_t i) const noexcept { return num_sources + maps.size() + i; }
   std::size_t stage_of_flat_map(std::size_t i) const noexcept {
     return stage_of_edge(edges.size()) + i;

@@ -30,6 +30,7 @@ bool holds(const option_value& x, option_type type) {
   case option_type::real:
     return std::holds_alternative<double>(x);
   case option_type::numbers:
+  case option_type::ratios:
     return std::holds_alternative<std::vector<std::uint64_t>>(x);
   case option_type::text:
   case option_type::parameters:

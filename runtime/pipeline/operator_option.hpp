@@ -20,6 +20,8 @@ enum class option_type : std::uint8_t {
   /// Any number, also a whole one.
   real,
   numbers,
+  /// Numbers of which only the ratios count: as whole numbers, see mix_weights.hpp.
+  ratios,
   text,
   texts,
   /// One text or more, given in order; only the first option can have this type.

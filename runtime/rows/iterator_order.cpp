@@ -42,7 +42,7 @@ std::size_t most_ahead(const sample_graph& plan, const epoch_geometry& shape,
 /// A lane's place in a snapshot must be one that `step` batches, each with `items` items of every
 /// lane, lead to.
 void check_place(const round_mark& x, const job_position& at, std::uint64_t items,
-                 const epoch_geometry& shape) {
+                 const epoch_geometry& shape, bool counts_steps) {
   std::uint64_t taken = 0;
   const bool overflows = __builtin_mul_overflow(at.step, items, &taken);
   const auto place = std::to_string(x.consumed) + " items consumed in epoch "
@@ -51,6 +51,12 @@ void check_place(const round_mark& x, const job_position& at, std::uint64_t item
   const auto all = std::to_string(taken) + " before step " + std::to_string(at.step);
   if (overflows || taken > std::uint64_t{1} << 62)
     refuse_state("step " + std::to_string(at.step), "one that can be counted to");
+  const bool has_before = shape.is_endless() && counts_steps;
+  if (has_before ? x.before > taken || x.consumed != taken - x.before || x.before < x.when.epoch
+                       || (x.when.epoch == 0 && x.before != 0)
+                 : x.before != 0)
+    refuse_state(place + ", and " + std::to_string(x.before) + " in earlier ones",
+                 has_before ? "the " + all : "none: they are not counted");
   if (shape.is_endless()) { // each epoch has given at least one item
     if (x.when.pass != 0 || x.consumed == 0 || x.when.epoch >= taken
         || x.consumed > taken - x.when.epoch)
@@ -71,12 +77,16 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
                                const iterator_start& start)
     : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
       items_per_lane_(shape.batch_rows / shape.lanes), ahead_(least_ahead(items_per_lane_)),
-      most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at) {
+      most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at),
+      changes_(start.changes) {
   const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
                             .wide_window = 8 * items_per_lane_,
                             .ahead = ahead_,
                             .epochs = shape.is_endless() ? UINT64_MAX : epochs,
                             .is_endless = shape.is_endless(),
+                            .items_per_step =
+                                start.items_per_step == 0 ? items_per_lane_ : start.items_per_step,
+                            .changes = &changes_,
                             .run = &run_,
                             .requests = &requests_};
   if (start.calls)
@@ -96,7 +106,7 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       throw error(errc::bad_snapshot, {.stage = "restore",
                                        .got = "no state of lane " + std::to_string(lane),
                                        .needed = "the parts of all ranks of the snapshot"});
-    check_place(state->mark, start.at, items_per_lane_, shape);
+    check_place(state->mark, start.at, items_per_lane_, shape, plan_->counts_steps());
     x->load(*state);
   }
 }

@@ -3,6 +3,7 @@
 #include "runtime/order/lane_round.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/order/sample_graph.hpp"
+#include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/epoch_outlook.hpp"
 
@@ -21,6 +22,10 @@ struct iterator_start {
   lane_states lanes = {};
   /// Records what the iterators call; may be empty.
   std::shared_ptr<call_record> calls = {};
+  /// The job's changes of a mix's weights; may be empty.
+  weight_phases changes = {};
+  /// Items of a lane per step of these and of schedules; 0: those of a batch.
+  std::uint64_t items_per_step = 0;
 };
 
 /// Batches of a pipeline that is ordered by iterators: runs the iterators of the rank's lanes
@@ -67,6 +72,8 @@ private:
   std::size_t ahead_;
   std::size_t most_ahead_;
   job_position next_;
+  /// The lanes refer to it.
+  const weight_phases changes_;
   iterator_run run_;
   std::deque<probe_request> requests_;
   std::vector<std::unique_ptr<lane_round>> lanes_;

@@ -112,6 +112,7 @@ void search_iterators(const std::shared_ptr<const job_plan>& plan, const epoch_g
                       const doing& told, layout_search& search) {
   const auto record = record_of(told);
   start.calls = told.iterators;
+  start.items_per_step = plan->shape.batch_rows / plan->shape.lanes;
   row_runner probes{plan, record};
   inline_order order{std::make_unique<iterator_order>(plan->samples, shape, rank, world_size,
                                                       start.at.epoch + 1, start),

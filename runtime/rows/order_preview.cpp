@@ -4,6 +4,7 @@
 #include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/row_id.hpp"
+#include "runtime/rows/weight_changes.hpp"
 
 #include <leat/error.hpp>
 #include <leat/order.hpp>
@@ -36,19 +37,22 @@ void check_epoch(std::uint64_t epoch, const epoch_geometry& shape) {
                                          .needed = "at most 2^64 - 2"});
 }
 
-std::unique_ptr<batch_order> order_from(const job_plan& plan, job_position from) {
+std::unique_ptr<batch_order> order_from(const job_plan& plan, const preview_options& from) {
   const auto& shape = plan.shape;
+  auto changes = whole_changes("preview_options.weights", from.weights, *plan.samples, plan.shape);
   if (shape.is_indexed)
-    return std::make_unique<indexed_order>(shape, 0, 1, from.epoch + 1, from);
-  return std::make_unique<iterator_order>(plan.samples, shape, 0, 1, from.epoch + 1,
-                                          iterator_start{{from.epoch, 0}});
+    return std::make_unique<indexed_order>(shape, 0, 1, from.epoch + 1,
+                                           job_position{from.epoch, from.step});
+  return std::make_unique<iterator_order>(
+      plan.samples, shape, 0, 1, from.epoch + 1,
+      iterator_start{.at = {from.epoch, 0}, .changes = std::move(changes)});
 }
 
 } // namespace
 
 class order_preview::reader {
 public:
-  reader(std::shared_ptr<const job_plan> plan, job_position from)
+  reader(std::shared_ptr<const job_plan> plan, const preview_options& from)
       : plan_(std::move(plan)), facts_(facts_of(plan_->shape)),
         looks_(plan_, std::make_shared<worker_record>()), order_(order_from(*plan_, from), looks_),
         orders_(plan_->samples->num_shuffles) {
@@ -97,7 +101,7 @@ private:
 };
 
 order_preview::order_preview(const pipeline& data, const preview_options& from)
-    : reader_(std::make_unique<reader>(plan_of(data), job_position{from.epoch, from.step})) {}
+    : reader_(std::make_unique<reader>(plan_of(data), from)) {}
 
 order_preview::~order_preview() = default;
 order_preview::order_preview(order_preview&&) noexcept = default;

@@ -2,6 +2,7 @@
 
 #include "runtime/base/step_ranges.hpp"
 #include "runtime/order/lane_state.hpp"
+#include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
@@ -53,6 +54,8 @@ struct snapshot {
   /// The batch's fields, for a pipeline with a source that exists once; empty if they are not known
   /// yet.
   std::vector<field_layout> fields = {};
+  /// The job's changes of the weights of its mix, by rising steps: those made, and those to come.
+  weight_phases weights = {};
 };
 
 /// What an encoded snapshot begins with.
@@ -113,7 +116,7 @@ std::uint64_t step_for(const snapshot& taken, const pipeline_facts& now);
 std::string missing_ranks(const std::vector<std::uint64_t>& present, std::uint64_t world_size);
 
 /// Throws `errc::bad_snapshot` for two parts that do not belong together: position, world size,
-/// `began`, steps that are left out, fields, pipeline.
+/// `began`, steps that are left out, changes of weights, fields, pipeline.
 void check_together(const snapshot& a, const snapshot& b);
 
 /// Adds up parts of one (epoch, step, world size). Throws `errc::bad_snapshot` for parts that do

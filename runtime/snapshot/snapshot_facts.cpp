@@ -43,6 +43,13 @@ lane_sizes sizes_of(const lane_states& lanes) {
   return sizes;
 }
 
+std::vector<weight_change> changes_of(const weight_phases& phases) {
+  std::vector<weight_change> changes;
+  for (const auto& x : phases)
+    changes.push_back({x.step, {x.weights.begin(), x.weights.end()}});
+  return changes;
+}
+
 snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
   auto sum = merge(parts, require_all);
   return {.pipeline = std::move(sum.pipeline),
@@ -57,6 +64,7 @@ snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
           .bad = sum.sums.bad,
           .partial = sum.sums.partial,
           .left_out = std::move(sum.left_out),
+          .weights = changes_of(sum.weights),
           .state = sizes_of(sum.lanes)};
 }
 

@@ -33,6 +33,8 @@ void check_together(const snapshot& a, const snapshot& b) {
     refuse_parts("a part of " + position_of(b), position_of(a));
   if (a.left_out != b.left_out)
     refuse_parts("parts that leave out different steps", "parts of one run");
+  if (a.weights != b.weights)
+    refuse_parts("parts with different changes of weights", "parts of one run");
   if (a.fields != b.fields)
     refuse_parts("parts whose batches have different fields", "parts of one run");
   for (const auto& x : compare(a, b.pipeline))

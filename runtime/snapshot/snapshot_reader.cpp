@@ -42,6 +42,13 @@ public:
       need(steps.first() <= steps.last(), "steps left out in falling order", "rising ones");
       x.left_out.push_back({steps.first(), steps.last()});
     }
+    for (const auto& change : message.weights()) {
+      need(x.weights.empty() || x.weights.back().step < change.step(), "weights out of order",
+           "rising steps");
+      x.weights.push_back({change.step(), {change.weights().begin(), change.weights().end()}});
+      need(are_whole_weights(x.weights.back().weights), "weights " + text_of(x.weights.back()),
+           "a sum from 1 to 2^32 - 1");
+    }
     for (const auto& field : message.fields()) {
       need(x.fields.empty() || x.fields.back().name < field.name(), "fields out of order",
            "rising names");
@@ -218,7 +225,8 @@ private:
   static round_mark read_mark(const wire::Mark& message) {
     round_mark x{nullptr,
                  {message.epoch(), pass_number{message.pass_high()} << 64 | message.pass()},
-                 message.consumed()};
+                 message.consumed(),
+                 message.before()};
     if (!message.has_base())
       return x;
     auto base = std::make_shared<lane_base>();

@@ -150,7 +150,7 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
   to.reserve(to.size() + head_size + size);
   to.append(head.data(), head_size);
   append_lanes(to, lanes, size);
-  if (x.left_out.empty() && x.fields.empty())
+  if (x.left_out.empty() && x.fields.empty() && x.weights.empty())
     return;
   wire::Snapshot behind;
   for (const auto& steps : x.left_out) {
@@ -160,6 +160,12 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
   }
   for (const auto& field : x.fields)
     write(field, *behind.add_fields());
+  for (const auto& change : x.weights) {
+    auto& phase = *behind.add_weights();
+    phase.set_step(change.step);
+    for (const auto weight : change.weights)
+      phase.add_weights(weight);
+  }
   behind.AppendToString(&to);
 }
 

@@ -20,13 +20,14 @@ from plain.random_numbers import Rng, sample_key_of, map_stream
 from plain.samples import BadSample, Refused
 from plain.sources import INDEXED, StandardInput, Stream, read_file
 from plain.text_form import Node, parse
+from plain.weights import Clock, read_phase, whole_weights
 
 
 class Pipeline:
     """A parsed pipeline with its data open. `standard_input`: the bytes that a once source reads. `sources`: those that are open
-    already, kept for others. `limit`: items to look at before TooLong is raised."""
+    already, kept for others. `limit`: items to look at before TooLong is raised. `changes`: (step, weights)s of a job's mix."""
 
-    def __init__(self, text, standard_input=b"", sources=None, limit=None):
+    def __init__(self, text, standard_input=b"", sources=None, limit=None, changes=()):
         self.root, self.known_sources = parse(text), {} if sources is None else sources
         check(self.root)
         self.input = copy_tree(self.root.inputs[0])
@@ -37,6 +38,7 @@ class Pipeline:
         self.lanes = self.root.options["lanes"] or self.default_lanes()
         self.check_lanes()
         self.indexed = IndexedPart(self.lanes, limit)
+        self.changes = [(step, whole_weights(weights)) for step, weights in changes]
 
     def open_sources(self, standard_input):
         readers = [x for x in self.input.in_data_order() if not x.inputs or x.op == "read_files"]
@@ -93,15 +95,21 @@ class Pipeline:
     def lane(self, number, epoch, mask=False):
         """Everything that a lane gives: in an epoch, or endlessly with end="cycle"."""
         if self.end != "cycle":
-            yield from Lane(number, self.lanes, epoch, self.indexed, mask).items(self.input)
+            yield from self.items_of_lane(number, epoch, self.clock(), mask)
             return
-        own_epoch, last = 0, None
+        own_epoch, last, clock = 0, None, self.clock()
         while True:
-            for last in Lane(number, self.lanes, own_epoch, self.indexed, mask).items(self.input):
+            for last in self.items_of_lane(number, own_epoch, clock, mask):
                 yield last
             if last is None:
                 raise Refused(f"lane {number} gives nothing in epoch {own_epoch}")
             own_epoch, last = own_epoch + 1, None
+
+    def clock(self):
+        return Clock(self.rows // self.lanes, self.changes)
+
+    def items_of_lane(self, number, epoch, clock, mask=False):
+        return clock.counted(Lane(number, self.lanes, epoch, self.indexed, clock, mask).items(self.input))
 
     def batches(self, epoch, steps=None, mask=False):
         """The epoch's global batches: each a list of (position, sample)."""
@@ -148,7 +156,7 @@ class Pipeline:
         if is_indexed(self.input):
             samples = self.indexed.samples(self.input, 0, 0)
         else:
-            lanes = (Lane(number, self.lanes, 0, self.indexed, True).items(self.input) for number in range(self.lanes))
+            lanes = (self.items_of_lane(number, 0, Clock(self.rows // self.lanes), True) for number in range(self.lanes))
             if any(x.op == "standard_input" for x in self.sources):
                 samples = (x for items in itertools.zip_longest(*lanes) for x in items if x is not None)
             else:
@@ -225,12 +233,14 @@ def main():
     parser.add_argument("--epoch", type=int, default=0)
     parser.add_argument("--steps", type=int, help="the first ones only; end=cycle needs it")
     parser.add_argument("--bad-sample", choices=("fail", "mask", "substitute"), help="the rows of a job under this policy")
+    parser.add_argument("--weights", action="append", default=[], help="STEP:W1,W2,..: weights of the mix from a step on")
     parser.add_argument("--stdin", help="a file to read in place of standard input")
     options = parser.parse_args()
     text = read_file(options.file).decode("utf-8", "surrogateescape")
     step = None
     try:
-        pipeline = Pipeline(text, read_file(options.stdin) if options.stdin else b"")
+        changes = [read_phase(x) for x in options.weights]
+        pipeline = Pipeline(text, read_file(options.stdin) if options.stdin else b"", changes=changes)
         if options.bad_sample:
             for step in pipeline.handed_over(options.epoch, options.steps, options.bad_sample):
                 print(json.dumps([x._asdict() for x in step]))

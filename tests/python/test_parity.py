@@ -129,6 +129,7 @@ REASONS = {
     "file_order": "enumerators are text",
     "image_layout": "enumerators are text",
     "mix_rule": "enumerators are text",
+    "weight_change*": "dicts of weights by their steps",
     "mix_stop": "enumerators are text",
     "pack_cut": "enumerators are text",
     "pack_fit": "enumerators are text",

@@ -138,6 +138,31 @@ def test_seeking_skipping_and_leaving_out(data: leat.Pipeline) -> None:
     assert digests(leat.Loader(data, epochs=3, steps=7)) == expected[:7]
 
 
+def test_weights_changed_in_mid_run() -> None:
+    def ids(x: leat.OrderPreview | leat.Loader, steps: int) -> list[list[str]]:
+        return [list(next(x).ids) for _ in range(steps)]
+
+    inputs = [leat.count(30), leat.count(20).shuffle(seed=1)]
+    data = leat.mix(inputs, weights=[0.75, 0.25], schedule={9: [1, 0]}).batch(4, lanes=2, end="cycle")
+    due = ids(leat.OrderPreview(data, weights={5: [0, 1]}), 14)
+    assert due[:5] == ids(leat.OrderPreview(data), 5)
+    assert due[5:9] != ids(leat.OrderPreview(data, step=5), 4)
+    loader = leat.Loader(data, workers=1)
+    found = ids(loader, 5)
+    loader.set_weights([0, 2])
+    part = loader.snapshot()
+    assert found + ids(loader, 9) == due
+    assert leat.inspect_snapshot([part]).weights == {5: [0, 2]}
+    other = leat.Loader(data)
+    other.restore_parts([part])
+    other.set_weights([0, 2], from_step=5)
+    assert ids(other, 9) == due[5:]
+    with pytest.raises(leat.InvalidArgument, match="5:0,2, as was said before"):
+        other.set_weights([1, 1], from_step=5)
+    with pytest.raises(leat.InvalidArgument, match="past"):
+        other.set_weights([1, 1], from_step=2)
+
+
 def test_another_pipeline_is_refused_with_all_differences(data: leat.Pipeline) -> None:
     part = first(data).snapshot()
     other = leat.count(401).shuffle(seed=6).batch(8)

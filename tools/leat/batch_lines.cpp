@@ -9,11 +9,11 @@
 
 namespace leat::command {
 
-order_preview due_batches(const pipeline& job, std::uint64_t epoch, std::uint64_t step) {
-  if (epoch != 0 && end_of(job) == epoch_end::cycle)
-    bad_usage("--epoch", std::to_string(epoch),
+order_preview due_batches(const pipeline& job, const preview_options& from) {
+  if (from.epoch != 0 && end_of(job) == epoch_end::cycle)
+    bad_usage("--epoch", std::to_string(from.epoch),
               "0: with end \"cycle\" there is one epoch, without end");
-  return order_preview{job, {.epoch = epoch, .step = step}};
+  return order_preview{job, from};
 }
 
 batch_line line_of(due_batch x) {

@@ -11,7 +11,7 @@ namespace leat::command {
 
 /// What is due in an epoch from a step on: `order_preview`, whose errors name the command's
 /// options.
-order_preview due_batches(const pipeline& job, std::uint64_t epoch, std::uint64_t step = 0);
+order_preview due_batches(const pipeline& job, const preview_options& from);
 
 /// A global batch as `leat order` prints it.
 batch_line line_of(due_batch x);

@@ -155,6 +155,13 @@ json to_json(const std::vector<step_range>& xs) {
   return list;
 }
 
+json to_json(const std::vector<weight_change>& xs) {
+  auto list = json::array();
+  for (const auto& x : xs)
+    list.push_back({{"step", x.step}, {"weights", x.weights}});
+  return list;
+}
+
 json to_json(const snapshot_facts& x) {
   return {{"epoch", x.epoch},
           {"step", x.step},
@@ -165,6 +172,7 @@ json to_json(const snapshot_facts& x) {
           {"bad", bad_to_json(x.bad)},
           {"partial", x.partial},
           {"left_out", to_json(x.left_out)},
+          {"weights", to_json(x.weights)},
           {"state", to_json(x.state)},
           {"world_size", x.world_size},
           {"parts", x.parts},
@@ -223,6 +231,9 @@ void print_facts(const snapshot_facts& x) {
   for (const auto& steps : x.left_out)
     print_line("left out      job steps " + std::to_string(steps.first) + " to "
                + std::to_string(steps.last));
+  for (const auto& change : x.weights)
+    print_line("weights       from job step " + std::to_string(change.step) + ": "
+               + json(change.weights).dump());
   print_sizes(x.state);
   print_pipeline(x.pipeline);
 }

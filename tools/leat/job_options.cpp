@@ -9,6 +9,7 @@
 #include "tools/leat/option_values.hpp"
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <map>
 #include <utility>
 #include <vector>
@@ -198,6 +199,40 @@ std::optional<pipeline> plain_job(const pipeline& job) {
   const auto form = image_form(pixel_form::trainer);
   const std::vector maps{plain_train_image(image_field, form), plain_eval_image(image_field, form)};
   return has_any(job, maps) ? std::optional{with_maps(job, maps)} : std::nullopt;
+}
+
+void add_weights_option(CLI::App& app, std::vector<std::string>& to) {
+  app.add_option("--weights", to,
+                 "From this step of the job on, the pipeline's mix has these weights; snapshots "
+                 "record it")
+      ->type_name("STEP:W1,W2,..")
+      ->allow_extra_args(false)
+      ->default_str("");
+}
+
+std::vector<weight_change> weight_changes_of(const std::vector<std::string>& texts) {
+  std::vector<weight_change> changes;
+  for (const auto& text : texts) {
+    const auto refuse = [&] {
+      bad_usage("--weights", "\"" + text + "\"",
+                "STEP:W1,W2,..: a step of the job, and a number per input of the mix");
+    };
+    const auto parts = split(text, ':');
+    const auto step = parse_number(parts.front());
+    if (parts.size() != 2 || !step)
+      refuse();
+    auto& change = changes.emplace_back();
+    change.step = *step;
+    for (const auto& number : split(parts.back(), ',')) {
+      double weight = 0;
+      const auto* end = number.data() + number.size();
+      const auto [stop, failure] = std::from_chars(number.data(), end, weight);
+      if (failure != std::errc{} || stop != end)
+        refuse();
+      change.weights.push_back(weight);
+    }
+  }
+  return changes;
 }
 
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to) {

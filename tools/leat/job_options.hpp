@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -73,6 +75,13 @@ bool makes_images(const pipeline& job);
 /// The job with the maps of train224 and eval224 done as plain C++ would (plain_image.hpp); empty
 /// if it has neither.
 std::optional<pipeline> plain_job(const pipeline& job);
+
+/// Adds --weights, which may be given several times.
+void add_weights_option(CLI::App& app, std::vector<std::string>& to);
+
+/// Changes of the weights of the job's mix, from "STEP:W1,W2,...". Throws
+/// `errc::invalid_argument`.
+std::vector<weight_change> weight_changes_of(const std::vector<std::string>& texts);
 
 /// Adds --bad-sample.
 void add_bad_sample_option(CLI::App& app, bad_sample_policy& to);

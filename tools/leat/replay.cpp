@@ -35,7 +35,8 @@ struct replay_options {
 };
 
 batch_line line_at(const replay_options& x) {
-  auto due = due_batches(job_pipeline(x.order, transform::none), x.order.epoch, x.step);
+  auto due =
+      due_batches(job_pipeline(x.order, transform::none), {.epoch = x.order.epoch, .step = x.step});
   if (const auto steps = due.epoch().batches; steps && x.step >= *steps)
     bad_usage("--step", std::to_string(x.step),
               "below " + std::to_string(*steps) + ", the steps of the epoch");

@@ -67,6 +67,7 @@ void add_job(CLI::App& app, run_options& to) {
       ->type_name("A..B")
       ->allow_extra_args(false)
       ->default_str("");
+  add_weights_option(app, to.weights);
   add_dispatch_option(app, to.dispatch);
   add_transform_option(app, to.maps);
   whole_number(app.add_option("--stuck-after", to.stuck_after_ms,
@@ -349,6 +350,7 @@ training_settings settings_of(const run_options& x, std::size_t cores) {
     result.resizes.push_back(parse_resize(text));
   for (const auto& text : x.left_out)
     result.left_out.push_back(parse_steps(text));
+  result.weights = weight_changes_of(x.weights);
   std::stable_sort(result.resizes.begin(), result.resizes.end(),
                    [](const auto& a, const auto& b) { return a.step < b.step; });
   result.step_time = std::chrono::milliseconds{x.step_time_ms};

@@ -39,6 +39,7 @@ struct run_options {
   bool allow_older = false;
   std::uint64_t steps = UINT64_MAX;
   std::vector<std::string> left_out = {};
+  std::vector<std::string> weights = {};
   /// The coordinator's address; empty: no cluster.
   std::string cluster = {};
   std::string state_dir = {};

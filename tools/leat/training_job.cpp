@@ -71,22 +71,25 @@ void training_job::begin() {
     for (auto& x : loaders_)
       x.seek(settings_.first_epoch, 0);
   if (!is_clustered())
-    leave_out();
+    tell_changes();
   note_position();
   if (!is_clustered())
     saved_ = progress_.global_step;
   progress_.total_steps = steps_of_job();
 }
 
-void training_job::leave_out() {
-  for (const auto& steps : settings_.left_out)
-    for (auto& x : loaders_)
+void training_job::tell_changes() {
+  for (auto& x : loaders_) {
+    for (const auto& steps : settings_.left_out)
       x.leave_out_steps(steps.first, steps.last);
+    for (const auto& change : settings_.weights)
+      x.set_weights(change.weights, change.step);
+  }
 }
 
 void training_job::join() {
   auto& mine = loaders_.front();
-  leave_out(); // all ranks must say so when they join
+  tell_changes(); // all ranks must say so when they join
   if (settings_.snapshot_dir.empty())
     mine.join();
   else

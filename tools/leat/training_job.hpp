@@ -38,6 +38,8 @@ struct training_settings {
   std::string log = {};
   /// Steps of the job that are not handed over.
   std::vector<step_range> left_out = {};
+  /// Changes of the weights of the job's mix.
+  std::vector<weight_change> weights = {};
   /// Before this step of the job is handed over, each loader gets so many workers.
   struct resize {
     std::uint64_t step = 0;
@@ -100,7 +102,8 @@ private:
 
   void begin();
   void join();
-  void leave_out();
+  /// Tells the loaders which steps to leave out, and how weights change.
+  void tell_changes();
   /// Trains up to the last batch, or until it is asked to stop.
   void train(const std::function<void(const training_progress&)>& watch);
   /// Saves at the end, and waits for other processes.

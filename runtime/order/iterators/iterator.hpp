@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
@@ -97,6 +98,20 @@ struct iterator_run {
   bool may_go_on() noexcept { return --budget > 0; }
 };
 
+struct weight_phase;
+
+/// How far the last round of a lane has come in the job's epoch: what steps are counted by there.
+struct lane_clock {
+  /// Items that the lane gave; under `cycle` in all of its epochs.
+  std::uint64_t items = 0;
+  std::uint64_t items_per_step = 1;
+  /// The job's own changes of weights, by rising steps; null: none.
+  const std::vector<weight_phase>* changes = nullptr;
+
+  /// That of the item that is made now.
+  std::uint64_t step() const noexcept { return items / items_per_step; }
+};
+
 /// The lane that an iterator works for, and what it needs there. All that it points to outlives the
 /// iterator.
 struct lane_context {
@@ -104,6 +119,8 @@ struct lane_context {
   std::uint64_t lanes = 1;
   round_input* inputs = nullptr;
   iterator_run* run = nullptr;
+  /// Null in inner rounds, which run ahead of the steps.
+  const lane_clock* clock = nullptr;
 };
 
 /// An operator at work in one lane and lap, with all operators below it: a plain iterator over

@@ -1,4 +1,5 @@
 #include "runtime/order/iterator_planner.hpp"
+#include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -13,32 +14,47 @@ namespace leat {
 
 namespace {
 
-/// Sums of weights stay below this, so that a product with a count of samples fits in 128 bits.
-constexpr auto weight_limit = std::uint64_t{1} << 32;
+/// Weights of one phase, as whole numbers. Throws `errc::invalid_argument`.
+std::vector<std::uint64_t> weights_of(const std::vector<double>& given, double temperature,
+                                      std::size_t inputs) {
+  if (given.size() != inputs)
+    refuse_argument("mix.weights", std::to_string(given.size()),
+                    std::to_string(inputs) + ", one per input");
+  return tempered(whole_weights(given), temperature);
+}
 
-void check_weights(const std::vector<std::uint64_t>& weights, std::size_t inputs) {
-  if (!weights.empty() && weights.size() != inputs)
-    refuse_argument("mix.weights", std::to_string(weights.size()),
-                    std::to_string(inputs) + ", one per input, or none");
-  std::uint64_t sum = 0;
-  for (const auto x : weights) {
-    if (x == 0 || x >= weight_limit - sum)
-      refuse_argument("mix.weights", std::to_string(x), "at least 1 each, and a sum below 2^32");
-    sum += x;
+/// The schedule as the node has it.
+std::vector<std::string> schedule_of(const mix_options& x, std::size_t inputs) {
+  std::vector<std::string> texts;
+  std::uint64_t last = 0;
+  for (const auto& change : x.schedule) {
+    if (change.step <= last)
+      refuse_argument("mix.schedule",
+                      "step " + std::to_string(change.step) + " after step " + std::to_string(last),
+                      "rising steps, from 1 on");
+    last = change.step;
+    texts.push_back(text_of({change.step, weights_of(change.weights, x.temperature, inputs)}));
   }
+  return texts;
 }
 
 } // namespace
 
 pipeline mix(std::vector<pipeline> inputs, mix_options options) {
-  check_weights(options.weights, inputs.size());
-  return pipeline::join({.op = "mix",
-                         .options = {{"weights", std::move(options.weights)},
-                                     {"rule", word_of(options.rule, mix_rules)},
-                                     {"stop", word_of(options.stop, mix_stops)},
-                                     {"cost", std::move(options.cost)},
-                                     {"seed", options.seed}}},
-                        std::move(inputs));
+  std::vector<std::uint64_t> weights;
+  if (options.weights.empty())
+    (void)tempered({}, options.temperature); // which is checked all the same
+  else
+    weights = weights_of(options.weights, options.temperature, inputs.size());
+  operator_node node{.op = "mix",
+                     .options = {{"weights", std::move(weights)},
+                                 {"rule", word_of(options.rule, mix_rules)},
+                                 {"stop", word_of(options.stop, mix_stops)},
+                                 {"cost", std::move(options.cost)},
+                                 {"seed", options.seed}}};
+  if (auto schedule = schedule_of(options, inputs.size()); !schedule.empty())
+    node.options.push_back({"schedule", std::move(schedule)});
+  return pipeline::join(std::move(node), std::move(inputs));
 }
 
 namespace {
@@ -50,11 +66,14 @@ constexpr std::uint64_t max_mix_repetitions = std::uint64_t{1} << 32;
 struct mix_plan {
   std::vector<iterator_form_ptr> inputs = {};
   std::vector<edge_ptr> edges = {};
-  std::vector<std::uint64_t> weights;
+  /// The first one begins at step 0.
+  weight_phases phases;
   mix_rule rule = mix_rule::deficit;
   mix_stop stop = mix_stop::all;
   std::uint64_t seed = 0;
   std::uint64_t ordinal = 0;
+
+  std::size_t num_inputs() const noexcept { return phases.front().weights.size(); }
 };
 
 __extension__ using int128 = __int128;
@@ -151,16 +170,18 @@ class mix_iterator final : public iterator {
 public:
   mix_iterator(const mix_plan& plan, const lane_context& lane, const lap& g)
       : plan_(plan), lane_(lane), draws_("mix", plan.seed, plan.ordinal, g, lane.lane),
-        taken_(plan.weights.size()), ended_(plan.weights.size()) {
-    for (std::size_t i = 0; i < plan.weights.size(); ++i)
+        ended_(plan.num_inputs()) {
+    for (std::size_t i = 0; i < plan.num_inputs(); ++i)
       inputs_.emplace_back(plan, i, lane, g);
-    // As if this many items had been picked: otherwise all lanes would begin with the same input.
-    if (plan.rule == mix_rule::deficit)
-      for (std::uint64_t i = 0; i < lane.lane; ++i)
-        take(pick_by_deficit(), 1);
+    begin_phase(phase_of(step()));
   }
 
   pulled pull(item& into) override {
+    if (const auto now = step(); now != looked_at_ && !over_) {
+      looked_at_ = now;
+      if (const auto& phase = phase_of(now); phase.step != phase_->step)
+        begin_phase(phase);
+    }
     while (!over_) {
       const auto i = plan_.rule == mix_rule::deficit ? pick_by_deficit() : pick_at_random();
       std::uint64_t cost = 0;
@@ -180,6 +201,7 @@ public:
   void save(item& to) const override {
     to.add(k_);
     to.add(over_ ? 1 : 0);
+    to.add(phase_->step);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       to.add(taken_[i]);
       to.add(ended_[i] ? 1 : 0);
@@ -189,6 +211,7 @@ public:
   void load(item_reader& from) override {
     k_ = from.number();
     over_ = from.number(1) == 1;
+    load_phase(from.number());
     total_ = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       taken_[i] = from.number(UINT64_MAX - total_, "a share of");
@@ -200,6 +223,37 @@ public:
   }
 
 private:
+  /// Counted in the epoch; 0 where steps cannot be told.
+  std::uint64_t step() const noexcept { return lane_.clock ? lane_.clock->step() : 0; }
+
+  /// What holds at a step: what began last, and of two that begin together the job's change.
+  const weight_phase& phase_of(std::uint64_t step) const {
+    const auto* planned = phase_at(plan_.phases, step);
+    const auto* changes = lane_.clock ? lane_.clock->changes : nullptr;
+    const auto* changed = changes ? phase_at(*changes, step) : nullptr;
+    return changed && changed->step >= planned->step ? *changed : *planned;
+  }
+
+  /// Shares are counted from here on: otherwise the mix would make up for those of earlier phases.
+  void begin_phase(const weight_phase& x) {
+    phase_ = &x;
+    taken_.assign(inputs_.size(), 0);
+    total_ = 0;
+    // As if this many items had been picked: otherwise all lanes would begin with the same input.
+    if (plan_.rule == mix_rule::deficit)
+      for (std::uint64_t i = 0; i < lane_.lane; ++i)
+        take(pick_by_deficit(), 1);
+  }
+
+  void load_phase(std::uint64_t begun) {
+    const auto& phase = phase_of(std::min(begun, step()));
+    if (phase.step != begun)
+      refuse_state("weights from step " + std::to_string(begun),
+                   "those from step " + std::to_string(phase.step));
+    phase_ = &phase;
+    looked_at_ = begun;
+  }
+
   /// Checks what holds in every state; without it there may be no input to choose.
   void check() const {
     const auto ends = std::count(ended_.begin(), ended_.end(), true);
@@ -211,7 +265,8 @@ private:
                        + " inputs at their ends",
                    "one that its inputs allow");
     const auto first = plan_.rule == mix_rule::deficit ? lane_.lane : 0;
-    if (plan_.edges.empty() && total_ - first != k_)
+    const auto shared = total_ - first; // no more where only some were given in this phase
+    if (plan_.edges.empty() && (total_ < first || (phase_->step == 0 ? shared != k_ : shared > k_)))
       refuse_state("shares of " + std::to_string(total_) + " items in a mix",
                    std::to_string(first) + " and the " + std::to_string(k_) + " that it gave");
     std::uint64_t given = 0; // in the inputs' current repetitions
@@ -226,23 +281,33 @@ private:
 
   bool live(std::size_t i) const { return plan_.stop == mix_stop::cycle || !ended_[i]; }
 
-  std::uint64_t live_weight() const {
+  /// What an input counts beside the others; `is_any`: some live one has a weight above 0.
+  std::uint64_t weight_of(std::size_t i, bool is_any) const {
+    if (!live(i))
+      return 0;
+    return is_any ? phase_->weights[i] : 1;
+  }
+
+  std::uint64_t live_weight(bool is_any) const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      sum += live(i) ? plan_.weights[i] : 0;
+      sum += weight_of(i, is_any);
     return sum;
   }
 
+  bool has_live_weight() const { return live_weight(true) > 0; }
+
   /// The input that is furthest below its share; of several the first.
   std::size_t pick_by_deficit() const {
-    const int128 weight = live_weight();
+    const bool is_any = has_live_weight();
+    const int128 weight = live_weight(is_any);
     std::optional<std::size_t> best;
     int128 most = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!live(i))
+      const auto own = weight_of(i, is_any);
+      if (own == 0)
         continue;
-      const auto lack =
-          int128{plan_.weights[i]} * (int128{total_} + 1) - int128{taken_[i]} * weight;
+      const auto lack = int128{own} * (int128{total_} + 1) - int128{taken_[i]} * weight;
       if (!best || lack > most) {
         best = i;
         most = lack;
@@ -252,9 +317,10 @@ private:
   }
 
   std::size_t pick_at_random() {
-    auto u = draws_.below(live_weight(), k_);
+    const bool is_any = has_live_weight();
+    auto u = draws_.below(live_weight(is_any), k_);
     for (std::size_t i = 0;; ++i) {
-      const auto weight = live(i) ? plan_.weights[i] : 0;
+      const auto weight = weight_of(i, is_any);
       if (u < weight)
         return i;
       u -= weight;
@@ -283,6 +349,10 @@ private:
   lane_context lane_;
   draws draws_;
   std::uint64_t k_ = 0;
+  /// The weights that hold, and the step that was looked at for them.
+  const weight_phase* phase_ = nullptr;
+  std::uint64_t looked_at_ = 0;
+  /// In this phase.
   std::vector<std::uint64_t> taken_;
   std::uint64_t total_ = 0;
   std::vector<bool> ended_;
@@ -299,14 +369,14 @@ public:
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
-    const auto i = from.number_below(plan_.weights.size(), "input");
+    const auto i = from.number_below(plan_.num_inputs(), "input");
     const auto inside = place_in(from, at);
     return plan_.edges.empty() ? plan_.inputs[i]->make(from, inside, into, with)
                                : plan_.edges[i]->make(from, inside, into, with);
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
-    const auto i = from.number_below(plan_.weights.size(), "input");
+    const auto i = from.number_below(plan_.num_inputs(), "input");
     const auto inside = place_in(from, at);
     if (plan_.edges.empty())
       plan_.inputs[i]->append_id(from, inside, orders, to);
@@ -330,17 +400,33 @@ bool counts_cost(const operator_node& x) {
   return !x.get<std::string>("cost").empty() && value_of(x, "rule", mix_rules) != mix_rule::random;
 }
 
+weight_phases phases_of(const operator_node& x) {
+  weight_phases phases{{0, x.get<std::vector<std::uint64_t>>("weights")}};
+  auto& first = phases.front().weights;
+  if (first.empty())
+    first.assign(x.inputs.size(), 1);
+  for (const auto& text : x.get<std::vector<std::string>>("schedule")) {
+    const auto change = parse_weight_change("mix.schedule", text);
+    phases.push_back({change.step, whole_weights(change.weights)});
+  }
+  return phases;
+}
+
 /// Bytes per input, for numbers of usual size.
 constexpr std::uint64_t bytes_of_share = 6;
 
 iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
                             iterator_planner& planner) {
-  mix_plan mix{.weights = x.get<std::vector<std::uint64_t>>("weights"),
+  mix_plan mix{.phases = phases_of(x),
                .rule = value_of(x, "rule", mix_rules),
                .stop = value_of(x, "stop", mix_stops),
                .seed = x.get<std::uint64_t>("seed")};
-  if (mix.weights.empty())
-    mix.weights.assign(x.inputs.size(), 1);
+  const mix_place place{x.inputs.size(), planner.is_in_last_round()};
+  if (mix.phases.size() > 1 && !place.is_in_last_round)
+    planner.refuse(
+        x, "a schedule, below an operator that probes content and so runs ahead of steps",
+        "a mix with no pack, scan, read_files, filter or flat_map on content, or mix with "
+        "a cost above it: those stand in its inputs");
   auto at = above;
   if (mix.stop == mix_stop::cycle)
     at = {.last_pass = planner.last_pass_below(x, above, max_mix_repetitions),
@@ -356,17 +442,24 @@ iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
             return probe_result{.number = s.bytes(cost).size() / size_of(layout.type)};
           }));
   mix.ordinal = planner.take_ordinal(x);
+  planner.result().mixes.push_back(place);
   if (mix.rule == mix_rule::random)
     planner.common().see_seed(mix.seed);
   return std::make_shared<mix_form>(std::move(mix));
 }
 
 pipeline make_mix(const operator_node& call, const std::vector<pipeline>& on) {
-  return mix(on, {.weights = call.get<std::vector<std::uint64_t>>("weights"),
+  const auto& weights = call.get<std::vector<std::uint64_t>>("weights");
+  std::vector<weight_change> schedule;
+  for (const auto& text : call.get<std::vector<std::string>>("schedule"))
+    schedule.push_back(parse_weight_change("mix.schedule", text));
+  return mix(on, {.weights = {weights.begin(), weights.end()},
                   .rule = value_of(call, "rule", mix_rules),
                   .stop = value_of(call, "stop", mix_stops),
                   .cost = call.get<std::string>("cost"),
-                  .seed = call.get<std::uint64_t>("seed")});
+                  .seed = call.get<std::uint64_t>("seed"),
+                  .schedule = std::move(schedule),
+                  .temperature = call.get<double>("temperature")});
 }
 
 } // namespace
@@ -375,14 +468,23 @@ operator_type mix_operator() {
   using enum option_type;
   return {.word = "mix",
           .role = operator_role::join,
-          .options = {{"weights", numbers, std::vector<std::uint64_t>{}},
+          .options = {{"weights", ratios, std::vector<std::uint64_t>{}},
                       one_of("rule", mix_rules, mix_rule::deficit),
                       one_of("stop", mix_stops, mix_stop::all),
                       {"cost", text, std::string{}},
-                      {"seed", number, std::uint64_t{0}}},
+                      {"seed", number, std::uint64_t{0}},
+                      {.name = "schedule",
+                       .type = texts,
+                       .preset = std::vector<std::string>{},
+                       .only_if_changed = true},
+                      // It has had its effect on the weights: no node has it.
+                      {.name = "temperature",
+                       .type = real,
+                       .preset = 1.0,
+                       .only_if_changed = true}},
           .make = make_mix,
           .traits = {.probes_content = counts_cost},
-          .forms = {.iterator = build_mix, .state_version = 1},
+          .forms = {.iterator = build_mix, .state_version = 2},
           .graph = {.state = [](const operator_node& x, const graph_facts& facts) -> state_sizes {
             return {"shares and ends of its inputs", 1 + x.inputs.size() * bytes_of_share,
                     plus(facts.item, 2)};

@@ -2,6 +2,7 @@
 
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/pipeline/mix_weights.hpp"
 
 #include <algorithm>
 #include <set>
@@ -23,6 +24,8 @@ const char* needed_for(option_type type) {
     return "a number";
   case option_type::numbers:
     return "a list of whole numbers: [3, 32, 32]";
+  case option_type::ratios:
+    return "a list of numbers: [0.7, 0.2, 0.1]";
   case option_type::text:
     return "a text in quotes";
   case option_type::texts:
@@ -73,6 +76,21 @@ std::optional<option_value> real_number(const syntax_value& x) {
   return single<double>(x);
 }
 
+/// Throws `errc::invalid_argument` for numbers that are no weights.
+std::optional<option_value> ratios(const syntax_value& x) {
+  const auto* elements = std::get_if<std::vector<syntax_value>>(&x.data);
+  if (!elements)
+    return std::nullopt;
+  std::vector<double> numbers;
+  for (const auto& element : *elements) {
+    const auto number = real_number(element);
+    if (!number)
+      return std::nullopt;
+    numbers.push_back(std::get<double>(*number));
+  }
+  return whole_weights(numbers);
+}
+
 template <class T>
 std::optional<option_value> list_of(const syntax_value& x) {
   const auto* elements = std::get_if<std::vector<syntax_value>>(&x.data);
@@ -98,6 +116,8 @@ std::optional<option_value> convert(const syntax_value& x, option_type to) {
     return real_number(x);
   case option_type::numbers:
     return list_of<std::uint64_t>(x);
+  case option_type::ratios:
+    return ratios(x);
   case option_type::text:
   case option_type::parameters:
     return single<std::string>(x);
@@ -209,8 +229,12 @@ private:
     if (given_[i])
       return errors_.add(x.at, excerpt(option.name) + " once more", "one value of a name");
     given_[i] = true;
-    if (!x.expression)
-      values_[i] = convert(x.value, option.type);
+    try {
+      if (!x.expression)
+        values_[i] = convert(x.value, option.type);
+    } catch (const error& problem) {
+      return errors_.add(place_of_value(x), problem.details().got, problem.details().needed);
+    }
     if (!values_[i])
       errors_.add(place_of_value(x), describe(x),
                   needed_for(option.type) + (" as " + std::string{option.name}));

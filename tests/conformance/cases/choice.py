@@ -6,9 +6,10 @@ from cases.broken import broken, with_extremes
 from cases.data import STANDARD_INPUTS
 from cases.grower import Grower
 from cases.judge import Case, Expected, NoCase
-from cases.kinds import Checker, Invalid, reads_standard_input
+from cases.kinds import Checker, Invalid, is_endless, reads_standard_input
 from cases.wild import WildGrower
 from cases.writing import pipeline_text
+from plain.checks import may_change_weights
 from plain.iterators import is_indexed
 from plain.text_form import parse
 
@@ -80,7 +81,8 @@ class Chooser:
         once, endless = reads_standard_input(tree), is_endless(tree)
         epochs = [0] if once or endless else rng.sample([0, 1, rng.getrandbits(rng.choice((3, 40, 63)))], rng.choice((1, 1, 2)))
         steps = rng.randint(1, MAX_STEPS) if endless else rng.choice((None, None, None, rng.randint(1, 6)))
-        return Case(tree, rng.getrandbits(32), STANDARD_INPUTS[kind] if once else None, epochs, steps)
+        changes = changes_of(rng, tree) if endless and rng.random() < 0.7 else []
+        return Case(tree, rng.getrandbits(32), STANDARD_INPUTS[kind] if once else None, epochs, steps, changes=changes)
 
     def add_jobs(self, rng, case, expected):
         """Decides on a job. False where this is no case."""
@@ -143,6 +145,10 @@ class Chooser:
         }  # fmt: skip
 
 
-def is_endless(tree):
-    end = tree.options["end"]
-    return end == "cycle" or end == "auto" and not is_indexed(tree.inputs[0]) and not reads_standard_input(tree)
+def changes_of(rng, tree):
+    """A job's changes of the weights of its mix, by rising steps; none if it cannot make any."""
+    if not may_change_weights(tree):
+        return []
+    inputs = next(len(x.inputs) for x in tree.below() if x.op == "mix")
+    steps = sorted(rng.sample(range(MAX_STEPS), rng.randint(1, 3)))
+    return [(x, [1, *(rng.choice((0, 1, 3, 0.5, 0.1)) for _ in range(inputs - 1))]) for x in steps]

@@ -187,7 +187,7 @@ class Grower:
         weights = [self.rng.choice((1, 1, 2, 3, 7)) for _ in inputs] if self.rng.random() < 0.7 else []
         cost = self.some_field(wanted) if self.rng.random() < 0.3 else ""
         o = {"weights": weights, "rule": self.rng.choice(("deficit", "random")), "cost": cost, "seed": self.seed(),
-             "stop": self.rng.choice(("all", "all", "first", "cycle"))}  # fmt: skip
+             "stop": self.rng.choice(("all", "all", "first", "cycle")), "schedule": [], "temperature": 1}  # fmt: skip
         return Node("mix", o, inputs)
 
     def copies(self, wanted, budget):

@@ -63,6 +63,7 @@ class Chain:
                 return "torn snapshot", fault
             found, options = self.snapshots.newest(allow_older=True), ["--allow-older"]
         told = self.told(found)
+        self.says_weights = not found or attempt["tell_again"]
         if attempt["late"] and attempt["late"][0] < 0 and found and not attempt["apart"]:
             past = self.past(found)
             fault = past and self.fault_of_refusal([*self.arguments(told, 0), *options, "--leave-out", past])
@@ -156,6 +157,7 @@ class Chain:
         result += [] if job["throw"] is None else ["--fault", f"throw:{job['throw']}"]
         result += [x for worker, position in attempt["die"] for x in ("--fault", f"die:{worker},{position}")]
         result += [x for share, n in attempt["resizes"] for x in ("--resize", f"{int(share * steps)}:{n}")]
+        result += self.case.told_weights() if self.says_weights else []
         return [*result, *([] if self.runs_to_end else ["--step-time", 1])]
 
     # ------------------------------------------------------------------------------------- steps that are left out

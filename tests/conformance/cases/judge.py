@@ -8,7 +8,9 @@ import reference
 from cases.command import Late
 from cases.data import write_file
 from cases.jobs import Chain
+from cases.kinds import is_endless
 from cases.writing import pipeline_text
+from plain.checks import may_change_weights
 from plain.iterators import TooLong
 from plain.samples import Refused, Undocumented
 
@@ -20,10 +22,10 @@ class Case:
 
     `style`: how it is written. `stdin`: the file to read as standard input, None: none. `epochs`, `steps`: whose order to compare,
     and how many steps of each (None: all). `jobs`: what to run, one after the other (cases/jobs.py). `raw`: a text in place of the
-    tree's, which may be none of a pipeline."""
+    tree's, which may be none of a pipeline. `changes`: (step, weights)s of its mix, if a job may change them."""
 
-    def __init__(self, tree, style=None, stdin=None, epochs=(), steps=None, jobs=(), raw=None):
-        self.tree, self.style, self.stdin, self.raw = tree, style, stdin, raw
+    def __init__(self, tree, style=None, stdin=None, epochs=(), steps=None, jobs=(), raw=None, changes=()):
+        self.tree, self.style, self.stdin, self.raw, self.changes = tree, style, stdin, raw, list(changes)
         self.epochs, self.steps, self.jobs = list(epochs), steps, list(jobs)
 
     def text(self):
@@ -31,6 +33,16 @@ class Case:
 
     def but(self, **changes):
         return Case(**{**vars(self), **changes})
+
+    def weights(self):
+        """The changes that fit the tree, which may have become smaller."""
+        fits = self.changes and self.raw is None and is_endless(self.tree) and may_change_weights(self.tree)
+        inputs = [len(x.inputs) for x in self.tree.below() if x.op == "mix"] if fits else []
+        return [(step, x[: inputs[0]]) for step, x in self.changes if len(x) >= inputs[0] and any(x[: inputs[0]])] if fits else []
+
+    def told_weights(self):
+        """Arguments of the command."""
+        return [x for step, weights in self.weights() for x in ("--weights", f"{step}:{','.join(map(str, weights))}")]
 
     def __str__(self):
         facts = {name: x for name, x in vars(self).items() if name not in ("tree", "style") and x not in (None, [])}
@@ -55,7 +67,7 @@ class Expected:
         self.case, self.sources, self.refused, self.known = case, sources, None, {}
         stdin = reference.read_file(case.stdin) if case.stdin else b""
         try:
-            self.pipeline = reference.Pipeline(case.text(), stdin, sources, LIMIT)
+            self.pipeline = reference.Pipeline(case.text(), stdin, sources, LIMIT, case.weights())
         except (Refused, SyntaxError) as why:
             self.refused = str(why)
         except (Undocumented, RecursionError) as why:
@@ -152,7 +164,7 @@ class Judge:
     def compare_order(self, case, expected, epoch):
         due, error = expected.order(epoch)
         steps = [] if case.steps is None else ["--steps", case.steps]
-        done = self.commands.run("order", "--pipeline", "case.leat", "--epoch", epoch, *steps, stdin=case.stdin or "/dev/null")
+        done = self.commands.run("order", "--pipeline", "case.leat", "--epoch", epoch, *steps, *case.told_weights(), stdin=case.stdin or "/dev/null")
         lines, got = [reference.to_text(x) for x in due], done.stdout.splitlines()
         if done.code != 0 if not error else not done.is_clear_error():
             return Failure(f"order: exit code {done.code}", f"epoch {epoch}, reference: {error}\n{done}")

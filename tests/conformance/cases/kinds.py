@@ -4,6 +4,7 @@ import json
 import re
 
 from cases.data import FIELDS_OF_FORMATS, FOLDERS, MAX_RECORDS
+from plain.iterators import is_indexed
 from plain.text_form import JOINS
 
 
@@ -197,3 +198,8 @@ def added(fields, name, kind):
     if name in fields:
         raise Invalid("two fields of one name")
     return {**fields, name: kind}
+
+
+def is_endless(tree):
+    end = tree.options["end"]
+    return end == "cycle" or end == "auto" and not is_indexed(tree.inputs[0]) and not reads_standard_input(tree)

@@ -233,7 +233,8 @@ class WildGrower:
                 continue
             inputs = [node] + [self.tree(0, True)[0] for _ in range(self.rng.randrange(2))]
             self.rng.shuffle(inputs)
-            o = {"weights": [], "rule": self.rng.choice(("deficit", "random")), "stop": "cycle", "seed": self.seed(), "cost": ""}
+            o = {"weights": [], "rule": self.rng.choice(("deficit", "random")), "stop": "cycle", "seed": self.seed(), "cost": "",
+                 "schedule": [], "temperature": 1}  # fmt: skip
             node = Node("mix", o, inputs)
             if self.rng.random() < 0.3:
                 node, fields = self.content(node, fields)
@@ -243,10 +244,16 @@ class WildGrower:
         cycle = not self.must_read_once(below) and self.rng.random() < 0.5
         inputs = self.inputs(budget, below or cycle)
         rule = self.rng.choice(("deficit", "random"))
-        o = {"weights": [self.rng.choice((1, 1, 2, 3)) for _ in inputs] if self.rng.random() < 0.6 else [], "rule": rule,
+        o = {"weights": [1, *(self.rng.choice((1, 2, 3, 0, 0.5, 0.7, 1.25, 1 / 3)) for _ in inputs[1:])] if self.rng.random() < 0.6 else [], "rule": rule,
              "stop": "cycle" if cycle else self.rng.choice(("all", "all", "first")), "seed": self.seed(),
-             "cost": self.some(inputs[0][1]) if rule == "deficit" and self.rng.random() < 0.3 else ""}  # fmt: skip
+             "cost": self.some(inputs[0][1]) if rule == "deficit" and self.rng.random() < 0.3 else "",
+             "schedule": self.schedule(len(inputs)), "temperature": self.rng.choice((1, 1, 1, 0.5, 2, 3.5))}  # fmt: skip
         return Node("mix", o, [x for x, _ in inputs]), inputs[0][1]
+
+    def schedule(self, inputs):
+        steps = sorted(self.rng.sample(range(1, 9), self.rng.randint(1, 3))) if self.rng.random() < 0.5 else []
+        weights = [[self.rng.choice((1, 1, 3)), *(self.rng.choice((0, 1, 2, 0.25, 1e9)) for _ in range(inputs - 1))] for _ in steps]
+        return [f"{step}:{','.join(map(str, x))}" for step, x in zip(steps, weights)]
 
     def filter(self, budget, below):
         node, fields = self.tree(budget, below)

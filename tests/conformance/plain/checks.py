@@ -5,6 +5,7 @@ import re
 from plain.functions import SHARES
 from plain.samples import Undocumented
 from plain.text_form import FUNCTION_CALLS, JOINS, OPTIONS
+from plain.weights import BadWeights, phases
 
 MOST = 2**64 - 1
 LARGE = 100_000  # of what the reference makes lists
@@ -18,7 +19,7 @@ WORDS = {
     ("tokens", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"),
 }  # fmt: skip
 TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost", "fit", "cut")
-LISTS = {"patterns": str, "dims": int, "weights": int, "delimiter": int, "fields": str, "boundaries": int}
+LISTS = {"patterns": str, "dims": int, "delimiter": int, "fields": str, "boundaries": int, "schedule": str}
 LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
     ("deduplicate", "keys"): 1, ("length_bucket", "group"): 1, ("pack", "length"): 1, ("tokens", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
@@ -64,7 +65,35 @@ def check(root):
             raise Wrong(f"{node.op} of several")
         check_options(node)
     check_passes(root, 1)
+    check_schedules(root, True)
     sure_fields(root)
+
+
+def check_schedules(node, in_last_round):
+    """`in_last_round`: nothing above it probes content."""
+    if node.op == "mix" and node.options["schedule"] and not in_last_round:
+        raise Wrong("a schedule below an operator that probes content")
+    for x in node.inputs:
+        check_schedules(x, in_last_round and not probes_content(node))
+
+
+def may_change_weights(root):
+    """Whether a job can: there is one mix, below nothing that probes content. Its epoch must be endless, too."""
+
+    def mixes(node, in_last_round):
+        own = [in_last_round] if node.op == "mix" else []
+        return own + [y for x in node.inputs for y in mixes(x, in_last_round and not probes_content(node))]
+
+    return mixes(root, True) == [True]
+
+
+def probes_content(node):
+    """docs/iterators.md, "Rounds"."""
+    if node.op in ("filter", "flat_map"):
+        return node.options["name"] not in ("key_hash@1", "key_matches@1", "copies@1")
+    if node.op == "mix":
+        return node.options["cost"] != "" and node.options["rule"] != "random"
+    return node.op in ("read_files", "scan", "pack", "length_bucket", "deduplicate")
 
 
 def check_passes(node, passes):
@@ -149,6 +178,10 @@ def check_value(node, name, x):
         fine = fine and (name != "file_order" or x in ("stored", "shuffled"))
     elif name == "p":
         fine = isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x <= 1
+    elif name == "weights":
+        fine = isinstance(x, list) and all(is_number(y) for y in x)
+    elif name == "temperature":
+        fine = is_number(x)
     elif name == "ignore_index":
         fine = isinstance(x, (int, float)) and not isinstance(x, bool) and -(2**53) < x < 2**53 and x == int(x)
     elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens"):
@@ -159,6 +192,10 @@ def check_value(node, name, x):
         raise Wrong(f"{node.op}: {name}={x!r}")
     if name in ("records", "ranges", "rows", "length", "stride", "random_windows") and x > LARGE or name == "bytes" and x > 1000 or name == "bins" and x > LARGE:
         raise Undocumented(f"{name}={x} is too large for the reference")
+
+
+def is_number(x):
+    return isinstance(x, (int, float)) and not isinstance(x, bool) and x <= MOST
 
 
 def is_of(x, kind):
@@ -265,9 +302,11 @@ def is_word(x):
 
 def check_rules(node):
     o = node.options
-    if node.op == "mix" and o["weights"]:
-        if len(o["weights"]) != len(node.inputs) or 0 in o["weights"] or sum(o["weights"]) >= 2**32:
-            raise Wrong(f"weights {o['weights']}")
+    if node.op == "mix":
+        try:
+            phases(node)
+        except BadWeights as problem:
+            raise Wrong(f"weights {problem}") from None
     if node.op == "batch" and len(set(o["fields"])) != len(o["fields"]):
         raise Wrong(f"fields {o['fields']}")
     if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", *fields_of_pack(o))):

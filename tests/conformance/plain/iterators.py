@@ -12,6 +12,7 @@ from plain import functions
 from plain.hashes import MASK, hash128, keyed, mulhi, number_bytes, pass_word, permutation, raw_bytes, share, text_bytes, windowed_order
 from plain.samples import CODES, BadSample, Ragged, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
 from plain.sources import INDEXED, STREAMS, records_of_file
+from plain.weights import phases
 
 INDEXED_OPERATORS = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
 
@@ -139,8 +140,8 @@ def mapped(sample, node):
 class Lane:
     """Lane `number` of `lanes` in one epoch. `mask`: bad samples pass operators that probe content; otherwise they raise."""
 
-    def __init__(self, number, lanes, epoch, indexed, mask=False):
-        self.number, self.lanes, self.epoch, self.indexed, self.mask = number, lanes, epoch, indexed, mask
+    def __init__(self, number, lanes, epoch, indexed, clock, mask=False):
+        self.number, self.lanes, self.epoch, self.indexed, self.clock, self.mask = number, lanes, epoch, indexed, clock, mask
 
     def items(self, node, repeat_pass=0):
         self.indexed.spend(1)
@@ -308,20 +309,23 @@ class Lane:
 
     def mix(self, node, repeat_pass):
         o, inputs = node.options, range(len(node.inputs))
-        weights = o["weights"] or [1] * len(inputs)
+        planned, begun = phases(node), None
         cycle = o["stop"] == "cycle"
         live, ended, repetition, given = set(inputs), set(), [0] * len(inputs), [False] * len(inputs)
-        taken = taken_before(self.number, weights) if o["rule"] == "deficit" else None
 
         def begin(i):
             return self.items(node.inputs[i], (repeat_pass << 32) + repetition[i] if cycle else repeat_pass)
 
         iterators, k = [begin(i) for i in inputs], 0
         while live:
+            step, of_phase = self.clock.phase(planned)
+            if step != begun:
+                begun, taken = step, taken_before(self.number, of_phase, live)
+            weights = weights_of_live(of_phase, live)
             if o["rule"] == "deficit":
-                i = deficit_choice(weights, live, taken)
+                i = deficit_choice(weights, taken)
             else:
-                i = input_at(self.draw(node, repeat_pass, k, sum(weights[i] for i in live)), weights, live)
+                i = input_at(self.draw(node, repeat_pass, k, sum(weights)), weights)
             x = next(iterators[i], None)
             if x is not None:
                 if o["rule"] == "deficit":
@@ -371,26 +375,29 @@ def length_of(sample, field):
 # ---------------------------------------------------------------------------------------------------------- mix
 
 
-def deficit_choice(weights, live, taken):
-    total, weight = sum(taken), sum(weights[i] for i in live)
-    return max(sorted(live), key=lambda i: weights[i] * (total + 1) - taken[i] * weight)  # of equal ones the first
+def weights_of_live(weights, live):
+    """0 for an input that is not live. If all live ones have the weight 0, they count alike."""
+    rest = [x if i in live else 0 for i, x in enumerate(weights)]
+    return rest if any(rest) else [int(i in live) for i in range(len(weights))]
 
 
-def taken_before(lane, weights):
+def deficit_choice(weights, taken):
+    total, weight = sum(taken), sum(weights)
+    choice = [i for i, x in enumerate(weights) if x]
+    return max(choice, key=lambda i: weights[i] * (total + 1) - taken[i] * weight)  # of equal ones the first
+
+
+def taken_before(lane, weights, live):
     """What lane `lane` begins with."""
-    taken = [0] * len(weights)
+    taken, weights = [0] * len(weights), weights_of_live(weights, live)
     for _ in range(lane):
-        taken[deficit_choice(weights, range(len(weights)), taken)] += 1
+        taken[deficit_choice(weights, taken)] += 1
     return taken
 
 
-def input_at(u, weights, live):
-    """The first live input with u below the weights up to it."""
-    up_to = 0
-    for i in sorted(live):
-        up_to += weights[i]
-        if u < up_to:
-            return i
+def input_at(u, weights):
+    """The first input with u below the weights up to it."""
+    return next(i for i, up_to in enumerate(itertools.accumulate(weights)) if u < up_to)
 
 
 # ---------------------------------------------------------------------------------------------------------- pack

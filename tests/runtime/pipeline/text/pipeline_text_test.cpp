@@ -258,22 +258,41 @@ TEST_CASE("a mix has its options after its inputs") {
              "  count(2, bytes=8),\n"
              "  weights=[], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0\n"
              ")\n");
-  check_form("zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
-             "  rule=\"random\",).take(1))",
-             zip({mix({count(1), count(2)}, {.weights = {3, 1},
-                                             .rule = mix_rule::random,
-                                             .stop = mix_stop::cycle,
-                                             .cost = "t",
-                                             .seed = 4})
-                      .take(1)}),
-             "zip(\n"
-             "  mix(\n"
-             "    count(1, bytes=8),\n"
-             "    count(2, bytes=8),\n"
-             "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
-             "  )\n"
-             "    .take(1)\n"
-             ")\n");
+  check_form(
+      "zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
+      "  rule=\"random\",).take(1))",
+      zip({mix({count(1), count(2)}, {.weights = {3, 1},
+                                      .rule = mix_rule::random,
+                                      .stop = mix_stop::cycle,
+                                      .cost = "t",
+                                      .seed = 4})
+               .take(1)}),
+      "zip(\n"
+      "  mix(\n"
+      "    count(1, bytes=8),\n"
+      "    count(2, bytes=8),\n"
+      "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
+      "  )\n"
+      "    .take(1)\n"
+      ")\n");
+  check_form(
+      "mix(count(1), count(2), weights=[0.7, 0.3], schedule=[\"5: 0.5,2\", \"9:0,1\"])",
+      mix({count(1), count(2)}, {.weights = {0.7, 0.3}, .schedule = {{5, {0.5, 2}}, {9, {0, 1}}}}),
+      "mix(\n"
+      "  count(1, bytes=8),\n"
+      "  count(2, bytes=8),\n"
+      "  weights=[7, 3], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0, "
+      "schedule=[\"5:5,20\", \"9:0,1\"]\n"
+      ")\n");
+  check_form(
+      "mix(count(1), count(2), weights=[4, 1], temperature=2, schedule=[\"1:1,16\"])",
+      mix({count(1), count(2)}, {.weights = {4, 1}, .schedule = {{1, {1, 16}}}, .temperature = 2}),
+      "mix(\n"
+      "  count(1, bytes=8),\n"
+      "  count(2, bytes=8),\n"
+      "  weights=[1048576, 524288], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0, "
+      "schedule=[\"1:262144,1048576\"]\n"
+      ")\n");
   CHECK(parse_pipeline("mix(count(1), stop=\"first\")")
         == mix({count(1)}, {.stop = mix_stop::first}));
 }
@@ -650,10 +669,10 @@ TEST_CASE("a join's options that do not fit are refused with their place") {
   check_text_error("mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
                    "one of weights, rule, stop, cost, seed");
   check_text_error("mix(count(1), weights=1)", "1 at line 1, column 23",
-                   "a list of whole numbers: [3, 32, 32] as weights");
+                   "a list of numbers: [0.7, 0.2, 0.1] as weights");
   check_text_error("mix(count(1), seed=1, seed=2)", "\"seed\" once more at line 1, column 23",
                    "one value of a name");
-  CHECK(details_of("mix(counts(1), count(1.5), weights=[0.5], 3).tke(1)").got == "5 errors:");
+  CHECK(details_of("mix(counts(1), count(1.5), weights=[\"5\"], 3).tke(1)").got == "5 errors:");
 }
 
 TEST_CASE("parameters of leat's functions that do not fit are refused") {
@@ -772,12 +791,20 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "all, first or cycle");
   check_error("mix()", "mix", "no inputs at line 1, column 1", "at least one");
   check_error("mix(count(1), weights=[1, 2])", "mix.weights", "2 at line 1, column 1",
-              "1, one per input, or none");
-  const std::string weights = "at least 1 each, and a sum below 2^32";
-  check_error("mix(count(1), count(2), weights=[1, 0])", "mix.weights", "0 at line 1, column 1",
-              weights);
-  check_error("mix(count(1), count(2), weights=[4294967295, 1])", "mix.weights",
-              "1 at line 1, column 1", weights);
+              "1, one per input");
+  check_error("mix(count(1), schedule=[\"5:1,2\"])", "mix.weights", "2 at line 1, column 1",
+              "1, one per input");
+  check_error("mix(count(1), schedule=[\"5\"])", "mix.schedule", "\"5\" at line 1, column 1",
+              "a step and a weight per input: \"1000:0.7,0.2,0.1\"");
+  check_error("mix(count(1), schedule=[\"0:1\"])", "mix.schedule",
+              "step 0 after step 0 at line 1, column 1", "rising steps, from 1 on");
+  check_error("mix(count(1), temperature=0)", "mix.temperature", "0 at line 1, column 1",
+              "a number above 0");
+  check_text_error("mix(count(1), count(2), weights=[1, -1])", "-1 at line 1, column 33",
+                   "a number of at least 0");
+  check_text_error("mix(count(1), count(2), weights=[0, 0])",
+                   "no weight above 0 at line 1, column 33", "at least one");
+  CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[1, 0])"));
   CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[4294967294, 1])"));
   check_error("count(1).shuffle_buffer(1)", "shuffle_buffer", "1 samples at line 1, column 10",
               "at least 2 per lane");
