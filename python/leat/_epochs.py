@@ -162,7 +162,7 @@ class Epochs(Generic[BatchType]):
         self._loader.leave_out_steps(first, last)
 
     def set_weights(self, weights: Sequence[float], *, from_step: int | None = None) -> None:
-        """Changes the weights of the pipeline's mix from a step on, by `global_step`, alike on all ranks; without it, from the next."""
+        """Changes the weights of the pipeline's mix from a step on, by `global_step`, alike on all ranks; None: the next."""
         self._check_use()
         self._loader.set_weights(weights, from_step=from_step)
 

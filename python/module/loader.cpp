@@ -236,22 +236,6 @@ void bind_positions(nb::class_<self>& type) {
           nb::sig("def position(self) -> leat.position.Position"),
           "Where the loader stands: the next batch.")
       .def(
-          "leave_out_steps",
-          [](self& x, std::uint64_t first, std::uint64_t last) {
-            x.call([&](loader& job) { job.leave_out_steps(first, last); });
-          },
-          "first"_a, "last"_a, "Leaves out steps of the job, by Batch.global_step.")
-      .def(
-          "set_weights",
-          [](self& x, const std::vector<double>& weights, std::optional<std::uint64_t> from_step) {
-            x.call([&](loader& job) { job.set_weights(weights, from_step); });
-          },
-          "weights"_a, nb::kw_only(), "from_step"_a = nb::none(),
-          "Changes the weights of the pipeline's mix, from a step of the job on, by "
-          "Batch.global_step. Alike on all ranks; only a job of one rank may leave the step "
-          "unsaid: "
-          "it is then the next one.")
-      .def(
           "abandon_epoch", [](self& x) { x.call([](loader& job) { job.abandon_epoch(); }); },
           "Leaves out the rest of the epoch.")
       .def(
@@ -504,6 +488,7 @@ void bind_loader(nb::module_& m) {
       .def("__repr__",
            [](self& x) { return x.is_closed() ? "<leat.Loader, closed>" : "<leat.Loader>"; });
   bind_positions(type);
+  bind_changes_of_order(type);
   bind_snapshots(type);
 }
 

@@ -75,6 +75,9 @@ private:
 /// Statistics as a dict; times in seconds.
 nb::dict dict_of(const loader_stats& x);
 
+/// Steps that are left out, and weights that change.
+void bind_changes_of_order(nb::class_<loader_value>& type);
+
 /// Before the interpreter ends: closes all loaders, and lets no thread call Python afterwards.
 void end_loaders();
 

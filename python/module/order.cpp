@@ -1,11 +1,14 @@
 #include <leat/order.hpp>
 
 #include "python/module/casters.hpp"
+#include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace leat::python {
 
@@ -75,6 +78,24 @@ void bind_order(nb::module_& m) {
       });
   m.def("row_digest", &row_digest, "epoch"_a, "position"_a, "id"_a,
         "Digest of one delivered row: see docs/digest.md.");
+}
+
+void bind_changes_of_order(nb::class_<loader_value>& type) {
+  type.def(
+          "leave_out_steps",
+          [](loader_value& x, std::uint64_t first, std::uint64_t last) {
+            x.call([&](loader& job) { job.leave_out_steps(first, last); });
+          },
+          "first"_a, "last"_a, "Leaves out steps of the job, by Batch.global_step.")
+      .def(
+          "set_weights",
+          [](loader_value& x, const std::vector<double>& weights,
+             std::optional<std::uint64_t> from_step) {
+            x.call([&](loader& job) { job.set_weights(weights, from_step); });
+          },
+          "weights"_a, nb::kw_only(), "from_step"_a = nb::none(),
+          "Changes the weights of the pipeline's mix from a step on, by Batch.global_step, alike on "
+          "all ranks. Only a job of one rank may leave the step unsaid: it is then the next one.");
 }
 
 } // namespace leat::python

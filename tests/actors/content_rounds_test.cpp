@@ -165,7 +165,7 @@ TEST_CASE("content rounds: an input of a cycling mix that gives nothing is an er
   for (const std::size_t workers : {0, 2})
     for (const auto& inputs : {std::vector{some, empty}, std::vector{empty, some}}) {
       // Deficit asks the input with the larger weight first, and the other one when both are due.
-      for (const auto& weights : {std::vector<std::uint64_t>{9, 1}, {1, 9}}) {
+      for (const auto& weights : {std::vector<double>{9, 1}, {1, 9}}) {
         CAPTURE(workers, weights);
         const auto data = mix(inputs, {.weights = weights, .stop = mix_stop::cycle})
                               .batch(1, {.end = epoch_end::mask});

@@ -491,7 +491,7 @@ TEST_CASE("known failure: a snapshot of other files, weights or buffers is refus
     std::uint64_t ranges = 8;
     std::uint64_t buffer = 40;
     std::uint64_t keep = 80;
-    std::uint64_t weight = 2;
+    double weight = 2;
     mix_rule rule = mix_rule::deficit;
     std::uint64_t length = 24;
     std::uint64_t lanes = 4;

@@ -21,7 +21,7 @@ except ImportError as missing:
     sys.exit(SKIPPED)
 
 from cases.logs import Handed
-from plain import iterators
+from plain import iterators, weights
 from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout, kind_of
 from plain.random_numbers import Rng, sample_key_of, map_stream, philox
@@ -225,6 +225,23 @@ class Mix(unittest.TestCase):
         for repeat in (0, 1):
             order = [x.id[-1] for r in range(4) for x in shuffled.indexed.samples(shuffled.input, 0, (repeat << 32) + r)]
             self.assertEqual(got[repeat * len(got) // 2 :][:16:2], order)
+
+    def test_from_a_step_of_the_schedule_on_other_weights_hold_and_shares_are_counted_anew(self):
+        # Lacks with weights 3 and 1 are those of the first test; after step 2, of 2 items each, only the second input is taken.
+        text = 'mix(count(9), count(9).skip(5), weights=[3, 1], schedule=["2:0,1", "3:1,1"]).batch(2, lanes=1)'
+        numbers = [[x[-1] for x in step] for step in ids(text, steps=4)]
+        self.assertEqual(numbers, [["0", "1"], ["5", "2"], ["6", "7"], ["3", "8"]])
+
+    def test_steps_run_on_over_a_lanes_own_epochs(self):
+        # Epochs of two: 0 1, 0 1; from step 3 on the first input comes last.
+        text = 'mix(count(1), count(2).skip(1), schedule=["3:0,1"]).batch(1, lanes=1)'
+        self.assertEqual([x[0][-1] for x in ids(text, steps=8)], digits("0 1 0 1 1 0 1 0"))
+
+    def test_weights_become_whole_numbers(self):
+        self.assertEqual(weights.whole_weights([0.7, 0.2, 0.1]), [7, 2, 1])
+        self.assertEqual(weights.whole_weights([20, 10]), [20, 10])
+        self.assertEqual(weights.whole_weights([3.2e12, 4e11]), [2147483647, 268435456])
+        self.assertEqual(weights.tempered([4, 1], 2), [2**20, 2**19])
 
     def test_an_empty_repetition_is_an_error(self):
         with self.assertRaises(Refused):

@@ -321,7 +321,7 @@ inline twin mixed(const std::vector<twin>& inputs, const std::vector<std::uint64
   std::vector<pipeline> data;
   for (const auto& x : inputs)
     data.push_back(x.data);
-  return {mix(data, {.weights = weights, .stop = stop}),
+  return {mix(data, {.weights = {weights.begin(), weights.end()}, .stop = stop}),
           [=](std::uint64_t lane, std::uint64_t lanes) {
             std::vector<values> lists;
             for (const auto& x : inputs)

@@ -23,7 +23,7 @@ class WildGrower:
         lanes = rng.choice([x for x in range(1, rows + 1) if rows % x == 0])
         ends = ("drop", "mask", "cycle", "auto") if not self.once else ("drop", "mask", "mask", "auto")
         self.lanes = lanes
-        tree, fields = self.tree(rng.randrange(1, 10))
+        tree, fields = self.timed_mix() if not self.indexed and rng.random() < 0.2 else self.tree(rng.randrange(1, 10))
         chosen = rng.sample(fields, rng.randint(1, min(2, len(fields)))) if fields and rng.random() < 0.6 else []
         o = {"rows": rows, "lanes": lanes, "end": rng.choice(ends), "fields": chosen}
         return Node("batch", o, [tree])
@@ -249,6 +249,17 @@ class WildGrower:
              "cost": self.some(inputs[0][1]) if rule == "deficit" and self.rng.random() < 0.3 else "",
              "schedule": self.schedule(len(inputs)), "temperature": self.rng.choice((1, 1, 1, 0.5, 2, 3.5))}  # fmt: skip
         return Node("mix", o, [x for x, _ in inputs]), inputs[0][1]
+
+    def timed_mix(self):
+        """A mix that can tell the steps that its items are for, as nothing above it probes content."""
+        rng, once = self.rng, self.once
+        node, fields = self.mix(rng.randrange(6), False)
+        for _ in range(rng.randrange(3)):
+            op, o = rng.choice((("shuffle_buffer", {"n": rng.randint(4, 20), "seed": self.seed()}), ("repeat", {"n": rng.choice((1, 2))}),
+                                ("filter", {"name": "key_hash@1", "keep": 60}), ("take", {"n": self.number()}),
+                                ("flat_map", {"name": "copies@1", "n": rng.choice((1, 2))})))  # fmt: skip
+            node = node if op == "repeat" and once else self.over(op, o, node)
+        return node, fields
 
     def schedule(self, inputs):
         steps = sorted(self.rng.sample(range(1, 9), self.rng.randint(1, 3))) if self.rng.random() < 0.5 else []

@@ -1000,15 +1000,24 @@ private:
     case 1:
       return concat(std::move(inputs));
     default:
-      std::vector<std::uint64_t> weights(coin() ? inputs.size() : 0);
-      for (auto& x : weights)
-        x = 1 + below(1000);
-      return mix(std::move(inputs), {.weights = std::move(weights),
-                                     .rule = static_cast<mix_rule>(below(2)),
-                                     .stop = static_cast<mix_stop>(below(3)),
-                                     .cost = text(),
-                                     .seed = number()});
+      mix_options options{.rule = static_cast<mix_rule>(below(2)),
+                          .stop = static_cast<mix_stop>(below(3)),
+                          .cost = text(),
+                          .seed = number()};
+      if (coin())
+        options.weights = weights(inputs.size());
+      for (std::uint64_t step = 1 + below(9); coin(); step += 1 + below(100))
+        options.schedule.push_back({step, weights(inputs.size())});
+      return mix(std::move(inputs), std::move(options));
     }
+  }
+
+  std::vector<double> weights(std::size_t inputs) {
+    std::vector<double> xs(inputs);
+    for (auto& x : xs)
+      x = static_cast<double>(below(1000)) / (coin() ? 1 : 7);
+    xs[below(inputs)] = 1;
+    return xs;
   }
 
   pipeline pack(const pipeline& x) {
