@@ -95,9 +95,9 @@ TEST_CASE("outputs: an empty text for any option is refused") {
   std::vector<words> lines{
       {"make-data"}, {"index"},  {"order"}, {"graph"},      {"run"}, {"replay", "--step", "0"},
       {"inspect"},   {"verify"}, {"bench"}, {"verify", "a"}};
-  for (const auto* option :
-       {"--index-dir", "--snapshot-dir", "--log", "--bad-log", "--stats", "--journal", "--resize",
-        "--leave-out", "--fault", "--allow", "--pipeline", "--seed", "--shuffle", "--rank"})
+  for (const auto* option : {"--index-dir", "--snapshot-dir", "--log", "--bad-log", "--stats",
+                             "--journal", "--resize", "--leave-out", "--weights", "--fault",
+                             "--allow", "--pipeline", "--seed", "--shuffle", "--rank"})
     lines.push_back(run + words{option});
   lines.push_back({"graph", "count:100", "--svg"});
   lines.push_back({"replay", "count:100", "--step", "0", "--images"});

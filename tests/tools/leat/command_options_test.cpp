@@ -201,6 +201,18 @@ TEST_CASE("run options: options that may be repeated take one value each") {
   REQUIRE(s.restore.allow == std::vector<std::string>{"names"});
 }
 
+TEST_CASE("run options: weights are a step of the job and a number per input") {
+  const auto s = settings({"--weights", "9:0.5,2", "--weights", "4:1e3", "count:5"});
+  REQUIRE(s.weights.size() == 2);
+  CHECK(s.weights[0].step == 9);
+  CHECK(s.weights[0].weights == std::vector<double>{0.5, 2});
+  CHECK(s.weights[1].weights == std::vector<double>{1000});
+  for (const char* text : {"9", ":1", "9:", "9:1,", "9:a", "-9:1", "9:1:2", "9: 1"}) {
+    CAPTURE(text);
+    CHECK(code_of([&] { settings({"--weights", text, "count:5"}); }) == errc::invalid_argument);
+  }
+}
+
 TEST_CASE("run options: a failure of a worker that there is not is refused") {
   const auto refused = [](std::vector<std::string> line) {
     line.insert(line.begin(), "count:5");
