@@ -139,14 +139,18 @@ def test_seeking_skipping_and_leaving_out(data: leat.Pipeline) -> None:
 
 
 def test_weights_changed_in_mid_run() -> None:
-    def ids(x: leat.OrderPreview | leat.Loader, steps: int) -> list[list[str]]:
-        return [list(next(x).ids) for _ in range(steps)]
+    def planned(steps: int, **options: Any) -> list[list[str]]:
+        preview = leat.OrderPreview(data, **options)
+        return [next(preview).ids for _ in range(steps)]
+
+    def ids(x: leat.Loader, steps: int) -> list[list[str]]:
+        return [next(x).ids() for _ in range(steps)]
 
     inputs = [leat.count(30), leat.count(20).shuffle(seed=1)]
     data = leat.mix(inputs, weights=[0.75, 0.25], schedule={9: [1, 0]}).batch(4, lanes=2, end="cycle")
-    due = ids(leat.OrderPreview(data, weights={5: [0, 1]}), 14)
-    assert due[:5] == ids(leat.OrderPreview(data), 5)
-    assert due[5:9] != ids(leat.OrderPreview(data, step=5), 4)
+    due = planned(14, weights={5: [0, 1]})
+    assert due[:5] == planned(5)
+    assert due[5:9] != planned(4, step=5)
     loader = leat.Loader(data, workers=1)
     found = ids(loader, 5)
     loader.set_weights([0, 2])
