@@ -28,11 +28,12 @@ const std::vector<double> changed{0.1, 0.9};
 class jobs {
 public:
   jobs() {
-    for (int file = 0; file < 2; ++file) {
-      std::ofstream out{
-          directory_ / (std::string{"ab"}[static_cast<std::size_t>(file)] + std::string{".txt"})};
-      for (int i = 0; i < 60; ++i)
-        out << std::string(1 + static_cast<std::size_t>((7 * i + file) % 11), 'x') << '\n';
+    const std::vector<std::pair<const char*, std::size_t>> files{
+        {"a.txt", 60}, {"b.txt", 60}, {"c.txt", 3000}, {"d.txt", 3000}};
+    for (const auto& [name, number] : files) {
+      std::ofstream out{directory_ / name};
+      for (std::size_t i = 0; i < number; ++i)
+        out << std::string(1 + 7 * (i + number % 7) % 11, 'x') << i << '\n';
     }
   }
 
@@ -57,6 +58,15 @@ public:
     for (auto& x : result)
       x = x.batch(8, {.lanes = 4, .end = epoch_end::cycle});
     return result;
+  }
+
+  /// Where an item is searched for so long that states are taken in the middle of it.
+  pipeline searching() const {
+    const auto many = [&](const char* name) { return lines(directory_ / name, {.ranges = 2}); };
+    return mix({many("c.txt").filter(field_hash("text", 90)),
+                many("d.txt").filter(field_hash("text", 90))})
+        .filter(key_hash(3))
+        .batch(2, {.lanes = 2, .end = epoch_end::cycle});
   }
 
 private:
@@ -148,7 +158,9 @@ TEST_CASE(
 
 TEST_CASE("set_weights: at a resume, from the very step that it resumes with") {
   const jobs x;
-  for (const auto& data : x.all()) {
+  auto pipelines = x.all();
+  pipelines.push_back(x.searching());
+  for (const auto& data : pipelines) {
     CAPTURE(to_string(data));
     for (std::uint64_t stop = 1; stop < steps; ++stop) {
       CAPTURE(stop);
