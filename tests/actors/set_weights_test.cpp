@@ -144,7 +144,7 @@ TEST_CASE(
         if (parts.size() == rank)
           parts.push_back(begun.snapshot());
       }
-      CHECK(inspect_snapshot(parts).weights.front().step == changed_at);
+      REQUIRE(inspect_snapshot(parts).weights.size() == 1);
       for (std::uint64_t rank = 0; rank < 4; ++rank) {
         loader resumed{data, options_of(0, rank, 4)};
         resumed.restore_parts(parts);
@@ -177,6 +177,45 @@ TEST_CASE("set_weights: at a resume, from the very step that it resumes with") {
       REQUIRE(got == due);
     }
   }
+}
+
+/// Ids of each step, as "a0 b0": a and b are the inputs of this mix.
+std::vector<std::string> ids_of(const mix_options& options, std::uint64_t lanes,
+                                const std::vector<weight_change>& changes = {}) {
+  const auto data = mix({count(40), count(90).skip(50)}, options)
+                        .batch(4, {.lanes = lanes, .end = epoch_end::cycle});
+  order_preview due{data, {.weights = changes}};
+  std::vector<std::string> result;
+  for (int step = 0; step < 4; ++step) {
+    auto& text = result.emplace_back();
+    const auto batch = due.next();
+    REQUIRE(batch);
+    for (const auto& id : batch->ids) {
+      const auto number = std::stoi(id.substr(id.rfind('/') + 1));
+      text += (text.empty() ? "" : " ")
+              + (number < 50 ? "a" + std::to_string(number) : "b" + std::to_string(number - 50));
+    }
+  }
+  return result;
+}
+
+TEST_CASE("a schedule counts shares anew in each phase, as at the beginning of a lane") {
+  using ids = std::vector<std::string>;
+  CHECK(ids_of({.weights = {3, 1}, .schedule = {{1, {1, 1}}, {2, {0, 1}}, {3, {1, 3}}}}, 1)
+        == ids{"a0 a1 b0 a2", "a3 b1 a4 b2", "b3 b4 b5 b6", "b7 a5 b8 b9"});
+  // Lane 1 begins each phase as if one item had been taken.
+  CHECK(ids_of({.weights = {1, 1}, .schedule = {{1, {3, 1}}, {2, {1, 1}}}}, 2)
+        == ids{"a0 b1 b0 a1", "a2 a3 a4 b3", "a6 b5 b2 a5", "a8 b7 b4 a7"});
+}
+
+TEST_CASE("a job's change holds up to the next of the schedule, and at one step instead of it") {
+  using ids = std::vector<std::string>;
+  const mix_options options{.weights = {1, 0}, .schedule = {{2, {0, 1}}}};
+  CHECK(ids_of(options, 1) == ids{"a0 a1 a2 a3", "a4 a5 a6 a7", "b0 b1 b2 b3", "b4 b5 b6 b7"});
+  CHECK(ids_of(options, 1, {{1, {0, 1}}, {3, {1, 0}}})
+        == ids{"a0 a1 a2 a3", "b0 b1 b2 b3", "b4 b5 b6 b7", "a4 a5 a6 a7"});
+  CHECK(ids_of(options, 1, {{2, {2, 0}}})
+        == ids{"a0 a1 a2 a3", "a4 a5 a6 a7", "a8 a9 a10 a11", "a12 a13 a14 a15"});
 }
 
 TEST_CASE("set_weights: several changes, and the job started over with all of them") {
