@@ -94,7 +94,8 @@ void bind_changes_of_order(nb::class_<loader_value>& type) {
             x.call([&](loader& job) { job.set_weights(weights, from_step); });
           },
           "weights"_a, nb::kw_only(), "from_step"_a = nb::none(),
-          "Changes the weights of the pipeline's mix from a step on, by Batch.global_step, alike on "
+          "Changes the weights of the pipeline's mix from a step on, by Batch.global_step, alike "
+          "on "
           "all ranks. Only a job of one rank may leave the step unsaid: it is then the next one.");
 }
 

@@ -734,7 +734,7 @@ TEST_CASE("command: tokens counts documents, bytes and tokens of texts") {
   const auto model = x.at / "a.model";
   // A unigram model: an unknown piece, a space, "a", "b", and "ab", which is better than both.
   tar_writer::write(model, piece("<unk>", 0, 2) + piece("\u2581", -3, 1) + piece("a", -2, 1)
-                        + piece("b", -2, 1) + piece("ab", -1, 1) + message(2, "\x18\x01"));
+                               + piece("b", -2, 1) + piece("ab", -1, 1) + message(2, "\x18\x01"));
   tar_writer::write(x.at / "a.txt", "ab\n\naab b\n");
   tar_writer::write(x.at / "b.txt", "\xff\n");
   const auto text = x.ask({"tokens", x.at / "a.txt", "--tokenizer", model});

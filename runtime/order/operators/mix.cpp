@@ -466,29 +466,27 @@ pipeline make_mix(const operator_node& call, const std::vector<pipeline>& on) {
 
 operator_type mix_operator() {
   using enum option_type;
-  return {.word = "mix",
-          .role = operator_role::join,
-          .options = {{"weights", ratios, std::vector<std::uint64_t>{}},
-                      one_of("rule", mix_rules, mix_rule::deficit),
-                      one_of("stop", mix_stops, mix_stop::all),
-                      {"cost", text, std::string{}},
-                      {"seed", number, std::uint64_t{0}},
-                      {.name = "schedule",
-                       .type = texts,
-                       .preset = std::vector<std::string>{},
-                       .only_if_changed = true},
-                      // It has had its effect on the weights: no node has it.
-                      {.name = "temperature",
-                       .type = real,
-                       .preset = 1.0,
-                       .only_if_changed = true}},
-          .make = make_mix,
-          .traits = {.probes_content = counts_cost},
-          .forms = {.iterator = build_mix, .state_version = 2},
-          .graph = {.state = [](const operator_node& x, const graph_facts& facts) -> state_sizes {
-            return {"shares and ends of its inputs", 1 + x.inputs.size() * bytes_of_share,
-                    plus(facts.item, 2)};
-          }}};
+  return {
+      .word = "mix",
+      .role = operator_role::join,
+      .options = {{"weights", ratios, std::vector<std::uint64_t>{}},
+                  one_of("rule", mix_rules, mix_rule::deficit),
+                  one_of("stop", mix_stops, mix_stop::all),
+                  {"cost", text, std::string{}},
+                  {"seed", number, std::uint64_t{0}},
+                  {.name = "schedule",
+                   .type = texts,
+                   .preset = std::vector<std::string>{},
+                   .only_if_changed = true},
+                  // It has had its effect on the weights: no node has it.
+                  {.name = "temperature", .type = real, .preset = 1.0, .only_if_changed = true}},
+      .make = make_mix,
+      .traits = {.probes_content = counts_cost},
+      .forms = {.iterator = build_mix, .state_version = 2},
+      .graph = {.state = [](const operator_node& x, const graph_facts& facts) -> state_sizes {
+        return {"shares and ends of its inputs", 1 + x.inputs.size() * bytes_of_share,
+                plus(facts.item, 2)};
+      }}};
 }
 
 } // namespace leat

@@ -258,23 +258,22 @@ TEST_CASE("a mix has its options after its inputs") {
              "  count(2, bytes=8),\n"
              "  weights=[], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0\n"
              ")\n");
-  check_form(
-      "zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
-      "  rule=\"random\",).take(1))",
-      zip({mix({count(1), count(2)}, {.weights = {3, 1},
-                                      .rule = mix_rule::random,
-                                      .stop = mix_stop::cycle,
-                                      .cost = "t",
-                                      .seed = 4})
-               .take(1)}),
-      "zip(\n"
-      "  mix(\n"
-      "    count(1, bytes=8),\n"
-      "    count(2, bytes=8),\n"
-      "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
-      "  )\n"
-      "    .take(1)\n"
-      ")\n");
+  check_form("zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
+             "  rule=\"random\",).take(1))",
+             zip({mix({count(1), count(2)}, {.weights = {3, 1},
+                                             .rule = mix_rule::random,
+                                             .stop = mix_stop::cycle,
+                                             .cost = "t",
+                                             .seed = 4})
+                      .take(1)}),
+             "zip(\n"
+             "  mix(\n"
+             "    count(1, bytes=8),\n"
+             "    count(2, bytes=8),\n"
+             "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
+             "  )\n"
+             "    .take(1)\n"
+             ")\n");
   check_form(
       "mix(count(1), count(2), weights=[0.7, 0.3], schedule=[\"5: 0.5,2\", \"9:0,1\"])",
       mix({count(1), count(2)}, {.weights = {0.7, 0.3}, .schedule = {{5, {0.5, 2}}, {9, {0, 1}}}}),
