@@ -61,7 +61,7 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"mix: random, cycle", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14))"},
 
     {"mix: schedule", R"(mix(lines("book-0.txt", ranges=24), count(200).shuffle(seed=12), weights=[0.7, 0.3], schedule=["2:1,3", "5:0,1", "9:1,1"]))"},
-    {"mix: schedule, random, cycle, buffer", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14, schedule=["3:5,1", "4:0.5,1.5", "7:1,0"]).shuffle_buffer(60))"},
+    {"mix: schedule, random, cycle, buffer", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14, schedule=["3:5,1", "4:0.5,1.5", "7:1,2"]).shuffle_buffer(60))"},
 
     // Operators that probe content: one round each.
     {"filter: by content", R"(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=60))"},
@@ -81,7 +81,7 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"scan: sum", R"(json_lines("docs-*.jsonl", ranges=8).scan("running_sum@1", field="n", into="sum"))"},
     {"mix: cost", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-*.jsonl", ranges=8).filter("key_hash@1", keep=50), cost="tokens", weights=[1, 3]))"},
     {"mix: cost, cycle", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-0.jsonl", ranges=24), cost="tokens", weights=[2, 3], stop="cycle"))"},
-    {"mix: cost, schedule", R"(mix(json_lines("docs-1.jsonl", ranges=24).filter("field_hash@1", field="tokens", keep=80), json_lines("docs-0.jsonl", ranges=24), cost="tokens", stop="cycle", temperature=2, weights=[4, 1], schedule=["2:1,9", "6:1,0"]).repeat(2))"},
+    {"mix: cost, schedule", R"(mix(json_lines("docs-1.jsonl", ranges=24).filter("field_hash@1", field="tokens", keep=80), json_lines("docs-0.jsonl", ranges=24), cost="tokens", stop="cycle", temperature=2, weights=[4, 1], schedule=["2:1,9", "6:1,2"]).repeat(2))"},
     {"pack", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 24, bins=3))"},
     {"pack: of megatron, mixed", R"(mix(megatron("docs-a").shuffle(seed=9), megatron("docs-b").shuffle(seed=10), weights=[3, 1]).pack("tokens", 24, bins=3, split=true))"},
     {"pack: delimiter", R"(json_lines("docs-*.jsonl", ranges=8, file_order="shuffled").pack("tokens", 24, delimiter=[1], pad=7))"},
