@@ -146,10 +146,10 @@ struct sample::state {
                                      const shape& element) const {
     if (!target)
       return nullptr;
-    const auto& fields = target->layout->fields();
+    const auto& wanted = target->layout->fields();
     const auto i = target->layout->find(name);
-    return i < fields.size() && fields[i].ragged && fields[i].type == type
-                   && fields[i].dims == element
+    return i < wanted.size() && wanted[i].ragged && wanted[i].type == type
+                   && wanted[i].dims == element
                ? target->ragged[i]
                : nullptr;
   }

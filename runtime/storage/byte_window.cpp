@@ -21,7 +21,7 @@ std::span<const std::byte> byte_window::from(std::uint64_t offset, std::size_t s
   return held_->all().subspan(dead_ + static_cast<std::size_t>(offset - begin_));
 }
 
-std::shared_ptr<const held_bytes> byte_window::share() {
+std::shared_ptr<const shared_bytes> byte_window::share() {
   if (!std::exchange(is_shared_, true))
     held_->begin = begin_ - dead_;
   return held_;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/storage/byte_stream.hpp"
-#include "runtime/storage/held_bytes.hpp"
+#include "runtime/storage/shared_bytes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ public:
   std::span<const std::byte> from(std::uint64_t offset, std::size_t size = 1);
 
   /// All that is held, for others to keep: the window goes on in other memory.
-  std::shared_ptr<const held_bytes> share();
+  std::shared_ptr<const shared_bytes> share();
 
   /// Appends `size` bytes at `offset`, and forgets them: what is held stays a few blocks.
   /// Throws `errc::torn_file` where there are not as many.
@@ -52,8 +52,8 @@ private:
   std::size_t block_bytes_;
   /// Offset of the first byte that is held.
   std::uint64_t begin_;
-  std::shared_ptr<held_bytes_pool> pool_ = std::make_shared<held_bytes_pool>();
-  std::shared_ptr<held_bytes> held_ = pool_->get();
+  std::shared_ptr<shared_bytes_pool> pool_ = std::make_shared<shared_bytes_pool>();
+  std::shared_ptr<shared_bytes> held_ = pool_->get();
   bool is_shared_ = false;
   /// How many bytes at the beginning of what is held are forgotten.
   std::size_t dead_ = 0;

@@ -22,9 +22,9 @@ public:
 /// What was read of a plain file, with lines in it and their slack: see line_slack.
 class line_block final : public payload {
 public:
-  explicit line_block(std::shared_ptr<const held_bytes> x) : held(std::move(x)) {}
+  explicit line_block(std::shared_ptr<const shared_bytes> x) : held(std::move(x)) {}
 
-  std::shared_ptr<const held_bytes> held;
+  std::shared_ptr<const shared_bytes> held;
 };
 
 /// A part of a text file: the lines that begin in it.

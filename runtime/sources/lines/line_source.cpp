@@ -15,7 +15,7 @@
 
 namespace leat {
 
-static_assert(line_slack >= json_slack && held_bytes::slack >= line_slack);
+static_assert(line_slack >= json_slack && shared_bytes::slack >= line_slack);
 
 namespace {
 
@@ -33,7 +33,7 @@ std::span<std::byte> room_for(std::uint64_t bytes, sample& into) {
 }
 
 /// With a line feed behind it.
-std::span<const std::byte> line_in(const held_bytes& block, const stream_record& x) {
+std::span<const std::byte> line_in(const shared_bytes& block, const stream_record& x) {
   return block.all().subspan(static_cast<std::size_t>(x.offset - block.begin),
                              static_cast<std::size_t>(x.length));
 }

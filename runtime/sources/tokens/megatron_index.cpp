@@ -73,8 +73,8 @@ public:
 
 private:
   void fill() {
-    constexpr std::uint64_t block_bytes = 1 << 19;
-    block_.resize(static_cast<std::size_t>(std::min(block_bytes / sizeof(T), count_ - given_)));
+    constexpr std::uint64_t bytes_per_read = 1 << 19;
+    block_.resize(static_cast<std::size_t>(std::min(bytes_per_read / sizeof(T), count_ - given_)));
     read_(begin_ + given_ * sizeof(T), std::as_writable_bytes(std::span{block_}));
     at_ = 0;
   }

@@ -41,7 +41,7 @@ std::string random_text(std::mt19937_64& random, std::size_t size) {
   return text;
 }
 
-bool is_part_of(const held_bytes& held, std::string_view text) {
+bool is_part_of(const shared_bytes& held, std::string_view text) {
   const auto all = std::as_bytes(std::span{text}).subspan(static_cast<std::size_t>(held.begin));
   return std::equal(held.all().begin(), held.all().end(), all.begin());
 }
@@ -52,7 +52,7 @@ TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
   std::mt19937_64 random{seed};
   const auto text = random_text(random, 20'000);
   byte_window window{"x", std::make_unique<text_stream>(text, seed), 100};
-  std::vector<std::shared_ptr<const held_bytes>> kept;
+  std::vector<std::shared_ptr<const shared_bytes>> kept;
   for (std::uint64_t at = 0; at < text.size();) {
     const auto held = window.from(at, random() % 300);
     REQUIRE(std::equal(held.begin(), held.end(),

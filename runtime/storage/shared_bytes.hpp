@@ -12,7 +12,7 @@ namespace leat {
 
 /// Consecutive bytes of a file, for all who need some of them. One thread writes, before others
 /// read.
-class held_bytes {
+class shared_bytes {
 public:
   /// So many bytes behind the last one may be read, whatever they are.
   static constexpr std::size_t slack = 64;
@@ -38,19 +38,19 @@ private:
 
 /// Gives buffers out, and takes them back when nobody has them any more: new memory costs as much
 /// as the bytes that are read into it. Any thread.
-class held_bytes_pool : public std::enable_shared_from_this<held_bytes_pool> {
+class shared_bytes_pool : public std::enable_shared_from_this<shared_bytes_pool> {
 public:
   /// An empty one, which may outlive the pool. Throws std::bad_alloc.
-  std::shared_ptr<held_bytes> get();
+  std::shared_ptr<shared_bytes> get();
 
 private:
   /// More than that are given back to the system.
   static constexpr std::size_t most_kept = 4;
 
-  void take_back(std::unique_ptr<held_bytes> x) noexcept;
+  void take_back(std::unique_ptr<shared_bytes> x) noexcept;
 
   mutex mutex_;
-  std::vector<std::unique_ptr<held_bytes>> kept_ LEAT_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<shared_bytes>> kept_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat
