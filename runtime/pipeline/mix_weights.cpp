@@ -143,9 +143,11 @@ std::vector<std::uint64_t> whole_weights(const std::vector<double>& weights) {
     return *std::move(exact);
   const auto most = *std::max_element(weights.begin(), weights.end());
   std::vector<double> parts;
+  parts.reserve(weights.size());
   for (const auto x : weights)
     parts.push_back(at_least_something(x / most, x > 0));
-  return rounded_weights(parts, static_cast<double>((weight_limit - 1) / weights.size()));
+  const std::uint64_t scale = (weight_limit - 1) / weights.size(); // so that their sum stays below
+  return rounded_weights(parts, static_cast<double>(scale));
 }
 
 std::vector<std::uint64_t> tempered(const std::vector<std::uint64_t>& weights, double temperature) {
@@ -155,6 +157,7 @@ std::vector<std::uint64_t> tempered(const std::vector<std::uint64_t>& weights, d
     return weights;
   const auto most = static_cast<double>(*std::max_element(weights.begin(), weights.end()));
   std::vector<double> parts;
+  parts.reserve(weights.size());
   for (const auto x : weights)
     parts.push_back(
         at_least_something(std::pow(static_cast<double>(x) / most, 1 / temperature), x > 0));

@@ -43,7 +43,7 @@ struct reading_memory {
 
 /// The value, if simdjson has one.
 template <class T>
-T given(simdjson::simdjson_result<T>&& x) {
+T given(simdjson::simdjson_result<T> x) {
   T value;
   switch (std::move(x).get(value)) {
   case simdjson::SUCCESS:
@@ -159,7 +159,7 @@ private:
     memory_.reals.clear();
     bool are_numbers = true;
     for (auto element : given(x.get_array())) {
-      auto value = given(std::move(element));
+      auto value = given(element);
       if (given(value.type()) == od::json_type::number) {
         add(number(value));
       } else {
@@ -215,7 +215,7 @@ private:
     case od::json_type::array:
       check_depth(depth);
       for (auto element : given(x.get_array())) {
-        auto value = given(std::move(element));
+        auto value = given(element);
         check(value, depth + 1);
       }
       return;
