@@ -406,6 +406,7 @@ void sample_access::own(sample& x) {
     f.owned.assign(f.data, f.data + f.size);
     f.data = f.owned.data();
   }
+  s.kept.clear(); // a sample that is kept for long would hold far more than it has
 }
 
 void sample_access::let_vary(sample& x, std::string_view name) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -443,4 +444,21 @@ TEST_CASE("sample: bytes read are counted once") {
 }
 
 } // namespace
+TEST_CASE("a sample that owns its bytes holds nothing that it had borrowed from") {
+  class block final : public payload {
+  public:
+    std::vector<std::byte> bytes{std::byte{'a'}, std::byte{'b'}};
+  };
+  sample x;
+  sample_access::reset(x, nullptr);
+  auto lent = std::make_shared<const block>();
+  const std::weak_ptr<const block> alive = lent;
+  x.borrow("text", lent->bytes);
+  sample_access::keep_alive(x, std::move(lent));
+  REQUIRE_FALSE(alive.expired());
+  sample_access::own(x);
+  REQUIRE(alive.expired());
+  REQUIRE(x.text("text") == "ab");
+}
+
 } // namespace leat
