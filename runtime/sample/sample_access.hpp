@@ -75,7 +75,7 @@ public:
   static const std::stop_token& stop_of(const sample& x) noexcept;
   static record_blocks* blocks_of(const sample& x) noexcept;
 
-  /// Keeps what fields borrow from up to the next `reset`.
+  /// Keeps what fields borrow from up to the next `reset` or `own`.
   static void keep_alive(sample& x, payload_ptr bytes);
 
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
