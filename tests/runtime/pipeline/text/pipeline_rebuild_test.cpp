@@ -83,7 +83,7 @@ TEST_CASE("a pipeline is rebuilt from its facts, with the functions of its opera
 
 TEST_CASE("options that came later are in snapshots only where they are changed") {
   const auto before = count(9).pack("value", 8).batch(2);
-  const auto& old = facts_of(before).root.inputs[0].options;
+  const auto old = facts_of(before).root.inputs[0].options;
   CHECK(old.size() == 6); // as before there were more
   CHECK(rebuild(facts_of(before)) == before);
   const auto now = count(9).pack("value", 8, {.fit = pack_fit::best, .cu_seqlens = true}).batch(2);
