@@ -308,9 +308,12 @@ void loader_job::wait_for_peers(slot_ptr& slot) {
 }
 
 job_position loader_job::behind() {
-  std::erase_if(handed_over_, [](const auto& x) { return x.expired(); });
-  const auto oldest = handed_over_.empty() ? nullptr : handed_over_.front().lock();
-  return oldest ? oldest->next : job_.at.next;
+  const auto is_gone = [](const handed_batch& x) { return x.progress.expired(); };
+  while (!handed_over_.empty() && is_gone(handed_over_.front()))
+    handed_over_.pop_front();
+  if (handed_over_.size() > 2 * options_.leases) // behind one that is held for long
+    std::erase_if(handed_over_, is_gone);
+  return handed_over_.empty() ? job_.at.next : handed_over_.front().next;
 }
 
 lease loader_job::next_batch() {
@@ -361,7 +364,7 @@ lease loader_job::hand_over(slot_ptr slot) {
   lease result;
   result.batch_.after_ = std::make_shared<const job_progress>(job_.at);
   if (peers_)
-    handed_over_.emplace_back(result.batch_.after_);
+    handed_over_.push_back({result.batch_.after_, job_.at.next});
   slot->lend();
   result.batch_.slot_ = std::move(slot);
   result.batch_.desk_ = desk_;

@@ -98,6 +98,12 @@ public:
   bool is_here() const noexcept { return home_.is_here(); }
 
 private:
+  struct handed_batch {
+    /// Lives as long as somebody may save after the batch.
+    std::weak_ptr<const job_progress> progress;
+    job_position next;
+  };
+
   void check_not_begun(const char* stage) const;
   /// The next batch is made anew, and so are all after it.
   void restart(rank_job from);
@@ -139,8 +145,8 @@ private:
   std::optional<agreement> ends_;
   /// The next batch, which waits for other ranks; null: none.
   slot_ptr waiting_;
-  /// Where leases that may still be out were handed over, in order.
-  std::deque<std::weak_ptr<const job_progress>> handed_over_;
+  /// Batches that may still be out, in order.
+  std::deque<handed_batch> handed_over_;
   std::shared_ptr<worker_crew> crew_;
   /// How often the job was started over.
   std::uint64_t run_ = 0;

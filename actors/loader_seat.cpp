@@ -39,6 +39,7 @@ loader_seat::loader_seat(const pipeline& data, loader_options options)
       return asked_ ? asked_() : outer_caller_lasts();
     };
   }
+  const patience waits{options_.while_waiting};
   job_ = make_job();
 }
 
@@ -61,7 +62,10 @@ loader_seat::~loader_seat() {
 }
 
 std::shared_ptr<loader_job> loader_seat::make_job() {
-  auto job = std::make_shared<loader_job>(data_, options_);
+  auto options = options_;
+  if (options.cluster)
+    options.while_waiting = {}; // asked here, around each call of the job
+  auto job = std::make_shared<loader_job>(data_, std::move(options));
   for (const auto& x : left_out_)
     job->leave_out(x);
   for (const auto& x : weights_)
@@ -224,6 +228,7 @@ std::optional<resume_point> loader_seat::restore(const std::string& path,
   while (sets_.size() > 1 && sets_.back() == '/')
     sets_.pop_back();
   restore_options_ = options;
+  const patience waits{options_.while_waiting};
   join();
   if (is_over_)
     return job_->restore(path, options);
