@@ -107,12 +107,8 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
     state.addresses[from.number] = address;
     self->monitor(from.to);
   }
-  // Said again, because no word had come; perhaps the value has forgotten it, as it was silent for
-  // long while a term was formed.
-  if (from.is_known && from.hello.who.is_same_process(x.who) && state.value->knows(from.number))
-    return;
   from.hello = x;
-  from.is_known = false;
+  from.is_known = false; // the value knows whether it is said again
   introduce_all(self);
 }
 

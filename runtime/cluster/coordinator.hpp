@@ -54,13 +54,11 @@ public:
   coordinator(const coordinator_settings& settings, std::string token, std::uint64_t life,
               coordinator_memory& memory, find_newest_set newest_set, time now);
 
-  /// A process says who it is. Nothing is heard of a connection before.
+  /// A process says who it is. Nothing is heard of a connection before. It may say so again, since
+  /// one that was silent for long while a term was formed is forgotten.
   void on_hello(source_id from, const cluster_hello& x, time now);
   void on_beat(source_id from, const cluster_beat& x, time now);
   void on_part(source_id from, const cluster_part& x, time now);
-  /// False for a process that was silent for so long while a term was formed that it is forgotten:
-  /// nothing it says counts until its next hello.
-  bool knows(source_id from) const { return processes_.all().contains(from); }
   /// A connection was closed. That frees no seat.
   void on_closed(source_id from);
   /// Answers to `finish`; and to any command that failed.

@@ -49,6 +49,8 @@ void simulated_rank::tick() {
     hang_up();
   if (!connection_)
     dial();
+  else if (clock() - std::max(greeted_, heard_) > 2 * times.beat)
+    greet(); // perhaps the first one was lost
   look_around();
   const auto quiet = clock() - member_.heard().value_or(began_);
   if (quiet > patience || (state_ == trainer::done && quiet > 4 * times.linger))
@@ -67,6 +69,12 @@ void simulated_rank::dial() {
     return;
   heard_ = clock();
   member_.on_connected();
+  greet();
+}
+
+void simulated_rank::greet() {
+  greeted_ = clock();
+  auto* to = in_.net.other_end(*this, connection_);
   in_.net.send(*this, connection_, 1000, [to, from = connection_, hello = member_.hello()] {
     static_cast<simulated_coordinator*>(to)->on_hello(from, hello);
   });

@@ -49,6 +49,7 @@ private:
   // The process:
   void tick();
   void dial();
+  void greet();
   void hang_up();
   void look_around();
   void say();
@@ -80,6 +81,7 @@ private:
   member member_;
   connection_id connection_ = 0;
   virtual_time heard_{0};
+  virtual_time greeted_{0};
   virtual_time began_{0};
   std::map<std::uint64_t, virtual_time> sent_;
   std::optional<incarnation> seated_;

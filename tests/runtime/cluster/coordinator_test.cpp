@@ -324,6 +324,21 @@ TEST_CASE("a process with another token hears nothing") {
   CHECK(x.lead->take_output().words.empty());
 }
 
+TEST_CASE("a process that says again who it is loses nothing that it has said") {
+  cluster x{{.world_size = 2}};
+  x.join(1, 0);
+  x.join(2, 1);
+  x.pass(2s);
+  REQUIRE(x.all_sit_in(1));
+  const auto heard = [&] { return x.lead->processes().all().at(2).beat.number; };
+  const auto before = heard();
+  REQUIRE(before > 0);
+  x.lead->on_hello(2, x.members.at(2).hello(), x.now);
+  CHECK(heard() == before);
+  x.lead->on_hello(2, hello_of(3, 1), x.now); // another process is another matter
+  CHECK(heard() == 0);
+}
+
 TEST_CASE("processes that differ refuse each other with the list of what differs") {
   cluster x{{.world_size = 2}};
   auto& a = x.join(1, 0);
