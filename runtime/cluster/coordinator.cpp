@@ -45,7 +45,8 @@ coordinator_output coordinator::take_output() {
 void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
   if (has_ended_ || x.token != token_)
     return;
-  // Said again, because no word had come: to begin anew with it would forget what it has said since.
+  // Said again, because no word had come: to begin anew with it would forget what it has said
+  // since.
   const auto known = processes_.all().find(from);
   if (known != processes_.all().end() && known->second.hello.who.is_same_process(x.who))
     return;
