@@ -10,7 +10,7 @@ built_from=(
 )
 packages=(
   "${built_from[@]}"
-  cmake ninja-build libeigen3-dev catch2 libre2-dev
+  cmake ninja-build libeigen3-dev catch2 libre2-dev libisal-dev
   python3 python3-dev python3-venv python3-xxhash
 )
 if [[ ${1:-} == missing ]]; then

@@ -2,11 +2,16 @@
 
 #include <leat/error.hpp>
 
+#ifdef LEAT_HAS_ISAL
+#include <isa-l/igzip_lib.h>
+#else
 #include <zlib.h>
+#endif
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <string>
@@ -20,6 +25,57 @@ namespace {
                                 .got = got ? got : "damaged data",
                                 .needed = "intact compressed data"});
 }
+
+#ifdef LEAT_HAS_ISAL
+
+/// By ISA-L, three times as fast as zlib; both find the same damage.
+class gzip_unpacker final : public unpacker {
+public:
+  gzip_unpacker() {
+    ::isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_GZIP; // checks the sum of each member
+  }
+
+  progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    // It takes no pointer to const, but only reads.
+    state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
+    state_->avail_in = static_cast<std::uint32_t>(std::min(in.size(), most));
+    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_->avail_out = static_cast<std::uint32_t>(std::min(out.size(), most));
+    const auto had_in = state_->avail_in;
+    const auto had_out = state_->avail_out;
+    const int result = ::isal_inflate(state_.get());
+    if (result < 0)
+      damaged("gzip", why(result));
+    const progress x{had_in - state_->avail_in, had_out - state_->avail_out,
+                     state_->block_state == ISAL_BLOCK_FINISH};
+    if (x.ended)
+      ::isal_inflate_reset(state_.get());
+    return x;
+  }
+
+  std::size_t memory() const override { return sizeof *state_; }
+
+private:
+  static const char* why(int result) {
+    switch (result) {
+    case ISAL_INVALID_WRAPPER:
+    case ISAL_UNSUPPORTED_METHOD:
+      return "no header of gzip";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "a checksum that differs";
+    case ISAL_INVALID_LOOKBACK:
+      return "a distance that reaches too far back";
+    default:
+      return nullptr;
+    }
+  }
+
+  std::unique_ptr<inflate_state> state_ = std::make_unique<inflate_state>();
+};
+
+#else
 
 class gzip_unpacker final : public unpacker {
 public:
@@ -57,6 +113,8 @@ private:
 
   z_stream state_{};
 };
+
+#endif
 
 class zstd_unpacker final : public unpacker {
 public:
