@@ -19,6 +19,7 @@
 #include <leat/once.hpp>
 #include <leat/order.hpp>
 #include <leat/own_loader.hpp>
+#include <leat/padded.hpp>
 #include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
