@@ -28,7 +28,7 @@ REASONS = {
     "read_bytes*": "what processes= sends",
     "tensor_view*": "arrays of NumPy, and of DLPack",
     "ragged_tensor_view*": "leat.Ragged",
-    "padded*": "leat.Ragged.padded",
+    "padd*": "leat.Ragged.padded",
     "ragged_view*": "batch.bytes(name), batch.text(name) and leat.Ragged",
     "field_view*": "batch.field(name), and arrays",
     "bf16*": "ml_dtypes.bfloat16",
