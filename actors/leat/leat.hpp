@@ -32,5 +32,6 @@
 #include <leat/sources.hpp>
 #include <leat/stored_source.hpp>
 #include <leat/streams.hpp>
+#include <leat/tables.hpp>
 #include <leat/tensor.hpp>
 #include <leat/trace.hpp>

@@ -12,6 +12,8 @@
   each(tokens) \
   each(npy) \
   each(megatron) \
+  each(parquet) \
+  each(arrow) \
   each(indexed) \
   each(tar_stream) \
   each(lines) \

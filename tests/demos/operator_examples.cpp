@@ -47,6 +47,17 @@ pipeline megatron() {
   return data;
 }
 
+pipeline parquet() {
+  auto data =
+      leat::parquet("people.parquet", {.columns = {"name", "marks"}}).shuffle({.seed = 1}).batch(3);
+  return data;
+}
+
+pipeline arrow() {
+  auto data = leat::arrow("points.feather").batch(3);
+  return data;
+}
+
 pipeline indexed() {
   auto squares = leat::from_function(
       "squares@1", 5, [](std::uint64_t i, leat::sample& s) { s.set("square", i * i); });
@@ -246,7 +257,8 @@ pipeline batch() {
 } // namespace
 
 std::map<std::string, std::function<pipeline()>> operator_examples() {
-  return {{"batch", batch},
+  return {{"arrow", arrow},
+          {"batch", batch},
           {"concat", concat},
           {"count", count},
           {"enumerate", enumerate},
@@ -264,6 +276,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"npy", npy},
           {"once", once},
           {"pack", pack},
+          {"parquet", parquet},
           {"raw_records", raw_records},
           {"read_files", read_files},
           {"repeat", repeat},

@@ -56,7 +56,7 @@ const std::map<std::string, std::string>& examples() {
 
 /// A source that only a program can register.
 bool is_for_programs(const std::string& op) {
-  return op == "sequential";
+  return op == "sequential" || op == "parquet" || op == "arrow";
 }
 
 const words& extremes() {

@@ -48,6 +48,8 @@ public:
     return result;
   }
 
+  std::uint64_t count_of(std::size_t file) const { return first_[file + 1] - first_[file]; }
+
   /// Where a record is, which exists.
   place place_of(std::uint64_t record) const {
     // The last file that begins at or before the record: empty files begin where the next does.

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "runtime/sources/tables/block_cache.hpp"
+#include "runtime/sources/tokens/records_in_files.hpp"
+#include "runtime/storage/file_set.hpp"
+
+#include <leat/source.hpp>
+#include <leat/tables.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// The rows of files that are stored in blocks, each decoded as a whole.
+class table_source final : public source {
+public:
+  /// Opens all files. `format` is the operator's name. Throws what the reader throws, and
+  /// `errc::invalid_argument` for files whose columns differ.
+  table_source(std::string format, file_set files, table_options options,
+               std::shared_ptr<const table_reader> reader);
+
+  std::uint64_t size() const override { return in_files_.size(); }
+  void read(std::uint64_t record, sample& into) const override;
+  void append_id(std::uint64_t record, std::string& to) const override {
+    in_files_.append_id(record, to);
+  }
+  /// Of each block.
+  std::vector<std::uint64_t> records_per_file() const override { return in_blocks_.counts(); }
+  source_facts facts() const override { return facts_; }
+  std::string name() const override { return format_; }
+
+private:
+  /// The file of a block, and its number there.
+  struct block_place {
+    std::size_t file = 0;
+    std::uint64_t block = 0;
+  };
+
+  void open_all(const std::vector<std::string>& names);
+  cached_block decode(std::uint64_t block) const;
+  [[noreturn]] void refuse_null(const table_column& x, std::uint64_t block,
+                                std::uint64_t row) const;
+  /// Says once that blocks are decoded again and again for a few rows.
+  void notice_waste() const;
+
+  std::string format_;
+  std::vector<std::string> paths_;
+  table_options options_;
+  std::shared_ptr<const table_reader> reader_;
+  records_in_files in_files_;
+  records_in_files in_blocks_{{}};
+  std::vector<block_place> blocks_;
+  std::string columns_;
+  source_facts facts_;
+  std::optional<block_cache> cache_;
+  mutable std::atomic<std::uint64_t> rows_read_ = 0;
+  mutable std::atomic<bool> was_noticed_ = false;
+};
+
+} // namespace leat

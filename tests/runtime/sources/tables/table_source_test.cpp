@@ -1,0 +1,308 @@
+// Rows of files that are stored in blocks, by a reader of the test's own: in Python pyarrow's is
+// tested, with real files.
+
+#include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/tables/block_cache.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/source.hpp>
+#include <leat/sources.hpp>
+#include <leat/tables.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace leat {
+namespace {
+
+using test::temporary_directory;
+
+constexpr std::uint64_t rows_per_block = 4;
+
+/// A column of numbers and one of as many bytes as the number says, whose offsets can be damaged.
+struct stored_rows {
+  std::vector<std::int32_t> numbers;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::uint8_t> nulls;
+  std::string bytes;
+};
+
+class fake_reader final : public table_reader {
+public:
+  table_file open(const std::string& path, const std::vector<std::string>&) const override {
+    const auto blocks = static_cast<std::size_t>(path.back() - '0');
+    return {std::vector<std::uint64_t>(blocks, rows_per_block), columns};
+  }
+  table_block read(const std::string&, std::uint64_t block,
+                   const std::vector<std::string>&) const override {
+    ++reads;
+    if (damage == "bad")
+      throw bad_sample(cause::corrupt, "no such page");
+    auto rows = std::make_shared<stored_rows>();
+    for (std::uint64_t i = 0; i < rows_per_block; ++i) {
+      rows->numbers.push_back(static_cast<std::int32_t>(block * rows_per_block + i));
+      rows->bytes += std::string(i, 'x');
+      rows->offsets.push_back(static_cast<std::int64_t>(rows->bytes.size()));
+      rows->nulls.push_back(static_cast<std::uint8_t>(i == null_row ? null_kind : 0));
+    }
+    if (damage == "beyond")
+      rows->offsets.back() += 1;
+    if (damage == "back")
+      std::swap(rows->offsets[2], rows->offsets[3]);
+    if (damage == "before")
+      rows->offsets.front() = -1;
+    if (damage == "few")
+      rows->offsets.pop_back();
+    if (damage == "short")
+      rows->numbers.pop_back();
+    table_block x{.rows = rows_per_block + (damage == "more" ? 1 : 0), .bytes = 100};
+    x.columns.push_back({.name = "n",
+                         .type = dtype::i32,
+                         .values = std::as_bytes(std::span{rows->numbers}),
+                         .nulls = rows->nulls});
+    x.columns.push_back({.name = "b",
+                         .kind = column_kind::bytes,
+                         .values = std::as_bytes(std::span{rows->bytes}),
+                         .offsets = rows->offsets});
+    x.columns.push_back({.name = "r",
+                         .kind = column_kind::ragged,
+                         .type = dtype::i8,
+                         .values = std::as_bytes(std::span{rows->bytes}),
+                         .offsets = rows->offsets});
+    x.memory = rows;
+    return x;
+  }
+
+  std::string damage;
+  std::string columns = "n: i32";
+  std::uint64_t null_row = rows_per_block;
+  int null_kind = 1;
+  mutable std::atomic<int> reads = 0;
+};
+
+/// Two files, of two blocks and of three.
+struct bench {
+  bench() {
+    for (const auto* name : {"rows-2", "rows-3"})
+      std::ofstream{at / name} << "content";
+    register_table_reader("parquet", reader);
+  }
+  pipeline rows(table_options options = {}) const {
+    return parquet(at / "rows-*", std::move(options));
+  }
+
+  temporary_directory at;
+  std::shared_ptr<fake_reader> reader = std::make_shared<fake_reader>();
+};
+
+std::shared_ptr<const source> opened(const pipeline& x) {
+  return indexed_sources(x).front();
+}
+
+struct row {
+  std::int32_t number = -1;
+  std::string bytes;
+  std::string why;
+};
+
+row read(const source& data, std::uint64_t record) {
+  sample s;
+  sample_access::reset(s, nullptr);
+  try {
+    data.read(record, s);
+  } catch (const bad_sample& problem) {
+    return {-1, {}, problem.what()};
+  }
+  CHECK(s.is_ragged("r"));
+  CHECK(s.shape_of("r") == shape{s.bytes("b").size()});
+  return {s.has("n") ? s.get<std::int32_t>("n") : -1, std::string{s.text("b")}, {}};
+}
+
+TEST_CASE("rows of all blocks and files come by number, each block decoded once") {
+  const bench x;
+  const auto data = opened(x.rows());
+  REQUIRE(data->size() == 20);
+  CHECK(data->records_per_file() == std::vector<std::uint64_t>(5, 4));
+  CHECK(data->facts().files == 2);
+  CHECK(data->facts().bytes == 14);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const auto in_file = i < 8 ? i : i - 8;
+    const auto found = read(*data, i);
+    CHECK(found.number == static_cast<std::int32_t>(in_file));
+    CHECK(found.bytes == std::string(i % 4, 'x'));
+    std::string id;
+    data->append_id(i, id);
+    CHECK(id == (i < 8 ? "rows-2/" : "rows-3/") + std::to_string(in_file));
+  }
+  CHECK(x.reader->reads == 5);
+}
+
+TEST_CASE("columns, rows of blocks and sizes of files are parts of the digest") {
+  const bench x;
+  const auto before = opened(x.rows())->facts().digest;
+  CHECK(opened(x.rows({.cache_bytes = 1}))->facts().digest == before);
+  x.reader->columns = "n: i64";
+  CHECK(opened(x.rows())->facts().digest != before);
+  x.reader->columns = "n: i32";
+  std::ofstream{x.at / "rows-2"} << "other content";
+  CHECK(opened(x.rows())->facts().digest != before);
+}
+
+TEST_CASE("numbers of rows and offsets that cannot be make all rows of the block bad") {
+  const bench x;
+  for (const auto* damage : {"bad", "beyond", "back", "before", "few", "short", "more"}) {
+    INFO(damage);
+    x.reader->damage = damage;
+    x.reader->reads = 0;
+    const auto data = opened(x.rows());
+    for (std::uint64_t i = 8; i < 12; ++i) {
+      const auto found = read(*data, i);
+      CHECK(found.why.find("rows-3, block 0: ") != std::string::npos);
+    }
+    CHECK(x.reader->reads == 1); // the failure is kept as a block is
+  }
+}
+
+TEST_CASE("a null is a bad sample, or no field") {
+  const bench x;
+  x.reader->null_row = 2;
+  const auto bad = read(*opened(x.rows()), 14);
+  CHECK(bad.why.find("column \"n\" is null in row 6 of ") == 0);
+  CHECK(bad.why.find("rows-3; needed: a value, or nulls=\"no_field\"") != std::string::npos);
+  CHECK(read(*opened(x.rows()), 15).number == 7);
+  CHECK(read(*opened(x.rows({.nulls = null_policy::no_field})), 14).number == -1);
+  x.reader->null_kind = 2;
+  const auto inside = read(*opened(x.rows({.nulls = null_policy::no_field})), 14);
+  CHECK(inside.why.find("column \"n\" is a list that contains a null in row 6") == 0);
+}
+
+TEST_CASE("formats and columns that cannot be are refused") {
+  const bench x;
+  const auto told = [](auto call) {
+    const auto problem = problem_of(call);
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::invalid_argument);
+    return std::string{problem->what()};
+  };
+  CHECK(told([&] {
+          register_table_reader("orc", x.reader);
+        }).find("got \"orc\", needed \"parquet\" or \"arrow\"")
+        != std::string::npos);
+  CHECK(told([&] { register_table_reader("arrow", nullptr); }).find("got no reader")
+        != std::string::npos);
+  CHECK(told([&] {
+          x.rows({.columns = {"a", "b", "a"}});
+        }).find("columns with \"a\"")
+        != std::string::npos);
+  CHECK(told([&] { opened(arrow(x.at / "rows-*")); })
+            .find("arrow, got a program that has no reader of such files, needed a program in "
+                  "Python (leat.arrow, over pyarrow)")
+        != std::string::npos);
+  CHECK(parse_pipeline(to_string(x.rows({.columns = {"n"}, .nulls = null_policy::no_field})))
+        == x.rows({.columns = {"n"}, .nulls = null_policy::no_field}));
+}
+
+TEST_CASE("blocks that have no room are dropped, the ones used longest ago first") {
+  std::vector<std::uint64_t> decoded;
+  const block_cache cache{10, 300, [&](std::uint64_t block) {
+                            decoded.push_back(block);
+                            return cached_block{{.rows = block, .bytes = 100}, {}};
+                          }};
+  for (const std::uint64_t block : {0, 1, 2, 0, 3, 0, 1, 3, 2})
+    CHECK(cache.get(block)->content.rows == block);
+  CHECK(decoded == std::vector<std::uint64_t>{0, 1, 2, 3, 1, 2});
+  CHECK(cache.decoded_again() == 2);
+}
+
+TEST_CASE("the two blocks used last are kept, however large they are") {
+  int decoded = 0;
+  const block_cache cache{4, 0, [&](std::uint64_t) {
+                            ++decoded;
+                            return cached_block{{.bytes = 100}, {}};
+                          }};
+  for (const std::uint64_t block : {0, 1, 0, 1, 2, 1, 2})
+    cache.get(block);
+  CHECK(decoded == 3);
+}
+
+TEST_CASE("a block that cannot be read is asked for again") {
+  bool fails = true;
+  const block_cache cache{1, 0, [&](std::uint64_t) -> cached_block {
+                            if (std::exchange(fails, false))
+                              throw std::runtime_error("no answer");
+                            return {{.rows = 7}, {}};
+                          }};
+  CHECK_THROWS_AS(cache.get(0), std::runtime_error);
+  CHECK(cache.get(0)->content.rows == 7);
+}
+
+TEST_CASE("threads that need blocks in order decode each once, and the next ones meanwhile") {
+  constexpr std::uint64_t blocks = 200;
+  std::mutex mutex;
+  std::map<std::uint64_t, int> decoded;
+  std::atomic<int> now = 0;
+  std::atomic<int> most = 0;
+  const block_cache cache{blocks, 1000, [&](std::uint64_t block) {
+                            const auto running = ++now;
+                            for (auto seen = most.load(); seen < running;)
+                              most.compare_exchange_weak(seen, running);
+                            std::this_thread::sleep_for(std::chrono::microseconds{200});
+                            --now;
+                            const std::lock_guard lock{mutex};
+                            ++decoded[block];
+                            return cached_block{{.rows = block, .bytes = 100}, {}};
+                          }};
+  std::atomic<std::uint64_t> next = 0;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (auto row = next++; row < blocks * 16; row = next++)
+        wrong += cache.get(row / 16)->content.rows == row / 16 ? 0 : 1;
+    });
+  for (auto& x : threads)
+    x.join();
+  CHECK(wrong == 0);
+  CHECK(decoded.size() == blocks);
+  CHECK(cache.decoded_again() == 0);
+  CHECK(most >= 2);
+}
+
+TEST_CASE(
+    "threads that need any blocks get the right ones, and an error reaches the one that met it") {
+  std::atomic<int> calls = 0;
+  const block_cache cache{30, 500, [&](std::uint64_t block) -> cached_block {
+                            if (++calls % 7 == 0)
+                              throw std::runtime_error("no answer");
+                            return {{.rows = block, .bytes = 100}, {}};
+                          }};
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (unsigned seed = 0; seed < 4; ++seed)
+    threads.emplace_back([&, seed] {
+      std::mt19937 draw{seed};
+      for (int i = 0; i < 3000; ++i) {
+        const std::uint64_t block = draw() % 30;
+        try {
+          wrong += cache.get(block)->content.rows == block ? 0 : 1;
+        } catch (const std::runtime_error&) {
+        }
+      }
+    });
+  for (auto& x : threads)
+    x.join();
+  CHECK(wrong == 0);
+}
+
+} // namespace
+} // namespace leat
