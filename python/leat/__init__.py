@@ -4,6 +4,7 @@ import logging as _logging
 import sys as _sys
 
 from leat import _leat
+from leat import tables as _tables
 from leat._leat import *
 from leat.display import progress
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
@@ -28,3 +29,5 @@ __all__ += ["automatic", "decode", "filter", "map", "progress", "register_tokeni
 
 _leat.set_notice_handler(_logging.getLogger("leat").warning)
 _leat.register_map("tokenize@1", _tokenize_of_text)
+_leat.register_table_reader("parquet", _tables.open_parquet, _tables.read_parquet)
+_leat.register_table_reader("arrow", _tables.open_arrow, _tables.read_arrow)

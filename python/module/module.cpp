@@ -17,6 +17,7 @@ NB_MODULE(_leat, m) {
   bind_stages(m);
   bind_pipeline(m);
   bind_sources(m);
+  bind_tables(m);
   bind_functions(m);
   bind_transforms(m);
   bind_batch(m);

@@ -15,6 +15,7 @@ void bind_own_loader(nb::module_& m);
 void bind_order(nb::module_& m);
 void bind_pipeline(nb::module_& m);
 void bind_sources(nb::module_& m);
+void bind_tables(nb::module_& m);
 void bind_transforms(nb::module_& m);
 
 } // namespace leat::python

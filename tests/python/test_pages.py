@@ -10,6 +10,8 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {
+    "operators/arrow.md": ["pyarrow"],
+    "operators/parquet.md": ["pyarrow"],
     "python.md": [],
     "python-coming-from.md": ["torch"],
     "python-jax.md": ["jax"],
