@@ -38,6 +38,10 @@ void item::drop_payloads() {
   std::erase_if(payloads_, [](const auto& p) { return p.owner != payload_of_source; });
 }
 
+void item::drop_surroundings() {
+  std::erase_if(payloads_, [](const auto& p) { return p.owner == payload_around; });
+}
+
 void item::cut(std::size_t size) {
   bytes_.resize(size);
   std::erase_if(payloads_, [&](const auto& p) { return p.end > size; });
@@ -52,7 +56,7 @@ item item::from_bytes(std::string bytes, record_uses uses) {
   return x;
 }
 
-std::uint64_t item_reader::number() {
+std::uint64_t item_reader::long_number() {
   std::uint64_t x = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ == bytes_.size())

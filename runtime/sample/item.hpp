@@ -56,6 +56,8 @@ public:
   void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
   /// Drops all content except that of sources that cannot read it again.
   void drop_payloads();
+  /// Drops what lies around the content of sources that can read it again.
+  void drop_surroundings();
   bool has_payloads() const noexcept { return !payloads_.empty(); }
 
   void clear() noexcept {
@@ -110,7 +112,11 @@ public:
   explicit item_reader(std::string_view bytes) : bytes_(bytes) {}
 
   /// Throws `errc::bad_snapshot` if there is no number: the bytes came from a foreign state.
-  std::uint64_t number();
+  std::uint64_t number() {
+    if (at_ < bytes_.size() && static_cast<unsigned char>(bytes_[at_]) < 0x80) // most are small
+      return static_cast<unsigned char>(bytes_[at_++]);
+    return long_number();
+  }
   /// Reads a number of at most `largest`; the error names it as `what`.
   std::uint64_t number(std::uint64_t largest, std::string_view what = "a number");
   /// Reads a number below `end`.
@@ -127,6 +133,8 @@ public:
   payload_ptr find_payload(std::uint32_t owner) const;
 
 private:
+  std::uint64_t long_number();
+
   const item* item_ = nullptr;
   std::string_view bytes_;
   std::size_t at_ = 0;

@@ -125,6 +125,7 @@ private:
   }
 
   void hold(std::size_t i, item x) {
+    x.drop_surroundings(); // as many blocks as there are items would be held
     buckets_[i].push_back({came_++, std::move(x)});
     ++waiting_;
     if (buckets_[i].size() == plan_.group)

@@ -1,0 +1,75 @@
+#include "runtime/sample/item.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace leat;
+
+namespace {
+
+std::uint64_t read_back(std::uint64_t x) {
+  item in;
+  in.add(x);
+  item_reader from{in};
+  const auto found = from.number();
+  CHECK(from.at_end());
+  return found;
+}
+
+class content final : public payload {};
+
+} // namespace
+
+TEST_CASE("numbers of all sizes are read as they were added") {
+  for (unsigned bit = 0; bit < 64; ++bit)
+    for (const auto x :
+         {(std::uint64_t{1} << bit) - 1, std::uint64_t{1} << bit, (std::uint64_t{1} << bit) + 1})
+      CHECK(read_back(x) == x);
+  CHECK(read_back(std::numeric_limits<std::uint64_t>::max())
+        == std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_CASE("bytes that are no number are refused") {
+  const std::vector<std::string> bad{"", "\x80", std::string(9, '\xFF') + '\x02',
+                                     std::string(10, '\xFF') + '\x01'};
+  for (const auto& bytes : bad)
+    CHECK(code_of([&] { item_reader{std::string_view{bytes}}.number(); }) == errc::bad_snapshot);
+}
+
+TEST_CASE("what is dropped of an item's content, and what stays") {
+  const auto made = [] {
+    item x;
+    x.add(std::uint64_t{7});
+    x.attach(0, payload_of_source, std::make_shared<content>());
+    const auto begin = x.size();
+    x.add(std::uint64_t{8});
+    x.attach(begin, payload_around, std::make_shared<content>());
+    return x;
+  };
+  const auto has = [](const item& x, std::uint32_t owner) {
+    item_reader from{x};
+    if (owner == payload_around)
+      from.number();
+    return from.find_payload(owner) != nullptr;
+  };
+  auto x = made();
+  CHECK((has(x, payload_of_source) && has(x, payload_around)));
+  x.drop_surroundings();
+  CHECK((has(x, payload_of_source) && !has(x, payload_around)));
+  x = made();
+  x.drop_payloads();
+  CHECK((has(x, payload_of_source) && !has(x, payload_around)));
+  x = made();
+  x.attach(0, 3, std::make_shared<content>()); // a sample that was made of all of it
+  CHECK((has(x, 3) && !has(x, payload_of_source) && !has(x, payload_around)));
+  x.drop_surroundings();
+  CHECK(has(x, 3));
+  x.drop_payloads();
+  CHECK_FALSE(has(x, 3));
+  CHECK(x == made());
+}
