@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import leat
@@ -23,7 +24,7 @@ from support import COMMAND, Ranks, digests, due
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow: tests/python/requirements.txt")
 
 import pyarrow.parquet as pq  # noqa: E402
-from table_files import WRITERS, numbered, random_rows, source, table_of, value_in_leat, values_of, write_parquet  # noqa: E402
+from table_files import WRITERS, column, numbered, random_rows, source, table_of, value_in_leat, values_of, write_parquet  # noqa: E402
 
 ALL = list(range(120))
 ORDERS = {
@@ -212,6 +213,39 @@ def test_rows_that_cost_a_row_group_each_are_told_of(tmp_path: Path) -> None:
     assert 'needed: shuffle(kind="windowed") with few lanes, a larger cache_bytes' in told[0]
 
 
+def rows_of(found: leat.tables.Column, rows: int) -> list[Any]:
+    """The rows of a column as C++ takes them: None for a null, "inside" for a list that contains one."""
+    made: list[Any] = []
+    for i in range(rows):
+        null = 0 if found.nulls is None else found.nulls[i]
+        values = found.values[i] if found.offsets is None else found.values[found.offsets[i] : found.offsets[i + 1]]
+        made.append([values.tolist(), None, "inside"][null])
+    return made
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_columns_that_are_slices_or_chunks_with_nulls(seed: int) -> None:
+    print("seed", seed)
+    draw = random.Random(seed)
+    of, make = column(draw)
+    values = [None if draw.random() < 0.2 else make(draw) for _ in range(draw.randint(1, 40))]
+    if pa.types.is_nested(of):
+        values = [[*x[:-1], None] if x and draw.random() < 0.2 and not isinstance(x[0], list) else x for x in values]
+    array = pa.array(values, of)
+    begin = draw.randint(0, len(values))
+    count = draw.randint(0, len(values) - begin)
+    expected = [
+        None if x is None else "inside" if isinstance(x, list) and None in x else value_in_leat(of, x)
+        for x in values[begin : begin + count]
+    ]
+    part = array.slice(begin, count)
+    at = draw.randint(0, count)
+    for given in (part, pa.chunked_array([part]), pa.chunked_array([part.slice(0, at), part.slice(at)])):
+        found = leat.tables._column("x", given)
+        assert rows_of(found, count) == expected
+    assert rows_of(leat.tables._column("x", pa.chunked_array([], of)), 0) == []
+
+
 def one(data: leat.Pipeline, rows: int = 4, **options: Any) -> leat.Batch:
     batch = leat.Loader(data.batch(rows, end="mask"), workers=0, **options).next()
     assert batch is not None
@@ -231,8 +265,8 @@ def test_nulls_make_bad_samples_that_name_file_row_and_column(tmp_path: Path) ->
     assert [(x.id, x.why) for x in batch.bad()] == [
         ("one.parquet/1", "missing_field"), ("one.parquet/2", "unsupported"), ("one.parquet/3", "missing_field"),
     ]  # fmt: skip
-    for x, column, row in zip(batch.bad(), ("text", "list", "n"), (1, 2, 3), strict=True):
-        assert f'column "{column}" is ' in x.text
+    for x, name, row in zip(batch.bad(), ("text", "list", "n"), (1, 2, 3), strict=True):
+        assert f'column "{name}" is ' in x.text
         assert f"in row {row} of {path}" in x.text
     with pytest.raises(
         leat.Error, match=r'column "n" is null in row 3 of .*one\.parquet; needed: a value, or nulls="no_field"'
@@ -275,8 +309,8 @@ def test_what_cannot_be_a_field_is_refused_by_name(tmp_path: Path) -> None:
         "nothing": pa.nulls(2),
         "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int32())),
     }
-    for name, column in refused.items():
-        path = saved(tmp_path, n=[1, 2], **{name: column})
+    for name, values in refused.items():
+        path = saved(tmp_path, n=[1, 2], **{name: values})
         with pytest.raises(leat.InvalidArgument) as told:
             one(leat.parquet(path))
         stored = pq.read_schema(path).field(name).type  # lists' items have another name there
@@ -293,8 +327,8 @@ def test_what_cannot_be_a_field_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_tensors_of_one_shape_are_dense(tmp_path: Path) -> None:
     values = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
-    column = pa.FixedShapeTensorArray.from_numpy_ndarray(values)
-    batch = one(leat.parquet(saved(tmp_path, x=column)))
+    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(values)
+    batch = one(leat.parquet(saved(tmp_path, x=tensors)))
     assert batch["x"].dtype == np.float32
     assert batch["x"].tolist() == values.tolist()
 
@@ -423,6 +457,37 @@ def test_a_file_that_is_replaced_or_gone_while_the_job_runs_is_an_error(tmp_path
     with pytest.raises((leat.Error, FileNotFoundError), match="rows-0"):
         for _ in leat.Loader(data, workers=1):
             pass
+
+
+def test_a_file_that_cannot_be_read_ends_the_job_under_any_policy(tmp_path: Path) -> None:
+    numbered(tmp_path, files=1, rows=400)
+    loader = leat.Loader(leat.parquet(str(tmp_path / "rows-*"), cache_bytes=0).batch(8), workers=0, bad_samples="mask")
+    assert loader.next() is not None
+    (tmp_path / "rows-0").unlink()
+    with pytest.raises(leat.InputOutput, match=r"rows-0.*No such file"):
+        for _ in loader:
+            pass
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_file_that_was_written_anew_is_read_anew(writer: str, tmp_path: Path) -> None:
+    for rows in (40, 30, 50):
+        data = numbered(tmp_path, writer, files=1, rows=rows, group=rows // 5).batch(10)
+        assert flat(numbers(leat.Loader(data, workers=0))) == list(range(rows))
+
+
+def test_a_footer_that_contradicts_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path, n=[1, 2, 3])
+    groups = [SimpleNamespace(num_rows=3, num_columns=1, column=lambda _: SimpleNamespace(num_values=3))]
+    for rows, values in ((4, 3), (3, 2)):
+        groups[0].column = lambda _, values=values: SimpleNamespace(num_values=values)
+        made = SimpleNamespace(
+            num_rows=rows, num_row_groups=1, row_group=groups.__getitem__, schema=pq.read_metadata(path).schema
+        )
+        monkeypatch.setattr(leat.tables, "_parquet", lambda *_, made=made: made)
+        with pytest.raises(leat.Error, match="numbers of rows contradict each other") as told:
+            one(leat.parquet(path))
+        assert told.value.code == "torn_file"
 
 
 def test_text_pickle_and_snapshot_make_the_same_pipeline(tmp_path: Path) -> None:

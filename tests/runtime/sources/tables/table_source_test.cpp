@@ -41,7 +41,7 @@ class fake_reader final : public table_reader {
 public:
   table_file open(const std::string& path, const std::vector<std::string>&) const override {
     const auto blocks = static_cast<std::size_t>(path.back() - '0');
-    return {std::vector<std::uint64_t>(blocks, rows_per_block), columns};
+    return {std::vector<std::uint64_t>(blocks, rows_said), columns};
   }
   table_block read(const std::string&, std::uint64_t block,
                    const std::vector<std::string>&) const override {
@@ -85,6 +85,7 @@ public:
 
   std::string damage;
   std::string columns = "n: i32";
+  std::uint64_t rows_said = rows_per_block;
   std::uint64_t null_row = rows_per_block;
   int null_kind = 1;
   mutable std::atomic<int> reads = 0;
@@ -154,6 +155,10 @@ TEST_CASE("columns, rows of blocks and sizes of files are parts of the digest") 
   x.reader->columns = "n: i64";
   CHECK(opened(x.rows())->facts().digest != before);
   x.reader->columns = "n: i32";
+  x.reader->rows_said = 3;
+  CHECK(opened(x.rows())->facts().digest != before);
+  x.reader->rows_said = rows_per_block;
+  CHECK(opened(x.rows())->facts().digest == before);
   std::ofstream{x.at / "rows-2"} << "other content";
   CHECK(opened(x.rows())->facts().digest != before);
 }
