@@ -77,6 +77,7 @@ loader_job::loader_job(const pipeline& data, loader_options options)
   crew_ = std::make_shared<worker_crew>(options_.rank, options_.world_size, options_.fault);
   job_.plan = plan_for(std::move(plan), options_);
   samples_ = job_.plan->samples;
+  count_up();
   cancelled_ = job_.plan->cancelled;
   stop_ = job_.plan->stop;
   const auto& stages = samples_->stage_names;
@@ -146,7 +147,7 @@ void loader_job::restore_at(const std::string& directory, const job_position& pl
 
 resume_point loader_job::resumed() {
   ends_->begin_epoch();
-  count_bad();
+  count_up();
   return position();
 }
 
@@ -182,7 +183,7 @@ void loader_job::seek(const job_position& to) {
   check_seek(job_, to);
   run_through("seek", [&] {
     leat::seek(job_, to, *ends_, [this] { return look_after_caller(); });
-    count_bad();
+    count_up();
   });
 }
 
@@ -209,7 +210,9 @@ void loader_job::set_weights(const weight_change& change) {
     refuse_argument("set_weights", "records that exist once, in a loader that has begun",
                     "a call before the first next()");
   const weight_phase phase{change.step, whole_weights(change.weights)};
-  if (!job_.weights.add(phase, job_.at.global_step) || !engine_)
+  const bool is_new = job_.weights.add(phase, job_.at.global_step);
+  count_up();
+  if (!is_new || !engine_)
     return;
   desk_->change_weights(job_.weights.all());
   restart(as_restored(job_));
@@ -358,7 +361,7 @@ lease loader_job::hand_over(slot_ptr slot) {
   end_epoch(*slot);
   metrics_->batches.add(1);
   metrics_->samples.add(slot->summary().num_valid);
-  count_bad();
+  count_up();
   if (automatic_)
     tune_workers();
   lease result;
@@ -392,7 +395,7 @@ void loader_job::rewind() {
   if (!job_.plan->samples->feeds.empty())
     refuse_argument("rewind", "records that exist once", "data that can be read again");
   job_.rewind();
-  count_bad();
+  count_up();
   ends_->begin_epoch();
   restart(job_);
 }
@@ -452,13 +455,18 @@ std::string loader_job::encoded() const {
 }
 
 loader_stats loader_job::stats() const {
-  return stats_of(*metrics_, crew_->board(), samples_->stage_names, samples_->num_sources,
-                  crew_->replaced());
+  auto stats = stats_of(*metrics_, crew_->board(), samples_->stage_names, samples_->num_sources,
+                        crew_->replaced());
+  const auto seen = metrics_->mixes();
+  stats.mixes = mixes_of(job_.facts.root, seen.given, seen.step, seen.changes);
+  return stats;
 }
 
-void loader_job::count_bad() noexcept {
+void loader_job::count_up() {
   for (std::size_t i = 0; i < num_causes; ++i)
     metrics_->bad[i].set(job_.at.sums.bad[i]);
+  if (!samples_->mixes.empty())
+    metrics_->set_mixes({job_.at.sums.given, job_.at.next.step, job_.weights.all()});
 }
 
 void loader_job::interrupt() noexcept {

@@ -125,8 +125,8 @@ private:
   /// Gives the job the number of workers that it needs.
   void tune_workers();
   std::size_t number_of_workers();
-  /// Takes over the job's counts of bad samples, which change when the job moves to another place.
-  void count_bad() noexcept;
+  /// Takes over the job's counts for stats(): they change when it moves to another place.
+  void count_up();
   /// What restore() returns, once the job stands at the snapshot.
   resume_point resumed();
   /// Moves past a batch that ends its epoch.

@@ -4,6 +4,7 @@
 #include <leat/cluster.hpp>
 #include <leat/dispatch_policy.hpp>
 #include <leat/epoch_agreement.hpp>
+#include <leat/mix_counts.hpp>
 #include <leat/patience.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/runtime.hpp>
@@ -190,6 +191,7 @@ struct pack_stats {
   std::uint64_t padding = 0;
 };
 
+/// Large because it is all that a loader counts.
 struct loader_stats {
   /// One for each worker number: what all workers with that number have done, including those that
   /// died or were removed.
@@ -201,6 +203,9 @@ struct loader_stats {
   std::uint64_t samples = 0;
   std::uint64_t bytes_read = 0;
   pack_stats packed = {};
+  /// What the inputs of mixes gave since the job began, as far as this rank knows it; mixes in data
+  /// order.
+  std::vector<mix_counts> mixes = {};
   /// Time that next() waited for workers; 0 without workers, as it then makes the batches itself.
   std::chrono::nanoseconds waited{0};
   /// The single waits, for batches that were not there at once.

@@ -5,6 +5,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/statistics.hpp"
 #include "python/module/without_gil.hpp"
 
 #include <string>
@@ -104,6 +105,12 @@ void bind_snapshot_facts(nb::module_& m) {
             return result;
           },
           nb::sig("def bad(self) -> dict[str, int]"))
+      .def_prop_ro(
+          "mixes", [](const snapshot_facts& x) { return list_of(x.mixes); },
+          nb::sig("def mixes(self) -> list[dict[str, typing.Any]]"),
+          "What the inputs of each mix gave since the job began, mixes in data order: the cost, "
+          "and "
+          "for each of the inputs name, weight, samples and cost.")
       .def_ro("partial", &snapshot_facts::partial)
       .def_prop_ro("left_out",
                    [](const snapshot_facts& x) {

@@ -1,3 +1,5 @@
+#include "python/module/statistics.hpp"
+
 #include <leat/bad_sample.hpp>
 
 #include "python/module/loader.hpp"
@@ -38,6 +40,15 @@ nb::dict dict_of(const pack_stats& x) {
   return result;
 }
 
+nb::dict dict_of(const mixed_input& x) {
+  nb::dict result;
+  result["name"] = x.name;
+  result["weight"] = x.weight;
+  result["samples"] = x.samples;
+  result["cost"] = x.cost;
+  return result;
+}
+
 nb::dict dict_of(const worker_stats& x) {
   nb::dict result;
   result["worker"] = x.worker;
@@ -67,6 +78,17 @@ nb::list list_of(const std::vector<T>& all) {
 
 } // namespace
 
+nb::list list_of(const std::vector<mix_counts>& mixes) {
+  nb::list result;
+  for (const auto& x : mixes) {
+    nb::dict mix;
+    mix["cost"] = x.cost;
+    mix["inputs"] = list_of(x.inputs);
+    result.append(mix);
+  }
+  return result;
+}
+
 nb::dict dict_of(const loader_stats& x) {
   nb::dict result;
   result["workers"] = list_of(x.workers);
@@ -75,6 +97,7 @@ nb::dict dict_of(const loader_stats& x) {
   result["samples"] = x.samples;
   result["bytes_read"] = x.bytes_read;
   result["packed"] = dict_of(x.packed);
+  result["mixes"] = list_of(x.mixes);
   result["waited"] = seconds(x.waited);
   result["waits"] = dict_of(x.waits);
   result["ready_for"] = dict_of(x.ready_for);

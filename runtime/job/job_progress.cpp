@@ -14,6 +14,7 @@ void job_progress::count(const batch_slot& x) {
   sums.digest += x.summary().digest;
   sums.epoch_digest += x.summary().digest;
   sums.samples += x.summary().num_valid;
+  add(sums.given, x.summary().given);
   for (const auto& row : x.summary().bad)
     ++sums.bad[static_cast<std::size_t>(row.why)];
 }

@@ -3,6 +3,7 @@
 #include <leat/bad_sample.hpp>
 #include <leat/export.hpp>
 #include <leat/hash128.hpp>
+#include <leat/mix_counts.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
 #include <leat/step_range.hpp>
@@ -55,6 +56,9 @@ struct snapshot_facts {
   hash128 epoch_digest = {};
   std::uint64_t samples = 0;
   bad_counts bad{};
+  /// What the inputs of mixes gave since the job began; mixes in data order. Of a snapshot that an
+  /// older leat wrote, since it was resumed from.
+  std::vector<mix_counts> mixes = {};
   /// The sums lack what the missing parts would add.
   bool partial = false;
   /// Steps of the job that were, or will be, left out.

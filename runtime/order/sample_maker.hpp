@@ -2,6 +2,7 @@
 
 #include "runtime/base/worker_record.hpp"
 #include "runtime/order/indexed_form.hpp"
+#include "runtime/order/input_counts.hpp"
 #include "runtime/order/order_cache.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/storage/record_blocks.hpp"
@@ -68,6 +69,9 @@ public:
   /// the row's own.
   std::uint64_t take_bytes_read();
 
+  /// What inputs of mixes gave to the sample; for the caller to empty before it is made.
+  input_counts& given() noexcept { return given_; }
+
   // For indexed and iterator forms:
   void read(std::size_t source, const leat::source& from, std::uint64_t record, sample& into) {
     read(source, [&] { from.read(record, into); });
@@ -80,7 +84,10 @@ public:
   void map(std::size_t number, std::uint64_t sample_key, sample& into);
   /// Makes what lies below an edge, for the row: see make_for_probe().
   template <class Make>
-  std::uint64_t below_edge(Make make);
+  std::uint64_t below_edge(Make make) {
+    const scope_of_flag scope{is_below_edge_, true};
+    return make();
+  }
   /// An emptied sample.
   sample& side_sample(std::size_t number);
   std::function<bool(sample&)>& filter(std::size_t number) { return filters_[number]; }
@@ -95,10 +102,37 @@ public:
     add_alone(record_->elements_packed, elements);
     add_alone(record_->elements_padded, padding);
   }
+  /// Notes that an input of a mix gave a sample that is made.
+  void count_given(std::size_t input, std::uint64_t cost) {
+    if (counts_given_)
+      add_sample(given_, input, cost);
+  }
+  /// The same of a sample that was made before.
+  void count_given(const input_counts& by) {
+    if (counts_given_)
+      add(given_, by);
+  }
+  /// Makes a sample, of which a part is handed over that is not its first: it has counted already.
+  template <class Make>
+  std::uint64_t make_again(Make make) {
+    const scope_of_flag scope{counts_given_, false};
+    return make();
+  }
   /// False if no map draws random numbers, so that sample keys are not needed.
   bool needs_sample_keys() const noexcept { return !functions_.empty(); }
 
 private:
+  /// Gives a flag another value, as long as it lives.
+  struct scope_of_flag {
+    bool& flag;
+    bool before;
+
+    scope_of_flag(bool& of, bool to) noexcept : flag(of), before(std::exchange(of, to)) {}
+    ~scope_of_flag() { flag = before; }
+    scope_of_flag(const scope_of_flag&) = delete;
+    scope_of_flag& operator=(const scope_of_flag&) = delete;
+  };
+
   void enter(std::size_t stage) noexcept {
     record_->stage.store(stage, std::memory_order_relaxed);
     record_->clock.enter(stage);
@@ -142,6 +176,8 @@ private:
   std::uint64_t epoch_ = 0;
   std::uint64_t position_ = 0;
   bool is_below_edge_ = false;
+  input_counts given_;
+  bool counts_given_ = true;
   /// Maps from here on wait for finish().
   std::size_t first_left_ = SIZE_MAX;
   /// What the first of them would have got.
@@ -151,16 +187,6 @@ private:
   std::vector<sample*> samples_;
   std::vector<context> contexts_;
 };
-
-template <class Make>
-std::uint64_t sample_maker::below_edge(Make make) {
-  struct scope {
-    bool& is_below;
-    bool was = std::exchange(is_below, true);
-    ~scope() { is_below = was; }
-  } below{is_below_edge_};
-  return make();
-}
 
 template <class Make>
 sample_maker::begun sample_maker::begin(sample& into, Make make) {

@@ -198,11 +198,30 @@ weight_change parse_weight_change(std::string_view stage, std::string_view text)
   }
 }
 
+weight_phases phases_of(std::vector<std::uint64_t> weights,
+                        const std::vector<std::string>& schedule, std::size_t inputs) {
+  if (weights.empty())
+    weights.assign(inputs, 1);
+  weight_phases phases{{0, std::move(weights)}};
+  for (const auto& text : schedule) {
+    const auto change = parse_weight_change("mix.schedule", text);
+    phases.push_back({change.step, whole_weights(change.weights)});
+  }
+  return phases;
+}
+
 const weight_phase* phase_at(const weight_phases& phases, std::uint64_t step) noexcept {
   const auto next =
       std::upper_bound(phases.begin(), phases.end(), step,
                        [](std::uint64_t at, const weight_phase& x) { return at < x.step; });
   return next == phases.begin() ? nullptr : &*std::prev(next);
+}
+
+const weight_phase& phase_at(const weight_phases& planned, const weight_phases& changes,
+                             std::uint64_t step) noexcept {
+  const auto* own = phase_at(planned, step);
+  const auto* changed = phase_at(changes, step);
+  return changed && changed->step >= own->step ? *changed : *own;
 }
 
 } // namespace leat

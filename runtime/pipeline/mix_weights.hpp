@@ -2,6 +2,7 @@
 
 #include <leat/pipeline.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,7 +41,17 @@ weight_change parse_weight_change(std::string_view stage, std::string_view text)
 /// more.
 bool are_whole_weights(const std::vector<std::uint64_t>& weights) noexcept;
 
+/// All phases of a mix with so many inputs, the first from step 0 on, of its options: no weights
+/// are equal ones. Throws `errc::invalid_argument`.
+weight_phases phases_of(std::vector<std::uint64_t> weights,
+                        const std::vector<std::string>& schedule, std::size_t inputs);
+
 /// The last of these phases that has begun at a step; null if none has.
 const weight_phase* phase_at(const weight_phases& phases, std::uint64_t step) noexcept;
+
+/// What holds at a step: what began last, and of two that begin together the job's change. The
+/// first of the `planned` phases begins at step 0.
+const weight_phase& phase_at(const weight_phases& planned, const weight_phases& changes,
+                             std::uint64_t step) noexcept;
 
 } // namespace leat

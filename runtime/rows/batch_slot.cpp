@@ -100,9 +100,10 @@ batch_slot::claimed batch_slot::claim(std::uint32_t ticket, std::size_t limit, s
 }
 
 void batch_slot::close() {
-  auto& [valid, num_valid, digest, bad] = summary_;
+  auto& [valid, num_valid, digest, given, bad] = summary_;
   num_valid = 0;
   digest = {};
+  given.clear();
   bad.clear();
   for (std::size_t i = 0; i < num_rows_; ++i) {
     const auto& row = results_[i];
@@ -110,6 +111,7 @@ void batch_slot::close() {
     if (valid[i]) {
       ++num_valid;
       digest += row.digest;
+      add(given, row.given);
     }
     if (row.failure && !plan_.failure)
       plan_.failure = row.failure;

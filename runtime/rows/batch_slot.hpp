@@ -67,6 +67,8 @@ struct batch_summary {
   std::vector<std::uint8_t> valid;
   std::size_t num_valid = 0;
   hash128 digest;
+  /// What inputs of mixes gave to these.
+  input_counts given;
   std::vector<bad_row> bad;
 };
 

@@ -101,6 +101,16 @@ void job_metrics::saved(std::int64_t begin_ns, std::int64_t end_ns, std::uint64_
     shown_.saves->add(shown_.save, begin_ns, end_ns, {bytes});
 }
 
+job_metrics::mixed job_metrics::mixes() const {
+  const mutex_lock lock{mixes_mutex_};
+  return mixes_;
+}
+
+void job_metrics::set_mixes(const mixed& x) {
+  const mutex_lock lock{mixes_mutex_};
+  mixes_ = x;
+}
+
 void job_metrics::show_slot(std::size_t number, slot_phase was, std::int64_t begin_ns,
                             std::int64_t end_ns, std::uint64_t epoch, std::uint64_t step) noexcept {
   if (!shown_.recorder || was == slot_phase::free || end_ns - begin_ns < shortest_shown_ns)

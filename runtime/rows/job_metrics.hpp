@@ -1,7 +1,9 @@
 #pragma once
 
 #include "runtime/base/metrics.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/worker_record.hpp"
+#include "runtime/order/input_counts.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -75,6 +77,15 @@ public:
   time_counter dealing;
   std::array<counter, num_slot_phases> slots;
 
+  /// What the inputs of mixes gave before a step, and the job's changes of weights.
+  struct mixed {
+    input_counts given = {};
+    std::uint64_t step = 0;
+    weight_phases changes = {};
+  };
+  mixed mixes() const;
+  void set_mixes(const mixed& x);
+
 private:
   friend class slot_life;
 
@@ -97,6 +108,8 @@ private:
 
   std::shared_ptr<trace> trace_;
   timeline shown_;
+  mutable mutex mixes_mutex_;
+  mixed mixes_ LEAT_GUARDED_BY(mixes_mutex_);
 };
 
 } // namespace leat

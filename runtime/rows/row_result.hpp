@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/order/input_counts.hpp"
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/order.hpp"
 
@@ -34,6 +35,8 @@ struct row_result {
   epoch_item delivered;
   hash128 digest;
   hash128 pixels;
+  /// What inputs of mixes gave to the row.
+  input_counts given;
   /// Set if the sample was bad.
   std::optional<bad_row> bad;
   /// Set if the outcome is `failed`.
@@ -47,6 +50,7 @@ struct row_result {
     delivered = {};
     digest = {};
     pixels = {};
+    given.clear();
     bad.reset();
     failure.reset();
     seen.clear();

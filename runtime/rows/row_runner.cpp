@@ -78,6 +78,7 @@ void row_runner::begin_together(std::span<const work> rows) {
       record_->item.store(x.row->position, std::memory_order_relaxed);
       sample_access::reset(into, &x.target);
       begun_.push_back(maker_->begin(into, [&] { make_item(*x.row, x.row->own, into); }));
+      take_given(*x.result);
       sample_access::own(into); // the next row uses memory again that it borrows: of a zip's inputs
       begun_rows_.push_back(&x);
     } catch (...) { // run() finds it again, and treats it
@@ -156,6 +157,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   const auto& edge = plan_->samples->edges[number];
   const auto make = [&](sample& into) {
     sample_access::reset(into, nullptr);
+    maker_->given().clear();
     return maker_->make_for_probe(*edge.input, row.what, place_of(row), into);
   };
   if (!edge.keeps_samples) {
@@ -165,6 +167,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   }
   auto kept = std::make_shared<made_sample>();
   kept->sample_key = make(kept->content);
+  kept->given = maker_->given();
   seen.found = maker_->probe(number, kept->content);
   // Its bytes may lie in memory that this worker reuses for the next one.
   sample_access::own(kept->content);
@@ -178,6 +181,7 @@ void row_runner::produce(const row_request& row, const row_target& target, row_r
   if (!plan_->throw_at.empty() && fails_on_purpose(row, what))
     throw bad_sample(cause::function_error, "a fault on purpose");
   make_item(row, what, sample_);
+  take_given(result);
   record_->clock.leave();
   sample_access::deliver(sample_);
   result.delivered = what;
@@ -191,6 +195,7 @@ bool row_runner::fails_on_purpose(const row_request& row, const epoch_item& what
 }
 
 void row_runner::make_item(const row_request& row, const epoch_item& what, sample& into) {
+  maker_->given().clear();
   if (plan_->shape.is_indexed)
     maker_->make({.item = what.item, .epoch = what.epoch}, row.position, into);
   else

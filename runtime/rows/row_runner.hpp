@@ -63,6 +63,7 @@ private:
   void seal(const row_request& row, const row_target& target, row_result& result, const sample& x);
   bool fails_on_purpose(const row_request& row, const epoch_item& what) const;
   void make_item(const row_request& row, const epoch_item& what, sample& into);
+  void take_given(row_result& result) noexcept { result.given.swap(maker_->given()); }
   /// Those whose samples could be begun; runs the others alone.
   void begin_together(std::span<const work> rows);
   void finish_together();

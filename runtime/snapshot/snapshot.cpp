@@ -62,12 +62,13 @@ std::string_view unframe(std::string_view bytes, const std::string& name) {
 
 } // namespace
 
-handed_over& handed_over::operator+=(const handed_over& x) noexcept {
+handed_over& handed_over::operator+=(const handed_over& x) {
   digest += x.digest;
   epoch_digest += x.epoch_digest;
   samples += x.samples;
   for (std::size_t i = 0; i < num_causes; ++i)
     bad[i] += x.bad[i];
+  add(given, x.given);
   partial = partial || x.partial;
   return *this;
 }

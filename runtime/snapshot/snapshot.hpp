@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/step_ranges.hpp"
+#include "runtime/order/input_counts.hpp"
 #include "runtime/order/lane_state.hpp"
 #include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
@@ -24,10 +25,12 @@ struct handed_over {
   hash128 epoch_digest;
   std::uint64_t samples = 0;
   bad_counts bad{};
+  /// What the inputs of mixes gave to the rows.
+  input_counts given = {};
   /// True if parts of the sums are missing, after a restore from only some of the ranks' parts.
   bool partial = false;
 
-  handed_over& operator+=(const handed_over& x) noexcept;
+  handed_over& operator+=(const handed_over& x);
   friend bool operator==(const handed_over&, const handed_over&) = default;
 };
 

@@ -52,6 +52,7 @@ std::vector<weight_change> changes_of(const weight_phases& phases) {
 
 snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
   auto sum = merge(parts, require_all);
+  auto mixes = mixes_of(sum.pipeline.root, sum.sums.given, sum.step, sum.weights);
   return {.pipeline = std::move(sum.pipeline),
           .epoch = sum.epoch,
           .step = sum.step,
@@ -62,6 +63,7 @@ snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
           .epoch_digest = sum.sums.epoch_digest,
           .samples = sum.sums.samples,
           .bad = sum.sums.bad,
+          .mixes = std::move(mixes),
           .partial = sum.sums.partial,
           .left_out = std::move(sum.left_out),
           .weights = changes_of(sum.weights),

@@ -181,6 +181,14 @@ private:
       x.bad[static_cast<std::size_t>(*why)] += bad.count();
     }
     x.partial = message.partial();
+    need(message.given_cost_size() <= message.given_size(),
+         std::to_string(message.given_cost_size()) + " costs of "
+             + std::to_string(message.given_size()) + " inputs of mixes",
+         "at most one of each");
+    for (const auto samples : message.given())
+      x.given.push_back({.samples = samples});
+    for (int i = 0; i < message.given_cost_size(); ++i)
+      x.given[static_cast<std::size_t>(i)].cost = message.given_cost(i);
     return x;
   }
 

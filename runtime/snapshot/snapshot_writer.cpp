@@ -5,7 +5,6 @@
 #include <wire/snapshot.pb.h>
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 namespace leat {
@@ -101,14 +100,31 @@ void write(const pipeline_facts& x, wire::Pipeline& to) {
 // -- what changes from batch to batch, written by hand: a snapshot may be taken at each of them,
 // and most of its bases are those of the one before.
 
-/// Digests, counts, and causes of short names.
-constexpr std::size_t most_bytes_of_sums = 128 + num_causes * 64;
+/// Digests, counts, and causes of short names; for each input of a mix two numbers.
+std::size_t most_bytes_of_sums(const handed_over& x) {
+  constexpr std::size_t most_bytes_of_number = 10;
+  return 160 + num_causes * 64 + x.given.size() * 2 * most_bytes_of_number;
+}
 
 char* put_hash(char* to, int field, const hash128& x) {
   return put_short(to, field, [&](char* at) {
     at = put_fixed(at, wire::Hash128::kLowFieldNumber, x.low);
     return put_fixed(at, wire::Hash128::kHighFieldNumber, x.high);
   });
+}
+
+/// One number of each input, up to the last that is not 0.
+char* put_counts(char* to, int field, const input_counts& x, std::uint64_t input_count::*number) {
+  const auto last = std::find_if(x.rbegin(), x.rend(), [&](auto& y) { return y.*number != 0; });
+  std::size_t size = 0;
+  for (auto i = last; i != x.rend(); ++i)
+    size += size_of_varint(*i.*number);
+  if (size == 0)
+    return to;
+  to = put_size(to, field, size);
+  for (auto i = x.begin(); i != last.base(); ++i)
+    to = put_varint(to, *i.*number);
+  return to;
 }
 
 char* put_sums(char* to, const handed_over& x) {
@@ -121,7 +137,9 @@ char* put_sums(char* to, const handed_over& x) {
         at = put(at, wire::BadCount::kCauseFieldNumber, to_string(static_cast<cause>(i)));
         return put(at, wire::BadCount::kCountFieldNumber, x.bad[i]);
       });
-  return put(to, wire::Sums::kPartialFieldNumber, std::uint64_t{x.partial});
+  to = put(to, wire::Sums::kPartialFieldNumber, std::uint64_t{x.partial});
+  to = put_counts(to, wire::Sums::kGivenFieldNumber, x.given, &input_count::samples);
+  return put_counts(to, wire::Sums::kGivenCostFieldNumber, x.given, &input_count::cost);
 }
 
 } // namespace
@@ -134,10 +152,10 @@ std::string message_of(const pipeline_facts& x) {
 
 void append_state(const snapshot& x, const lane_states& lanes, std::string& to) {
   const auto size = size_of_lanes(lanes);
-  std::array<char, most_bytes_of_sums> sums;
+  std::string sums(most_bytes_of_sums(x.sums), '\0');
   const auto* sums_end = put_sums(sums.data(), x.sums);
   const std::string_view all_sums{sums.data(), static_cast<std::size_t>(sums_end - sums.data())};
-  std::array<char, most_bytes_of_sums + 128> head;
+  std::string head(all_sums.size() + 128, '\0');
   auto* end = head.data();
   end = put(end, wire::Snapshot::kEpochFieldNumber, x.epoch);
   end = put(end, wire::Snapshot::kStepFieldNumber, x.step);

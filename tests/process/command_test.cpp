@@ -292,6 +292,40 @@ TEST_CASE("command: inspect shows what each round keeps, and steps that are left
   REQUIRE(4 * state["largest_lane"].get<std::uint64_t>() >= state["bytes"]);
 }
 
+TEST_CASE("command: what the inputs of a mix gave, through a resume in another world") {
+  command_bench x;
+  for (const auto* name : {"a", "b"}) {
+    std::ofstream out{x.at / (name + std::string{".txt"})};
+    for (int i = 0; i < 400; ++i)
+      out << name << i % 37 << '\n';
+  }
+  std::ofstream{x.at / "job.leat"} << "mix(lines(\"" << x.at / "a.txt"
+                                   << "\", ranges=4), lines(\"" << x.at / "b.txt"
+                                   << R"(", ranges=4), weights=[3, 1], cost="text")
+      .pack("text", 16).batch(4, lanes=4))";
+  const words job{"run", "--pipeline", x.at / "job.leat", "--snapshot-dir", x.at / "snapshots"};
+  const auto mixes_at = [&](const words& more) {
+    const auto summary = x.ask(job + more);
+    CAPTURE(summary);
+    const auto shown = x.ask({"inspect", x.at / "snapshots"});
+    REQUIRE(shown["mixes"] == summary["mixes"]);
+    return shown["mixes"];
+  };
+  const auto before = mixes_at({"--steps", "8", "--world-size", "2"});
+  const auto after = mixes_at({"--steps", "20", "--resume"});
+  REQUIRE(after[0]["cost"] == "text");
+  const auto input = [](const json& mixes, std::size_t i) { return mixes[0]["inputs"][i]; };
+  REQUIRE(input(after, 0)["name"] == x.at / "a.txt");
+  for (std::size_t i = 0; i < 2; ++i)
+    REQUIRE(input(after, i)["cost"] > input(before, i)["cost"]);
+  REQUIRE(std::abs(input(after, 0)["share"].get<double>() - 0.75) < 0.05);
+
+  std::filesystem::remove_all(x.at / "snapshots");
+  REQUIRE(mixes_at({"--steps", "20"}) == after);
+  const auto text = x.succeed({"inspect", x.at / "snapshots"});
+  REQUIRE(contains(text, "\nmix           " + (x.at / "a.txt") + ": 7"));
+}
+
 TEST_CASE("command: the stored order, lanes and steps") {
   command_bench x;
   const words job{"count:1000", "--global-batch", "60"};

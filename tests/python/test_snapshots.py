@@ -167,6 +167,32 @@ def test_weights_changed_in_mid_run() -> None:
         other.set_weights([1, 1], from_step=2)
 
 
+def test_what_the_inputs_of_a_mix_gave(tmp_path: Path) -> None:
+    for name, line in (("a", "some words"), ("b", "few")):
+        (tmp_path / name).write_text(f"{line}\n" * 40)
+    inputs = [leat.lines(str(tmp_path / name), ranges=2) for name in "ab"]
+    data = leat.mix(inputs, weights=[3, 1], cost="text").batch(4, lanes=2, end="mask")
+    loader = leat.Loader(data, workers=1)
+    given = {"some words": 0, "few": 0}
+    for _ in range(5):
+        batch = next(loader)
+        for text in batch.text("text"):
+            given[text] += 1
+        parts = [batch.snapshot()]
+        expected = [
+            {"name": str(tmp_path / name), "weight": weight, "samples": given[line], "cost": given[line] * len(line)}
+            for name, weight, line in (("a", 3, "some words"), ("b", 1, "few"))
+        ]
+        assert loader.stats()["mixes"] == [{"cost": "text", "inputs": expected}]
+        assert leat.inspect_snapshot(parts).mixes == loader.stats()["mixes"]
+    resumed = leat.Loader(data, rank=0, world_size=2)
+    resumed.restore_parts(parts)
+    assert resumed.stats()["mixes"] == loader.stats()["mixes"]
+    other = leat.Loader(data, rank=1, world_size=2)
+    other.restore_parts(parts)
+    assert [x["samples"] for x in other.stats()["mixes"][0]["inputs"]] == [0, 0]
+
+
 def test_another_pipeline_is_refused_with_all_differences(data: leat.Pipeline) -> None:
     part = first(data).snapshot()
     other = leat.count(401).shuffle(seed=6).batch(8)

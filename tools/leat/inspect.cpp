@@ -5,6 +5,7 @@
 #include <leat/snapshot.hpp>
 
 #include "tools/leat/output.hpp"
+#include "tools/leat/shares.hpp"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -170,6 +171,7 @@ json to_json(const snapshot_facts& x) {
           {"epoch_digest", to_string(x.epoch_digest)},
           {"samples", x.samples},
           {"bad", bad_to_json(x.bad)},
+          {"mixes", mixes_to_json(x.mixes)},
           {"partial", x.partial},
           {"left_out", to_json(x.left_out)},
           {"weights", to_json(x.weights)},
@@ -228,6 +230,8 @@ void print_facts(const snapshot_facts& x) {
   print_line("digest        " + to_string(x.digest) + partial);
   print_line("epoch digest  " + to_string(x.epoch_digest) + partial);
   print_line("bad samples   " + bad_to_json(x.bad).dump());
+  for (const auto& line : share_lines(x.mixes, 14))
+    print_line(line + partial);
   for (const auto& steps : x.left_out)
     print_line("left out      job steps " + std::to_string(steps.first) + " to "
                + std::to_string(steps.last));

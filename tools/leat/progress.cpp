@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace leat::command {
 
@@ -86,8 +87,8 @@ opening_display::~opening_display() {
   set_progress_handler({});
 }
 
-progress_display::progress_display(std::string_view unit)
-    : unit_(unit), terminal_(::isatty(STDERR_FILENO) == 1) {}
+progress_display::progress_display(std::string_view unit, std::function<std::string()> more)
+    : unit_(unit), more_(std::move(more)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 progress_display::~progress_display() {
   if (!drawn_ || !terminal_)
@@ -108,6 +109,8 @@ void progress_display::update(const training_progress& x) {
 
 void progress_display::draw(const training_progress& x) const {
   auto text = progress_text(x, unit_);
+  if (const auto more = more_ ? more_() : std::string{}; !more.empty())
+    text += "  " + more;
   if (!terminal_)
     return print_notice("run", text);
   auto done = x.total_steps

@@ -3,6 +3,7 @@
 #include "tools/leat/training_job.hpp"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,8 @@ std::string progress_bar(double share, std::size_t width);
 /// every 10 s.
 class progress_display {
 public:
-  /// `unit`: what is counted, "images".
-  explicit progress_display(std::string_view unit);
+  /// `unit`: what is counted, "images". `more` is asked for what else a line should say.
+  explicit progress_display(std::string_view unit, std::function<std::string()> more = {});
   /// Leaves the last state of the bar on the terminal.
   ~progress_display();
   progress_display(const progress_display&) = delete;
@@ -31,6 +32,7 @@ private:
   void draw(const training_progress& x) const;
 
   std::string unit_;
+  std::function<std::string()> more_;
   bool terminal_;
   bool drawn_ = false;
   training_progress last_;

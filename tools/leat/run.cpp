@@ -12,6 +12,7 @@
 #include "tools/leat/output.hpp"
 #include "tools/leat/progress.hpp"
 #include "tools/leat/run_options.hpp"
+#include "tools/leat/shares.hpp"
 #include "tools/leat/stop_signals.hpp"
 #include "tools/leat/training_job.hpp"
 #include <CLI/CLI.hpp>
@@ -42,6 +43,7 @@ struct summary {
   std::uint64_t snapshot_bytes = 0;
   std::uint64_t bytes_read = 0;
   pack_stats packed = {};
+  std::vector<mix_counts> mixes = {};
   std::uint64_t workers_replaced = 0;
   bad_counts bad{};
   job_times times = {};
@@ -91,6 +93,7 @@ summary sum_up(const training_job& job, int signal) {
                  .snapshot_bytes = job.snapshot_bytes(),
                  .signal = signal};
   const auto ranks = job.stats();
+  result.mixes = mixes_of(ranks);
   result.times = times_of(ranks, result.progress.elapsed, result.progress.waited);
   for (const auto& x : ranks) {
     result.bytes_read += x.bytes_read;
@@ -126,6 +129,7 @@ json to_json(const summary& x) {
           {"resident_bytes", resident_bytes()},
           {"bytes_read", x.bytes_read},
           {"packed", {{"elements", x.packed.elements}, {"padding", x.packed.padding}}},
+          {"mixes", mixes_to_json(x.mixes)},
           {"bad", bad_to_json(x.bad)},
           {"resumed_at", x.resumed_at
                              ? json{{"epoch", x.resumed_at->epoch}, {"step", x.resumed_at->step}}
@@ -162,6 +166,8 @@ void print_summary(const summary& x, const char* unit) {
   if (x.packed.elements > 0)
     print_line("padding           " + fixed(100 * padded_share(x.packed), 1)
                + "% of packed elements");
+  for (const auto& line : share_lines(x.mixes, 18))
+    print_line(line);
   print_line("memory, peak      " + readable_bytes(resident_bytes()));
   print_line("snapshot          " + readable_bytes(x.snapshot_bytes));
   print_line("bad samples       " + bad_to_json(x.bad).dump());
@@ -247,7 +253,7 @@ int run(const run_options& x) {
   tell_of_resume(x, job);
   {
     const stoppable stops{stop, job};
-    progress_display display{unit};
+    progress_display display{unit, [&] { return shares_text(mixes_of(job.stats())); }};
     job.run([&](const training_progress& now) { display.update(now); });
   }
   if (!x.stats.empty())

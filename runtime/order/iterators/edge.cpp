@@ -57,6 +57,7 @@ std::uint64_t edge_form::make_input(item_reader& from, const item_place& at, sam
   const auto& made = static_cast<const made_sample&>(*kept);
   sample_access::lend(made.content, into);
   identify(into, *input_, start, at, with.orders());
+  with.count_given(made.given);
   return made.sample_key;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/order/input_counts.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 
 #include <leat/sample.hpp>
@@ -15,6 +16,8 @@ namespace leat {
 struct made_sample final : payload {
   mutable sample content;
   std::uint64_t sample_key = 0;
+  /// What inputs of mixes gave to it.
+  input_counts given = {};
 };
 
 /// Takes the items of the round below, with what workers found in them. State: the number of the

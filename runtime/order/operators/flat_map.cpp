@@ -124,7 +124,8 @@ public:
                      sample_maker& with) const override {
     const auto start = from;
     const auto child = from.number();
-    const auto sample_key = over_input<Input>::make(from, at, into, with);
+    const auto make = [&] { return over_input<Input>::make(from, at, into, with); };
+    const auto sample_key = child == 0 ? make() : with.make_again(make);
     with.pick(number_, child, into);
     identify(into, *this, start, at, with.orders());
     const std::array<std::uint64_t, 3> words{sample_key, child, 1};

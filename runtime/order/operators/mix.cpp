@@ -1,4 +1,5 @@
 #include "runtime/order/iterator_planner.hpp"
+#include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -72,11 +73,20 @@ struct mix_plan {
   mix_stop stop = mix_stop::all;
   std::uint64_t seed = 0;
   std::uint64_t ordinal = 0;
+  /// The number of its first input among those of all mixes: see input_counts.
+  std::size_t first_input = 0;
+  /// The field whose elements are the cost, if it has edges.
+  std::string cost = {};
 
   std::size_t num_inputs() const noexcept { return phases.front().weights.size(); }
 };
 
 __extension__ using int128 = __int128;
+
+/// What an item costs.
+std::uint64_t cost_of(const sample& x, const std::string& field) {
+  return x.bytes(field).size() / size_of(sample_access::layout_of(x, field).type);
+}
 
 /// One input in one lane: items with their cost.
 class mix_input {
@@ -226,12 +236,10 @@ private:
   /// Counted in the epoch; 0 where steps cannot be told.
   std::uint64_t step() const noexcept { return lane_.clock ? lane_.clock->step() : 0; }
 
-  /// What holds at a step: what began last, and of two that begin together the job's change.
   const weight_phase& phase_of(std::uint64_t step) const {
-    const auto* planned = phase_at(plan_.phases, step);
+    static const weight_phases none;
     const auto* changes = lane_.clock ? lane_.clock->changes : nullptr;
-    const auto* changed = changes ? phase_at(*changes, step) : nullptr;
-    return changed && changed->step >= planned->step ? *changed : *planned;
+    return phase_at(plan_.phases, changes ? *changes : none, step);
   }
 
   /// Shares are counted from here on: otherwise the mix would make up for those of earlier phases.
@@ -371,8 +379,11 @@ public:
                      sample_maker& with) const override {
     const auto i = from.number_below(plan_.num_inputs(), "input");
     const auto inside = place_in(from, at);
-    return plan_.edges.empty() ? plan_.inputs[i]->make(from, inside, into, with)
-                               : plan_.edges[i]->make(from, inside, into, with);
+    const auto has_cost = !plan_.edges.empty();
+    const auto sample_key = has_cost ? plan_.edges[i]->make(from, inside, into, with)
+                                     : plan_.inputs[i]->make(from, inside, into, with);
+    with.count_given(plan_.first_input + i, has_cost ? cost_of(into, plan_.cost) : 0);
+    return sample_key;
   }
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
@@ -400,27 +411,17 @@ bool counts_cost(const operator_node& x) {
   return !x.get<std::string>("cost").empty() && value_of(x, "rule", mix_rules) != mix_rule::random;
 }
 
-weight_phases phases_of(const operator_node& x) {
-  weight_phases phases{{0, x.get<std::vector<std::uint64_t>>("weights")}};
-  auto& first = phases.front().weights;
-  if (first.empty())
-    first.assign(x.inputs.size(), 1);
-  for (const auto& text : x.get<std::vector<std::string>>("schedule")) {
-    const auto change = parse_weight_change("mix.schedule", text);
-    phases.push_back({change.step, whole_weights(change.weights)});
-  }
-  return phases;
-}
-
 /// Bytes per input, for numbers of usual size.
 constexpr std::uint64_t bytes_of_share = 6;
 
 iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
                             iterator_planner& planner) {
-  mix_plan mix{.phases = phases_of(x),
+  mix_plan mix{.phases = phases_of(x.get<std::vector<std::uint64_t>>("weights"),
+                                   x.get<std::vector<std::string>>("schedule"), x.inputs.size()),
                .rule = value_of(x, "rule", mix_rules),
                .stop = value_of(x, "stop", mix_stops),
-               .seed = x.get<std::uint64_t>("seed")};
+               .seed = x.get<std::uint64_t>("seed"),
+               .cost = x.get<std::string>("cost")};
   const mix_place place{x.inputs.size(), planner.is_in_last_round()};
   if (mix.phases.size() > 1 && !place.is_in_last_round)
     planner.refuse(
@@ -437,11 +438,12 @@ iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
   else
     for (const auto& input : x.inputs)
       mix.edges.push_back(planner.build_edge(
-          x, *input, at, [cost = x.get<std::string>("cost")](sample& s, sample_maker&) {
-            const auto layout = sample_access::layout_of(s, cost);
-            return probe_result{.number = s.bytes(cost).size() / size_of(layout.type)};
+          x, *input, at, [cost = x.get<std::string>("cost")](const sample& s, sample_maker&) {
+            return probe_result{.number = cost_of(s, cost)};
           }));
   mix.ordinal = planner.take_ordinal(x);
+  for (const auto& before : planner.result().mixes)
+    mix.first_input += before.inputs;
   planner.result().mixes.push_back(place);
   if (mix.rule == mix_rule::random)
     planner.common().see_seed(mix.seed);

@@ -140,7 +140,8 @@ public:
     for (auto left = from.number(); left > 0; --left) {
       const auto x = read_range(plan_, from);
       auto& document = with.side_sample(plan_.side);
-      const auto sample_key = input_->make(from, at, document, with);
+      const auto make = [&] { return input_->make(from, at, document, with); };
+      const auto sample_key = x.from == 0 ? make() : with.make_again(make);
       pack.add(document, x.from, x.to);
       sample_keys.add(x.to ? sample_key_of_part(sample_key, x.from, *x.to) : sample_key);
     }

@@ -4,6 +4,7 @@
 #include "tests/support/operator_facts.hpp"
 
 #include <leat/error.hpp>
+#include <leat/snapshot.hpp>
 
 #include <algorithm>
 #include <array>
@@ -145,6 +146,9 @@ public:
     x.samples = number();
     for (auto& bad : x.bad)
       bad = number();
+    x.given = several([&] { return input_count{number(), number()}; });
+    while (!x.given.empty() && x.given.back().samples == 0)
+      x.given.pop_back();
     x.partial = random_() % 2 == 0;
     return x;
   }
@@ -881,6 +885,56 @@ TEST_CASE("parts add up, in any order") {
     std::shuffle(parts.begin(), parts.end(), random);
     REQUIRE(encode(merge(parts, true)) == encode(sum));
   }
+}
+
+/// Two mixes, of two and three inputs, in data order.
+pipeline_facts mixed_facts() {
+  const auto mix = [](std::vector<operator_facts> inputs, const std::string& cost) {
+    auto x = join("mix", std::move(inputs));
+    x.options = {{"weights", std::vector<std::uint64_t>{}}, {"cost", cost}};
+    return x;
+  };
+  const auto named = [](const std::string& name) {
+    return source_facts_of("lines", {{"patterns", texts{name}}}, {});
+  };
+  const auto inner = mix({named("a"), named("b")}, "tokens");
+  return batch_of(mix({inner, count_of(9), named("c")}, {}), 8, 4, {});
+}
+
+TEST_CASE("what inputs of mixes gave adds up, and is said by mix and input") {
+  auto parts = parts_of(3);
+  for (auto& part : parts)
+    part.pipeline = mixed_facts();
+  parts[0].sums.given = {{1, 70}, {2, 0}};
+  parts[2].sums.given = {{10, 1}, {0, 0}, {0, 0}, {4, 0}, {5, 0}};
+  const auto sum = merge(parts, true);
+  CHECK(sum.sums.given == input_counts{{11, 71}, {2, 0}, {0, 0}, {4, 0}, {5, 0}});
+  std::vector<std::string> bytes;
+  for (const auto& part : parts)
+    bytes.push_back(encode(part));
+  const auto mixes = inspect_snapshot(bytes).mixes;
+  REQUIRE(mixes.size() == 2);
+  CHECK(mixes[0] == mix_counts{"tokens", {{"a", 1, 11, 71}, {"b", 1, 2, 0}}});
+  CHECK(mixes[1]
+        == mix_counts{"", {{"a and 1 more", 1, 0, 0}, {"count", 1, 4, 0}, {"c", 1, 5, 0}}});
+
+  parts[2].sums.given.push_back({1, 0});
+  bytes.back() = encode(parts[2]);
+  CHECK(refusal([&] { inspect_snapshot(bytes); }).code() == errc::bad_snapshot);
+}
+
+TEST_CASE("counts of mixes: none in older snapshots, and no costs of inputs that gave nothing") {
+  auto x = typical();
+  x.pipeline = mixed_facts();
+  const auto older = encode(x);
+  x.sums.given = {{0, 0}, {0, 0}};
+  CHECK(encode(x) == older);
+  CHECK(decode(older, "x").sums.given.empty());
+  CHECK(inspect_snapshot({older}).mixes[0].inputs[0].samples == 0);
+  // Costs (7) of the sums (7), of one input more than there are samples.
+  const auto message = older.substr(32);
+  const auto forged = field(7, field(6, "\x05") + field(7, "\x09\x09"));
+  CHECK(has(decode_refusal(framed(message + forged)).what(), "got 2 costs of 1 inputs"));
 }
 
 TEST_CASE("a partial sum stays partial") {

@@ -1,0 +1,102 @@
+#include "runtime/order/input_counts.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+std::string where(const operator_facts& source) {
+  if (const auto* patterns = source.find<std::vector<std::string>>("patterns")) {
+    std::string text;
+    for (const auto& x : *patterns)
+      text += (text.empty() ? "" : " ") + x;
+    return text;
+  }
+  for (const auto* option : {"directory", "path", "name"})
+    if (const auto* text = source.find<std::string>(option))
+      return *text;
+  return source.op;
+}
+
+/// What the input's sources say, several with the number of the others.
+std::string name_of(const operator_facts& input) {
+  std::string name;
+  std::size_t others = 0;
+  for_each_operator(input, [&](const operator_facts& x) {
+    if (!x.is_source())
+      return;
+    if (name.empty())
+      name = where(x);
+    else
+      ++others;
+  });
+  return others == 0 ? name : name + " and " + std::to_string(others) + " more";
+}
+
+/// Weights of an operator that may be of a snapshot: all 0 if it says none that can be.
+std::vector<std::uint64_t> weights_at(const operator_facts& mix, std::uint64_t step,
+                                      const weight_phases& changes) {
+  const auto inputs = mix.inputs.size();
+  try {
+    const auto phases = phases_of(mix.get<std::vector<std::uint64_t>>("weights"),
+                                  mix.get<std::vector<std::string>>("schedule"), inputs);
+    const auto& weights = phase_at(phases, changes, step).weights;
+    if (weights.size() == inputs)
+      return weights;
+  } catch (const error&) { // it was not made by this leat
+  }
+  return std::vector<std::uint64_t>(inputs, 0);
+}
+
+} // namespace
+
+void add_sample(input_counts& to, std::size_t input, std::uint64_t cost) {
+  if (to.size() <= input)
+    to.resize(input + 1);
+  ++to[input].samples;
+  to[input].cost += cost;
+}
+
+void add(input_counts& to, const input_counts& x) {
+  if (to.size() < x.size())
+    to.resize(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    to[i].samples += x[i].samples;
+    to[i].cost += x[i].cost;
+  }
+}
+
+std::vector<mix_counts> mixes_of(const operator_facts& root, const input_counts& given,
+                                 std::uint64_t step, const weight_phases& changes) {
+  std::vector<mix_counts> mixes;
+  std::size_t next = 0;
+  for_each_operator(root, [&](const operator_facts& x) {
+    if (x.op != "mix")
+      return;
+    auto& mix = mixes.emplace_back(mix_counts{.cost = x.get<std::string>("cost"), .inputs = {}});
+    if (x.get<std::string>("rule") == "random")
+      mix.cost.clear();
+    for (const auto& input : x.inputs) {
+      const auto count = next < given.size() ? given[next] : input_count{};
+      ++next;
+      mix.inputs.push_back({name_of(input), 0, count.samples, count.cost});
+    }
+    const auto weights = weights_at(x, step, changes);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      mix.inputs[i].weight = weights[i];
+  });
+  if (given.size() > next)
+    throw error(errc::bad_snapshot,
+                {.stage = "snapshot",
+                 .got = "counts of " + std::to_string(given.size()) + " inputs of mixes",
+                 .needed = "at most the " + std::to_string(next) + " of the pipeline"});
+  return mixes;
+}
+
+} // namespace leat
