@@ -292,7 +292,7 @@ TEST_CASE("command: inspect shows what each round keeps, and steps that are left
   REQUIRE(4 * state["largest_lane"].get<std::uint64_t>() >= state["bytes"]);
 }
 
-TEST_CASE("command: what the inputs of a mix gave, through a resume in another world") {
+TEST_CASE("command: what the inputs of a mix gave, through a resume in another world, and tokens") {
   command_bench x;
   for (const auto* name : {"a", "b"}) {
     std::ofstream out{x.at / (name + std::string{".txt"})};
@@ -307,6 +307,8 @@ TEST_CASE("command: what the inputs of a mix gave, through a resume in another w
   const auto mixes_at = [&](const words& more) {
     const auto summary = x.ask(job + more);
     CAPTURE(summary);
+    REQUIRE(summary["tokens"].get<std::uint64_t>() == 16 * summary["samples"].get<std::uint64_t>());
+    REQUIRE(summary["tokens_per_second"] > 0);
     const auto shown = x.ask({"inspect", x.at / "snapshots"});
     REQUIRE(shown["mixes"] == summary["mixes"]);
     return shown["mixes"];

@@ -26,11 +26,13 @@ double share(double part, double whole) {
 
 std::string progress_text(const training_progress& x, std::string_view unit) {
   auto rate = share(static_cast<double>(x.samples), in_seconds(x.elapsed));
+  auto tokens = share(static_cast<double>(x.tokens), in_seconds(x.elapsed));
   auto waiting = 100 * share(in_seconds(x.waited), in_seconds(x.elapsed));
   return "epoch " + std::to_string(x.epoch) + "  step " + std::to_string(x.global_step) + "/"
          + (x.total_steps ? std::to_string(*x.total_steps) : "?") + "  "
-         + with_commas(std::llround(rate)) + " " + std::string{unit} + "/s  waiting for data "
-         + fixed(waiting, 0) + "%, training " + fixed(100 - waiting, 0) + "%";
+         + with_commas(std::llround(rate)) + " " + std::string{unit} + "/s  "
+         + (x.tokens > 0 ? with_commas(std::llround(tokens)) + " tokens/s  " : "")
+         + "waiting for data " + fixed(waiting, 0) + "%, training " + fixed(100 - waiting, 0) + "%";
 }
 
 std::string progress_bar(double share, std::size_t width) {

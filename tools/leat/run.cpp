@@ -106,9 +106,13 @@ summary sum_up(const training_job& job, int signal) {
   return result;
 }
 
-double samples_per_second(const training_progress& x) {
+double per_second(std::uint64_t number, const training_progress& x) {
   auto seconds = in_seconds(x.elapsed);
-  return seconds > 0 ? static_cast<double>(x.samples) / seconds : 0;
+  return seconds > 0 ? static_cast<double>(number) / seconds : 0;
+}
+
+double samples_per_second(const training_progress& x) {
+  return per_second(x.samples, x);
 }
 
 json stages_to_json(const std::vector<stage_stats>& stages) {
@@ -123,6 +127,8 @@ json to_json(const summary& x) {
   return {{"samples", done.samples},
           {"seconds", in_seconds(done.elapsed)},
           {"samples_per_second", samples_per_second(done)},
+          {"tokens", done.tokens},
+          {"tokens_per_second", per_second(done.tokens, done)},
           {"waited_seconds", in_seconds(done.waited)},
           {"first_batch_seconds", done.first_batch ? json(in_seconds(*done.first_batch)) : json()},
           {"snapshot_bytes", x.snapshot_bytes},
@@ -156,6 +162,9 @@ void print_summary(const summary& x, const char* unit) {
   print_line(with_commas(done.samples) + " " + unit + " in " + fixed(seconds, 2) + " s: "
              + with_commas(static_cast<std::uint64_t>(std::llround(samples_per_second(done)))) + " "
              + unit + "/s");
+  if (done.tokens > 0)
+    print_line("tokens            " + with_commas(done.tokens) + ": "
+               + with_commas(std::llround(per_second(done.tokens, done))) + " tokens/s");
   if (x.signal != 0)
     print_line(std::string{"ended by          "} + name_of_signal(x.signal));
   print_line("waiting for data  " + fixed(waiting, 1) + "% of the time");

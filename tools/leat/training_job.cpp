@@ -7,6 +7,7 @@
 #include <leat/snapshot.hpp>
 
 #include "tools/leat/run_log.hpp"
+#include "tools/leat/token_field.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -42,7 +43,7 @@ namespace {
 } // namespace
 
 training_job::training_job(const pipeline& data, training_settings settings)
-    : settings_(std::move(settings)) {
+    : settings_(std::move(settings)), token_field_(token_field(operators_of(data))) {
   auto options = settings_.loader;
   if (settings_.ranks > 1)
     meeting_ = std::make_shared<rank_meeting>(settings_.ranks);
@@ -262,6 +263,7 @@ bool training_job::hand_over() {
     if (log_)
       log_->append(part);
     progress_.samples += part.valid_rows();
+    progress_.tokens += tokens_in(part, token_field_);
   }
   if (!progress_.first_batch)
     progress_.first_batch = clock::now() - constructed_;

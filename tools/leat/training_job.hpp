@@ -61,6 +61,8 @@ struct training_progress {
   std::optional<std::uint64_t> total_steps = {};
   /// By this process.
   std::uint64_t samples = 0;
+  /// Elements of the field that holds tokens, in these; 0 if there is none: see token_field.
+  std::uint64_t tokens = 0;
   std::chrono::nanoseconds elapsed{0};
   /// Part of `elapsed` in which the trainer waited for data.
   std::chrono::nanoseconds waited{0};
@@ -131,6 +133,7 @@ private:
   void save();
 
   training_settings settings_;
+  std::string token_field_;
   clock::time_point constructed_ = clock::now();
   clock::time_point began_ = {};
   /// Ranks that have to agree ask for their batches at the same time.

@@ -366,6 +366,11 @@ TEST_CASE("progress: rate and the two parts of the time") {
                       .waited = std::chrono::seconds{1}};
   REQUIRE(progress_text(x, "images")
           == "epoch 1  step 30/40  1,250 images/s  waiting for data 25%, training 75%");
+  x.tokens = 40'000;
+  REQUIRE(
+      progress_text(x, "samples")
+      == "epoch 1  step 30/40  1,250 samples/s  10,000 tokens/s  waiting for data 25%, training "
+         "75%");
   REQUIRE(progress_bar(0.5, 4) == "[##..]");
   REQUIRE(progress_bar(1.5, 4) == "[####]");
 }
