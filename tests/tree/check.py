@@ -27,11 +27,7 @@ PUBLIC = {
     "runtime/storage": "trace",
     "runtime/sample": "field sample source stored_source",
     "runtime/image": "decode_options decode_times image_decoder resize_plan tensor_form transforms",
-<<<<<<< HEAD
-    "runtime/pipeline": "functions image once pipeline pipeline_facts sources streams tables",
-=======
-    "runtime/pipeline": "functions image mix_counts once pipeline pipeline_facts sources streams",
->>>>>>> aa29f58 (What each input of a mix has given: counted where samples are handed over; in statistics, snapshots and leat run)
+    "runtime/pipeline": "functions image mix_counts once pipeline pipeline_facts sources streams tables",
     "runtime/sources": "row_index",
     "runtime/rows": "bare_loop dispatch_policy graph order",
     "runtime/snapshot": "snapshot",
