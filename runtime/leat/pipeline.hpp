@@ -247,6 +247,9 @@ struct mix_options {
   /// T, above 0: a weight w counts as w^(1 / T), here and in `schedule`. Above 1 the shares are
   /// more equal than the weights.
   double temperature = 1;
+  /// How often an input may begin again at most, with `mix_stop::cycle`; then it has ended for
+  /// good, and the others share what it had. 0: as often as need be.
+  std::uint64_t max_repeats = 0;
 };
 
 struct journal_options {

@@ -60,6 +60,8 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"mix: cycle", R"(mix(lines("book-0.txt", ranges=24, file_order="shuffled"), count(100).shuffle(), weights=[1, 2], stop="cycle"))"},
     {"mix: random, cycle", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14))"},
 
+    {"mix: cycle, few repeats", R"(mix(lines("book-0.txt", ranges=24, file_order="shuffled").take(30), count(100).shuffle(), weights=[2, 1], stop="cycle", max_repeats=1))"},
+    {"mix: random, cycle, few repeats", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), weights=[1, 5], rule="random", stop="cycle", seed=14, max_repeats=2).repeat(2))"},
     {"mix: schedule", R"(mix(lines("book-0.txt", ranges=24), count(200).shuffle(seed=12), weights=[0.7, 0.3], schedule=["2:1,3", "5:0,1", "9:1,1"]))"},
     {"mix: schedule, random, cycle, buffer", R"(mix(lines("book-0.txt", ranges=24), count(50).shuffle(), rule="random", stop="cycle", seed=14, schedule=["3:5,1", "4:0.5,1.5", "7:1,2"]).shuffle_buffer(60))"},
 

@@ -237,6 +237,12 @@ class Mix(unittest.TestCase):
         text = 'mix(count(1), count(2).skip(1), schedule=["3:0,1"]).batch(1, lanes=1)'
         self.assertEqual([x[0][-1] for x in ids(text, steps=8)], digits("0 1 0 1 1 0 1 0"))
 
+    def test_an_input_whose_repeats_are_used_up_has_ended_for_good(self):
+        # b ends after b1, comes once more, and is gone; then only a is left, whose first end is the last of all.
+        self.assertEqual(row('mix(count(6), count(2), stop="cycle", max_repeats=1)'), digits("0 0 1 1 2 0 3 1 4 5"))
+        # Those with the weight 0 are left, and share alike.
+        self.assertEqual(row('mix(count(2), count(3), weights=[1, 0], stop="cycle", max_repeats=1)'), digits("0 1 0 1 0 1 2"))
+
     def test_weights_become_whole_numbers(self):
         self.assertEqual(weights.whole_weights([0.7, 0.2, 0.1]), [7, 2, 1])
         self.assertEqual(weights.whole_weights([20, 10]), [20, 10])

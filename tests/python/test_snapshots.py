@@ -171,7 +171,7 @@ def test_what_the_inputs_of_a_mix_gave(tmp_path: Path) -> None:
     for name, line in (("a", "some words"), ("b", "few")):
         (tmp_path / name).write_text(f"{line}\n" * 40)
     inputs = [leat.lines(str(tmp_path / name), ranges=2) for name in "ab"]
-    data = leat.mix(inputs, weights=[3, 1], cost="text").batch(4, lanes=2, end="mask")
+    data = leat.mix(inputs, weights=[3, 1], cost="text").batch(4, lanes=2, end="cycle")
     loader = leat.Loader(data, workers=1)
     given = {"some words": 0, "few": 0}
     for _ in range(5):

@@ -187,7 +187,10 @@ class Grower:
         weights = [self.rng.choice((1, 1, 2, 3, 7)) for _ in inputs] if self.rng.random() < 0.7 else []
         cost = self.some_field(wanted) if self.rng.random() < 0.3 else ""
         o = {"weights": weights, "rule": self.rng.choice(("deficit", "random")), "cost": cost, "seed": self.seed(),
-             "stop": self.rng.choice(("all", "all", "first", "cycle")), "schedule": [], "temperature": 1}  # fmt: skip
+             "stop": self.rng.choice(("all", "all", "first", "cycle")), "schedule": [], "temperature": 1,
+             "max_repeats": 0}  # fmt: skip
+        if o["stop"] == "cycle":
+            o["max_repeats"] = self.rng.choice((0, 1, 2, 3))
         return Node("mix", o, inputs)
 
     def copies(self, wanted, budget):

@@ -10,7 +10,8 @@ PLAIN_ATTEMPT = {"kill": None, "world": 1, "workers": 0, "dispatch": "on_demand"
 TRIES = 250  # to make a failing case smaller
 LEAST = {"records": 0, "n": 0, "bytes": 1, "rows": 1, "lanes": 0, "window": 1, "seed": 0, "bins": 1, "ranges": 1, "salt": 0}
 SIMPLE = {"kind": "full", "end": "drop", "fields": [], "file_order": "stored", "weights": [], "rule": "deficit",
-          "stop": "all", "cost": "", "delimiter": [], "pad": 0}  # fmt: skip
+          "stop": "all", "cost": "", "delimiter": [], "pad": 0,
+          "max_repeats": 0}  # fmt: skip
 
 
 def smaller_values(name, value):

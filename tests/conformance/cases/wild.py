@@ -247,7 +247,8 @@ class WildGrower:
         o = {"weights": [1, *(self.rng.choice((1, 2, 3, 0, 0.5, 0.7, 1.25, 1 / 3)) for _ in inputs[1:])] if self.rng.random() < 0.6 else [], "rule": rule,
              "stop": "cycle" if cycle else self.rng.choice(("all", "all", "first")), "seed": self.seed(),
              "cost": self.some(inputs[0][1]) if rule == "deficit" and self.rng.random() < 0.3 else "",
-             "schedule": self.schedule(len(inputs)), "temperature": self.rng.choice((1, 1, 1, 0.5, 2, 3.5))}  # fmt: skip
+             "schedule": self.schedule(len(inputs)), "temperature": self.rng.choice((1, 1, 1, 0.5, 2, 3.5)),
+             "max_repeats": self.rng.choice((0, 1, 1, 2, 3, 2**32)) if cycle else self.rng.choice((0,) * 30 + (1,))}  # fmt: skip
         return Node("mix", o, [x for x, _ in inputs]), inputs[0][1]
 
     def timed_mix(self):

@@ -307,6 +307,8 @@ def check_rules(node):
             phases(node)
         except BadWeights as problem:
             raise Wrong(f"weights {problem}") from None
+        if o["max_repeats"] and (o["stop"] != "cycle" or o["max_repeats"] >= 2**32):
+            raise Wrong("max_repeats")
     if node.op == "batch" and len(set(o["fields"])) != len(o["fields"]):
         raise Wrong(f"fields {o['fields']}")
     if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", *fields_of_pack(o))):

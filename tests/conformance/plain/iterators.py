@@ -344,6 +344,9 @@ class Lane:
                 ended.add(i)
                 if len(ended) == len(inputs):
                     return
+                if o["max_repeats"] and repetition[i] == o["max_repeats"]:
+                    live.remove(i)
+                    continue
                 repetition[i] += 1
                 given[i] = False
                 iterators[i] = begin(i)

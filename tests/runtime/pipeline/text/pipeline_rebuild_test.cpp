@@ -101,6 +101,20 @@ TEST_CASE("options that came later are in snapshots only where they are changed"
   CHECK(refusal(facts));
 }
 
+TEST_CASE("options of mix that came later: max_repeats") {
+  const auto inputs = std::vector{count(9), count(8)};
+  const auto before = mix(inputs, {.stop = mix_stop::cycle}).batch(2);
+  CHECK(facts_of(before).root.inputs[0].options.size() == 5);
+  const auto now = mix(inputs, {.stop = mix_stop::cycle, .max_repeats = 4}).batch(2);
+  auto facts = facts_of(now);
+  const auto& options = facts.root.inputs[0].options;
+  REQUIRE(options.size() == 6);
+  CHECK(options[5] == node_option{"max_repeats", std::uint64_t{4}});
+  CHECK(rebuild(facts) == now);
+  facts.root.inputs[0].options[5].value = std::uint64_t{0}; // would have been left out
+  CHECK(refusal(facts));
+}
+
 TEST_CASE("a pipeline is rebuilt from the bytes of a snapshot") {
   const auto x = count(48).shuffle({.seed = 2}).map(pad("value", 16, 3)).batch(8);
   snapshot taken;

@@ -1,0 +1,371 @@
+#include "runtime/order/iterators/iterator.hpp"
+#include "runtime/rows/job_plan.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/pipeline.hpp>
+#include <leat/sources.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace leat {
+namespace {
+
+/// What a mix may be: the cost of each item of each input, and the options.
+struct any_mix {
+  std::vector<std::vector<std::uint64_t>> costs;
+  mix_options options;
+  std::uint64_t lane = 0;
+  std::uint64_t lanes = 1;
+};
+
+/// Input, repetition, number of the item in it.
+using choice = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+using choices = std::vector<choice>;
+
+constexpr std::size_t most_items = 400;
+
+/// docs/iterators.md, as plainly as possible: nothing is kept but what was chosen.
+class model {
+public:
+  explicit model(const any_mix& of)
+      : of_(of), next_(of.costs.size()), repetition_(of.costs.size()), ends_(of.costs.size()),
+        is_used_up_(of.costs.size()) {}
+
+  choices all() {
+    taken_.assign(of_.costs.size(), 0);
+    for (std::uint64_t i = 0; i < of_.lane; ++i)
+      ++taken_[pick()];
+    while (chosen_.size() < most_items) {
+      while (auto end = end_at(pick()))
+        if (!go_on(*end))
+          return chosen_;
+      const auto input = pick();
+      const auto cost = of_.costs[input][next_[input]];
+      chosen_.emplace_back(input, repetition_[input], next_[input]++);
+      taken_[input] += cost;
+    }
+    return chosen_;
+  }
+
+private:
+  double weight(std::size_t i) const {
+    const auto& given = of_.options.weights;
+    return given.empty() ? 1 : given[i];
+  }
+  bool is_live(std::size_t i) const {
+    return of_.options.stop == mix_stop::cycle ? !is_used_up_[i] : ends_[i] == 0;
+  }
+  /// Small whole weights: all products are exact.
+  std::size_t pick() const {
+    std::vector<double> weights(of_.costs.size());
+    double sum = 0;
+    double total = 1;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      sum += weights[i] = is_live(i) ? weight(i) : 0;
+      total += static_cast<double>(taken_[i]);
+    }
+    for (std::size_t i = 0; sum == 0 && i < weights.size(); ++i)
+      weights[i] = is_live(i) ? 1 : 0;
+    sum = 0;
+    for (const auto x : weights)
+      sum += x;
+    std::optional<std::size_t> best;
+    const auto lack = [&](std::size_t i) {
+      return weights[i] * total - static_cast<double>(taken_[i]) * sum;
+    };
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (weights[i] > 0 && (!best || lack(i) > lack(*best)))
+        best = i;
+    return *best;
+  }
+  std::optional<std::size_t> end_at(std::size_t i) const {
+    return next_[i] == of_.costs[i].size() ? std::optional{i} : std::nullopt;
+  }
+  /// False if the mix is over.
+  bool go_on(std::size_t i) {
+    ++ends_[i];
+    if (of_.options.stop == mix_stop::first
+        || std::all_of(ends_.begin(), ends_.end(), [](auto x) { return x > 0; }))
+      return false;
+    if (of_.options.stop != mix_stop::cycle)
+      return true;
+    if (of_.options.max_repeats > 0 && ends_[i] > of_.options.max_repeats) {
+      is_used_up_[i] = true;
+    } else {
+      ++repetition_[i];
+      next_[i] = 0;
+    }
+    return true;
+  }
+
+  const any_mix& of_;
+  choices chosen_;
+  std::vector<std::uint64_t> next_;
+  std::vector<std::uint64_t> repetition_;
+  std::vector<std::uint64_t> ends_;
+  std::vector<bool> is_used_up_;
+  std::vector<std::uint64_t> taken_;
+};
+
+/// Rounds below the mix, of which items come late at random.
+class fake_inputs final : public round_input {
+public:
+  fake_inputs(const any_mix& of, std::mt19937_64* chance) : of_(of), chance_(chance) {}
+
+  void open(std::size_t, const lap&) override {}
+  pulled take(std::size_t edge, const lap&, std::uint64_t number, item& into,
+              probe_result& found) override {
+    if (chance_ && (*chance_)() % 3 == 0)
+      return pulled::blocked;
+    const auto& costs = of_.costs[edge];
+    if (number >= costs.size())
+      return pulled::end;
+    into.add(number);
+    found.number = costs[number];
+    return pulled::item;
+  }
+  void resume(std::size_t, const lap&, std::uint64_t) override {}
+
+private:
+  const any_mix& of_;
+  std::mt19937_64* chance_;
+};
+
+/// A mix of this kind over rounds that are given by `fake_inputs`.
+std::shared_ptr<job_plan> plan_of(const any_mix& x) {
+  std::vector<pipeline> inputs;
+  for (const auto& costs : x.costs)
+    inputs.push_back(count(std::max<std::uint64_t>(1, costs.size()) * x.lanes));
+  auto options = x.options;
+  options.cost = "value";
+  return std::make_shared<job_plan>(
+      plan_job(mix(inputs, options).batch(x.lanes, {.lanes = x.lanes, .end = epoch_end::mask})));
+}
+
+/// One iterator, and what it has given.
+class running {
+public:
+  running(const any_mix& of, std::shared_ptr<const job_plan> plan, std::mt19937_64* chance)
+      : plan_(std::move(plan)), inputs_(of, chance), cycles_(of.options.stop == mix_stop::cycle),
+        iterator_(plan_->samples->iterator->begin(
+            {.lane = of.lane, .lanes = of.lanes, .inputs = &inputs_, .run = &run_}, {})) {}
+
+  iterator& state() { return *iterator_; }
+  /// Nothing at the end.
+  std::optional<choice> next() {
+    for (;;) {
+      item what;
+      const auto result = iterator_->pull(what);
+      if (result == pulled::blocked) {
+        REQUIRE(what.empty());
+        continue;
+      }
+      if (result == pulled::end)
+        return std::nullopt;
+      item_reader from{what};
+      const auto input = from.number();
+      const auto repetition = cycles_ ? from.number() : 0;
+      return choice{input, repetition, from.number()};
+    }
+  }
+  /// One pull, which may be in vain.
+  pulled pull() {
+    item what;
+    return iterator_->pull(what);
+  }
+  std::string saved() const {
+    item to;
+    iterator_->save(to);
+    return std::string{to.bytes()};
+  }
+
+private:
+  std::shared_ptr<const job_plan> plan_;
+  fake_inputs inputs_;
+  iterator_run run_;
+  bool cycles_;
+  std::unique_ptr<iterator> iterator_;
+};
+
+choices rest_of(running& from) {
+  choices all;
+  while (all.size() < most_items)
+    if (const auto next = from.next())
+      all.push_back(*next);
+    else
+      break;
+  return all;
+}
+
+any_mix made_by(std::mt19937_64& random) {
+  any_mix x;
+  x.lanes = 1 + random() % 4;
+  x.lane = random() % x.lanes;
+  const auto inputs = 1 + random() % 4;
+  const auto weight = [&](bool may_be_0) {
+    return static_cast<double>(random() % 4 + (may_be_0 ? 0 : 1));
+  };
+  const auto weights = [&] {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < inputs; ++i)
+      all.push_back(weight(i > 0));
+    std::shuffle(all.begin(), all.end(), random);
+    return all;
+  };
+  for (std::size_t i = 0; i < inputs; ++i) {
+    auto& costs = x.costs.emplace_back(1 + random() % 12);
+    for (auto& cost : costs)
+      cost = random() % 9;
+  }
+  x.options.weights = weights();
+  x.options.stop =
+      std::array{mix_stop::all, mix_stop::first, mix_stop::cycle, mix_stop::cycle}[random() % 4];
+  if (x.options.stop == mix_stop::cycle)
+    x.options.max_repeats = random() % 4;
+  x.options.cost = "value";
+  return x;
+}
+
+std::string told(const any_mix& x) {
+  std::string text = "lane " + std::to_string(x.lane) + " of " + std::to_string(x.lanes);
+  for (const auto& costs : x.costs) {
+    text += "; costs";
+    for (const auto cost : costs)
+      text += ' ' + std::to_string(cost);
+  }
+  return text;
+}
+
+TEST_CASE("mix: chooses as documented, and goes on from any state, also within an item") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  for (int round = 0; round < 400; ++round) {
+    const auto x = made_by(random);
+    const auto plan = plan_of(x);
+    CAPTURE(round, told(x), plan->samples->stage_names);
+    const auto due = model{x}.all();
+    running whole{x, plan, nullptr};
+    REQUIRE(rest_of(whole) == due);
+
+    running one{x, plan, &random};
+    for (std::size_t given = 0; given <= std::min<std::size_t>(due.size(), 120);) {
+      CAPTURE(given);
+      const auto state = one.saved();
+      running other{x, plan, nullptr};
+      item_reader from{state};
+      other.state().load(from);
+      REQUIRE(from.at_end());
+      REQUIRE(other.saved() == state);
+      const auto rest = rest_of(other);
+      const auto left = std::min(rest.size(), due.size() - given);
+      REQUIRE(std::equal(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(left),
+                         due.begin() + static_cast<std::ptrdiff_t>(given)));
+      REQUIRE((due.size() == most_items || rest.size() == due.size() - given));
+      const auto result = one.pull();
+      if (result == pulled::end)
+        break;
+      given += result == pulled::item ? 1 : 0;
+    }
+  }
+}
+
+/// How often each input was begun again, and how many items each gave.
+struct totals {
+  std::map<std::uint64_t, std::uint64_t> repetitions = {};
+  std::map<std::uint64_t, std::uint64_t> items = {};
+};
+
+totals totals_of(const any_mix& x) {
+  running from{x, plan_of(x), nullptr};
+  totals result;
+  for (const auto& [input, repetition, number] : rest_of(from)) {
+    auto& most = result.repetitions[input];
+    most = std::max(most, repetition);
+    ++result.items[input];
+  }
+  return result;
+}
+
+TEST_CASE("mix: max_repeats ends an input for good, and the others share what it had") {
+  any_mix x{.costs = {{1, 1}, std::vector<std::uint64_t>(50, 1), std::vector<std::uint64_t>(20, 1)},
+            .options = {.weights = {4, 1, 1}, .stop = mix_stop::cycle, .max_repeats = 3}};
+  auto got = totals_of(x);
+  CHECK(got.items[0] == 8); // 2 items, once and 3 times more
+  CHECK(got.repetitions[0] == 3);
+  CHECK(got.items[1] == 50); // the last one to end: it is over
+  CHECK(got.repetitions[1] == 0);
+  CHECK(got.repetitions[2] > 0);
+  x.options.max_repeats = 0;
+  got = totals_of(x);
+  CHECK(got.items[0] > 100);
+  CHECK(got.repetitions[0] > 50);
+}
+
+TEST_CASE("mix: with max_repeats it ends though a weight is 0, as others do not begin for ever") {
+  any_mix x{.costs = {{1, 1, 1}, {1, 1}},
+            .options = {.weights = {1, 0}, .stop = mix_stop::cycle, .max_repeats = 2}};
+  running from{x, plan_of(x), nullptr};
+  const auto all = rest_of(from);
+  REQUIRE(all.size() == 11);
+  CHECK(all[8] == choice{0, 2, 2});
+  CHECK(all[9] == choice{1, 0, 0});
+  CHECK(all[10] == choice{1, 0, 1});
+}
+
+TEST_CASE("mix: options that exclude each other are refused") {
+  const auto refused = [](const mix_options& options) {
+    return code_of([&] { mix({count(9), count(9)}, options); }) == errc::invalid_argument;
+  };
+  CHECK_FALSE(refused({.stop = mix_stop::cycle, .max_repeats = 1}));
+  CHECK_FALSE(refused({.stop = mix_stop::cycle, .max_repeats = UINT32_MAX}));
+  CHECK(refused({.stop = mix_stop::cycle, .max_repeats = std::uint64_t{1} << 32}));
+  CHECK(refused({.max_repeats = 1}));
+  CHECK(refused({.stop = mix_stop::first, .max_repeats = 1}));
+}
+
+TEST_CASE("mix: states that it cannot have written are refused") {
+  const any_mix x{.costs = {{1, 2}, {3, 4, 5}},
+                  .options = {.stop = mix_stop::cycle, .max_repeats = 2}};
+  const auto plan = plan_of(x);
+  const auto load = [&](const std::vector<std::uint64_t>& numbers) {
+    item state;
+    for (const auto number : numbers)
+      state.add(number);
+    running other{x, plan, nullptr};
+    item_reader from{state};
+    other.state().load(from);
+  };
+  const auto refused = [&](const std::vector<std::uint64_t>& numbers) {
+    return code_of([&] { load(numbers); }) == errc::bad_snapshot;
+  };
+  // Items; over; phase; for each input: taken, end, repetition, given, consumed, ended.
+  const std::vector<std::uint64_t> good{5, 0, 0, 3, 1, 1, 1, 1, 0, 4, 0, 0, 2, 2, 0};
+  REQUIRE_NOTHROW(load(good));
+  const auto with = [&](std::size_t i, std::uint64_t number) {
+    auto numbers = good;
+    numbers[i] = number;
+    return numbers;
+  };
+  CHECK(refused(with(4, 2))); // for good, in a repetition that is not the last
+  CHECK(refused(with(4, 3)));
+  CHECK(refused(with(5, 3))); // more repetitions than there are
+  CHECK(refused(with(4, 0))); // began again, and never ended
+  auto used_up = with(4, 2);
+  used_up[5] = 2;
+  CHECK_NOTHROW(load(used_up));
+}
+
+} // namespace
+} // namespace leat
