@@ -311,11 +311,10 @@ void loader_job::wait_for_peers(slot_ptr& slot) {
 }
 
 job_position loader_job::behind() {
-  const auto is_gone = [](const handed_batch& x) { return x.progress.expired(); };
-  while (!handed_over_.empty() && is_gone(handed_over_.front()))
+  while (!handed_over_.empty() && handed_over_.front().progress.expired())
     handed_over_.pop_front();
   if (handed_over_.size() > 2 * options_.leases) // behind one that is held for long
-    std::erase_if(handed_over_, is_gone);
+    std::erase_if(handed_over_, [](const auto& x) { return x.progress.expired(); });
   return handed_over_.empty() ? job_.at.next : handed_over_.front().next;
 }
 
