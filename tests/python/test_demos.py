@@ -13,6 +13,7 @@ DEMOS = Path(__file__).resolve().parents[2] / "demos" / "python"
 TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
 # The packages that it needs, its length as an argument, the steps that this makes, and the step to kill it behind.
 CASES = {
+    "gpt_training.py": (["tokenizers", "torch"], "40", 40, 24),
     "jax_training.py": (["jax"], "2", 26, 16),
     "lightning_training.py": (["torch", "lightning"], "2", 32, 24),
     "llm_pretraining.py": (["tokenizers"], "40", 40, 24),
