@@ -457,7 +457,8 @@ loader_stats loader_job::stats() const {
   auto stats = stats_of(*metrics_, crew_->board(), samples_->stage_names, samples_->num_sources,
                         crew_->replaced());
   const auto seen = metrics_->mixes();
-  stats.mixes = mixes_of(job_.facts.root, seen.given, seen.step, seen.changes);
+  stats.mixes =
+      mixes_of(job_.facts.root, seen.given, options_.world_size == 1, seen.step, seen.changes);
   return stats;
 }
 

@@ -101,6 +101,7 @@ LEAT_PYTHON_ENUMERATORS(mix_rule, "typing.Literal['deficit', 'random']", "defici
 LEAT_PYTHON_ENUMERATORS(mix_stop, "typing.Literal['all', 'first', 'cycle']", "all", "first",
                         "cycle");
 LEAT_PYTHON_ENUMERATORS(null_policy, "typing.Literal['bad', 'no_field']", "bad", "no_field");
+LEAT_PYTHON_ENUMERATORS(mix_schedule, "typing.Literal['steps', 'cost']", "steps", "cost");
 LEAT_PYTHON_ENUMERATORS(file_order, "typing.Literal['stored', 'shuffled']", "stored", "shuffled");
 LEAT_PYTHON_ENUMERATORS(padding_mode, "typing.Literal['constant', 'edge', 'reflect', 'symmetric']",
                         "constant", "edge", "reflect", "symmetric");

@@ -281,7 +281,7 @@ void bind_pipeline(nb::module_& m) {
       "mix",
       [](const std::vector<const self*>& inputs, std::vector<double> weights, mix_rule rule,
          mix_stop stop, std::string cost, std::uint64_t seed, const weights_by_step& schedule,
-         double temperature, std::uint64_t max_repeats) {
+         double temperature, std::uint64_t max_repeats, mix_schedule schedule_by) {
         kept_objects kept;
         auto values = values_of(inputs, kept);
         return self{leat::mix(std::move(values), {.weights = std::move(weights),
@@ -291,12 +291,13 @@ void bind_pipeline(nb::module_& m) {
                                                   .seed = seed,
                                                   .schedule = changes_of(schedule),
                                                   .temperature = temperature,
-                                                  .max_repeats = max_repeats}),
+                                                  .max_repeats = max_repeats,
+                                                  .schedule_by = schedule_by}),
                     std::move(kept)};
       },
       "inputs"_a, nb::kw_only(), "weights"_a = std::vector<double>{}, "rule"_a = mix_rule::deficit,
       "stop"_a = mix_stop::all, "cost"_a = "", "seed"_a = 0, "schedule"_a = weights_by_step{},
-      "temperature"_a = 1.0, "max_repeats"_a = 0,
+      "temperature"_a = 1.0, "max_repeats"_a = 0, "schedule_by"_a = mix_schedule::steps,
       "Samples of all inputs, in shares as their weights say, lane by lane.");
   m.def(
       "build_row_index",

@@ -137,7 +137,7 @@ void resume(rank_job& job, const std::vector<snapshot>& parts, bool complete,
   check_position(merged, job.plan->shape, compare(merged, job.facts).empty());
   auto left_out = job.left_out.restored(merged.left_out, merged.global_step);
   // Counts of no more inputs of mixes than there are.
-  (void)mixes_of(job.facts.root, merged.sums.given, 0, {});
+  (void)mixes_of(job.facts.root, merged.sums.given, true, 0, {});
   check_restored(merged.weights, *job.plan->samples, job.plan->shape);
   auto weights = job.weights.restored(merged.weights, merged.global_step);
   auto at = restored_progress(job, parts, merged);

@@ -10,7 +10,8 @@ namespace leat {
 struct mixed_input {
   /// Where its data lies, as its source says it ("web/*.jsonl"), or what its source is called.
   std::string name;
-  /// Its weight at the next step, as a whole number.
+  /// Its weight at the next step, as a whole number; with `mix_schedule::cost` that for the cost of
+  /// all inputs together, and 0 where only some of a job's ranks were counted.
   std::uint64_t weight = 0;
   /// Samples that it gave: each counts when it is handed over, or the first that was made of it.
   std::uint64_t samples = 0;

@@ -215,6 +215,14 @@ enum class mix_stop : std::uint8_t {
   cycle,
 };
 
+/// What the numbers of a mix's schedule count.
+enum class mix_schedule : std::uint8_t {
+  /// Steps of the epoch.
+  steps,
+  /// The cost of what the mix gave in the epoch, over all lanes.
+  cost,
+};
+
 /// What an operator does that has met as many different keys as it may remember.
 enum class deduplicate_kind : std::uint8_t {
   /// It forgets the oldest one.
@@ -223,7 +231,7 @@ enum class deduplicate_kind : std::uint8_t {
   set,
 };
 
-/// Weights that hold from a step on.
+/// Weights that hold from a step on, or with `mix_schedule::cost` from a cost on.
 struct weight_change {
   std::uint64_t step = 0;
   /// As `mix_options::weights`: one per input.
@@ -242,7 +250,7 @@ struct mix_options {
   std::string cost = {};
   std::uint64_t seed = 0;
   /// Other weights from a step of the epoch on, the first at step 1 or later, in rising order: each
-  /// holds up to the next. Only for a mix with no operator above it that probes content.
+  /// holds up to the next. By steps, only for a mix with no operator above it that probes content.
   std::vector<weight_change> schedule = {};
   /// T, above 0: a weight w counts as w^(1 / T), here and in `schedule`. Above 1 the shares are
   /// more equal than the weights.
@@ -250,6 +258,8 @@ struct mix_options {
   /// How often an input may begin again at most, with `mix_stop::cycle`; then it has ended for
   /// good, and the others share what it had. 0: as often as need be.
   std::uint64_t max_repeats = 0;
+  /// What the steps of `schedule` are; `cost` needs a cost.
+  mix_schedule schedule_by = mix_schedule::steps;
 };
 
 struct journal_options {

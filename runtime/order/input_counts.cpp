@@ -40,13 +40,13 @@ std::string name_of(const operator_facts& input) {
 }
 
 /// Weights of an operator that may be of a snapshot: all 0 if it says none that can be.
-std::vector<std::uint64_t> weights_at(const operator_facts& mix, std::uint64_t step,
+std::vector<std::uint64_t> weights_at(const operator_facts& mix, std::uint64_t place,
                                       const weight_phases& changes) {
   const auto inputs = mix.inputs.size();
   try {
     const auto phases = phases_of(mix.get<std::vector<std::uint64_t>>("weights"),
                                   mix.get<std::vector<std::string>>("schedule"), inputs);
-    const auto& weights = phase_at(phases, changes, step).weights;
+    const auto& weights = phase_at(phases, changes, place).weights;
     if (weights.size() == inputs)
       return weights;
   } catch (const error&) { // it was not made by this leat
@@ -73,7 +73,7 @@ void add(input_counts& to, const input_counts& x) {
 }
 
 std::vector<mix_counts> mixes_of(const operator_facts& root, const input_counts& given,
-                                 std::uint64_t step, const weight_phases& changes) {
+                                 bool is_whole, std::uint64_t step, const weight_phases& changes) {
   std::vector<mix_counts> mixes;
   std::size_t next = 0;
   for_each_operator(root, [&](const operator_facts& x) {
@@ -82,12 +82,17 @@ std::vector<mix_counts> mixes_of(const operator_facts& root, const input_counts&
     auto& mix = mixes.emplace_back(mix_counts{.cost = x.get<std::string>("cost"), .inputs = {}});
     if (x.get<std::string>("rule") == "random")
       mix.cost.clear();
+    std::uint64_t cost = 0;
     for (const auto& input : x.inputs) {
       const auto count = next < given.size() ? given[next] : input_count{};
       ++next;
+      cost += count.cost;
       mix.inputs.push_back({name_of(input), 0, count.samples, count.cost});
     }
-    const auto weights = weights_at(x, step, changes);
+    const bool by_cost = x.get<std::string>("schedule_by") == "cost";
+    if (by_cost && !is_whole)
+      return;
+    const auto weights = by_cost ? weights_at(x, cost, {}) : weights_at(x, step, changes);
     for (std::size_t i = 0; i < weights.size(); ++i)
       mix.inputs[i].weight = weights[i];
   });

@@ -29,9 +29,10 @@ void add_sample(input_counts& to, std::size_t input, std::uint64_t cost);
 void add(input_counts& to, const input_counts& x);
 
 /// The pipeline's mixes in data order, with these counts, and with the weights that hold at a step
-/// of the epoch; `changes` are the job's. Throws `errc::bad_snapshot` for counts of more inputs
-/// than there are.
+/// of the epoch; `changes` are the job's. Where a schedule counts what items cost, the weights are
+/// those for the cost that is counted here, or all 0 if these are not the counts of all ranks
+/// (`is_whole`). Throws `errc::bad_snapshot` for counts of more inputs than there are.
 std::vector<mix_counts> mixes_of(const operator_facts& root, const input_counts& given,
-                                 std::uint64_t step, const weight_phases& changes);
+                                 bool is_whole, std::uint64_t step, const weight_phases& changes);
 
 } // namespace leat

@@ -36,6 +36,8 @@ struct mix_place {
   std::size_t inputs = 0;
   /// No operator above it probes content: it can tell the step that its items are for.
   bool is_in_last_round = false;
+  /// Its schedule counts what its items cost, not steps.
+  bool counts_cost = false;
 };
 
 /// The samples of a pipeline below its batch, and everything needed to make them. Immutable, shared

@@ -37,6 +37,8 @@ inline constexpr option_words<mix_rule, 2> mix_rules{
     {{"deficit", mix_rule::deficit}, {"random", mix_rule::random}}};
 inline constexpr option_words<mix_stop, 3> mix_stops{
     {{"all", mix_stop::all}, {"first", mix_stop::first}, {"cycle", mix_stop::cycle}}};
+inline constexpr option_words<mix_schedule, 2> mix_schedules{
+    {{"steps", mix_schedule::steps}, {"cost", mix_schedule::cost}}};
 inline constexpr option_words<pack_fit, 2> pack_fits{
     {{"first", pack_fit::first}, {"best", pack_fit::best}}};
 inline constexpr option_words<pack_cut, 3> pack_cuts{

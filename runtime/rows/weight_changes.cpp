@@ -58,6 +58,9 @@ std::size_t inputs_to_weigh(const char* stage, const sample_graph& graph,
   if (!graph.mixes.front().is_in_last_round)
     refuse_argument(stage, "a mix below an operator that probes content and so runs ahead of steps",
                     "a mix with no pack, scan, read_files, filter or flat_map on content above it");
+  if (graph.mixes.front().counts_cost)
+    refuse_argument(stage, "a mix whose schedule counts what its items cost",
+                    "one that counts steps");
   if (!shape.is_endless())
     refuse_argument(stage, "a pipeline of epochs that end", "batch() with the end \"cycle\"");
   return graph.mixes.front().inputs;

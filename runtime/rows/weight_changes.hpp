@@ -32,7 +32,8 @@ private:
 };
 
 /// The number of inputs of the mix whose weights a job can change. Throws `errc::invalid_argument`
-/// if there is not just one mix, or it cannot tell steps, or the job has several epochs.
+/// if there is not just one mix, or it cannot tell steps or has a schedule by cost, or the job has
+/// several epochs.
 std::size_t inputs_to_weigh(const char* stage, const sample_graph& graph,
                             const epoch_geometry& shape);
 

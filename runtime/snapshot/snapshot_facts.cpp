@@ -52,7 +52,8 @@ std::vector<weight_change> changes_of(const weight_phases& phases) {
 
 snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
   auto sum = merge(parts, require_all);
-  auto mixes = mixes_of(sum.pipeline.root, sum.sums.given, sum.step, sum.weights);
+  auto mixes =
+      mixes_of(sum.pipeline.root, sum.sums.given, !sum.sums.partial, sum.step, sum.weights);
   return {.pipeline = std::move(sum.pipeline),
           .epoch = sum.epoch,
           .step = sum.step,

@@ -145,6 +145,12 @@ mixed_job any_job(const texts& from, std::mt19937_64& random) {
   if (random() % 2 == 0)
     options.cost = "text";
   const bool has_cost = !options.cost.empty() && options.rule == mix_rule::deficit;
+  if (options.stop == mix_stop::cycle)
+    options.max_repeats = random() % 3;
+  if (has_cost && random() % 2 == 0) {
+    options.schedule = {{random() % 900 + 1, {1, 1, 5}}, {random() % 900 + 901, {2, 0, 1}}};
+    options.schedule_by = mix_schedule::cost;
+  }
   std::vector<pipeline> inputs;
   for (std::size_t file = 0; file < num_files; ++file) {
     auto x = from.source(file, random() % 3);
@@ -278,6 +284,39 @@ TEST_CASE("counts of mixes: a change of weights is seen at once, at its step") {
   job.set_weights({1, 5}, 3);
   CHECK(weight() == 9);
   CHECK(inspect_snapshot({job.snapshot()}).mixes.front().inputs[1].weight == 9);
+}
+
+TEST_CASE("counts of mixes: weights of a schedule by cost are known of all ranks together") {
+  const texts from;
+  const auto data = mix({from.source(0, 1), from.source(2, 1)}, {.weights = {3, 1},
+                                                                 .cost = "text",
+                                                                 .schedule = {{200, {1, 7}}},
+                                                                 .schedule_by = mix_schedule::cost})
+                        .batch(8, {.lanes = 4, .end = epoch_end::cycle});
+  const auto weights = [](const mix_counts& x) {
+    return std::pair{x.inputs[0].weight, x.inputs[1].weight};
+  };
+  bool was_below = false;
+  bool was_above = false;
+  for (std::uint64_t steps = 0; steps < 9; ++steps) {
+    std::vector<std::string> parts;
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+      loader job{data, {.rank = rank, .world_size = 2, .workers = 0}};
+      for (std::uint64_t i = 0; i < steps; ++i)
+        REQUIRE(job.next());
+      CHECK(weights(job.stats().mixes.front()) == std::pair{0UL, 0UL});
+      parts.push_back(job.snapshot());
+    }
+    CHECK(weights(inspect_snapshot({parts[0]}).mixes.front()) == std::pair{0UL, 0UL});
+    const auto mix = inspect_snapshot(parts).mixes.front();
+    const bool is_below = mix.inputs[0].cost + mix.inputs[1].cost < 200;
+    (is_below ? was_below : was_above) = true;
+    CHECK(weights(mix) == (is_below ? std::pair{3UL, 1UL} : std::pair{1UL, 7UL}));
+    loader alone{data, {.workers = 0}};
+    alone.restore_parts(parts);
+    CHECK(alone.stats().mixes.front() == mix);
+  }
+  CHECK((was_below && was_above));
 }
 
 TEST_CASE("steps that are left out, and those before a place that is sought, do not count") {

@@ -258,6 +258,10 @@ TEST_CASE("set_weights: refuses what cannot be exact") {
   CHECK(refused(x.source("a.txt").batch(8, endless), {1, 2}, 5));
   CHECK(refused(mix({two(), two()}).batch(8, endless), {1, 2}, 5));
   CHECK(refused(two().pack("text", 16).batch(8, endless), {1, 2}, 5));
+  const auto by_cost =
+      mix({x.source("a.txt"), x.source("b.txt")},
+          {.cost = "text", .schedule = {{9, {1, 2}}}, .schedule_by = mix_schedule::cost});
+  CHECK(refused(by_cost.batch(8, endless), {1, 2}, 5));
   CHECK(code_of([&] {
           order_preview{two().batch(8, endless), {.weights = {{1, {1}}}}};
         })
@@ -287,6 +291,10 @@ TEST_CASE("a schedule is refused where steps cannot be told, and in falling orde
   CHECK(refused([&] { scheduled({{5, {1}}}); }));
   CHECK(refused([&] { order_preview{scheduled({{5, {1, 2}}}).pack("text", 16).batch(8)}; }));
   CHECK_FALSE(refused([&] { order_preview{scheduled({{5, {1, 2}}}).batch(8, {.lanes = 4})}; }));
+  const auto by_cost =
+      mix({x.source("a.txt"), x.source("b.txt")},
+          {.cost = "text", .schedule = {{5, {1, 2}}}, .schedule_by = mix_schedule::cost});
+  CHECK_FALSE(refused([&] { order_preview{by_cost.pack("text", 16).batch(8, {.lanes = 4})}; }));
 }
 
 } // namespace

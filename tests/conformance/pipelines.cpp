@@ -83,6 +83,8 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"scan: sum", R"(json_lines("docs-*.jsonl", ranges=8).scan("running_sum@1", field="n", into="sum"))"},
     {"mix: cost", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-*.jsonl", ranges=8).filter("key_hash@1", keep=50), cost="tokens", weights=[1, 3]))"},
     {"mix: cost, cycle", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-0.jsonl", ranges=24), cost="tokens", weights=[2, 3], stop="cycle"))"},
+    {"mix: cost, schedule by cost", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-0.jsonl", ranges=24), cost="tokens", weights=[3, 1], schedule=["400:1,3", "900:0,1"], schedule_by="cost"))"},
+    {"mix: cost, schedule by cost, cycle, pack", R"(mix(json_lines("docs-1.jsonl", ranges=24), json_lines("docs-0.jsonl", ranges=24), cost="tokens", stop="cycle", max_repeats=2, schedule=["250:1,4"], schedule_by="cost").shuffle_buffer(50).pack("tokens", 24, bins=3))"},
     {"mix: cost, schedule", R"(mix(json_lines("docs-1.jsonl", ranges=24).filter("field_hash@1", field="tokens", keep=80), json_lines("docs-0.jsonl", ranges=24), cost="tokens", stop="cycle", temperature=2, weights=[4, 1], schedule=["2:1,9", "6:1,2"]).repeat(2))"},
     {"pack", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 24, bins=3))"},
     {"pack: of megatron, mixed", R"(mix(megatron("docs-a").shuffle(seed=9), megatron("docs-b").shuffle(seed=10), weights=[3, 1]).pack("tokens", 24, bins=3, split=true))"},

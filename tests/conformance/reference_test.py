@@ -243,6 +243,17 @@ class Mix(unittest.TestCase):
         # Those with the weight 0 are left, and share alike.
         self.assertEqual(row('mix(count(2), count(3), weights=[1, 0], stop="cycle", max_repeats=1)'), digits("0 1 0 1 0 1 2"))
 
+    def test_a_schedule_by_cost_counts_what_the_mix_gave(self):
+        # Items of cost 4, up to 8; then those of cost 1.
+        text = 'mix(count(9, bytes=4), count(9, bytes=1).skip(4), weights=[1, 0], cost="value", schedule=["8:0,1"], schedule_by="cost")'
+        self.assertEqual(row(text)[:4], digits("0 1 4 5"))
+
+    def test_each_lane_has_its_share_of_a_cost(self):
+        # Of 9, lane 0 has 5 and lane 1 has 4: two items of cost 4, and one.
+        text = ('mix(count(18, bytes=4), count(18, bytes=1), weights=[1, 0], cost="value", schedule=["9:0,1"], schedule_by="cost")'
+                '.batch(2, lanes=2)')  # fmt: skip
+        self.assertEqual(ids(text, steps=3), [["count/0", "count/1"], ["count/2", "count/1"], ["count/0", "count/3"]])
+
     def test_weights_become_whole_numbers(self):
         self.assertEqual(weights.whole_weights([0.7, 0.2, 0.1]), [7, 2, 1])
         self.assertEqual(weights.whole_weights([20, 10]), [20, 10])

@@ -133,6 +133,7 @@ REASONS = {
     "mix_rule": "enumerators are text",
     "mixed_input*": "dicts: see Loader.stats and SnapshotFacts.mixes",
     "weight_change*": "dicts of weights by their steps",
+    "mix_schedule": "enumerators are text",
     "mix_stop": "enumerators are text",
     "pack_cut": "enumerators are text",
     "pack_fit": "enumerators are text",

@@ -94,8 +94,8 @@ CASES: dict[str, Make] = {
     "mix with a schedule": lambda x: leat.mix(
         [lines(x), lines(x)], weights=[0.7, 0.3], schedule={2: [0, 1], 5: [1, 1]}, temperature=2
     ).batch(4, end="mask"),
-    "mix with few repeats": lambda x: leat.mix(
-        [lines(x), lines(x)], weights=[2, 1], stop="cycle", max_repeats=2
+    "mix with a schedule by cost": lambda x: leat.mix(
+        [lines(x), lines(x)], stop="cycle", cost="text", schedule={20: [3, 1]}, max_repeats=2, schedule_by="cost"
     ).batch(4, end="mask"),
     "mix by cost": lambda x: leat.mix([lines(x), lines(x)], weights=[1, 2], cost="text", stop="first").batch(4, end="mask"),
     "shuffle_buffer": lambda x: lines(x).shuffle_buffer(8, seed=7).batch(4, end="mask"),

@@ -45,6 +45,12 @@ void check_later_options(const mix_options& x) {
                     std::to_string(x.max_repeats)
                         + (cycles ? "" : " with stop=\"" + word_of(x.stop, mix_stops) + '"'),
                     "at most 2^32 - 1, and stop=\"cycle\"");
+  if (x.schedule_by == mix_schedule::cost
+      && (x.cost.empty() || x.rule == mix_rule::random || x.schedule.empty()))
+    refuse_argument("mix.schedule_by",
+                    "\"cost\", of a mix without a "
+                        + std::string{x.schedule.empty() ? "schedule" : "cost"},
+                    "a schedule, a cost and rule=\"deficit\"");
 }
 
 } // namespace
@@ -66,6 +72,8 @@ pipeline mix(std::vector<pipeline> inputs, mix_options options) {
     node.options.push_back({"schedule", std::move(schedule)});
   if (options.max_repeats > 0)
     node.options.push_back({"max_repeats", options.max_repeats});
+  if (options.schedule_by != mix_schedule::steps)
+    node.options.push_back({"schedule_by", word_of(options.schedule_by, mix_schedules)});
   return pipeline::join(std::move(node), std::move(inputs));
 }
 
@@ -129,13 +137,14 @@ iterator_form_ptr build_mix(const operator_node& x, const surroundings& above,
                .stop = value_of(x, "stop", mix_stops),
                .seed = x.get<std::uint64_t>("seed"),
                .max_repeats = x.get<std::uint64_t>("max_repeats"),
+               .schedule_by = value_of(x, "schedule_by", mix_schedules),
                .cost = x.get<std::string>("cost")};
-  const mix_place place{x.inputs.size(), planner.is_in_last_round()};
-  if (mix.phases.size() > 1 && !place.is_in_last_round)
+  const mix_place place{x.inputs.size(), planner.is_in_last_round(), mix.is_timed_by_cost()};
+  if (mix.phases.size() > 1 && !place.is_in_last_round && !place.counts_cost)
     planner.refuse(
         x, "a schedule, below an operator that probes content and so runs ahead of steps",
         "a mix with no pack, scan, read_files, filter or flat_map on content, or mix with "
-        "a cost above it: those stand in its inputs");
+        "a cost above it: those stand in its inputs; or schedule_by=\"cost\"");
   auto at = above;
   if (mix.stop == mix_stop::cycle)
     at = {.last_pass = planner.last_pass_below(x, above, max_mix_repetitions),
@@ -170,7 +179,8 @@ pipeline make_mix(const operator_node& call, const std::vector<pipeline>& on) {
                   .seed = call.get<std::uint64_t>("seed"),
                   .schedule = std::move(schedule),
                   .temperature = call.get<double>("temperature"),
-                  .max_repeats = call.get<std::uint64_t>("max_repeats")});
+                  .max_repeats = call.get<std::uint64_t>("max_repeats"),
+                  .schedule_by = value_of(call, "schedule_by", mix_schedules)});
 }
 
 } // namespace
@@ -190,12 +200,15 @@ operator_type mix_operator() {
                        .only_if_changed = true},
                       // It has had its effect on the weights: no node has it.
                       {.name = "temperature", .type = real, .preset = 1.0, .only_if_changed = true},
-                      later({"max_repeats", number, std::uint64_t{0}})},
+                      later({"max_repeats", number, std::uint64_t{0}}),
+                      later(one_of("schedule_by", mix_schedules, mix_schedule::steps))},
           .make = make_mix,
           .traits = {.probes_content = counts_cost},
           .forms = {.iterator = build_mix, .state_version = 2},
           .graph = {.state = [](const operator_node& x, const graph_facts& facts) -> state_sizes {
-            return {"shares and ends of its inputs", 1 + x.inputs.size() * bytes_of_share,
+            const bool has_cost = value_of(x, "schedule_by", mix_schedules) == mix_schedule::cost;
+            return {"shares and ends of its inputs",
+                    1 + (x.inputs.size() + (has_cost ? 1 : 0)) * bytes_of_share,
                     plus(facts.item, 2)};
           }}};
 }

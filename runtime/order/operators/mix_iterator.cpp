@@ -106,7 +106,7 @@ public:
         ended_(plan.num_inputs(), course::first) {
     for (std::size_t i = 0; i < plan.num_inputs(); ++i)
       inputs_.emplace_back(plan, i, lane, g);
-    begin_phase(phase_of(step()));
+    begin_phase(plan_.is_timed_by_cost() ? phase_by_cost() : phase_of(step()));
   }
 
   pulled pull(item& into) override {
@@ -121,6 +121,8 @@ public:
       if (result == pulled::item) {
         ++k_;
         take(i, cost);
+        if (__builtin_add_overflow(spent_, cost, &spent_))
+          spent_ = UINT64_MAX;
         return result;
       }
       end_of(i);
@@ -132,6 +134,8 @@ public:
     to.add(k_);
     to.add(over_ ? 1 : 0);
     to.add(phase_->step);
+    if (plan_.is_timed_by_cost())
+      to.add(spent_);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       to.add(taken_[i]);
       to.add(static_cast<std::uint64_t>(ended_[i]));
@@ -141,7 +145,10 @@ public:
   void load(item_reader& from) override {
     k_ = from.number();
     over_ = from.number(1) == 1;
-    load_phase(from.number());
+    const auto begun = from.number();
+    if (plan_.is_timed_by_cost())
+      spent_ = from.number();
+    load_phase(begun);
     total_ = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       taken_[i] = from.number(UINT64_MAX - total_, "a share of");
@@ -171,8 +178,25 @@ private:
     return phase_at(plan_.phases, changes ? *changes : none, step);
   }
 
+  /// The lane's share of the cost that a phase begins with.
+  std::uint64_t share(std::uint64_t cost) const noexcept {
+    return cost <= lane_.lane ? 0 : (cost - lane_.lane - 1) / lane_.lanes + 1;
+  }
+
+  /// What holds for the next item where the schedule counts the cost.
+  const weight_phase& phase_by_cost() const {
+    const auto later = std::find_if(plan_.phases.begin() + 1, plan_.phases.end(),
+                                    [&](const weight_phase& x) { return share(x.step) > spent_; });
+    return *(later - 1);
+  }
+
   /// Begins the phase that holds for the next item, if it is another one.
   void look_at_phase() {
+    if (plan_.is_timed_by_cost()) {
+      if (const auto& phase = phase_by_cost(); phase.step != phase_->step)
+        begin_phase(phase);
+      return;
+    }
     const auto now = step();
     if (now == looked_at_)
       return;
@@ -193,12 +217,17 @@ private:
   }
 
   void load_phase(std::uint64_t begun) {
-    const auto& phase = phase_of(std::min(begun, step()));
-    if (phase.step != begun)
+    const auto& phase =
+        plan_.is_timed_by_cost() ? planned_phase(begun) : phase_of(std::min(begun, step()));
+    if (phase.step != begun || (plan_.is_timed_by_cost() && share(begun) > spent_))
       refuse_state("weights from step " + std::to_string(begun),
                    "those from step " + std::to_string(phase.step));
     phase_ = &phase;
     looked_at_ = begun;
+  }
+
+  const weight_phase& planned_phase(std::uint64_t begun) const {
+    return *phase_at(plan_.phases, begun);
   }
 
   /// Checks what holds in every state; without it there may be no input to choose.
@@ -311,6 +340,8 @@ private:
   /// In this phase.
   std::vector<std::uint64_t> taken_;
   std::uint64_t total_ = 0;
+  /// What all items of the lap cost, where the schedule counts that.
+  std::uint64_t spent_ = 0;
   std::vector<course> ended_;
   bool over_ = false;
   std::vector<mix_input> inputs_;

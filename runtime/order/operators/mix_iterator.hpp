@@ -29,6 +29,7 @@ struct mix_plan {
   std::uint64_t ordinal = 0;
   /// Of an input; 0: any number.
   std::uint64_t max_repeats = 0;
+  mix_schedule schedule_by = mix_schedule::steps;
   /// The number of its first input among those of all mixes: see input_counts.
   std::size_t first_input = 0;
   /// The field whose elements are the cost, if it has edges.
@@ -45,6 +46,7 @@ struct mix_plan {
       return 1;
     return max_repeats > 0 ? max_repeats + 1 : max_mix_repetitions;
   }
+  bool is_timed_by_cost() const noexcept { return schedule_by == mix_schedule::cost; }
 };
 
 /// A mix at work in one lane and lap; the plan must outlive it.

@@ -188,9 +188,13 @@ class Grower:
         cost = self.some_field(wanted) if self.rng.random() < 0.3 else ""
         o = {"weights": weights, "rule": self.rng.choice(("deficit", "random")), "cost": cost, "seed": self.seed(),
              "stop": self.rng.choice(("all", "all", "first", "cycle")), "schedule": [], "temperature": 1,
-             "max_repeats": 0}  # fmt: skip
+             "max_repeats": 0, "schedule_by": "steps"}  # fmt: skip
         if o["stop"] == "cycle":
             o["max_repeats"] = self.rng.choice((0, 1, 2, 3))
+        elif cost and o["rule"] == "deficit" and self.rng.random() < 0.5:
+            changes = sorted(self.rng.sample(range(1, 400), self.rng.randint(1, 3)))
+            o["schedule"] = [f"{x}:{','.join(str(self.rng.choice((1, 2, 9))) for _ in inputs)}" for x in changes]
+            o["schedule_by"] = "cost"
         return Node("mix", o, inputs)
 
     def copies(self, wanted, budget):

@@ -11,7 +11,7 @@ TRIES = 250  # to make a failing case smaller
 LEAST = {"records": 0, "n": 0, "bytes": 1, "rows": 1, "lanes": 0, "window": 1, "seed": 0, "bins": 1, "ranges": 1, "salt": 0}
 SIMPLE = {"kind": "full", "end": "drop", "fields": [], "file_order": "stored", "weights": [], "rule": "deficit",
           "stop": "all", "cost": "", "delimiter": [], "pad": 0,
-          "max_repeats": 0}  # fmt: skip
+          "max_repeats": 0, "schedule_by": "steps"}  # fmt: skip
 
 
 def smaller_values(name, value):

@@ -248,7 +248,12 @@ class WildGrower:
              "stop": "cycle" if cycle else self.rng.choice(("all", "all", "first")), "seed": self.seed(),
              "cost": self.some(inputs[0][1]) if rule == "deficit" and self.rng.random() < 0.3 else "",
              "schedule": self.schedule(len(inputs)), "temperature": self.rng.choice((1, 1, 1, 0.5, 2, 3.5)),
-             "max_repeats": self.rng.choice((0, 1, 1, 2, 3, 2**32)) if cycle else self.rng.choice((0,) * 30 + (1,))}  # fmt: skip
+             "max_repeats": self.rng.choice((0, 1, 1, 2, 3, 2**32)) if cycle else self.rng.choice((0,) * 30 + (1,)),
+             "schedule_by": "steps"}  # fmt: skip
+        if o["cost"] and o["schedule"] and self.rng.random() < 0.6 or self.rng.random() < 0.01:
+            o["schedule_by"] = "cost"
+            times = self.rng.choice((1, 5, 30))
+            o["schedule"] = [f"{times * int(step)}:{weights}" for step, weights in (x.split(":") for x in o["schedule"])]
         return Node("mix", o, [x for x, _ in inputs]), inputs[0][1]
 
     def timed_mix(self):

@@ -11,14 +11,14 @@ MOST = 2**64 - 1
 LARGE = 100_000  # of what the reference makes lists
 WORDS = {
     ("shuffle", "kind"): ("full", "windowed", "none"), ("batch", "end"): ("drop", "mask", "cycle", "auto"),
-    ("mix", "rule"): ("deficit", "random"), ("mix", "stop"): ("all", "first", "cycle"),
+    ("mix", "rule"): ("deficit", "random"), ("mix", "stop"): ("all", "first", "cycle"), ("mix", "schedule_by"): ("steps", "cost"),
     ("deduplicate", "kind"): ("window", "set"),
     ("read_files", "format"): ("tar", "lines", "json_lines"),
     ("pack", "fit"): ("first", "best"), ("pack", "cut"): ("never", "above", "always"),
     ("raw_records", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "f16", "bf16"),
     ("tokens", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"),
 }  # fmt: skip
-TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost", "fit", "cut")
+TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost", "schedule_by", "fit", "cut")
 LISTS = {"patterns": str, "dims": int, "delimiter": int, "fields": str, "boundaries": int, "schedule": str}
 LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
@@ -71,7 +71,7 @@ def check(root):
 
 def check_schedules(node, in_last_round):
     """`in_last_round`: nothing above it probes content."""
-    if node.op == "mix" and node.options["schedule"] and not in_last_round:
+    if node.op == "mix" and node.options["schedule"] and node.options["schedule_by"] == "steps" and not in_last_round:
         raise Wrong("a schedule below an operator that probes content")
     for x in node.inputs:
         check_schedules(x, in_last_round and not probes_content(node))
@@ -81,7 +81,7 @@ def may_change_weights(root):
     """Whether a job can: there is one mix, below nothing that probes content. Its epoch must be endless, too."""
 
     def mixes(node, in_last_round):
-        own = [in_last_round] if node.op == "mix" else []
+        own = [in_last_round and node.options.get("schedule_by", "steps") == "steps"] if node.op == "mix" else []
         return own + [y for x in node.inputs for y in mixes(x, in_last_round and not probes_content(node))]
 
     return mixes(root, True) == [True]
@@ -309,6 +309,8 @@ def check_rules(node):
             raise Wrong(f"weights {problem}") from None
         if o["max_repeats"] and (o["stop"] != "cycle" or o["max_repeats"] >= 2**32):
             raise Wrong("max_repeats")
+        if o["schedule_by"] == "cost" and (not o["cost"] or o["rule"] == "random" or not o["schedule"]):
+            raise Wrong("schedule_by")
     if node.op == "batch" and len(set(o["fields"])) != len(o["fields"]):
         raise Wrong(f"fields {o['fields']}")
     if node.op == "pack" and (len(o["delimiter"]) > 1 or o["field"] in ("", *fields_of_pack(o))):

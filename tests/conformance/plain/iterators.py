@@ -309,7 +309,7 @@ class Lane:
 
     def mix(self, node, repeat_pass):
         o, inputs = node.options, range(len(node.inputs))
-        planned, begun = phases(node), None
+        planned, begun, spent = phases(node), None, 0
         cycle = o["stop"] == "cycle"
         live, ended, repetition, given = set(inputs), set(), [0] * len(inputs), [False] * len(inputs)
 
@@ -318,7 +318,8 @@ class Lane:
 
         iterators, k = [begin(i) for i in inputs], 0
         while live:
-            step, of_phase = self.clock.phase(planned)
+            by_cost = o["schedule_by"] == "cost"
+            step, of_phase = [x for x in planned if share(x[0], self.number, self.lanes) <= spent][-1] if by_cost else self.clock.phase(planned)
             if step != begun:
                 begun, taken = step, taken_before(self.number, of_phase, live)
             weights = weights_of_live(of_phase, live)
@@ -331,6 +332,7 @@ class Lane:
                 if o["rule"] == "deficit":
                     cost, x = self.cost(x, o["cost"])
                     taken[i] += cost
+                    spent += cost
                 given[i] = True
                 k += 1
                 yield x

@@ -59,7 +59,7 @@ OPTIONS = {
     "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0, "fit": "first", "cut": "never",
              "labels": False, "ignore_index": -100, "cu_seqlens": False},
     "mix": {"weights": [], "rule": "deficit", "stop": "all", "cost": "", "seed": 0, "schedule": [], "temperature": 1,
-            "max_repeats": 0},
+            "max_repeats": 0, "schedule_by": "steps"},
     "batch": {"rows": None, "lanes": 0, "end": "auto", "fields": []},
 }  # fmt: skip
 JOINS = ("zip", "concat", "mix")

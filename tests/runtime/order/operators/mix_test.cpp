@@ -43,10 +43,14 @@ public:
         is_used_up_(of.costs.size()) {}
 
   choices all() {
-    taken_.assign(of_.costs.size(), 0);
-    for (std::uint64_t i = 0; i < of_.lane; ++i)
-      ++taken_[pick()];
     while (chosen_.size() < most_items) {
+      const auto phase = phase_now();
+      if (phase != phase_) {
+        phase_ = phase;
+        taken_.assign(of_.costs.size(), 0);
+        for (std::uint64_t i = 0; i < of_.lane; ++i)
+          ++taken_[pick()];
+      }
       while (auto end = end_at(pick()))
         if (!go_on(*end))
           return chosen_;
@@ -54,13 +58,28 @@ public:
       const auto cost = of_.costs[input][next_[input]];
       chosen_.emplace_back(input, repetition_[input], next_[input]++);
       taken_[input] += cost;
+      spent_ += cost;
     }
     return chosen_;
   }
 
 private:
+  std::uint64_t share(std::uint64_t n) const {
+    std::uint64_t count = 0;
+    for (auto i = of_.lane; i < n; i += of_.lanes)
+      ++count;
+    return count;
+  }
+  std::size_t phase_now() const {
+    std::size_t phase = 1;
+    for (std::size_t i = 0; i < of_.options.schedule.size(); ++i)
+      if (share(of_.options.schedule[i].step) <= spent_)
+        phase = i + 2;
+    return phase;
+  }
   double weight(std::size_t i) const {
-    const auto& given = of_.options.weights;
+    const auto& given =
+        phase_ == 1 ? of_.options.weights : of_.options.schedule[phase_ - 2].weights;
     return given.empty() ? 1 : given[i];
   }
   bool is_live(std::size_t i) const {
@@ -116,6 +135,8 @@ private:
   std::vector<std::uint64_t> ends_;
   std::vector<bool> is_used_up_;
   std::vector<std::uint64_t> taken_;
+  std::uint64_t spent_ = 0;
+  std::size_t phase_ = 0;
 };
 
 /// Rounds below the mix, of which items come late at random.
@@ -234,6 +255,11 @@ any_mix made_by(std::mt19937_64& random) {
   if (x.options.stop == mix_stop::cycle)
     x.options.max_repeats = random() % 4;
   x.options.cost = "value";
+  std::uint64_t at = 0;
+  for (auto phases = random() % 4; phases > 0; --phases)
+    x.options.schedule.push_back({at += 1 + random() % 40, weights()});
+  if (!x.options.schedule.empty())
+    x.options.schedule_by = mix_schedule::cost;
   return x;
 }
 
@@ -324,6 +350,36 @@ TEST_CASE("mix: with max_repeats it ends though a weight is 0, as others do not 
   CHECK(all[10] == choice{1, 0, 1});
 }
 
+TEST_CASE("mix: a schedule by cost begins with each lane's share of it") {
+  std::vector<std::uint64_t> items;
+  for (const std::uint64_t lane : {0, 1, 2}) {
+    any_mix x{.costs = {std::vector<std::uint64_t>(90, 3), std::vector<std::uint64_t>(90, 5)},
+              .options = {.weights = {1, 0},
+                          .stop = mix_stop::first,
+                          .schedule = {{31, {0, 1}}},
+                          .schedule_by = mix_schedule::cost},
+              .lane = lane,
+              .lanes = 3};
+    running from{x, plan_of(x), nullptr};
+    std::uint64_t first = 0;
+    while (std::get<0>(*from.next()) == 0)
+      ++first;
+    items.push_back(first);
+  }
+  // Shares of 31 are 11, 10 and 10: four items of cost 3.
+  CHECK(items == std::vector<std::uint64_t>{4, 4, 4});
+  any_mix x{.costs = {{10, 10, 10, 10}, {1, 1}},
+            .options = {.weights = {1, 0},
+                        .stop = mix_stop::first,
+                        .schedule = {{19, {0, 1}}, {20, {1, 0}}, {21, {0, 1}}},
+                        .schedule_by = mix_schedule::cost}};
+  running from{x, plan_of(x), nullptr};
+  const std::vector<std::uint64_t> due{0, 0, 0, 1,
+                                       1}; // after 20 come those from 20 on, after 30 the last
+  for (const auto input : due)
+    CHECK(std::get<0>(*from.next()) == input);
+}
+
 TEST_CASE("mix: options that exclude each other are refused") {
   const auto refused = [](const mix_options& options) {
     return code_of([&] { mix({count(9), count(9)}, options); }) == errc::invalid_argument;
@@ -333,11 +389,26 @@ TEST_CASE("mix: options that exclude each other are refused") {
   CHECK(refused({.stop = mix_stop::cycle, .max_repeats = std::uint64_t{1} << 32}));
   CHECK(refused({.max_repeats = 1}));
   CHECK(refused({.stop = mix_stop::first, .max_repeats = 1}));
+  mix_options by_cost{
+      .cost = "value", .schedule = {{5, {1, 2}}}, .schedule_by = mix_schedule::cost};
+  CHECK_FALSE(refused(by_cost));
+  auto other = by_cost;
+  other.cost = {};
+  CHECK(refused(other));
+  other = by_cost;
+  other.schedule = {};
+  CHECK(refused(other));
+  other = by_cost;
+  other.rule = mix_rule::random;
+  CHECK(refused(other));
 }
 
 TEST_CASE("mix: states that it cannot have written are refused") {
   const any_mix x{.costs = {{1, 2}, {3, 4, 5}},
-                  .options = {.stop = mix_stop::cycle, .max_repeats = 2}};
+                  .options = {.stop = mix_stop::cycle,
+                              .schedule = {{4, {1, 3}}, {9, {3, 1}}},
+                              .max_repeats = 2,
+                              .schedule_by = mix_schedule::cost}};
   const auto plan = plan_of(x);
   const auto load = [&](const std::vector<std::uint64_t>& numbers) {
     item state;
@@ -350,20 +421,22 @@ TEST_CASE("mix: states that it cannot have written are refused") {
   const auto refused = [&](const std::vector<std::uint64_t>& numbers) {
     return code_of([&] { load(numbers); }) == errc::bad_snapshot;
   };
-  // Items; over; phase; for each input: taken, end, repetition, given, consumed, ended.
-  const std::vector<std::uint64_t> good{5, 0, 0, 3, 1, 1, 1, 1, 0, 4, 0, 0, 2, 2, 0};
+  // Items; over; phase, cost; for each input: taken, end, repetition, given, consumed, ended.
+  const std::vector<std::uint64_t> good{5, 0, 4, 9, 3, 1, 1, 1, 1, 0, 4, 0, 0, 2, 2, 0};
   REQUIRE_NOTHROW(load(good));
   const auto with = [&](std::size_t i, std::uint64_t number) {
     auto numbers = good;
     numbers[i] = number;
     return numbers;
   };
-  CHECK(refused(with(4, 2))); // for good, in a repetition that is not the last
-  CHECK(refused(with(4, 3)));
-  CHECK(refused(with(5, 3))); // more repetitions than there are
-  CHECK(refused(with(4, 0))); // began again, and never ended
-  auto used_up = with(4, 2);
-  used_up[5] = 2;
+  CHECK(refused(with(2, 5))); // no such phase
+  CHECK(refused(with(3, 3))); // which begins later
+  CHECK(refused(with(5, 2))); // for good, in a repetition that is not the last
+  CHECK(refused(with(5, 3)));
+  CHECK(refused(with(6, 3))); // more repetitions than there are
+  CHECK(refused(with(5, 0))); // began again, and never ended
+  auto used_up = with(5, 2);
+  used_up[6] = 2;
   CHECK_NOTHROW(load(used_up));
 }
 

@@ -101,17 +101,25 @@ TEST_CASE("options that came later are in snapshots only where they are changed"
   CHECK(refusal(facts));
 }
 
-TEST_CASE("options of mix that came later: max_repeats") {
+TEST_CASE("options of mix that came later: max_repeats and schedule_by") {
   const auto inputs = std::vector{count(9), count(8)};
-  const auto before = mix(inputs, {.stop = mix_stop::cycle}).batch(2);
+  const auto before = mix(inputs, {.stop = mix_stop::cycle, .cost = "value"}).batch(2);
   CHECK(facts_of(before).root.inputs[0].options.size() == 5);
-  const auto now = mix(inputs, {.stop = mix_stop::cycle, .max_repeats = 4}).batch(2);
+  const auto now = mix(inputs, {.stop = mix_stop::cycle,
+                                .cost = "value",
+                                .schedule = {{7, {1, 3}}},
+                                .max_repeats = 4,
+                                .schedule_by = mix_schedule::cost})
+                       .batch(2);
   auto facts = facts_of(now);
   const auto& options = facts.root.inputs[0].options;
-  REQUIRE(options.size() == 6);
-  CHECK(options[5] == node_option{"max_repeats", std::uint64_t{4}});
+  REQUIRE(options.size() == 8);
+  CHECK(options[6] == node_option{"max_repeats", std::uint64_t{4}});
+  CHECK(options[7] == node_option{"schedule_by", std::string{"cost"}});
   CHECK(rebuild(facts) == now);
-  facts.root.inputs[0].options[5].value = std::uint64_t{0}; // would have been left out
+  CHECK(to_string(now).find("schedule=[\"7:1,3\"], max_repeats=4, schedule_by=\"cost\"\n")
+        != std::string::npos);
+  facts.root.inputs[0].options[6].value = std::uint64_t{0}; // would have been left out
   CHECK(refusal(facts));
 }
 

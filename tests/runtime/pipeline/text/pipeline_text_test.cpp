@@ -665,8 +665,9 @@ TEST_CASE("a join's options that do not fit are refused with their place") {
                    "pipelines, then options by name, in mix");
   check_text_error("mix(seed=1, count(1))", "a pipeline after options at line 1, column 13",
                    "pipelines first in mix");
-  check_text_error("mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
-                   "one of weights, rule, stop, cost, seed, schedule, temperature, max_repeats");
+  check_text_error(
+      "mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
+      "one of weights, rule, stop, cost, seed, schedule, temperature, max_repeats, schedule_by");
   check_text_error("mix(count(1), weights=1)", "1 at line 1, column 23",
                    "a list of numbers: [0.7, 0.2, 0.1] as weights");
   check_text_error("mix(count(1), seed=1, seed=2)", "\"seed\" once more at line 1, column 23",
