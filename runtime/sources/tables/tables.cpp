@@ -41,7 +41,7 @@ reader_list& readers() {
 }
 
 pipeline rows_of(const std::string& format, std::vector<std::string> patterns,
-                 const table_options& options) {
+                 table_options options) {
   for (const auto& column : options.columns)
     if (column.empty() || std::count(options.columns.begin(), options.columns.end(), column) > 1)
       refuse_argument(format, "columns with " + in_quotes(column),
@@ -50,7 +50,7 @@ pipeline rows_of(const std::string& format, std::vector<std::string> patterns,
                                    {"columns", options.columns},
                                    {"nulls", word_of(options.nulls, null_policies)},
                                    {"cache_bytes", options.cache_bytes}};
-  return source_pipeline(format, std::move(written), [=] {
+  return source_pipeline(format, std::move(written), [=, options = std::move(options)] {
     return std::make_shared<const table_source>(format, find_files(patterns, format), options,
                                                 readers().get(format));
   });
@@ -90,7 +90,7 @@ pipeline parquet(std::string pattern, table_options options) {
 }
 
 pipeline parquet(std::vector<std::string> patterns, table_options options) {
-  return rows_of("parquet", std::move(patterns), options);
+  return rows_of("parquet", std::move(patterns), std::move(options));
 }
 
 pipeline arrow(std::string pattern, table_options options) {
@@ -98,7 +98,7 @@ pipeline arrow(std::string pattern, table_options options) {
 }
 
 pipeline arrow(std::vector<std::string> patterns, table_options options) {
-  return rows_of("arrow", std::move(patterns), options);
+  return rows_of("arrow", std::move(patterns), std::move(options));
 }
 
 operator_type parquet_operator() {
