@@ -294,9 +294,7 @@ lease loader_job::next() {
 }
 
 slot_ptr loader_job::next_slot() {
-  if (waiting_)
-    return std::exchange(waiting_, nullptr);
-  return engine_->next();
+  return waiting_ ? std::exchange(waiting_, nullptr) : engine_->next();
 }
 
 void loader_job::wait_for_peers(slot_ptr& slot) {
