@@ -48,6 +48,7 @@ const std::map<std::string, std::string>& examples() {
       {"pack delimiter", R"(count(4).pack("value", 16, delimiter=[#]).batch(2))"},
       {"pack pad", R"(count(4).pack("value", 16, pad=#).batch(2))"},
       {"mix weights", "mix(count(4), count(4), weights=[1, #]).batch(2)"},
+      {"mix max_repeats", R"(mix(count(4), count(9), stop="cycle", max_repeats=#).batch(2))"},
       {"mix seed", R"(mix(count(4), count(4), rule="random", seed=#).batch(2))"},
       {"batch rows", "count(4).batch(#)"},
       {"batch lanes", "count(4).batch(4, lanes=#)"}};
