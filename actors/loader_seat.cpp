@@ -228,10 +228,11 @@ std::optional<resume_point> loader_seat::restore(const std::string& path,
   while (sets_.size() > 1 && sets_.back() == '/')
     sets_.pop_back();
   restore_options_ = options;
-  const patience waits{options_.while_waiting};
   join();
-  if (is_over_)
+  if (is_over_) {
+    const patience waits{options_.while_waiting};
     return job_->restore(path, options);
+  }
   const auto at = job().position();
   return at.global_step == 0 && at.epoch == 0 && at.step == 0 ? std::nullopt : std::optional{at};
 }

@@ -1,14 +1,14 @@
-# Debian's libisal-dev has no CMake package file.
+# Debian's libisal-dev installs no CMake package file.
 # Provides: ISAL::isal
-find_library(ISAL_LIBRARY isal)
 find_path(ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
+find_library(ISAL_LIBRARY isal)
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ISAL REQUIRED_VARS ISAL_LIBRARY ISAL_INCLUDE_DIR)
 
 if(ISAL_FOUND AND NOT TARGET ISAL::isal)
-  add_library(ISAL::isal INTERFACE IMPORTED)
+  add_library(ISAL::isal UNKNOWN IMPORTED)
   set_target_properties(ISAL::isal PROPERTIES
-    INTERFACE_LINK_LIBRARIES "${ISAL_LIBRARY}"
+    IMPORTED_LOCATION "${ISAL_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${ISAL_INCLUDE_DIR}")
 endif()

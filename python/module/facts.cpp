@@ -109,8 +109,7 @@ void bind_snapshot_facts(nb::module_& m) {
           "mixes", [](const snapshot_facts& x) { return list_of(x.mixes); },
           nb::sig("def mixes(self) -> list[dict[str, typing.Any]]"),
           "What the inputs of each mix gave since the job began, mixes in data order: the cost, "
-          "and "
-          "for each of the inputs name, weight, samples and cost.")
+          "and for each of the inputs name, weight, samples and cost.")
       .def_ro("partial", &snapshot_facts::partial)
       .def_prop_ro("left_out",
                    [](const snapshot_facts& x) {

@@ -68,6 +68,8 @@ nb::dict dict_of(const stage_stats& x) {
   return result;
 }
 
+nb::dict dict_of(const mix_counts& x);
+
 template <class T>
 nb::list list_of(const std::vector<T>& all) {
   nb::list result;
@@ -76,17 +78,17 @@ nb::list list_of(const std::vector<T>& all) {
   return result;
 }
 
+nb::dict dict_of(const mix_counts& x) {
+  nb::dict result;
+  result["cost"] = x.cost;
+  result["inputs"] = list_of(x.inputs);
+  return result;
+}
+
 } // namespace
 
 nb::list list_of(const std::vector<mix_counts>& mixes) {
-  nb::list result;
-  for (const auto& x : mixes) {
-    nb::dict mix;
-    mix["cost"] = x.cost;
-    mix["inputs"] = list_of(x.inputs);
-    result.append(mix);
-  }
-  return result;
+  return list_of<mix_counts>(mixes);
 }
 
 nb::dict dict_of(const loader_stats& x) {

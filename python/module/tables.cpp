@@ -124,8 +124,7 @@ void bind_tables(nb::module_& m) {
         "pattern"_a, "columns"_a = nb::none(), nb::kw_only(), "nulls"_a = null_policy::bad,
         "cache_bytes"_a = table_options{}.cache_bytes,
         "The rows of Arrow IPC files and streams, and of Feather files of version 2: as parquet, "
-        "with "
-        "record batches in place of row groups.");
+        "with record batches in place of row groups.");
   m.def(
       "register_table_reader",
       [](std::string format, nb::object open, nb::object read) {
@@ -137,8 +136,8 @@ void bind_tables(nb::module_& m) {
               "list[str]], tuple[list[int], str]], read: collections.abc.Callable[[str, int, "
               "list[str]], typing.Any]) -> None"),
       "Replaces what reads files for \"parquet\" or \"arrow\": `open(path, columns)` gives the "
-      "rows "
-      "of all blocks, and the columns as text; `read(path, block, columns)` gives rows, bytes and "
+      "rows of all blocks, and the columns as text; `read(path, block, columns)` gives rows, bytes "
+      "and "
       "columns of one, as those of leat.tables do.");
 }
 

@@ -5,6 +5,7 @@
 #include <wire/snapshot.pb.h>
 
 #include <algorithm>
+#include <memory>
 #include <variant>
 
 namespace leat {
@@ -152,11 +153,12 @@ std::string message_of(const pipeline_facts& x) {
 
 void append_state(const snapshot& x, const lane_states& lanes, std::string& to) {
   const auto size = size_of_lanes(lanes);
-  std::string sums(most_bytes_of_sums(x.sums), '\0');
-  const auto* sums_end = put_sums(sums.data(), x.sums);
-  const std::string_view all_sums{sums.data(), static_cast<std::size_t>(sums_end - sums.data())};
-  std::string head(all_sums.size() + 128, '\0');
-  auto* end = head.data();
+  const auto most = most_bytes_of_sums(x.sums);
+  const auto room = std::make_unique_for_overwrite<char[]>(2 * most + 128);
+  const auto* sums_end = put_sums(room.get(), x.sums);
+  const std::string_view all_sums{room.get(), static_cast<std::size_t>(sums_end - room.get())};
+  auto* const head = room.get() + most;
+  auto* end = head;
   end = put(end, wire::Snapshot::kEpochFieldNumber, x.epoch);
   end = put(end, wire::Snapshot::kStepFieldNumber, x.step);
   end = put(end, wire::Snapshot::kGlobalStepFieldNumber, x.global_step);
@@ -164,9 +166,9 @@ void append_state(const snapshot& x, const lane_states& lanes, std::string& to) 
   end = put(end, wire::Snapshot::kWorldSizeFieldNumber, x.world_size);
   end = put(end, wire::Snapshot::kSumsFieldNumber, all_sums);
   end = put(end, wire::Snapshot::kBeganFieldNumber, x.began);
-  const auto head_size = static_cast<std::size_t>(end - head.data());
+  const auto head_size = static_cast<std::size_t>(end - head);
   to.reserve(to.size() + head_size + size);
-  to.append(head.data(), head_size);
+  to.append(head, head_size);
   append_lanes(to, lanes, size);
   if (x.left_out.empty() && x.fields.empty() && x.weights.empty())
     return;

@@ -26,36 +26,27 @@ namespace {
                                 .needed = "intact compressed data"});
 }
 
+// Either library's stream of gzip members, of any window; what they accept: docs/decisions.md.
 #ifdef LEAT_HAS_ISAL
 
-/// By ISA-L, three times as fast as zlib; both find the same damage.
-class gzip_unpacker final : public unpacker {
+class gzip_stream {
 public:
-  gzip_unpacker() {
+  gzip_stream() {
     ::isal_inflate_init(state_.get());
     state_->crc_flag = ISAL_GZIP; // checks the sum of each member
   }
 
-  progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
-    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-    // It takes no pointer to const, but only reads.
-    state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
-    state_->avail_in = static_cast<std::uint32_t>(std::min(in.size(), most));
-    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
-    state_->avail_out = static_cast<std::uint32_t>(std::min(out.size(), most));
-    const auto had_in = state_->avail_in;
-    const auto had_out = state_->avail_out;
+  inflate_state& state() noexcept { return *state_; }
+  /// True at the end of a member. Throws `errc::torn_file`.
+  bool inflate() {
     const int result = ::isal_inflate(state_.get());
     if (result < 0)
       damaged("gzip", why(result));
-    const progress x{had_in - state_->avail_in, had_out - state_->avail_out,
-                     state_->block_state == ISAL_BLOCK_FINISH};
-    if (x.ended)
-      ::isal_inflate_reset(state_.get());
-    return x;
+    return state_->block_state == ISAL_BLOCK_FINISH;
   }
-
-  std::size_t memory() const override { return sizeof *state_; }
+  /// For the next member.
+  void reset() noexcept { ::isal_inflate_reset(state_.get()); }
+  std::size_t memory() const noexcept { return sizeof *state_; }
 
 private:
   static const char* why(int result) {
@@ -77,36 +68,30 @@ private:
 
 #else
 
-class gzip_unpacker final : public unpacker {
+class gzip_stream {
 public:
-  gzip_unpacker() {
+  gzip_stream() {
     if (::inflateInit2(&state_, gzip_with_any_window) != Z_OK)
       throw std::bad_alloc{};
   }
-  ~gzip_unpacker() override { ::inflateEnd(&state_); }
+  ~gzip_stream() { ::inflateEnd(&state_); }
+  gzip_stream(const gzip_stream&) = delete;
+  gzip_stream& operator=(const gzip_stream&) = delete;
 
-  progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
-    constexpr std::size_t most = std::numeric_limits<uInt>::max();
-    // zlib takes no pointer to const, but only reads.
-    state_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-    state_.avail_in = static_cast<uInt>(std::min(in.size(), most));
-    state_.next_out = reinterpret_cast<Bytef*>(out.data());
-    state_.avail_out = static_cast<uInt>(std::min(out.size(), most));
-    const auto had_in = state_.avail_in;
-    const auto had_out = state_.avail_out;
+  z_stream& state() noexcept { return state_; }
+  /// True at the end of a member. Throws `errc::torn_file`.
+  bool inflate() {
     const int result = ::inflate(&state_, Z_NO_FLUSH);
     if (result == Z_MEM_ERROR)
       throw std::bad_alloc{};
     if (result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END)
       damaged("gzip", state_.msg);
-    progress x{had_in - state_.avail_in, had_out - state_.avail_out, result == Z_STREAM_END};
-    if (x.ended)
-      ::inflateReset(&state_);
-    return x;
+    return result == Z_STREAM_END;
   }
-
+  /// For the next member.
+  void reset() noexcept { ::inflateReset(&state_); }
   /// zconf.h: 32 KiB of window, and about 7 KiB beside it.
-  std::size_t memory() const override { return std::size_t{40} << 10; }
+  static std::size_t memory() noexcept { return std::size_t{40} << 10; }
 
 private:
   static constexpr int gzip_with_any_window = 15 + 16;
@@ -115,6 +100,31 @@ private:
 };
 
 #endif
+
+class gzip_unpacker final : public unpacker {
+public:
+  progress run(std::span<const std::byte> in, std::span<std::byte> out) override {
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    auto& state = stream_.state();
+    // Neither library takes a pointer to const, and both only read.
+    state.next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
+    state.avail_in = static_cast<std::uint32_t>(std::min(in.size(), most));
+    state.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state.avail_out = static_cast<std::uint32_t>(std::min(out.size(), most));
+    const auto had_in = state.avail_in;
+    const auto had_out = state.avail_out;
+    const bool ended = stream_.inflate();
+    const progress x{had_in - state.avail_in, had_out - state.avail_out, ended};
+    if (ended)
+      stream_.reset();
+    return x;
+  }
+
+  std::size_t memory() const override { return stream_.memory(); }
+
+private:
+  gzip_stream stream_;
+};
 
 class zstd_unpacker final : public unpacker {
 public:

@@ -15,22 +15,16 @@ namespace {
 /// A line of progress has room for no more.
 constexpr std::size_t most_inputs_in_line = 8;
 
-std::uint64_t given(const mix_counts& mix, const mixed_input& x) {
-  return mix.cost.empty() ? x.samples : x.cost;
+/// An input's number, of the sum of all inputs'.
+double part_of(const mix_counts& mix, const mixed_input& x, std::uint64_t mixed_input::*number) {
+  std::uint64_t all = 0;
+  for (const auto& input : mix.inputs)
+    all += input.*number;
+  return all == 0 ? 0 : static_cast<double>(x.*number) / static_cast<double>(all);
 }
 
 double share_of(const mix_counts& mix, const mixed_input& x) {
-  std::uint64_t all = 0;
-  for (const auto& input : mix.inputs)
-    all += given(mix, input);
-  return all == 0 ? 0 : static_cast<double>(given(mix, x)) / static_cast<double>(all);
-}
-
-double weight_of(const mix_counts& mix, const mixed_input& x) {
-  std::uint64_t all = 0;
-  for (const auto& input : mix.inputs)
-    all += input.weight;
-  return all == 0 ? 0 : static_cast<double>(x.weight) / static_cast<double>(all);
+  return part_of(mix, x, mix.cost.empty() ? &mixed_input::samples : &mixed_input::cost);
 }
 
 /// False if they are not known.
@@ -49,7 +43,7 @@ std::string text_of(const mix_counts& mix, const mixed_input& x) {
   if (!mix.cost.empty())
     text += " of " + mix.cost;
   if (has_weights(mix))
-    text += ", weight " + in_percent(weight_of(mix, x));
+    text += ", weight " + in_percent(part_of(mix, x, &mixed_input::weight));
   text += "; " + with_commas(x.samples) + " samples";
   if (!mix.cost.empty())
     text += ", " + with_commas(x.cost) + ' ' + mix.cost;

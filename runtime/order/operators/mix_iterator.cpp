@@ -217,17 +217,13 @@ private:
   }
 
   void load_phase(std::uint64_t begun) {
-    const auto& phase =
-        plan_.is_timed_by_cost() ? planned_phase(begun) : phase_of(std::min(begun, step()));
+    const auto& phase = plan_.is_timed_by_cost() ? *phase_at(plan_.phases, begun)
+                                                 : phase_of(std::min(begun, step()));
     if (phase.step != begun || (plan_.is_timed_by_cost() && share(begun) > spent_))
       refuse_state("weights from step " + std::to_string(begun),
                    "those from step " + std::to_string(phase.step));
     phase_ = &phase;
     looked_at_ = begun;
-  }
-
-  const weight_phase& planned_phase(std::uint64_t begun) const {
-    return *phase_at(plan_.phases, begun);
   }
 
   /// Checks what holds in every state; without it there may be no input to choose.
