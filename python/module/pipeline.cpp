@@ -159,6 +159,14 @@ void bind_operators(nb::class_<self>& type) {
           "field"_a, "boundaries"_a, nb::kw_only(), "group"_a, "window"_a,
           "The samples in groups of similar length, of which at most `window` wait for others.")
       .def(
+          "token_budget",
+          [](const self& x, std::string field, std::uint64_t tokens, std::uint64_t rows,
+             bool padded) {
+            return then(x, x.value.token_budget(std::move(field), tokens, {rows, padded}));
+          },
+          "field"_a, "tokens"_a, nb::kw_only(), "rows"_a, "padded"_a = false,
+          "Batches of at most `rows` samples that have no more than `tokens` tokens together.")
+      .def(
           "pack",
           [](const self& x, std::string field, std::uint64_t length, std::uint64_t bins, bool split,
              std::optional<std::uint64_t> delimiter, std::uint64_t pad, pack_fit fit, pack_cut cut,

@@ -12,6 +12,8 @@ namespace leat {
 
 /// Rows of a global batch; claims count them in 32 bits.
 inline constexpr std::uint64_t max_batch_rows = std::uint64_t{1} << 24;
+/// Tokens of a global batch.
+inline constexpr std::uint64_t max_batch_tokens = std::uint64_t{1} << 32;
 /// Units of a source: files times ranges, or as many as a program says. Each has a state of its
 /// own.
 inline constexpr std::uint64_t max_units = 10'000'000;

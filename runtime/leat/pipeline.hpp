@@ -183,6 +183,14 @@ struct length_bucket_options {
   std::uint64_t window = 0;
 };
 
+struct token_budget_options {
+  /// Rows of the global batch.
+  std::uint64_t rows = 0;
+  /// Counts each sample of a lane's share as long as the longest of them: for batches that are
+  /// padded.
+  bool padded = false;
+};
+
 /// How a file holds samples, and which fields these have.
 enum class file_format : std::uint8_t {
   /// As `tar_stream`.
@@ -339,6 +347,14 @@ public:
   /// to it in length; at the end of an epoch the rest comes by rising buckets.
   pipeline length_bucket(std::string field, std::vector<std::uint64_t> boundaries,
                          length_bucket_options options) const;
+  /// Batches of as many samples as a number of tokens allows: a batch of `rows` rows gets no sample
+  /// that would make it longer than `tokens`, and rows for which none is left are invalid. The rows
+  /// and the tokens are those of the global batch: each lane has its share of both, so that ranks
+  /// and workers change nothing. The length is that of `length_bucket`; a sample that is longer
+  /// than a lane's share is bad. Call it last, but for maps and `batch(rows)`. Throws
+  /// `errc::invalid_argument`.
+  pipeline token_budget(std::string field, std::uint64_t tokens,
+                        token_budget_options options) const;
   /// Samples of `length` elements, 1 to 2^31 - 1, put together from several documents: `field`
   /// [length], `segment` and `offset` (int32: which document an element belongs to, and its place
   /// in that document), and those that the options add. Other fields are removed. `field` has rank

@@ -201,6 +201,7 @@ void lane_round::keep(pulled result) {
     x.when = when_;
     x.number = number;
     x.is_end = is_end;
+    x.is_blank = result == pulled::blank;
     if (is_end)
       x.state = round_item::phase::done;
     swap(x.what, next_);

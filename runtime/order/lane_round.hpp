@@ -23,6 +23,8 @@ struct round_item {
   lap when;
   std::uint64_t number = 0;
   bool is_end = false;
+  /// See pulled::blank.
+  bool is_blank = false;
   item what;
   /// In inner rounds: whether a worker has it, or has probed it.
   enum class phase : std::uint8_t { waiting, dealt, done };
@@ -34,7 +36,7 @@ struct round_item {
   void clear() noexcept {
     when = {};
     number = 0;
-    is_end = false;
+    is_end = is_blank = false;
     what.clear();
     state = phase::waiting;
     found.clear();

@@ -13,6 +13,17 @@ bool is_batch(const operator_node& x) {
   return type && type->traits.is_batch;
 }
 
+const operator_node* find_end(const operator_node& root) {
+  const auto* x = &root;
+  for (;; x = x->inputs.front().get()) {
+    const auto* type = find_operator(x->op);
+    if (type && type->traits.ends_pipeline)
+      return x;
+    if (!type || !type->traits.is_map || x->inputs.empty())
+      return nullptr;
+  }
+}
+
 void check_has_batch(const operator_node& root) {
   if (!is_batch(root))
     throw error(

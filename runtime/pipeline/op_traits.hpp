@@ -14,6 +14,9 @@ namespace leat {
 
 /// True for the root of a pipeline. False for an operator that leat does not know.
 bool is_batch(const operator_node& x);
+/// The operator at or below `root`, with only maps above it, that gives rows of batches; null if
+/// there is none. Throws nothing.
+const operator_node* find_end(const operator_node& root);
 /// Throws `errc::invalid_argument` if this is not the root of a pipeline with a batch.
 void check_has_batch(const operator_node& root);
 /// True for an operator that only changes samples.

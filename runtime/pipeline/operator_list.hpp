@@ -35,6 +35,7 @@
   each(deduplicate) \
   each(scan) \
   each(length_bucket) \
+  each(token_budget) \
   each(pack) \
   each(zip) \
   each(concat) \

@@ -38,6 +38,8 @@ enum class operator_role : std::uint8_t { source, join, step };
 struct operator_traits {
   /// The root of a pipeline.
   bool is_batch = false;
+  /// Gives rows of batches: only maps and the batch may follow it.
+  bool ends_pipeline = false;
   /// Only changes samples: neither which samples there are nor their order.
   bool is_map = false;
   /// Making one of its samples again costs more than keeping it.

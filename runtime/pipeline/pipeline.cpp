@@ -18,6 +18,11 @@ namespace {
 void check_below_batch(const operator_node& input, const std::string& op) {
   if (is_batch(input))
     refuse_argument(op, "an operator after batch()", "batch() as the last call");
+  const auto* type = find_operator(op);
+  if (type && (type->traits.is_batch || type->traits.is_map))
+    return;
+  if (const auto* end = find_end(input))
+    refuse_argument(op, "an operator after " + end->op, "only maps and batch() after it");
 }
 
 } // namespace

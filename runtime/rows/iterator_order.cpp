@@ -239,6 +239,10 @@ void iterator_order::fill(planned_batch& batch) {
         lane->take_front(skipped, when);
       if (lane->items().empty() || lane->items().front().is_end)
         continue;
+      if (lane->items().front().is_blank) {
+        lane->take_front(skipped, when);
+        continue;
+      }
       auto& row = batch.add();
       row.epoch = next_.epoch;
       row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;

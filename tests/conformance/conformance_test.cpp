@@ -265,6 +265,37 @@ std::uint64_t buffered(const std::string& text) {
   return n;
 }
 
+/// Its batches have rows without a sample, whatever the end, and their rows are its own.
+TEST_CASE("conformance: batches by tokens, broken off and resumed on other ranks") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random{seed};
+  for (const std::string text :
+       {R"(json_lines("docs-*.jsonl", ranges=8).token_budget("tokens", 120, rows=24))",
+        R"(lines("book-*.txt", ranges=8).filter("field_hash@1", field="text", keep=80))"
+        R"(.shuffle_buffer(60).token_budget("text", 200, rows=24, padded=true))"})
+    for (const std::string end : {"drop", "mask", "cycle"})
+      for (const std::uint64_t lanes : {4, 24}) {
+        const auto plan = plan_of(text, {24, lanes, end});
+        const auto expected = train(plan);
+        CAPTURE(text, end, lanes, expected.failure);
+        REQUIRE(expected.batches.size() > 3);
+        REQUIRE(std::any_of(expected.batches.begin(), expected.batches.end(), [](const auto& x) {
+          return x.step.rows.size() + x.bad_rows < 24;
+        }));
+        REQUIRE(difference_of(expected, train(plan, {.world_size = 2, .workers = 2})) == "");
+        for (int round = 0; round < 3; ++round) {
+          interrupted_job job{plan};
+          for (int leg = 0; leg < 4; ++leg)
+            job.run({.steps = random() % (expected.batches.size() / 4),
+                     .world_size = lanes == 4 ? 1ULL << (random() % 3) : 1 + random() % 4,
+                     .workers = random() % 3});
+          job.run({.world_size = 2});
+          REQUIRE(difference_of(expected, job.trained()) == "");
+        }
+      }
+}
+
 TEST_CASE("conformance: a snapshot is below 2 KB a lane and 64 bytes a buffered reference") {
   for_all([](const std::string& text, const std::string& end) {
     for (const auto& how : {few_lanes(end), many_lanes(end)}) {

@@ -15,7 +15,7 @@ from collections import Counter, namedtuple
 from plain.checks import check
 from plain.hashes import row_digest, share
 from plain.layouts import first_layout
-from plain.iterators import IndexedPart, Lane, is_indexed
+from plain.iterators import BLANK, IndexedPart, Lane, is_indexed
 from plain.random_numbers import Rng, sample_key_of, map_stream
 from plain.samples import BadSample, Refused
 from plain.sources import INDEXED, StandardInput, Stream, read_file
@@ -77,6 +77,8 @@ class Pipeline:
             raise Refused("more lanes than a stream has units")
         if any(x.options["group"] % self.lanes for x in self.input.below() if x.op == "length_bucket"):
             raise Refused("a group of length_bucket that is no multiple of the lanes")
+        if any(x.options["tokens"] < self.lanes for x in self.input.below() if x.op == "token_budget"):
+            raise Refused("a token_budget without a token in a lane")
         if any(x.options["keys"] < self.lanes for x in self.input.below() if x.op == "deduplicate"):
             raise Refused("a deduplicate without a key in a lane")
         buffers = [x.options["n"] for x in self.input.below() if x.op == "shuffle_buffer"]
@@ -121,6 +123,7 @@ class Pipeline:
             rows = [(step * self.rows + i, x) for i, x in enumerate(samples) if x is not None]
             if not rows or self.end == "drop" and len(rows) < self.rows:
                 return  # whatever other lanes have met in place of samples
+            rows = [(position, x) for position, x in rows if x is not BLANK]
             for error in (x for _, x in rows if isinstance(x, Refused)):
                 raise error
             yield rows
@@ -161,6 +164,7 @@ class Pipeline:
                 samples = (x for items in itertools.zip_longest(*lanes) for x in items if x is not None)
             else:
                 samples = (x for lane in lanes for x in lane)
+            samples = (x for x in samples if x is not BLANK)
         return first_layout(samples, self.root.options["fields"])
 
     def row(self, layout, epoch, position, sample, policy, throw_at):

@@ -249,6 +249,13 @@ pipeline length_bucket() {
   return data;
 }
 
+pipeline token_budget() {
+  auto data = leat::lines("lines.txt")
+                  .token_budget("text", 6, {.rows = 4})
+                  .batch(4, {.lanes = 1, .end = leat::epoch_end::mask});
+  return data;
+}
+
 pipeline batch() {
   auto data = leat::count(7).batch(4, {.end = leat::epoch_end::mask});
   return data;
@@ -289,6 +296,7 @@ std::map<std::string, std::function<pipeline()>> operator_examples() {
           {"skip", skip},
           {"standard_input", standard_input},
           {"take", take},
+          {"token_budget", token_budget},
           {"tokens", tokens},
           {"tar_shards", tar_shards},
           {"tar_stream", tar_stream},

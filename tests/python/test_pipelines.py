@@ -100,6 +100,10 @@ CASES: dict[str, Make] = {
     "mix by cost": lambda x: leat.mix([lines(x), lines(x)], weights=[1, 2], cost="text", stop="first").batch(4, end="mask"),
     "shuffle_buffer": lambda x: lines(x).shuffle_buffer(8, seed=7).batch(4, end="mask"),
     "length_bucket": lambda x: lines(x).length_bucket("text", [4, 6], group=4, window=9).batch(4, lanes=2, end="mask"),
+    "token_budget": lambda x: lines(x).token_budget("text", 150, rows=4).batch(4, lanes=2, end="mask"),
+    "token_budget, padded": lambda x: (
+        lines(x).token_budget("text", 150, rows=4, padded=True).map(leat.ragged("text")).batch(4, lanes=2, end="drop")
+    ),
     "pack": lambda x: lines(x).pack("text", 64, bins=2, delimiter=10, pad=32).batch(2, end="mask"),
     "pack for a language model": lambda x: (
         lines(x)

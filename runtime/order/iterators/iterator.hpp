@@ -35,6 +35,8 @@ struct lap {
 /// The outcome of a pull.
 enum class pulled : std::uint8_t {
   item,
+  /// A row of the batch that has no sample. Only for the root of a pipeline.
+  blank,
   /// No item follows in this lap, now or later.
   end,
   /// What it needs is not there yet, or others should run first: pull again later. The state is

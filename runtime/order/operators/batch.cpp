@@ -1,4 +1,6 @@
 #include "runtime/base/limits.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 
 #include <algorithm>
@@ -26,6 +28,11 @@ pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
     refuse_argument("batch.lanes", std::to_string(options.lanes),
                     "a divisor of the global batch of " + std::to_string(rows) + " rows");
   check_once_each("batch.fields", options.fields);
+  const auto* end = find_end(root());
+  if (end && end->get<std::uint64_t>("rows") != rows)
+    refuse_argument("batch", counted(rows, "row") + " after a " + end->op + " of "
+                                 + counted(end->get<std::uint64_t>("rows"), "row"),
+                    "the same number of rows in both");
   return then({.op = "batch",
                .options = {{"rows", rows},
                            {"lanes", options.lanes},

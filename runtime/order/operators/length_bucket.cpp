@@ -2,11 +2,9 @@
 #include "runtime/base/text.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/operators/field_length.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/pipeline/operator_type.hpp"
-#include "runtime/sample/sample_access.hpp"
-
-#include <leat/bad_sample.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -197,17 +195,6 @@ private:
   bucket_plan all_lanes_;
 };
 
-/// What the edge finds. Throws `bad_sample` for a field that has no length.
-probe_result probe_length(const std::string& field, const sample& x) {
-  const auto layout = sample_access::layout_of(x, field);
-  if (layout.ragged)
-    return {.number = x.bytes(field).size() / layout.unit_bytes()};
-  if (layout.dims.rank() == 0)
-    throw bad_sample(cause::wrong_shape,
-                     to_string(layout) + "; a length needs rank 1 or more, or bytes");
-  return {.number = layout.dims[0]};
-}
-
 state_sizes bucket_sizes(const operator_node& x, const graph_facts& facts) {
   const auto held = share(x.get<std::uint64_t>("window"), 0, facts.lanes);
   state_sizes sizes{.what = "up to " + counted(held, "item"), .bytes = {}, .item = facts.item};
@@ -220,7 +207,7 @@ iterator_form_ptr build_buckets(const operator_node& x, const surroundings& at,
                                 iterator_planner& planner) {
   auto input = planner.build_edge(
       x, at, [field = x.get<std::string>("field")](const sample& s, sample_maker&) {
-        return probe_length(field, s);
+        return probe_result{.number = field_length(s, field)};
       });
   const auto group = x.get<std::uint64_t>("group");
   if (group % planner.lanes() != 0)

@@ -23,10 +23,21 @@ class WildGrower:
         lanes = rng.choice([x for x in range(1, rows + 1) if rows % x == 0])
         ends = ("drop", "mask", "cycle", "auto") if not self.once else ("drop", "mask", "mask", "auto")
         self.lanes = lanes
-        tree, fields = self.timed_mix() if not self.indexed and rng.random() < 0.2 else self.tree(rng.randrange(1, 10))
+        timed = not self.indexed and rng.random() < 0.2
+        tree, fields = self.timed_mix() if timed else self.tree(rng.randrange(1, 10))
+        if not timed and not self.indexed and rng.random() < 0.15:
+            tree = self.token_budget(rows, tree, fields)
         chosen = rng.sample(fields, rng.randint(1, min(2, len(fields)))) if fields and rng.random() < 0.6 else []
         o = {"rows": rows, "lanes": lanes, "end": rng.choice(ends), "fields": chosen}
         return Node("batch", o, [tree])
+
+    def token_budget(self, rows, node, fields):
+        field = self.some(fields)
+        o = {"field": field, "tokens": self.lanes * self.rng.choice((1, 5, 20, 60)) + self.rng.randint(0, 9), "rows": rows}
+        node = self.over("token_budget", {**o, "padded": self.rng.random() < 0.4}, node)
+        if self.rng.random() < 0.3:
+            node = self.over("map", {"name": "ragged@1", "field": field}, node)
+        return node
 
     def seed(self):
         return self.rng.choice((0, 1, 7, self.rng.getrandbits(64)))

@@ -87,13 +87,20 @@ def may_change_weights(root):
     return mixes(root, True) == [True]
 
 
+def ends_pipeline(node):
+    """The token_budget at a node, or with nothing but maps above it."""
+    while node.op == "map":
+        node = node.inputs[0]
+    return node if node.op == "token_budget" else None
+
+
 def probes_content(node):
     """docs/iterators.md, "Rounds"."""
     if node.op in ("filter", "flat_map"):
         return node.options["name"] not in ("key_hash@1", "key_matches@1", "copies@1")
     if node.op == "mix":
         return node.options["cost"] != "" and node.options["rule"] != "random"
-    return node.op in ("read_files", "scan", "pack", "length_bucket", "deduplicate")
+    return node.op in ("read_files", "scan", "pack", "length_bucket", "token_budget", "deduplicate")
 
 
 def check_passes(node, passes):
@@ -323,6 +330,12 @@ def check_rules(node):
             raise Wrong(f"boundaries {o['boundaries']} of {o['field']}")
         if o["group"] > 2**24 or not o["group"] <= o["window"] <= 2**32:
             raise Wrong(f"a group of {o['group']} in a window of {o['window']}")
+    if node.op == "token_budget" and (not 1 <= o["tokens"] <= 2**32 or not 1 <= o["rows"] <= 2**24 or not o["field"]):
+        raise Wrong(f"{o['tokens']} tokens in {o['rows']} rows of {o['field']}")
+    if node.op not in ("map", "batch") and any(ends_pipeline(x) for x in node.inputs):
+        raise Wrong(f"{node.op} after token_budget")
+    if node.op == "batch" and (end := ends_pipeline(node.inputs[0])) and end.options["rows"] != o["rows"]:
+        raise Wrong("other rows than those of token_budget")
     if node.op == "shuffle_buffer" and o["n"] > 2**32:
         raise Wrong("a shuffle_buffer beyond its limit")
     if node.op == "deduplicate" and (o["keys"] > 2**32 or o["fields"] == [] or "" in o["fields"]):

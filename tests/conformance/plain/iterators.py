@@ -23,6 +23,9 @@ def is_indexed(node):
     return node.indexed
 
 
+BLANK = Sample("blank", None)  # a row of a batch without a sample
+
+
 class TooLong(Exception):
     """More items than may be looked at."""
 
@@ -182,7 +185,7 @@ class Lane:
 
     def map(self, node, repeat_pass):
         for x in self.items(node.inputs[0], repeat_pass):
-            yield mapped(x, node)
+            yield x if x is BLANK else mapped(x, node)
 
     def enumerate(self, node, repeat_pass):
         for k, x in enumerate(self.items(node.inputs[0], repeat_pass)):
@@ -306,6 +309,29 @@ class Lane:
                 nearest = sorted(waiting, key=lambda y: (abs(y[0] - oldest), y[0]))
                 yield from taken(nearest[:group])
         yield from taken(sorted(waiting, key=lambda y: y[0]))
+
+    def token_budget(self, node, repeat_pass):
+        o = node.options
+        rows, tokens = o["rows"] // self.lanes, o["tokens"] // self.lanes
+
+        def length(sample):
+            if length_of(sample, o["field"]) > tokens:
+                raise BadSample(f"{sample.id} is longer than a batch")
+            return length_of(sample, o["field"])
+
+        def fits(lengths):
+            return (max(lengths) * len(lengths) if o["padded"] else sum(lengths)) <= tokens
+
+        given = []
+        for x in self.items(node.inputs[0], repeat_pass):
+            n, x = self.judged(x, lambda x: (length(x), x), lambda bad: (0, bad))
+            if not fits([*given, n]):
+                yield from [BLANK] * (rows - len(given))
+                given = []
+            yield x
+            given = [] if len(given) + 1 == rows else [*given, n]
+        if given:
+            yield from [BLANK] * (rows - len(given))
 
     def mix(self, node, repeat_pass):
         o, inputs = node.options, range(len(node.inputs))

@@ -56,6 +56,7 @@ OPTIONS = {
     "shuffle_buffer": {"n": None, "seed": 0},
     "deduplicate": {"fields": None, "keys": None, "kind": "window"},
     "length_bucket": {"field": None, "boundaries": None, "group": None, "window": None},
+    "token_budget": {"field": None, "tokens": None, "rows": None, "padded": False},
     "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0, "fit": "first", "cut": "never",
              "labels": False, "ignore_index": -100, "cu_seqlens": False},
     "mix": {"weights": [], "rule": "deficit", "stop": "all", "cost": "", "seed": 0, "schedule": [], "temperature": 1,

@@ -226,6 +226,8 @@ TEST_CASE("every operator stands in the text as in C++") {
   check_step(".length_bucket(\"ids\", [128, 256], window=1024, group=64)",
              x.length_bucket("ids", {128, 256}, {.group = 64, .window = 1024}),
              ".length_bucket(\"ids\", [128, 256], group=64, window=1024)");
+  check_step(".token_budget(\"ids\", 4096, rows=64)", x.token_budget("ids", 4096, {.rows = 64}),
+             ".token_budget(\"ids\", 4096, rows=64, padded=false)");
   check_step(".batch(8)", x.batch(8), ".batch(8, lanes=0, end=\"auto\", fields=[])");
   check_step(".batch(8, end=\"drop\")", x.batch(8, {.end = epoch_end::drop}),
              ".batch(8, lanes=0, end=\"drop\", fields=[])");
@@ -830,6 +832,18 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "7 without labels at line 1, column 10", "labels=true");
   check_error("count(1).length_bucket(\"a\", [2, 1], group=1, window=1)",
               "length_bucket.boundaries", "1 after 2 at line 1, column 10", "rising numbers");
+  check_error("count(1).token_budget(\"\", 4, rows=2)", "token_budget", "an empty name",
+              "the name of a field");
+  check_error("count(1).token_budget(\"a\", 0, rows=2)", "token_budget.tokens", "0 at line 1",
+              "1 to 4294967296");
+  check_error("count(1).token_budget(\"a\", 4, rows=0)", "token_budget.rows", "0 at line 1",
+              "1 to 16777216");
+  check_error("count(1).token_budget(\"a\", 4, rows=2).take(1)", "take",
+              "an operator after token_budget", "only maps and batch() after it");
+  check_error("zip(count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\"))", "zip",
+              "an operator after token_budget", "only maps and batch() after it");
+  check_error("count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\").batch(3)", "batch",
+              "3 rows after a token_budget of 2 rows", "the same number of rows in both");
   check_error("count(1).length_bucket(\"a\", [2], group=4, window=3)", "length_bucket.window",
               "3 at line 1, column 10", "4 to 4294967296");
   check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
