@@ -191,7 +191,7 @@ def check_value(node, name, x):
         fine = is_number(x)
     elif name == "ignore_index":
         fine = isinstance(x, (int, float)) and not isinstance(x, bool) and -(2**53) < x < 2**53 and x == int(x)
-    elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens"):
+    elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens", "padded"):
         fine = isinstance(x, bool)
     else:
         fine = is_of(x, int) and x >= LEAST.get((node.op, name), 0)

@@ -97,9 +97,8 @@ TEST_CASE("token_budget: each lane has its share of rows and tokens, and rows wi
   for (const std::uint64_t ranks : {1, 2}) {
     batches got;
     for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-      loader_options options{.rank = rank, .world_size = ranks, .workers = 1, .epochs = 1};
-      options.agree = [](const epoch_horizon& own) { return own; };
-      loader from{data.batch(4, {.lanes = 2, .end = epoch_end::drop}), options};
+      loader from{data.batch(4, {.lanes = 2, .end = epoch_end::cycle}),
+                  {.rank = rank, .world_size = ranks, .workers = 1}};
       for (std::size_t step = 0; step < 2; ++step) {
         const auto batch = from.next();
         REQUIRE(batch);
