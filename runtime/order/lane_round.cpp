@@ -305,7 +305,7 @@ pulled lane_round::consume(const lap& g, std::uint64_t number, item& into, probe
   if (x.failure)
     throw error(*x.failure);
   const bool is_end = x.is_end;
-  into.append(x.what);
+  into.append(std::move(x.what));
   swap(found, x.found);
   items_.pop();
   forget_bases(g, number + 1);

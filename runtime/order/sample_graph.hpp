@@ -29,6 +29,8 @@ struct edge_plan {
   pass_number last_pass = 0;
   /// Samples are kept with their items: making them again would cost more than keeping them.
   bool keeps_samples = false;
+  /// The only field that the operator uses of samples that are kept; empty: it uses all of them.
+  std::string only_field = {};
 };
 
 /// A mix of the pipeline, for changes of its weights.

@@ -165,12 +165,15 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
     seen.found = maker_->probe(number, sample_);
     return;
   }
-  auto kept = std::make_shared<made_sample>();
+  auto kept = made_->take();
   kept->sample_key = make(kept->content);
   kept->given = maker_->given();
   seen.found = maker_->probe(number, kept->content);
+  if (!edge.only_field.empty())
+    sample_access::keep(kept->content, {edge.only_field});
   // Its bytes may lie in memory that this worker reuses for the next one.
   sample_access::own(kept->content);
+  kept->bytes = sample_access::memory(kept->content);
   add_alone(record_->bytes_read, sample_access::take_bytes_read(kept->content));
   seen.made = std::move(kept);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/worker_record.hpp"
+#include "runtime/order/iterators/made_samples.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/row_request.hpp"
 #include "runtime/rows/row_result.hpp"
@@ -77,6 +78,7 @@ private:
   /// Made at the first row, in the thread that uses it.
   std::optional<sample_maker> maker_;
   sample sample_;
+  std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>();
   /// Of rows that are made together, with the samples of the rows that are `begun_`.
   std::vector<std::unique_ptr<sample>> samples_;
   std::vector<sample_maker::begun> begun_;

@@ -21,6 +21,18 @@ void item::append(const item& x) {
     use(x_use);
 }
 
+void item::append(item&& x) {
+  if (bytes_.empty() && payloads_.empty() && uses_.empty())
+    return swap(*this, x);
+  const auto before = bytes_.size();
+  bytes_ += x.bytes_;
+  for (auto& p : x.payloads_)
+    payloads_.push_back({p.begin + before, p.end + before, p.owner, std::move(p.content)});
+  for (const auto& x_use : x.uses_)
+    use(x_use);
+  x.payloads_.clear();
+}
+
 void item::hold(const item& x) {
   add(std::string_view{x.bytes_});
   for (const auto& x_use : x.uses_)

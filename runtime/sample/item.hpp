@@ -42,6 +42,8 @@ public:
   }
   /// Appends another item, with its payloads.
   void append(const item& x);
+  /// The same, and takes them from it: what it is then is not defined.
+  void append(item&& x);
   /// Appends another item as a text, without its payloads: `item_reader::held` reads it.
   void hold(const item& x);
 

@@ -4,6 +4,7 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -60,16 +61,28 @@ bool has_layout(const field& x, const field_layout& want) {
   throw bad_sample(cause::missing_field, have.empty() ? text + " none" : text);
 }
 
-/// Grows the buffer if it is too small.
-std::span<std::byte> first_of(std::vector<std::byte>& buffer, std::size_t size) {
-  if (buffer.size() < size)
-    buffer.resize(size);
-  return {buffer.data(), size};
-}
-
-bool lies_in(const std::vector<std::byte>& buffer, const std::byte* at) {
+bool lies_in(std::span<const std::byte> buffer, const std::byte* at) {
   return std::less_equal<>{}(buffer.data(), at) && std::less<>{}(at, buffer.data() + buffer.size());
 }
+
+/// Memory whose content is not defined: a vector would set all that it grows by to zero.
+class raw_buffer {
+public:
+  /// Its first bytes. If they are more than it has, those of earlier calls are gone.
+  std::span<std::byte> first(std::size_t size) {
+    if (size_ < size) {
+      const auto grown = std::bit_ceil(size);
+      bytes_ = std::make_unique_for_overwrite<std::byte[]>(grown);
+      size_ = grown;
+    }
+    return {bytes_.get(), size};
+  }
+  std::span<const std::byte> all() const noexcept { return {bytes_.get(), size_}; }
+
+private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+};
 
 } // namespace
 
@@ -77,8 +90,8 @@ struct sample::state {
   // Entries from `used` on keep their memory for later samples.
   std::vector<field> fields;
   std::size_t used = 0;
-  std::vector<std::byte> scratch;
-  std::vector<std::byte> place_bytes;
+  raw_buffer scratch;
+  raw_buffer place_bytes;
   sample_access::extent_buffers extents;
   const std::stop_token* stop = nullptr;
   record_blocks* blocks = nullptr;
@@ -310,7 +323,7 @@ void sample::erase(std::string_view name) noexcept {
 }
 
 std::span<std::byte> sample::scratch(std::size_t size) {
-  return first_of(state_->scratch, size);
+  return state_->scratch.first(size);
 }
 
 void sample::borrow(std::string_view name, std::span<const std::byte> bytes) {
@@ -373,7 +386,7 @@ std::span<const std::byte> sample_access::places(const sample& x, std::string_vi
 }
 
 std::span<std::byte> sample_access::place_buffer(sample& x, std::size_t size) {
-  return first_of(x.state_->place_bytes, size);
+  return x.state_->place_bytes.first(size);
 }
 
 sample_access::extent_buffers& sample_access::buffers(sample& x) noexcept {
@@ -399,14 +412,23 @@ void sample_access::own(sample& x) {
   auto& s = *x.state_;
   for (std::size_t i = 0; i < s.used; ++i) {
     auto& f = s.fields[i];
-    if (!lies_in(s.place_bytes, f.places.data()))
+    if (!lies_in(s.place_bytes.all(), f.places.data()))
       f.places = {}; // only time is lost
-    if (f.data == f.owned.data() || lies_in(s.scratch, f.data) || f.size == 0)
+    if (f.data == f.owned.data() || lies_in(s.scratch.all(), f.data) || f.size == 0)
       continue;
     f.owned.assign(f.data, f.data + f.size);
     f.data = f.owned.data();
   }
   s.kept.clear(); // a sample that is kept for long would hold far more than it has
+}
+
+std::size_t sample_access::memory(const sample& x) noexcept {
+  const auto& s = *x.state_;
+  auto bytes = s.scratch.all().size() + s.place_bytes.all().size() + s.replaced.capacity()
+               + s.fields.capacity() * sizeof(field);
+  for (const auto& f : s.fields)
+    bytes += f.name.capacity() + f.owned.capacity();
+  return bytes;
 }
 
 void sample_access::let_vary(sample& x, std::string_view name) {

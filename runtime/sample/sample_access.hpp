@@ -81,6 +81,9 @@ public:
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
   static void own(sample& x);
 
+  /// Bytes of its memory that grow with what it has held.
+  static std::size_t memory(const sample& x) noexcept;
+
   /// Makes a tensor ragged along its outermost dimension; a ragged field stays as it is. Throws
   /// `bad_sample` (missing_field; wrong_shape: rank 0, or elements without bytes).
   static void let_vary(sample& x, std::string_view name);

@@ -1,5 +1,6 @@
 #include "runtime/order/iterators/edge.hpp"
 
+#include "runtime/order/iterators/made_samples.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "runtime/order/input_counts.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 
 #include <leat/sample.hpp>
@@ -11,14 +10,6 @@
 #include <utility>
 
 namespace leat {
-
-/// The sample that a worker probed, kept for the next round.
-struct made_sample final : payload {
-  mutable sample content;
-  std::uint64_t sample_key = 0;
-  /// What inputs of mixes gave to it.
-  input_counts given = {};
-};
 
 /// Takes the items of the round below, with what workers found in them. State: the number of the
 /// next item. After each item it writes whether that was bad.

@@ -70,7 +70,7 @@ public:
     }
     if (ready_.empty())
       return pulled::end;
-    into.append(ready_.front());
+    into.append(std::move(ready_.front()));
     ready_.pop_front();
     return pulled::item;
   }

@@ -23,9 +23,9 @@ void pack_bins::place(item document, const probe_result& found) {
   if (found.bad)
     closed_.push_back({0, {{.document = std::move(document)}}});
   else if (plan_.split)
-    fill(document, found.number);
+    fill(std::move(document), found.number);
   else if (found.number > plan_.length)
-    cut(document, found.number);
+    cut(std::move(document), found.number);
   else
     put({.document = std::move(document)}, found.number);
 }
@@ -37,8 +37,10 @@ void pack_bins::close_all() {
 
 void pack_bins::give(item& into) {
   into.add(closed_.front().parts.size());
-  for (const auto& x : closed_.front().parts)
-    write(x, how::with_payloads, into);
+  for (auto& x : closed_.front().parts) {
+    write(x.range, into);
+    into.append(std::move(x.document));
+  }
   closed_.pop_front();
 }
 
@@ -53,16 +55,12 @@ void pack_bins::load(item_reader& from, bool ended) {
   closed_ = load_bins(UINT64_MAX, plan_.length, from);
 }
 
-void pack_bins::write(const part& x, how much, item& to) {
-  to.add(x.range.to ? 1 : 0);
-  if (x.range.to) {
-    to.add(x.range.from);
-    to.add(*x.range.to);
+void pack_bins::write(const part_range& x, item& to) {
+  to.add(x.to ? 1 : 0);
+  if (x.to) {
+    to.add(x.from);
+    to.add(*x.to);
   }
-  if (much == how::with_payloads)
-    to.append(x.document);
-  else
-    to.hold(x.document);
 }
 
 void pack_bins::save(const std::deque<bin>& bins, item& to) {
@@ -70,8 +68,10 @@ void pack_bins::save(const std::deque<bin>& bins, item& to) {
   for (const auto& x : bins) {
     to.add(x.elements);
     to.add(x.parts.size());
-    for (const auto& p : x.parts)
-      write(p, how::held, to);
+    for (const auto& p : x.parts) {
+      write(p.range, to);
+      to.hold(p.document);
+    }
   }
 }
 
@@ -124,19 +124,19 @@ std::deque<pack_bins::bin>::iterator pack_bins::bin_for(std::uint64_t elements) 
 }
 
 /// Fills one bin after the other, however often the document has to be split.
-void pack_bins::fill(const item& document, std::uint64_t elements) {
+void pack_bins::fill(item document, std::uint64_t elements) {
   std::uint64_t done = 0;
   while (done < elements) {
     if (open_.empty())
       open_.emplace_back();
     auto& now = open_.front();
     const auto taken = std::min(elements - done, plan_.length - now.elements);
-    part x{.document = document};
+    auto& x = now.parts.emplace_back();
     if (taken < elements)
       x.range = {done, done + taken};
-    now.parts.push_back(std::move(x));
     now.elements += taken;
     done += taken;
+    x.document = done == elements ? std::move(document) : document;
     if (now.elements == plan_.length)
       close(0);
   }
@@ -144,13 +144,13 @@ void pack_bins::fill(const item& document, std::uint64_t elements) {
 
 /// Closes bins with one part each of a document that is longer than they are, and puts what is left
 /// of it into an open one.
-void pack_bins::cut(const item& document, std::uint64_t elements) {
+void pack_bins::cut(item document, std::uint64_t elements) {
   std::uint64_t done = 0;
   for (; elements - done >= plan_.length; done += plan_.length)
     closed_.push_back(
         {plan_.length, {{.document = document, .range = {done, done + plan_.length}}}});
   if (done < elements)
-    put({.document = document, .range = {done, elements}}, elements - done);
+    put({.document = std::move(document), .range = {done, elements}}, elements - done);
 }
 
 void pack_bins::close(std::ptrdiff_t x) {

@@ -49,17 +49,15 @@ private:
     std::uint64_t elements = 0;
     std::vector<part> parts;
   };
-  enum class how : std::uint8_t { held, with_payloads };
-
-  static void write(const part& x, how much, item& to);
+  static void write(const part_range& x, item& to);
   static void save(const std::deque<bin>& bins, item& to);
   std::deque<bin> load_bins(std::uint64_t most, std::uint64_t most_elements,
                             item_reader& from) const;
 
   void put(part x, std::uint64_t elements);
   std::deque<bin>::iterator bin_for(std::uint64_t elements);
-  void fill(const item& document, std::uint64_t elements);
-  void cut(const item& document, std::uint64_t elements);
+  void fill(item document, std::uint64_t elements);
+  void cut(item document, std::uint64_t elements);
   void close(std::ptrdiff_t x);
 
   const pack_plan& plan_;

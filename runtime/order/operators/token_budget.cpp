@@ -77,7 +77,7 @@ public:
       const auto more = given_.with(waiting_->length, budget_.padded);
       is_closed_ = !more.fits(budget_);
       if (!is_closed_) {
-        into.append(waiting_->what);
+        into.append(std::move(waiting_->what));
         waiting_.reset();
         count(more);
         return pulled::item;
