@@ -23,6 +23,8 @@ using namespace std::chrono_literals;
 /// The member wakes who waits four times a beat; this is for a member that does not.
 constexpr std::chrono::seconds look_again_after{1};
 constexpr std::chrono::seconds actors_end_within{10};
+/// A tick of the clock may be late where the machine is a guest of another, which lets it wait.
+constexpr std::chrono::milliseconds late_tick{500};
 
 member::time boot_time() {
   return member::time{boot_clock_ns()};
@@ -298,14 +300,24 @@ epoch_horizon cluster_rank::wait_for_end(std::uint64_t epoch, std::uint64_t step
   return known;
 }
 
+/// The lease lasts, and for so long that a tick, even a late one, does not matter.
+bool cluster_rank::is_permitted_at(std::uint64_t tick) {
+  const auto now = boot_time();
+  permit_.tick = now + late_tick < permit_.until ? tick : 0;
+  return now < permit_.until;
+}
+
 void cluster_rank::wait_to_hand_over(std::uint64_t global_step) {
+  const auto tick = clock_tick();
   if (permit_.version == place_->version() && global_step < permit_.step_limit
-      && boot_time() < permit_.until)
+      && (tick == permit_.tick || is_permitted_at(tick)))
     return;
+  permit_.tick = 0;
   wait([&](const member& x, member::time now) {
     if (is_other(x) || !x.may_hand_over(global_step, now))
       return false;
-    permit_ = {place_->version(), x.lease_until(), x.step_limit()}; // nobody changes it now
+    // Nobody changes it now.
+    permit_ = {place_->version(), x.lease_until(), x.step_limit(), 0};
     return true;
   });
 }

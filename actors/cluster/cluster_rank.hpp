@@ -97,6 +97,7 @@ private:
   template <class Call>
   void state_in_seat(Call call);
   bool is_lost(const member& x) const;
+  bool is_permitted_at(std::uint64_t tick);
   /// Waits until it is so, or the seat is lost.
   template <class IsSo>
   void wait(IsSo is_so);
@@ -123,6 +124,8 @@ private:
     std::uint64_t version = 0;
     member::time until{0};
     std::uint64_t step_limit = 0;
+    /// As long as clock_tick() is this, the lease lasts; 0: that is not known.
+    std::uint64_t tick = 0;
   } permit_;
   bool has_finished_ = false;
   bool has_left_ = false;

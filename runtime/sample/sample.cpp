@@ -1,10 +1,10 @@
+#include "runtime/sample/raw_buffer.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -64,25 +64,6 @@ bool has_layout(const field& x, const field_layout& want) {
 bool lies_in(std::span<const std::byte> buffer, const std::byte* at) {
   return std::less_equal<>{}(buffer.data(), at) && std::less<>{}(at, buffer.data() + buffer.size());
 }
-
-/// Memory whose content is not defined: a vector would set all that it grows by to zero.
-class raw_buffer {
-public:
-  /// Its first bytes. If they are more than it has, those of earlier calls are gone.
-  std::span<std::byte> first(std::size_t size) {
-    if (size_ < size) {
-      const auto grown = std::bit_ceil(size);
-      bytes_ = std::make_unique_for_overwrite<std::byte[]>(grown);
-      size_ = grown;
-    }
-    return {bytes_.get(), size};
-  }
-  std::span<const std::byte> all() const noexcept { return {bytes_.get(), size_}; }
-
-private:
-  std::unique_ptr<std::byte[]> bytes_;
-  std::size_t size_ = 0;
-};
 
 } // namespace
 

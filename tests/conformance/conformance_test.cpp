@@ -286,9 +286,8 @@ TEST_CASE("conformance: batches by tokens, broken off and resumed on other ranks
         const auto expected = train(plan);
         CAPTURE(text, end, lanes, expected.failure);
         REQUIRE(expected.batches.size() > 3);
-        REQUIRE(std::any_of(expected.batches.begin(), expected.batches.end(), [](const auto& x) {
-          return x.step.rows.size() + x.bad_rows < 48;
-        }));
+        REQUIRE(std::any_of(expected.batches.begin(), expected.batches.end(),
+                            [](const auto& x) { return x.step.rows.size() + x.bad_rows < 48; }));
         REQUIRE(difference_of(expected, train(plan, {.world_size = 2, .workers = 2})) == "");
         for (int round = 0; round < 3; ++round) {
           interrupted_job job{plan};

@@ -30,8 +30,9 @@ pipeline pipeline::batch(std::uint64_t rows, batch_options options) const {
   check_once_each("batch.fields", options.fields);
   const auto* end = find_end(root());
   if (end && end->get<std::uint64_t>("rows") != rows)
-    refuse_argument("batch", counted(rows, "row") + " after a " + end->op + " of "
-                                 + counted(end->get<std::uint64_t>("rows"), "row"),
+    refuse_argument("batch",
+                    counted(rows, "row") + " after a " + end->op + " of "
+                        + counted(end->get<std::uint64_t>("rows"), "row"),
                     "the same number of rows in both");
   return then({.op = "batch",
                .options = {{"rows", rows},

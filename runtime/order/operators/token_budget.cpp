@@ -186,9 +186,7 @@ iterator_form_ptr build_budget(const operator_node& x, const surroundings& at,
 }
 
 state_sizes budget_sizes(const operator_node&, const graph_facts& facts) {
-  return {.what = "up to 1 item",
-          .bytes = plus(facts.item, 10),
-          .item = facts.item};
+  return {.what = "up to 1 item", .bytes = plus(facts.item, 10), .item = facts.item};
 }
 
 } // namespace
@@ -203,10 +201,9 @@ operator_type token_budget_operator() {
                       {"padded", flag, false}},
           .make =
               [](const operator_node& call, const std::vector<pipeline>& on) {
-                return on[0].token_budget(call.get<std::string>("field"),
-                                          call.get<std::uint64_t>("tokens"),
-                                          {.rows = call.get<std::uint64_t>("rows"),
-                                           .padded = call.get<bool>("padded")});
+                return on[0].token_budget(
+                    call.get<std::string>("field"), call.get<std::uint64_t>("tokens"),
+                    {.rows = call.get<std::uint64_t>("rows"), .padded = call.get<bool>("padded")});
               },
           .traits = {.ends_pipeline = true,
                      .probes_content = [](const operator_node&) { return true; }},

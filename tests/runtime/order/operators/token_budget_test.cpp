@@ -51,8 +51,7 @@ TEST_CASE("token_budget: a batch takes what fits, in order, and never more than 
 
 TEST_CASE("token_budget: padded, each sample counts as long as the longest") {
   const lengths all{1, 3, 2, 6, 4, 1, 1, 1};
-  CHECK(given_by(all, 6, {.rows = 4, .padded = true})
-        == batches{{0, 1}, {2}, {3}, {4}, {5, 6, 7}});
+  CHECK(given_by(all, 6, {.rows = 4, .padded = true}) == batches{{0, 1}, {2}, {3}, {4}, {5, 6, 7}});
 }
 
 TEST_CASE("token_budget: batches are as full as they can be, and all samples come once") {
@@ -143,7 +142,8 @@ TEST_CASE("token_budget: restored at every batch, for several lanes, ends and ba
 }
 
 TEST_CASE("token_budget: a sample that no batch can hold is bad") {
-  const auto made = samples_of({2, 9, 3}).token_budget("text", 8, {.rows = 2}).batch(2, {.lanes = 1});
+  const auto made =
+      samples_of({2, 9, 3}).token_budget("text", 8, {.rows = 2}).batch(2, {.lanes = 1});
   loader strict{made, {.workers = 0}};
   const auto problem = problem_of([&] {
     while (strict.next())

@@ -832,18 +832,21 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "7 without labels at line 1, column 10", "labels=true");
   check_error("count(1).length_bucket(\"a\", [2, 1], group=1, window=1)",
               "length_bucket.boundaries", "1 after 2 at line 1, column 10", "rising numbers");
-  check_error("count(1).token_budget(\"\", 4, rows=2)", "token_budget", "an empty name",
-              "the name of a field");
-  check_error("count(1).token_budget(\"a\", 0, rows=2)", "token_budget.tokens", "0 at line 1",
-              "1 to 4294967296");
-  check_error("count(1).token_budget(\"a\", 4, rows=0)", "token_budget.rows", "0 at line 1",
-              "1 to 16777216");
+  check_error("count(1).token_budget(\"\", 4, rows=2)", "token_budget",
+              "no name at line 1, column 10", "a field's name");
+  check_error("count(1).token_budget(\"a\", 0, rows=2)", "token_budget.tokens",
+              "0 at line 1, column 10", "1 to 4294967296");
+  check_error("count(1).token_budget(\"a\", 4, rows=0)", "token_budget.rows",
+              "0 at line 1, column 10", "1 to 16777216");
   check_error("count(1).token_budget(\"a\", 4, rows=2).take(1)", "take",
-              "an operator after token_budget", "only maps and batch() after it");
+              "an operator after token_budget at line 1, column 39",
+              "only maps and batch() after it");
   check_error("zip(count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\"))", "zip",
-              "an operator after token_budget", "only maps and batch() after it");
-  check_error("count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\").batch(3)", "batch",
-              "3 rows after a token_budget of 2 rows", "the same number of rows in both");
+              "an operator after token_budget at line 1, column 1",
+              "only maps and batch() after it");
+  check_error("count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\").batch(3)",
+              "batch", "3 rows after a token_budget of 2 rows at line 1, column 66",
+              "the same number of rows in both");
   check_error("count(1).length_bucket(\"a\", [2], group=4, window=3)", "length_bucket.window",
               "3 at line 1, column 10", "4 to 4294967296");
   check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
