@@ -1,5 +1,6 @@
 #include "actors/cluster/network_system.hpp"
 
+#include "actors/cluster/fresh_number.hpp"
 #include "actors/cluster/wire.hpp"
 #include "runtime/base/mutex.hpp"
 
@@ -7,6 +8,7 @@
 
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
+#include <caf/io/network/default_multiplexer.hpp>
 #include <caf/node_id.hpp>
 #include <unistd.h>
 
@@ -44,6 +46,35 @@ private:
   caf::actor_system& system_;
 };
 
+/// CAF knows a connection by its descriptor's number, and hears that one was closed some messages
+/// later. If the next one has the same number by then, CAF forgets where it leads: what comes
+/// through it has no sender from then on, and what is sent to it is dropped, for as long as it
+/// lasts. So no number comes again soon.
+class fresh_multiplexer final : public caf::io::network::default_multiplexer {
+public:
+  using default_multiplexer::default_multiplexer;
+
+  caf::io::scribe_ptr new_scribe(caf::io::network::native_socket fd) override {
+    return default_multiplexer::new_scribe(with_fresh_number(fd));
+  }
+};
+
+/// CAF's own, over this multiplexer.
+class fresh_middleman final : public caf::io::middleman {
+public:
+  explicit fresh_middleman(caf::actor_system& system) : middleman(system), backend_(&system) {}
+
+  caf::io::network::multiplexer& backend() override { return backend_; }
+
+private:
+  fresh_multiplexer backend_;
+};
+
+template <class Module>
+caf::actor_system::module* make_module(caf::actor_system& system) {
+  return new Module{system};
+}
+
 } // namespace
 
 class network_system::configuration : public caf::actor_system_config {
@@ -52,10 +83,8 @@ public:
     using namespace std::chrono_literals;
     add_message_types<caf::id_block::leat>();
     add_message_types<caf::id_block::leat_cluster>();
-    load<caf::io::middleman>();
-    module_factories.emplace_back([](caf::actor_system& system) -> caf::actor_system::module* {
-      return new random_node_name{system};
-    });
+    module_factories.emplace_back(make_module<fresh_middleman>);
+    module_factories.emplace_back(make_module<random_node_name>);
     set("scheduler.policy", caf::atom("sharing"));
     set("scheduler.max-threads", std::size_t{2});
     set("scheduler.max-throughput", std::size_t{32});
