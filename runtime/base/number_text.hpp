@@ -1,6 +1,8 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string>
 
@@ -11,6 +13,13 @@ template <class T>
 std::string number_text(T x) {
   char buffer[32];
   return {buffer, std::to_chars(std::begin(buffer), std::end(buffer), x).ptr};
+}
+
+/// Appends its decimal digits.
+inline void append_number(std::string& to, std::uint64_t x) {
+  char digits[20];
+  const auto* end = std::to_chars(std::begin(digits), std::end(digits), x).ptr;
+  to.append(digits, static_cast<std::size_t>(end - digits));
 }
 
 } // namespace leat

@@ -2,12 +2,12 @@
 
 #include "runtime/base/exception_text.hpp"
 #include "runtime/base/metrics.hpp"
+#include "runtime/base/number_text.hpp"
 #include "runtime/base/utf8.hpp"
 
 #include <leat/notice.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace leat {
 
@@ -17,12 +17,6 @@ namespace {
 constexpr std::uint64_t reserved_bytes = 2048;
 /// Marks the numbers of names of details.
 constexpr std::uint32_t detail_bit = std::uint32_t{1} << 31;
-
-void append_number(std::string& to, std::uint64_t x) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr;
-  to.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
-}
 
 std::string json_text(std::string_view text) {
   constexpr auto hex = "0123456789abcdef";

@@ -27,7 +27,7 @@ constexpr std::uint64_t least_work_for_base = 64;
 constexpr std::uint64_t most_without_base = std::uint64_t{1} << 24;
 
 std::uint64_t work_after(const lane_base& x) {
-  return std::max<std::uint64_t>(least_work_for_base, x.state.size() / 16);
+  return std::max<std::uint64_t>(least_work_for_base, x.state.size() / 8);
 }
 
 /// From a base too far back, a restore would repeat a long stretch; from one ahead, items would be

@@ -114,7 +114,7 @@ void batch_slot::close() {
       add(given, row.given);
     }
     if (row.failure && !plan_.failure)
-      plan_.failure = row.failure;
+      plan_.failure = *row.failure;
     if (row.bad && !row.failure)
       bad.push_back(*row.bad);
   }

@@ -3,13 +3,13 @@
 #include "runtime/order/input_counts.hpp"
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/order.hpp"
+#include "runtime/rows/rare.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 #include <leat/hash128.hpp>
 
 #include <cstdint>
-#include <optional>
 
 namespace leat {
 
@@ -38,9 +38,9 @@ struct row_result {
   /// What inputs of mixes gave to the row.
   input_counts given;
   /// Set if the sample was bad.
-  std::optional<bad_row> bad;
+  rare<bad_row> bad;
   /// Set if the outcome is `failed`.
-  std::optional<error> failure;
+  rare<error> failure;
   /// For a probe.
   sighting seen;
 

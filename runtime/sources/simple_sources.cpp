@@ -1,4 +1,5 @@
 #include "runtime/base/limits.hpp"
+#include "runtime/base/number_text.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
@@ -11,8 +12,6 @@
 #include <leat/stored_source.hpp>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -20,12 +19,6 @@
 namespace leat {
 
 namespace {
-
-void append_number(std::uint64_t x, std::string& to) {
-  std::array<char, 20> digits;
-  auto end = std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr;
-  to.append(digits.data(), end);
-}
 
 /// Fills `to` with the number, 8 bytes little-endian, repeated and cut.
 void fill(std::span<std::byte> to, std::uint64_t number) {
@@ -51,7 +44,7 @@ public:
   }
   void append_id(std::uint64_t record, std::string& to) const override {
     to += "count/";
-    append_number(record, to);
+    append_number(to, record);
   }
   std::string name() const override { return "count"; }
 
@@ -71,7 +64,7 @@ public:
   void append_id(std::uint64_t record, std::string& to) const override {
     to += name_;
     to += '/';
-    append_number(record, to);
+    append_number(to, record);
   }
   std::string name() const override { return name_; }
 
@@ -108,7 +101,7 @@ public:
   void append_id(std::uint64_t record, std::string& to) const override {
     to += name_;
     to += '/';
-    append_number(record, to);
+    append_number(to, record);
   }
   source_facts facts() const override {
     hash_stream hash;

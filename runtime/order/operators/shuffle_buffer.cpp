@@ -2,6 +2,7 @@
 #include "runtime/base/text.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/operators/drawn_list.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 
@@ -38,12 +39,10 @@ public:
     }
     if (order_.empty())
       return pulled::end;
-    const auto drawn =
-        order_.begin() + static_cast<std::ptrdiff_t>(draws_.below(order_.size(), k_++));
-    into.append(held_[*drawn]);
-    free_.push_back(*drawn);
-    held_[*drawn].clear();
-    order_.erase(drawn);
+    const auto drawn = order_.take(draws_.below(order_.size(), k_++));
+    free_.push_back(drawn);
+    into.append(std::move(held_[drawn]));
+    held_[drawn].clear();
     return pulled::item;
   }
 
@@ -51,8 +50,7 @@ public:
     to.add(k_);
     to.add(ended_ ? 1 : 0);
     to.add(order_.size());
-    for (const auto i : order_)
-      to.hold(held_[i]);
+    order_.for_each([&](std::uint32_t i) { to.hold(held_[i]); });
     iterator_over::save(to);
   }
 
@@ -72,9 +70,10 @@ private:
       free_.push_back(static_cast<std::uint32_t>(held_.size()));
       held_.emplace_back();
     }
-    order_.push_back(free_.back());
+    const auto place = free_.back();
+    order_.push_back(place);
     free_.pop_back();
-    held_[order_.back()] = std::move(x);
+    held_[place] = std::move(x);
   }
 
   std::uint64_t capacity_;
@@ -83,7 +82,7 @@ private:
   bool ended_ = false;
   std::vector<item> held_;
   /// Indices of the items held, in the order in which they came: moving indices is cheap.
-  std::vector<std::uint32_t> order_;
+  drawn_list order_;
   std::vector<std::uint32_t> free_;
 };
 

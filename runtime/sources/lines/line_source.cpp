@@ -1,6 +1,7 @@
 #include "runtime/sources/lines/line_source.hpp"
 
 #include "runtime/base/limits.hpp"
+#include "runtime/base/number_text.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/reread_notice.hpp"
@@ -139,7 +140,8 @@ bool line_source::read_with_others(const stream_record& record, std::span<std::b
 
 void line_source::append_id(const stream_record& record, std::string& to) const {
   to += opener_.files().name(file_of(record));
-  to += ranges_ == 1 ? "/" + std::to_string(record.number) : "/@" + std::to_string(record.offset);
+  to += ranges_ == 1 ? "/" : "/@";
+  append_number(to, ranges_ == 1 ? record.number : record.offset);
 }
 
 } // namespace leat

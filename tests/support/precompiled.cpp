@@ -1,0 +1,1 @@
+// Nothing of its own: compiled with the headers that tests of other programs reuse.
