@@ -160,9 +160,9 @@ private:
 std::uint64_t length_within(const sample& x, const std::string& field, std::uint64_t most) {
   const auto length = field_length(x, field);
   if (length > most)
-    throw bad_sample(cause::wrong_shape, "\"" + field + "\" of " + std::to_string(length)
-                                             + " tokens; a lane's share of a batch is "
-                                             + std::to_string(most));
+    throw bad_sample(cause::too_large, "\"" + field + "\" of " + std::to_string(length)
+                                           + " tokens; a lane's share of a batch is "
+                                           + std::to_string(most));
   return length;
 }
 
