@@ -287,19 +287,31 @@ private:
     tell(name + " begins");
   }
 
+  /// Ranks come to the newest one, which is not always the one that has told its address last.
+  void meet(coordinator& x) {
+    const auto address = read_file(job_.output_of(x.name));
+    const auto log = read_file(job_.errors_of(x.name));
+    const std::string before = "leat coordinator: coordinator ";
+    if (!contains(address, "\n") || !contains(log, before))
+      return;
+    x.is_known = true;
+    const auto number = std::stoul(log.substr(log.find(before) + before.size()));
+    if (number < newest_)
+      return;
+    newest_ = number;
+    for (auto& one : seats_)
+      one.link->lead_to(
+          static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1))));
+  }
+
   void look_after_coordinator() {
     if (!plan_.has_coordinator_apart || is_over_)
       return;
     for (std::size_t i = 0; i < coordinators_.size();) {
       auto& x = coordinators_[i];
       if (x.process->is_running()) {
-        const auto text = read_file(job_.output_of(x.name));
-        if (!x.is_known && contains(text, "\n")) {
-          x.is_known = true;
-          for (auto& one : seats_)
-            one.link->lead_to(
-                static_cast<std::uint16_t>(std::stoul(text.substr(text.rfind(':') + 1))));
-        }
+        if (!x.is_known)
+          meet(x);
         ++i;
         continue;
       }
@@ -491,7 +503,9 @@ private:
   dice& random_;
   cluster_job job_;
   std::vector<seat> seats_;
-  std::vector<coordinator> coordinators_; // the last one is the newest
+  std::vector<coordinator> coordinators_; // as they were begun
+  /// The number of the one that ranks come to.
+  std::uint64_t newest_ = 0;
   std::vector<planned> planned_;
   std::uint64_t num_processes_ = 0;
   bool is_coordinator_to_start_ = false;
