@@ -125,21 +125,29 @@ std::deque<pack_bins::bin>::iterator pack_bins::bin_for(std::uint64_t elements) 
 
 /// Fills one bin after the other, however often the document has to be split.
 void pack_bins::fill(item document, std::uint64_t elements) {
-  std::uint64_t done = 0;
-  while (done < elements) {
+  for (std::uint64_t done = 0; done < elements;) {
     if (open_.empty())
       open_.emplace_back();
-    auto& now = open_.front();
-    const auto taken = std::min(elements - done, plan_.length - now.elements);
-    auto& x = now.parts.emplace_back();
+    const auto taken = std::min(elements - done, plan_.length - open_.front().elements);
+    part x;
     if (taken < elements)
       x.range = {done, done + taken};
-    now.elements += taken;
     done += taken;
-    x.document = done == elements ? std::move(document) : document;
-    if (now.elements == plan_.length)
-      close(0);
+    if (done == elements) {
+      x.document = std::move(document);
+      return fill_open(std::move(x), taken);
+    }
+    x.document = document;
+    fill_open(std::move(x), taken);
   }
+}
+
+void pack_bins::fill_open(part x, std::uint64_t elements) {
+  auto& now = open_.front();
+  now.parts.push_back(std::move(x));
+  now.elements += elements;
+  if (now.elements == plan_.length)
+    close(0);
 }
 
 /// Closes bins with one part each of a document that is longer than they are, and puts what is left

@@ -57,6 +57,7 @@ private:
   void put(part x, std::uint64_t elements);
   std::deque<bin>::iterator bin_for(std::uint64_t elements);
   void fill(item document, std::uint64_t elements);
+  void fill_open(part x, std::uint64_t elements);
   void cut(item document, std::uint64_t elements);
   void close(std::ptrdiff_t x);
 
