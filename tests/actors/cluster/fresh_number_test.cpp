@@ -58,21 +58,21 @@ TEST_CASE("a socket gets a number that none had lately, and keeps what it is") {
 }
 
 TEST_CASE("numbers may run out, or be taken") {
-  const descriptor_limit few{40};
   std::vector<int> held;
-  for (;;) {
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    if (fd < 0)
-      break;
-    held.push_back(with_fresh_number(fd));
-    REQUIRE(::fcntl(held.back(), F_GETFD) >= 0);
+  std::vector<int> flags;
+  { // without a check in it: sanitizers need a descriptor for some of theirs
+    const descriptor_limit few{40};
+    for (int fd = 0; (fd = ::socket(AF_UNIX, SOCK_STREAM, 0)) >= 0;)
+      held.push_back(with_fresh_number(fd));
+    for (const int fd : held) {
+      flags.push_back(::fcntl(fd, F_GETFD));
+      ::close(fd);
+    }
   }
   CHECK(held.size() > 30); // also the lowest numbers
-  auto numbers = held;
-  std::sort(numbers.begin(), numbers.end());
-  CHECK(std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end());
-  for (const int fd : held)
-    CHECK(::close(fd) == 0);
+  CHECK(std::all_of(flags.begin(), flags.end(), [](int x) { return x >= 0; }));
+  std::sort(held.begin(), held.end());
+  CHECK(std::adjacent_find(held.begin(), held.end()) == held.end());
 }
 
 } // namespace
