@@ -3,6 +3,7 @@
 #include "runtime/base/exception_text.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/whole_file.hpp"
 
@@ -51,7 +52,7 @@ void file_state_directory::refresh() {
 std::vector<std::string> file_state_directory::list() {
   std::vector<std::string> names;
   std::error_code problem;
-  fs::directory_iterator entry{directory_, problem};
+  auto entry = open_directory(directory_, problem);
   if (problem == std::errc::no_such_file_or_directory)
     return names;
   for (; !problem && entry != fs::directory_iterator{}; entry.increment(problem))

@@ -2,6 +2,7 @@
 
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>
@@ -124,7 +125,7 @@ void remove_leftovers(const fs::path& directory, const directory_listing& all,
 void for_each_entry(const fs::path& directory,
                     const std::function<bool(const fs::directory_entry&)>& see) {
   std::error_code problem;
-  fs::directory_iterator entry{directory, problem};
+  auto entry = open_directory(directory, problem);
   if (problem == std::errc::no_such_file_or_directory)
     return;
   while (!problem && entry != fs::directory_iterator{} && see(*entry))

@@ -1,5 +1,6 @@
 #include "runtime/storage/local_store.hpp"
 
+#include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <sys/stat.h>
@@ -101,7 +102,7 @@ public:
   void list(const std::string& folder,
             const std::function<void(listed_object)>& each) const override {
     std::error_code problem;
-    fs::directory_iterator entry{folder, problem};
+    auto entry = open_directory(folder, problem);
     for (; !problem && entry != fs::directory_iterator{}; entry.increment(problem))
       each({.name = entry->path().filename().string(), .is = kind_of_entry(*entry)});
     if (!problem)

@@ -2,6 +2,7 @@
 
 #include "runtime/base/mutex.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include <leat/error.hpp>
@@ -57,10 +58,14 @@ void check_snapshot_dir(const run_options& x) {
     return;
   if (!std::filesystem::is_directory(x.snapshot_dir))
     bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is a file", "a directory");
-  for (const auto& entry : std::filesystem::directory_iterator{x.snapshot_dir})
+  std::error_code problem;
+  for (const auto& entry : open_directory(x.snapshot_dir, problem))
     if (!belongs_to_other_rank(entry.path().filename().native(), x))
       bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\", which is not empty",
                 "--resume, or an empty directory");
+  if (problem)
+    bad_usage("--snapshot-dir", "\"" + x.snapshot_dir + "\": " + problem.message(),
+              "a readable directory");
 }
 
 void tell_of_resume(const run_options& x, const training_job& job) {

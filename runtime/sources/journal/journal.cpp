@@ -3,6 +3,7 @@
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/sources/journal/frame.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/open_directory.hpp"
 
 #include <leat/error.hpp>
 
@@ -82,7 +83,7 @@ journal::journal(fs::path directory, const journal_format& options)
 
 void journal::find_files() {
   std::error_code failure;
-  for (const auto& entry : fs::directory_iterator{directory_, failure}) {
+  for (const auto& entry : open_directory(directory_, failure)) {
     const auto& path = entry.path();
     if (path.extension() == temporary_suffix)
       remove_file(path);
