@@ -6,6 +6,7 @@ import sys as _sys
 from leat import _leat
 from leat import tables as _tables
 from leat._leat import *
+from leat._leat import __version__ as __version__
 from leat.display import progress
 from leat.errors import BadSample, Error, InputOutput, InvalidArgument, NotFound, WrongField
 from leat.functions import filter, map

@@ -10,6 +10,7 @@
 NB_MODULE(_leat, m) {
   using namespace leat::python;
   m.doc() = "The C++ part of leat.";
+  m.attr("__version__") = LEAT_VERSION;
   nb::set_leak_warnings(false); // registered functions live as long as the process
   bind_errors(m);
   bind_made_objects(m);

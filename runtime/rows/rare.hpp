@@ -16,7 +16,8 @@ public:
   }
   void reset() noexcept { value_.reset(); }
 
-  explicit operator bool() const noexcept { return value_ != nullptr; }
+  bool has_value() const noexcept { return value_ != nullptr; }
+  explicit operator bool() const noexcept { return has_value(); }
   T& operator*() noexcept { return *value_; }
   const T& operator*() const noexcept { return *value_; }
   T* operator->() noexcept { return value_.get(); }

@@ -35,6 +35,11 @@ def test_only_numpy_is_imported() -> None:
     assert not {"torch", "accelerate", "lightning", "transformers", "jax", "PIL", "tqdm"} & set(found)
 
 
+def test_its_version_is_that_of_the_command() -> None:
+    printed = subprocess.run([sys.executable, "-m", "leat", "--version"], check=True, capture_output=True, text=True, timeout=60)
+    assert printed.stdout.strip() == leat.__version__
+
+
 def test_it_is_not_imported_where_the_gil_is_kept_off() -> None:
     text = "import sys; sys._is_gil_enabled = lambda: False; import leat"
     found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
