@@ -36,7 +36,9 @@ def test_only_numpy_is_imported() -> None:
 
 
 def test_its_version_is_that_of_the_command() -> None:
-    printed = subprocess.run([sys.executable, "-m", "leat", "--version"], check=True, capture_output=True, text=True, timeout=60)
+    printed = subprocess.run(
+        [sys.executable, "-m", "leat", "--version"], check=True, capture_output=True, text=True, timeout=60
+    )
     assert printed.stdout.strip() == leat.__version__
 
 
