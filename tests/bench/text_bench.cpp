@@ -1,0 +1,232 @@
+// JSON lines and plain lines in the page cache, as a job of a language model reads them: bytes or
+// lines per second of all threads together and of wall-clock time, in the caller's thread and with
+// two workers, beside a bare loop that reads the files in blocks and looks at every field of every
+// line with simdjson. The bare loop makes no batches. In turns; medians and extremes. Nothing is
+// asserted. Run: build/bin/leat-text-bench [ROUNDS [NAME]]
+
+#include "tests/bench/measure.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <leat/leat.hpp>
+
+#include <fcntl.h>
+#include <simdjson.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace leat;
+using bench::report;
+using bench::spread_of;
+using bench::stopwatch;
+
+constexpr int files = 24;
+constexpr int documents_per_file = 4000;
+constexpr std::uint64_t short_lines = 6'000'000;
+
+/// Of all threads.
+double cpu_seconds() {
+  timespec x{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &x);
+  return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
+}
+
+/// Documents of 2.4 KB on the average, with a nested value and a number beside the text.
+void write_documents(const std::string& folder) {
+  std::mt19937 random{1};
+  std::lognormal_distribution<double> words{5.4, 0.75};
+  for (int f = 0; f < files; ++f) {
+    std::ofstream out{folder + "/docs-" + std::to_string(f) + ".jsonl"};
+    for (int i = 0; i < documents_per_file; ++i) {
+      std::string text;
+      const auto n = std::clamp(words(random), 10.0, 6000.0);
+      for (int k = 0; k < static_cast<int>(n); ++k)
+        text += (k == 0 ? "word" : " word") + std::to_string(random() % 1000);
+      out << R"({"text": ")" << text << R"(", "meta": {"lang": "en", "id": )" << i
+          << R"(, "tags": ["a", "b"]}, "score": )" << static_cast<double>(random() % 1000) / 1000
+          << "}\n";
+    }
+  }
+}
+
+void write_short_lines(const std::string& path) {
+  std::ofstream out{path};
+  for (std::uint64_t i = 0; i < short_lines; ++i)
+    out << 1'000'000 + i % 9'000'000 << "x\n";
+}
+
+std::uint64_t size_of_all(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& x : std::filesystem::directory_iterator{folder})
+    bytes += x.path().extension() == ".jsonl" ? x.file_size() : 0;
+  return bytes;
+}
+
+/// The bytes of a value, so that all of it is read.
+std::size_t walk(simdjson::ondemand::value x) {
+  switch (x.type()) {
+  case simdjson::ondemand::json_type::object: {
+    std::size_t sum = 0;
+    for (auto member : x.get_object())
+      sum += walk(member.value());
+    return sum;
+  }
+  case simdjson::ondemand::json_type::array: {
+    std::size_t sum = 0;
+    for (auto element : x.get_array())
+      sum += walk(element.value());
+    return sum;
+  }
+  case simdjson::ondemand::json_type::string:
+    return std::string_view{x.get_string()}.size();
+  case simdjson::ondemand::json_type::number:
+    return x.get_double() > 0 ? 1 : 0;
+  default:
+    return x.raw_json_token().size();
+  }
+}
+
+void read_bare(const std::string& folder) {
+  simdjson::ondemand::parser parser;
+  std::vector<char> block((std::size_t{1} << 20) + simdjson::SIMDJSON_PADDING);
+  std::size_t sum = 0;
+  for (int f = 0; f < files; ++f) {
+    const auto path = folder + "/docs-" + std::to_string(f) + ".jsonl";
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    std::size_t kept = 0;
+    for (std::uint64_t at = 0;;) {
+      const auto n =
+          ::pread(file, block.data() + kept, block.size() - simdjson::SIMDJSON_PADDING - kept,
+                  static_cast<off_t>(at));
+      if (n <= 0)
+        break;
+      at += static_cast<std::uint64_t>(n);
+      const char* begin = block.data();
+      const char* end = begin + kept + static_cast<std::size_t>(n);
+      while (const auto* stop = static_cast<const char*>(
+                 std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)))) {
+        const auto size = static_cast<std::size_t>(stop - begin);
+        auto line = parser.iterate(begin, size, size + simdjson::SIMDJSON_PADDING);
+        for (auto member : line.get_object())
+          sum += walk(member.value());
+        begin = stop + 1;
+      }
+      kept = static_cast<std::size_t>(end - begin);
+      std::memmove(block.data(), begin, kept);
+    }
+    ::close(file);
+  }
+  if (sum == 0)
+    throw std::logic_error("nothing was read");
+}
+
+void run(const pipeline& data, std::size_t workers) {
+  loader from{data, {.workers = workers, .epochs = 1}};
+  std::uint64_t got = 0;
+  while (auto batch = from.next())
+    got += batch->valid_rows();
+  if (got == 0)
+    throw std::logic_error("no rows");
+}
+
+struct text_case {
+  std::string name;
+  /// How much it reads, and of what: "MB", "million".
+  double amount;
+  const char* unit;
+  std::function<void(std::size_t workers)> run;
+  bool has_workers = true;
+};
+
+std::vector<text_case> cases(const std::string& folder) {
+  const auto megabytes = static_cast<double>(size_of_all(folder)) / 1e6;
+  const auto pattern = folder + "/docs-*.jsonl";
+  const auto documents = [=](auto change, std::uint64_t rows) {
+    const auto data =
+        change(json_lines(pattern)).batch(rows, {.lanes = 24, .end = epoch_end::mask});
+    return [data](std::size_t workers) { run(data, workers); };
+  };
+  const auto packed = [](const pipeline& x) {
+    return x.shuffle_buffer(10'000).pack("text", 4096, {.split = true});
+  };
+  const auto of_lines = [=](auto change) {
+    const auto data = change(lines(folder + "/short.txt", {.ranges = 24}))
+                          .batch(1200, {.lanes = 24, .end = epoch_end::mask});
+    return [data](std::size_t workers) { run(data, workers); };
+  };
+  const auto whole = [=](std::size_t workers) {
+    run(lines(pattern).batch(240, {.lanes = 24, .end = epoch_end::mask}), workers);
+  };
+  const auto same = [](const pipeline& x) { return x; };
+  const auto buffered = [](const pipeline& x) { return x.shuffle_buffer(24'000); };
+  const auto kept = [](const pipeline& x) { return x.filter(field_hash("text", 50)); };
+  const auto millions = static_cast<double>(short_lines) / 1e6;
+  return {
+      {"pread and simdjson, every field", megabytes, "MB", [=](std::size_t) { read_bare(folder); },
+       false},
+      {"JSON lines", megabytes, "MB", documents(same, 240)},
+      {"JSON lines, buffer, pack to 4,096, batches of 240", megabytes, "MB",
+       documents(packed, 240)},
+      {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB", documents(packed, 24)},
+      {"lines", megabytes, "MB", whole},
+      {"lines of 8 bytes", millions, "million", of_lines(same)},
+      {"lines of 8 bytes, buffer", millions, "million", of_lines(buffered)},
+      {"lines of 8 bytes, filter on content", millions, "million", of_lines(kept)},
+      {"numbers, buffer", millions, "million",
+       [=](std::size_t workers) {
+         run(buffered(count(short_lines)).batch(1200, {.lanes = 24, .end = epoch_end::mask}),
+             workers);
+       }},
+  };
+}
+
+void measure(const text_case& x, int rounds) {
+  std::vector<std::size_t> ways{0};
+  if (x.has_workers)
+    ways = {0, 2};
+  std::vector<std::vector<double>> of_wall(ways.size());
+  std::vector<std::vector<double>> of_cpu(ways.size());
+  for (int i = 0; i < rounds; ++i)
+    for (std::size_t k = 0; k < ways.size(); ++k) {
+      const stopwatch watch;
+      const auto before = cpu_seconds();
+      x.run(ways[k]);
+      of_cpu[k].push_back(x.amount / (cpu_seconds() - before));
+      of_wall[k].push_back(x.amount / watch.seconds());
+    }
+  for (std::size_t k = 0; k < ways.size(); ++k) {
+    const auto where = ways[k] == 0 ? std::string{} : ", 2 workers";
+    report(x.name + where, spread_of(of_wall[k]), (std::string{x.unit} + "/s").c_str());
+    report("    per second of processor time", spread_of(of_cpu[k]),
+           (std::string{x.unit} + "/s").c_str());
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
+  const std::string_view wanted = argc > 2 ? argv[2] : "";
+  const test::temporary_directory folder;
+  write_documents(folder.path());
+  write_short_lines(folder / "short.txt");
+  for (const auto& x : cases(folder.path()))
+    if (x.name.find(wanted) != std::string::npos)
+      measure(x, rounds);
+}
