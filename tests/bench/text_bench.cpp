@@ -59,8 +59,7 @@ void write_documents(const std::string& folder) {
       for (int k = 0; k < static_cast<int>(n); ++k)
         text += (k == 0 ? "word" : " word") + std::to_string(random() % 1000);
       out << R"({"text": ")" << text << R"(", "meta": {"lang": "en", "id": )" << i
-          << R"(, "tags": ["a", "b"]}, "score": )" << static_cast<double>(random() % 1000) / 1000
-          << "}\n";
+          << R"(, "tags": ["a", "b"]}, "score": 0.)" << 1000 + random() % 9000 << "}\n";
     }
   }
 }
