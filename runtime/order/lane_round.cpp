@@ -208,7 +208,8 @@ void lane_round::keep(pulled result) {
     with_content_ += is_counted(x) ? 1 : 0;
     if (edge_ && !is_end)
       limits_.requests->push_back({this, *edge_, when_, number});
-  } else if (is_end && when_ == skip_when_ && number + 1 < skip_below_) {
+  } else if (is_end && when_ == skip_when_ && number + (edge_ ? 1 : 0) < skip_below_) {
+    // Only a round's consumer takes the end as well; a batch takes items.
     throw error(errc::mismatch, {.stage = "lane state",
                                  .got = "data of lane " + std::to_string(context_.lane)
                                         + " that ends after " + std::to_string(number) + " items",

@@ -174,5 +174,40 @@ TEST_CASE(
   }
 }
 
+/// One lane of a source that is judged, a row a batch.
+std::shared_ptr<job_plan> judged_plan(std::uint64_t records, epoch_end end) {
+  const filter_stage all{.name = "all@1", .make = [] { return [](sample&) { return true; }; }};
+  return plan_of(count(records).filter(all).batch(1, {.end = end}), nullptr);
+}
+
+TEST_CASE("iterator_order: data that ends before what a snapshot has used is refused") {
+  constexpr std::array ends{epoch_end::drop, epoch_end::mask, epoch_end::cycle};
+  constexpr std::uint64_t all = 5;
+  for (const auto end : ends)
+    for (std::uint64_t used = 1; used < all; ++used)
+      for (std::uint64_t left = 1; left <= all; ++left) {
+        CAPTURE(static_cast<int>(end), used, left);
+        const auto before = judged_plan(all, end);
+        row_runner first{before, std::make_shared<worker_record>()};
+        inline_order genuine{order_of_rank(*before, 3), first};
+        iterator_start from{.at = {0, used}};
+        for (std::uint64_t i = 0; i < used; ++i)
+          from.lanes = *genuine.next().plan.lanes;
+        const auto after = judged_plan(left, end);
+        row_runner second{after, std::make_shared<worker_record>()};
+        inline_order order{
+            std::make_unique<iterator_order>(after->samples, after->shape, 0, 1, 3, from), second};
+        const auto& next = order.next();
+        if (left < used) {
+          REQUIRE(next.plan.what == batch_plan::kind::failed);
+          REQUIRE(next.plan.failure->code() == errc::mismatch);
+          continue;
+        }
+        REQUIRE(next.plan.what == batch_plan::kind::batch);
+        REQUIRE(next.rows == 1);
+        REQUIRE(next.requests[0].when == lap{left == used ? 1U : 0U, 0});
+      }
+}
+
 } // namespace
 } // namespace leat
