@@ -27,9 +27,9 @@ const record_blocks::block* record_blocks::find(const stream_files& from, std::s
     blocks_.resize(most_blocks);
   // Files of equal sizes are read at equal places: each begins at a place of its own here.
   auto& x = blocks_[static_cast<std::size_t>((number + file * 0x9E3779B97F4A7C15U) % most_blocks)];
-  if (x.from == &from && x.file == file && x.number == number)
+  if (x.serial == from.serial() && x.file == file && x.number == number)
     return &x;
-  x.from = nullptr;
+  x.serial = 0;
   if (!x.bytes)
     x.bytes = std::make_unique_for_overwrite<std::byte[]>(block_bytes);
   try {
@@ -37,7 +37,7 @@ const record_blocks::block* record_blocks::find(const stream_files& from, std::s
   } catch (const error&) { // perhaps of bytes that nobody asked for
     return nullptr;
   }
-  x.from = &from;
+  x.serial = from.serial();
   x.file = file;
   x.number = number;
   return &x;

@@ -22,14 +22,15 @@ public:
   static constexpr std::size_t most_blocks = 512;
 
   /// Fills `into` with bytes of a plain file, which the blocks may have from before. False if that
-  /// is not possible: reading just these bytes succeeds, or says what is wrong. `from` must outlive
-  /// this. Throws std::bad_alloc.
+  /// is not possible: reading just these bytes succeeds, or says what is wrong. Throws
+  /// std::bad_alloc.
   bool read(const stream_files& from, std::size_t file, std::uint64_t offset,
             std::span<std::byte> into, const std::stop_token& stop = {});
 
 private:
   struct block {
-    const stream_files* from = nullptr;
+    /// Of the files; 0: none.
+    std::uint64_t serial = 0;
     std::size_t file = 0;
     std::uint64_t number = 0;
     std::size_t size = 0;

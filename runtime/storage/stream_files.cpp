@@ -22,6 +22,11 @@ bool has_ending(std::string_view name, std::string_view ending) {
                        name.substr(name.size() - ending.size()).begin(), is_same);
 }
 
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 } // namespace
 
 packing packing_of(std::string_view name) noexcept {
@@ -31,7 +36,7 @@ packing packing_of(std::string_view name) noexcept {
 }
 
 stream_files::stream_files(file_set files, const object_store& store)
-    : names_(std::move(files.names)),
+    : serial_(next_serial()), names_(std::move(files.names)),
       taken_(std::make_unique<std::atomic<bool>[]>(files.paths.size())) {
   for (const auto& path : files.paths)
     facts_of_.push_back(look_at(path, store));

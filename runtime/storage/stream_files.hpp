@@ -30,6 +30,9 @@ public:
   /// Throws `errc::not_found`, `errc::io`.
   explicit stream_files(file_set files, const object_store& store = local_store());
 
+  /// Tells these files from all others of the process, also from those of an object that was at
+  /// the same address before. Not 0.
+  std::uint64_t serial() const noexcept { return serial_; }
   std::size_t size() const noexcept { return facts_of_.size(); }
   std::string path(std::size_t file) const { return objects_->name(file); }
   /// The name that ids use: SHARD of docs/order.md.
@@ -62,6 +65,7 @@ private:
 
   static file_facts look_at(const std::string& path, const object_store& store);
 
+  std::uint64_t serial_;
   std::vector<std::string> names_;
   std::shared_ptr<stored_objects> objects_;
   std::vector<file_facts> facts_of_;

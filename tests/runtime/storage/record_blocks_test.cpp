@@ -35,7 +35,7 @@ struct written_files {
 
   explicit written_files(const std::vector<std::size_t>& sizes) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      all.push_back(content(i, sizes[i]));
+      all.push_back(content(i + sizes[i], sizes[i]));
       std::ofstream{path(i), std::ios::binary} << all.back();
     }
   }
@@ -71,6 +71,18 @@ TEST_CASE("record blocks: any bytes of any file are those that the file has") {
       REQUIRE(read(blocks, from, file, offset, size) == all.substr(offset, size));
     else
       REQUIRE(!read(blocks, from, file, offset, size));
+  }
+}
+
+TEST_CASE("record blocks: other files in the same place of memory are other files") {
+  const written_files first{{1000}};
+  const written_files second{{2000}};
+  record_blocks blocks;
+  std::optional<stream_files> from;
+  for (int i = 0; i < 4; ++i) {
+    const auto& files = i % 2 == 0 ? first : second;
+    from.emplace(files.found());
+    REQUIRE(read(blocks, *from, 0, 100, 50) == files.all[0].substr(100, 50));
   }
 }
 
