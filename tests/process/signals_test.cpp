@@ -244,7 +244,9 @@ TEST_CASE("command: a trace is whole JSON where the job fails or is ended by sig
   REQUIRE(failed.code == 1);
   REQUIRE(spans_of(json::parse(read_file(file)), "rows") > 0);
 
-  const auto job = words{"run"} + paced + words{"--workers", "1", "--trace", file} + with_log(x);
+  // Each batch takes long enough to be shown.
+  const auto job = words{"run"} + paced
+                   + words{"--workers", "1", "--fault", "slow:0,1", "--trace", file} + with_log(x);
   {
     signalled_job ended{x, job};
     ended.wait_for_steps(3);
