@@ -19,6 +19,7 @@
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/loader.hpp>
+#include <leat/trace.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -28,9 +29,29 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
+
+/// Writes the rest of a trace. It does not wait for the last one that holds the trace: an actor
+/// that has ended may do so a moment longer, and the process may end before.
+class trace_end {
+public:
+  explicit trace_end(std::shared_ptr<trace> x) : trace_(std::move(x)) {}
+  ~trace_end() {
+    try {
+      if (trace_)
+        trace_->flush();
+    } catch (...) { // no memory for a text; the file is whole without it
+    }
+  }
+  trace_end(const trace_end&) = delete;
+  trace_end& operator=(const trace_end&) = delete;
+
+private:
+  std::shared_ptr<trace> trace_;
+};
 
 /// The inside of a loader: runs one rank's job on an engine, which it starts at the first next().
 /// One thread, unless a member says "any thread". Large because it has a function for each of the
@@ -147,6 +168,8 @@ private:
   slot_ptr waiting_;
   /// Batches that may still be out, in order.
   std::deque<handed_batch> handed_over_;
+  /// Ends after the engine and all that it recorded.
+  trace_end trace_end_{options_.trace};
   std::shared_ptr<worker_crew> crew_;
   /// How often the job was started over.
   std::uint64_t run_ = 0;
