@@ -42,10 +42,7 @@ std::size_t prefetch_depth(const engine_parts& parts, std::size_t asked) {
 
 /// A quarter of what is in flight, so that iterators and workers overlap.
 std::size_t rows_per_probe(const engine_parts& parts) {
-  const auto& edges = parts.plan->samples->edges;
-  const bool keeps_samples =
-      std::any_of(edges.begin(), edges.end(), [](const auto& x) { return x.keeps_samples; });
-  return std::max<std::size_t>(1, keeps_samples ? parts.rows / 2 : 2 * parts.rows);
+  return std::max<std::size_t>(64, 2 * parts.rows);
 }
 
 } // namespace

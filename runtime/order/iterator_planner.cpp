@@ -28,6 +28,18 @@ std::optional<pass_number> passes_in(const operator_node& x) {
   return most;
 }
 
+/// Samples of `root` with at most this many bytes cost less to make again than to keep.
+std::size_t cheap_again(const operator_node& root) {
+  std::size_t bytes = SIZE_MAX;
+  for_each_operator(root, [&](const operator_node& x) {
+    if (x.stream)
+      bytes = std::min(bytes, x.stream->get()->cheap_again());
+    else if (x.feed || type_of(x).traits.is_expensive)
+      bytes = 0;
+  });
+  return bytes;
+}
+
 } // namespace
 
 void iterator_planner::plan(const operator_node& root) {
@@ -133,7 +145,8 @@ edge_ptr iterator_planner::build_edge(const operator_node& x, const operator_nod
                          .below = std::move(below),
                          .last_pass = at.last_pass,
                          .keeps_samples = at.keeps_content && !type_of(x).traits.replaces_samples
-                                          && is_expensive(input)});
+                                          && is_expensive(input),
+                         .made_again = cheap_again(input)});
   return std::make_shared<const edge_form>(number, std::move(items));
 }
 

@@ -10,13 +10,6 @@ namespace leat {
 
 namespace {
 
-std::size_t most_items(const sample_graph& plan, std::optional<std::size_t> edge,
-                       const round_limits& limits) {
-  if (!edge)
-    return limits.ahead;
-  return plan.edges[*edge].keeps_samples ? limits.window : limits.wide_window;
-}
-
 /// A base is taken after this many items; if the state is large, about as often as a whole buffer
 /// changes.
 constexpr std::uint64_t least_work_for_base = 64;
@@ -53,7 +46,9 @@ lane_round::lane_round(const sample_graph& plan, std::optional<std::size_t> edge
     : plan_(plan), edge_(edge),
       limits_(limits), context_{.lane = lane, .lanes = lanes, .inputs = this, .run = limits.run},
       clock_{.items_per_step = limits.items_per_step, .changes = limits.changes},
-      items_(most_items(plan, edge, limits)), work_for_base_(least_work_for_base) {
+      items_(edge ? limits.wide_window : limits.ahead),
+      usual_bytes_(edge && plan.edges[*edge].keeps_samples ? unknown_bytes : 1),
+      work_for_base_(least_work_for_base) {
   if (!edge)
     context_.clock = &clock_;
   for (const auto x : edge ? plan.edges[*edge].below : plan.last_edges)

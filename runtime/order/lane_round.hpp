@@ -7,6 +7,7 @@
 
 #include <leat/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -55,10 +56,11 @@ struct probe_request {
 
 /// How far rounds run ahead, and what all lanes of a rank share.
 struct round_limits {
-  /// Items of an inner round that are in flight in each lane, at least 1: first if their samples
-  /// are kept with them, then if they are not.
+  /// Items of an inner round that are in flight in each lane: at least so many, 1 or more, and at
+  /// most `wide_window`, as long as the samples that are kept with them have `kept_bytes`.
   std::size_t window = 2;
   std::size_t wide_window = 8;
+  std::size_t kept_bytes = 0;
   /// Items of the last round that wait in each lane, at first: see lane_round::run_ahead. Never
   /// more wait that carry content.
   std::size_t ahead = 4;
@@ -127,6 +129,13 @@ public:
   round_item* deal(const lap& g, std::uint64_t number);
   /// The item, if it still waits for its consumer.
   round_item* find(const lap& g, std::uint64_t number);
+  /// An item was probed, and a sample of this many bytes kept with it.
+  void note_kept(std::size_t bytes) noexcept {
+    usual_bytes_ =
+        std::max(bytes, usual_bytes_ == unknown_bytes ? 1 : usual_bytes_ - usual_bytes_ / 8);
+  }
+  /// Bytes of a sample that is kept: of the last ones, rather more. Not 0.
+  std::size_t usual_bytes() const noexcept { return usual_bytes_; }
 
   // For the consumer:
   pulled consume(const lap& g, std::uint64_t number, item& into, probe_result& found);
@@ -139,6 +148,8 @@ public:
   void resume(std::size_t edge, const lap& g, std::uint64_t number) override;
 
 private:
+  static constexpr std::size_t unknown_bytes = SIZE_MAX;
+
   /// A round below this one, and what this one has consumed of it.
   struct input {
     std::unique_ptr<lane_round> round;
@@ -160,7 +171,11 @@ private:
   /// Does one pull. False if it gave nothing.
   bool step();
   void keep(pulled result);
-  bool is_full() const noexcept { return items_.full() || with_content_ >= limits_.ahead; }
+  bool is_full() const noexcept {
+    return items_.full() || with_content_ >= limits_.ahead
+           || (edge_ && items_.size() >= limits_.window
+               && items_.size() >= limits_.kept_bytes / usual_bytes_);
+  }
   /// An item of the last round has come, or goes.
   bool is_counted(const round_item& x) const noexcept { return !edge_ && x.what.has_payloads(); }
   void take_base(bool is_within_item);
@@ -184,6 +199,8 @@ private:
   /// Of the last round, how many of `items_` carry content.
   std::size_t with_content_ = 0;
   bool is_stale_ = true;
+  /// See usual_bytes().
+  std::size_t usual_bytes_;
   std::optional<error> failure_;
   /// Items before this lap and number were consumed before a restore: the iterator gives them once
   /// more.

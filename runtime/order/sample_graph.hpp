@@ -29,6 +29,8 @@ struct edge_plan {
   pass_number last_pass = 0;
   /// Samples are kept with their items: making them again would cost more than keeping them.
   bool keeps_samples = false;
+  /// But not those with fields of so few bytes in all: those are cheap to make.
+  std::size_t made_again = 0;
   /// The only field that the operator uses of samples that are kept; empty: it uses all of them.
   std::string only_field = {};
 };

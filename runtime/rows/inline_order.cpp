@@ -22,7 +22,9 @@ void throw_interrupted() {
 
 inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& function)
     : order_(std::move(order)), function_(function),
-      probe_(std::make_shared<batch_layout>(), items_a_probe) {}
+      probe_(std::make_shared<batch_layout>(), items_a_probe) {
+  function_.stay_in_thread();
+}
 
 const planned_batch& inline_order::next() {
   while (!order_->open(next_)) {

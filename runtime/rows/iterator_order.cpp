@@ -22,16 +22,28 @@ constexpr std::size_t batches_ahead = 64;
 /// The most items of a rank that wait for this: about 4 MB.
 constexpr std::size_t items_ahead = 1 << 14;
 
-/// Two batches, the end of an epoch, and some items more to take bases from.
-std::size_t least_ahead(std::size_t items_per_lane) {
-  return 4 * items_per_lane + 1;
+/// Items of a lane whose content is looked at ahead, however few a batch takes: with each probe,
+/// workers and iterators wake each other.
+constexpr std::size_t least_window = 32;
+
+/// In all lanes, samples of so many bytes are kept with such items, or those of two batches.
+constexpr std::size_t kept_bytes = std::size_t{8} << 20;
+
+/// A probe ends after half as many items as a batch has rows, if their samples will have so many
+/// bytes: all workers are to have some.
+constexpr std::size_t probe_bytes = std::size_t{256} << 10;
+
+/// Two batches, and the end of an epoch: what is found early has left the caches when it is needed.
+/// Several ranks agree less often if they know of a few batches more.
+std::size_t least_ahead(std::uint64_t world_size, std::size_t items_per_lane) {
+  return (world_size == 1 ? 2 : 4) * items_per_lane + 1;
 }
 
 /// One rank needs to know of one more batch, and so do several of an epoch without end. Where
 /// content is probed, or exists once, samples would be held with the items.
 std::size_t most_ahead(const sample_graph& plan, const epoch_geometry& shape,
                        std::uint64_t world_size, std::size_t items_per_lane) {
-  const auto least = least_ahead(items_per_lane);
+  const auto least = least_ahead(world_size, items_per_lane);
   if (world_size == 1 || shape.is_endless() || !plan.edges.empty() || !plan.feeds.empty())
     return least;
   const auto lanes = std::max<std::uint64_t>(1, shape.lanes / world_size);
@@ -76,19 +88,21 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
                                std::uint64_t world_size, std::uint64_t epochs,
                                const iterator_start& start)
     : plan_(std::move(plan)), shape_(shape), world_size_(world_size), epochs_(epochs),
-      items_per_lane_(shape.batch_rows / shape.lanes), ahead_(least_ahead(items_per_lane_)),
+      items_per_lane_(shape.batch_rows / shape.lanes),
+      ahead_(least_ahead(world_size, items_per_lane_)),
       most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at),
       changes_(start.changes) {
-  const round_limits limits{.window = std::max<std::size_t>(2, 2 * items_per_lane_),
-                            .wide_window = 8 * items_per_lane_,
-                            .ahead = ahead_,
-                            .epochs = shape.is_endless() ? UINT64_MAX : epochs,
-                            .is_endless = shape.is_endless(),
-                            .items_per_step =
-                                start.items_per_step == 0 ? items_per_lane_ : start.items_per_step,
-                            .changes = &changes_,
-                            .run = &run_,
-                            .requests = &requests_};
+  const round_limits limits{
+      .window = std::max<std::size_t>(2, 2 * items_per_lane_),
+      .wide_window = std::max<std::size_t>(8 * items_per_lane_, least_window),
+      .kept_bytes = kept_bytes / std::max<std::size_t>(1, shape.lanes / world_size),
+      .ahead = ahead_,
+      .epochs = shape.is_endless() ? UINT64_MAX : epochs,
+      .is_endless = shape.is_endless(),
+      .items_per_step = start.items_per_step == 0 ? items_per_lane_ : start.items_per_step,
+      .changes = &changes_,
+      .run = &run_,
+      .requests = &requests_};
   if (start.calls)
     run_.calls = start.calls;
   // While states are loaded, too.
@@ -253,6 +267,8 @@ void iterator_order::fill(planned_batch& batch) {
 
 bool iterator_order::open_probe(planned_batch& probe, std::size_t most) {
   probe.rows = 0;
+  std::size_t bytes = 0;
+  const std::size_t least = std::max<std::size_t>(1, items_per_lane_ * lanes_.size() / 2);
   while (probe.rows < most && !requests_.empty()) {
     const auto request = requests_.front();
     requests_.pop_front();
@@ -265,6 +281,9 @@ bool iterator_order::open_probe(planned_batch& probe, std::size_t most) {
     row.edge = request.edge;
     row.what = x->what;
     row.when = request.when;
+    bytes += std::min(request.round->usual_bytes(), probe_bytes);
+    if (probe.rows >= least && bytes >= probe_bytes)
+      break;
   }
   if (probe.rows == 0)
     return false;
@@ -285,6 +304,7 @@ void iterator_order::close_probe(batch_slot& slot) {
     if (result.failure)
       x->failure = std::make_shared<const error>(*result.failure);
     swap(x->found, result.seen.found);
+    lane.find_round(*asked.edge)->note_kept(result.seen.bytes);
     if (result.seen.made)
       x->what.attach(0, static_cast<std::uint32_t>(*asked.edge), std::move(result.seen.made));
   }

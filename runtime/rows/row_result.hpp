@@ -9,6 +9,7 @@
 #include <leat/error.hpp>
 #include <leat/hash128.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace leat {
@@ -18,11 +19,14 @@ struct sighting {
   probe_result found = {};
   /// The sample, if it is kept with its item.
   payload_ptr made = {};
+  /// Of its memory; 0 if none is kept.
+  std::size_t bytes = 0;
 
   /// Makes it like a new one; keeps memory.
   void clear() noexcept {
     found.clear();
     made = nullptr;
+    bytes = 0;
   }
 };
 

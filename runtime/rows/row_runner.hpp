@@ -26,6 +26,9 @@ public:
   /// `record` is told what is being done.
   row_runner(std::shared_ptr<const job_plan> plan, std::shared_ptr<worker_record> record);
 
+  /// What it keeps is used in the same thread.
+  void stay_in_thread() noexcept { is_in_one_thread_ = true; }
+
   /// Makes the requested row, with its digest, in the target; a bad sample is treated as the policy
   /// says. A probe needs no target. `result` must be clear.
   void run(const row_request& row, const row_target& target, row_result& result);
@@ -78,6 +81,7 @@ private:
   /// Made at the first row, in the thread that uses it.
   std::optional<sample_maker> maker_;
   sample sample_;
+  bool is_in_one_thread_ = false;
   std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>();
   /// Of rows that are made together, with the samples of the rows that are `begun_`.
   std::vector<std::unique_ptr<sample>> samples_;

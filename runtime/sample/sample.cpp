@@ -403,6 +403,13 @@ void sample_access::own(sample& x) {
   s.kept.clear(); // a sample that is kept for long would hold far more than it has
 }
 
+std::size_t sample_access::bytes_of_fields(const sample& x) noexcept {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < x.state_->used; ++i)
+    bytes += x.state_->fields[i].size;
+  return bytes;
+}
+
 std::size_t sample_access::memory(const sample& x) noexcept {
   const auto& s = *x.state_;
   auto bytes = s.scratch.all().size() + s.place_bytes.all().size() + s.replaced.capacity()

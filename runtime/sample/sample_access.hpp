@@ -81,6 +81,12 @@ public:
   /// Copies all bytes that lie elsewhere, so that the sample can outlive them.
   static void own(sample& x);
 
+  /// Each gets all that the other had.
+  static void swap(sample& x, sample& y) noexcept { x.state_.swap(y.state_); }
+
+  /// Of all its fields together.
+  static std::size_t bytes_of_fields(const sample& x) noexcept;
+
   /// Bytes of its memory that grow with what it has held.
   static std::size_t memory(const sample& x) noexcept;
 

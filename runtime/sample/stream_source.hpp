@@ -6,6 +6,7 @@
 #include <leat/source.hpp>
 #include <leat/stored_source.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -85,6 +86,8 @@ public:
   virtual source_facts facts() const = 0;
   /// Short name of the kind of data: "tar_stream".
   virtual std::string name() const = 0;
+  /// To read a record of at most this many bytes again costs less than to keep its sample.
+  virtual std::size_t cheap_again() const { return 0; }
 };
 
 /// A stream of files, whose records can be read on their own if a file is neither compressed nor a

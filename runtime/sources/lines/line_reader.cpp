@@ -14,7 +14,7 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t line_block_bytes = std::size_t{1} << 18;
+constexpr std::size_t line_block_bytes = std::size_t{1} << 16;
 
 /// How many bytes come before the first "\n", or all.
 std::size_t before_newline(std::span<const std::byte> bytes) {

@@ -6,6 +6,7 @@
 #include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
+#include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/record_blocks.hpp"
 
 #include <leat/error.hpp>
@@ -19,6 +20,9 @@ namespace leat {
 static_assert(line_slack >= json_slack && shared_bytes::slack >= line_slack);
 
 namespace {
+
+/// Longer lines take as long to find and parse again as it takes to keep them for a while.
+constexpr std::size_t largest_cheap = 1024;
 
 /// floor(size * r / ranges)
 std::uint64_t share(std::uint64_t size, std::uint64_t r, std::uint64_t ranges) {
@@ -48,7 +52,7 @@ void parse_text_line(std::span<const std::byte> line, sample& into) {
 line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
                          std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
     : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges, parse,
-                  pool_bytes) {}
+                  pool_bytes, mapped_store(mapped_use::passing)) {}
 
 line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
                          std::size_t pool_bytes, const object_store& store)
@@ -65,6 +69,11 @@ line_source::line_source(std::string name, file_set files, std::uint64_t ranges,
                                            .file = opener_.files().path(i),
                                            .got = "ranges of a file that is compressed or a pipe",
                                            .needed = "ranges=1, or an uncompressed file"});
+  bool are_near = &store == &mapped_store(mapped_use::passing);
+  for (std::size_t i = 0; i < opener_.files().size(); ++i)
+    are_near = are_near && opener_.seekable(i);
+  if (are_near)
+    cheap_again_ = largest_cheap;
 }
 
 line_range line_source::part(std::uint64_t unit) const {

@@ -27,7 +27,8 @@ void parse_text_line(std::span<const std::byte> line, sample& into);
 /// The lines of text files. A unit is a file, or one of `ranges` parts of it.
 class line_source final : public located_stream {
 public:
-  /// Throws as `find_files` does; `errc::invalid_argument` if a file cannot be cut.
+  /// Files of this machine, mapped while they are read. Throws as `find_files` does;
+  /// `errc::invalid_argument` if a file cannot be cut.
   line_source(const std::string& name, const std::vector<std::string>& patterns,
               std::uint64_t ranges, line_parser parse,
               std::size_t pool_bytes = stream_pool::default_limit_bytes);
@@ -46,6 +47,7 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }
+  std::size_t cheap_again() const override { return cheap_again_; }
 
 private:
   void check(const line_range& part, const stream_place& from) const;
@@ -62,6 +64,8 @@ private:
   std::uint64_t ranges_;
   line_parser parse_;
   stream_opener opener_;
+  /// 0 unless all files are on this machine and not compressed.
+  std::size_t cheap_again_ = 0;
 };
 
 } // namespace leat

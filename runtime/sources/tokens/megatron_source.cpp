@@ -101,7 +101,7 @@ pipeline megatron(std::string prefix) {
 pipeline megatron(std::vector<std::string> prefixes) {
   return source_pipeline("megatron", {{"patterns", prefixes}}, [=] {
     return open_megatron_source(find_files(with_ending(prefixes, index_ending), "megatron"),
-                                mapped_store());
+                                mapped_store(mapped_use::staying));
   });
 }
 

@@ -78,7 +78,7 @@ pipeline npy(std::string pattern) {
 
 pipeline npy(std::vector<std::string> patterns) {
   return source_pipeline("npy", {{"patterns", patterns}}, [=] {
-    return open_npy_source(find_files(patterns, "npy"), mapped_store());
+    return open_npy_source(find_files(patterns, "npy"), mapped_store(mapped_use::staying));
   });
 }
 

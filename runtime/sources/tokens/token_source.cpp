@@ -159,7 +159,7 @@ pipeline tokens(std::vector<std::string> patterns, dtype type, std::uint64_t len
                           {"seed", options.seed}},
                          [=] {
                            return open_token_source(find_files(patterns, "tokens"), type, length,
-                                                    options, mapped_store());
+                                                    options, mapped_store(mapped_use::staying));
                          });
 }
 

@@ -1,15 +1,18 @@
 #include "runtime/rows/iterator_order.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/functions.hpp>
 #include <leat/pipeline.hpp>
+#include <leat/streams.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -207,6 +210,51 @@ TEST_CASE("iterator_order: data that ends before what a snapshot has used is ref
         REQUIRE(next.rows == 1);
         REQUIRE(next.requests[0].when == lap{left == used ? 1U : 0U, 0});
       }
+}
+
+TEST_CASE(
+    "iterator_order: samples of short lines that were looked at are made again, others are kept") {
+  const test::temporary_directory dir;
+  const std::vector<std::size_t> sizes{10, 1024, 1025, 64 * 1024, 70 * 1024};
+  {
+    std::ofstream out{dir / "x.txt"};
+    for (const auto size : sizes)
+      out << std::string(size, 'x') << '\n';
+  }
+  const filter_stage all{.name = "all@1", .make = [] { return [](sample&) { return true; }; }};
+  const auto read = lines(dir / "x.txt");
+  for (const bool is_mapped : {false, true})
+    for (const bool is_in_one_thread : {false, true}) {
+      CAPTURE(is_mapped, is_in_one_thread);
+      const auto below = is_mapped ? read.map("same@1", [](sample&, context&) {}) : read;
+      const auto plan =
+          plan_of(below.filter(all).batch(sizes.size(), {.end = epoch_end::mask}), nullptr);
+      row_runner function{plan, std::make_shared<worker_record>()};
+      if (is_in_one_thread)
+        function.stay_in_thread();
+      const auto order = order_of_rank(*plan, 1);
+      batch_slot probes{std::make_shared<batch_layout>(), sizes.size()};
+      planned_batch batch;
+      REQUIRE_FALSE(order->open(batch));
+      std::size_t seen = 0;
+      while (order->open_probe(batch, sizes.size())) {
+        probes.reserve();
+        probes.open(batch, false);
+        for (std::size_t i = 0; i < probes.num_rows(); ++i, ++seen) {
+          auto& result = probes.result(i);
+          function.run(probes.request(i), {}, result);
+          const auto largest = is_mapped ? 0U : is_in_one_thread ? 1024U : 65536U;
+          CAPTURE(sizes.at(seen));
+          CHECK((result.seen.made != nullptr) == (sizes.at(seen) > largest));
+          CHECK((result.seen.bytes >= sizes.at(seen)) == (sizes.at(seen) > largest));
+        }
+        order->close_probe(probes);
+        probes.release();
+      }
+      CHECK(seen == sizes.size());
+      REQUIRE(order->open(batch));
+      CHECK(batch.rows == sizes.size());
+    }
 }
 
 } // namespace

@@ -297,7 +297,7 @@ TEST_CASE("far store: indexed sources give the same samples read singly, by thre
                   *open_folder_source(dir / "photos", {}, store), store);
     for (const auto& open : sources_of_tokens(dir)) {
       check_indexed(*open(local_store()), *open(store), store);
-      check_indexed(*open(mapped_store()), *open(store), store);
+      check_indexed(*open(mapped_store(mapped_use::staying)), *open(store), store);
     }
     const auto seen = store.seen();
     all.cut_short += seen.cut_short;

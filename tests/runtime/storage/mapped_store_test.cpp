@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <random>
@@ -154,10 +155,11 @@ TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {
   const temporary_directory dir;
   for (int round = 0; round < 60; ++round) {
     CAPTURE(round);
+    const auto use = round % 2 == 0 ? mapped_use::staying : mapped_use::passing;
     const auto size = random() % (6 * page) + 1;
     tar_writer::write(dir / "x", random_bytes(size));
     tar_writer::write(dir / "y", "");
-    const auto ours = mapped_store().open({dir / "y", dir / "x"});
+    const auto ours = mapped_store(use).open({dir / "y", dir / "x"});
     const auto plain = local_store().open({dir / "y", dir / "x"});
     for (int i = 0; i < 60; ++i) {
       if (i == 20)
@@ -190,8 +192,9 @@ TEST_CASE("mapped files: a file that is cut short while threads read it ends no 
   constexpr std::size_t size = 256 * page;
   const auto bytes = random_bytes(size);
   for (int round = 0; round < 10; ++round) {
+    const auto use = round % 2 == 0 ? mapped_use::staying : mapped_use::passing;
     tar_writer::write(dir / "x", bytes);
-    const auto objects = mapped_store().open({dir / "x"});
+    const auto objects = mapped_store(use).open({dir / "x"});
     std::atomic<int> wrong = 0;
     std::atomic<int> begun = 0;
     std::vector<std::thread> threads;
@@ -219,9 +222,83 @@ TEST_CASE("mapped files: a file that is cut short while threads read it ends no 
   }
 }
 
+/// Kilobytes of each mapping of a file below a folder that count as this process's memory.
+std::vector<std::size_t> mapped_kilobytes(const std::string& folder) {
+  std::vector<std::size_t> found;
+  std::ifstream maps{"/proc/self/smaps"};
+  bool is_ours = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(folder) != std::string::npos)
+      is_ours = true;
+    else if (is_ours && line.starts_with("Rss:")) {
+      found.push_back(std::stoul(line.substr(4)));
+      is_ours = false;
+    }
+  }
+  return found;
+}
+
+TEST_CASE("mapped files: of many that are read through, only the last ones stay mapped") {
+  const temporary_directory dir;
+  constexpr std::size_t files = 300;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files; ++i) {
+    names.push_back(dir / std::to_string(i));
+    tar_writer::write(names.back(), random_bytes(3 * page + i));
+  }
+  for (const int reads : {3, 40}) { // the first are too few to be worth it
+    CAPTURE(reads);
+    const auto objects = mapped_store(mapped_use::passing).open(names);
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        std::vector<std::byte> into(page);
+        for (std::size_t i = 0; i < files; ++i) {
+          const auto bytes = random_bytes(3 * page + i);
+          for (int k = 0; k < reads; ++k) {
+            const auto offset = static_cast<std::size_t>(k) % 5 * 400;
+            read_now(*objects, i, offset, into);
+            if (std::memcmp(into.data(), bytes.data() + offset, page) != 0)
+              ++wrong;
+          }
+        }
+      });
+    for (auto& x : threads)
+      x.join();
+    CHECK(wrong == 0);
+    const auto mapped = mapped_kilobytes(dir.path()).size();
+    CHECK(mapped >= 1);
+    CHECK(mapped <= 128);
+  }
+}
+
+TEST_CASE("mapped files: pages that were read through are given up") {
+  const temporary_directory dir;
+  constexpr std::size_t block = 16 * page;
+  constexpr std::size_t size = 64 * block;
+  tar_writer::write(dir / "x", random_bytes(size + 2 * page));
+  std::vector<std::byte> into(block);
+  for (const auto use : {mapped_use::staying, mapped_use::passing}) {
+    const auto objects = mapped_store(use).open({dir / "x"});
+    std::size_t least = SIZE_MAX;
+    std::size_t most = 0;
+    for (int pass = 0; pass < 70; ++pass) {
+      for (std::size_t at = 0; at < size; at += block) // 256 MiB end with a pass
+        read_now(*objects, 0, at, into);
+      const auto now = mapped_kilobytes(dir.path());
+      REQUIRE(now.size() == 1);
+      least = std::min(least, now[0]);
+      most = std::max(most, now[0]);
+    }
+    CHECK(most >= size / 1024);
+    CHECK((least == 0) == (use == mapped_use::passing));
+  }
+}
+
 TEST_CASE("mapped files: names that do not exist are errors, as without a mapping") {
   const temporary_directory dir;
-  const auto objects = mapped_store().open({dir / "none"});
+  const auto objects = mapped_store(mapped_use::staying).open({dir / "none"});
   std::byte into{};
   CHECK(code_of([&] { read_now(*objects, 0, 0, {&into, 1}); }) == errc::not_found);
   CHECK(code_of([&] { objects->stat(0); }) == errc::not_found);
