@@ -28,7 +28,8 @@ class mapped_files final : public stored_objects {
 public:
   mapped_files(std::vector<std::string> names, mapped_use use)
       : use_(use), maps_(use == mapped_use::passing || names.size() <= most_mapped),
-        slots_(names.size()), files_(local_store().open(std::move(names))) {}
+        slots_(names.size()), staying_(use == mapped_use::staying ? names.size() : 0),
+        files_(local_store().open(std::move(names))) {}
 
   std::string name(std::size_t object) const override { return files_->name(object); }
   object_version stat(std::size_t object) override { return files_->stat(object); }
@@ -59,13 +60,22 @@ private:
   bool copy(const read_part& part) {
     if (part.into.empty() || !maps_.load(std::memory_order_relaxed))
       return false;
-    const auto file = mapped(part.object);
-    if (file->map.bytes().empty() || !may_copy(*file, part)
-        || !guarded_copy(file->map.bytes(), part.offset, part.into))
-      return false;
-    if (use_ == mapped_use::passing)
-      count_touched(part.into.size());
-    return true;
+    if (use_ == mapped_use::passing) {
+      const bool done = copy_from(*mapped(part.object), part);
+      if (done)
+        count_touched(part.into.size());
+      return done;
+    }
+    auto& known = staying_[part.object];
+    auto* file = known.load(std::memory_order_acquire);
+    if (!file)
+      known.store(file = mapped(part.object).get(), std::memory_order_release);
+    return copy_from(*file, part);
+  }
+
+  bool copy_from(mapped_file& file, const read_part& part) {
+    return !file.map.bytes().empty() && may_copy(file, part)
+           && guarded_copy(file.map.bytes(), part.offset, part.into);
   }
 
   /// Looks only now and then, and the reads until the next time are taken to be like this one:
@@ -135,6 +145,8 @@ private:
   /// Those of each slot that has this number, modulo how many there are.
   std::array<mutex, 16> slot_mutexes_;
   std::vector<mapped_ptr> slots_;
+  /// Of files that stay: read without a lock, once they are there.
+  std::vector<std::atomic<mapped_file*>> staying_;
   std::shared_ptr<stored_objects> files_;
   std::atomic<bool> copies_{false};
   std::atomic<std::uint64_t> touched_{0};
