@@ -28,13 +28,16 @@ std::optional<pass_number> passes_in(const operator_node& x) {
   return most;
 }
 
-/// Samples of `root` with at most this many bytes cost less to make again than to keep.
+/// Samples of `root` with at most this many bytes cost less to make again than to keep: records of
+/// streams, which nothing has changed.
 std::size_t cheap_again(const operator_node& root) {
   std::size_t bytes = SIZE_MAX;
   for_each_operator(root, [&](const operator_node& x) {
+    const auto& traits = type_of(x).traits;
     if (x.stream)
       bytes = std::min(bytes, x.stream->get()->cheap_again());
-    else if (x.feed || type_of(x).traits.is_expensive)
+    else if (x.feed || traits.is_expensive || traits.joins_samples
+             || (probes_content(x) && !x.filter))
       bytes = 0;
   });
   return bytes;

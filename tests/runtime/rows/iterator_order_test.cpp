@@ -223,12 +223,16 @@ TEST_CASE(
   }
   const filter_stage all{.name = "all@1", .make = [] { return [](sample&) { return true; }; }};
   const auto read = lines(dir / "x.txt");
+  const auto judged = [&](const pipeline& below) {
+    return plan_of(below.filter(all).batch(sizes.size(), {.end = epoch_end::mask}), nullptr);
+  };
+  CHECK(judged(read.filter(all).shuffle_buffer(8))->samples->edges.back().made_again == 1024);
+  CHECK(judged(read.deduplicate({"text"}, 9))->samples->edges.back().made_again == 0);
+  CHECK(judged(zip({read, count(9)}))->samples->edges.back().made_again == 0);
   for (const bool is_mapped : {false, true})
     for (const bool is_in_one_thread : {false, true}) {
       CAPTURE(is_mapped, is_in_one_thread);
-      const auto below = is_mapped ? read.map("same@1", [](sample&, context&) {}) : read;
-      const auto plan =
-          plan_of(below.filter(all).batch(sizes.size(), {.end = epoch_end::mask}), nullptr);
+      const auto plan = judged(is_mapped ? read.map("same@1", [](sample&, context&) {}) : read);
       row_runner function{plan, std::make_shared<worker_record>()};
       if (is_in_one_thread)
         function.stay_in_thread();
