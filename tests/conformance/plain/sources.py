@@ -69,8 +69,13 @@ def open_tokens(o):
     records, records_per_file = [], []
     for name, tokens in files:
         windows = windows_of(tokens, length, o["stride"] or length, o["drop_last"])
-        kind = Tensor if o["drop_last"] else Ragged
-        records += [Sample(f"{id_text(name)}/{i}", {"tokens": kind(o["type"], [len(x)], b"".join(x))}) for i, x in enumerate(windows)]
+        for i, x in enumerate(windows):
+            raw = b"".join(x)
+            if o["drop_last"]:
+                value = Tensor(o["type"], [length], raw)
+            else:
+                value = Ragged(o["type"], [len(x)], raw) if o["type"] != "u8" else raw
+            records.append(Sample(f"{id_text(name)}/{i}", {"tokens": value}))
         records_per_file.append(len(windows))
     return Source(records, records_per_file, hash128(facts))
 
