@@ -28,21 +28,6 @@ std::optional<pass_number> passes_in(const operator_node& x) {
   return most;
 }
 
-/// Samples of `root` with at most this many bytes cost less to make again than to keep: records of
-/// streams, which nothing has changed.
-std::size_t cheap_again(const operator_node& root) {
-  std::size_t bytes = SIZE_MAX;
-  for_each_operator(root, [&](const operator_node& x) {
-    const auto& traits = type_of(x).traits;
-    if (x.stream)
-      bytes = std::min(bytes, x.stream->get()->cheap_again());
-    else if (x.feed || traits.is_expensive || traits.joins_samples
-             || (probes_content(x) && !x.filter))
-      bytes = 0;
-  });
-  return bytes;
-}
-
 } // namespace
 
 void iterator_planner::plan(const operator_node& root) {
@@ -151,6 +136,21 @@ edge_ptr iterator_planner::build_edge(const operator_node& x, const operator_nod
                                           && is_expensive(input),
                          .made_again = cheap_again(input)});
   return std::make_shared<const edge_form>(number, std::move(items));
+}
+
+std::size_t iterator_planner::cheap_again(const operator_node& root) const {
+  std::size_t bytes = SIZE_MAX;
+  for_each_operator(root, [&](const operator_node& x) {
+    const auto& traits = type_of(x).traits;
+    if (unopened_.contains(&x)) // its error is listed already
+      bytes = 0;
+    else if (x.stream)
+      bytes = std::min(bytes, x.stream->get()->cheap_again());
+    else if (x.feed || traits.is_expensive || traits.joins_samples
+             || (probes_content(x) && !x.filter))
+      bytes = 0;
+  });
+  return bytes;
 }
 
 pass_number iterator_planner::last_pass_below(const operator_node& x, const surroundings& at,

@@ -80,6 +80,9 @@ private:
   indexed_form_ptr build_indexed(const operator_node& x);
   iterator_form_ptr build_stream(const operator_node& x, const surroundings& at);
   iterator_form_ptr build_once(const operator_node& x, const surroundings& at);
+  /// Samples of `root` with at most this many bytes cost less to make again than to keep: records
+  /// of streams, which nothing has changed.
+  std::size_t cheap_again(const operator_node& root) const;
 
   sample_graph& plan_;
   error_list& errors_;

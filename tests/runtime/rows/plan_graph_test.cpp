@@ -284,6 +284,18 @@ TEST_CASE("data that cannot be opened are named once, however often they are use
   CHECK(contains(errors, "standard_input, got"));
 }
 
+TEST_CASE(
+    "data that cannot be opened below an operator that looks at content hide no other error") {
+  const temporary_directory at;
+  const auto errors = planning_errors("mix(lines(\"" + (at / "none.txt")
+                                      + "\").filter(\"field_hash@1\", field=\"text\", keep=50), "
+                                        "standard_input().repeat(2)).batch(4)");
+  CAPTURE(errors);
+  CHECK(contains(errors, "2 errors"));
+  CHECK(contains(errors, "none.txt"));
+  CHECK(contains(errors, "standard_input, got"));
+}
+
 TEST_CASE("a single error is not a list") {
   const auto errors =
       planning_errors("count(9).filter(\"key_hash@1\", keep=50).shuffle().batch(4)");
