@@ -40,7 +40,9 @@ std::size_t prefetch_depth(const engine_parts& parts, std::size_t asked) {
   return std::clamp<std::size_t>(small / std::max<std::size_t>(1, batch_bytes), 2, 16);
 }
 
-/// A quarter of what is in flight, so that iterators and workers overlap.
+/// At most: a quarter of what is in flight, so that iterators and workers overlap, and no fewer
+/// than what they are worth being woken for. Where samples are large, iterator_order ends a probe
+/// sooner.
 std::size_t rows_per_probe(const engine_parts& parts) {
   return std::max<std::size_t>(64, 2 * parts.rows);
 }

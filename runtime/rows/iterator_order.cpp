@@ -296,7 +296,8 @@ void iterator_order::close_probe(batch_slot& slot) {
     const auto& asked = slot.request(i);
     auto& result = slot.result(i);
     auto& lane = lane_at(asked.position);
-    auto* x = lane.find_round(*asked.edge)->find(asked.when, asked.position / shape_.lanes);
+    auto& round = *lane.find_round(*asked.edge);
+    auto* x = round.find(asked.when, asked.position / shape_.lanes);
     if (!x)
       continue; // dropped unread: opening the slot again clears what was seen
     x->state = round_item::phase::done;
@@ -304,7 +305,7 @@ void iterator_order::close_probe(batch_slot& slot) {
     if (result.failure)
       x->failure = std::make_shared<const error>(*result.failure);
     swap(x->found, result.seen.found);
-    lane.find_round(*asked.edge)->note_kept(result.seen.bytes);
+    round.note_kept(result.seen.bytes);
     if (result.seen.made)
       x->what.attach(0, static_cast<std::uint32_t>(*asked.edge), std::move(result.seen.made));
   }

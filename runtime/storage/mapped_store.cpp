@@ -54,6 +54,8 @@ private:
 
     const file_mapping map;
     std::atomic<std::uint32_t> reads{0};
+    /// See may_copy.
+    std::atomic<bool> copies{false};
   };
   using mapped_ptr = std::shared_ptr<mapped_file>;
 
@@ -85,9 +87,9 @@ private:
   bool may_copy(mapped_file& file, const read_part& part) noexcept {
     constexpr std::uint32_t every = 32;
     if (file.reads.fetch_add(1, std::memory_order_relaxed) % every == 0)
-      copies_.store(file.map.is_cached(part.offset, part.into.size()) && copies_are_guarded(),
-                    std::memory_order_relaxed);
-    return copies_.load(std::memory_order_relaxed);
+      file.copies.store(file.map.is_cached(part.offset, part.into.size()) && copies_are_guarded(),
+                        std::memory_order_relaxed);
+    return file.copies.load(std::memory_order_relaxed);
   }
 
   /// Its mapping is without bytes if the file has none, or cannot be mapped.
@@ -148,7 +150,6 @@ private:
   /// Of files that stay: read without a lock, once they are there.
   std::vector<std::atomic<mapped_file*>> staying_;
   std::shared_ptr<stored_objects> files_;
-  std::atomic<bool> copies_{false};
   std::atomic<std::uint64_t> touched_{0};
   mutex open_mutex_;
   /// In the order in which they were mapped.
