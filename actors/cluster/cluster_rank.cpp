@@ -80,8 +80,11 @@ cluster_rank::cluster_rank(cluster_rank_config config)
 cluster_rank::~cluster_rank() {
   leave();
   end_actors();
-  // The others of the job hear how it has ended.
-  if (own_coordinator_ && has_finished_)
+  // The others of the job hear how it has ended, or what differs: without a coordinator they would
+  // wait for another one.
+  const bool is_refused =
+      place_->look([](const member& x, member::time) { return !x.refused().empty(); });
+  if (own_coordinator_ && (has_finished_ || is_refused))
     own_coordinator_->wait_for_end(config_.times.linger + 2 * config_.times.beat);
 }
 
