@@ -23,23 +23,6 @@ using std::chrono::steady_clock;
 constexpr const char* in_iterators_thread = "in the iterators' thread";
 constexpr std::chrono::hours no_limit{24};
 
-/// Bytes of one row for planning memory; a ragged field counts as a small record.
-std::size_t planned_row_bytes(const batch_layout& layout) {
-  constexpr std::size_t ragged_guess = 64 << 10;
-  std::size_t bytes = 0;
-  for (const auto& x : layout.fields())
-    bytes += x.ragged ? ragged_guess : x.row_bytes();
-  return bytes;
-}
-
-std::size_t prefetch_depth(const engine_parts& parts, std::size_t asked) {
-  if (asked > 0)
-    return asked;
-  constexpr std::size_t small = std::size_t{16} << 20;
-  const auto batch_bytes = parts.rows * planned_row_bytes(*parts.plan->layout);
-  return std::clamp<std::size_t>(small / std::max<std::size_t>(1, batch_bytes), 2, 16);
-}
-
 /// At most: a quarter of what is in flight, so that iterators and workers overlap, and no fewer
 /// than what they are worth being woken for. Where samples are large, iterator_order ends a probe
 /// sooner.
@@ -51,7 +34,7 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
     : plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics), calls_(parts.calls),
-      stuck_after_(options.stuck_after), ahead_(prefetch_depth(parts, options.prefetch)),
+      stuck_after_(options.stuck_after), ahead_(*plan_->layout, parts.rows, options.prefetch),
       slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
@@ -76,10 +59,17 @@ dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts
 }
 
 void actor_engine::make_room(std::size_t leases) {
-  slots_.grow(ahead_ + leases, [this](slot_ptr slot) { send_free(std::move(slot)); });
+  slots_.hold(ahead_.batches(), leases, [this](slot_ptr slot) { send_free(std::move(slot)); });
 }
 
 slot_ptr actor_engine::next() {
+  auto slot = next_slot();
+  if (slot->plan().what == batch_plan::kind::batch)
+    ahead_.see(slot->memory());
+  return slot;
+}
+
+slot_ptr actor_engine::next_slot() {
   if (auto slot = ready_.try_pop())
     return std::move(*slot);
   const auto begin = steady_ns();
@@ -119,8 +109,11 @@ void actor_engine::check_not_stuck(call_watch& iterators) const {
 }
 
 void actor_engine::recycle(slot_ptr slot) {
-  if (slot->state() != slot_state::free) // all but the one that failed in place of all others
+  if (slot->state() != slot_state::free) { // all but the one that failed in place of all others
     slot->release();
+    if (slots_.take_surplus())
+      return slot->count_out();
+  }
   send_free(std::move(slot));
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/base/blocking_queue.hpp"
 #include "runtime/base/gate.hpp"
 #include "runtime/base/mutex.hpp"
+#include "runtime/rows/prefetch_depth.hpp"
 
 #include <leat/loader.hpp>
 
@@ -39,6 +40,7 @@ public:
 private:
   dispatcher_config config_for(actor_host& host, engine_parts& parts,
                                const loader_options& options);
+  slot_ptr next_slot();
   void send_free(slot_ptr slot);
   error stuck_error(const worker_record& record) const;
   /// Throws `errc::stuck` if a worker or the iterators have not returned in time.
@@ -49,8 +51,8 @@ private:
   const std::shared_ptr<job_metrics> metrics_;
   const std::shared_ptr<call_record> calls_;
   const std::chrono::milliseconds stuck_after_;
-  /// Batches made ahead of the one in use.
-  const std::size_t ahead_;
+  /// Used by the thread that calls next().
+  prefetch_depth ahead_;
   slot_pool slots_;
   blocking_queue<slot_ptr> ready_;
 

@@ -6,6 +6,8 @@
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/sample/batch_layout.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
@@ -14,7 +16,8 @@
 
 namespace leat {
 
-/// Makes all slots of one loader, and keeps those that are not in use. Any thread.
+/// Makes all slots of one loader, and keeps those that are not in use. Any thread, unless a
+/// function says otherwise.
 class slot_pool {
 public:
   /// `metrics`, which records the phases of slots, must outlive them all. `from`: see
@@ -29,9 +32,29 @@ public:
   void grow(std::size_t n, Give give) {
     for (; made_ < n; ++made_) {
       auto slot = std::make_shared<batch_slot>(layout_, rows_, from_);
-      slot->count_in(metrics_, made_);
+      slot->count_in(metrics_, numbers_++);
       give(std::move(slot));
     }
+  }
+
+  /// The same for batches that are made ahead and those that are leased. If fewer are to be made
+  /// ahead than before, as many slots are surplus.
+  template <class Give>
+  void hold(std::size_t ahead, std::size_t leased, Give give) {
+    if (ahead < ahead_) {
+      const auto fewer = std::min(ahead_ - ahead, made_ - std::min(made_, ahead + leased));
+      made_ -= fewer;
+      surplus_.fetch_add(fewer, std::memory_order_relaxed);
+    }
+    ahead_ = ahead;
+    grow(ahead + leased, std::move(give));
+  }
+  /// Whether a slot that nobody uses is to be dropped.
+  bool take_surplus() noexcept {
+    auto n = surplus_.load(std::memory_order_relaxed);
+    while (n > 0 && !surplus_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed))
+      ;
+    return n > 0;
   }
 
   void put(slot_ptr slot) {
@@ -52,6 +75,10 @@ private:
   job_metrics& metrics_;
   const std::shared_ptr<std::pmr::memory_resource> from_;
   std::size_t made_ = 0;
+  /// Of all slots, also those that were dropped.
+  std::size_t numbers_ = 0;
+  std::size_t ahead_ = 0;
+  std::atomic<std::size_t> surplus_{0};
   mutex mutex_;
   std::vector<slot_ptr> free_ LEAT_GUARDED_BY(mutex_);
 };

@@ -73,6 +73,16 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
   }
 }
 
+std::size_t batch_memory::bytes() const noexcept {
+  std::size_t all = 0;
+  for (const auto& x : dense_)
+    all += x.size();
+  for (const auto& rows : ragged_)
+    for (const auto& row : rows)
+      all += row.size();
+  return all;
+}
+
 row_target batch_memory::target(std::size_t row, std::span<std::byte*> dense_at,
                                 std::span<std::vector<std::byte>*> ragged_at) {
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {

@@ -36,6 +36,9 @@ public:
   /// All rows of a dense field.
   std::size_t dense_bytes(std::size_t field) const noexcept { return dense_[field].size(); }
 
+  /// All tensors, and what the rows of ragged fields have now. Not while they are written.
+  std::size_t bytes() const noexcept;
+
   /// Points `dense` and `ragged` (one entry per field) to the row's memory, and returns a target
   /// that refers to them.
   row_target target(std::size_t row, std::span<std::byte*> dense,

@@ -91,6 +91,8 @@ public:
   void count_in(job_metrics& metrics, std::size_t number) noexcept {
     life_.count_in(metrics, number);
   }
+  /// Called when nobody else has the slot any more.
+  void count_out() noexcept { life_.count_out(); }
 
   // The slot's life. A step that the state does not allow ends the process: memory would be used
   // twice.

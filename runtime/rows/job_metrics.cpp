@@ -34,6 +34,11 @@ void slot_life::count_in(job_metrics& metrics, std::size_t number) noexcept {
   metrics_->slots[static_cast<std::size_t>(phase_)].add(1);
 }
 
+void slot_life::count_out() noexcept {
+  if (auto* metrics = std::exchange(metrics_, nullptr))
+    metrics->slots[static_cast<std::size_t>(phase_)].subtract(1);
+}
+
 void slot_life::turn(slot_phase to, bool is_batch, std::uint64_t epoch,
                      std::uint64_t step) noexcept {
   if (!metrics_ || phase_ == to)

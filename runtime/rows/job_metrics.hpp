@@ -30,6 +30,8 @@ class slot_life {
 public:
   /// Called before anyone else has the slot. `metrics` must outlive the last turn().
   void count_in(job_metrics& metrics, std::size_t number) noexcept;
+  /// Called when nobody else has the slot any more.
+  void count_out() noexcept;
   /// The slot enters this phase, with the batch (`epoch`, `step`) that it has held since it began
   /// to be made. `is_batch`: false for the job's end and for failures, which no trace shows. Does
   /// nothing if the slot is not counted.

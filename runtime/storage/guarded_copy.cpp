@@ -70,17 +70,18 @@ bool is_handler_installed() noexcept {
 bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
                   std::span<std::byte> into) noexcept {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (offset > mapping.size() || mapping.size() - offset < into.size() || !is_handler_installed())
+  if (mapping.empty() || offset > mapping.size() || mapping.size() - offset < into.size() || !is_handler_installed())
     return false;
-  // Where a file ends in the middle of a page, zeros fill it up, and only the page after it is
-  // gone: so that one is touched, too, once the bytes have been copied. A file that is being cut
-  // short at this moment loses its pages before the zeros come, at least in Linux's page cache; a
-  // file system may write zeros of its own a moment earlier.
-  const auto next_page = (offset + into.size() + page - 1) / page * page;
-  if (next_page >= mapping.size())
+  // Where a file ends in the middle of a page, zeros fill it up, and only the pages after it are
+  // gone: so the last one is touched, too, once the bytes have been copied. It is the same for all
+  // copies, so it is near, and none of these bytes may lie in it. A file that is being cut short at
+  // this moment loses its pages before the zeros come, at least in Linux's page cache; a file
+  // system may write zeros of its own a moment earlier.
+  const auto last_page = (mapping.size() - 1) / page * page;
+  if (offset + into.size() > last_page)
     return false;
   const auto* const from = mapping.data() + offset;
-  const volatile auto* const beyond = mapping.data() + next_page;
+  const volatile auto* const beyond = mapping.data() + last_page;
   guard x;
   x.begin = reinterpret_cast<std::uintptr_t>(mapping.data());
   x.end = x.begin + mapping.size();
@@ -89,7 +90,6 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
   active_guard = &x;
   // Nothing that is touched is touched before `active_guard` is set, or after it is reset.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  static_cast<void>(*beyond); // asks for it early
   std::memcpy(into.data(), from, into.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
   static_cast<void>(*beyond);

@@ -80,13 +80,17 @@ private:
            && guarded_copy(file.map.bytes(), part.offset, part.into);
   }
 
-  /// Looks only now and then, and the reads until the next time are taken to be like this one:
-  /// bytes that are not in the page cache are better read with pread(2), which asks the disk once
-  /// for exactly these, and reads ahead where others follow. Who replaces the handler of SIGBUS
-  /// while a job runs also gets the signals of the copies up to the next time.
+  /// Looks only now and then, less often after the first reads, and the reads until the next time
+  /// are taken to be like this one: bytes that are not in the page cache are better read with
+  /// pread(2), which asks the disk once for exactly these, and reads ahead where others follow. Who
+  /// replaces the handler of SIGBUS while a job runs also gets the signals of the copies up to the
+  /// next time.
   bool may_copy(mapped_file& file, const read_part& part) noexcept {
-    constexpr std::uint32_t every = 32;
-    if (file.reads.fetch_add(1, std::memory_order_relaxed) % every == 0)
+    constexpr std::uint32_t often = 32;
+    constexpr std::uint32_t seldom = 256;
+    constexpr std::uint32_t first_reads = 1024;
+    const auto n = file.reads.fetch_add(1, std::memory_order_relaxed);
+    if (n % (n < first_reads ? often : seldom) == 0)
       file.copies.store(file.map.is_cached(part.offset, part.into.size()) && copies_are_guarded(),
                         std::memory_order_relaxed);
     return file.copies.load(std::memory_order_relaxed);

@@ -6,8 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -97,6 +99,28 @@ TEST_CASE("slots are counted by what they are in") {
   auto now = job.stats().slots;
   REQUIRE(now.leased == 2);
   REQUIRE(now.free + now.making + now.ready + now.leased >= 4);
+}
+
+TEST_CASE("small batches of bytes are made further ahead, until larger ones come") {
+  constexpr std::uint64_t small = 8 * 1000;
+  const auto sized = [](sample& x, context& in) {
+    x.set("bytes", std::string(in.position() < small ? 10 : 100'000, 'x'));
+  };
+  loader job{count(2 * small).map("sized@1", sized).batch(100), {.workers = 2, .leases = 1}};
+  std::int64_t most = 0;
+  std::int64_t last = 0;
+  std::uint64_t rows = 0;
+  while (const auto batch = job.next()) {
+    const auto offsets = batch->field("bytes").offsets;
+    REQUIRE(offsets.back() == 100 * (rows < small ? 10 : 100'000));
+    rows += batch->valid_rows();
+    const auto slots = job.stats().slots;
+    last = static_cast<std::int64_t>(slots.free + slots.making + slots.ready + slots.leased);
+    most = std::max(most, last);
+  }
+  CHECK(rows == 2 * small);
+  CHECK(most >= 16);
+  CHECK(last <= 4); // two, the leased one, and what has not come back yet
 }
 
 TEST_CASE("the size of a snapshot is that of the last one that was taken") {

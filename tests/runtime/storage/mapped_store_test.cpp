@@ -147,7 +147,7 @@ TEST_CASE("mapped files: a copy gives the file's bytes, or says that they are go
         REQUIRE(std::memcmp(into.data(), bytes.data() + offset, n) == 0);
       }
   }
-  CHECK(copied > 500);
+  CHECK(copied > 400);
 }
 
 TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {
