@@ -142,11 +142,10 @@ std::size_t iterator_planner::cheap_again(const operator_node& root) const {
   std::size_t bytes = SIZE_MAX;
   for_each_operator(root, [&](const operator_node& x) {
     const auto& traits = type_of(x).traits;
-    if (unopened_.contains(&x)) // its error is listed already
-      bytes = 0;
-    else if (x.stream)
+    const auto is_unopened = unopened_.contains(&x); // its error is listed already
+    if (x.stream && !is_unopened)
       bytes = std::min(bytes, x.stream->get()->cheap_again());
-    else if (x.feed || traits.is_expensive || traits.joins_samples
+    else if (is_unopened || x.feed || traits.is_expensive || traits.joins_samples
              || (probes_content(x) && !x.filter))
       bytes = 0;
   });
