@@ -18,6 +18,7 @@ if(LEAT_PRIVATE_LIBRARIES)
   set(XXHASH_LIBRARY "${private_libraries}/libxxhash.a")
   set(ZLIB_LIBRARY_RELEASE "${private_libraries}/libz.a")
   set(ZSTD_LIBRARY "${private_libraries}/libzstd.a")
+  set(UTF8PROC_LIBRARY "${private_libraries}/libutf8proc.a")
   add_compile_options(-ffunction-sections -fdata-sections) # what nothing uses is left out
 endif()
 

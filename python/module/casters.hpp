@@ -97,6 +97,8 @@ LEAT_PYTHON_ENUMERATORS(pack_cut, "typing.Literal['never', 'above', 'always']", 
 LEAT_PYTHON_ENUMERATORS(deduplicate_kind, "typing.Literal['window', 'set']", "window", "set");
 LEAT_PYTHON_ENUMERATORS(white_space, "typing.Literal['keep', 'lines', 'all']", "keep", "lines",
                         "all");
+LEAT_PYTHON_ENUMERATORS(unicode_form, "typing.Literal['keep', 'nfc', 'nfd', 'nfkc', 'nfkd']",
+                        "keep", "nfc", "nfd", "nfkc", "nfkd");
 LEAT_PYTHON_ENUMERATORS(mix_rule, "typing.Literal['deficit', 'random']", "deficit", "random");
 LEAT_PYTHON_ENUMERATORS(mix_stop, "typing.Literal['all', 'first', 'cycle']", "all", "first",
                         "cycle");

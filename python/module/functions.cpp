@@ -80,13 +80,14 @@ void bind_text_functions(nb::module_& m) {
   m.def(
       "normalize_text",
       [](const std::string& field, white_space spaces, bool trim, bool line_ends, bool control,
-         bool lower) {
-        return map_value{normalize_text(field, {spaces, trim, line_ends, control, lower})};
+         bool lower, unicode_form unicode) {
+        return map_value{normalize_text(field, {spaces, trim, line_ends, control, lower, unicode})};
       },
       "field"_a, nb::kw_only(), "spaces"_a = white_space::lines, "trim"_a = true,
-      "line_ends"_a = true, "control"_a = true, "lower"_a = false,
-      "A map that normalizes a text's white space, line ends, control characters and ASCII "
-      "letters.");
+      "line_ends"_a = true, "control"_a = true, "lower"_a = false, "unicode"_a = unicode_form::keep,
+      "A map that normalizes a text's characters (`unicode`: 'nfc', 'nfd', 'nfkc' or 'nfkd'), "
+      "white "
+      "space, line ends, control characters and ASCII letters.");
   m.def(
       "sentencepiece",
       [](const std::string& model, std::string field, std::string into, bool keep_text, bool begin,

@@ -194,6 +194,16 @@ enum class white_space : std::uint8_t {
   all,
 };
 
+/// The normalization forms of Unicode.
+enum class unicode_form : std::uint8_t {
+  /// The characters stay as they are.
+  keep,
+  nfc,
+  nfd,
+  nfkc,
+  nfkd,
+};
+
 struct normalize_text_options {
   white_space spaces = white_space::lines;
   /// Removes white space from both ends.
@@ -204,10 +214,14 @@ struct normalize_text_options {
   bool control = true;
   /// The letters A to Z become a to z.
   bool lower = false;
+  /// Which characters stand for the same text. Bytes that are not UTF-8 stay as they are, and what
+  /// lies between them is a text of its own. Other forms than `keep` treat characters as the
+  /// version of Unicode that utf8proc knows: one that is not assigned there yet stays.
+  unicode_form unicode = unicode_form::keep;
 };
 
-/// Normalizes a field of bytes. Only ASCII counts: all other bytes, and so UTF-8, stay as they are.
-/// In this order: `line_ends`, `control`, `lower`, `spaces`, `trim`.
+/// Normalizes a field of bytes. In this order: `unicode`, `line_ends`, `control`, `lower`,
+/// `spaces`, `trim`; for all but the first, only ASCII counts, and all other bytes stay.
 LEAT_API map_stage normalize_text(const std::string& field, normalize_text_options options = {});
 
 } // namespace leat

@@ -147,6 +147,7 @@ REASONS = {
     "table_reader*": "two functions: what register_table_reader takes",
     "table_options.29": "a part of a default value, not a name",
     "white_space": "enumerators are text",
+    "unicode_form": "enumerators are text",
     "runtime_core": "insides",
     "batch_slot": "insides",
     "job_plan": "insides",

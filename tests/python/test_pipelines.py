@@ -145,7 +145,7 @@ CASES: dict[str, Make] = {
     ),
     "normalize_text": lambda x: (
         lines(x)
-        .map(leat.normalize_text("text", spaces="all", trim=False, line_ends=False, control=False, lower=True))
+        .map(leat.normalize_text("text", spaces="all", trim=False, line_ends=False, control=False, lower=True, unicode="nfd"))
         .map(leat.ragged("text"))
         .batch(2, end="mask")
     ),

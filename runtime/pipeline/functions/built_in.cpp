@@ -2,9 +2,9 @@
 
 #include "runtime/base/map_parameters.hpp"
 #include "runtime/image/pixels/image_chain.hpp"
+#include "runtime/pipeline/functions/normal_text_words.hpp"
 #include "runtime/pipeline/functions/percent_text.hpp"
 #include "runtime/pipeline/functions/sentencepiece.hpp"
-#include "runtime/pipeline/functions/white_spaces.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 
 #include <leat/functions.hpp>
@@ -196,20 +196,29 @@ map_stage make_loss_mask(const std::string& parameters) {
   return loss_mask(field, std::move(options));
 }
 
+/// An option that is one of these words, or nothing.
+template <class Enum, std::size_t N>
+std::optional<Enum> word_from(parameter_reader& from, const std::string& name,
+                              const option_words<Enum, N>& words) {
+  const auto given = from.optional(name);
+  if (!given)
+    return {};
+  const auto known = value_of(*given, words);
+  if (!known)
+    from.refuse(name + '=' + *given, list_of(words));
+  return known;
+}
+
 map_stage make_normalize_text(const std::string& parameters) {
   parameter_reader from{"normalize_text@1", parameters};
   const auto field = from.required("field");
   normalize_text_options options;
-  if (const auto spaces = from.optional("spaces")) {
-    const auto known = value_of(*spaces, white_spaces);
-    if (!known)
-      from.refuse("spaces=" + *spaces, list_of(white_spaces));
-    options.spaces = *known;
-  }
+  options.spaces = word_from(from, "spaces", white_spaces).value_or(options.spaces);
   from.read("trim", options.trim);
   from.read("line_ends", options.line_ends);
   from.read("control", options.control);
   from.read("lower", options.lower);
+  options.unicode = word_from(from, "unicode", unicode_forms).value_or(options.unicode);
   from.done();
   return normalize_text(field, options);
 }

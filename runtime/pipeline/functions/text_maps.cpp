@@ -1,9 +1,10 @@
 #include "runtime/base/number_as.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/pipeline/functions/function_text.hpp"
+#include "runtime/pipeline/functions/normal_text_words.hpp"
 #include "runtime/pipeline/functions/percent_text.hpp"
 #include "runtime/pipeline/functions/text_counts.hpp"
-#include "runtime/pipeline/functions/white_spaces.hpp"
+#include "runtime/pipeline/functions/unicode_text.hpp"
 
 #include <leat/functions.hpp>
 
@@ -155,7 +156,8 @@ std::string collapsed(std::string_view text, white_space how) {
 }
 
 void normalize_field(sample& x, const std::string& field, const normalize_text_options& options) {
-  auto text = with_plain_characters(text_of(x, field), options);
+  const auto characters = normal_form(text_of(x, field), options.unicode);
+  auto text = with_plain_characters(characters, options);
   if (options.spaces != white_space::keep)
     text = collapsed(text, options.spaces);
   x.set(field, options.trim ? without_outer_space(text) : std::string_view{text});
@@ -214,9 +216,14 @@ map_stage normalize_text(const std::string& field, normalize_text_options option
   const auto spaces = word_of(options.spaces, white_spaces);
   if (spaces.empty())
     refuse_argument(name, "spaces", list_of(white_spaces));
+  const auto unicode = word_of(options.unicode, unicode_forms);
+  if (unicode.empty())
+    refuse_argument(name, "unicode", list_of(unicode_forms));
   auto text = word("field", field) + " spaces=" + spaces + flag("trim", options.trim)
               + flag("line_ends", options.line_ends) + flag("control", options.control)
               + flag("lower", options.lower);
+  if (options.unicode != unicode_form::keep) // snapshots of before know no such word
+    text += " unicode=" + std::string{unicode};
   return {name, std::move(text),
           [=] { return [=](sample& x, context&) { normalize_field(x, field, options); }; }};
 }

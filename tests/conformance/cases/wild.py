@@ -141,6 +141,8 @@ class WildGrower:
             return self.over("map", o, node), [*(x for x in fields if x != into), into]
         o = {"name": "normalize_text@1", "field": field, "spaces": rng.choice(("keep", "lines", "all"))}
         o.update({x: rng.random() < 0.5 for x in ("trim", "line_ends", "control", "lower")})
+        if rng.random() < 0.5:
+            o["unicode"] = rng.choice(("keep", "nfc", "nfd", "nfkc", "nfkd"))
         return self.over("map", o, node), fields
 
     def inputs(self, budget, below):

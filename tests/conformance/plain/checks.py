@@ -33,7 +33,7 @@ FUNCTIONS = {
             "add_tokens@1": ({"field": str, "begin": "numbers", "end": "numbers"}, 1),
             "default_field@1": ({"field": str, "value": "any", "type": str}, 2),
             "loss_mask@1": ({"field": str, "begin": "numbers", "end": "numbers", "include_end": bool, "into": str}, 2),
-            "normalize_text@1": ({"field": str, "spaces": str, "trim": bool, "line_ends": bool, "control": bool, "lower": bool}, 1)},
+            "normalize_text@1": ({"field": str, "spaces": str, "trim": bool, "line_ends": bool, "control": bool, "lower": bool, "unicode": str}, 1)},
     "filter": {"key_hash@1": ({"keep": int, "salt": int}, 1), "key_matches@1": ({"pattern": str}, 1),
                "field_hash@1": ({"field": str, "keep": int, "salt": int}, 2),
                "field_between@1": ({"field": str, "min": float, "max": float}, 1),
@@ -286,6 +286,8 @@ def check_text_function(name, o):
         raise Wrong("no tokens")
     if name == "normalize_text@1" and o.get("spaces", "all") not in ("keep", "lines", "all"):
         raise Wrong("another kind of spaces")
+    if name == "normalize_text@1" and o.get("unicode", "keep") not in ("keep", "nfc", "nfd", "nfkc", "nfkd"):
+        raise Wrong("another form of Unicode")
     if name == "text_quality@1" and (len(o) == 1 or any(not 0 <= x <= 1 for x in shares)):
         raise Wrong("text_quality: no bounds, or no shares")
     for of in ("words", "word_length") if name == "text_quality@1" else ():

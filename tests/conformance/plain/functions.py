@@ -6,6 +6,7 @@ Each gets a good sample, the lane's input to it, and the call's options.
 import fnmatch
 import re
 import struct
+import unicodedata
 from urllib.parse import unquote_to_bytes
 
 from plain.hashes import hash128, mulhi, number_bytes
@@ -300,8 +301,16 @@ def loss_mask(sample, field, begin, end=(), include_end=True, into="loss_mask"):
     return sample.but(**{into: bytes(mask) if ragged else Tensor("u8", [len(mask)], bytes(mask))})
 
 
-def normalize_text(sample, field, spaces="lines", trim=True, line_ends=True, control=True, lower=False):
+def normalize_text(sample, field, spaces="lines", trim=True, line_ends=True, control=True, lower=False, unicode="keep"):
     x, white = text(sample, field), b"\t\n\v\f\r "
+    if unicode != "keep":
+        characters = x.decode("utf-8", "surrogateescape")
+        run = 0
+        for c in characters:
+            run = run + 1 if unicodedata.combining(c) else 0
+            if run > 1000:
+                raise BadSample(f"{field} of {sample.id} has too many combining characters in a row")
+        x = unicodedata.normalize(unicode.upper(), characters).encode("utf-8", "surrogateescape")
     if line_ends:
         x = re.sub(rb"\r\n?", b"\n", x)
     if control:

@@ -166,6 +166,59 @@ TEST_CASE("normalize_text: line ends, control characters and letters") {
   CHECK(why_bad([&] { apply(normalize_text("f"), x); }) == cause::wrong_shape);
 }
 
+/// In a form of Unicode, and nothing else.
+std::string in_form(const std::string& text, unicode_form form) {
+  return normalized(text, {.spaces = white_space::keep,
+                           .trim = false,
+                           .line_ends = false,
+                           .control = false,
+                           .unicode = form});
+}
+
+TEST_CASE("normalize_text: forms of Unicode") {
+  using enum unicode_form;
+  const std::string mixed = "e\u0301 \u00e9 \ufb01 \u00a0 \uac00 \u1100\u1161 \u2126 a\u0323\u0307";
+  CHECK(in_form(mixed, keep) == mixed);
+  CHECK(in_form(mixed, nfc) == "\u00e9 \u00e9 \ufb01 \u00a0 \uac00 \uac00 \u03a9 \u1ea1\u0307");
+  CHECK(in_form(mixed, nfd)
+        == "e\u0301 e\u0301 \ufb01 \u00a0 \u1100\u1161 \u1100\u1161 \u03a9 a\u0323\u0307");
+  CHECK(in_form(mixed, nfkc) == "\u00e9 \u00e9 fi   \uac00 \uac00 \u03a9 \u1ea1\u0307");
+  CHECK(in_form(mixed, nfkd)
+        == "e\u0301 e\u0301 fi   \u1100\u1161 \u1100\u1161 \u03a9 a\u0323\u0307");
+  CHECK(in_form(std::string("a\0e\u0301", 5), nfc) == std::string("a\0\u00e9", 4));
+  CHECK(in_form("", nfc).empty());
+  // Before white space, so that the spaces it makes are counted in.
+  CHECK(normalized("\u3000 a\u00a0\u00a0b", {.unicode = nfkc}) == "a b");
+}
+
+TEST_CASE("normalize_text: bytes that are not UTF-8 stay, and part what is normalized") {
+  using enum unicode_form;
+  CHECK(in_form("\xff"
+                "e\u0301\xc3",
+                nfc)
+        == "\xff\u00e9\xc3");
+  CHECK(in_form("e\x80\u0301", nfc) == "e\x80\u0301");
+  CHECK(in_form("\xed\xa0\x80\xc0\xaf\xf4\x90\x80\x80", nfkc)
+        == "\xed\xa0\x80\xc0\xaf\xf4\x90\x80\x80");
+  CHECK(in_form("\xe2\x84\xa6\xe2\x84", nfc) == "\u03a9\xe2\x84");
+}
+
+TEST_CASE("normalize_text: a long run of combining characters is a bad sample, and no long wait") {
+  const auto run = [](std::size_t n) {
+    std::string text = "a";
+    for (std::size_t i = 0; i < n; ++i)
+      text += i % 2 == 0 ? "\u0301" : "\u0316";
+    return text;
+  };
+  CHECK(in_form(run(1000), unicode_form::nfd).size() == run(1000).size());
+  CHECK(why_bad([&] { in_form(run(1001), unicode_form::nfd); }) == cause::too_large);
+  CHECK(in_form(run(1001), unicode_form::keep) == run(1001));
+  std::string many;
+  for (int i = 0; i < 100; ++i)
+    many += run(1000);
+  CHECK(in_form(many, unicode_form::nfc).size() < many.size());
+}
+
 TEST_CASE("length_between counts elements") {
   sample x;
   x.set("f", tokens{1, 2, 3}, {3});

@@ -383,6 +383,9 @@ TEST_CASE("leat's functions for text are made from their parameters") {
                                  .line_ends = false,
                                  .control = false,
                                  .lower = true})));
+  same(
+      R"(.map("normalize_text@1", field="t", spaces="lines", trim=true, line_ends=true, control=true, lower=false, unicode="nfkc"))",
+      x.map(normalize_text("t", {.unicode = unicode_form::nfkc})));
   same(R"(.filter("length_between@1", field="t", min=1))", x.filter(length_between("t", 1, {})));
   same(
       R"(.filter("text_quality@1", field="t", min_words=5, max_word_length=10.5, max_digits=0.25))",
@@ -724,6 +727,8 @@ TEST_CASE("parameters of leat's functions that do not fit are refused") {
         "at least one token that an answer follows");
   check(R"(map("normalize_text@1", field="a", spaces="some"))", "normalize_text@1", "spaces=some",
         "keep, lines or all");
+  check(R"(map("normalize_text@1", field="a", unicode="NFC"))", "normalize_text@1", "unicode=NFC",
+        "keep, nfc, nfd, nfkc or nfkd");
   check(R"(map("normalize_text@1", field="a", trim=1))", "normalize_text@1", "trim=1",
         "true or false");
   check(R"(filter("text_quality@1", field="a"))", "text_quality@1", "no bounds", "at least one");
