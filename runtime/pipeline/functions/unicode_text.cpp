@@ -30,7 +30,12 @@ const utf8proc_uint8_t* bytes_of(std::string_view text) {
   return reinterpret_cast<const utf8proc_uint8_t*>(text.data());
 }
 
-/// Bytes at the beginning that are UTF-8. Throws `bad_sample` for too many combining characters.
+/// utf8proc takes this one for a final consonant of Hangul, and drops it behind a syllable. It
+/// begins a part of its own: no form joins it to what stands before it.
+constexpr utf8proc_int32_t before_finals = 0x11A7;
+
+/// Bytes at the beginning that are UTF-8, and can be normalized by themselves. Throws `bad_sample`
+/// for too many combining characters.
 std::size_t valid_bytes(std::string_view text) {
   std::size_t at = 0;
   std::size_t combining = 0;
@@ -39,7 +44,7 @@ std::size_t valid_bytes(std::string_view text) {
     const auto rest = text.substr(at);
     const auto n =
         utf8proc_iterate(bytes_of(rest), static_cast<utf8proc_ssize_t>(rest.size()), &character);
-    if (n <= 0)
+    if (n <= 0 || (character == before_finals && at > 0))
       break;
     combining = utf8proc_get_property(character)->combining_class != 0 ? combining + 1 : 0;
     if (combining > most_combining)
@@ -78,9 +83,9 @@ std::string normal_form(std::string_view text, unicode_form form) {
     const auto n = valid_bytes(text);
     if (n > 0)
       append_normal(text.substr(0, n), options_of(form), result);
-    if (n < text.size())
-      result += text[n];
-    text.remove_prefix(std::min(n + 1, text.size()));
+    else
+      result += text.front();
+    text.remove_prefix(std::max<std::size_t>(n, 1));
   }
   return result;
 }

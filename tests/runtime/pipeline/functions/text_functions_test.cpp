@@ -187,6 +187,9 @@ TEST_CASE("normalize_text: forms of Unicode") {
         == "e\u0301 e\u0301 fi   \u1100\u1161 \u1100\u1161 \u03a9 a\u0323\u0307");
   CHECK(in_form(std::string("a\0e\u0301", 5), nfc) == std::string("a\0\u00e9", 4));
   CHECK(in_form("", nfc).empty());
+  for (const auto form :
+       {nfc, nfkc}) // a vowel that lies where the final consonants are counted from
+    CHECK(in_form("\ubd9c\u11a7\u11a8\ubd9c\u11a8", form) == "\ubd9c\u11a7\u11a8\ubd9d");
   // Before white space, so that the spaces it makes are counted in.
   CHECK(normalized("\u3000 a\u00a0\u00a0b", {.unicode = nfkc}) == "a b");
 }
