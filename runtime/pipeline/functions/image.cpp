@@ -5,6 +5,7 @@
 #include "runtime/image/pixels/crop.hpp"
 #include "runtime/image/pixels/image_chain.hpp"
 #include "runtime/image/pixels/image_view.hpp"
+#include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/image.hpp>
@@ -228,7 +229,7 @@ map_stage int_label(const std::string& field) {
   return {stage, std::move(text), [names = split_names(field)] {
             return [names](sample& to, context&) {
               const auto& name = choose(names, to);
-              const auto value = parse_int(to.text(name));
+              const auto value = parse_int(text_of(to, name));
               to.erase(name);
               to.set("label", value);
             };

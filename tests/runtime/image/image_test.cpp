@@ -226,6 +226,15 @@ TEST_CASE("a label is a decimal integer, with blanks around it or not") {
     CHECK(cause_of(stage, "cls", text) == cause::corrupt);
   }
   CHECK(cause_of(stage, "label", "1") == cause::missing_field);
+  sample digits; // numbers, and no text
+  digits.set("cls", std::vector<std::uint8_t>{'1', '2'}, {2});
+  auto chance = context_of(0);
+  try {
+    stage.make()(digits, chance);
+    FAIL("a tensor was taken for a text");
+  } catch (const bad_sample& x) {
+    CHECK(x.why() == cause::wrong_shape);
+  }
 }
 
 TEST_CASE("a label that is not a number is quoted as a text, up to a whole character") {
