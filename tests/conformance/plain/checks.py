@@ -257,7 +257,7 @@ def check_function(node):
         raise Wrong("no fields to keep")
     if name in ("windows@1", "chunks@1", "truncate@1") and o["length"] == 0:
         raise Wrong(f"{name} of nothing")
-    if o.get("overlap", 0) >= o.get("length", 1):
+    if name == "chunks@1" and o.get("overlap", 0) >= o["length"]:
         raise Wrong("chunks that do not go on")
     if max([o.get("n", 0), o.get("length", 0)]) > LARGE:
         raise Undocumented("too large for the reference")
