@@ -280,6 +280,14 @@ def is_whole(x):
     return isinstance(x, int) and not isinstance(x, bool) and -(2**63) <= x < 2**63
 
 
+def is_pattern(text):
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
 def check_text_function(name, o):
     shares = [float(o[x]) for x in o if x in SHARES and not x.endswith("word_length")]
     if name == "add_tokens@1" and not o.get("begin") and not o.get("end") or name == "loss_mask@1" and not o["begin"]:
@@ -299,6 +307,8 @@ def check_text_function(name, o):
             raise Undocumented("a default that is written in another way")
     if name == "matches@1" and not re.fullmatch(r"[\^$]?[a-z0-9\[\]+*.|()-]+[$]?", o["pattern"]):
         raise Undocumented("a pattern that may mean something else in Python")
+    if name == "matches@1" and (re.search(r"[+*][+*]", o["pattern"]) or not is_pattern(o["pattern"])):
+        raise Undocumented("a pattern that RE2 may refuse")
 
 
 def is_text(x):
