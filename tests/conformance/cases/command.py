@@ -37,7 +37,8 @@ class Done:
         while lines and lines[-1].startswith("  "):
             lines.pop()
         notices = all(x.startswith((about, "leat: ")) for x in lines)
-        says = ", got " in self.stderr and not BARE.search(self.stderr)
+        own_words = re.sub(r'"[^"\n]*"', '""', self.stderr)  # what is quoted is the text's
+        says = ", got " in self.stderr and not BARE.search(own_words)
         return self.code in (1, 2) and notices and bool(lines) and lines[-1].startswith(about) and says
 
 
