@@ -70,7 +70,8 @@ bool is_handler_installed() noexcept {
 bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
                   std::span<std::byte> into) noexcept {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (mapping.empty() || offset > mapping.size() || mapping.size() - offset < into.size() || !is_handler_installed())
+  if (mapping.empty() || offset > mapping.size() || mapping.size() - offset < into.size()
+      || !is_handler_installed())
     return false;
   // Where a file ends in the middle of a page, zeros fill it up, and only the pages after it are
   // gone: so the last one is touched, too, once the bytes have been copied. It is the same for all
