@@ -110,6 +110,8 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
       return verdict::dead;
     if (i == 0 && is_measured)
       record->clock.begin(begin);
+    if (i + 1 < n)
+      function->expect(slot.request(row_at(i + 1)));
     function->run(x, places.at(slot.memory(), row), slot.result(row));
     if (i == 0 && is_measured && n > 1)
       record->clock.end(steady_ns(), weight, slot.plan().epoch, x.position);

@@ -36,6 +36,9 @@ public:
   /// Sets the item's fields in a sample without fields, and returns its key: its identity for
   /// random numbers, wherever in the order it stands. Throws what sources and maps throw.
   virtual std::uint64_t make(const place& at, sample& into, sample_maker& with) const = 0;
+
+  /// A hint: this item is made after the one that the thread is about to make.
+  virtual void expect(const place&, order_cache&) const {}
 };
 
 using indexed_form_ptr = std::shared_ptr<const indexed_form>;
@@ -50,6 +53,9 @@ public:
     input_->append_id(source_of(at, orders), orders, to);
   }
   std::uint64_t make(const place& at, sample& into, sample_maker& with) const override;
+  void expect(const place& at, order_cache& orders) const override {
+    input_->expect(source_of(at, orders), orders);
+  }
 
 protected:
   /// The place of the item in the input.

@@ -7,6 +7,7 @@
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sample/hinted_source.hpp"
 
 #include <leat/source.hpp>
 
@@ -18,7 +19,8 @@ namespace {
 class records final : public indexed_form {
 public:
   records(std::shared_ptr<const source> data, std::size_t ordinal)
-      : data_(std::move(data)), ordinal_(ordinal), size_(data_->size()) {}
+      : data_(std::move(data)), hinted_(dynamic_cast<const hinted_source*>(data_.get())),
+        ordinal_(ordinal), size_(data_->size()) {}
 
   std::uint64_t size() const noexcept override { return size_; }
 
@@ -33,8 +35,15 @@ public:
                                     : 0;
   }
 
+  void expect(const place& at, order_cache&) const override {
+    if (hinted_)
+      hinted_->expect(at.item);
+  }
+
 private:
   std::shared_ptr<const source> data_;
+  /// Null if it takes no hints.
+  const hinted_source* hinted_;
   std::size_t ordinal_;
   std::uint64_t size_;
 };

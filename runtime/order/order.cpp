@@ -67,16 +67,35 @@ permutation::permutation(std::uint64_t n, std::uint64_t key) noexcept
     round_keys_[i] = mix(key += golden_gamma);
 }
 
+template <class... Cells>
+void permutation::move(Cells&... cells) const noexcept {
+  const auto turn = [this](cell& x, unsigned k) {
+    x.row = add_modulo(x.row, reduce(mix(x.column ^ round_keys_[k]), rows_), rows_);
+    x.column = add_modulo(x.column, reduce(mix(x.row ^ round_keys_[k + 1]), columns_), columns_);
+  };
+  for (unsigned k = 0; k < rounds_; k += 2)
+    (turn(cells, k), ...);
+}
+
+std::uint64_t permutation::settle(cell x) const noexcept {
+  while (number_of(x) >= n_)
+    move(x);
+  return number_of(x);
+}
+
 std::uint64_t permutation::operator()(std::uint64_t i) const noexcept {
-  std::uint64_t row = i / columns_;
-  std::uint64_t column = i % columns_;
-  do { // a cycle that leaves 0 .. n-1 returns to it, at the latest at i itself
-    for (unsigned k = 0; k < rounds_; k += 2) {
-      row = add_modulo(row, reduce(mix(column ^ round_keys_[k]), rows_), rows_);
-      column = add_modulo(column, reduce(mix(row ^ round_keys_[k + 1]), columns_), columns_);
-    }
-  } while (row * columns_ + column >= n_);
-  return row * columns_ + column;
+  auto x = cell_of(i);
+  move(x);
+  return settle(x);
+}
+
+std::array<std::uint64_t, 2>
+permutation::operator()(std::array<std::uint64_t, 2> i) const noexcept {
+  auto x = cell_of(i[0]);
+  auto y = cell_of(i[1]);
+  // Each step of one waits for the one before it; the other's fill the time.
+  move(x, y);
+  return {settle(x), settle(y)};
 }
 
 namespace {
@@ -191,6 +210,13 @@ std::uint64_t epoch_order::record(std::uint64_t position) const noexcept {
     return windowed_record(position);
   }
   return position;
+}
+
+std::array<std::uint64_t, 2>
+epoch_order::records_at(std::array<std::uint64_t, 2> positions) const noexcept {
+  if (config_->shuffle.kind == shuffle_kind::full)
+    return shuffled_(positions);
+  return {record(positions[0]), record(positions[1])};
 }
 
 std::uint64_t epoch_order::windowed_record(std::uint64_t position) const noexcept {

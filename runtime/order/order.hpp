@@ -21,8 +21,24 @@ public:
 
   /// The value that i, below size(), is mapped to.
   std::uint64_t operator()(std::uint64_t i) const noexcept;
+  /// The values that two numbers below size() are mapped to: takes little longer than one of them.
+  std::array<std::uint64_t, 2> operator()(std::array<std::uint64_t, 2> i) const noexcept;
 
 private:
+  /// A place in the rectangle.
+  struct cell {
+    std::uint64_t row;
+    std::uint64_t column;
+  };
+  cell cell_of(std::uint64_t i) const noexcept { return {i / columns_, i % columns_}; }
+  std::uint64_t number_of(const cell& x) const noexcept { return x.row * columns_ + x.column; }
+  /// All rounds, for each of these.
+  template <class... Cells>
+  void move(Cells&... cells) const noexcept;
+  /// The number of a cell that was moved, once it is one below n_: a cycle that leaves 0 .. n-1
+  /// returns to it.
+  std::uint64_t settle(cell x) const noexcept;
+
   static constexpr unsigned max_rounds = 24;
 
   std::uint64_t n_;
@@ -112,6 +128,8 @@ public:
   /// The record at a position, which is below records(). Records are counted over all files in
   /// stored order.
   std::uint64_t record(std::uint64_t position) const noexcept;
+  /// The records at two positions.
+  std::array<std::uint64_t, 2> records_at(std::array<std::uint64_t, 2> positions) const noexcept;
 
 private:
   struct file_table;

@@ -39,6 +39,15 @@ void row_runner::run(const row_request& row, const row_target& target, row_resul
   add_alone(record_->bytes_read, sample_access::take_bytes_read(sample_) + beside);
 }
 
+void row_runner::expect(const row_request& next) noexcept {
+  if (!maker_ || !plan_->shape.is_indexed)
+    return;
+  try {
+    maker_->expect({.item = next.own.item, .epoch = next.own.epoch});
+  } catch (...) { // the row itself will say what is wrong
+  }
+}
+
 void row_runner::run_together(std::span<const work> rows) {
   begin_together(rows);
   if (begun_rows_.empty())

@@ -32,6 +32,8 @@ public:
   /// Makes the requested row, with its digest, in the target; a bad sample is treated as the policy
   /// says. A probe needs no target. `result` must be clear.
   void run(const row_request& row, const row_target& target, row_result& result);
+  /// A hint: this row is run after the one that is about to be run.
+  void expect(const row_request& next) noexcept;
   /// A row that is to be made, as for run().
   struct work {
     const row_request* row = nullptr;

@@ -13,10 +13,13 @@ namespace leat {
 /// that was cut short from one that ends in zeros. After false, the content of `into` is undefined.
 /// Any thread.
 ///
+/// `next` is what the thread copies afterwards, if it knows: these bytes come from memory while it
+/// copies the others, and then does something else. They are not read, and may be gone.
+///
 /// The first call installs a handler of SIGBUS, which passes on all signals that are not from here
 /// to the handler that was there before.
 bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
-                  std::span<std::byte> into) noexcept;
+                  std::span<std::byte> into, std::span<const std::byte> next = {}) noexcept;
 
 /// Whether the process's handler of SIGBUS is that of guarded_copy: another part of the program may
 /// have installed its own since. One call of the system.

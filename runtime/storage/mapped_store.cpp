@@ -5,12 +5,14 @@
 #include "runtime/storage/guarded_copy.hpp"
 #include "runtime/storage/local_store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,9 @@ constexpr std::size_t most_mapped = 128;
 /// Mapping a file for so few reads costs more than it saves.
 constexpr std::uint32_t fewest_reads = 16;
 constexpr std::uint64_t most_touched = std::uint64_t{256} << 20;
+
+/// What this thread will read after the next read. May be gone when it is used, as a hint.
+thread_local constinit std::span<const std::byte> expected_bytes;
 
 class mapped_files final : public stored_objects {
 public:
@@ -46,6 +51,16 @@ public:
     }
     // Bytes that a mapping does not have: the first of them is asked for again.
     return x.bytes > 0 || parts.empty() ? x : files_->read_here(parts, stop);
+  }
+  void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept override {
+    expected_bytes = {};
+    const auto* file =
+        use_ == mapped_use::staying ? staying_[object].load(std::memory_order_acquire) : nullptr;
+    if (!file || !file->copies.load(std::memory_order_relaxed))
+      return;
+    const auto bytes = file->map.bytes();
+    if (offset < bytes.size())
+      expected_bytes = bytes.subspan(offset, std::min<std::uint64_t>(size, bytes.size() - offset));
   }
 
 private:
@@ -77,7 +92,8 @@ private:
 
   bool copy_from(mapped_file& file, const read_part& part) {
     return !file.map.bytes().empty() && may_copy(file, part)
-           && guarded_copy(file.map.bytes(), part.offset, part.into);
+           && guarded_copy(file.map.bytes(), part.offset, part.into,
+                           std::exchange(expected_bytes, {}));
   }
 
   /// Looks only now and then, less often after the first reads, and the reads until the next time

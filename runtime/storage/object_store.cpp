@@ -49,6 +49,8 @@ private:
 
 } // namespace
 
+void stored_objects::expect(std::size_t, std::uint64_t, std::uint64_t) noexcept {}
+
 read_result stored_objects::read_here(std::span<const read_part> parts,
                                       const std::stop_token& stop) {
   landing end;

@@ -105,6 +105,9 @@ public:
   /// Reads in the same way, and waits for the result. A store that reads in the caller's thread
   /// does it here without the cost of waiting.
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
+
+  /// A hint: the caller's thread is about to do something else, and will then read this range.
+  virtual void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept;
 };
 
 /// Names of more objects than should be held in memory.

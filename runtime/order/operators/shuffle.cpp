@@ -50,7 +50,7 @@ public:
 
 protected:
   place source_of(const place& at, order_cache& orders) const override {
-    return {orders.get(number_, orders_, at.epoch, at.pass).record(at.item), at.epoch, at.pass};
+    return {orders.record(number_, orders_, at.epoch, at.pass, at.item), at.epoch, at.pass};
   }
 
 private:

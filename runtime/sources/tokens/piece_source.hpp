@@ -1,7 +1,9 @@
 #pragma once
 
 #include "runtime/base/xxh3.hpp"
+#include "runtime/sample/hinted_source.hpp"
 #include "runtime/sources/tokens/records_in_files.hpp"
+#include "runtime/storage/object_store.hpp"
 
 #include <leat/sample.hpp>
 #include <leat/source_facts.hpp>
@@ -16,7 +18,7 @@
 namespace leat {
 
 /// A source whose records are pieces of files, and have one field: those bytes, as they are stored.
-class piece_source : public stored_source {
+class piece_source : public stored_source, public hinted_source {
 public:
   void locate(std::uint64_t record, std::vector<extent>& into) const final {
     into.push_back(piece(record));
@@ -26,6 +28,10 @@ public:
       return;
     const auto room = make_room(record, bytes.size(), into);
     std::copy(bytes.begin(), bytes.end(), room.begin());
+  }
+  void expect(std::uint64_t record) const final {
+    const auto x = piece(record);
+    objects().expect(x.file, x.offset, x.size);
   }
 
 protected:

@@ -5,6 +5,7 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -255,6 +256,24 @@ TEST_CASE("order: every n up to 2^13 gives a bijection") {
     for (std::uint64_t key = n; key < n + tries; ++key) {
       CAPTURE(n, key);
       REQUIRE(is_bijection(permutation{n, key}));
+    }
+  }
+}
+
+TEST_CASE("order: two values at once are those of each") {
+  std::mt19937_64 random{static_cast<std::uint64_t>(Catch::rngSeed())};
+  for (std::uint64_t n = 1; n < 300; ++n) {
+    const permutation p{n, random()};
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const auto j = random() % n;
+      CHECK(p(std::array{i, j}) == std::array{p(i), p(j)});
+    }
+  }
+  for (const auto kind : {shuffle_kind::none, shuffle_kind::full, shuffle_kind::windowed}) {
+    const auto order = order_of(config_of(kind, {40, 0, 33, 7, 20}, 3), 5);
+    for (std::uint64_t i = 0; i < order.records(); ++i) {
+      const auto j = random() % order.records();
+      CHECK(order.records_at({i, j}) == std::array{order.record(i), order.record(j)});
     }
   }
 }
