@@ -34,16 +34,16 @@ struct row_ring {
     for (std::size_t i = 0; i < memory.size(); ++i) {
       const auto& field = layout.fields()[i];
       dense[i] = field.ragged ? nullptr : memory[i].data() + row * field.row_bytes();
-      ragged[i] = field.ragged ? &bytes[row * memory.size() + i] : nullptr;
+      ragged[i] = {.in = field.ragged ? &bytes[row * memory.size() + i] : nullptr};
     }
   }
 
   const batch_layout& layout;
   std::size_t rows, next = 0;
   std::vector<huge_buffer> memory;
-  std::vector<std::vector<std::byte>> bytes;
+  std::vector<ragged_buffer> bytes;
   std::vector<std::byte*> dense;
-  std::vector<std::vector<std::byte>*> ragged;
+  std::vector<ragged_row> ragged;
 };
 
 constexpr std::size_t max_threads = 4096;

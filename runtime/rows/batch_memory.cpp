@@ -55,13 +55,11 @@ batch_memory::batch_memory(std::shared_ptr<const batch_layout> layout, std::size
     refuse_batch_size(*layout_, rows_);
   try {
     const auto& fields = layout_->fields();
-    ragged_.resize(fields.size());
     gathered_.resize(fields.size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
       row_bytes_.push_back(fields[i].row_bytes());
       dense_.emplace_back(row_bytes_[i] * rows_, from);
-      if (fields[i].ragged)
-        ragged_[i].resize(rows_);
+      ragged_.emplace_back(fields[i].ragged ? rows_ : 0);
     }
   } catch (const std::bad_alloc&) {
     refuse_batch_size(*layout_, rows_);
@@ -77,18 +75,23 @@ std::size_t batch_memory::bytes() const noexcept {
   std::size_t all = 0;
   for (const auto& x : dense_)
     all += x.size();
-  for (const auto& rows : ragged_)
-    for (const auto& row : rows)
-      all += row.size();
+  for (const auto& x : ragged_)
+    all += x.bytes();
   return all;
 }
 
-row_target batch_memory::target(std::size_t row, std::span<std::byte*> dense_at,
-                                std::span<std::vector<std::byte>*> ragged_at) {
+void batch_memory::begin_rows() noexcept {
+  ++opening_;
+  for (auto& x : ragged_)
+    x.begin();
+}
+
+row_target batch_memory::target(std::size_t row, bool follows, std::span<std::byte*> dense_at,
+                                std::span<ragged_row> ragged_at) {
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
-    const bool is_ragged = !ragged_[i].empty();
+    const bool is_ragged = layout_->fields()[i].ragged;
     dense_at[i] = is_ragged ? nullptr : dense_[i].data() + row * row_bytes_[i];
-    ragged_at[i] = is_ragged ? &ragged_[i][row] : nullptr;
+    ragged_at[i] = is_ragged ? ragged_[i].target(row, follows) : ragged_row{};
   }
   return {layout_.get(), dense_at, ragged_at};
 }
@@ -97,7 +100,7 @@ void batch_memory::clear(std::size_t row) noexcept {
   const auto& fields = layout_->fields();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].ragged)
-      ragged_[i][row].clear();
+      ragged_[i].clear(row);
     else if (fields[i].row_bytes() > 0)
       std::memset(dense_[i].data() + row * fields[i].row_bytes(), 0, fields[i].row_bytes());
   }
@@ -135,18 +138,13 @@ const batch_memory::gathered& batch_memory::gather(std::size_t field) {
   auto& result = gathered_[field];
   if (result.is_current)
     return result;
-  result.values.clear();
-  result.offsets.clear();
-  result.offsets.push_back(0);
-  std::size_t bytes = 0;
-  for (const auto& row : ragged_[field])
-    bytes += row.size();
-  result.values.reserve(bytes);
+  auto& rows = ragged_[field];
+  result.values = rows.join();
+  result.offsets.assign(1, 0);
   const auto width = layout_->fields()[field].unit_bytes();
-  for (const auto& row : ragged_[field]) {
-    result.values.insert(result.values.end(), row.begin(), row.end());
-    result.offsets.push_back(result.values.size() / width);
-  }
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < rows_; ++i)
+    result.offsets.push_back((end += rows.size_of(i)) / width);
   result.is_current = true;
   return result;
 }

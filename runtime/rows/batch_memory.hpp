@@ -2,6 +2,7 @@
 
 #include "runtime/base/huge_buffer.hpp"
 #include "runtime/base/mutex.hpp"
+#include "runtime/rows/ragged_rows.hpp"
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -39,10 +40,14 @@ public:
   /// All tensors, and what the rows of ragged fields have now. Not while they are written.
   std::size_t bytes() const noexcept;
 
+  /// The rows of another batch.
+  void begin_rows() noexcept;
+  /// How often they began. For the thread that makes a row.
+  std::uint64_t opening() const noexcept { return opening_; }
   /// Points `dense` and `ragged` (one entry per field) to the row's memory, and returns a target
-  /// that refers to them.
-  row_target target(std::size_t row, std::span<std::byte*> dense,
-                    std::span<std::vector<std::byte>*> ragged);
+  /// that refers to them. `follows`: see ragged_rows::target.
+  row_target target(std::size_t row, bool follows, std::span<std::byte*> dense,
+                    std::span<ragged_row> ragged);
   /// Zeroes the row.
   void clear(std::size_t row) noexcept;
 
@@ -52,9 +57,9 @@ public:
   /// Values of a ragged field and offsets of its rows, in elements; gathered on first use. Any
   /// thread.
   struct gathered {
-    std::vector<std::byte> values;
+    std::span<const std::byte> values;
     std::vector<std::uint64_t> offsets;
-    /// Of the rows as they are now; otherwise only the memory is kept.
+    /// Of the rows as they are now.
     bool is_current = false;
   };
   const gathered& gather(std::size_t field);
@@ -67,13 +72,14 @@ private:
   std::vector<huge_buffer> dense_;
   /// Bytes of a row, by field: asked for per row.
   std::vector<std::size_t> row_bytes_;
-  /// By field, then by row.
-  std::vector<std::vector<std::vector<std::byte>>> ragged_;
+  /// By field; without rows for dense ones.
+  std::vector<ragged_rows> ragged_;
+  std::uint64_t opening_ = 0;
   mutex gather_mutex_;
   std::vector<gathered> gathered_ LEAT_GUARDED_BY(gather_mutex_);
 };
 
-/// Where the fields of one row are, for the writer of the row.
+/// Where the fields of one row are, for the writer of the row: one of these for each thread.
 class row_places {
 public:
   row_target at(batch_memory& memory, std::size_t row) {
@@ -82,12 +88,21 @@ public:
       dense_.resize(fields);
       ragged_.resize(fields);
     }
-    return memory.target(row, dense_, ragged_);
+    const bool follows =
+        row == 0 || (memory_ == &memory && opening_ == memory.opening() && row == next_row_);
+    memory_ = follows ? &memory : nullptr;
+    opening_ = memory.opening();
+    next_row_ = row + 1;
+    return memory.target(row, follows, dense_, ragged_);
   }
 
 private:
   std::vector<std::byte*> dense_;
-  std::vector<std::vector<std::byte>*> ragged_;
+  std::vector<ragged_row> ragged_;
+  /// Of the last row, if it followed: see ragged_rows::target.
+  const batch_memory* memory_ = nullptr;
+  std::uint64_t opening_ = 0;
+  std::size_t next_row_ = 0;
 };
 
 } // namespace leat

@@ -69,6 +69,7 @@ void batch_slot::open(planned_batch& batch, bool is_claimable) noexcept {
   requests_.swap(batch.requests);
   num_rows_ = batch.rows;
   is_claimable_ = is_claimable;
+  memory_.begin_rows();
   for (std::size_t i = 0; i < num_rows_; ++i) {
     results_[i].clear();
     auto& holder = holders_[i];

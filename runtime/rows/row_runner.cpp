@@ -290,7 +290,7 @@ hash128 row_runner::hash_of_pixels(const row_request& row, const row_target& tar
   const auto& fields = plan_->layout->fields();
   for (std::size_t i = 0; i < fields.size(); ++i)
     hash.add_raw(fields[i].ragged
-                     ? std::span<const std::byte>{*target.ragged[i]}
+                     ? std::span<const std::byte>{target.ragged[i].bytes()}
                      : std::span<const std::byte>{target.dense[i], fields[i].row_bytes()});
   return hash.digest128();
 }

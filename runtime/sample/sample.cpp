@@ -65,6 +65,14 @@ bool lies_in(std::span<const std::byte> buffer, const std::byte* at) {
   return std::less_equal<>{}(buffer.data(), at) && std::less<>{}(at, buffer.data() + buffer.size());
 }
 
+void deliver_ragged(const field& x, const ragged_row& row) {
+  if (lies_in(row.bytes(), x.data))
+    row.resize(x.size); // it may have been shortened there
+  else
+    row.assign({x.data, x.size});
+  row.complete();
+}
+
 } // namespace
 
 struct sample::state {
@@ -136,23 +144,23 @@ struct sample::state {
   }
 
   /// The row of the batch's ragged field of this name; null if the batch has none of this kind.
-  std::vector<std::byte>* ragged_row(std::string_view name, dtype type,
-                                     const shape& element) const {
+  const ragged_row* row_of(std::string_view name, dtype type, const shape& element) const {
     if (!target)
       return nullptr;
     const auto& wanted = target->layout->fields();
     const auto i = target->layout->find(name);
     return i < wanted.size() && wanted[i].ragged && wanted[i].type == type
                    && wanted[i].dims == element
-               ? target->ragged[i]
+               ? &target->ragged[i]
                : nullptr;
   }
 
   bool lies_in_batch(const field& x) const {
     return target
            && (std::find(target->dense.begin(), target->dense.end(), x.data) != target->dense.end()
-               || std::any_of(target->ragged.begin(), target->ragged.end(),
-                              [&](const auto* row) { return row && lies_in(*row, x.data); }));
+               || std::any_of(target->ragged.begin(), target->ragged.end(), [&](const auto& row) {
+                    return row.in && lies_in(row.bytes(), x.data);
+                  }));
   }
 };
 
@@ -277,11 +285,11 @@ std::byte* sample::make_ragged(std::string_view name, dtype type, std::size_t le
   x.dims = dims;
   const auto size = dims.elements() * size_of(type);
   // As with tensors, the row of a replaced field is not handed out again.
-  if (auto* row = replaces ? nullptr : state_->ragged_row(name, type, element)) {
-    row->resize(size);
-    x.data = row->data();
+  if (const auto* row = replaces ? nullptr : state_->row_of(name, type, element)) {
+    auto* to = row->resize(size);
+    x.data = to;
     x.size = size;
-    return row->data();
+    return to;
   }
   return state_->own(x, size, replaces);
 }
@@ -463,10 +471,8 @@ void sample_access::deliver(sample& x) {
     if (!has_layout(have, want))
       throw bad_sample(cause::wrong_shape, "got " + to_string(leat::layout_of(have))
                                                + ", the batch has " + to_string(want));
-    if (want.ragged && lies_in(*s.target->ragged[i], have.data))
-      s.target->ragged[i]->resize(have.size); // it may have been shortened there
-    else if (want.ragged)
-      s.target->ragged[i]->assign(have.data, have.data + have.size);
+    if (want.ragged)
+      deliver_ragged(have, s.target->ragged[i]);
     else if (have.data != s.target->dense[i] && have.size > 0)
       std::memcpy(s.target->dense[i], have.data, have.size);
   }

@@ -3,6 +3,7 @@
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/id_writer.hpp"
 #include "runtime/sample/item.hpp"
+#include "runtime/sample/ragged_row.hpp"
 #include "runtime/storage/object_store.hpp"
 
 #include <leat/sample.hpp>
@@ -20,14 +21,14 @@ namespace leat {
 
 class record_blocks;
 
-/// Where one row of a batch lies: for each field of the layout, its tensor's first byte or its
-/// bytes.
+/// Where one row of a batch lies: for each field of the layout, its tensor's first byte, or where
+/// its bytes go.
 struct row_target {
   const batch_layout* layout = nullptr;
   /// First byte of the row in each dense field; null for ragged fields.
   std::span<std::byte* const> dense;
-  /// Bytes of the row in each ragged field.
-  std::span<std::vector<std::byte>* const> ragged;
+  /// The row in each ragged field; nowhere for dense fields.
+  std::span<const ragged_row> ragged;
 };
 
 /// What a worker may do with a sample, but a user may not.

@@ -219,7 +219,7 @@ TEST_CASE(
   auto maker = maker_of(*plan, std::make_shared<worker_record>());
   std::array<std::int64_t, 2> row{};
   std::array<std::byte*, 2> dense{};
-  std::array<std::vector<std::byte>*, 2> ragged{};
+  std::array<ragged_row, 2> ragged{};
   for (std::size_t i = 0; i < 2; ++i)
     dense[i] = reinterpret_cast<std::byte*>(&row[i]);
   const row_target target{plan->layout.get(), dense, ragged};

@@ -25,13 +25,14 @@ const auto two_fields = std::make_shared<batch_layout>(std::vector<field_layout>
 
 void write(batch_slot& slot, std::size_t row, std::uint8_t value, const std::string& text) {
   std::vector<std::byte*> dense(2);
-  std::vector<std::vector<std::byte>*> ragged(2);
-  slot.memory().target(row, dense, ragged);
+  std::vector<ragged_row> ragged(2);
+  slot.memory().target(row, row == 0, dense, ragged);
   REQUIRE(dense[0] == nullptr);
-  REQUIRE(ragged[1] == nullptr);
+  REQUIRE(ragged[1].in == nullptr);
   std::memset(dense[1], value, 2);
   const auto bytes = std::as_bytes(std::span{text.data(), text.size()});
-  ragged[0]->assign(bytes.begin(), bytes.end());
+  ragged[0].assign(bytes);
+  ragged[0].complete();
 }
 
 std::vector<int> values_of_x(const batch_slot& slot) {

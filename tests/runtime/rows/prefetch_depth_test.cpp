@@ -28,8 +28,11 @@ class ragged_batch {
 public:
   ragged_batch(std::size_t rows, std::size_t row_bytes) : memory_(ragged(), rows) {
     row_places places;
-    for (std::size_t i = 0; i < rows; ++i)
-      places.at(memory_, i).ragged[0]->resize(row_bytes);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto row = places.at(memory_, i).ragged[0];
+      row.resize(row_bytes);
+      row.complete();
+    }
   }
   operator const batch_memory&() const { return memory_; }
 

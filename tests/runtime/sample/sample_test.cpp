@@ -23,10 +23,10 @@ struct row_fixture {
                        {.name = "t", .ragged = true}}};
   std::vector<float> f = {-1, -1, -1};
   std::int32_t n = -1;
-  std::vector<std::byte> t;
+  ragged_buffer t;
   std::vector<std::byte*> dense{reinterpret_cast<std::byte*>(f.data()),
                                 reinterpret_cast<std::byte*>(&n), nullptr};
-  std::vector<std::vector<std::byte>*> ragged{nullptr, nullptr, &t};
+  std::vector<ragged_row> ragged{{}, {}, {.in = &t}};
   row_target target{&layout, dense, ragged};
   sample x;
 
@@ -155,9 +155,9 @@ TEST_CASE("sample: parts of an element, and elements without bytes, are not a ra
 
 TEST_CASE("sample: a ragged field goes only into a row of its type and element") {
   batch_layout layout{{{.name = "v", .ragged = true, .type = dtype::f32, .dims = {2}}}};
-  std::vector<std::byte> v;
+  ragged_buffer v;
   std::vector<std::byte*> dense{nullptr};
-  std::vector<std::vector<std::byte>*> ragged{&v};
+  std::vector<ragged_row> ragged{{.in = &v}};
   const row_target target{&layout, dense, ragged};
   sample x;
   auto delivered = [&](auto set) {
@@ -169,7 +169,7 @@ TEST_CASE("sample: a ragged field goes only into a row of its type and element")
   CHECK_FALSE(delivered([&] { x.set_ragged("v", four, {2}); }));
   CHECK(v.size() == 16);
   CHECK_FALSE(delivered([&] { x.set_ragged("v", std::vector<float>{}, {2}); }));
-  CHECK(v.empty());
+  CHECK(v.size() == 0);
   CHECK(delivered([&] { x.set_ragged("v", four, {4}); })
         == std::pair{cause::wrong_shape,
                      std::string{"got v ragged f32 [4], the batch has v ragged f32 [2]"}});
@@ -294,16 +294,16 @@ TEST_CASE(
     "sample: ragged fields that the batch has are made in the batch, and stay what they are") {
   batch_layout layout{{{.name = "a", .ragged = true, .type = dtype::u16},
                        {.name = "b", .ragged = true, .type = dtype::u16}}};
-  std::vector<std::byte> a;
-  std::vector<std::byte> b;
+  ragged_buffer a;
+  ragged_buffer b;
   std::vector<std::byte*> dense{nullptr, nullptr};
-  std::vector<std::vector<std::byte>*> ragged{&a, &b};
+  std::vector<ragged_row> ragged{{.in = &a}, {.in = &b}};
   const row_target target{&layout, dense, ragged};
   sample x;
   using tokens = std::vector<std::uint16_t>;
-  const auto numbers = [](const std::vector<std::byte>& row) {
+  const auto numbers = [](const ragged_buffer& row) {
     tokens result(row.size() / 2);
-    if (!row.empty()) // memcpy takes no null
+    if (row.size() > 0) // memcpy takes no null
       std::memcpy(result.data(), row.data(), row.size());
     return result;
   };
@@ -330,6 +330,30 @@ TEST_CASE(
   x.set_ragged("b", std::vector<int>{1});
   CHECK(x.bytes("b").data() != b.data());
   CHECK(problem([&] { sample_access::deliver(x); })->first == cause::wrong_shape);
+}
+
+TEST_CASE("sample: a row behind others keeps to its place") {
+  batch_layout layout{{{.name = "a", .ragged = true, .type = dtype::u8}}};
+  ragged_buffer a;
+  std::vector<std::byte*> dense{nullptr};
+  std::string all;
+  sample x;
+  for (const std::string row : {"first", "", "the third is made elsewhere", "last"}) {
+    std::size_t end = 99;
+    std::vector<ragged_row> ragged{{.in = &a, .begin = all.size(), .end = &end}};
+    const row_target target{&layout, dense, ragged};
+    sample_access::reset(x, &target);
+    x.set_ragged("a", std::span{reinterpret_cast<const std::uint8_t*>(row.data()), row.size()});
+    if (row.size() > 5) {
+      CHECK(x.bytes("a").data() == a.data() + all.size());
+      x.set("a", row.substr(4)); // not in the batch
+    }
+    CHECK(end == 99);
+    sample_access::deliver(x);
+    all += row.size() > 5 ? row.substr(4) : row;
+    CHECK(end == all.size());
+    CHECK(std::string{reinterpret_cast<const char*>(a.data()), a.size()} == all);
+  }
 }
 
 TEST_CASE_METHOD(row_fixture, "sample: another shape or type is not made in the batch") {
@@ -407,7 +431,7 @@ TEST_CASE_METHOD(row_fixture, "sample: nothing of a row is left in the next one"
 TEST_CASE("sample: tensors without elements pass through") {
   batch_layout layout{{{.name = "none", .type = dtype::f32, .dims = {0, 4}}}};
   std::byte* row = nullptr;
-  std::vector<std::byte>* no_bytes = nullptr;
+  const ragged_row no_bytes;
   const row_target target{&layout, {&row, 1}, {&no_bytes, 1}};
   sample x;
   sample_access::reset(x, &target);
