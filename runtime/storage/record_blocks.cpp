@@ -7,9 +7,9 @@
 namespace leat {
 
 bool record_blocks::read(const stream_files& from, std::size_t file, std::uint64_t offset,
-                         std::span<std::byte> into, const std::stop_token& stop) {
+                         std::span<std::byte> into, bool is_near, const std::stop_token& stop) {
   while (!into.empty()) {
-    const auto* x = find(from, file, offset / block_bytes, stop);
+    const auto* x = find(from, file, offset / block_bytes, is_near, stop);
     const auto begin = static_cast<std::size_t>(offset % block_bytes);
     if (!x || begin >= x->size)
       return false;
@@ -22,14 +22,22 @@ bool record_blocks::read(const stream_files& from, std::size_t file, std::uint64
 }
 
 const record_blocks::block* record_blocks::find(const stream_files& from, std::size_t file,
-                                                std::uint64_t number, const std::stop_token& stop) {
+                                                std::uint64_t number, bool is_near,
+                                                const std::stop_token& stop) {
   if (blocks_.empty())
     blocks_.resize(most_blocks);
   // Files of equal sizes are read at equal places: each begins at a place of its own here.
   auto& x = blocks_[static_cast<std::size_t>((number + file * 0x9E3779B97F4A7C15U) % most_blocks)];
-  if (x.serial == from.serial() && x.file == file && x.number == number)
+  const bool is_known = x.serial == from.serial() && x.file == file && x.number == number;
+  points_ = is_known ? std::min(points_ + 1, most_points) : std::max(points_ - 2, -most_points);
+  if (is_known && x.size > 0)
     return &x;
-  x.serial = 0;
+  x.serial = from.serial();
+  x.file = file;
+  x.number = number;
+  x.size = 0;
+  if (is_near && points_ < 0)
+    return nullptr;
   if (!x.bytes)
     x.bytes = std::make_unique_for_overwrite<std::byte[]>(block_bytes);
   try {
@@ -37,9 +45,6 @@ const record_blocks::block* record_blocks::find(const stream_files& from, std::s
   } catch (const error&) { // perhaps of bytes that nobody asked for
     return nullptr;
   }
-  x.serial = from.serial();
-  x.file = file;
-  x.number = number;
   return &x;
 }
 

@@ -22,10 +22,12 @@ public:
   static constexpr std::size_t most_blocks = 512;
 
   /// Fills `into` with bytes of a plain file, which the blocks may have from before. False if that
-  /// is not possible: reading just these bytes succeeds, or says what is wrong. Throws
-  /// std::bad_alloc.
+  /// is not possible, or if `is_near` and records lie so far from each other that blocks do not
+  /// pay: reading just these bytes succeeds, or says what is wrong. `is_near`: the files lie in
+  /// this machine's memory, mostly; from elsewhere a block takes hardly longer than a record.
+  /// Throws std::bad_alloc.
   bool read(const stream_files& from, std::size_t file, std::uint64_t offset,
-            std::span<std::byte> into, const std::stop_token& stop = {});
+            std::span<std::byte> into, bool is_near = false, const std::stop_token& stop = {});
 
 private:
   struct block {
@@ -33,16 +35,23 @@ private:
     std::uint64_t serial = 0;
     std::size_t file = 0;
     std::uint64_t number = 0;
+    /// 0: it was asked for, and not read.
     std::size_t size = 0;
     std::unique_ptr<std::byte[]> bytes;
   };
 
-  /// Null if it cannot be read.
-  const block* find(const stream_files& from, std::size_t file, std::uint64_t number,
+  /// Blocks of near files pay if two of three records, or more, lie in one that an earlier record
+  /// asked for: reading a block from the page cache costs about as much as three small records.
+  static constexpr int most_points = 64;
+
+  /// Null if it cannot be read, or if blocks do not pay.
+  const block* find(const stream_files& from, std::size_t file, std::uint64_t number, bool is_near,
                     const std::stop_token& stop);
 
   /// Each block has one place here.
   std::vector<block> blocks_;
+  /// Rises with known blocks and falls with others; below 0 blocks do not pay.
+  int points_ = most_points;
 };
 
 } // namespace leat

@@ -21,9 +21,6 @@ static_assert(line_slack >= json_slack && shared_bytes::slack >= line_slack);
 
 namespace {
 
-/// Longer lines take as long to find and parse again as it takes to keep them for a while.
-constexpr std::size_t largest_cheap = 1024;
-
 /// floor(size * r / ranges)
 std::uint64_t share(std::uint64_t size, std::uint64_t r, std::uint64_t ranges) {
   __extension__ using wide = unsigned __int128;
@@ -69,11 +66,9 @@ line_source::line_source(std::string name, file_set files, std::uint64_t ranges,
                                            .file = opener_.files().path(i),
                                            .got = "ranges of a file that is compressed or a pipe",
                                            .needed = "ranges=1, or an uncompressed file"});
-  bool are_near = &store == &mapped_store(mapped_use::passing);
+  is_near_ = &store == &mapped_store(mapped_use::passing);
   for (std::size_t i = 0; i < opener_.files().size(); ++i)
-    are_near = are_near && opener_.seekable(i);
-  if (are_near)
-    cheap_again_ = largest_cheap;
+    is_near_ = is_near_ && opener_.seekable(i);
 }
 
 line_range line_source::part(std::uint64_t unit) const {
@@ -144,7 +139,8 @@ bool line_source::read_with_others(const stream_record& record, std::span<std::b
   auto* blocks = sample_access::blocks_of(into);
   const auto file = file_of(record);
   return blocks && bytes.size() <= record_blocks::largest_record && opener_.seekable(file)
-         && blocks->read(opener_.files(), file, record.offset, bytes, sample_access::stop_of(into));
+         && blocks->read(opener_.files(), file, record.offset, bytes, is_near_,
+                         sample_access::stop_of(into));
 }
 
 void line_source::append_id(const stream_record& record, std::string& to) const {

@@ -47,9 +47,12 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }
-  std::size_t cheap_again() const override { return cheap_again_; }
+  std::size_t cheap_again() const override { return is_near_ ? largest_cheap : 0; }
 
 private:
+  /// Longer lines take as long to find and parse again as it takes to keep them for a while.
+  static constexpr std::size_t largest_cheap = 1024;
+
   void check(const line_range& part, const stream_place& from) const;
   void check(const stream_record& record) const;
   /// Short lines of plain files, with those near them; false if it is to be read alone.
@@ -64,8 +67,8 @@ private:
   std::uint64_t ranges_;
   line_parser parse_;
   stream_opener opener_;
-  /// 0 unless all files are on this machine and not compressed.
-  std::size_t cheap_again_ = 0;
+  /// All files are on this machine and not compressed.
+  bool is_near_ = false;
 };
 
 } // namespace leat
