@@ -64,7 +64,7 @@ struct loader_options {
   /// The job ends after this many steps, counted from epoch 0, also after a restore, and including
   /// those that are left out.
   std::uint64_t steps = UINT64_MAX;
-  /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 16 MiB).
+  /// Batches made ahead of the one in use. 0: two, and more of small batches (up to 16 in 8 MiB).
   std::size_t prefetch = 0;
   /// Leases that the caller may hold at one time, at least 1.
   std::size_t leases = 2;

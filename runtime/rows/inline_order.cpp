@@ -61,6 +61,8 @@ void inline_order::probe() {
   for (std::size_t i = 0; i < probe_.num_rows(); ++i) {
     if (i % items_a_clock == 0)
       busy.begin_next();
+    if (i + 1 < probe_.num_rows())
+      function_.expect(probe_.request(i + 1));
     function_.run(probe_.request(i), {}, probe_.result(i));
   }
 }

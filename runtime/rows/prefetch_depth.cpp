@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t fewest_ahead = 2;
 constexpr std::size_t most_ahead = 16;
 /// Memory for all batches that are made ahead, if there are more than the fewest.
-constexpr std::size_t planned_memory = std::size_t{16} << 20;
+constexpr std::size_t planned_memory = std::size_t{8} << 20;
 /// More batches than planned are worth it only as long as they stay in a core's caches, together
 /// with what is noted about their rows.
 constexpr std::size_t near_memory = std::size_t{4} << 20;

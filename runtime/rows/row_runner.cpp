@@ -18,6 +18,9 @@ namespace {
 /// there: so many times as many bytes are made again at the same cost.
 constexpr std::size_t dearer_elsewhere = 64;
 
+/// To find smaller records a row ahead costs more than to wait for their bytes.
+constexpr std::uint64_t fewest_expected = 512;
+
 } // namespace
 
 row_runner::row_runner(std::shared_ptr<const job_plan> plan, std::shared_ptr<worker_record> record)
@@ -27,6 +30,7 @@ void row_runner::run(const row_request& row, const row_target& target, row_resul
   record_->epoch.store(row.epoch, std::memory_order_relaxed);
   record_->item.store(row.position, std::memory_order_relaxed);
   record_->stage.store(0, std::memory_order_relaxed);
+  last_bytes_ = 0;
   try {
     if (!maker_)
       maker_.emplace(maker_of(*plan_, record_));
@@ -36,14 +40,24 @@ void row_runner::run(const row_request& row, const row_target& target, row_resul
     result.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), row, result);
   }
   const auto beside = maker_ ? maker_->take_bytes_read() : 0;
-  add_alone(record_->bytes_read, sample_access::take_bytes_read(sample_) + beside);
+  count_read(sample_access::take_bytes_read(sample_) + beside);
+}
+
+void row_runner::count_read(std::uint64_t bytes) noexcept {
+  last_bytes_ += bytes;
+  add_alone(record_->bytes_read, bytes);
 }
 
 void row_runner::expect(const row_request& next) noexcept {
-  if (!maker_ || !plan_->shape.is_indexed)
+  if (!maker_ || last_bytes_ < fewest_expected)
     return;
   try {
-    maker_->expect({.item = next.own.item, .epoch = next.own.epoch});
+    if (plan_->shape.is_indexed)
+      maker_->expect({.item = next.own.item, .epoch = next.own.epoch});
+    else
+      maker_->expect(next.edge ? *plan_->samples->edges[*next.edge].input
+                               : *plan_->samples->iterator,
+                     next.what);
   } catch (...) { // the row itself will say what is wrong
   }
 }
@@ -196,7 +210,7 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   // Its bytes may lie in memory that this worker reuses for the next one.
   sample_access::own(kept->content);
   kept->bytes = sample_access::memory(kept->content);
-  add_alone(record_->bytes_read, sample_access::take_bytes_read(kept->content));
+  count_read(sample_access::take_bytes_read(kept->content));
   seen.bytes = kept->bytes;
   seen.made = std::move(kept);
 }

@@ -52,6 +52,7 @@ public:
   const std::atomic<bool>& cancelled() const noexcept { return *plan_->cancelled; }
 
 private:
+  void count_read(std::uint64_t bytes) noexcept;
   error with_sample(const error& problem, const row_request& row, const row_result& result);
   void run_or_treat(const row_request& row, const row_target& target, row_result& result);
   /// Probes the row's item for an iterator.
@@ -84,6 +85,8 @@ private:
   std::optional<sample_maker> maker_;
   sample sample_;
   bool is_in_one_thread_ = false;
+  /// That the last row read.
+  std::uint64_t last_bytes_ = 0;
   std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>();
   /// Of rows that are made together, with the samples of the rows that are `begun_`.
   std::vector<std::unique_ptr<sample>> samples_;

@@ -80,6 +80,9 @@ public:
   /// Sets the fields of one record in an empty sample, from its content if it has any. Also works
   /// for a record that was stored in a snapshot. Throws `bad_sample`, `leat::error`.
   virtual void read(const stream_record& record, sample& into) const = 0;
+  /// A hint: this record is read after the one that the thread is about to read. Throws what
+  /// reading it would throw.
+  virtual void expect(const stream_record&) const {}
   /// Needs only unit, number, offset and key.
   virtual void append_id(const stream_record& record, std::string& to) const = 0;
   /// `records` is 0: unknown.

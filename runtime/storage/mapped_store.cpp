@@ -54,13 +54,14 @@ public:
   }
   void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept override {
     expected_bytes = {};
-    const auto* file =
-        use_ == mapped_use::staying ? staying_[object].load(std::memory_order_acquire) : nullptr;
-    if (!file || !file->copies.load(std::memory_order_relaxed))
-      return;
-    const auto bytes = file->map.bytes();
-    if (offset < bytes.size())
-      expected_bytes = bytes.subspan(offset, std::min<std::uint64_t>(size, bytes.size() - offset));
+    if (use_ == mapped_use::staying) {
+      if (const auto* file = staying_[object].load(std::memory_order_acquire))
+        expect_from(*file, offset, size);
+    } else if (maps_.load(std::memory_order_relaxed)) {
+      const mutex_lock lock{slot_mutexes_[object % slot_mutexes_.size()]};
+      if (const auto* file = slots_[object].get())
+        expect_from(*file, offset, size);
+    }
   }
 
 private:
@@ -73,6 +74,13 @@ private:
     std::atomic<bool> copies{false};
   };
   using mapped_ptr = std::shared_ptr<mapped_file>;
+
+  static void expect_from(const mapped_file& file, std::uint64_t offset,
+                          std::uint64_t size) noexcept {
+    const auto bytes = file.map.bytes();
+    if (file.copies.load(std::memory_order_relaxed) && offset < bytes.size())
+      expected_bytes = bytes.subspan(offset, std::min<std::uint64_t>(size, bytes.size() - offset));
+  }
 
   bool copy(const read_part& part) {
     if (part.into.empty() || !maps_.load(std::memory_order_relaxed))

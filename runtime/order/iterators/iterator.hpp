@@ -168,6 +168,9 @@ public:
 
   virtual void append_id(item_reader& from, const item_place& at, order_cache& orders,
                          std::string& to) const = 0;
+
+  /// A hint: this item is made after the one that the thread is about to make.
+  virtual void expect(item_reader&) const {}
 };
 
 using iterator_form_ptr = std::shared_ptr<const iterator_form>;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace leat {
@@ -21,6 +22,10 @@ public:
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const override {
     input_->append_id(from, at, orders, to);
+  }
+  void expect(item_reader& from) const override {
+    if constexpr (std::is_same_v<Input, iterator_form>)
+      input_->expect(from);
   }
 
 protected:

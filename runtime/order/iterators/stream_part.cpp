@@ -126,6 +126,11 @@ public:
     append_as_utf8(to, [&](std::string& id) { data_->append_id(record_of(from), id); });
   }
 
+  void expect(item_reader& from) const override {
+    if (!keeps_content_) // otherwise it has been read, mostly
+      data_->expect(record_of(from));
+  }
+
 private:
   stream_record record_of(item_reader& from) const {
     auto content = from.find_payload(payload_of_source);

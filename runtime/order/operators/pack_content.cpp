@@ -29,6 +29,32 @@ std::array<std::byte, 8> element_bytes(std::uint64_t x, dtype type, std::string_
   return bytes;
 }
 
+/// As std::fill_n, but with the widest moves of the machine, which memcpy knows.
+void fill(std::int32_t* to, std::size_t n, std::int32_t x) {
+  constexpr std::size_t first = 64;
+  constexpr std::size_t most = 1024; // so that what is copied lies in the first-level cache
+  std::fill_n(to, std::min(n, first), x);
+  for (auto done = first; done < n;) {
+    const auto more = std::min({done, n - done, most});
+    std::memcpy(to + done, to, more * sizeof *to);
+    done += more;
+  }
+}
+
+/// first, first + 1, ..
+void number(std::int32_t* to, std::size_t n, std::int32_t first) {
+  static const auto numbers = [] {
+    std::array<std::int32_t, 8192> x{};
+    std::iota(x.begin(), x.end(), 0);
+    return x;
+  }();
+  const auto begin = std::min<std::size_t>(static_cast<std::size_t>(first), numbers.size());
+  const auto copied = std::min(n, numbers.size() - begin);
+  if (copied > 0)
+    std::memcpy(to, numbers.data() + begin, copied * sizeof *to);
+  std::iota(to + copied, to + n, first + static_cast<std::int32_t>(copied));
+}
+
 void check_labels(dtype type) {
   visit_type(type, [&](auto zero) {
     if constexpr (!std::is_integral_v<decltype(zero)>)
@@ -61,9 +87,8 @@ void pack_content::add(const sample& document, std::uint64_t first,
     put(filled_ + copied, delimiter_);
   if (labels_)
     label(bytes, first, end);
-  std::fill_n(segments_ + filled_, end - first, static_cast<std::int32_t>(bounds_.size()));
-  std::iota(offsets_ + filled_, offsets_ + filled_ + (end - first),
-            static_cast<std::int32_t>(first)); // below `longest_pack`
+  fill(segments_ + filled_, end - first, static_cast<std::int32_t>(bounds_.size()));
+  number(offsets_ + filled_, end - first, static_cast<std::int32_t>(first)); // below `longest_pack`
   filled_ += end - first;
   bounds_.push_back(static_cast<std::int32_t>(filled_));
 }

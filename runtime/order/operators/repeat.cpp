@@ -116,6 +116,10 @@ public:
                  std::string& to) const override {
     over_items::append_id(from, inside(from, at), orders, to);
   }
+  void expect(item_reader& from) const override {
+    from.number();
+    over_items::expect(from);
+  }
 
 private:
   item_place inside(item_reader& from, const item_place& at) const {

@@ -143,6 +143,11 @@ bool line_source::read_with_others(const stream_record& record, std::span<std::b
                          sample_access::stop_of(into));
 }
 
+void line_source::expect(const stream_record& record) const {
+  if (!record.content && !record.surroundings && opener_.seekable(file_of(record)))
+    objects().expect(file_of(record), record.offset, record.length);
+}
+
 void line_source::append_id(const stream_record& record, std::string& to) const {
   to += opener_.files().name(file_of(record));
   to += ranges_ == 1 ? "/" : "/@";

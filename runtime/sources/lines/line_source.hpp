@@ -44,6 +44,7 @@ public:
               sample& into) const override;
   stored_objects& objects() const override { return opener_.files().objects(); }
   void read(const stream_record& record, sample& into) const override;
+  void expect(const stream_record& record) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }

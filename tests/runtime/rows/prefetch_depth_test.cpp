@@ -48,7 +48,7 @@ std::size_t after(prefetch_depth& depth, const batch_memory& batch, int times) {
 
 TEST_CASE("prefetch depth: two batches ahead, and more of small ones, as many as fit") {
   CHECK(prefetch_depth(*dense(1 << 20), 64, 0).batches() == 2);
-  CHECK(prefetch_depth(*dense(1 << 20), 4, 0).batches() == 4);
+  CHECK(prefetch_depth(*dense(1 << 20), 2, 0).batches() == 4);
   CHECK(prefetch_depth(*dense(1), 4, 0).batches() == 16);
   CHECK(prefetch_depth(*ragged(), 1, 0).batches() == 16);
   CHECK(prefetch_depth(*ragged(), 240, 0).batches() == 2);
@@ -83,8 +83,8 @@ TEST_CASE("prefetch depth: what was asked for stays") {
 }
 
 TEST_CASE("prefetch depth: fixed rows are as large as planned, and no batch is looked at") {
-  prefetch_depth depth{*dense(1 << 20), 4, 0};
-  CHECK(after(depth, batch_memory{dense(1), 4}, 1000) == 4);
+  prefetch_depth depth{*dense(1 << 20), 2, 0};
+  CHECK(after(depth, batch_memory{dense(1), 2}, 1000) == 4);
 }
 
 } // namespace
