@@ -33,8 +33,9 @@ std::size_t rows_per_probe(const engine_parts& parts) {
 } // namespace
 
 actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_options& options)
-    : plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics), calls_(parts.calls),
-      stuck_after_(options.stuck_after), ahead_(*plan_->layout, parts.rows, options.prefetch),
+    : system_(host.system()), plan_(parts.plan), crew_(parts.crew), metrics_(parts.metrics),
+      calls_(parts.calls), stuck_after_(options.stuck_after),
+      ahead_(*plan_->layout, parts.rows, options.prefetch),
       slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
@@ -118,9 +119,17 @@ void actor_engine::recycle(slot_ptr slot) {
 }
 
 void actor_engine::send_free(slot_ptr slot) {
-  mutex_lock lock{mutex_};
-  if (actors_.batcher)
-    caf::anon_send(actors_.batcher, free_atom_v, std::move(slot));
+  handlers_here here{&system_};
+  {
+    mutex_lock lock{mutex_};
+    if (actors_.batcher)
+      actors_.batcher->enqueue(caf::make_mailbox_element(nullptr, caf::make_message_id(),
+                                                         caf::no_stages, free_atom_v,
+                                                         std::move(slot)),
+                               &here);
+  }
+  const logger_release released; // a worker may have to be replaced
+  here.run();
 }
 
 void actor_engine::begin_epoch(std::uint64_t epoch) {

@@ -46,6 +46,7 @@ private:
   /// Throws `errc::stuck` if a worker or the iterators have not returned in time.
   void check_not_stuck(call_watch& iterators) const;
 
+  caf::actor_system& system_;
   const std::shared_ptr<const job_plan> plan_;
   const std::shared_ptr<worker_crew> crew_;
   const std::shared_ptr<job_metrics> metrics_;

@@ -69,6 +69,18 @@ void control_threads::run() {
   }
 }
 
+void handlers_here::run() {
+  constexpr std::size_t few_messages = 8;
+  for (std::size_t i = 0; i < ready_.size(); ++i) { // they may make others ready
+    auto* const x = ready_[i];
+    if (x->resume(this, few_messages) == caf::resumable::resume_later)
+      system().scheduler().enqueue(x);
+    else
+      caf::intrusive_ptr_release(x); // the reference of whoever queued it
+  }
+  ready_.clear();
+}
+
 namespace {
 
 class scheduler final : public caf::scheduler::abstract_coordinator {

@@ -3,6 +3,7 @@
 #include "runtime/base/mutex.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/execution_unit.hpp>
 #include <caf/resumable.hpp>
 
 #include <cstddef>
@@ -40,6 +41,21 @@ private:
   std::deque<caf::resumable*> ready_ LEAT_GUARDED_BY(mutex_);
   bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
+};
+
+/// Runs the short handlers that messages of one thread made ready in that thread, once it has
+/// nothing else to do: cheaper than to wake another one. Used by one thread at a time.
+class handlers_here final : public caf::execution_unit {
+public:
+  explicit handlers_here(caf::actor_system* system) : caf::execution_unit(system) {}
+
+  void exec_later(caf::resumable* x) override { ready_.push_back(x); }
+  /// Runs what is ready, and what that makes ready. An actor with many messages is left to the
+  /// control threads.
+  void run();
+
+private:
+  std::vector<caf::resumable*> ready_;
 };
 
 /// For caf::actor_system_config::module_factories. The threads outlive the system, whose destructor

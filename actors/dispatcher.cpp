@@ -25,7 +25,7 @@ dispatcher_state::member spawn_worker(dispatcher_ptr self, const dispatcher_conf
   const worker_actor handle =
       config.threads
           ? spawn_in_thread(self->system(), *config.threads, "worker " + std::to_string(number),
-                            worker, std::move(needs), self->state.batcher)
+                            others_run::here, worker, std::move(needs), self->state.batcher)
           : self->spawn(worker, std::move(needs), self->state.batcher);
   self->send(self->state.batcher, watch_atom_v, id, handle);
   return {id, handle};

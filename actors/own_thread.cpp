@@ -55,8 +55,8 @@ void own_threads::join() {
 }
 
 std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, own_threads& threads,
-                                              const std::string& stage) {
-  auto x = std::make_shared<own_thread>(&system);
+                                              const std::string& stage, others_run others) {
+  auto x = std::make_shared<own_thread>(&system, others);
   threads.begin(stage, [x] {
     const logger_release released;
     x->run();
@@ -75,7 +75,10 @@ void own_thread::exec_later(caf::resumable* x) {
       return;
     }
   }
-  system().scheduler().enqueue(x);
+  if (others_ == others_run::here)
+    here_.exec_later(x);
+  else
+    system().scheduler().enqueue(x);
 }
 
 void own_thread::close() {
@@ -85,7 +88,8 @@ void own_thread::close() {
 }
 
 void own_thread::run() {
-  constexpr auto all_messages = std::numeric_limits<std::size_t>::max();
+  // Others must not wait for its next message.
+  const auto messages = others_ == others_run::here ? 1 : std::numeric_limits<std::size_t>::max();
   caf::resumable* actor = nullptr;
   for (;;) {
     {
@@ -97,7 +101,8 @@ void own_thread::run() {
       is_ready_ = false;
       actor = actor_;
     }
-    const auto result = actor->resume(this, all_messages);
+    const auto result = actor->resume(this, messages);
+    here_.run();
     if (result == caf::resumable::resume_later)
       exec_later(actor);
     else if (result == caf::resumable::awaiting_message)

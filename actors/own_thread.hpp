@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/control_threads.hpp"
 #include "runtime/base/mutex.hpp"
 
 #include <caf/actor_config.hpp>
@@ -10,6 +11,7 @@
 #include <caf/mailbox_element.hpp>
 #include <caf/resumable.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -60,18 +62,27 @@ private:
   std::list<std::thread> ended_ LEAT_GUARDED_BY(mutex_);
 };
 
+/// What an own thread does with the short handlers of others that its actor's messages make ready.
+enum class others_run : std::uint8_t {
+  /// Leaves them to the control threads: its own handlers may block, or take long.
+  elsewhere,
+  /// Runs them after each of its own: these send at their very end.
+  here,
+};
+
 /// A thread that runs one actor. CAF's own way, `spawn<detached>`, leaves an actor that never
 /// begins and never ends if its thread cannot be made; here the thread comes first.
 class own_thread final : public caf::execution_unit {
 public:
   /// Throws `errc::no_resources`.
   static std::shared_ptr<own_thread> begin(caf::actor_system& system, own_threads& threads,
-                                           const std::string& stage);
+                                           const std::string& stage, others_run others);
 
-  explicit own_thread(caf::actor_system* system) : caf::execution_unit(system) {}
+  own_thread(caf::actor_system* system, others_run others)
+      : caf::execution_unit(system), others_(others), here_(system) {}
 
-  /// The first resumable that comes is the actor of this thread; others, to which it sends
-  /// messages, go to the scheduler.
+  /// The first resumable that comes is the actor of this thread, whoever sends to it; others come
+  /// from this thread alone, when its actor sends.
   void exec_later(caf::resumable* x) override;
   /// The actor is gone, or there is none: the thread ends.
   void close();
@@ -79,6 +90,8 @@ public:
 private:
   void run();
 
+  const others_run others_;
+  handlers_here here_;
   mutex mutex_;
   condition_variable changed_;
   caf::resumable* actor_ LEAT_GUARDED_BY(mutex_) = nullptr;
@@ -109,9 +122,9 @@ private:
 /// would. Throws `errc::no_resources`; then nothing was begun.
 template <class Function, class... Arguments>
 auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
-                     Function function, Arguments&&... arguments) {
+                     others_run others, Function function, Arguments&&... arguments) {
   using actor = caf::infer_impl_from_fun_t<Function>;
-  auto thread = own_thread::begin(system, threads, stage);
+  auto thread = own_thread::begin(system, threads, stage, others);
   caf::actor_config config{thread.get()};
   caf::detail::init_fun_factory<actor, Function> factory;
   try {
@@ -121,6 +134,13 @@ auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std:
     thread->close();
     throw;
   }
+}
+
+template <class Function, class... Arguments>
+auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
+                     Function function, Arguments&&... arguments) {
+  return spawn_in_thread(system, threads, stage, others_run::elsewhere, std::move(function),
+                         std::forward<Arguments>(arguments)...);
 }
 
 } // namespace leat
