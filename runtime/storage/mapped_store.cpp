@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t most_mapped = 128;
 /// Mapping a file for so few reads costs more than it saves.
 constexpr std::uint32_t fewest_reads = 16;
+constexpr std::size_t large_part = std::size_t{32} << 10;
 constexpr std::uint64_t most_touched = std::uint64_t{256} << 20;
 
 /// What this thread will read after the next read. May be gone when it is used, as a hint.
@@ -72,6 +73,8 @@ private:
     std::atomic<std::uint32_t> reads{0};
     /// See may_copy.
     std::atomic<bool> copies{false};
+    /// Since the last large one. See is_worth_it.
+    std::atomic<bool> has_small_reads{false};
   };
   using mapped_ptr = std::shared_ptr<mapped_file>;
 
@@ -99,9 +102,21 @@ private:
   }
 
   bool copy_from(mapped_file& file, const read_part& part) {
-    return !file.map.bytes().empty() && may_copy(file, part)
+    return !file.map.bytes().empty() && may_copy(file, part) && is_worth_it(file, part)
            && guarded_copy(file.map.bytes(), part.offset, part.into,
                            std::exchange(expected_bytes, {}));
+  }
+
+  /// The first touch of a page costs more than to copy it with pread(2), so large parts are read
+  /// with that, unless small ones are read, too: those need the pages anyway.
+  bool is_worth_it(mapped_file& file, const read_part& part) const noexcept {
+    if (use_ == mapped_use::staying)
+      return true;
+    if (part.into.size() >= large_part)
+      return file.has_small_reads.exchange(false, std::memory_order_relaxed);
+    if (!file.has_small_reads.load(std::memory_order_relaxed))
+      file.has_small_reads.store(true, std::memory_order_relaxed);
+    return true;
   }
 
   /// Looks only now and then, less often after the first reads, and the reads until the next time

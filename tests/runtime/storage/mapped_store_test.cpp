@@ -309,8 +309,10 @@ TEST_CASE("mapped files: pages that were read through are given up") {
     std::size_t least = SIZE_MAX;
     std::size_t most = 0;
     for (int pass = 0; pass < 70; ++pass) {
-      for (std::size_t at = 0; at < size; at += block) // 256 MiB end with a pass
-        read_now(*objects, 0, at, into);
+      for (std::size_t at = 0; at < size; at += block) { // 256 MiB end with a pass
+        read_now(*objects, 0, at, std::span{into}.first(100));
+        read_now(*objects, 0, at + 100, std::span{into}.subspan(100));
+      }
       const auto now = mapped_kilobytes(dir.path());
       REQUIRE(now.size() == 1);
       least = std::min(least, now[0]);
@@ -319,6 +321,27 @@ TEST_CASE("mapped files: pages that were read through are given up") {
     CHECK(most >= size / 1024);
     CHECK((least == 0) == (use == mapped_use::passing));
   }
+}
+
+TEST_CASE("mapped files: large parts touch no pages, unless small ones are read as well") {
+  const temporary_directory dir;
+  constexpr std::size_t block = 16 * page;
+  constexpr std::size_t size = 64 * block;
+  const auto all = random_bytes(size + 2 * page);
+  tar_writer::write(dir / "x", all);
+  std::vector<std::byte> into(block);
+  const auto objects = mapped_store(mapped_use::passing).open({dir / "x"});
+  const auto touched_by = [&](bool small_ones) {
+    for (std::size_t at = 0; at < size; at += block) {
+      if (small_ones)
+        read_now(*objects, 0, at, std::span{into}.first(1));
+      read_now(*objects, 0, at, into);
+      REQUIRE(std::memcmp(into.data(), all.data() + at, block) == 0);
+    }
+    return mapped_kilobytes(dir.path()).at(0);
+  };
+  CHECK(touched_by(false) == 0);
+  CHECK(touched_by(true) >= size / 1024);
 }
 
 TEST_CASE("mapped files: names that do not exist are errors, as without a mapping") {
