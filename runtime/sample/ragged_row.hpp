@@ -18,7 +18,7 @@ public:
   /// Keeps the first bytes. Throws std::bad_alloc, and then is as before.
   void resize(std::size_t size) {
     if (size > capacity_)
-      grow(std::max(size, 2 * capacity_));
+      grow(std::max(size, capacity_ + capacity_ / 2));
     size_ = size;
   }
 
