@@ -150,10 +150,13 @@ private:
         const bool is_stopped = x->stopped;
         lock.unlock();
         auto result = is_stopped ? stopped(*x) : answer(*x, draw);
+        {
+          const std::lock_guard counting{mutex_}; // before the reader can look
+          ++seen_.ended;
+        }
         x->done(std::move(result));
         x.reset();
         lock.lock();
-        ++seen_.ended;
         changed_.notify_all();
       }
     }
