@@ -8,6 +8,18 @@
 
 namespace leat {
 
+namespace {
+
+/// Runs so many messages at most. True if it has to be queued again; otherwise it may be gone.
+bool has_more_after(caf::resumable& x, caf::execution_unit& unit, std::size_t messages) {
+  if (x.resume(&unit, messages) == caf::resumable::resume_later)
+    return true;
+  caf::intrusive_ptr_release(&x); // the reference of whoever queued it
+  return false;
+}
+
+} // namespace
+
 control_threads::control_threads(std::size_t threads, std::size_t messages_at_a_time)
     : messages_at_a_time_(messages_at_a_time) {
   threads_.reserve(threads);
@@ -60,11 +72,8 @@ void control_threads::run() {
     ready_.pop_front();
     lock.unlock();
     caf::scoped_execution_unit unit{system};
-    const auto result = x->resume(&unit, messages_at_a_time_);
-    if (result == caf::resumable::resume_later)
+    if (has_more_after(*x, unit, messages_at_a_time_))
       push(x);
-    else
-      caf::intrusive_ptr_release(x); // the reference of whoever queued it
     lock.lock();
   }
 }
@@ -73,10 +82,8 @@ void handlers_here::run() {
   constexpr std::size_t few_messages = 8;
   for (std::size_t i = 0; i < ready_.size(); ++i) { // they may make others ready
     auto* const x = ready_[i];
-    if (x->resume(this, few_messages) == caf::resumable::resume_later)
+    if (has_more_after(*x, *this, few_messages))
       system().scheduler().enqueue(x);
-    else
-      caf::intrusive_ptr_release(x); // the reference of whoever queued it
   }
   ready_.clear();
 }

@@ -84,6 +84,9 @@ void batch_memory::begin_rows() noexcept {
   ++opening_;
   for (auto& x : ragged_)
     x.begin();
+  mutex_lock lock{gather_mutex_};
+  for (auto& x : gathered_)
+    x.is_current = false;
 }
 
 row_target batch_memory::target(std::size_t row, bool follows, std::span<std::byte*> dense_at,
@@ -125,12 +128,6 @@ field_view batch_memory::field(std::size_t i) {
   x.shape[0] = static_cast<std::int64_t>(have.ragged ? x.offsets.back() : rows_);
   x.strides[0] = static_cast<std::int64_t>(stride);
   return x;
-}
-
-void batch_memory::forget_gathered() noexcept {
-  mutex_lock lock{gather_mutex_};
-  for (auto& x : gathered_)
-    x.is_current = false;
 }
 
 const batch_memory::gathered& batch_memory::gather(std::size_t field) {

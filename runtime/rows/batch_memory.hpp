@@ -59,12 +59,10 @@ public:
   struct gathered {
     std::span<const std::byte> values;
     std::vector<std::uint64_t> offsets;
-    /// Of the rows as they are now.
+    /// Of the rows that began last.
     bool is_current = false;
   };
   const gathered& gather(std::size_t field);
-  /// Called when the rows have changed.
-  void forget_gathered() noexcept;
 
 private:
   const std::shared_ptr<const batch_layout> layout_;

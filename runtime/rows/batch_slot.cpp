@@ -120,7 +120,6 @@ void batch_slot::close() {
       bad.push_back(*row.bad);
   }
   std::fill(valid.begin() + static_cast<std::ptrdiff_t>(num_rows_), valid.end(), 0);
-  memory_.forget_gathered();
   if (plan_.failure)
     plan_.what = batch_plan::kind::failed;
   // Nobody reads the rows of a failed batch, and touching them may take memory and time.

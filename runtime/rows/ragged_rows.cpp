@@ -35,8 +35,8 @@ std::span<const std::byte> ragged_rows::join() {
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     const auto n = size_of(i);
     const auto* from = i < joined_ ? to + extents_[i].begin : apart_[i].data();
-    if (n > 0
-        && from != to + end) // a row that was cleared leaves a gap, which those after it close
+    // A row that was cleared leaves a gap, which those after it close.
+    if (n > 0 && from != to + end)
       std::memmove(to + end, from, n);
     end += n;
   }

@@ -106,7 +106,7 @@ public:
   /// does it here without the cost of waiting.
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
 
-  /// A hint: the caller's thread is about to do something else, and will then read this range.
+  /// A hint: the caller's thread will read this range after what it reads next.
   virtual void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept;
 };
 
