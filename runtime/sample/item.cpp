@@ -46,6 +46,10 @@ void item::attach(std::size_t begin, std::uint32_t owner, payload_ptr content) {
     payloads_.push_back({begin, bytes_.size(), owner, std::move(content)});
 }
 
+void item::attach_restored(std::size_t begin, std::size_t end, payload_ptr content) {
+  payloads_.push_back({begin, end, payload_of_source, std::move(content)});
+}
+
 void item::drop_payloads() {
   std::erase_if(payloads_, [](const auto& p) { return p.owner != payload_of_source; });
 }

@@ -56,6 +56,8 @@ public:
   /// Attaches content to the part from `begin` to the end, in place of other content there. `owner`
   /// says whose it is.
   void attach(std::size_t begin, std::uint32_t owner, payload_ptr content);
+  /// Attaches content of a source to the part from `begin` to `end`, which has none.
+  void attach_restored(std::size_t begin, std::size_t end, payload_ptr content);
   /// Drops all content except that of sources that cannot read it again.
   void drop_payloads();
   /// Drops what lies around the content of sources that can read it again.
@@ -126,6 +128,8 @@ public:
   std::string_view text();
   /// Reads what `item::hold` wrote.
   item held();
+  /// How many bytes were read.
+  std::size_t place() const noexcept { return at_; }
   bool at_end() const noexcept { return at_ == bytes_.size(); }
 
   /// The content that `owner` attached to the part that comes next, which is then skipped; null if

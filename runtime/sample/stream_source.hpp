@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -80,6 +81,14 @@ public:
   /// Sets the fields of one record in an empty sample, from its content if it has any. Also works
   /// for a record that was stored in a snapshot. Throws `bad_sample`, `leat::error`.
   virtual void read(const stream_record& record, sample& into) const = 0;
+  /// True for a record that can only be found by reading what lies before it. If its content was
+  /// lost, it is best read again in stored order with all others of which that is true.
+  virtual bool is_found_in_sequence(const stream_record&) const { return false; }
+  /// The content of such a record, as its reader gives it. Throws `leat::error`, also for a record
+  /// that cannot lie in its unit.
+  virtual payload_ptr read_content(const stream_record&, const std::stop_token&) const {
+    return nullptr;
+  }
   /// A hint: this record is read after the one that the thread is about to read. Throws what
   /// reading it would throw.
   virtual void expect(const stream_record&) const {}

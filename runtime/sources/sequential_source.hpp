@@ -26,6 +26,12 @@ public:
   std::uint64_t units() const override { return units_; }
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
   void read(const stream_record& record, sample& into) const override;
+  bool is_found_in_sequence(const stream_record& record) const override {
+    return record.key.empty(); // its reader has no state
+  }
+  payload_ptr read_content(const stream_record& record, const std::stop_token&) const override {
+    return remake_by_replay(record);
+  }
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override;
   std::string name() const override { return name_; }

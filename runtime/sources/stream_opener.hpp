@@ -29,6 +29,11 @@ public:
     return !files_.is_pipe(file) && files_.packed(file) == packing::none;
   }
 
+  /// True for a stored file that is compressed.
+  bool is_found_in_sequence(std::size_t file) const {
+    return !files_.is_pipe(file) && files_.packed(file) != packing::none;
+  }
+
   /// A stream whose next byte is `offset`. For a compressed file, the first read decompresses what
   /// lies between `from` and there. Throws `errc::invalid_argument` for a pipe at another place
   /// than its beginning; `errc::io`.

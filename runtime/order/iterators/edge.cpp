@@ -49,6 +49,11 @@ void edge_form::append_id(item_reader& from, const item_place& at, order_cache& 
   from.number(1);
 }
 
+void edge_form::recall(item_reader& from, restored_content& to) const {
+  input_->recall(from, to);
+  from.number(1);
+}
+
 std::uint64_t edge_form::make_input(item_reader& from, const item_place& at, sample& into,
                                     sample_maker& with) const {
   const auto start = from;

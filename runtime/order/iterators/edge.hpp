@@ -49,6 +49,7 @@ public:
                      sample_maker& with) const;
   void append_id(item_reader& from, const item_place& at, order_cache& orders,
                  std::string& to) const;
+  void recall(item_reader& from, restored_content& to) const;
 
 private:
   std::uint64_t make_input(item_reader& from, const item_place& at, sample& into,

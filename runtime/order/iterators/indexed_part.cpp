@@ -41,6 +41,7 @@ public:
                  std::string& to) const override {
     items_->append_id(sample_at(from, at), orders, to);
   }
+  void recall(item_reader& from, restored_content&) const override { from.number(); }
 
 private:
   place sample_at(item_reader& from, const item_place& at) const {

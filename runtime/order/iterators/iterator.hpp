@@ -150,6 +150,14 @@ struct item_place {
   lap when = {};
 };
 
+/// What belongs to parts of an item, from `begin` to `end`.
+struct restored_part {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  payload_ptr content = {};
+};
+using restored_content = std::vector<restored_part>;
+
 /// An operator that only an iterator can order, with all operators below it: begins iterators, and
 /// makes samples of their items. Immutable, shared by all threads.
 class iterator_form {
@@ -169,11 +177,31 @@ public:
   virtual void append_id(item_reader& from, const item_place& at, order_cache& orders,
                          std::string& to) const = 0;
 
+  /// Reads an item that was restored without its content, and says what to attach to it.
+  virtual void recall(item_reader& from, restored_content& to) const = 0;
+
   /// A hint: this item is made after the one that the thread is about to make.
   virtual void expect(item_reader&) const {}
 };
 
 using iterator_form_ptr = std::shared_ptr<const iterator_form>;
+
+/// Calls `recall`, which reads a restored item, and attaches what it finds.
+template <class Recall>
+item recalled(item x, Recall recall) {
+  item_reader from{x};
+  restored_content found;
+  recall(from, found);
+  for (auto& part : found)
+    x.attach_restored(part.begin, part.end, std::move(part.content));
+  return x;
+}
+
+/// Reads an item of this form, or edge, that an operator held when its state was saved.
+template <class Form>
+item held_item(const Form& of, item_reader& state) {
+  return recalled(state.held(), [&](auto& from, auto& found) { of.recall(from, found); });
+}
 
 /// Tells the sample which item it is; `from`, the item and `orders` must outlive its row.
 void identify(sample& x, const iterator_form& from, const item_reader& what, const item_place& at,

@@ -80,6 +80,7 @@ public:
                  std::string& to) const override {
     append_as_utf8(to, [&](std::string& id) { data_->append_id(number_at(from, at), id); });
   }
+  void recall(item_reader& from, restored_content&) const override { from.number(); }
 
 private:
   static std::uint64_t number_at(item_reader& from, const item_place& at) {

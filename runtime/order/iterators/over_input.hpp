@@ -23,6 +23,7 @@ public:
                  std::string& to) const override {
     input_->append_id(from, at, orders, to);
   }
+  void recall(item_reader& from, restored_content& to) const override { input_->recall(from, to); }
   void expect(item_reader& from) const override {
     if constexpr (std::is_same_v<Input, iterator_form>)
       input_->expect(from);

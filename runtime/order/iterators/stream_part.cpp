@@ -1,6 +1,7 @@
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/parts.hpp"
+#include "runtime/order/iterators/recalled_records.hpp"
 #include "runtime/order/iterators/record_item.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -8,6 +9,8 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <stop_token>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -102,7 +105,10 @@ public:
   stream_form(std::shared_ptr<const stream_source> data, unit_order order, std::size_t source,
               bool keeps_content)
       : data_(std::move(data)), name_("read " + data_->name()), order_(std::move(order)),
-        source_(source), keeps_content_(keeps_content) {}
+        source_(source), keeps_content_(keeps_content),
+        read_([data = data_](const stream_record& x, const std::stop_token& stop) {
+          return data->read_content(x, stop);
+        }) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
     return std::make_unique<stream_iterator>(*data_, name_, order_, keeps_content_, lane, g);
@@ -111,9 +117,12 @@ public:
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
     const auto start = from;
-    const auto record = record_of(from);
+    auto record = record_of(from);
     identify(into, *this, start, at, with.orders());
-    with.read(source_, [&] { data_->read(record, into); });
+    with.read(source_, [&] {
+      record.content = content_of(std::move(record.content), sample_access::stop_of(into));
+      data_->read(record, into);
+    });
     if (!with.needs_sample_keys())
       return 0;
     const std::array<std::uint64_t, 5> words{source_, at.when.epoch, pass_word(at.when.pass),
@@ -124,6 +133,15 @@ public:
   void append_id(item_reader& from, const item_place&, order_cache&,
                  std::string& to) const override {
     append_as_utf8(to, [&](std::string& id) { data_->append_id(record_of(from), id); });
+  }
+
+  void recall(item_reader& from, restored_content& to) const override {
+    const auto begin = from.place();
+    auto record = record_of(from);
+    if (!data_->is_found_in_sequence(record))
+      return;
+    const auto unit = std::to_string(record.unit);
+    to.push_back({begin, from.place(), recalls_.add(unit, std::move(record), read_)});
   }
 
   void expect(item_reader& from) const override {
@@ -148,6 +166,8 @@ private:
   unit_order order_;
   std::size_t source_;
   bool keeps_content_;
+  recalled_records::reader read_;
+  mutable recalled_records recalls_;
 };
 
 } // namespace

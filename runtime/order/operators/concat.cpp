@@ -105,6 +105,9 @@ public:
                  std::string& to) const override {
     input_of(from).append_id(from, at, orders, to);
   }
+  void recall(item_reader& from, restored_content& to) const override {
+    input_of(from).recall(from, to);
+  }
 
 private:
   const iterator_form& input_of(item_reader& from) const {

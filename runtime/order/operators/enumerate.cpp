@@ -71,6 +71,10 @@ public:
     from.number();
     over_items::append_id(from, at, orders, to);
   }
+  void recall(item_reader& from, restored_content& to) const override {
+    from.number();
+    over_items::recall(from, to);
+  }
   void expect(item_reader& from) const override {
     from.number();
     over_items::expect(from);

@@ -62,11 +62,12 @@ private:
   edge_iterator input_;
 };
 
-template <class Input>
+/// Form: iterator_form or edge_form.
+template <class Input, class Form>
 class children_iterator final : public iterator {
 public:
-  children_iterator(Input input, const lane_context& lane)
-      : input_(std::move(input)), lane_(lane) {}
+  children_iterator(Input input, const Form& parents, const lane_context& lane)
+      : input_(std::move(input)), parents_(parents), lane_(lane) {}
 
   pulled pull(item& into) override {
     while (next_ >= children_) {
@@ -103,11 +104,12 @@ public:
     if (!input_.may_have(children_))
       refuse_state("an item of " + std::to_string(children_) + " children",
                    "as many as the others");
-    parent_ = from.held();
+    parent_ = held_item(parents_, from);
   }
 
 private:
   Input input_;
+  const Form& parents_;
   lane_context lane_;
   item parent_;
   std::uint64_t children_ = 0;
@@ -137,6 +139,10 @@ public:
     over_input<Input>::append_id(from, at, orders, to);
     to += '#' + std::to_string(child);
   }
+  void recall(item_reader& from, restored_content& to) const override {
+    from.number();
+    over_input<Input>::recall(from, to);
+  }
 
 private:
   std::size_t number_;
@@ -148,8 +154,8 @@ public:
       : children_form(std::move(input), number), children_(children) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
-    return std::make_unique<children_iterator<counted_input>>(
-        counted_input{input().begin(lane, g), children_}, lane);
+    return std::make_unique<children_iterator<counted_input, iterator_form>>(
+        counted_input{input().begin(lane, g), children_}, input(), lane);
   }
 
 private:
@@ -161,8 +167,8 @@ public:
   using children_form::children_form;
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
-    return std::make_unique<children_iterator<probed_input>>(probed_input{input().begin(lane, g)},
-                                                             lane);
+    return std::make_unique<children_iterator<probed_input, edge_form>>(
+        probed_input{input().begin(lane, g)}, input(), lane);
   }
 };
 

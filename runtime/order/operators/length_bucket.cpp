@@ -50,8 +50,9 @@ struct bucket_plan {
 
 class bucket_iterator final : public iterator {
 public:
-  bucket_iterator(bucket_plan plan, edge_iterator input, const lane_context& lane)
-      : plan_(std::move(plan)), input_(input), lane_(lane), buckets_(plan_.boundaries.size() + 1) {}
+  bucket_iterator(bucket_plan plan, const edge_form& input, const lane_context& lane, const lap& g)
+      : plan_(std::move(plan)), items_(input), input_(input.begin(lane, g)), lane_(lane),
+        buckets_(plan_.boundaries.size() + 1) {}
 
   pulled pull(item& into) override {
     while (ready_.empty() && !ended_) {
@@ -88,13 +89,13 @@ public:
     input_.load(from);
     ended_ = from.number(1) == 1;
     for (auto left = from.number(ended_ ? plan_.window : plan_.group, "items"); left > 0; --left)
-      ready_.push_back(from.held());
+      ready_.push_back(held_item(items_, from));
     // A bucket with a group, or as many items as a lane holds, would have been given.
     for (auto left = from.number(ended_ ? 0 : plan_.window - 1, "items"); left > 0; --left) {
       const auto bucket = from.number_below(buckets_.size(), "bucket");
       if (buckets_[bucket].size() + 1 == plan_.group)
         refuse_state("a whole group that waits", "fewer items in a bucket");
-      buckets_[bucket].push_back({waiting_++, from.held()});
+      buckets_[bucket].push_back({waiting_++, held_item(items_, from)});
     }
     came_ = waiting_;
   }
@@ -167,6 +168,7 @@ private:
   }
 
   bucket_plan plan_;
+  const edge_form& items_;
   edge_iterator input_;
   lane_context lane_;
   bool ended_ = false;
@@ -188,7 +190,7 @@ public:
     auto plan = all_lanes_;
     plan.group /= lane.lanes;
     plan.window = share(plan.window, lane.lane, lane.lanes);
-    return std::make_unique<bucket_iterator>(std::move(plan), input().begin(lane, g), lane);
+    return std::make_unique<bucket_iterator>(std::move(plan), input(), lane, g);
   }
 
 private:

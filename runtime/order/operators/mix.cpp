@@ -110,6 +110,14 @@ public:
     else
       plan_.edges[i]->append_id(from, inside, orders, to);
   }
+  void recall(item_reader& from, restored_content& to) const override {
+    const auto i = from.number_below(plan_.num_inputs(), "input");
+    place_in(from, {});
+    if (plan_.edges.empty())
+      plan_.inputs[i]->recall(from, to);
+    else
+      plan_.edges[i]->recall(from, to);
+  }
 
 private:
   item_place place_in(item_reader& from, const item_place& at) const {

@@ -81,8 +81,9 @@ namespace {
 
 class pack_iterator final : public iterator {
 public:
-  pack_iterator(const pack_plan& plan, edge_iterator input, const lane_context& lane)
-      : bins_(plan), input_(input), lane_(lane) {}
+  pack_iterator(const pack_plan& plan, const edge_form& input, const lane_context& lane,
+                const lap& g)
+      : bins_(plan), documents_(input), input_(input.begin(lane, g)), lane_(lane) {}
 
   pulled pull(item& into) override {
     while (!bins_.has_closed() && !ended_) {
@@ -113,11 +114,12 @@ public:
   void load(item_reader& from) override {
     input_.load(from);
     ended_ = from.number(1) == 1;
-    bins_.load(from, ended_);
+    bins_.load(from, ended_, documents_);
   }
 
 private:
   pack_bins bins_;
+  const edge_form& documents_;
   edge_iterator input_;
   lane_context lane_;
   bool ended_ = false;
@@ -128,7 +130,7 @@ public:
   pack_form(edge_ptr input, pack_plan plan) : input_(std::move(input)), plan_(std::move(plan)) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
-    return std::make_unique<pack_iterator>(plan_, input_->begin(lane, g), lane);
+    return std::make_unique<pack_iterator>(plan_, *input_, lane, g);
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
@@ -160,6 +162,12 @@ public:
         to += '@' + std::to_string(x.from) + '-' + std::to_string(*x.to);
     }
     to += ')';
+  }
+  void recall(item_reader& from, restored_content& to) const override {
+    for (auto left = from.number(); left > 0; --left) {
+      read_range(plan_, from);
+      input_->recall(from, to);
+    }
   }
 
 private:

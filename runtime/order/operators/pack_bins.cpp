@@ -49,10 +49,10 @@ void pack_bins::save(item& to) const {
   save(closed_, to);
 }
 
-void pack_bins::load(item_reader& from, bool ended) {
+void pack_bins::load(item_reader& from, bool ended, const edge_form& documents) {
   // A full bin is closed, and at the end all bins are.
-  open_ = load_bins(ended ? 0 : plan_.bins, plan_.length - 1, from);
-  closed_ = load_bins(UINT64_MAX, plan_.length, from);
+  open_ = load_bins(ended ? 0 : plan_.bins, plan_.length - 1, from, documents);
+  closed_ = load_bins(UINT64_MAX, plan_.length, from, documents);
 }
 
 void pack_bins::write(const part_range& x, item& to) {
@@ -77,7 +77,8 @@ void pack_bins::save(const std::deque<bin>& bins, item& to) {
 
 /// `most` limits the number of bins, `most_elements` the elements in each.
 std::deque<pack_bins::bin> pack_bins::load_bins(std::uint64_t most, std::uint64_t most_elements,
-                                                item_reader& from) const {
+                                                item_reader& from,
+                                                const edge_form& documents) const {
   std::deque<bin> bins;
   for (auto left = from.number(most, "bins"); left > 0; --left) {
     auto& x = bins.emplace_back();
@@ -87,7 +88,7 @@ std::deque<pack_bins::bin> pack_bins::load_bins(std::uint64_t most, std::uint64_
       refuse_state("a bin without documents", "one at least");
     for (; parts > 0; --parts) {
       const auto range = read_range(plan_, from);
-      x.parts.push_back({.document = from.held(), .range = range});
+      x.parts.push_back({.document = held_item(documents, from), .range = range});
     }
   }
   return bins;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/iterators/iterator.hpp"
 #include "runtime/order/operators/pack_plan.hpp"
 #include "runtime/sample/item.hpp"
@@ -38,7 +39,7 @@ public:
 
   void save(item& to) const;
   /// `ended`: the state is one after `close_all`. Throws `errc::bad_snapshot`.
-  void load(item_reader& from, bool ended);
+  void load(item_reader& from, bool ended, const edge_form& documents);
 
 private:
   struct part {
@@ -51,8 +52,8 @@ private:
   };
   static void write(const part_range& x, item& to);
   static void save(const std::deque<bin>& bins, item& to);
-  std::deque<bin> load_bins(std::uint64_t most, std::uint64_t most_elements,
-                            item_reader& from) const;
+  std::deque<bin> load_bins(std::uint64_t most, std::uint64_t most_elements, item_reader& from,
+                            const edge_form& documents) const;
 
   void put(part x, std::uint64_t elements);
   std::deque<bin>::iterator bin_for(std::uint64_t elements);

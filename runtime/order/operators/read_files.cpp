@@ -2,6 +2,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/iterators/over_input.hpp"
+#include "runtime/order/iterators/recalled_records.hpp"
 #include "runtime/order/iterators/record_item.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/pipeline/op_traits.hpp"
@@ -9,9 +10,12 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/named_files.hpp"
 #include "runtime/sources/open_stream.hpp"
+#include "runtime/storage/stream_files.hpp"
 
 #include <array>
 #include <span>
+#include <stop_token>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -143,9 +147,11 @@ public:
     }
     const auto name = from.text();
     auto record = read_record(from);
-    record.content = content;
     identify(into, *this, start, at, with.orders());
-    with.read(source_, [&] { files_->get(std::string{name})->read(record, into); });
+    with.read(source_, [&] {
+      record.content = content_of(content, sample_access::stop_of(into));
+      files_->get(std::string{name})->read(record, into);
+    });
     if (!with.needs_sample_keys())
       return 0;
     const auto file = at.lane + (number - 1) * at.lanes; // only hashed: any number will do
@@ -164,9 +170,24 @@ public:
     });
   }
 
+  void recall(item_reader& from, restored_content& to) const override {
+    const auto begin = from.place();
+    if (from.number() == 0)
+      return over_input::recall(from, to);
+    const std::string name{from.text()};
+    auto record = read_record(from);
+    if (packing_of(name) == packing::none)
+      return;
+    auto read = [files = files_, name](const stream_record& x, const std::stop_token& stop) {
+      return files->get(name)->read_content(x, stop);
+    };
+    to.push_back({begin, from.place(), recalls_.add(name, std::move(record), std::move(read))});
+  }
+
 private:
   std::shared_ptr<const named_files> files_;
   std::size_t source_;
+  mutable recalled_records recalls_;
 };
 
 field_names fields_of_format(const operator_node& x, std::vector<field_names>&) {

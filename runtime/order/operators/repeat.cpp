@@ -116,6 +116,10 @@ public:
                  std::string& to) const override {
     over_items::append_id(from, inside(from, at), orders, to);
   }
+  void recall(item_reader& from, restored_content& to) const override {
+    from.number();
+    over_items::recall(from, to);
+  }
   void expect(item_reader& from) const override {
     from.number();
     over_items::expect(from);

@@ -77,6 +77,10 @@ public:
     over_input::append_id(from, at, orders, to);
     from.text();
   }
+  void recall(item_reader& from, restored_content& to) const override {
+    over_input::recall(from, to);
+    from.text();
+  }
 
 private:
   std::shared_ptr<const scan_stage> scan_;

@@ -24,8 +24,9 @@ namespace {
 
 class buffer_iterator final : public iterator_over {
 public:
-  buffer_iterator(std::unique_ptr<iterator> input, std::uint64_t capacity, const draws& draws)
-      : iterator_over(std::move(input)), capacity_(capacity), draws_(draws) {}
+  buffer_iterator(const iterator_form& input, const lane_context& lane, const lap& g,
+                  std::uint64_t capacity, const draws& draws)
+      : iterator_over(input.begin(lane, g)), items_(input), capacity_(capacity), draws_(draws) {}
 
   pulled pull(item& into) override {
     while (!ended_ && order_.size() < capacity_) {
@@ -58,7 +59,7 @@ public:
     k_ = from.number();
     ended_ = from.number(1) == 1;
     for (auto left = from.number(capacity_, "a buffer of"); left > 0; --left)
-      hold(from.held());
+      hold(held_item(items_, from));
     iterator_over::load(from);
   }
 
@@ -76,6 +77,7 @@ private:
     held_[place] = std::move(x);
   }
 
+  const iterator_form& items_;
   std::uint64_t capacity_;
   draws draws_;
   std::uint64_t k_ = 0;
@@ -93,7 +95,7 @@ public:
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
     return std::make_unique<buffer_iterator>(
-        input().begin(lane, g), share(n_, lane.lane, lane.lanes),
+        input(), lane, g, share(n_, lane.lane, lane.lanes),
         draws{"shuffle_buffer", seed_, ordinal_, g, lane.lane});
   }
 

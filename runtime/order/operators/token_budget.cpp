@@ -52,8 +52,9 @@ struct lane_share {
 
 class budget_iterator final : public iterator {
 public:
-  budget_iterator(const lane_budget& budget, edge_iterator input, const lane_context& lane)
-      : budget_(budget), input_(input), lane_(lane) {}
+  budget_iterator(const lane_budget& budget, const edge_form& input, const lane_context& lane,
+                  const lap& g)
+      : budget_(budget), items_(input), input_(input.begin(lane, g)), lane_(lane) {}
 
   pulled pull(item& into) override {
     if (!is_closed_ && !waiting_ && !is_over_) {
@@ -115,7 +116,7 @@ public:
     if (is_over_)
       refuse_state("a sample that waits after the last one", "none");
     const auto length = from.number(budget_.tokens, "tokens of a sample");
-    waiting_ = entry{length, from.held()};
+    waiting_ = entry{length, held_item(items_, from)};
   }
 
 private:
@@ -133,6 +134,7 @@ private:
   }
 
   lane_budget budget_;
+  const edge_form& items_;
   edge_iterator input_;
   lane_context lane_;
   bool is_over_ = false;
@@ -149,7 +151,7 @@ public:
       : over_input(std::move(input)), budget_(budget) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
-    return std::make_unique<budget_iterator>(budget_, input().begin(lane, g), lane);
+    return std::make_unique<budget_iterator>(budget_, input(), lane, g);
   }
 
 private:

@@ -68,7 +68,8 @@ iterators begin_all(const std::vector<iterator_form_ptr>& inputs, const lane_con
 
 class zip_iterator final : public iterator {
 public:
-  explicit zip_iterator(iterators inputs) : inputs_(std::move(inputs)) {}
+  zip_iterator(const std::vector<iterator_form_ptr>& of, const lane_context& lane, const lap& g)
+      : of_(of), inputs_(begin_all(of, lane, g)) {}
 
   pulled pull(item& into) override {
     while (!ended_ && have_ < inputs_.size()) {
@@ -95,12 +96,16 @@ public:
   void load(item_reader& from) override {
     ended_ = from.number(1) == 1;
     have_ = from.number(inputs_.size() - (ended_ ? 0 : 1), "input");
-    partial_ = from.held();
+    partial_ = recalled(from.held(), [&](item_reader& held, restored_content& found) {
+      for (std::size_t i = 0; i < have_; ++i)
+        of_[i]->recall(held, found);
+    });
     for (const auto& x : inputs_)
       x->load(from);
   }
 
 private:
+  const std::vector<iterator_form_ptr>& of_;
   iterators inputs_;
   /// Items of the first `have_` inputs, which came while another was awaited.
   item partial_;
@@ -114,7 +119,7 @@ public:
       : inputs_(std::move(inputs)), first_side_(first_side) {}
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
-    return std::make_unique<zip_iterator>(begin_all(inputs_, lane, g));
+    return std::make_unique<zip_iterator>(inputs_, lane, g);
   }
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,
                      sample_maker& with) const override {
@@ -136,6 +141,10 @@ public:
       x->append_id(from, at, orders, to);
     }
     to += ')';
+  }
+  void recall(item_reader& from, restored_content& to) const override {
+    for (const auto& x : inputs_)
+      x->recall(from, to);
   }
 
 private:

@@ -143,6 +143,20 @@ bool line_source::read_with_others(const stream_record& record, std::span<std::b
                          sample_access::stop_of(into));
 }
 
+bool line_source::is_found_in_sequence(const stream_record& record) const {
+  return opener_.is_found_in_sequence(file_of(record));
+}
+
+payload_ptr line_source::read_content(const stream_record& record,
+                                      const std::stop_token& stop) const {
+  check(record);
+  auto content = std::make_shared<line_content>();
+  content->bytes.resize(static_cast<std::size_t>(record.length));
+  opener_.read_again(file_of(record), record.offset, restart_from(record.key), content->bytes,
+                     stop);
+  return content;
+}
+
 void line_source::expect(const stream_record& record) const {
   if (!record.content && !record.surroundings && opener_.seekable(file_of(record)))
     objects().expect(file_of(record), record.offset, record.length);

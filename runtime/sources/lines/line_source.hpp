@@ -44,6 +44,8 @@ public:
               sample& into) const override;
   stored_objects& objects() const override { return opener_.files().objects(); }
   void read(const stream_record& record, sample& into) const override;
+  bool is_found_in_sequence(const stream_record& record) const override;
+  payload_ptr read_content(const stream_record& record, const std::stop_token& stop) const override;
   void expect(const stream_record& record) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }

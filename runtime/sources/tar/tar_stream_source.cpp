@@ -15,6 +15,12 @@ namespace leat {
 
 namespace {
 
+/// The bytes of a record that was read again, with its headers.
+class tar_record_bytes final : public payload {
+public:
+  std::vector<std::byte> bytes;
+};
+
 void lend_content(const tar_record_content& from, sample& into) {
   auto bytes = into.scratch(from.bytes.size());
   std::copy(from.bytes.begin(), from.bytes.end(), bytes.begin());
@@ -105,14 +111,37 @@ void tar_stream_source::read(const stream_record& record, sample& into) const {
   into.count_read(record.length);
   if (const auto* content = dynamic_cast<const tar_record_content*>(record.content.get()))
     return lend_content(*content, into);
+  if (const auto* again = dynamic_cast<const tar_record_bytes*>(record.content.get())) {
+    auto bytes = into.scratch(again->bytes.size());
+    std::copy(again->bytes.begin(), again->bytes.end(), bytes.begin());
+    return decode(record, bytes, into);
+  }
+  const auto restart = checked_restart(record);
+  auto bytes = into.scratch(record.length);
+  opener_.read_again(record.unit, record.offset, restart, bytes, sample_access::stop_of(into));
+  decode(record, bytes, into);
+}
+
+bool tar_stream_source::is_found_in_sequence(const stream_record& record) const {
+  return opener_.is_found_in_sequence(record.unit);
+}
+
+payload_ptr tar_stream_source::read_content(const stream_record& record,
+                                            const std::stop_token& stop) const {
+  const auto restart = checked_restart(record);
+  auto content = std::make_shared<tar_record_bytes>();
+  content->bytes.resize(static_cast<std::size_t>(record.length));
+  opener_.read_again(record.unit, record.offset, restart, content->bytes, stop);
+  return content;
+}
+
+restart_point tar_stream_source::checked_restart(const stream_record& record) const {
   const auto restart = opener_.seekable(record.unit)
                            ? restart_point{}
                            : tar_record_key_from(record.key).context.restart;
   opener_.check_record(record.unit, record.offset, restart, record.length,
                        tar_unit_reader::max_span);
-  auto bytes = into.scratch(record.length);
-  opener_.read_again(record.unit, record.offset, restart, bytes, sample_access::stop_of(into));
-  decode(record, bytes, into);
+  return restart;
 }
 
 void tar_stream_source::append_id(const stream_record& record, std::string& to) const {

@@ -31,12 +31,16 @@ public:
               sample& into) const override;
   stored_objects& objects() const override { return opener_.files().objects(); }
   void read(const stream_record& record, sample& into) const override;
+  bool is_found_in_sequence(const stream_record& record) const override;
+  payload_ptr read_content(const stream_record& record, const std::stop_token& stop) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return "tar_stream"; }
 
 private:
   void check(std::uint64_t unit, const stream_place& from, restart_point restart) const;
+  /// Where unpacking begins for a record, once it is clear that it can lie in its file.
+  restart_point checked_restart(const stream_record& record) const;
 
   stream_opener opener_;
 };
