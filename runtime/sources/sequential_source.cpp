@@ -172,9 +172,10 @@ sequential_source::replayed sequential_source::take_before(std::uint64_t unit,
                                                            std::uint64_t number) const {
   {
     mutex_lock lock{mutex_};
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& x) {
-      return x.unit == unit && x.next <= number;
-    });
+    auto found = kept_.end();
+    for (auto x = kept_.begin(); x != kept_.end(); ++x)
+      if (x->unit == unit && x->next <= number && (found == kept_.end() || x->next > found->next))
+        found = x; // the nearest
     if (found != kept_.end()) {
       auto user = std::move(*found);
       kept_.erase(found);

@@ -26,9 +26,12 @@ public:
   payload_ptr read(const recalled_record& wanted, const std::stop_token& stop) {
     const mutex_lock lock{mutex_};
     while (!wanted.content_) {
-      const auto next = missing_.begin();
-      next->second->content_ = read_(next->second->what_, stop);
-      missing_.erase(next);
+      // Several items may be made of one record.
+      const auto [begin, end] = missing_.equal_range(missing_.begin()->first);
+      const auto content = read_(begin->second->what_, stop);
+      for (auto x = begin; x != end; ++x)
+        x->second->content_ = content;
+      missing_.erase(begin, end);
     }
     return wanted.content_;
   }
