@@ -233,6 +233,7 @@ void loader_job::start() {
   try {
     if (job_.has_to_learn_fields())
       (void)look_after_caller();
+    job_.threads_ahead = options_.workers == automatic ? usable_cores() : options_.workers;
     place_->set(at_beginning(job_));
     auto order = restartable_order(job_, place_, calls_, run_);
     if (peers_ && ends_->is_needed())

@@ -52,7 +52,7 @@ std::unique_ptr<batch_order> rank_job::make_order(const std::shared_ptr<call_rec
     return std::make_unique<indexed_order>(plan->shape, rank, world_size, epochs, at.next);
   return std::make_unique<iterator_order>(
       plan->samples, plan->shape, rank, world_size, epochs,
-      iterator_start{at.next, lanes_of(at), calls, weights.all()});
+      iterator_start{at.next, lanes_of(at), calls, weights.all(), threads_ahead});
 }
 
 void rank_job::pass(const batch_plan& x) {

@@ -38,6 +38,8 @@ struct rank_job {
   /// The job's length, counted from epoch 0.
   std::uint64_t epochs = 1;
   std::uint64_t steps = UINT64_MAX;
+  /// The most threads that unpack for the iterators; 0: theirs does it itself.
+  std::size_t threads_ahead = 0;
 
   std::shared_ptr<const job_plan> plan;
   pipeline_facts facts;

@@ -105,6 +105,8 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       .requests = &requests_};
   if (start.calls)
     run_.calls = start.calls;
+  if (start.threads_ahead > 0)
+    run_.ahead = std::make_unique<ahead_threads>(start.threads_ahead);
   // While states are loaded, too.
   run_.budget = items_in_one_go;
   for (auto lane = rank; lane < shape.lanes; lane += world_size) {

@@ -24,6 +24,8 @@ struct iterator_start {
   std::shared_ptr<call_record> calls = {};
   /// The job's changes of a mix's weights; may be empty.
   weight_phases changes = {};
+  /// The most threads that unpack for the iterators; 0: theirs does it itself.
+  std::size_t threads_ahead = 0;
   /// Items of a lane per step of these and of schedules; 0: those of a batch.
   std::uint64_t items_per_step = 0;
 };

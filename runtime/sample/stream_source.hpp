@@ -17,6 +17,8 @@
 
 namespace leat {
 
+class ahead_threads;
+
 /// One record of a stream: where it is stored and, if the id needs it, its key. This goes into
 /// items, and so into buffers and snapshots.
 struct stream_record {
@@ -76,8 +78,13 @@ public:
   /// In stored order: those of the first file, then those of the next.
   virtual std::uint64_t units() const = 0;
   /// Begins to read a unit. Seeks if the store can; if it cannot, reads up to `from` again and says
-  /// how much in a notice. Throws as `unit_reader::next`.
-  virtual std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const = 0;
+  /// how much in a notice. What takes long to unpack is unpacked by `ahead`, which outlives the
+  /// reader; null: by the caller. Throws as `unit_reader::next`.
+  virtual std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
+                                            ahead_threads* ahead) const = 0;
+  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const {
+    return open(unit, from, nullptr);
+  }
   /// Sets the fields of one record in an empty sample, from its content if it has any. Also works
   /// for a record that was stored in a snapshot. Throws `bad_sample`, `leat::error`.
   virtual void read(const stream_record& record, sample& into) const = 0;

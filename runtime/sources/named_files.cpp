@@ -48,14 +48,14 @@ std::uint64_t named_files::new_reader_id() const {
 }
 
 named_files::reading named_files::take(std::uint64_t id, const std::string& name,
-                                       const stream_place& at) const {
+                                       const stream_place& at, ahead_threads* ahead) const {
   {
     mutex_lock lock{mutex_};
     if (auto parked = readers_.take(id))
       return std::move(*parked);
   }
   auto file = get(name);
-  auto reader = file->open(0, at);
+  auto reader = file->open(0, at, ahead);
   return {.file = std::move(file), .reader = std::move(reader)};
 }
 

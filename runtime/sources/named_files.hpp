@@ -34,8 +34,10 @@ public:
     std::unique_ptr<unit_reader> reader;
   };
   std::uint64_t new_reader_id() const;
-  /// Continues with the parked reader of this id, or opens the file again at `at`.
-  reading take(std::uint64_t id, const std::string& name, const stream_place& at) const;
+  /// Continues with the parked reader of this id, or opens the file again at `at`. `ahead`, which
+  /// may be null, outlives what is parked: see `stream_source::open`.
+  reading take(std::uint64_t id, const std::string& name, const stream_place& at,
+               ahead_threads* ahead) const;
   void park(std::uint64_t id, reading x) const;
   void drop(std::uint64_t id) const;
 

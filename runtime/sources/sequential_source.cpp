@@ -123,8 +123,8 @@ sequential_source::sequential_source(const std::string& name, std::uint64_t unit
     : full_name_(name), name_(name.substr(0, name.rfind('@'))), units_(units),
       open_(std::move(open)) {}
 
-std::unique_ptr<unit_reader> sequential_source::open(std::uint64_t unit,
-                                                     const stream_place& from) const {
+std::unique_ptr<unit_reader> sequential_source::open(std::uint64_t unit, const stream_place& from,
+                                                     ahead_threads*) const {
   return std::make_unique<reader>(*this, unit, from);
 }
 

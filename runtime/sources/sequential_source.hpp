@@ -24,7 +24,9 @@ public:
   sequential_source(const std::string& name, std::uint64_t units, open_sequential open);
 
   std::uint64_t units() const override { return units_; }
-  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  using stream_source::open;
+  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
+                                    ahead_threads* ahead) const override;
   void read(const stream_record& record, sample& into) const override;
   bool is_found_in_sequence(const stream_record& record) const override {
     return record.key.empty(); // its reader has no state

@@ -1,6 +1,7 @@
 #include "runtime/sources/stream_opener.hpp"
 
 #include "runtime/sample/item.hpp"
+#include "runtime/storage/stream_ahead.hpp"
 
 #include <leat/error.hpp>
 
@@ -133,7 +134,7 @@ void stream_opener::check_record(std::size_t file, std::uint64_t offset, restart
 }
 
 std::unique_ptr<byte_stream> stream_opener::open(std::size_t file, std::uint64_t offset,
-                                                 restart_point from) const {
+                                                 restart_point from, ahead_threads* ahead) const {
   const bool is_packed = files_.packed(file) != packing::none;
   if (files_.is_pipe(file)) {
     if (offset != 0)
@@ -149,7 +150,10 @@ std::unique_ptr<byte_stream> stream_opener::open(std::size_t file, std::uint64_t
   }
   if (!is_packed)
     return std::make_unique<plain>(files_, file, offset);
-  return std::make_unique<pooled>(*this, file, pool_.new_id(), offset, from);
+  auto stream = std::make_unique<pooled>(*this, file, pool_.new_id(), offset, from);
+  if (!ahead)
+    return stream;
+  return std::make_unique<stream_ahead>(std::move(stream), *ahead);
 }
 
 void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_point from,

@@ -14,6 +14,8 @@
 
 namespace leat {
 
+class ahead_threads;
+
 /// The files of a source as streams of bytes. The streams that it opens use it: it must outlive
 /// them. Any thread.
 class stream_opener {
@@ -36,9 +38,10 @@ public:
 
   /// A stream whose next byte is `offset`. For a compressed file, the first read decompresses what
   /// lies between `from` and there. Throws `errc::invalid_argument` for a pipe at another place
-  /// than its beginning; `errc::io`.
-  std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset,
-                                    restart_point from) const;
+  /// than its beginning; `errc::io`. `ahead`, unless it is null, unpacks stored files, and outlives
+  /// the stream.
+  std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset, restart_point from,
+                                    ahead_threads* ahead = nullptr) const;
 
   /// Fills `into` with bytes that were read before, from a file that is not a pipe. In a compressed
   /// file it continues where the last such call for the file ended, if that is nearer than `from`.

@@ -35,6 +35,10 @@ public:
   virtual restart_point restart() const { return {}; }
 };
 
+/// How much is read at once by those who read streams in blocks. One size for all: a failure hides
+/// what lies before it in its block, and how much that is must not depend on who reads.
+inline constexpr std::size_t stream_block_bytes = std::size_t{1} << 16;
+
 /// Reads and drops bytes up to `offset`, not before stream.offset(); false where the file ends
 /// before it.
 bool skip_to(byte_stream& stream, std::uint64_t offset);

@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/packing.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -87,6 +88,21 @@ pipeline numbers() {
   return from_function("numbers@1", 200, [](std::uint64_t i, sample& s) { s.set("n", i); });
 }
 
+/// Files that threads of their own unpack.
+std::string compressed_files() {
+  static const test::temporary_directory at;
+  static const bool written = [] {
+    for (const std::string name : {"a", "b"}) {
+      std::string text;
+      for (int i = 0; i < 100; ++i)
+        text += name + std::to_string(i) + "\n";
+      std::ofstream{at / (name + ".txt.gz"), std::ios::binary} << test::gzip(text);
+    }
+    return true;
+  }();
+  return written ? at / "*.txt.gz" : "";
+}
+
 std::vector<job> jobs() {
   const filter_stage keep{.name = "keep@1", .make = [] {
                             return [](sample& s) { return s.get<std::uint64_t>("n") % 3 != 0; };
@@ -96,6 +112,13 @@ std::vector<job> jobs() {
            [keep] {
              return numbers().filter(keep).shuffle_buffer(30, 4).batch(
                  12, {.lanes = 4, .end = epoch_end::mask});
+           }},
+          {"compressed",
+           [] {
+             return lines(compressed_files())
+                 .shuffle_buffer(30, 4)
+                 .map(ragged("text"))
+                 .batch(12, {.lanes = 2, .end = epoch_end::mask});
            }},
           {"once", [] {
              auto n = std::make_shared<std::uint64_t>(0);
@@ -223,8 +246,10 @@ TEST_CASE("no threads: none is left after a shutdown") {
     const auto own = std::make_shared<runtime>();
     loader x{jobs()[1].data(), {.workers = workers, .runtime = own}};
     loader y{jobs()[0].data(), {.workers = workers}};
+    loader z{jobs()[2].data(), {.workers = workers, .runtime = own}};
     x.save(at.path(), *x.next());
     REQUIRE(y.next());
+    REQUIRE(z.next());
     CHECK(threads_that_live > before);
     own->shutdown();
     shutdown();

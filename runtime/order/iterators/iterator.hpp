@@ -4,6 +4,7 @@
 #include "runtime/base/pass_number.hpp"
 #include "runtime/order/indexed_form.hpp"
 #include "runtime/sample/item.hpp"
+#include "runtime/storage/ahead_threads.hpp"
 
 #include <leat/sample.hpp>
 
@@ -87,6 +88,8 @@ struct iterator_run {
   live_source* feed = nullptr;
   std::uint64_t record = 0;
 
+  /// Unpacks what iterators will read; null: they do it themselves.
+  std::unique_ptr<ahead_threads> ahead = {};
   /// The function that the iterators' thread is calling.
   std::shared_ptr<call_record> calls = std::make_shared<call_record>();
 

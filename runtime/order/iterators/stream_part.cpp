@@ -62,7 +62,7 @@ private:
   bool read() {
     const auto call = lane_.run->call(name_, lane_.lane);
     if (!reader_)
-      reader_ = data_.open(unit(), place_);
+      reader_ = data_.open(unit(), place_, lane_.run->ahead.get());
     if (reader_->next(record_))
       return true;
     reader_.reset();

@@ -97,7 +97,7 @@ private:
   bool next_record() {
     static const std::string name = "read_files";
     const auto call = lane_.run->call(name, lane_.lane);
-    auto x = files_.take(id_, name_, place_);
+    auto x = files_.take(id_, name_, place_, lane_.run->ahead.get());
     if (!x.reader->next(record_))
       return false;
     place_ = x.reader->place();

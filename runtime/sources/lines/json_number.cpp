@@ -1,5 +1,7 @@
 #include "runtime/sources/lines/json_number.hpp"
 
+#include "runtime/base/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -8,10 +10,6 @@
 namespace leat {
 
 namespace {
-
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
-}
 
 /// The digits at the beginning, which are removed from `text`.
 std::string_view take_digits(std::string_view& text) noexcept {

@@ -14,8 +14,6 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t line_block_bytes = std::size_t{1} << 16;
-
 /// How many bytes come before the first "\n", or all.
 std::size_t before_newline(std::span<const std::byte> bytes) {
   const auto* found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
@@ -33,10 +31,11 @@ std::uint64_t first_byte(const line_range& part, const stream_place& from) {
 } // namespace
 
 line_reader::line_reader(const stream_opener& opener, const line_range& part,
-                         const stream_place& from)
+                         const stream_place& from, ahead_threads* ahead)
     : part_(part), path_(opener.files().path(part.file)), has_content_(!opener.seekable(part.file)),
-      window_(path_, opener.open(part.file, first_byte(part, from), restart_from(from.restart)),
-              line_block_bytes),
+      window_(path_,
+              opener.open(part.file, first_byte(part, from), restart_from(from.restart), ahead),
+              stream_block_bytes),
       begun_(from.number > 0), number_(from.number), at_(first_byte(part, from)),
       restart_(from.restart) {}
 
@@ -110,13 +109,13 @@ std::uint64_t line_reader::length_of_line() {
     if (held.empty() || before < held.size())
       return length;
     // Content is kept until its end is known.
-    if (!has_content_ && length >= line_block_bytes)
+    if (!has_content_ && length >= stream_block_bytes)
       window_.forget_before(at_ + length);
   }
 }
 
 payload_ptr line_reader::block_of(std::uint64_t length) {
-  if (length >= line_block_bytes || window_.from(at_).size() <= length)
+  if (length >= stream_block_bytes || window_.from(at_).size() <= length)
     return nullptr; // no line feed, or its beginning is forgotten
   auto held = window_.share();
   if (!block_ || block_->held != held)

@@ -44,8 +44,9 @@ public:
   /// Of shorter ones sharing costs more than reading them again in blocks: see record_blocks.
   static constexpr std::uint64_t shortest_shared = 512;
 
-  /// `opener` must outlive it.
-  line_reader(const stream_opener& opener, const line_range& part, const stream_place& from);
+  /// `opener` must outlive it, and so must `ahead`, which may be null.
+  line_reader(const stream_opener& opener, const line_range& part, const stream_place& from,
+              ahead_threads* ahead);
 
   bool next(stream_record& into) override;
   stream_place place() const override;

@@ -80,11 +80,12 @@ line_range line_source::part(std::uint64_t unit) const {
   return {unit, file, share(bytes, r, ranges_), share(bytes, r + 1, ranges_)};
 }
 
-std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from) const {
+std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from,
+                                               ahead_threads* ahead) const {
   const auto range = part(unit);
   check(range, from);
   notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
-  return std::make_unique<line_reader>(opener_, range, from);
+  return std::make_unique<line_reader>(opener_, range, from, ahead);
 }
 
 /// Each earlier line has at least one byte.

@@ -38,7 +38,9 @@ public:
               const object_store& store = local_store());
 
   std::uint64_t units() const override { return opener_.files().size() * ranges_; }
-  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const override;
+  using stream_source::open;
+  std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
+                                    ahead_threads* ahead) const override;
   std::optional<extent> locate(const stream_record& record) const override;
   void decode(const stream_record& record, std::span<const std::byte> bytes,
               sample& into) const override;

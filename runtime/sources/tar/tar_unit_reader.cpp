@@ -12,7 +12,6 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{1} << 16;
 /// The end of a compressed file is found by reading.
 constexpr std::uint64_t unknown_size = std::numeric_limits<std::int64_t>::max();
 
@@ -21,12 +20,13 @@ std::uint64_t to_blocks(std::uint64_t bytes) {
 }
 
 std::unique_ptr<byte_window> window_of(const stream_opener& opener, std::size_t file,
-                                       const stream_place& from) {
+                                       const stream_place& from, ahead_threads* ahead) {
   if (opener.seekable(file))
     return {};
   const auto restart = tar_context_from(from.restart).restart;
   return std::make_unique<byte_window>(opener.files().path(file),
-                                       opener.open(file, from.offset, restart), block_bytes);
+                                       opener.open(file, from.offset, restart, ahead),
+                                       stream_block_bytes);
 }
 
 } // namespace
@@ -36,8 +36,8 @@ bool tar_record_content::has(const std::string& field) const {
 }
 
 tar_unit_reader::tar_unit_reader(const stream_opener& opener, std::size_t file,
-                                 const stream_place& from)
-    : file_(file), path_(opener.files().path(file)), window_(window_of(opener, file, from)),
+                                 const stream_place& from, ahead_threads* ahead)
+    : file_(file), path_(opener.files().path(file)), window_(window_of(opener, file, from, ahead)),
       headers_(path_, window_ ? unknown_size : opener.files().bytes(file), reader_of(opener),
                {from.offset, tar_context_from(from.restart).global}),
       place_(from) {}

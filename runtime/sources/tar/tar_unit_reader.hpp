@@ -44,7 +44,8 @@ public:
   static constexpr std::uint64_t max_span = 2 * max_content;
 
   /// `opener` must outlive it.
-  tar_unit_reader(const stream_opener& opener, std::size_t file, const stream_place& from);
+  tar_unit_reader(const stream_opener& opener, std::size_t file, const stream_place& from,
+                  ahead_threads* ahead);
 
   bool next(stream_record& into) override;
   stream_place place() const override { return place_; }

@@ -1,0 +1,174 @@
+#include "runtime/storage/packed_stream.hpp"
+#include "runtime/storage/stream_ahead.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <leat/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace leat;
+using namespace leat::test;
+
+namespace {
+
+/// Bytes in memory.
+class memory_stream final : public byte_stream {
+public:
+  explicit memory_stream(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  std::size_t read(std::span<std::byte> into) override {
+    const auto n = std::min(into.size(), bytes_.size() - at_);
+    std::memcpy(into.data(), bytes_.data() + at_, n);
+    at_ += n;
+    return n;
+  }
+  std::uint64_t offset() const override { return at_; }
+
+private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+};
+
+/// One byte in each read, without end, up to a failure.
+class counted_stream final : public byte_stream {
+public:
+  counted_stream(std::atomic<std::uint64_t>& reads, std::uint64_t fails_at)
+      : reads_(reads), fails_at_(fails_at) {}
+
+  std::size_t read(std::span<std::byte> into) override {
+    if (++reads_ > fails_at_)
+      throw error(errc::io, {.stage = "read", .got = "a failure"});
+    into.front() = std::byte{1};
+    return 1;
+  }
+  std::uint64_t offset() const override { return reads_; }
+
+private:
+  std::atomic<std::uint64_t>& reads_;
+  std::uint64_t fails_at_;
+};
+
+std::unique_ptr<packed_stream> unpacked(const std::string& packed) {
+  return std::make_unique<packed_stream>("x", packing::gzip,
+                                         std::make_unique<memory_stream>(packed), restart_point{});
+}
+
+/// What a read gave.
+struct given {
+  std::string bytes = {};
+  std::uint64_t offset = 0;
+  restart_point restart = {};
+
+  friend bool operator==(const given&, const given&) = default;
+};
+
+std::vector<given> read_blocks(byte_stream& x, std::optional<errc>& failure) {
+  std::vector<given> all;
+  std::string block(stream_block_bytes, '\0');
+  failure = code_of([&] {
+    while (const auto n = x.read(std::as_writable_bytes(std::span{block})))
+      all.push_back({block.substr(0, n), x.offset(), x.restart()});
+  });
+  return all;
+}
+
+std::string some_members(std::mt19937& random) {
+  std::string packed;
+  for (auto members = 1 + random() % 6; members > 0; --members) {
+    std::string part(random() % 4 == 0 ? 0 : random() % (random() % 4 == 0 ? 400'000 : 3'000),
+                     '\0');
+    for (auto& c : part)
+      c = static_cast<char>(random() % 7);
+    packed += gzip(part);
+  }
+  return packed;
+}
+
+} // namespace
+
+TEST_CASE("stream_ahead: the same bytes, places and errors as without it") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  ahead_threads threads{2};
+  for (int i = 0; i < 40; ++i) {
+    auto packed = some_members(random);
+    if (random() % 3 == 0)
+      packed.resize(random() % packed.size());
+    std::optional<errc> wanted_failure;
+    const auto wanted = read_blocks(*unpacked(packed), wanted_failure);
+    stream_ahead ahead{unpacked(packed), threads};
+    std::optional<errc> failure;
+    REQUIRE((read_blocks(ahead, failure) == wanted)); // too long to print
+    REQUIRE(failure == wanted_failure);
+    std::byte next{};
+    if (failure) // a failure stays one
+      REQUIRE(code_of([&] { ahead.read({&next, 1}); }) == failure);
+    else
+      REQUIRE(ahead.read({&next, 1}) == 0);
+  }
+}
+
+TEST_CASE("stream_ahead: many streams over few threads, read in turns and given up at any place") {
+  std::mt19937 random{7};
+  for (int i = 0; i < 30; ++i) {
+    ahead_threads threads{1 + random() % 3};
+    struct reading {
+      std::unique_ptr<byte_stream> direct;
+      std::unique_ptr<stream_ahead> ahead;
+    };
+    std::vector<reading> all;
+    for (auto n = 1 + random() % 12; n > 0; --n) {
+      const auto packed = some_members(random);
+      all.push_back({unpacked(packed), std::make_unique<stream_ahead>(unpacked(packed), threads)});
+    }
+    std::vector<std::byte> into(1 + random() % 100'000);
+    std::vector<std::byte> wanted(into.size());
+    for (auto n = random() % 60; n > 0; --n) {
+      auto& x = all[random() % all.size()];
+      const auto got = x.ahead->read(into);
+      REQUIRE(read_all(*x.direct, std::span{wanted}.first(got)) == got);
+      REQUIRE(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(got),
+                         wanted.begin()));
+    }
+  }
+}
+
+TEST_CASE("stream_ahead: it reads a few pieces ahead, and no more") {
+  std::atomic<std::uint64_t> reads = 0;
+  ahead_threads threads{1};
+  stream_ahead ahead{std::make_unique<counted_stream>(reads, UINT64_MAX), threads};
+  std::vector<std::byte> into(1000);
+  for (std::uint64_t i = 1; i <= 2'000; ++i) {
+    REQUIRE(ahead.read(into) == 1);
+    REQUIRE(ahead.offset() == i);
+    REQUIRE(reads <= i + 9); // what is ready, and what is being read
+  }
+}
+
+TEST_CASE("stream_ahead: what came before a failure is given first") {
+  ahead_threads threads{1};
+  for (std::uint64_t good = 0; good < 20; ++good) {
+    std::atomic<std::uint64_t> reads = 0;
+    stream_ahead ahead{std::make_unique<counted_stream>(reads, good), threads};
+    std::vector<std::byte> into(10);
+    for (std::uint64_t i = 0; i < good; ++i)
+      REQUIRE(ahead.read(into) == 1);
+    REQUIRE(code_of([&] { ahead.read(into); }) == errc::io);
+    REQUIRE(ahead.offset() == good);
+    REQUIRE(reads == good + 1);
+  }
+}
