@@ -5,6 +5,7 @@
 // asserted. Run: build/bin/leat-text-bench [ROUNDS [NAME]]
 
 #include "tests/bench/measure.hpp"
+#include "tests/support/packing.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
@@ -22,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -61,6 +63,17 @@ void write_documents(const std::string& folder) {
       out << R"({"text": ")" << text << R"(", "meta": {"lang": "en", "id": )" << i
           << R"(, "tags": ["a", "b"]}, "score": 0.)" << 1000 + random() % 9000 << "}\n";
     }
+  }
+}
+
+/// Beside each file of documents, the same as one frame of zstd and as one member of gzip.
+void compress_documents(const std::string& folder) {
+  for (int f = 0; f < files; ++f) {
+    const auto path = folder + "/docs-" + std::to_string(f) + ".jsonl";
+    std::ifstream in{path, std::ios::binary};
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    std::ofstream{path + ".zst", std::ios::binary} << test::zstd(text);
+    std::ofstream{path + ".gz", std::ios::binary} << test::gzip(text);
   }
 }
 
@@ -169,6 +182,11 @@ std::vector<text_case> cases(const std::string& folder) {
                           .batch(1200, {.lanes = 24, .end = epoch_end::mask});
     return [data](std::size_t workers) { run(data, workers); };
   };
+  const auto compressed = [=](const std::string& ending, auto change) {
+    const auto data =
+        change(json_lines(pattern + ending)).batch(240, {.lanes = 24, .end = epoch_end::mask});
+    return [data](std::size_t workers) { run(data, workers); };
+  };
   const auto whole = [=](std::size_t workers) {
     run(lines(pattern).batch(240, {.lanes = 24, .end = epoch_end::mask}), workers);
   };
@@ -183,6 +201,9 @@ std::vector<text_case> cases(const std::string& folder) {
       {"JSON lines, buffer, pack to 4,096, batches of 240", megabytes, "MB",
        documents(packed, 240)},
       {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB", documents(packed, 24)},
+      {"JSON lines, zstd, of what they unpack to", megabytes, "MB", compressed(".zst", same)},
+      {"JSON lines, gzip, of what they unpack to", megabytes, "MB", compressed(".gz", same)},
+      {"JSON lines, zstd, buffer, pack to 4,096", megabytes, "MB", compressed(".zst", packed)},
       {"lines", megabytes, "MB", whole},
       {"lines of 8 bytes", millions, "million", of_lines(same)},
       {"lines of 8 bytes, buffer", millions, "million", of_lines(buffered)},
@@ -224,6 +245,7 @@ int main(int argc, char** argv) {
   const std::string_view wanted = argc > 2 ? argv[2] : "";
   const test::temporary_directory folder;
   write_documents(folder.path());
+  compress_documents(folder.path());
   write_short_lines(folder / "short.txt");
   for (const auto& x : cases(folder.path()))
     if (x.name.find(wanted) != std::string::npos)

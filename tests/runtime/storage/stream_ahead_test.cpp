@@ -122,6 +122,26 @@ TEST_CASE("stream_ahead: the same bytes, places and errors as without it") {
   }
 }
 
+TEST_CASE("stream_ahead: the place to begin again is known at every byte, however it is read") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  ahead_threads threads{1};
+  for (int i = 0; i < 10; ++i) {
+    const auto packed = some_members(random);
+    std::vector<restart_point> restarts{{}};
+    const auto direct = unpacked(packed);
+    std::byte next{};
+    while (direct->read({&next, 1}) > 0)
+      restarts.push_back(direct->restart());
+    stream_ahead ahead{unpacked(packed), threads};
+    std::vector<std::byte> into(stream_block_bytes);
+    while (ahead.read(std::span{into}.first(1 + random() % (i % 2 == 0 ? 100 : into.size()))) > 0)
+      REQUIRE((ahead.restart() == restarts.at(ahead.offset())));
+    REQUIRE(ahead.offset() == restarts.size() - 1);
+  }
+}
+
 TEST_CASE("stream_ahead: many streams over few threads, read in turns and given up at any place") {
   std::mt19937 random{7};
   for (int i = 0; i < 30; ++i) {
