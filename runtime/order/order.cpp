@@ -16,8 +16,6 @@ namespace leat {
 
 namespace {
 
-__extension__ using uint128 = unsigned __int128;
-
 constexpr std::uint64_t golden_gamma = 0x9E3779B97F4A7C15;
 
 /// The finalizer of SplitMix64: every bit of the result depends on every bit of x.
@@ -29,6 +27,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 
 /// Maps 64 random bits to 0 .. n-1; the bias of n / 2^64 is far too small to be noticed.
 constexpr std::uint64_t reduce(std::uint64_t x, std::uint64_t n) noexcept {
+  __extension__ using uint128 = unsigned __int128;
   return static_cast<std::uint64_t>((uint128{x} * n) >> 64);
 }
 

@@ -85,6 +85,8 @@ public:
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const {
     return open(unit, from, nullptr);
   }
+  /// True for a unit that `ahead` unpacks, from when it is opened on.
+  virtual bool is_unpacked_ahead(std::uint64_t) const { return false; }
   /// Sets the fields of one record in an empty sample, from its content if it has any. Also works
   /// for a record that was stored in a snapshot. Throws `bad_sample`, `leat::error`.
   virtual void read(const stream_record& record, sample& into) const = 0;

@@ -74,8 +74,9 @@ private:
 class stream_opener::pooled final : public byte_stream {
 public:
   pooled(const stream_opener& opener, std::size_t file, std::uint64_t id, std::uint64_t offset,
-         restart_point from)
-      : opener_(opener), file_(file), id_(id), offset_(offset), restart_(from) {}
+         restart_point from, std::stop_token stop)
+      : opener_(opener), file_(file), id_(id), offset_(offset), restart_(from),
+        stop_(std::move(stop)) {}
   ~pooled() override {
     if (id_ != file_)
       opener_.pool_.drop(id_);
@@ -100,7 +101,7 @@ private:
     if (!fits)
       stream = opener_.open_packed(
           file_, std::make_unique<plain>(opener_.files_, file_, restart_.packed), restart_);
-    if (!skip_to(*stream, offset_))
+    if (!skip_to(*stream, offset_, stop_))
       ends_early(opener_.files_.path(file_), stream->offset(), offset_);
     return stream;
   }
@@ -111,6 +112,7 @@ private:
   std::uint64_t id_;
   std::uint64_t offset_;
   restart_point restart_;
+  std::stop_token stop_;
 };
 
 void stream_opener::check_place(std::size_t file, std::uint64_t offset, restart_point from) const {
@@ -150,10 +152,12 @@ std::unique_ptr<byte_stream> stream_opener::open(std::size_t file, std::uint64_t
   }
   if (!is_packed)
     return std::make_unique<plain>(files_, file, offset);
-  auto stream = std::make_unique<pooled>(*this, file, pool_.new_id(), offset, from);
+  std::stop_source stop;
+  auto stream =
+      std::make_unique<pooled>(*this, file, pool_.new_id(), offset, from, stop.get_token());
   if (!ahead)
     return stream;
-  return std::make_unique<stream_ahead>(std::move(stream), *ahead);
+  return std::make_unique<stream_ahead>(std::move(stream), *ahead, std::move(stop));
 }
 
 void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_point from,
@@ -167,7 +171,7 @@ void stream_opener::read_again(std::size_t file, std::uint64_t offset, restart_p
                  .needed = "a plain file, or a source that exists once: standard_input, once"});
   const bool is_packed = files_.packed(file) != packing::none;
   const auto got = is_packed ? [&] {
-    pooled stream{*this, file, file, offset, from};
+    pooled stream{*this, file, file, offset, from, stop};
     return read_all(stream, into);
   }() : files_.read(file, offset, into, stop);
   if (got < into.size())

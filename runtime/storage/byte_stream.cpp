@@ -1,14 +1,18 @@
 #include "runtime/storage/byte_stream.hpp"
 
+#include <leat/error.hpp>
+
 #include <algorithm>
 #include <vector>
 
 namespace leat {
 
-bool skip_to(byte_stream& stream, std::uint64_t offset) {
+bool skip_to(byte_stream& stream, std::uint64_t offset, const std::stop_token& stop) {
   constexpr std::uint64_t block = 1 << 16;
   std::vector<std::byte> dropped(std::min(block, offset - stream.offset()));
   while (stream.offset() < offset) {
+    if (stop.stop_requested())
+      throw error(errc::interrupted, {.stage = "read", .got = "a job that ends"});
     const auto want = std::min<std::uint64_t>(dropped.size(), offset - stream.offset());
     if (stream.read(std::span{dropped}.first(want)) == 0)
       return false;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 
 namespace leat {
 
@@ -40,8 +41,8 @@ public:
 inline constexpr std::size_t stream_block_bytes = std::size_t{1} << 16;
 
 /// Reads and drops bytes up to `offset`, not before stream.offset(); false where the file ends
-/// before it.
-bool skip_to(byte_stream& stream, std::uint64_t offset);
+/// before it. Throws `errc::interrupted` once `stop` is requested.
+bool skip_to(byte_stream& stream, std::uint64_t offset, const std::stop_token& stop = {});
 
 /// Reads until `into` is full or the file ends; returns the number of bytes.
 std::size_t read_all(byte_stream& stream, std::span<std::byte> into);

@@ -13,11 +13,15 @@ constexpr std::size_t most_ready = 8;
 
 } // namespace
 
-stream_ahead::stream_ahead(std::unique_ptr<byte_stream> of, ahead_threads& by)
-    : of_(std::move(of)), by_(by), offset_(of_->offset()), restart_(of_->restart()),
-      spare_(most_ready + 1) {} // and one that is given
+stream_ahead::stream_ahead(std::unique_ptr<byte_stream> of, ahead_threads& by,
+                           std::stop_source stop)
+    : of_(std::move(of)), by_(by), stop_(std::move(stop)), offset_(of_->offset()),
+      restart_(of_->restart()), spare_(most_ready + 1) { // and one that is given
+  by_.add(*this);
+}
 
 stream_ahead::~stream_ahead() {
+  stop_.request_stop();
   {
     const mutex_lock lock{mutex_};
     is_over_ = true;

@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace leat {
@@ -19,8 +20,9 @@ namespace leat {
 /// gives the same bytes, places and errors as the stream. Used by one thread at a time.
 class stream_ahead final : public byte_stream, private ahead_threads::work {
 public:
-  /// `by` outlives it.
-  stream_ahead(std::unique_ptr<byte_stream> of, ahead_threads& by);
+  /// Begins to read. `by` outlives it; `stop` ends a read of `of` that takes long. Throws
+  /// `errc::no_resources`.
+  stream_ahead(std::unique_ptr<byte_stream> of, ahead_threads& by, std::stop_source stop = {});
   /// Waits if a thread is reading for it.
   ~stream_ahead() override;
 
@@ -49,6 +51,7 @@ private:
   /// Used by the thread that runs this, and by no other.
   std::unique_ptr<byte_stream> of_;
   ahead_threads& by_;
+  std::stop_source stop_;
 
   // Of the reader:
   /// The piece that is being given; empty in the beginning.
@@ -62,7 +65,7 @@ private:
   pieces ready_ LEAT_GUARDED_BY(mutex_);
   pieces spare_ LEAT_GUARDED_BY(mutex_);
   /// It waits for its turn, or runs.
-  bool is_added_ LEAT_GUARDED_BY(mutex_) = false;
+  bool is_added_ LEAT_GUARDED_BY(mutex_) = true;
   /// The last piece has come, or nothing more is wanted.
   bool is_over_ LEAT_GUARDED_BY(mutex_) = false;
 };

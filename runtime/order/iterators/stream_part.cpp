@@ -55,6 +55,9 @@ public:
     place_.restart = from.text();
     if (unit_ == units_ && !(place_ == stream_place{}))
       refuse_state("a place after the last unit", "one in a unit");
+    // All lanes at the same time pass over what is before their places.
+    if (unit_ < units_ && lane_.run->ahead && data_.is_unpacked_ahead(unit()))
+      open();
   }
 
 private:
@@ -62,12 +65,14 @@ private:
   bool read() {
     const auto call = lane_.run->call(name_, lane_.lane);
     if (!reader_)
-      reader_ = data_.open(unit(), place_, lane_.run->ahead.get());
+      open();
     if (reader_->next(record_))
       return true;
     reader_.reset();
     return false;
   }
+
+  void open() { reader_ = data_.open(unit(), place_, lane_.run->ahead.get()); }
 
   std::uint64_t unit() const {
     const auto j = lane_.lane + unit_ * lane_.lanes;

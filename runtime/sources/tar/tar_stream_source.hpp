@@ -28,6 +28,9 @@ public:
   using stream_source::open;
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
                                     ahead_threads* ahead) const override;
+  bool is_unpacked_ahead(std::uint64_t unit) const override {
+    return opener_.is_found_in_sequence(unit);
+  }
   std::optional<extent> locate(const stream_record& record) const override;
   void decode(const stream_record& record, std::span<const std::byte> bytes,
               sample& into) const override;
