@@ -1,5 +1,6 @@
 #include "runtime/order/iterators/recalled_records.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -13,7 +14,7 @@ public:
 
   void add(const recalled_record& x) {
     const mutex_lock lock{mutex_};
-    missing_.emplace(x.what_.number, &x);
+    missing_.emplace(key_of(x), &x);
   }
 
   void remove(const recalled_record& x) {
@@ -37,8 +38,15 @@ public:
   }
 
 private:
+  /// Number, offset, length: two that differ in any of them are different records.
+  using key = std::array<std::uint64_t, 3>;
+
+  static key key_of(const recalled_record& x) {
+    return {x.what_.number, x.what_.offset, x.what_.length};
+  }
+
   void erase(const recalled_record& x) LEAT_REQUIRES(mutex_) {
-    auto [at, end] = missing_.equal_range(x.what_.number);
+    auto [at, end] = missing_.equal_range(key_of(x));
     while (at != end && at->second != &x)
       ++at;
     if (at != end)
@@ -47,7 +55,8 @@ private:
 
   const recalled_records::reader read_;
   mutex mutex_;
-  std::multimap<std::uint64_t, const recalled_record*> missing_ LEAT_GUARDED_BY(mutex_);
+  /// In stored order.
+  std::multimap<key, const recalled_record*> missing_ LEAT_GUARDED_BY(mutex_);
 };
 
 recalled_record::recalled_record(std::shared_ptr<recall_pass> pass, stream_record what)
