@@ -50,11 +50,16 @@ def tar_of(members):
     return data.getvalue()
 
 
-def packed_tar(path, tar):
-    """The tar archive, compressed as its name says."""
+def packed(path, data):
+    """The data, compressed as the name says."""
     if path.endswith(".zst"):
-        return subprocess.run(["zstd", "-qc"], input=tar, capture_output=True, check=True).stdout
-    return gzip.compress(tar, mtime=0) if path.endswith(("gz", "tgz")) else tar
+        return subprocess.run(["zstd", "-qc"], input=data, capture_output=True, check=True).stdout
+    return gzip.compress(data, mtime=0) if path.endswith(("gz", "tgz")) else data
+
+
+def packed_in_parts(path, data, size):
+    """The same, with a member or frame for each so many bytes."""
+    return b"".join(packed(path, data[i : i + size]) for i in range(0, max(1, len(data)), size))
 
 
 def members_of(name, records):
@@ -121,7 +126,7 @@ def stream_data():
     sizes = (6, 9, 0, 13, 4, 8, 7, 5, 10, 6, 3, 12)
     for shard, records in enumerate(sizes):
         path = f"streams/s{shard:02}.{endings[shard % 4]}"
-        write_file(path, packed_tar(path, tar_of(members_of(shard, records))))
+        write_file(path, packed(path, tar_of(members_of(shard, records))))
 
     def stream(patterns, size, units):
         call = ("tar_stream", {"patterns": patterns, "file_order": "stored", "seed": 0})
@@ -147,7 +152,21 @@ def line_data():
         bad = [b"[]\n" if j % 5 == i else b"{\n" if j % 7 == i else x.encode() + b"\n" for j, x in enumerate(objects)]
         write_file(f"json/{i}.bad", b"".join(bad))
 
-    result = []
+    zst = "zst" if shutil.which("zstd") else "gz"
+    packed_sizes = (11, 0, 17, 25)
+    for i, lines in enumerate(packed_sizes):
+        text = b"".join(b"%d,%s\n" % (j, b"xy,z" * (j % 5)) for j in range(lines))
+        objects = "".join(json_object(i + 10, j) + "\n" for j in range(lines)).encode()
+        size = (30, 10**6)[i % 2]
+        for path, data in ((f"lines/q{i}.txt.{('gz', zst)[i // 2]}", text), (f"json/q{i}.jsonl.{(zst, 'gz')[i // 2]}", objects)):
+            write_file(path, packed_in_parts(path, data, size))
+
+    result = [
+        known("lines", ["lines/q*"], {"text": "bytes"}, sum(packed_sizes), 4, 1),
+        known("lines", ["lines/q2*", "lines/3.txt"], {"text": "bytes"}, 47, 2, 1),
+        known("json_lines", ["json/q*"], MEMBERS, sum(packed_sizes), 4, 1),
+        known("json_lines", ["json/q3*"], MEMBERS, 25, 1, 1),
+    ]
     for op, path, fields in (("lines", "lines/{}.txt", {"text": "bytes"}), ("json_lines", "json/{}.jsonl", MEMBERS)):
         result += [known(op, [path.format("*")], fields, sum(sizes), 6, ranges) for ranges in (1, 2, 5)]
         result += [known(op, [path.format("3")], fields, 30, 1, ranges) for ranges in (1, 3, 12)]

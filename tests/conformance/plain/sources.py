@@ -1,7 +1,9 @@
 """What sources give: docs/order.md, "Records, ids and data digests", and docs/iterators.md, "Stream sources"."""
 
 import ast
+import functools
 import glob
+import gzip
 import io
 import json
 import os
@@ -202,10 +204,23 @@ def read_shard(path, name):
 
 
 def open_tar(path):
+    return tarfile.open(fileobj=io.BytesIO(unpacked_file(path)), errors="surrogateescape", encoding="utf-8")
+
+
+def is_packed(path):
+    return path.lower().endswith((".gz", ".tgz", ".zst", ".tzst"))
+
+
+def unpacked_file(path):
     data = read_file(path)
-    if path.endswith(".zst"):
-        data = subprocess.run(["zstd", "-dc"], input=data, capture_output=True, check=True).stdout
-    return tarfile.open(fileobj=io.BytesIO(data), errors="surrogateescape", encoding="utf-8")
+    if not is_packed(path):
+        return data
+    return gzip.decompress(data) if path.lower().endswith("gz") else unpacked_zstd(data)
+
+
+@functools.cache
+def unpacked_zstd(data):
+    return subprocess.run(["zstd", "-dc"], input=data, capture_output=True, check=True).stdout
 
 
 INDEXED = {
@@ -259,7 +274,9 @@ def tar_units(path, name, _):
 
 
 def line_units(path, name, options, fields_of=lambda line: {"text": line}):
-    data, ranges = read_file(path), options["ranges"]
+    data, ranges = unpacked_file(path), options["ranges"]
+    if ranges > 1 and is_packed(path):
+        raise Refused("ranges of a compressed file")
     units = [[] for _ in range(ranges)]
     for number, (offset, line) in enumerate(lines_of(data)):
         id = f"{id_text(name)}/{number}" if ranges == 1 else f"{id_text(name)}/@{offset}"
