@@ -85,14 +85,16 @@ public:
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const {
     return open(unit, from, nullptr);
   }
-  /// True for a unit that `ahead` unpacks, from when it is opened on.
-  virtual bool is_unpacked_ahead(std::uint64_t) const { return false; }
+  /// True for a unit of a compressed file: `ahead` unpacks it, from when it is opened on.
+  virtual bool is_unpacked(std::uint64_t) const { return false; }
   /// Sets the fields of one record in an empty sample, from its content if it has any. Also works
   /// for a record that was stored in a snapshot. Throws `bad_sample`, `leat::error`.
   virtual void read(const stream_record& record, sample& into) const = 0;
   /// True for a record that can only be found by reading what lies before it. If its content was
   /// lost, it is best read again in stored order with all others of which that is true.
-  virtual bool is_found_in_sequence(const stream_record&) const { return false; }
+  virtual bool is_found_in_sequence(const stream_record& record) const {
+    return is_unpacked(record.unit);
+  }
   /// The content of such a record, as its reader gives it. Throws `leat::error`, also for a record
   /// that cannot lie in its unit.
   virtual payload_ptr read_content(const stream_record&, const std::stop_token&) const {

@@ -32,7 +32,7 @@ public:
   }
 
   /// True for a stored file that is compressed.
-  bool is_found_in_sequence(std::size_t file) const {
+  bool is_unpacked(std::size_t file) const {
     return !files_.is_pipe(file) && files_.packed(file) != packing::none;
   }
 

@@ -56,7 +56,7 @@ public:
     if (unit_ == units_ && !(place_ == stream_place{}))
       refuse_state("a place after the last unit", "one in a unit");
     // All lanes at the same time pass over what is before their places.
-    if (unit_ < units_ && lane_.run->ahead && data_.is_unpacked_ahead(unit()))
+    if (unit_ < units_ && lane_.run->ahead && data_.is_unpacked(unit()))
       open();
   }
 

@@ -144,10 +144,6 @@ bool line_source::read_with_others(const stream_record& record, std::span<std::b
                          sample_access::stop_of(into));
 }
 
-bool line_source::is_found_in_sequence(const stream_record& record) const {
-  return opener_.is_found_in_sequence(file_of(record));
-}
-
 payload_ptr line_source::read_content(const stream_record& record,
                                       const std::stop_token& stop) const {
   check(record);

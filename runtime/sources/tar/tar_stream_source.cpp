@@ -122,10 +122,6 @@ void tar_stream_source::read(const stream_record& record, sample& into) const {
   decode(record, bytes, into);
 }
 
-bool tar_stream_source::is_found_in_sequence(const stream_record& record) const {
-  return opener_.is_found_in_sequence(record.unit);
-}
-
 payload_ptr tar_stream_source::read_content(const stream_record& record,
                                             const std::stop_token& stop) const {
   const auto restart = checked_restart(record);

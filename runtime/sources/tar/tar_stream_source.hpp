@@ -28,15 +28,12 @@ public:
   using stream_source::open;
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
                                     ahead_threads* ahead) const override;
-  bool is_unpacked_ahead(std::uint64_t unit) const override {
-    return opener_.is_found_in_sequence(unit);
-  }
+  bool is_unpacked(std::uint64_t unit) const override { return opener_.is_unpacked(unit); }
   std::optional<extent> locate(const stream_record& record) const override;
   void decode(const stream_record& record, std::span<const std::byte> bytes,
               sample& into) const override;
   stored_objects& objects() const override { return opener_.files().objects(); }
   void read(const stream_record& record, sample& into) const override;
-  bool is_found_in_sequence(const stream_record& record) const override;
   payload_ptr read_content(const stream_record& record, const std::stop_token& stop) const override;
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
