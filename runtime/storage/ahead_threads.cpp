@@ -29,7 +29,7 @@ void ahead_threads::add(work& x) {
 
 void ahead_threads::remove(work& x) {
   const mutex_lock lock{mutex_};
-  while (x.is_running_)
+  while (x.threads_ > 0)
     ran_.wait(mutex_);
   work* before = nullptr;
   auto* at = first_;
@@ -53,11 +53,11 @@ void ahead_threads::run() {
     if (!first_)
       return;
     auto& x = pop();
-    x.is_running_ = true;
+    ++x.threads_;
     lock.unlock();
     const bool again = x.run();
     lock.lock();
-    x.is_running_ = false;
+    --x.threads_;
     if (again) {
       push(x);
       if (waiting_ > 1) // this thread takes one of them

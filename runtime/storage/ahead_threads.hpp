@@ -29,7 +29,9 @@ public:
     virtual bool run() noexcept = 0;
 
     work* next_ = nullptr;
-    bool is_running_ = false;
+    /// Threads that have not left `run` yet. Two, if it was added again by one who knows that the
+    /// first is about to leave.
+    std::size_t threads_ = 0;
   };
 
   explicit ahead_threads(std::size_t most) : most_(most) {}
@@ -38,10 +40,10 @@ public:
   ahead_threads(const ahead_threads&) = delete;
   ahead_threads& operator=(const ahead_threads&) = delete;
 
-  /// Has `x` run, which neither waits nor runs. Throws `errc::no_resources` if there is no thread
-  /// and none can be made.
+  /// Has `x` run, which does not wait, and whose last run ends without asking for another one.
+  /// Throws `errc::no_resources` if there is no thread and none can be made.
   void add(work& x);
-  /// Waits until `x` does not run, and forgets it.
+  /// Waits until no thread runs `x`, and forgets it.
   void remove(work& x);
 
 private:

@@ -16,6 +16,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,44 @@ std::vector<given> read_blocks(byte_stream& x, std::optional<errc>& failure) {
   });
   return all;
 }
+
+/// Adds itself again when it runs first, just before it leaves, and then waits to be let go.
+class added_early final : public ahead_threads::work {
+public:
+  explicit added_early(ahead_threads& by) : by_(by) {}
+
+  std::atomic<int> runs = 0;
+  std::atomic<bool> may_end = false;
+  std::atomic<bool> has_ended = false;
+
+private:
+  bool run() noexcept override {
+    const auto n = ++runs;
+    runs.notify_all();
+    if (n == 1) {
+      by_.add(*this);
+    } else {
+      may_end.wait(false);
+      has_ended = true;
+    }
+    return false;
+  }
+
+  ahead_threads& by_;
+};
+
+/// Says that it ran.
+class noticed final : public ahead_threads::work {
+public:
+  std::atomic<bool> has_run = false;
+
+private:
+  bool run() noexcept override {
+    has_run = true;
+    has_run.notify_all();
+    return false;
+  }
+};
 
 std::string some_members(std::mt19937& random) {
   std::string packed;
@@ -190,5 +229,26 @@ TEST_CASE("stream_ahead: what came before a failure is given first") {
     REQUIRE(code_of([&] { ahead.read(into); }) == errc::io);
     REQUIRE(ahead.offset() == good);
     REQUIRE(reads == good + 1);
+  }
+}
+
+TEST_CASE("ahead_threads: work that was added again while a thread was leaving it is waited for") {
+  for (int i = 0; i < 200; ++i) {
+    ahead_threads threads{2};
+    noticed other;
+    added_early x{threads};
+    threads.add(x);
+    threads.add(other);
+    other.has_run.wait(false); // by the thread that has left
+    std::thread releases{[&] {
+      x.may_end = true;
+      x.may_end.notify_all();
+    }};
+    x.runs.wait(0);
+    x.runs.wait(1);
+    threads.remove(x);
+    REQUIRE(x.has_ended);
+    releases.join();
+    threads.remove(other);
   }
 }
