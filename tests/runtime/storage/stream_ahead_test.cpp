@@ -101,6 +101,7 @@ private:
     runs.notify_all();
     if (n == 1) {
       by_.add(*this);
+      runs.wait(1); // the other thread runs it
     } else {
       may_end.wait(false);
       has_ended = true;
