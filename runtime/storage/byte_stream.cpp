@@ -8,8 +8,8 @@
 namespace leat {
 
 bool skip_to(byte_stream& stream, std::uint64_t offset, const std::stop_token& stop) {
-  constexpr std::uint64_t block = 1 << 16;
-  std::vector<std::byte> dropped(std::min(block, offset - stream.offset()));
+  std::vector<std::byte> dropped(
+      std::min<std::uint64_t>(stream_block_bytes, offset - stream.offset()));
   while (stream.offset() < offset) {
     if (stop.stop_requested())
       throw error(errc::interrupted, {.stage = "read", .got = "a job that ends"});

@@ -43,7 +43,7 @@ public:
   /// its fields.
   static constexpr std::uint64_t max_span = 2 * max_content;
 
-  /// `opener` must outlive it.
+  /// `opener` must outlive it, and so must `ahead`, which may be null.
   tar_unit_reader(const stream_opener& opener, std::size_t file, const stream_place& from,
                   ahead_threads* ahead);
 
