@@ -248,8 +248,9 @@ TEST_CASE("ahead_threads: work that was added again while a thread was leaving i
     x.runs.wait(0);
     x.runs.wait(1);
     threads.remove(x);
-    REQUIRE(x.has_ended);
+    const bool has_ended = x.has_ended;
     releases.join();
+    REQUIRE(has_ended);
     threads.remove(other);
   }
 }
