@@ -74,6 +74,24 @@ endfunction()
 
 add_custom_target(thread_tests COMMENT "Tests with the label threads")
 
+# leat_draw_test(<result> <name> <label>...): whether this test is among those that LEAT_TEST_SEED draws; without a seed all are.
+function(leat_draw_test result name)
+  set(limit 3)
+  if("process-slow" IN_LIST ARGN)
+    set(limit 0)
+  elseif(ARGN MATCHES "(^|;)(process|conformance|actors)(;|$)")
+    set(limit 2)
+  endif()
+  string(SHA256 digest "${LEAT_TEST_SEED} ${name}")
+  string(SUBSTRING "${digest}" 0 6 digits)
+  math(EXPR drawn "0x${digits} % 6")
+  if(NOT LEAT_TEST_SEED OR drawn LESS limit)
+    set(${result} TRUE PARENT_SCOPE)
+  else()
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
 # leat_test(<folder>/<unit>_test.cpp... [LINKS <target>...] [TIMEOUT <seconds>] [LABELS <label>...])
 #   One executable per tested unit, named test_<folder>_<unit>_test; ctest lists each test case as "<folder>/<sentence>".
 function(leat_test source)
@@ -91,6 +109,11 @@ function(leat_test source)
   target_link_libraries(${target} PRIVATE leat_test_support ${arg_LINKS} leat_warnings)
   target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
   set(labels ${folder} ${arg_LABELS})
+  leat_draw_test(is_drawn ${target} ${labels})
+  if(NOT is_drawn)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   list(JOIN labels "," labels) # Catch's script would split a list; ctest -L searches in the text
   catch_discover_tests(${target} TEST_PREFIX "${folder}/" DISCOVERY_MODE PRE_TEST
     PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}" SKIP_RETURN_CODE 4)
