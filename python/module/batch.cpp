@@ -5,6 +5,7 @@
 #include "python/module/arrays.hpp"
 #include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
+#include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 
 #include <string>
@@ -234,12 +235,14 @@ void bind_batch(nb::module_& m) {
       .def_ro("position", &bad_row::position)
       .def_ro("id", &bad_row::id)
       .def_ro("why", &bad_row::why)
-      .def_ro("text", &bad_row::text)
+      .def_prop_ro(
+          "text", [](const bad_row& x) { return as_message(x.text); },
+          nb::sig("def text(self, /) -> str"))
       .def_ro("substitute", &bad_row::substitute,
               "Id of the sample that took its row; None if the row was masked.")
       .def("__repr__", [](const bad_row& x) {
-        return "<leat.BadRow " + std::to_string(x.position) + " " + x.id + ": "
-               + std::string{to_string(x.why)} + ", " + x.text + ">";
+        return as_message("<leat.BadRow " + std::to_string(x.position) + " " + x.id + ": "
+                          + std::string{to_string(x.why)} + ", " + x.text + ">");
       });
 }
 

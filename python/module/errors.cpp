@@ -46,9 +46,8 @@ void translate(const std::exception_ptr& problem, void*) {
     }
     raise([&] { return exception_of(x); });
   } catch (const bad_sample& x) {
-    raise([&] {
-      return errors_module().attr("BadSample")(nb::cast(x.why()), std::string{x.what()});
-    });
+    raise(
+        [&] { return errors_module().attr("BadSample")(nb::cast(x.why()), as_message(x.what())); });
   }
 }
 
@@ -101,9 +100,21 @@ nb::object exception_of(const error& problem) {
                              "cluster"};
   const auto& x = problem.details();
   nb::object offset = x.offset ? nb::cast(*x.offset) : nb::none();
+  nb::list list;
+  for (const auto& part : x.list)
+    list.append(as_message(part));
   return errors_module().attr("error_of")(names.at(static_cast<std::size_t>(problem.code())),
-                                          std::string{problem.what()}, x.stage, x.sample, x.file,
-                                          offset, x.got, x.needed, x.list);
+                                          as_message(problem.what()), as_message(x.stage),
+                                          as_message(x.sample), as_message(x.file), offset,
+                                          as_message(x.got), as_message(x.needed), list);
+}
+
+nb::object as_message(std::string_view text) {
+  auto message = nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (!message.is_valid())
+    throw nb::python_error();
+  return message;
 }
 
 std::string text_of(const nb::python_error& problem) {

@@ -4,6 +4,9 @@
 
 #include "python/module/python.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace leat::python {
 
 /// leat's exceptions become those of leat/errors.py, and theirs become leat's.
@@ -23,6 +26,10 @@ std::string pickled_through();
 
 /// The same as text on one line: "ValueError: no number (train.py:12 in label)". Holds the GIL.
 std::string text_of(const nb::python_error& problem);
+
+/// A text that names a file or quotes a sample, as a str: bytes that are not UTF-8 become \xhh.
+/// Holds the GIL.
+nb::object as_message(std::string_view text);
 
 /// The Python exception for an error, with all its details. Holds the GIL.
 nb::object exception_of(const error& problem);

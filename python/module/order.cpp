@@ -52,18 +52,20 @@ void bind_order(nb::module_& m) {
       .def(
           "__init__",
           [](preview* to, nb::handle_t<pipeline_value> data, std::uint64_t epoch,
-             std::uint64_t step, const weights_by_step& weights) {
+             std::uint64_t step, const weights_by_step& weights, bad_sample_policy bad_samples) {
             const auto& of = nb::cast<pipeline_value&>(data);
             const auto value = of.value;
             auto made = without_gil([&] {
-              return order_preview{value, preview_options{epoch, step, changes_of(weights)}};
+              return order_preview{value,
+                                   preview_options{epoch, step, changes_of(weights), bad_samples}};
             });
             new (to) preview{std::move(made), of.kept};
           },
           "pipeline"_a, nb::kw_only(), "epoch"_a = 0, "step"_a = 0, "weights"_a = weights_by_step{},
+          "bad_samples"_a = bad_sample_policy::fail,
           nb::sig("def __init__(self, pipeline: Pipeline, *, epoch: int = 0, step: int = 0, "
-                  "weights: collections.abc.Mapping[int, collections.abc.Sequence[float]] = {}) -> "
-                  "None"))
+                  "weights: collections.abc.Mapping[int, collections.abc.Sequence[float]] = {}, "
+                  "bad_samples: typing.Literal['fail', 'substitute', 'mask'] = 'fail') -> None"))
       .def(
           "next", [](preview& x) { return without_gil([&] { return x.value.next(); }); },
           "The next batch; None after the epoch's last one.")

@@ -26,14 +26,17 @@ pipeline_value open(Source source, const patterns& names, const Options& options
   return {std::visit([&](const auto& x) { return source(x, options); }, names)};
 }
 
+/// Bound methods are made anew by each access: the one that C++ calls must be kept.
+nb::object method_of(nb::handle source) {
+  return nb::object(source.attr(nb::hasattr(source, "read") ? "read" : "__getitem__"));
+}
+
 /// Records by number: an object of Python with __len__, and __getitem__ that gives a dict or
-/// read(record, sample) that sets fields.
+/// read(record, sample) that sets fields. Registered for the process's life, and so never freed.
 class python_source final : public source {
 public:
   python_source(std::string name, nb::handle from)
-      : name_(std::move(name)), size_(nb::len(from)),
-        read_(reader_of(nb::hasattr(from, "read") ? from.attr("read") : from.attr("__getitem__"))) {
-  }
+      : name_(std::move(name)), size_(nb::len(from)), read_(reader_of(method_of(from).release())) {}
 
   std::uint64_t size() const override { return size_; }
   void read(std::uint64_t record, sample& into) const override { read_(record, into); }
@@ -45,7 +48,6 @@ private:
   std::function<void(std::uint64_t, sample&)> read_;
 };
 
-/// Bound methods are made anew by each access: the one that C++ calls must be kept.
 pipeline_value indexed_of(std::string name, nb::object from, std::size_t processes) {
   pipeline_value result{count(0)};
   const nb::handle kept = result.kept.add(std::move(from));
@@ -55,9 +57,7 @@ pipeline_value indexed_of(std::string name, nb::object from, std::size_t process
     result.value = from_function(std::move(name), nb::len(kept), reader_in(std::move(pool)));
     return result;
   }
-  const bool has_read = nb::hasattr(kept, "read");
-  const nb::handle method =
-      result.kept.add(nb::object(kept.attr(has_read ? "read" : "__getitem__")));
+  const nb::handle method = result.kept.add(method_of(kept));
   result.value = from_function(std::move(name), nb::len(kept), reader_of(method));
   return result;
 }

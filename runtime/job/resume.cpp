@@ -110,14 +110,14 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
   job_progress at{.next = restored_position(job, merged),
                   .global_step = merged.global_step,
                   .is_resumed = true};
-  // Each rank may hold its own part of the same world; otherwise rank 0 takes over the sums of all.
-  const bool own =
-      parts.size() == 1 && parts[0].world_size == job.world_size && parts[0].rank == job.rank;
-  if (own)
-    at.sums = parts[0].sums;
-  else if (job.rank == 0)
-    at.sums = merged.sums;
-  at.began = own ? parts[0].began : merged.global_step;
+  // One part of the same world may be each rank's own, or one for all: a rank cannot tell, so it
+  // goes on with that run in both cases. Otherwise rank 0 takes over the sums of all.
+  const bool goes_on = parts.size() == 1 && parts[0].world_size == job.world_size;
+  if (goes_on ? parts[0].rank == job.rank : job.rank == 0)
+    at.sums = goes_on ? parts[0].sums : merged.sums;
+  else
+    at.sums.partial = goes_on;
+  at.began = goes_on ? parts[0].began : merged.global_step;
   at.lanes = restored_lanes(job, merged, parts.size(), at.next);
   return at;
 }

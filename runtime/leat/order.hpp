@@ -1,5 +1,6 @@
 #pragma once
 
+#include <leat/bad_sample.hpp>
 #include <leat/export.hpp>
 #include <leat/hash128.hpp>
 #include <leat/pipeline.hpp>
@@ -67,10 +68,13 @@ struct preview_options {
   std::uint64_t step = 0;
   /// Changes of the weights of the pipeline's only mix, as `loader::set_weights` makes them.
   std::vector<weight_change> weights = {};
+  /// The job's: where an operator looks at a bad sample, the preview fails, or goes on under `mask`
+  /// as the job does.
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
 };
 
-/// What loaders of a pipeline hand over in an epoch where all samples are good, found out without
-/// making any: `for (const auto& batch : leat::order_preview(data, {.epoch = 3}))`. Content is
+/// What loaders of a pipeline hand over in an epoch where all samples are good, and what they name
+/// where some are not, found out without making any: `for (const auto& batch : leat::order_preview(data, {.epoch = 3}))`. Content is
 /// read only where an operator looks at it; records that exist once are used up. For one thread.
 class LEAT_API order_preview {
 public:

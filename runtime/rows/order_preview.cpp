@@ -15,13 +15,14 @@ namespace leat {
 
 namespace {
 
-std::shared_ptr<const job_plan> plan_of(const pipeline& data) {
+std::shared_ptr<const job_plan> plan_of(const pipeline& data, bad_sample_policy bad_samples) {
   auto [shape, samples] = plan_epochs(data);
   check_not_empty(shape);
   auto plan = std::make_shared<job_plan>();
   plan->shape = shape;
   plan->samples = std::move(samples);
   plan->layout = std::make_shared<batch_layout>();
+  plan->bad_samples = bad_samples;
   return plan;
 }
 
@@ -101,7 +102,7 @@ private:
 };
 
 order_preview::order_preview(const pipeline& data, const preview_options& from)
-    : reader_(std::make_unique<reader>(plan_of(data), from)) {}
+    : reader_(std::make_unique<reader>(plan_of(data, from.bad_samples), from)) {}
 
 order_preview::~order_preview() = default;
 order_preview::order_preview(order_preview&&) noexcept = default;

@@ -449,6 +449,10 @@ void sample_access::keep(sample& x, const std::vector<std::string>& names) {
   s.used = kept;
 }
 
+void sample_access::shorten(sample& x, std::string_view name, std::size_t size) {
+  const_cast<field&>(x.state_->get(name)).size = size;
+}
+
 void sample_access::rename(sample& x, std::string_view from, std::string_view to) {
   auto& s = *x.state_;
   auto& field = const_cast<leat::field&>(s.get(from));

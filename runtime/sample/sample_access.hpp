@@ -101,6 +101,9 @@ public:
   /// Gives a field another name. Throws `bad_sample` (missing_field; wrong_shape: name taken).
   static void rename(sample& x, std::string_view from, std::string_view to);
 
+  /// Keeps the first bytes of a field that has bytes of its own (`make_bytes`), `size` of them.
+  static void shorten(sample& x, std::string_view name, std::size_t size);
+
   /// Moves what the layout needs into the target. Throws `bad_sample` (missing_field, wrong_shape).
   static void deliver(sample& x);
 

@@ -45,9 +45,9 @@ struct snapshot {
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
   handed_over sums;
-  /// global_step at which this run began: 0, or where it was restored. From there on each rank's
-  /// sums count its own rows; what was handed over before is in rank 0's. Parts of runs that
-  /// began at different steps must not be added up.
+  /// global_step at which this run began: 0, or where it was restored from more than one part, or
+  /// from another world. From there on each rank's sums count its own rows; what was handed over
+  /// before is in rank 0's. Parts of runs that began at different steps must not be added up.
   std::uint64_t began = 0;
   /// States of the rank's lanes, in rising order; empty at the beginning of an epoch, and for an
   /// indexed order.

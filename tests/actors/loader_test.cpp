@@ -221,6 +221,50 @@ TEST_CASE("loader: parts of one world restore any other, sums included") {
   }
 }
 
+TEST_CASE("loader: however ranks share parts at a restore, their next parts belong together") {
+  constexpr std::uint64_t world = 3;
+  const auto data = noisy(480, 48, {.lanes = 24});
+  const auto reference = run_job(data, quick(0, 1), 1);
+  using parts = std::vector<std::string>;
+  // Takes `n` steps on all ranks, each of which begins with what `given` says, and returns the last
+  // parts.
+  const auto run = [&](std::size_t from, int n, const auto& given) {
+    std::vector<loader> ranks;
+    for (std::uint64_t rank = 0; rank < world; ++rank) {
+      auto options = quick(0, 1);
+      options.rank = rank;
+      options.world_size = world;
+      ranks.emplace_back(data, options);
+      if (const parts x = given(rank); !x.empty())
+        REQUIRE(ranks.back().restore_parts(x).global_step == from);
+    }
+    parts last;
+    for (int i = 0; i < n; ++i) {
+      std::vector<job_step> steps;
+      last.clear();
+      for (auto& x : ranks) {
+        auto batch = x.next();
+        REQUIRE(batch);
+        append(steps, *batch);
+        last.push_back(batch->snapshot());
+      }
+      REQUIRE(steps.size() == 1);
+      REQUIRE(steps[0] == reference[from + static_cast<std::size_t>(i)]);
+    }
+    return last;
+  };
+  const auto first = run(0, 3, [](auto) { return parts{}; });
+  for (std::size_t way = 0; way < world + 2; ++way) {
+    CAPTURE(way);
+    const auto second = run(3, 2, [&](std::uint64_t rank) {
+      return way < world ? parts{first[way]} : way == world ? parts{first[rank]} : first;
+    });
+    (void)run(5, 2, [&](auto) { return second; });
+    REQUIRE(inspect_snapshot(second).global_step == 5);
+    REQUIRE(inspect_snapshot(second).partial == (way < world));
+  }
+}
+
 TEST_CASE("loader: seek and skip_first_batches go to any batch, before the first") {
   const auto data = noisy(50, 8, {.end = epoch_end::mask});
   const auto options = quick(1, 3);

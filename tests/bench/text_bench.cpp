@@ -49,17 +49,23 @@ double cpu_seconds() {
   return static_cast<double>(x.tv_sec) + 1e-9 * static_cast<double>(x.tv_nsec);
 }
 
-/// Documents of 2.4 KB on the average, with a nested value and a number beside the text.
-void write_documents(const std::string& folder) {
+/// Documents of 2.4 KB on the average, with a nested value and a number beside the text. `escaped`:
+/// every tenth word has a line feed, a quote or letters beyond ASCII behind it, as texts have that
+/// json.dumps wrote.
+void write_documents(const std::string& folder, const std::string& name, bool escaped) {
+  constexpr const char* escapes[] = {R"(\n)", R"(\")", R"(\u00e9\u4e2d)"};
   std::mt19937 random{1};
   std::lognormal_distribution<double> words{5.4, 0.75};
   for (int f = 0; f < files; ++f) {
-    std::ofstream out{folder + "/docs-" + std::to_string(f) + ".jsonl"};
+    std::ofstream out{folder + "/" + name + "-" + std::to_string(f) + ".jsonl"};
     for (int i = 0; i < documents_per_file; ++i) {
       std::string text;
       const auto n = std::clamp(words(random), 10.0, 6000.0);
-      for (int k = 0; k < static_cast<int>(n); ++k)
+      for (int k = 0; k < static_cast<int>(n); ++k) {
         text += (k == 0 ? "word" : " word") + std::to_string(random() % 1000);
+        if (escaped && random() % 10 == 0)
+          text += escapes[random() % std::size(escapes)];
+      }
       out << R"({"text": ")" << text << R"(", "meta": {"lang": "en", "id": )" << i
           << R"(, "tags": ["a", "b"]}, "score": 0.)" << 1000 + random() % 9000 << "}\n";
     }
@@ -83,10 +89,11 @@ void write_short_lines(const std::string& path) {
     out << 1'000'000 + i % 9'000'000 << "x\n";
 }
 
-std::uint64_t size_of_all(const std::string& folder) {
+std::uint64_t size_of_all(const std::string& folder, const std::string& name) {
   std::uint64_t bytes = 0;
   for (const auto& x : std::filesystem::directory_iterator{folder})
-    bytes += x.path().extension() == ".jsonl" ? x.file_size() : 0;
+    if (x.path().extension() == ".jsonl" && x.path().filename().string().starts_with(name))
+      bytes += x.file_size();
   return bytes;
 }
 
@@ -114,12 +121,12 @@ std::size_t walk(simdjson::ondemand::value x) {
   }
 }
 
-void read_bare(const std::string& folder) {
+void read_bare(const std::string& folder, const std::string& name) {
   simdjson::ondemand::parser parser;
   std::vector<char> block((std::size_t{1} << 20) + simdjson::SIMDJSON_PADDING);
   std::size_t sum = 0;
   for (int f = 0; f < files; ++f) {
-    const auto path = folder + "/docs-" + std::to_string(f) + ".jsonl";
+    const auto path = folder + "/" + name + "-" + std::to_string(f) + ".jsonl";
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     std::size_t kept = 0;
     for (std::uint64_t at = 0;;) {
@@ -169,7 +176,8 @@ struct text_case {
 };
 
 std::vector<text_case> cases(const std::string& folder) {
-  const auto megabytes = static_cast<double>(size_of_all(folder)) / 1e6;
+  const auto megabytes = static_cast<double>(size_of_all(folder, "docs")) / 1e6;
+  const auto escaped_megabytes = static_cast<double>(size_of_all(folder, "escaped")) / 1e6;
   const auto pattern = folder + "/docs-*.jsonl";
   const auto documents = [=](auto change, std::uint64_t rows) {
     const auto data =
@@ -198,9 +206,17 @@ std::vector<text_case> cases(const std::string& folder) {
   const auto kept = [](const pipeline& x) { return x.filter(field_hash("text", 50)); };
   const auto millions = static_cast<double>(short_lines) / 1e6;
   return {
-      {"pread and simdjson, every field", megabytes, "MB", [=](std::size_t) { read_bare(folder); },
-       false},
+      {"pread and simdjson, every field", megabytes, "MB",
+       [=](std::size_t) { read_bare(folder, "docs"); }, false},
       {"JSON lines", megabytes, "MB", documents(same, 240)},
+      {"pread and simdjson, texts with escapes", escaped_megabytes, "MB",
+       [=](std::size_t) { read_bare(folder, "escaped"); }, false},
+      {"JSON lines, texts with escapes", escaped_megabytes, "MB",
+       [=](std::size_t workers) {
+         run(json_lines(folder + "/escaped-*.jsonl")
+                 .batch(240, {.lanes = 24, .end = epoch_end::mask}),
+             workers);
+       }},
       {"JSON lines, buffer, pack to 4,096, batches of 240", megabytes, "MB",
        documents(packed, 240)},
       {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB", documents(packed, 24)},
@@ -250,7 +266,8 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
   const std::string_view wanted = argc > 2 ? argv[2] : "";
   const test::temporary_directory folder;
-  write_documents(folder.path());
+  write_documents(folder.path(), "docs", false);
+  write_documents(folder.path(), "escaped", true);
   write_short_lines(folder / "short.txt");
   for (const auto& x : cases(folder.path()))
     if (x.name.find(wanted) != std::string::npos) {

@@ -20,13 +20,16 @@ struct listing_options {
   order_options order;
   std::uint64_t steps = UINT64_MAX;
   std::vector<std::string> weights = {};
+  bad_sample_policy bad_samples = bad_sample_policy::fail;
   /// Accepted as by the other subcommands, and changes nothing.
   bool json = false;
 };
 
 void print_order(const listing_options& x) {
-  auto due = due_batches(job_pipeline(x.order, transform::none),
-                         {.epoch = x.order.epoch, .weights = weight_changes_of(x.weights)});
+  auto due =
+      due_batches(job_pipeline(x.order, transform::none), {.epoch = x.order.epoch,
+                                                           .weights = weight_changes_of(x.weights),
+                                                           .bad_samples = x.bad_samples});
   if (due.epoch().is_endless() && x.steps == UINT64_MAX)
     bad_usage("--steps", "none, and an epoch without end", "the number of batches to print");
   for (std::uint64_t step = 0; step < x.steps; ++step) {
@@ -47,6 +50,7 @@ void add_order(CLI::App& app) {
   whole_number(sub->add_option("--steps", x->steps, "Print only the first N batches of the epoch"),
                1);
   add_weights_option(*sub, x->weights);
+  add_bad_sample_option(*sub, x->bad_samples);
   sub->add_flag("--json", x->json, "No effect: the output is always JSON");
   sub->callback([x] { print_order(*x); });
 }

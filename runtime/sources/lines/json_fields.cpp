@@ -1,5 +1,7 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
+#include "runtime/base/utf8.hpp"
+#include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_number.hpp"
 #include "runtime/sources/lines/json_text.hpp"
 
@@ -117,19 +119,20 @@ private:
     return token.substr(1, token.size() - 2);
   }
 
-  std::string_view unescaped(std::string_view x) {
-    memory_.text.clear();
-    if (!append_json_text(x, memory_.text))
+  /// Returns the size.
+  static std::size_t unescape(std::string_view x, char* to) {
+    const auto size = unescape_json_text(x, to);
+    if (!size)
       throw malformed{};
-    return memory_.text;
+    return *size;
   }
 
   void set_text(std::string_view name, od::value& x) {
     const auto text = between_quotes(x);
-    if (has_escapes(text))
-      into_.set(name, unescaped(text));
-    else
-      into_.borrow(name, std::as_bytes(std::span{text}));
+    if (!has_escapes(text))
+      return into_.borrow(name, std::as_bytes(std::span{text}));
+    const auto room = into_.make_bytes(name, text.size());
+    sample_access::shorten(into_, name, unescape(text, reinterpret_cast<char*>(room.data())));
   }
 
   static bool boolean(od::value& x) {
@@ -220,8 +223,10 @@ private:
       }
       return;
     case od::json_type::string:
-      if (const auto text = between_quotes(x); has_escapes(text))
-        (void)unescaped(text);
+      if (const auto text = between_quotes(x); has_escapes(text)) {
+        memory_.text.resize(text.size());
+        (void)unescape(text, memory_.text.data());
+      }
       return;
     case od::json_type::number:
       (void)number(x);
@@ -317,7 +322,9 @@ private:
     throw bad_sample(cause::too_large, "JSON nested deeper than " + std::to_string(max_json_depth));
   refusal reader;
   (void)nlohmann::json::sax_parse(text, &reader);
-  throw bad_sample(cause::corrupt, reader.text());
+  auto why = reader.text(); // quotes the line, which may not be UTF-8
+  make_utf8(why, 0);
+  throw bad_sample(cause::corrupt, why);
 }
 
 /// A byte order mark before the object counts as nothing.

@@ -127,10 +127,25 @@ void audit::deliver(const batch_line& line) {
     return add(fault_kind::changed, key, {}, {},
                "a line of rank " + std::to_string(rank) + " of " + std::to_string(line.world_size)
                    + ", in an attempt of another rank or world size");
-  auto& part = attempt.parts[rank][key];
+  auto& parts = attempt.parts[rank];
+  if (!parts.empty() && key < parts.rbegin()->first && !parts.contains(key)) {
+    const auto& [epoch, step] = parts.rbegin()->first;
+    add(fault_kind::moved, key, {}, {}, "handed over after " + name_of(epoch, step));
+  }
+  check_ranks(line);
+  auto& part = parts[key];
   auto rows = rows_of(line);
   part.rows.insert(part.rows.end(), rows.begin(), rows.end());
   part.digest += line.digest;
+}
+
+/// Rank r of W gets the positions p with p mod W = r.
+void audit::check_ranks(const batch_line& line) {
+  const auto rank = line.rank.value_or(0);
+  for (std::size_t i = 0; i < line.positions.size(); ++i)
+    if (const auto due = line.positions[i] % line.world_size; due != rank)
+      add(fault_kind::moved, {line.epoch, line.step}, line.positions[i], line.ids[i],
+          "due on rank " + std::to_string(due) + ", not on rank " + std::to_string(rank));
 }
 
 /// In order of time.
@@ -237,6 +252,16 @@ struct audit::epoch_judge {
         those_placed ? judge_placed(at, x) : judge_misplaced(at, x);
   }
 
+  /// Handed over, and trained on, besides what was due: the weights with which its attempt went on
+  /// had seen these steps, whoever handed them over.
+  void judge_stray(const step_key& at, const delivered_part& part) {
+    for (const auto& x : part.rows)
+      if (at_its_place(x))
+        found(fault_kind::repeated, at, x, "of a step before the one that its attempt began with");
+      else
+        judge_misplaced(at, x);
+  }
+
   void judge_missing(std::uint64_t epoch, const job_history& history) {
     for (std::uint64_t p = 0; p < expected.size(); ++p) {
       const auto id = expected[p].id;
@@ -264,11 +289,9 @@ void audit::judge(const job_history& history) {
       for (auto step = begin; step != history.steps.end() && step->at.first == epoch; ++step)
         for (const auto* part : step->ranks)
           judge.judge_part(step->at, *part, placed);
-    // Handed over, and trained on, besides what was due.
     for (const auto& [at, part] : history.strays)
-      for (bool placed : {true, false})
-        if (at.first == epoch)
-          judge.judge_part(at, *part, placed);
+      if (at.first == epoch)
+        judge.judge_stray(at, *part);
     judge.judge_missing(epoch, history);
   }
 }

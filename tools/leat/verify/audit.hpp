@@ -22,7 +22,8 @@ enum class fault_kind : std::uint8_t {
   /// A position was delivered more than once in an epoch, or an id more often than the order has
   /// it.
   repeated,
-  /// An id was delivered at another position, or in another step, than the order says.
+  /// An id was delivered at another position, in another step, or on another rank than the order
+  /// says, or a step after a later one.
   moved,
   /// A line's digest does not fit its rows, or a row that was handed over again is not the same.
   changed,
@@ -85,7 +86,7 @@ public:
   /// Lines that follow are of one start of that process. Without a header it begins with the first
   /// step that it has.
   void begin_attempt(const attempt_start& header);
-  /// A line of the attempt, in any order.
+  /// A line of the attempt, as the ranks got them one after the other.
   void deliver(const batch_line& line);
 
   /// Judges. Call it once, last.
@@ -103,6 +104,7 @@ private:
   std::vector<delivered_row> rows_of(const batch_line& line);
   void apply_bad(const batch_line& line, std::vector<delivered_row>& rows);
   process_attempt& attempt_of(const batch_line& line);
+  void check_ranks(const batch_line& line);
   std::vector<process_attempt> ordered_attempts();
   void compare_attempts(const std::vector<process_attempt>& attempts);
   void compare(const step_key& at, const delivered_row& was, const delivered_row& now);

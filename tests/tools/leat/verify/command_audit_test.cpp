@@ -5,6 +5,8 @@
 #include "tools/leat/verify/audit.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -67,13 +69,26 @@ std::vector<attempt> broken_job() {
   return job;
 }
 
+/// Each rank's lines keep their order.
+void interleave(attempt& lines, std::mt19937& random) {
+  std::map<std::uint64_t, std::deque<batch_line>> of_rank;
+  for (const auto& x : lines)
+    of_rank[x.rank.value_or(0)].push_back(x);
+  std::shuffle(lines.begin(), lines.end(), random);
+  for (auto& x : lines) {
+    auto& from = of_rank[x.rank.value_or(0)];
+    x = std::move(from.front());
+    from.pop_front();
+  }
+}
+
 audit_report judge(const std::vector<attempt>& job, std::mt19937& random) {
   audit audit;
   for (std::uint64_t e = 0; e < epochs; ++e)
     for (std::uint64_t s = 0; s < steps; ++s)
       audit.expect(part(e, s, 0, 1));
   for (auto lines : job) {
-    std::shuffle(lines.begin(), lines.end(), random);
+    interleave(lines, random);
     audit.begin_logs();
     for (const auto& line : lines)
       audit.deliver(line);
@@ -118,7 +133,7 @@ void every_time(const counts& expected, Damage damage) {
 
 } // namespace
 
-TEST_CASE("audit: a job broken twice and rescaled is good, whatever the order of its lines") {
+TEST_CASE("audit: a job broken twice and rescaled is good, however its ranks take turns") {
   every_time({}, [](auto&, auto&) {});
 }
 
@@ -239,6 +254,44 @@ TEST_CASE("audit: a row in another step is moved") {
   seal(to);
   erase_row(from, 4);
   REQUIRE(judge(job, random).counts == counts{0, 0, 1, 0, 0});
+}
+
+TEST_CASE("audit: a step that a rank gets after a later one is moved") {
+  audit audit;
+  for (std::uint64_t s = 0; s < steps; ++s)
+    audit.expect(part(0, s, 0, 1));
+  SECTION("all backwards") {
+    for (auto s = steps; s-- > 0;)
+      audit.deliver(part(0, s, 0, 1));
+    REQUIRE(audit.report().counts == counts{0, 0, steps - 1, 0, 0});
+  }
+  SECTION("two steps of one rank of three") {
+    for (std::uint64_t s = 0; s < steps; ++s)
+      for (std::uint64_t rank = 0; rank < 3; ++rank)
+        audit.deliver(part(0, rank == 1 && (s == 2 || s == 3) ? 5 - s : s, rank, 3));
+    const auto report = audit.report();
+    REQUIRE(report.counts == counts{0, 0, 1, 0, 0});
+    REQUIRE(report.findings.front().step == 2);
+    REQUIRE(report.findings.front().text == "handed over after epoch 0 step 3");
+  }
+}
+
+TEST_CASE("audit: steps before the one that an attempt begins with are repeated, and still due") {
+  audit audit;
+  for (std::uint64_t s = 0; s < steps; ++s)
+    audit.expect(part(0, s, 0, 1));
+  audit.begin_attempt({.world_size = 1, .resumed_at = attempt_start::point{0, 3}});
+  for (std::uint64_t s = 0; s < steps; ++s)
+    audit.deliver(part(0, s, 0, 1));
+  REQUIRE(audit.report().counts == counts{3 * batch_rows, 3 * batch_rows, 0, 0, 0});
+}
+
+TEST_CASE("audit: rows that another rank gets are moved") {
+  every_time({0, 0, batch_rows, 0, 0}, [](auto& job, auto& random) {
+    job = {make_attempt(0, steps * epochs, 2)};
+    const auto step = random() % (steps * epochs);
+    std::swap(job[0][2 * step].rank, job[0][2 * step + 1].rank);
+  });
 }
 
 TEST_CASE("audit: a digest that does not fit its rows is changed, and nothing else") {

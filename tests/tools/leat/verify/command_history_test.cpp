@@ -470,9 +470,9 @@ TEST_CASE("history: lines before the step from which a start resumes are repeate
     if (!job.of_last_attempt(at) || !now.header.resumed_at)
       continue;
     const auto first = now.header.resumed_at->epoch * steps + now.header.resumed_at->step;
-    now.lines.push_back(
-        part(job.random() % first, now.header.rank.value_or(0), now.header.world_size));
-    REQUIRE(judge(job, job.random).counts == counts{0, now.lines.back().ids.size(), 0, 0, 0});
+    now.lines.insert(now.lines.begin(), part(job.random() % first, now.header.rank.value_or(0),
+                                             now.header.world_size));
+    REQUIRE(judge(job, job.random).counts == counts{0, now.lines.front().ids.size(), 0, 0, 0});
     ++found;
   }
   REQUIRE(found > 50);
