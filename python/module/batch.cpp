@@ -235,9 +235,7 @@ void bind_batch(nb::module_& m) {
       .def_ro("position", &bad_row::position)
       .def_ro("id", &bad_row::id)
       .def_ro("why", &bad_row::why)
-      .def_prop_ro(
-          "text", [](const bad_row& x) { return as_message(x.text); },
-          nb::sig("def text(self, /) -> str"))
+      .def_prop_ro("text", [](const bad_row& x) { return as_message(x.text); })
       .def_ro("substitute", &bad_row::substitute,
               "Id of the sample that took its row; None if the row was masked.")
       .def("__repr__", [](const bad_row& x) {

@@ -109,8 +109,8 @@ nb::object exception_of(const error& problem) {
                                           as_message(x.got), as_message(x.needed), list);
 }
 
-nb::object as_message(std::string_view text) {
-  auto message = nb::steal(
+nb::str as_message(std::string_view text) {
+  auto message = nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
   if (!message.is_valid())
     throw nb::python_error();

@@ -29,7 +29,7 @@ std::string text_of(const nb::python_error& problem);
 
 /// A text that names a file or quotes a sample, as a str: bytes that are not UTF-8 become \xhh.
 /// Holds the GIL.
-nb::object as_message(std::string_view text);
+nb::str as_message(std::string_view text);
 
 /// The Python exception for an error, with all its details. Holds the GIL.
 nb::object exception_of(const error& problem);

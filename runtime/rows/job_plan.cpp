@@ -118,8 +118,12 @@ void search_iterators(const std::shared_ptr<const job_plan>& plan, const epoch_g
                                                       start.at.epoch + 1, start),
                      probes};
   auto maker = maker_of(*plan, record);
+  // A batch of nothing but blanks has no rows, and is not the last.
+  const auto exists = [](const planned_batch& x) {
+    return x.plan.what == batch_plan::kind::batch && x.plan.step < x.plan.horizon.batches;
+  };
   const auto* batch = &order.next();
-  for (; search.goes_on() && batch->rows > 0; batch = &order.next())
+  for (; search.goes_on() && exists(*batch); batch = &order.next())
     for (std::size_t i = 0; search.goes_on() && i < batch->rows; ++i) {
       const auto& row = batch->requests[i];
       const auto position = row.position;

@@ -44,29 +44,61 @@ private:
   std::uint64_t offset_;
 };
 
-/// Opened at the first read: until then another stream may take it.
+/// Opened at the first read: until then another stream may take it. The first one gives the pipe
+/// back, if it has not read too much to keep.
 class stream_opener::pipe final : public byte_stream {
 public:
   pipe(const stream_files& files, std::size_t file) : files_(files), file_(file) {}
+  pipe(const pipe&) = delete;
+  pipe& operator=(const pipe&) = delete;
+  ~pipe() override {
+    if (from_.is_new)
+      files_.give_back_pipe(file_, std::move(from_));
+  }
 
   std::size_t read(std::span<std::byte> into) override {
-    if (!descriptor_)
-      descriptor_ = files_.take_pipe(file_);
-    ssize_t n = -1;
-    do
-      n = ::read(descriptor_.get(), into.data(), into.size());
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-      throw_errno("read", files_.path(file_), "bytes of a pipe");
-    offset_ += static_cast<std::uint64_t>(n);
-    return static_cast<std::size_t>(n);
+    if (!from_.descriptor)
+      from_ = files_.take_pipe(file_);
+    const auto n = from_.is_new || offset_ >= from_.before.size() ? read_new(into) : repeat(into);
+    offset_ += n;
+    return n;
   }
   std::uint64_t offset() const override { return offset_; }
 
 private:
+  static constexpr std::size_t most_kept = std::size_t{16} << 20;
+
+  std::size_t read_new(std::span<std::byte> into) {
+    ssize_t n = -1;
+    do
+      n = ::read(from_.descriptor.get(), into.data(), into.size());
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+      throw_errno("read", files_.path(file_), "bytes of a pipe");
+    const auto got = into.first(static_cast<std::size_t>(n));
+    if (from_.is_new && from_.before.size() + got.size() <= most_kept)
+      from_.before.insert(from_.before.end(), got.begin(), got.end());
+    else
+      forget();
+    return got.size();
+  }
+
+  std::size_t repeat(std::span<std::byte> into) {
+    const auto left = std::span{from_.before}.subspan(static_cast<std::size_t>(offset_));
+    const auto n = std::min(left.size(), into.size());
+    std::copy_n(left.begin(), n, into.begin());
+    return n;
+  }
+
+  /// From now on the pipe is this reader's alone.
+  void forget() noexcept {
+    from_.is_new = false;
+    from_.before = {};
+  }
+
   const stream_files& files_;
   std::size_t file_;
-  file_descriptor descriptor_;
+  stream_files::open_pipe from_;
   std::uint64_t offset_ = 0;
 };
 

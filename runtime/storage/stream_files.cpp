@@ -6,6 +6,7 @@
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace leat {
@@ -36,8 +37,7 @@ packing packing_of(std::string_view name) noexcept {
 }
 
 stream_files::stream_files(file_set files, const object_store& store)
-    : serial_(next_serial()), names_(std::move(files.names)),
-      taken_(std::make_unique<std::atomic<bool>[]>(files.paths.size())) {
+    : serial_(next_serial()), names_(std::move(files.names)) {
   for (const auto& path : files.paths)
     facts_of_.push_back(look_at(path, store));
   objects_ = store.open(std::move(files.paths));
@@ -59,14 +59,26 @@ std::size_t stream_files::read(std::size_t file, std::uint64_t offset, std::span
   return part.size();
 }
 
-file_descriptor stream_files::take_pipe(std::size_t file) const {
-  if (taken_[file].exchange(true))
-    throw error(errc::invalid_argument,
-                {.stage = "open",
-                 .file = path(file),
-                 .got = "a pipe that was read before",
-                 .needed = "a plain file, or a source that exists once: standard_input, once"});
-  return file_descriptor::open(path(file));
+stream_files::open_pipe stream_files::take_pipe(std::size_t file) const {
+  {
+    const mutex_lock lock{pipes_mutex_};
+    const auto [at, is_new] = pipes_.try_emplace(file);
+    if (!is_new && !at->second)
+      throw error(errc::invalid_argument,
+                  {.stage = "open",
+                   .file = path(file),
+                   .got = "a pipe that was read before",
+                   .needed = "a plain file, or a source that exists once: standard_input, once"});
+    if (!is_new)
+      return *std::exchange(at->second, std::nullopt);
+  }
+  return {.descriptor = file_descriptor::open(path(file)), .is_new = true};
+}
+
+void stream_files::give_back_pipe(std::size_t file, open_pipe x) const noexcept {
+  x.is_new = false;
+  const mutex_lock lock{pipes_mutex_};
+  pipes_[file] = std::move(x);
 }
 
 source_facts stream_files::facts() const {

@@ -1,15 +1,17 @@
 #pragma once
 
+#include "runtime/base/mutex.hpp"
 #include "runtime/storage/file_set.hpp"
 #include "runtime/storage/local_store.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <leat/source_facts.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -50,8 +52,18 @@ public:
                    const std::stop_token& stop = {}) const;
   /// The files, by the same numbers.
   stored_objects& objects() const noexcept { return *objects_; }
-  /// Opens a pipe. Throws `errc::invalid_argument` at the second call.
-  file_descriptor take_pipe(std::size_t file) const;
+  struct open_pipe {
+    file_descriptor descriptor = {};
+    /// Bytes that were read before, which come first.
+    std::vector<std::byte> before = {};
+    /// It may be given back.
+    bool is_new = false;
+  };
+  /// Opens a pipe. Throws `errc::invalid_argument` if it was taken before, and not given back.
+  open_pipe take_pipe(std::size_t file) const;
+  /// Gives a pipe back that is new, with all that was read of it: a job learns what fields its
+  /// batches have from the first samples, and then begins with these.
+  void give_back_pipe(std::size_t file, open_pipe x) const noexcept;
 
   /// With the data digest of docs/iterators.md.
   source_facts facts() const;
@@ -69,8 +81,9 @@ private:
   std::vector<std::string> names_;
   std::shared_ptr<stored_objects> objects_;
   std::vector<file_facts> facts_of_;
-  /// Which pipes were opened.
-  std::unique_ptr<std::atomic<bool>[]> taken_;
+  mutable mutex pipes_mutex_;
+  /// Those that were taken; with a pipe if it was given back.
+  mutable std::map<std::size_t, std::optional<open_pipe>> pipes_ LEAT_GUARDED_BY(pipes_mutex_);
 };
 
 } // namespace leat

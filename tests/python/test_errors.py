@@ -251,3 +251,15 @@ def test_ctrl_c_in_an_agreement_is_raised() -> None:
     data = leat.count(80).sample(0.5).batch(4, end="mask")
     with pytest.raises(KeyboardInterrupt):
         digests(leat.Loader(data, world_size=2, workers=1, agree=agree))
+
+
+def test_texts_that_quote_what_is_not_utf8(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_bytes(b'{"a": 1}\n{"a": "caf\xe9 \xff"}\n{"a": 2}\n')
+    data = leat.json_lines(str(file)).batch(3, lanes=1, end="mask")
+    with pytest.raises(leat.Error, match=r"\\xE9") as raised:
+        leat.Loader(data, workers=0).next()
+    assert raised.value.sample == "x.jsonl/1"
+    batch = leat.Loader(data, workers=0, bad_samples="mask").next()
+    assert batch is not None
+    assert [(x.id, "\\xE9" in x.text, "\\xE9" in repr(x)) for x in batch.bad()] == [("x.jsonl/1", True, True)]

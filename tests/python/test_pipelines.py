@@ -1,5 +1,6 @@
 """Every source, operator, transform, predicate and option: as text, as a value, and in batches."""
 
+import gc
 import pickle
 import struct
 from collections.abc import Callable
@@ -363,3 +364,41 @@ def test_own_names_are_registered() -> None:
     assert pickle.loads(pickle.dumps(made)) == made
     with pytest.raises(leat.InvalidArgument, match="nobody@1"):
         leat.parse_pipeline('count(6).map("nobody@1").batch(2)')
+
+
+class _Numbered:
+    """Nothing else holds it after its registration, nor the methods that are called."""
+
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    def __len__(self) -> int:
+        return 40
+
+    def __getitem__(self, record: int) -> dict[str, int]:
+        return {"x": record * self.factor}
+
+
+class _Read(_Numbered):
+    def read(self, record: int, sample: leat.Sample) -> None:
+        sample.set("x", record * self.factor + 1)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_own_sources_are_registered(workers: int) -> None:
+    def values(text: str) -> list[int]:
+        made = pickle.loads(pickle.dumps(leat.parse_pipeline(text)))
+        return [int(x) for batch in leat.Loader(made, workers=workers) for x in batch["x"]]
+
+    leat.register_source("numbered@1", _Numbered(3))
+    leat.register_source("read@1", _Read(5))
+    leat.register_source("list@1", [{"x": i} for i in range(40)])
+    leat.register_sequential("units@1", lambda unit: iter([{"x": 10 * unit + i} for i in range(10)]))
+    left = list(range(8))
+    leat.register_once("once@1", lambda sample: bool(left) and (sample.set("x", left.pop(0)), True)[1])
+    gc.collect()
+    assert values('indexed("numbered@1").batch(8, lanes=1)') == [3 * i for i in range(40)]
+    assert values('indexed("read@1").batch(8, lanes=1)') == [5 * i + 1 for i in range(40)]
+    assert values('indexed("list@1").batch(8, lanes=1)') == list(range(40))
+    assert values('sequential("units@1", 4).batch(8, lanes=1, end="mask")') == list(range(40))
+    assert values('once("once@1").batch(8, lanes=1, end="mask")') == list(range(8))

@@ -162,6 +162,31 @@ TEST_CASE("token_budget: a sample that no batch can hold is bad") {
   CHECK(batch->bad().size() == 1);
 }
 
+TEST_CASE("token_budget: a batch's fields are learned from the first good sample, behind any blanks") {
+  for (const auto& all : {lengths{30, 7, 5}, lengths{30, 30, 1, 9}, lengths{30, 1, 1, 9, 9, 1}})
+    for (const bool padded : {false, true})
+      for (const auto end : {epoch_end::mask, epoch_end::drop, epoch_end::cycle}) {
+        CAPTURE(all, padded, end);
+        loader from{samples_of(all)
+                        .token_budget("text", 12, {.rows = 3, .padded = padded})
+                        .batch(3, {.lanes = 1, .end = end}),
+                    {.workers = 0, .steps = 6, .bad_samples = bad_sample_policy::mask}};
+        std::size_t good = 0;
+        std::size_t bad = 0;
+        std::size_t due = 0;
+        for (const auto size : all)
+          due += size <= 12 ? 1 : 0;
+        while (good < due) {
+          const auto batch = from.next();
+          REQUIRE(batch);
+          good += batch->valid_rows();
+          bad += batch->bad().size();
+        }
+        CHECK(good == due);
+        CHECK(bad == all.size() - due);
+      }
+}
+
 TEST_CASE("token_budget: fewer tokens than lanes are refused") {
   const auto made = samples_of({1, 1, 1, 1}).token_budget("text", 3, {.rows = 4}).batch(4);
   const auto problem = problem_of([&] { loader x{made, {.workers = 0}}; });

@@ -382,12 +382,17 @@ TEST_CASE("a pipe is read once, from its beginning, compressed or not") {
     const tar_stream_source stream{{dir / name}};
     std::thread writer{[&] { save(dir / name, packed); }};
     const auto unread = stream.open(0, {});
-    const auto records = read_unit(stream, 0);
+    const auto due = renamed(indexed_samples(dir / "file.tar"), "file.tar", name);
+    auto records = read_unit(stream, 0);
     writer.join();
-    samples got;
-    for (const auto& x : records)
-      got.push_back(read_record(stream, x));
-    CHECK(got == renamed(indexed_samples(dir / "file.tar"), "file.tar", name));
+    for (int i = 0; i < 2; ++i) { // the first reader gives it back
+      samples got;
+      for (const auto& x : records)
+        got.push_back(read_record(stream, x));
+      CHECK(got == due);
+      if (i == 0)
+        records = read_unit(stream, 0);
+    }
     for (auto refused :
          {std::function<void()>{[&] {
             stream.open(0, {1, records[1].offset, ""});
