@@ -275,6 +275,32 @@ TEST_CASE("bad samples: a function that throws at a position") {
     }
 }
 
+TEST_CASE("bad samples: what operators look at is due under mask, and judged by its order") {
+  command_bench x;
+  std::ofstream lines{x.at / "x.jsonl"};
+  for (int i = 0; i < 60; ++i)
+    lines << (i % 7 == 3 ? "{\"text\": no text" : R"({"text": "line )" + std::to_string(i) + "\"}")
+          << '\n';
+  lines.close();
+  std::ofstream{x.at / "job.leat"} << "json_lines(\"" << x.at / "x.jsonl"
+                                   << "\", ranges=4)"
+                                   << ".filter(\"bytes_between@1\", field=\"text\", max=6)"
+                                   << ".shuffle_buffer(8).batch(8, lanes=4, end=\"mask\")";
+  const words job{"--pipeline", x.at / "job.leat"};
+  const words mask{"--bad-sample", "mask"};
+  REQUIRE(x.leat(words{"order"} + job).code == 1);
+  const auto due = x.order(job + mask, 1, x.at / "order");
+  for (const auto* workers : {"0", "2"}) {
+    const auto log = x.at / (std::string{"log"} + workers);
+    const auto summary =
+        x.ask(words{"run"} + job + mask + words{"--workers", workers, "--log", log});
+    REQUIRE(summary["bad"] == json{{"corrupt", 9}});
+    const auto report = x.verify({x.at / "order", log});
+    REQUIRE(report["bad"] == 9);
+    REQUIRE(report["steps"] == due.size());
+  }
+}
+
 TEST_CASE("bad samples: a torn shard is refused where it is torn, or used up to there") {
   command_bench x;
   tar_writer tar;

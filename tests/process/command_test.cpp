@@ -4,6 +4,7 @@
 #include "tests/support/tar_writer.hpp"
 
 #include <png.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
@@ -790,6 +791,46 @@ TEST_CASE("command: tokens counts documents, bytes and tokens of texts") {
   const auto refused = x.leat({"tokens", x.at / "a.txt", "--tokenizer", x.at / "a.txt"});
   CHECK(refused.code != 0);
   CHECK(contains(refused.errors, "a.txt"));
+}
+
+TEST_CASE("command: a job reads a pipe from its first byte") {
+  command_bench x;
+  std::string lines;
+  for (int i = 0; i < 3000; ++i)
+    lines += "line " + std::to_string(i) + "\n";
+  const auto job = [&](const std::string& name) {
+    std::ofstream{x.at / "job.leat"} << "lines(\"" << name << "\").batch(100, end=\"mask\")";
+    return words{"--pipeline", x.at / "job.leat"};
+  };
+  tar_writer::write(x.at / "x.txt", lines);
+  tar_writer::write(x.at / "x.txt.gz", gzip(lines));
+  for (const std::string file : {"x.txt", "x.txt.gz"})
+    for (const auto* workers : {"0", "2"}) {
+      CAPTURE(file, workers);
+      const auto log = x.at / "log";
+      std::filesystem::remove(log);
+      x.succeed(words{"run"} + job(x.at / file) + words{"--workers", workers, "--log", log});
+      const auto due = batches_of(log);
+      std::filesystem::remove(log);
+      const auto pipe = x.at / ("pipe" + file.substr(1));
+      std::filesystem::remove(pipe);
+      REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+      const auto run = x.leat(words{"run"} + job(pipe) + words{"--workers", workers, "--log", log},
+                              "cat '" + (x.at / file) + "' > '" + pipe + "' &");
+      CAPTURE(run.errors);
+      REQUIRE(run.code == 0);
+      const auto got = batches_of(log);
+      REQUIRE(got.size() == 30);
+      REQUIRE(due.size() == 30);
+      const auto line_of = [](const logged_row& row) { return row.id.substr(row.id.rfind('/')); };
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        REQUIRE(got[i].rows.size() == due[i].rows.size());
+        for (std::size_t k = 0; k < got[i].rows.size(); ++k) {
+          REQUIRE(line_of(got[i].rows[k]) == line_of(due[i].rows[k]));
+          REQUIRE(got[i].rows[k].pixels == due[i].rows[k].pixels);
+        }
+      }
+    }
 }
 
 TEST_CASE("command: synthetic data is the same for the same options") {

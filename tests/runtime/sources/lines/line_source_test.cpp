@@ -160,10 +160,10 @@ TEST_CASE("lines of a pipe are read once, after a first reader has looked at the
       temporary_directory dir;
       REQUIRE(::mkfifo((dir / name).c_str(), 0600) == 0);
       const auto source = lines_of({dir / name});
-      std::thread writer{[&, packed = name.ends_with("gz") ? gzip(text)
-                                      : name.ends_with("zst")
-                                          ? zstd(text)
-                                          : text] { save(dir / name, packed); }};
+      std::jthread writer{[&, packed = name.ends_with("gz") ? gzip(text)
+                                       : name.ends_with("zst")
+                                           ? zstd(text)
+                                           : text] { save(dir / name, packed); }};
       bool is_refused = false;
       {
         const auto first = source.open(0, {});
