@@ -162,7 +162,8 @@ TEST_CASE("token_budget: a sample that no batch can hold is bad") {
   CHECK(batch->bad().size() == 1);
 }
 
-TEST_CASE("token_budget: a batch's fields are learned from the first good sample, behind any blanks") {
+TEST_CASE(
+    "token_budget: a batch's fields are learned from the first good sample, behind any blanks") {
   for (const auto& all : {lengths{30, 7, 5}, lengths{30, 30, 1, 9}, lengths{30, 1, 1, 9, 9, 1}})
     for (const bool padded : {false, true})
       for (const auto end : {epoch_end::mask, epoch_end::drop, epoch_end::cycle}) {
