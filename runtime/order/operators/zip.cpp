@@ -97,7 +97,8 @@ public:
     ended_ = from.number(1) == 1;
     have_ = from.number(inputs_.size() - (ended_ ? 0 : 1), "input");
     partial_ = recalled(from.held(), [&](item_reader& held, restored_content& found) {
-      for (std::size_t i = 0; i < have_; ++i)
+      // An input that has ended counts, and has given nothing; what others gave is never needed.
+      for (std::size_t i = 0; i < have_ && !ended_; ++i)
         of_[i]->recall(held, found);
     });
     for (const auto& x : inputs_)
