@@ -74,8 +74,9 @@ struct preview_options {
 };
 
 /// What loaders of a pipeline hand over in an epoch where all samples are good, and what they name
-/// where some are not, found out without making any: `for (const auto& batch : leat::order_preview(data, {.epoch = 3}))`. Content is
-/// read only where an operator looks at it; records that exist once are used up. For one thread.
+/// where some are not, found out without making any: `for (const auto& batch :
+/// leat::order_preview(data, {.epoch = 3}))`. Content is read only where an operator looks at it;
+/// records that exist once are used up. For one thread.
 class LEAT_API order_preview {
 public:
   /// Opens the data. Takes constant time where the order is a formula; else the batches before the
