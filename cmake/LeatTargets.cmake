@@ -85,7 +85,7 @@ function(leat_draw_test result name)
   string(SHA256 digest "${LEAT_TEST_SEED} ${name}")
   string(SUBSTRING "${digest}" 0 6 digits)
   math(EXPR drawn "0x${digits} % 6")
-  if(NOT LEAT_TEST_SEED OR drawn LESS limit)
+  if(LEAT_TEST_SEED STREQUAL "" OR drawn LESS limit) # 0 is a seed
     set(${result} TRUE PARENT_SCOPE)
   else()
     set(${result} FALSE PARENT_SCOPE)

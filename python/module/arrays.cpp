@@ -77,12 +77,16 @@ nb::object as_dlpack(const lent_memory& x) {
   return exported<nb::array_api>(x, x.type);
 }
 
-nb::object as_text(std::string_view bytes) {
-  auto text = nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "strict"));
+nb::str decoded(std::string_view bytes, const char* errors) {
+  auto text = nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors));
   if (!text.is_valid())
     throw nb::python_error();
   return text;
+}
+
+nb::object as_text(std::string_view bytes) {
+  return decoded(bytes, "strict");
 }
 
 nb::object offsets_as_numpy(std::span<const std::uint64_t> offsets, nb::handle owner) {

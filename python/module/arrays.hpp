@@ -33,6 +33,8 @@ nb::object as_numpy(const lent_memory& x);
 /// As an object with `__dlpack__`.
 nb::object as_dlpack(const lent_memory& x);
 
+/// Bytes as a str; `errors` is that of `bytes.decode`: what becomes of bytes that are not UTF-8.
+nb::str decoded(std::string_view bytes, const char* errors);
 /// Bytes that must be UTF-8 as a str. Throws Python's UnicodeDecodeError.
 nb::object as_text(std::string_view bytes);
 

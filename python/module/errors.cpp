@@ -2,6 +2,7 @@
 
 #include <leat/bad_sample.hpp>
 
+#include "python/module/arrays.hpp"
 #include "python/module/casters.hpp"
 
 #include <array>
@@ -110,11 +111,7 @@ nb::object exception_of(const error& problem) {
 }
 
 nb::str as_message(std::string_view text) {
-  auto message = nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
-  if (!message.is_valid())
-    throw nb::python_error();
-  return message;
+  return decoded(text, "backslashreplace");
 }
 
 std::string text_of(const nb::python_error& problem) {

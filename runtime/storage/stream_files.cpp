@@ -78,7 +78,7 @@ stream_files::open_pipe stream_files::take_pipe(std::size_t file) const {
 void stream_files::give_back_pipe(std::size_t file, open_pipe x) const noexcept {
   x.is_new = false;
   const mutex_lock lock{pipes_mutex_};
-  pipes_[file] = std::move(x);
+  pipes_.at(file) = std::move(x); // it was taken
 }
 
 source_facts stream_files::facts() const {

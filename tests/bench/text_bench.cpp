@@ -179,9 +179,8 @@ std::vector<text_case> cases(const std::string& folder) {
   const auto megabytes = static_cast<double>(size_of_all(folder, "docs")) / 1e6;
   const auto escaped_megabytes = static_cast<double>(size_of_all(folder, "escaped")) / 1e6;
   const auto pattern = folder + "/docs-*.jsonl";
-  const auto documents = [=](auto change, std::uint64_t rows) {
-    const auto data =
-        change(json_lines(pattern)).batch(rows, {.lanes = 24, .end = epoch_end::mask});
+  const auto documents = [](const std::string& files, auto change, std::uint64_t rows) {
+    const auto data = change(json_lines(files)).batch(rows, {.lanes = 24, .end = epoch_end::mask});
     return [data](std::size_t workers) { run(data, workers); };
   };
   const auto packed = [](const pipeline& x) {
@@ -191,12 +190,6 @@ std::vector<text_case> cases(const std::string& folder) {
     const auto data = change(lines(folder + "/short.txt", {.ranges = 24}))
                           .batch(1200, {.lanes = 24, .end = epoch_end::mask});
     return [data](std::size_t workers) { run(data, workers); };
-  };
-  const auto compressed = [=](const std::string& ending, auto change) {
-    return [=](std::size_t workers) {
-      run(change(json_lines(pattern + ending)).batch(240, {.lanes = 24, .end = epoch_end::mask}),
-          workers);
-    };
   };
   const auto whole = [=](std::size_t workers) {
     run(lines(pattern).batch(240, {.lanes = 24, .end = epoch_end::mask}), workers);
@@ -208,24 +201,21 @@ std::vector<text_case> cases(const std::string& folder) {
   return {
       {"pread and simdjson, every field", megabytes, "MB",
        [=](std::size_t) { read_bare(folder, "docs"); }, false},
-      {"JSON lines", megabytes, "MB", documents(same, 240)},
+      {"JSON lines", megabytes, "MB", documents(pattern, same, 240)},
       {"pread and simdjson, texts with escapes", escaped_megabytes, "MB",
        [=](std::size_t) { read_bare(folder, "escaped"); }, false},
       {"JSON lines, texts with escapes", escaped_megabytes, "MB",
-       [=](std::size_t workers) {
-         run(json_lines(folder + "/escaped-*.jsonl")
-                 .batch(240, {.lanes = 24, .end = epoch_end::mask}),
-             workers);
-       }},
+       documents(folder + "/escaped-*.jsonl", same, 240)},
       {"JSON lines, buffer, pack to 4,096, batches of 240", megabytes, "MB",
-       documents(packed, 240)},
-      {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB", documents(packed, 24)},
-      {"JSON lines, zstd, of what they unpack to", megabytes, "MB", compressed(".zst", same), true,
-       ".zst"},
-      {"JSON lines, gzip, of what they unpack to", megabytes, "MB", compressed(".gz", same), true,
-       ".gz"},
-      {"JSON lines, zstd, buffer, pack to 4,096", megabytes, "MB", compressed(".zst", packed), true,
-       ".zst"},
+       documents(pattern, packed, 240)},
+      {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB",
+       documents(pattern, packed, 24)},
+      {"JSON lines, zstd, of what they unpack to", megabytes, "MB",
+       documents(pattern + ".zst", same, 240), true, ".zst"},
+      {"JSON lines, gzip, of what they unpack to", megabytes, "MB",
+       documents(pattern + ".gz", same, 240), true, ".gz"},
+      {"JSON lines, zstd, buffer, pack to 4,096", megabytes, "MB",
+       documents(pattern + ".zst", packed, 240), true, ".zst"},
       {"lines", megabytes, "MB", whole},
       {"lines of 8 bytes", millions, "million", of_lines(same)},
       {"lines of 8 bytes, buffer", millions, "million", of_lines(buffered)},
