@@ -39,7 +39,9 @@ target_compile_options(leat_warnings INTERFACE
   $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set_property(TARGET leat_warnings PROPERTY INTERFACE_COMPILE_OPTIONS
-    -Wall -Wextra -Wpedantic -Wshadow -Wreserved-identifier -Wthread-safety $<$<BOOL:${LEAT_WERROR}>:-Werror>)
+    -Wall -Wextra -Wpedantic -Wreserved-identifier -Wthread-safety
+    $<$<NOT:$<BOOL:${LEAT_UNITY}>>:-Wshadow> # it would report names of another source in the same unit
+    $<$<BOOL:${LEAT_WERROR}>:-Werror>)
 endif()
 
 # leat_unity(<target> [BATCH <n>]): if LEAT_UNITY is on, compiles n (8) adjacent sources of its list as one: no two of them may

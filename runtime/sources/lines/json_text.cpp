@@ -22,7 +22,7 @@ constexpr auto meanings = [] {
 constexpr std::uint32_t no_digit = 0x10000;
 
 /// The values of hexadecimal digits.
-constexpr auto digits = [] {
+constexpr auto hex_digits = [] {
   std::array<std::uint32_t, 256> table{};
   table.fill(no_digit);
   for (std::uint32_t i = 0; i < 10; ++i)
@@ -84,7 +84,7 @@ std::optional<std::uint32_t> take_unit(std::string_view& text) noexcept {
   std::uint32_t unit = 0;
   std::uint32_t all = 0;
   for (std::size_t i = 0; i < 4; ++i) {
-    const auto digit = digits[static_cast<unsigned char>(text[i])];
+    const auto digit = hex_digits[static_cast<unsigned char>(text[i])];
     unit = (unit << 4U) | digit;
     all |= digit;
   }
