@@ -63,7 +63,7 @@ void add_sample(input_counts& to, std::size_t input, std::uint64_t cost) {
   to[input].cost += cost;
 }
 
-void add(input_counts& to, const input_counts& x) {
+void add(input_counts& to, std::span<const input_count> x) {
   if (to.size() < x.size())
     to.resize(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {

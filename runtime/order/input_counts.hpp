@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace leat {
@@ -26,7 +27,7 @@ using input_counts = std::vector<input_count>;
 
 /// Counts one sample of an input.
 void add_sample(input_counts& to, std::size_t input, std::uint64_t cost);
-void add(input_counts& to, const input_counts& x);
+void add(input_counts& to, std::span<const input_count> x);
 
 /// The pipeline's mixes in data order, with these counts, and with the weights that hold at a step
 /// of the epoch; `changes` are the job's. Where a schedule counts what items cost, the weights are

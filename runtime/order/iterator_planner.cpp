@@ -114,7 +114,8 @@ std::vector<iterator_form_ptr> iterator_planner::build_inputs(const operator_nod
 
 edge_ptr iterator_planner::build_edge(const operator_node& x, const operator_node& input,
                                       const surroundings& at,
-                                      std::function<probe_result(sample&, sample_maker&)> probe) {
+                                      std::function<probe_result(sample&, sample_maker&)> probe,
+                                      std::string only_field) {
   std::vector<std::size_t> below;
   auto* const above = std::exchange(round_, &below);
   if (++depth_ == max_rounds + 1)
@@ -134,8 +135,9 @@ edge_ptr iterator_planner::build_edge(const operator_node& x, const operator_nod
                          .last_pass = at.last_pass,
                          .keeps_samples = at.keeps_content && !type_of(x).traits.replaces_samples
                                           && is_expensive(input),
-                         .made_again = cheap_again(input)});
-  return std::make_shared<const edge_form>(number, std::move(items));
+                         .made_again = cheap_again(input),
+                         .only_field = only_field});
+  return std::make_shared<const edge_form>(number, std::move(items), std::move(only_field));
 }
 
 std::size_t iterator_planner::cheap_again(const operator_node& root) const {

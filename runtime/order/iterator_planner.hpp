@@ -52,13 +52,15 @@ public:
   }
   std::vector<iterator_form_ptr> build_inputs(const operator_node& x, const surroundings& at);
   /// Ends the round below `x`, an operator that probes content: `probe` is what workers do with the
-  /// samples of `input`.
+  /// samples of `input`. `only_field`: all that the operator uses of them; empty: it uses more.
   edge_ptr build_edge(const operator_node& x, const operator_node& input, const surroundings& at,
-                      std::function<probe_result(sample&, sample_maker&)> probe);
+                      std::function<probe_result(sample&, sample_maker&)> probe,
+                      std::string only_field = {});
   /// Ends the round below `x` at its only input.
   edge_ptr build_edge(const operator_node& x, const surroundings& at,
-                      std::function<probe_result(sample&, sample_maker&)> probe) {
-    return build_edge(x, *x.inputs.front(), at, std::move(probe));
+                      std::function<probe_result(sample&, sample_maker&)> probe,
+                      std::string only_field = {}) {
+    return build_edge(x, *x.inputs.front(), at, std::move(probe), std::move(only_field));
   }
 
   /// The last pass below `x`, which has the surroundings `at` and begins its inputs `times` times.

@@ -115,7 +115,7 @@ public:
       add_sample(given_, input, cost);
   }
   /// The same of a sample that was made before.
-  void count_given(const input_counts& by) {
+  void count_given(std::span<const input_count> by) {
     if (counts_given_)
       add(given_, by);
   }

@@ -9,7 +9,7 @@ namespace leat {
 namespace {
 
 constexpr std::size_t fewest_ahead = 2;
-constexpr std::size_t most_ahead = 16;
+constexpr std::size_t most_batches = 16;
 /// Memory for all batches that are made ahead, if there are more than the fewest.
 constexpr std::size_t planned_memory = std::size_t{8} << 20;
 /// More batches than planned are worth it only as long as they stay in a core's caches, together
@@ -21,7 +21,7 @@ constexpr std::size_t ragged_guess = std::size_t{64} << 10;
 constexpr std::uint64_t longest_between_looks = 256;
 
 std::size_t that_fit(std::size_t memory, std::size_t batch_bytes) noexcept {
-  return std::clamp(memory / std::max<std::size_t>(1, batch_bytes), fewest_ahead, most_ahead);
+  return std::clamp(memory / std::max<std::size_t>(1, batch_bytes), fewest_ahead, most_batches);
 }
 
 bool has_ragged(const batch_layout& layout) noexcept {

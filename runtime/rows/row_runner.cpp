@@ -198,6 +198,12 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   }
   const auto sample_key = make(sample_);
   seen.found = maker_->probe(number, sample_);
+  if (!edge.only_field.empty()) {
+    auto kept = fields_.keep(sample_, edge.only_field, sample_key, maker_->given());
+    seen.bytes = kept->content.bytes.size();
+    seen.made = std::move(kept);
+    return;
+  }
   const auto dear = is_in_one_thread_ ? 1 : dearer_elsewhere;
   if ((sample_access::bytes_of_fields(sample_) + dear - 1) / dear <= edge.made_again)
     return;
@@ -205,8 +211,6 @@ void row_runner::probe_item(const row_request& row, sighting& seen) {
   kept->sample_key = sample_key;
   kept->given = maker_->given();
   sample_access::swap(kept->content, sample_);
-  if (!edge.only_field.empty())
-    sample_access::keep(kept->content, {edge.only_field});
   // Its bytes may lie in memory that this worker reuses for the next one.
   sample_access::own(kept->content);
   kept->bytes = sample_access::memory(kept->content);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/base/worker_record.hpp"
+#include "runtime/order/iterators/kept_fields.hpp"
 #include "runtime/order/iterators/made_samples.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/row_request.hpp"
@@ -88,6 +89,7 @@ private:
   /// That the last row read.
   std::uint64_t last_bytes_ = 0;
   std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>();
+  kept_fields fields_;
   /// Of rows that are made together, with the samples of the rows that are `begun_`.
   std::vector<std::unique_ptr<sample>> samples_;
   std::vector<sample_maker::begun> begun_;

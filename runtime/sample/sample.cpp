@@ -2,7 +2,6 @@
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
-#include <leat/error.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -163,15 +162,6 @@ struct sample::state {
                   }));
   }
 };
-
-void context::refuse_position() {
-  throw error(errc::invalid_argument,
-              {.stage = "context",
-               .got = "a call of position() in a map whose samples a later operator looks at, so "
-                      "that their rows are not known yet",
-               .needed = "the map after that operator, or the field of an enumerate() before the "
-                         "map"});
-}
 
 sample::sample() : state_(std::make_unique<state>()) {}
 
@@ -355,14 +345,23 @@ void sample_access::lend(const sample& from, sample& into) {
       throw bad_sample(cause::wrong_shape,
                        "field \"" + x.name
                            + "\" is in two inputs of a zip: rename it in one (rename@1)");
-    auto& lent = into.state_->put(x.name);
-    lent.ragged = x.ragged;
-    lent.type = x.type;
-    lent.dims = x.dims;
-    lent.data = x.data;
-    lent.size = x.size;
-    lent.places = x.places;
+    lend(x.name, {x.ragged, x.type, x.dims, {x.data, x.size}}, into);
+    set_places(into, x.name, x.places);
   }
+}
+
+sample_access::field_view sample_access::view(const sample& x, std::string_view name) {
+  const auto& f = x.state_->get(name);
+  return {f.ragged, f.type, f.dims, {f.data, f.size}};
+}
+
+void sample_access::lend(std::string_view name, const field_view& from, sample& into) {
+  auto& lent = into.state_->put(name);
+  lent.ragged = from.ragged;
+  lent.type = from.type;
+  lent.dims = from.dims;
+  lent.data = from.bytes.data();
+  lent.size = from.bytes.size();
 }
 
 void sample_access::set_places(sample& x, std::string_view name,

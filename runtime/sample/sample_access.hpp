@@ -51,6 +51,19 @@ public:
   /// done. Throws `errc::invalid_argument` if `into` has one of the names.
   static void lend(const sample& from, sample& into);
 
+  /// The content of one field.
+  struct field_view {
+    bool ragged = false;
+    dtype type = dtype::u8;
+    /// Of all of it, also if it is ragged; undefined for bytes.
+    shape dims = {};
+    std::span<const std::byte> bytes = {};
+  };
+  /// Throws `bad_sample` (missing_field).
+  static field_view view(const sample& x, std::string_view name);
+  /// Adds such a field without a copy.
+  static void lend(std::string_view name, const field_view& from, sample& into);
+
   /// Bytes that say where the MCU rows of a field that is a JPEG begin (read_row_places); they must
   /// outlive the row, and are empty if that is not known. Setting the field again removes them.
   /// Throw `bad_sample` (missing_field).

@@ -1,5 +1,6 @@
 #include "runtime/order/iterators/edge.hpp"
 
+#include "runtime/order/iterators/kept_fields.hpp"
 #include "runtime/order/iterators/made_samples.hpp"
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -60,6 +61,13 @@ std::uint64_t edge_form::make_input(item_reader& from, const item_place& at, sam
   const auto kept = from.take_payload(static_cast<std::uint32_t>(number_));
   if (!kept)
     return with.below_edge([&] { return input_->make(from, at, into, with); });
+  if (!only_field_.empty()) {
+    const auto& field = static_cast<const kept_field&>(*kept);
+    sample_access::lend(only_field_, field.content, into);
+    identify(into, *input_, start, at, with.orders());
+    with.count_given(field.given);
+    return field.sample_key;
+  }
   const auto& made = static_cast<const made_sample&>(*kept);
   sample_access::lend(made.content, into);
   identify(into, *input_, start, at, with.orders());

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace leat {
@@ -40,8 +41,9 @@ private:
 /// again, whatever the consumer does with it.
 class edge_form {
 public:
-  edge_form(std::size_t number, iterator_form_ptr input)
-      : number_(number), input_(std::move(input)) {}
+  /// `only_field`: see edge_plan.
+  edge_form(std::size_t number, iterator_form_ptr input, std::string only_field = {})
+      : number_(number), input_(std::move(input)), only_field_(std::move(only_field)) {}
 
   std::size_t number() const noexcept { return number_; }
   edge_iterator begin(const lane_context& lane, const lap& g) const { return {number_, lane, g}; }
@@ -57,6 +59,7 @@ private:
 
   std::size_t number_;
   iterator_form_ptr input_;
+  std::string only_field_;
 };
 
 using edge_ptr = std::shared_ptr<const edge_form>;

@@ -216,8 +216,7 @@ iterator_form_ptr build_pack(const operator_node& x, const surroundings& at,
                  .cu_seqlens = x.get<bool>("cu_seqlens"),
                  .side = planner.common().add_side_samples(1)};
   auto input = planner.build_edge(
-      x, at, [plan](sample& s, sample_maker&) { return probe_document(plan, s); });
-  planner.result().edges[input->number()].only_field = plan.field;
+      x, at, [plan](sample& s, sample_maker&) { return probe_document(plan, s); }, plan.field);
   return std::make_shared<pack_form>(std::move(input), std::move(plan));
 }
 

@@ -51,7 +51,7 @@ std::string scalar_text(const std::string& x) {
   return x == "true" || x == "false" || is_number(x) ? x : in_quotes(x);
 }
 
-std::string parameter_text(const map_parameter& x) {
+std::string assignment_text(const map_parameter& x) {
   const auto elements = split_list(x.value);
   const bool is_list = elements.size() > 1
                        && std::none_of(elements.begin(), elements.end(),
@@ -62,7 +62,7 @@ std::string parameter_text(const map_parameter& x) {
 
 std::string parameters_text(const std::string& parameters) {
   const auto words = split_parameters(parameters);
-  return words ? listed(*words, parameter_text) : in_quotes(parameters);
+  return words ? listed(*words, assignment_text) : in_quotes(parameters);
 }
 
 std::string option_text(const operator_option& option, const option_value& value) {

@@ -1,0 +1,15 @@
+#include <leat/error.hpp>
+#include <leat/sample.hpp>
+
+namespace leat {
+
+void context::refuse_position() {
+  throw error(errc::invalid_argument,
+              {.stage = "context",
+               .got = "a call of position() in a map whose samples a later operator looks at, so "
+                      "that their rows are not known yet",
+               .needed = "the map after that operator, or the field of an enumerate() before the "
+                         "map"});
+}
+
+} // namespace leat
