@@ -170,15 +170,15 @@ void bind_operators(nb::class_<self>& type) {
           "pack",
           [](const self& x, std::string field, std::uint64_t length, std::uint64_t bins, bool split,
              std::optional<std::uint64_t> delimiter, std::uint64_t pad, pack_fit fit, pack_cut cut,
-             bool labels, std::int64_t ignore_index, bool cu_seqlens) {
+             bool labels, std::int64_t ignore_index, bool cu_seqlens, bool segment, bool offset) {
             return then(x, x.value.pack(std::move(field), length,
                                         {bins, split, delimiter, pad, fit, cut, labels,
-                                         ignore_index, cu_seqlens}));
+                                         ignore_index, cu_seqlens, segment, offset}));
           },
           "field"_a, "length"_a, nb::kw_only(), "bins"_a = 8, "split"_a = false,
           "delimiter"_a = nb::none(), "pad"_a = 0, "fit"_a = pack_fit::first,
           "cut"_a = pack_cut::never, "labels"_a = false, "ignore_index"_a = -100,
-          "cu_seqlens"_a = false,
+          "cu_seqlens"_a = false, "segment"_a = true, "offset"_a = true,
           "Samples of `length` elements, put together from several documents.")
       .def(
           "journal",

@@ -172,6 +172,12 @@ struct pack_options {
   /// Adds `cu_seqlens`, int32 and ragged: where each document of the sample begins, then the end of
   /// the last one; and `longest`, int32: the number of elements of the longest of them.
   bool cu_seqlens = false;
+  /// Has the field `segment`, int32 [length]: which document of the sample an element belongs to,
+  /// from 1, and 0 for padding.
+  bool segment = true;
+  /// Has the field `offset`, int32 [length]: an element's number in its document, and 0 for
+  /// padding.
+  bool offset = true;
 };
 
 /// Both count samples over all lanes.

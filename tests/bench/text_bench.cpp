@@ -210,6 +210,14 @@ std::vector<text_case> cases(const std::string& folder) {
        documents(pattern, packed, 240)},
       {"JSON lines, buffer, pack to 4,096, batches of 24", megabytes, "MB",
        documents(pattern, packed, 24)},
+      {"JSON lines, buffer, pack to 4,096 without segments and offsets", megabytes, "MB",
+       documents(
+           pattern,
+           [](const pipeline& x) {
+             return x.shuffle_buffer(10'000).pack(
+                 "text", 4096, {.split = true, .segment = false, .offset = false});
+           },
+           240)},
       {"JSON lines, zstd, of what they unpack to", megabytes, "MB",
        documents(pattern + ".zst", same, 240), true, ".zst"},
       {"JSON lines, gzip, of what they unpack to", megabytes, "MB",

@@ -92,6 +92,8 @@ const std::vector<registered_pipeline>& registered_pipelines() {
     {"pack: split", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, split=true, delimiter=[0]))"},
     {"pack: for a language model", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 11, bins=3, fit="best", cut="above", delimiter=[1], labels=true, cu_seqlens=true))"},
     {"pack: labels across cuts", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, cut="always", labels=true, ignore_index=-1, cu_seqlens=true).filter("field_between@1", field="longest", min=3))"},
+    {"pack: without segments", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 17, split=true, segment=false, cu_seqlens=true))"},
+    {"pack: with nothing but tokens", R"(json_lines("docs-*.jsonl", ranges=8).pack("tokens", 24, segment=false, offset=false))"},
     {"pack: bytes", R"(lines("book-*.txt", ranges=8).pack("text", 40, split=true))"},
 
     {"length_bucket", R"(json_lines("docs-*.jsonl", ranges=8).length_bucket("tokens", [4, 9], group=48, window=120))"},

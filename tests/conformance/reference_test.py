@@ -396,6 +396,13 @@ class Pack(InDirectory):
         (x,) = samples('lines("x").pack("text", 6, cu_seqlens=true)')
         self.assertEqual((x.fields["cu_seqlens"].numbers(), x.fields["longest"].numbers()), ([0, 3, 3, 5], [3]))
 
+    def test_segment_and_offset_can_be_left_out(self):
+        self.write("x", b"abc\n\nde\n")
+        (x,) = samples('lines("x").pack("text", 6, segment=false, offset=false)')
+        self.assertEqual(list(x.fields), ["text"])
+        (x,) = samples('lines("x").pack("text", 6, offset=false)')
+        self.assertEqual(x.fields["segment"].numbers(), [1, 1, 1, 3, 3, 0])
+
     def test_splitting_fills_one_bin_after_the_other(self):
         got = packed(["ab", "", "cdefghi", "j"], "4, split=true, pad=46")
         self.assertEqual(got, [

@@ -108,7 +108,7 @@ CASES: dict[str, Make] = {
     "pack": lambda x: lines(x).pack("text", 64, bins=2, delimiter=10, pad=32).batch(2, end="mask"),
     "pack for a language model": lambda x: (
         lines(x)
-        .pack("text", 12, bins=3, fit="best", cut="above", labels=True, ignore_index=-1, cu_seqlens=True)
+        .pack("text", 12, bins=3, fit="best", cut="above", labels=True, ignore_index=-1, cu_seqlens=True, offset=False)
         .batch(2, end="mask")
     ),
     "pack that cuts always": lambda x: lines(x).pack("text", 24, cut="always", labels=True).batch(2, end="mask"),

@@ -30,18 +30,29 @@ std::vector<std::uint64_t> list_of(const std::optional<std::uint64_t>& x) {
   return x ? std::vector{*x} : std::vector<std::uint64_t>{};
 }
 
-/// The fields that a pack adds to its own.
-std::vector<std::string_view> added_fields(bool labels, bool cu_seqlens) {
-  std::vector<std::string_view> names{"segment", "offset"};
-  if (labels)
-    names.emplace_back("labels");
-  if (cu_seqlens)
-    names.insert(names.end(), {"cu_seqlens", "longest"});
+/// The fields that a pack adds to its own; `has` tells whether the option of that name is set.
+template <class Has>
+std::vector<std::string_view> added_fields(Has has) {
+  std::vector<std::string_view> names;
+  for (const auto* name : {"segment", "offset", "labels", "cu_seqlens"})
+    if (has(name))
+      names.emplace_back(name);
+  if (has("cu_seqlens"))
+    names.emplace_back("longest");
   return names;
 }
 
+std::vector<std::string_view> added_fields(const pack_options& x) {
+  return added_fields([&](std::string_view name) {
+    return name == "segment"  ? x.segment
+           : name == "offset" ? x.offset
+           : name == "labels" ? x.labels
+                              : x.cu_seqlens;
+  });
+}
+
 void check_pack(const std::string& field, const pack_options& options) {
-  for (const auto name : added_fields(options.labels, options.cu_seqlens))
+  for (const auto name : added_fields(options))
     if (field == name)
       refuse_argument("pack", "the field \"" + field + '"',
                       "another name: pack adds a field of this one");
@@ -74,7 +85,9 @@ pipeline pipeline::pack(std::string field, std::uint64_t length, pack_options op
                            {"cut", word_of(split ? pack_cut::never : options.cut, pack_cuts)},
                            {"labels", options.labels},
                            {"ignore_index", static_cast<double>(options.ignore_index)},
-                           {"cu_seqlens", options.cu_seqlens}}});
+                           {"cu_seqlens", options.cu_seqlens},
+                           {"segment", options.segment},
+                           {"offset", options.offset}}});
 }
 
 namespace {
@@ -214,6 +227,8 @@ iterator_form_ptr build_pack(const operator_node& x, const surroundings& at,
                  .labels = x.get<bool>("labels"),
                  .ignore_index = static_cast<std::int64_t>(x.get<double>("ignore_index")),
                  .cu_seqlens = x.get<bool>("cu_seqlens"),
+                 .segment = x.get<bool>("segment"),
+                 .offset = x.get<bool>("offset"),
                  .side = planner.common().add_side_samples(1)};
   auto input = planner.build_edge(
       x, at, [plan](sample& s, sample_maker&) { return probe_document(plan, s); }, plan.field);
@@ -249,43 +264,47 @@ pipeline make_pack(const operator_node& call, const std::vector<pipeline>& on) {
                      .cut = value_of(call, "cut", pack_cuts),
                      .labels = call.get<bool>("labels"),
                      .ignore_index = whole_number(call, "ignore_index"),
-                     .cu_seqlens = call.get<bool>("cu_seqlens")});
+                     .cu_seqlens = call.get<bool>("cu_seqlens"),
+                     .segment = call.get<bool>("segment"),
+                     .offset = call.get<bool>("offset")});
 }
 
 } // namespace
 
 operator_type pack_operator() {
   using enum option_type;
-  return {.word = "pack",
-          .role = operator_role::step,
-          .options = {plain("field", text),
-                      plain("length", number),
-                      {"bins", number, std::uint64_t{8}},
-                      {"split", flag, false},
-                      {"delimiter", numbers, std::vector<std::uint64_t>{}},
-                      {"pad", number, std::uint64_t{0}},
-                      later(one_of("fit", pack_fits, pack_fit::first)),
-                      later(one_of("cut", pack_cuts, pack_cut::never)),
-                      later({"labels", flag, false}),
-                      later({"ignore_index", real, -100.0}),
-                      later({"cu_seqlens", flag, false})},
-          .make = make_pack,
-          .traits = {.probes_content = [](const operator_node&) { return true; },
-                     .sure_fields =
-                         [](const operator_node& x, std::vector<field_names>&) {
-                           field_names names{x.get<std::string>("field")};
-                           for (const auto name :
-                                added_fields(x.get<bool>("labels"), x.get<bool>("cu_seqlens")))
-                             names.emplace(name);
-                           return names;
-                         }},
-          .forms = {.iterator = build_pack, .state_version = 1},
-          .graph = {.state = [](const operator_node& x, const graph_facts&) -> state_sizes {
-                      return {"documents of "
-                                  + counted(x.get<std::uint64_t>("bins"), "open sample"),
-                              std::nullopt, std::nullopt};
-                    },
-                    .work = [](const operator_node& x) -> std::string { return x.op; }}};
+  return {
+      .word = "pack",
+      .role = operator_role::step,
+      .options = {plain("field", text),
+                  plain("length", number),
+                  {"bins", number, std::uint64_t{8}},
+                  {"split", flag, false},
+                  {"delimiter", numbers, std::vector<std::uint64_t>{}},
+                  {"pad", number, std::uint64_t{0}},
+                  later(one_of("fit", pack_fits, pack_fit::first)),
+                  later(one_of("cut", pack_cuts, pack_cut::never)),
+                  later({"labels", flag, false}),
+                  later({"ignore_index", real, -100.0}),
+                  later({"cu_seqlens", flag, false}),
+                  later({"segment", flag, true}),
+                  later({"offset", flag, true})},
+      .make = make_pack,
+      .traits = {.probes_content = [](const operator_node&) { return true; },
+                 .sure_fields =
+                     [](const operator_node& x, std::vector<field_names>&) {
+                       field_names names{x.get<std::string>("field")};
+                       for (const auto name :
+                            added_fields([&](const char* option) { return x.get<bool>(option); }))
+                         names.emplace(name);
+                       return names;
+                     }},
+      .forms = {.iterator = build_pack, .state_version = 1},
+      .graph = {.state = [](const operator_node& x, const graph_facts&) -> state_sizes {
+                  return {"documents of " + counted(x.get<std::uint64_t>("bins"), "open sample"),
+                          std::nullopt, std::nullopt};
+                },
+                .work = [](const operator_node& x) -> std::string { return x.op; }}};
 }
 
 } // namespace leat

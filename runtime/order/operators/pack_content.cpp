@@ -87,16 +87,19 @@ void pack_content::add(const sample& document, std::uint64_t first,
     put(filled_ + copied, delimiter_);
   if (labels_)
     label(bytes, first, end);
-  fill(segments_ + filled_, end - first, static_cast<std::int32_t>(bounds_.size()));
-  number(offsets_ + filled_, end - first, static_cast<std::int32_t>(first)); // below `longest_pack`
+  if (segments_)
+    fill(segments_ + filled_, end - first, static_cast<std::int32_t>(bounds_.size()));
+  if (offsets_) // below `longest_pack`
+    number(offsets_ + filled_, end - first, static_cast<std::int32_t>(first));
   filled_ += end - first;
   bounds_.push_back(static_cast<std::int32_t>(filled_));
 }
 
 std::uint64_t pack_content::finish() {
   const auto padding = plan_.length - filled_;
-  std::fill_n(segments_ + filled_, padding, 0);
-  std::fill_n(offsets_ + filled_, padding, 0);
+  for (auto* zeros : {segments_, offsets_})
+    if (zeros)
+      std::fill_n(zeros + filled_, padding, 0);
   if (labels_)
     std::fill_n(labels_ + filled_, padding, plan_.ignore_index);
   for (; filled_ < plan_.length; ++filled_)
@@ -125,8 +128,10 @@ void pack_content::begin(dtype type) {
   if (plan_.labels)
     check_labels(type);
   data_ = into_.make_tensor(plan_.field, type, dims);
-  segments_ = into_.make<std::int32_t>("segment", dims).data();
-  offsets_ = into_.make<std::int32_t>("offset", dims).data();
+  if (plan_.segment)
+    segments_ = into_.make<std::int32_t>("segment", dims).data();
+  if (plan_.offset)
+    offsets_ = into_.make<std::int32_t>("offset", dims).data();
   if (plan_.labels)
     labels_ = into_.make<std::int64_t>("labels", dims).data();
 }

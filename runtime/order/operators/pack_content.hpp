@@ -39,9 +39,9 @@ private:
   std::array<std::byte, 8> pad_{};
   std::array<std::byte, 8> delimiter_{};
   std::byte* data_ = nullptr;
+  // Null where the plan has no such field:
   std::int32_t* segments_ = nullptr;
   std::int32_t* offsets_ = nullptr;
-  /// Null without labels.
   std::int64_t* labels_ = nullptr;
   std::uint64_t filled_ = 0;
   /// Where segments begin, then where the last one ends.

@@ -27,6 +27,8 @@ struct pack_plan {
   bool labels = false;
   std::int64_t ignore_index = -100;
   bool cu_seqlens = false;
+  bool segment = true;
+  bool offset = true;
   /// Number of the sample that documents are made in (sample_maker::side_sample).
   std::size_t side = 0;
 

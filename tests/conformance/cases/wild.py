@@ -354,7 +354,10 @@ class WildGrower:
             o["ignore_index"] = self.rng.choice((-100, -1, 0, 7))
         if self.rng.random() < 0.4:
             o["cu_seqlens"] = True
-        added = fields_of_pack({"labels": False, "cu_seqlens": False, **o})
+        for name in ("segment", "offset"):
+            if self.rng.random() < 0.2:
+                o[name] = False
+        added = fields_of_pack({"labels": False, "cu_seqlens": False, "segment": True, "offset": True, **o})
         node = self.over("pack", o, node)
         if "cu_seqlens" in added and self.rng.random() < 0.3:
             return self.over("filter", {"name": "field_between@1", "field": "longest", "min": self.rng.randint(0, 9)}, node), [o["field"], *added]

@@ -138,7 +138,7 @@ def sure_fields(node):
 
 def fields_of_pack(o):
     """Those that it adds to its own."""
-    return ["segment", "offset"] + ["labels"] * o["labels"] + ["cu_seqlens", "longest"] * o["cu_seqlens"]
+    return [x for x in ("segment", "offset", "labels", "cu_seqlens") if o[x]] + ["longest"] * o["cu_seqlens"]
 
 
 OWN_FIELDS = {"count": "value", "raw_records": "value", "npy": "value", "tokens": "tokens", "megatron": "tokens", "lines": "text", "standard_input": "text"}
@@ -191,7 +191,7 @@ def check_value(node, name, x):
         fine = is_number(x)
     elif name == "ignore_index":
         fine = isinstance(x, (int, float)) and not isinstance(x, bool) and -(2**53) < x < 2**53 and x == int(x)
-    elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens", "padded"):
+    elif name in ("allow_torn", "split", "drop_last", "labels", "cu_seqlens", "segment", "offset", "padded"):
         fine = isinstance(x, bool)
     else:
         fine = is_of(x, int) and x >= LEAST.get((node.op, name), 0)

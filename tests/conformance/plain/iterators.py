@@ -479,13 +479,11 @@ class Packer:
             raise BadSample("documents of several types")
         own = {x: functions.elements(type, x) for x in [self.pad, *self.delimiter]}
         raw = b"".join(own[x] if isinstance(x, int) else x for document in bin for x in document.elements)
-        segment = [i + 1 for i, x in enumerate(bin) for _ in x.elements]
-        offset = [x.begin + i for x in bin for i in range(len(x.elements))]
-        fields = {
-            self.field: Tensor(type, [self.length], raw + own[self.pad] * room),
-            "segment": vector("i32", segment + [0] * room),
-            "offset": vector("i32", offset + [0] * room),
-        }
+        fields = {self.field: Tensor(type, [self.length], raw + own[self.pad] * room)}
+        if self.options["segment"]:
+            fields["segment"] = vector("i32", [i + 1 for i, x in enumerate(bin) for _ in x.elements] + [0] * room)
+        if self.options["offset"]:
+            fields["offset"] = vector("i32", [x.begin + i for x in bin for i in range(len(x.elements))] + [0] * room)
         if self.options["labels"]:
             fields["labels"] = vector("i64", self.labels(bin, type) + [int(self.options["ignore_index"])] * room)
         if self.options["cu_seqlens"]:

@@ -58,7 +58,7 @@ OPTIONS = {
     "length_bucket": {"field": None, "boundaries": None, "group": None, "window": None},
     "token_budget": {"field": None, "tokens": None, "rows": None, "padded": False},
     "pack": {"field": None, "length": None, "bins": 8, "split": False, "delimiter": [], "pad": 0, "fit": "first", "cut": "never",
-             "labels": False, "ignore_index": -100, "cu_seqlens": False},
+             "labels": False, "ignore_index": -100, "cu_seqlens": False, "segment": True, "offset": True},
     "mix": {"weights": [], "rule": "deficit", "stop": "all", "cost": "", "seed": 0, "schedule": [], "temperature": 1,
             "max_repeats": 0, "schedule_by": "steps"},
     "batch": {"rows": None, "lanes": 0, "end": "auto", "fields": []},

@@ -59,8 +59,10 @@ std::vector<pack_row> packs_of(const texts& all, std::size_t length, const pack_
       x.id = ids[i];
       const auto text = row_of(batch->view<std::uint8_t, 2>("text"), i, length);
       x.text.assign(text.begin(), text.end());
-      x.segment = row_of(batch->view<std::int32_t, 2>("segment"), i, length);
-      x.offset = row_of(batch->view<std::int32_t, 2>("offset"), i, length);
+      if (options.segment)
+        x.segment = row_of(batch->view<std::int32_t, 2>("segment"), i, length);
+      if (options.offset)
+        x.offset = row_of(batch->view<std::int32_t, 2>("offset"), i, length);
       if (options.labels)
         x.labels = row_of(batch->view<std::int64_t, 2>("labels"), i, length);
       if (options.cu_seqlens) {
@@ -265,6 +267,33 @@ TEST_CASE("pack: labels are whole numbers of 64 bits") {
   CHECK((*from.next()).bad().size() == 2);
 }
 
+TEST_CASE("pack: segment and offset can be left out, and all else is as before") {
+  const texts all{"abc", "", "de", "fghi", "jklmnopqr"};
+  for (const bool segment : {true, false})
+    for (const bool offset : {true, false}) {
+      pack_options options{.pad = '.', .cut = pack_cut::above, .labels = true, .cu_seqlens = true};
+      const auto with = packs_of(all, 6, options);
+      options.segment = segment;
+      options.offset = offset;
+      const auto fields = documents(all).pack("text", 6, options).batch(1, {.lanes = 1});
+      loader from{fields, {.workers = 0, .epochs = 1}};
+      const auto names = from.next()->fields();
+      CHECK(std::ranges::count(names, "segment") == (segment ? 1 : 0));
+      CHECK(std::ranges::count(names, "offset") == (offset ? 1 : 0));
+      const auto rows = packs_of(all, 6, options);
+      REQUIRE(rows.size() == with.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        CHECK(rows[i].id == with[i].id);
+        CHECK(rows[i].text == with[i].text);
+        CHECK(rows[i].segment == (segment ? with[i].segment : numbers{}));
+        CHECK(rows[i].offset == (offset ? with[i].offset : numbers{}));
+        CHECK(rows[i].labels == with[i].labels);
+        CHECK(rows[i].cu_seqlens == with[i].cu_seqlens);
+        CHECK(rows[i].longest == with[i].longest);
+      }
+    }
+}
+
 TEST_CASE("pack: options that exclude each other are refused, and names that it needs itself") {
   const auto x = count(1);
   const auto refused = [&](const std::string& field, const pack_options& options) {
@@ -275,8 +304,10 @@ TEST_CASE("pack: options that exclude each other are refused, and names that it 
   CHECK(refused("value", {.labels = true, .ignore_index = std::int64_t{1} << 53}));
   CHECK(refused("value", {.labels = true, .ignore_index = -(std::int64_t{1} << 53)}));
   CHECK_FALSE(refused("value", {.labels = true, .ignore_index = (std::int64_t{1} << 53) - 1}));
-  for (const std::string name : {"segment", "offset"})
+  for (const std::string name : {"segment", "offset"}) {
     CHECK(refused(name, {}));
+    CHECK_FALSE(refused(name, {.segment = false, .offset = false}));
+  }
   for (const std::string name : {"labels", "cu_seqlens", "longest"}) {
     CHECK_FALSE(refused(name, {}));
     CHECK(refused(name, {.labels = true, .cu_seqlens = true}));

@@ -217,8 +217,10 @@ TEST_CASE("every operator stands in the text as in C++") {
                      .cu_seqlens = true}),
              ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0, fit=\"best\", "
              "cut=\"above\", labels=true, ignore_index=-1, cu_seqlens=true)");
+  check_step(".pack(\"ids\", 512, offset=false)", x.pack("ids", 512, {.offset = false}),
+             ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0, offset=false)");
   check_step(".pack(\"ids\", 512, fit=\"first\", cut=\"never\", labels=false, ignore_index=-100, "
-             "cu_seqlens=false)",
+             "cu_seqlens=false, segment=true, offset=true)",
              x.pack("ids", 512), ".pack(\"ids\", 512, bins=8, split=false, delimiter=[], pad=0)");
   check_step(".pack(\"ids\", 512, cut=\"always\", fit=\"best\", labels=true)",
              x.pack("ids", 512, {.split = true, .labels = true}),
@@ -1053,6 +1055,8 @@ private:
     if (options.labels && coin())
       options.ignore_index = static_cast<std::int64_t>(number() >> 12) - 5;
     options.cu_seqlens = coin();
+    options.segment = coin();
+    options.offset = coin();
     return x.pack("f" + text(), 1 + below(1 << 20), options);
   }
 
