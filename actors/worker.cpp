@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t short_group_ns = 25'000;
 constexpr std::int64_t long_group_ns = 100'000;
 constexpr std::size_t largest_group = 64;
+constexpr std::int64_t longest_turn_ns = 50'000;
 constexpr std::size_t groups_a_look = 8;
 
 /// Rows of a slot that are done. They are counted together, because all cores share the counter.
@@ -132,7 +133,19 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
     group_ = std::min(2 * group_, largest_group);
   else if (end - begin > long_group_ns)
     group_ = 1;
-  return done.count() ? verdict::batch_complete : verdict::going_on;
+  const auto result = done.count() ? verdict::batch_complete : verdict::going_on;
+  let_others_run(end);
+  return result;
+}
+
+/// The dispatcher, the batcher and the trainer need a core for microseconds, and all workers wait
+/// for them. With no core to spare they would wait for a worker's whole time slice: milliseconds.
+void worker_state::let_others_run(std::int64_t now) noexcept {
+  if (now - turn_began_ns_ < longest_turn_ns)
+    return;
+  std::this_thread::yield();
+  turn_began_ns_ = steady_ns();
+  record->since_ns.store(turn_began_ns_, std::memory_order_relaxed);
 }
 
 void worker_state::rest() {

@@ -64,7 +64,11 @@ private:
   template <class RowAt>
   bool run_together(batch_slot& slot, std::size_t n, RowAt row_at);
 
+  /// After a group that ended `now`.
+  void let_others_run(std::int64_t now) noexcept;
+
   std::size_t group_ = 1;
+  std::int64_t turn_began_ns_ = 0;
   /// Rows since the last rest, for a trace.
   struct {
     std::int64_t begin = 0;
