@@ -138,10 +138,10 @@ worker_state::verdict worker_state::run_group(batch_slot& slot, std::size_t n, R
   return result;
 }
 
-/// The dispatcher, the batcher and the trainer need a core for microseconds, and all workers wait
-/// for them. With no core to spare they would wait for a worker's whole time slice: milliseconds.
+/// All workers wait for the dispatcher, which runs the iterators. With no core to spare it would
+/// wait for a worker's whole time slice: milliseconds. An order without iterators takes no time.
 void worker_state::let_others_run(std::int64_t now) noexcept {
-  if (now - turn_began_ns_ < longest_turn_ns)
+  if (plan->shape.is_indexed || now - turn_began_ns_ < longest_turn_ns)
     return;
   std::this_thread::yield();
   turn_began_ns_ = steady_ns();
