@@ -88,7 +88,7 @@ private:
   bool is_in_one_thread_ = false;
   /// That the last row read.
   std::uint64_t last_bytes_ = 0;
-  std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>();
+  std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>(most_samples_kept);
   kept_fields fields_;
   /// Of rows that are made together, with the samples of the rows that are `begun_`.
   std::vector<std::unique_ptr<sample>> samples_;

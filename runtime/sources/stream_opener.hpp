@@ -2,6 +2,7 @@
 
 #include "runtime/sources/stream_pool.hpp"
 #include "runtime/storage/byte_stream.hpp"
+#include "runtime/storage/shared_bytes.hpp"
 #include "runtime/storage/stream_files.hpp"
 
 #include <cstddef>
@@ -43,6 +44,9 @@ public:
   std::unique_ptr<byte_stream> open(std::size_t file, std::uint64_t offset, restart_point from,
                                     ahead_threads* ahead = nullptr) const;
 
+  /// For what is read of its streams: a block that nobody needs any more serves any of them.
+  const std::shared_ptr<shared_bytes_pool>& blocks() const noexcept { return blocks_; }
+
   /// Fills `into` with bytes that were read before, from a file that is not a pipe. In a compressed
   /// file it continues where the last such call for the file ended, if that is nearer than `from`.
   /// Throws `errc::io`, `errc::torn_file`.
@@ -63,7 +67,12 @@ private:
   std::unique_ptr<packed_stream> open_packed(std::size_t file, std::unique_ptr<byte_stream> in,
                                              restart_point from) const;
 
+  /// Few lanes have more in flight, and this is 8 MiB at most times.
+  static constexpr std::size_t most_blocks_kept = 128;
+
   stream_files files_;
+  std::shared_ptr<shared_bytes_pool> blocks_ =
+      std::make_shared<shared_bytes_pool>(most_blocks_kept);
   mutable stream_pool pool_;
 };
 

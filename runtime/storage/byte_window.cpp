@@ -8,9 +8,10 @@
 namespace leat {
 
 byte_window::byte_window(std::string file, std::unique_ptr<byte_stream> stream,
-                         std::size_t block_bytes)
+                         std::size_t block_bytes, std::shared_ptr<shared_bytes_pool> blocks)
     : file_(std::move(file)), stream_(std::move(stream)), block_bytes_(block_bytes),
-      begin_(stream_->offset()), restarts_{stream_->restart()} {}
+      begin_(stream_->offset()), blocks_(std::move(blocks)),
+      held_(blocks_->take()), restarts_{stream_->restart()} {}
 
 std::span<const std::byte> byte_window::from(std::uint64_t offset, std::size_t size) {
   while (end() < offset || end() - offset < size)
@@ -60,7 +61,7 @@ restart_point byte_window::restart(std::uint64_t offset) {
 void byte_window::make_room() {
   if (is_shared_) {
     const auto live = held_->all().subspan(dead_);
-    auto next = pool_->get();
+    auto next = blocks_->take();
     std::copy(live.begin(), live.end(), next->room(live.size() + block_bytes_).begin());
     next->add(live.size());
     held_ = std::move(next);

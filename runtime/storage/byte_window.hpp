@@ -17,8 +17,9 @@ namespace leat {
 /// a block more than was asked for. Used by one thread at a time, but for what it shares.
 class byte_window {
 public:
-  /// `file` is named in errors.
-  byte_window(std::string file, std::unique_ptr<byte_stream> stream, std::size_t block_bytes);
+  /// `file` is named in errors. Memory comes from `blocks`.
+  byte_window(std::string file, std::unique_ptr<byte_stream> stream, std::size_t block_bytes,
+              std::shared_ptr<shared_bytes_pool> blocks);
 
   /// The bytes from `offset` on that are held, and at least `size`, unless the file ends before.
   /// Valid until the next call. `offset` is not below what was forgotten.
@@ -52,8 +53,8 @@ private:
   std::size_t block_bytes_;
   /// Offset of the first byte that is held.
   std::uint64_t begin_;
-  std::shared_ptr<shared_bytes_pool> pool_ = std::make_shared<shared_bytes_pool>();
-  std::shared_ptr<shared_bytes> held_ = pool_->get();
+  std::shared_ptr<shared_bytes_pool> blocks_;
+  std::shared_ptr<shared_bytes> held_;
   bool is_shared_ = false;
   /// How many bytes at the beginning of what is held are forgotten.
   std::size_t dead_ = 0;

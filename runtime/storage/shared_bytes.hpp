@@ -1,12 +1,11 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/storage/object_pool.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 namespace leat {
 
@@ -28,29 +27,23 @@ public:
   void add(std::size_t bytes) noexcept { size_ += bytes; }
   /// Removes bytes at the beginning; `begin` is as before.
   void remove_front(std::size_t bytes) noexcept;
-  void clear() noexcept { size_ = 0; }
+  /// Empties it for another use.
+  bool renew() noexcept {
+    size_ = 0;
+    return capacity_ <= most_bytes_kept;
+  }
 
 private:
+  /// What holds a large record is freed after its use.
+  static constexpr std::size_t most_bytes_kept = std::size_t{256} << 10;
+
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// Gives buffers out, and takes them back when nobody has them any more: new memory costs as much
-/// as the bytes that are read into it. Any thread.
-class shared_bytes_pool : public std::enable_shared_from_this<shared_bytes_pool> {
-public:
-  /// An empty one, which may outlive the pool. Throws std::bad_alloc.
-  std::shared_ptr<shared_bytes> get();
-
-private:
-  /// More than that are given back to the system.
-  static constexpr std::size_t most_kept = 4;
-
-  void take_back(std::unique_ptr<shared_bytes> x) noexcept;
-
-  mutex mutex_;
-  std::vector<std::unique_ptr<shared_bytes>> kept_ LEAT_GUARDED_BY(mutex_);
-};
+/// Buffers that nobody needs any more, for the next blocks of the same stream: new memory costs as
+/// much as the bytes that are read into it.
+using shared_bytes_pool = object_pool<shared_bytes>;
 
 } // namespace leat

@@ -35,7 +35,7 @@ line_reader::line_reader(const stream_opener& opener, const line_range& part,
     : part_(part), path_(opener.files().path(part.file)), has_content_(!opener.seekable(part.file)),
       window_(path_,
               opener.open(part.file, first_byte(part, from), restart_from(from.restart), ahead),
-              stream_block_bytes),
+              stream_block_bytes, opener.blocks()),
       begun_(from.number > 0), number_(from.number), at_(first_byte(part, from)),
       restart_(from.restart) {}
 

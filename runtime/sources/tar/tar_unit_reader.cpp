@@ -26,7 +26,7 @@ std::unique_ptr<byte_window> window_of(const stream_opener& opener, std::size_t 
   const auto restart = tar_context_from(from.restart).restart;
   return std::make_unique<byte_window>(opener.files().path(file),
                                        opener.open(file, from.offset, restart, ahead),
-                                       stream_block_bytes);
+                                       stream_block_bytes, opener.blocks());
 }
 
 } // namespace

@@ -41,6 +41,10 @@ std::string random_text(std::mt19937_64& random, std::size_t size) {
   return text;
 }
 
+std::shared_ptr<shared_bytes_pool> blocks() {
+  return std::make_shared<shared_bytes_pool>(4);
+}
+
 bool is_part_of(const shared_bytes& held, std::string_view text) {
   const auto all = std::as_bytes(std::span{text}).subspan(static_cast<std::size_t>(held.begin));
   return std::equal(held.all().begin(), held.all().end(), all.begin());
@@ -51,7 +55,7 @@ TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
   CAPTURE(seed);
   std::mt19937_64 random{seed};
   const auto text = random_text(random, 20'000);
-  byte_window window{"x", std::make_unique<text_stream>(text, seed), 100};
+  byte_window window{"x", std::make_unique<text_stream>(text, seed), 100, blocks()};
   std::vector<std::shared_ptr<const shared_bytes>> kept;
   for (std::uint64_t at = 0; at < text.size();) {
     const auto held = window.from(at, random() % 300);
@@ -76,7 +80,8 @@ TEST_CASE("what a window shares stays as it was, wherever the window goes on") {
 TEST_CASE("threads that are done with shared bytes give the memory back while others read on") {
   std::mt19937_64 random{7};
   const auto text = random_text(random, 400'000);
-  auto window = std::make_unique<byte_window>("x", std::make_unique<text_stream>(text, 7), 1000);
+  auto window =
+      std::make_unique<byte_window>("x", std::make_unique<text_stream>(text, 7), 1000, blocks());
   std::vector<std::jthread> readers;
   std::atomic<int> wrong{0};
   for (std::uint64_t at = 0; at < text.size(); at += 10'000) {
