@@ -19,6 +19,13 @@ namespace leat {
 
 class ahead_threads;
 
+struct reader_options {
+  /// Unpacks what takes long to unpack, and outlives the reader; null: the caller does it.
+  ahead_threads* ahead = nullptr;
+  /// Records are to have surroundings, if the store reads these anyway.
+  bool surroundings = true;
+};
+
 /// One record of a stream: where it is stored and, if the id needs it, its key. This goes into
 /// items, and so into buffers and snapshots.
 struct stream_record {
@@ -78,12 +85,11 @@ public:
   /// In stored order: those of the first file, then those of the next.
   virtual std::uint64_t units() const = 0;
   /// Begins to read a unit. Seeks if the store can; if it cannot, reads up to `from` again and says
-  /// how much in a notice. What takes long to unpack is unpacked by `ahead`, which outlives the
-  /// reader; null: by the caller. Throws as `unit_reader::next`.
+  /// how much in a notice. Throws as `unit_reader::next`.
   virtual std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
-                                            ahead_threads* ahead) const = 0;
+                                            const reader_options& options) const = 0;
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from) const {
-    return open(unit, from, nullptr);
+    return open(unit, from, {});
   }
   /// True for a unit of a compressed file: `ahead` unpacks it, from when it is opened on.
   virtual bool is_unpacked(std::uint64_t) const { return false; }

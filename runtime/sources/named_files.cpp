@@ -55,7 +55,7 @@ named_files::reading named_files::take(std::uint64_t id, const std::string& name
       return std::move(*parked);
   }
   auto file = get(name);
-  auto reader = file->open(0, at, ahead);
+  auto reader = file->open(0, at, {.ahead = ahead});
   return {.file = std::move(file), .reader = std::move(reader)};
 }
 

@@ -124,7 +124,7 @@ sequential_source::sequential_source(const std::string& name, std::uint64_t unit
       open_(std::move(open)) {}
 
 std::unique_ptr<unit_reader> sequential_source::open(std::uint64_t unit, const stream_place& from,
-                                                     ahead_threads*) const {
+                                                     const reader_options&) const {
   return std::make_unique<reader>(*this, unit, from);
 }
 

@@ -26,7 +26,7 @@ public:
   std::uint64_t units() const override { return units_; }
   using stream_source::open;
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
-                                    ahead_threads* ahead) const override;
+                                    const reader_options& options) const override;
   void read(const stream_record& record, sample& into) const override;
   bool is_found_in_sequence(const stream_record& record) const override {
     return record.key.empty(); // its reader has no state

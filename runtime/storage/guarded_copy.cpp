@@ -89,24 +89,21 @@ void copy_and_fetch(std::span<std::byte> to, const std::byte* from,
     __builtin_prefetch(next.data() + at);
 }
 
-} // namespace
+/// How many bytes at the beginning of a mapping can be told from those of a file that was cut
+/// short. Where a file ends in the middle of a page, zeros fill it up, and only the pages after it
+/// are gone: so the last one is touched, too, once others have been read, and none of its bytes
+/// are. It is the same for all reads, so it is near. A file that is being cut short at this moment
+/// loses its pages before the zeros come, at least in Linux's page cache; a file system may write
+/// zeros of its own a moment earlier.
+std::size_t safe_size(std::span<const std::byte> mapping) noexcept {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return mapping.empty() ? 0 : (mapping.size() - 1) / page * page;
+}
 
-bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
-                  std::span<std::byte> into, std::span<const std::byte> next) noexcept {
-  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (mapping.empty() || offset > mapping.size() || mapping.size() - offset < into.size()
-      || !is_handler_installed())
-    return false;
-  // Where a file ends in the middle of a page, zeros fill it up, and only the pages after it are
-  // gone: so the last one is touched, too, once the bytes have been copied. It is the same for all
-  // copies, so it is near, and none of these bytes may lie in it. A file that is being cut short at
-  // this moment loses its pages before the zeros come, at least in Linux's page cache; a file
-  // system may write zeros of its own a moment earlier.
-  const auto last_page = (mapping.size() - 1) / page * page;
-  if (offset + into.size() > last_page)
-    return false;
-  const auto* const from = mapping.data() + offset;
-  const volatile auto* const beyond = mapping.data() + last_page;
+/// Reads bytes of a mapping. False if they are not all there.
+template <class Read>
+bool guarded(std::span<const std::byte> mapping, Read read) noexcept {
+  const volatile auto* const beyond = mapping.data() + safe_size(mapping);
   guard x;
   x.begin = reinterpret_cast<std::uintptr_t>(mapping.data());
   x.end = x.begin + mapping.size();
@@ -115,12 +112,59 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
   active_guard = &x;
   // Nothing that is touched is touched before `active_guard` is set, or after it is reset.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  copy_and_fetch(into, from, next);
+  read();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   static_cast<void>(*beyond);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   active_guard = nullptr;
   return true;
+}
+
+struct search {
+  const std::byte* at;
+  const std::byte* end;
+  std::size_t found = 0;
+};
+
+/// Goes on behind the last place that there is room for, or to the end.
+void find_all(search& x, std::byte what, const std::byte* begin,
+              std::span<std::uint64_t> places) noexcept {
+  while (x.at < x.end && x.found < places.size()) {
+    const auto* const here = static_cast<const std::byte*>(
+        std::memchr(x.at, static_cast<int>(what), static_cast<std::size_t>(x.end - x.at)));
+    if (!here) {
+      x.at = x.end;
+      return;
+    }
+    places[x.found++] = static_cast<std::uint64_t>(here - begin);
+    x.at = here + 1;
+  }
+}
+
+} // namespace
+
+bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
+                  std::span<std::byte> into, std::span<const std::byte> next) noexcept {
+  if (offset > mapping.size() || mapping.size() - offset < into.size()
+      || offset + into.size() > safe_size(mapping) || !is_handler_installed())
+    return false;
+  return guarded(mapping, [&] { copy_and_fetch(into, mapping.data() + offset, next); });
+}
+
+std::optional<std::uint64_t> guarded_find(std::span<const std::byte> mapping, std::uint64_t offset,
+                                          std::uint64_t end, std::byte what,
+                                          std::span<std::uint64_t> places,
+                                          std::size_t& found) noexcept {
+  found = 0;
+  const auto* const bytes = mapping.data();
+  const auto last = std::min(end, safe_size(mapping));
+  if (offset >= last || places.empty() || !is_handler_installed())
+    return std::nullopt;
+  search x{.at = bytes + offset, .end = bytes + last};
+  if (!guarded(mapping, [&] { find_all(x, what, bytes, places); }))
+    return std::nullopt;
+  found = x.found;
+  return static_cast<std::uint64_t>(x.at - bytes);
 }
 
 bool copies_are_guarded() noexcept {

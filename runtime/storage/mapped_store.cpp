@@ -22,9 +22,12 @@ namespace {
 
 /// A file stays open while it is mapped.
 constexpr std::size_t most_mapped = 128;
-/// Mapping a file for so few reads costs more than it saves.
+/// Mapping a file for so few reads, or so few searches, costs more than it saves.
 constexpr std::uint32_t fewest_reads = 16;
+constexpr std::uint32_t fewest_searches = 4;
 constexpr std::size_t large_part = std::size_t{32} << 10;
+/// What is looked through at a time: its pages are looked up before that.
+constexpr std::size_t searched_part = std::size_t{128} << 10;
 constexpr std::uint64_t most_touched = std::uint64_t{256} << 20;
 
 /// What this thread will read after the next read. May be gone when it is used, as a hint.
@@ -53,6 +56,22 @@ public:
     // Bytes that a mapping does not have: the first of them is asked for again.
     return x.bytes > 0 || parts.empty() ? x : files_->read_here(parts, stop);
   }
+  std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset, std::byte what,
+                                    std::span<std::uint64_t> places, std::size_t& found) override {
+    found = 0;
+    if (!maps_.load(std::memory_order_relaxed))
+      return std::nullopt;
+    const auto file = mapped(object);
+    if (!file->map.is_cached(offset, searched_part) || !copies_are_guarded())
+      return std::nullopt;
+    const auto end =
+        guarded_find(file->map.bytes(), offset, offset + searched_part, what, places, found);
+    if (end) {
+      file->searches.fetch_add(1, std::memory_order_relaxed);
+      count_touched(*end - offset);
+    }
+    return end;
+  }
   void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept override {
     expected_bytes = {};
     if (use_ == mapped_use::staying) {
@@ -71,6 +90,7 @@ private:
 
     const file_mapping map;
     std::atomic<std::uint32_t> reads{0};
+    std::atomic<std::uint32_t> searches{0};
     /// See may_copy.
     std::atomic<bool> copies{false};
     /// Since the last large one. See is_worth_it.
@@ -165,7 +185,8 @@ private:
       oldest = std::move(open_.front());
       open_.pop_front();
     }
-    if (oldest.second->reads.load(std::memory_order_relaxed) < fewest_reads)
+    if (oldest.second->reads.load(std::memory_order_relaxed) < fewest_reads
+        && oldest.second->searches.load(std::memory_order_relaxed) < fewest_searches)
       maps_.store(false, std::memory_order_relaxed);
     const mutex_lock lock{slot_mutexes_[oldest.first % slot_mutexes_.size()]};
     slots_[oldest.first] = nullptr;

@@ -49,6 +49,12 @@ private:
 
 } // namespace
 
+std::optional<std::uint64_t> stored_objects::find(std::size_t, std::uint64_t, std::byte,
+                                                  std::span<std::uint64_t>, std::size_t& found) {
+  found = 0;
+  return std::nullopt;
+}
+
 void stored_objects::expect(std::size_t, std::uint64_t, std::uint64_t) noexcept {}
 
 read_result stored_objects::read_here(std::span<const read_part> parts,

@@ -72,7 +72,10 @@ private:
     return false;
   }
 
-  void open() { reader_ = data_.open(unit(), place_, lane_.run->ahead.get()); }
+  void open() {
+    reader_ = data_.open(unit(), place_,
+                         {.ahead = lane_.run->ahead.get(), .surroundings = keeps_content_});
+  }
 
   std::uint64_t unit() const {
     const auto j = lane_.lane + unit_ * lane_.lanes;

@@ -31,36 +31,68 @@ std::uint64_t first_byte(const line_range& part, const stream_place& from) {
 } // namespace
 
 line_reader::line_reader(const stream_opener& opener, const line_range& part,
-                         const stream_place& from, ahead_threads* ahead)
-    : part_(part), path_(opener.files().path(part.file)), has_content_(!opener.seekable(part.file)),
-      window_(path_,
-              opener.open(part.file, first_byte(part, from), restart_from(from.restart), ahead),
-              stream_block_bytes, opener.blocks()),
-      begun_(from.number > 0), number_(from.number), at_(first_byte(part, from)),
-      restart_(from.restart) {}
+                         const stream_place& from, const reader_options& options)
+    : opener_(opener), part_(part), options_(options), path_(opener.files().path(part.file)),
+      has_content_(!opener.seekable(part.file)), begun_(from.number > 0), number_(from.number),
+      at_(first_byte(part, from)), restart_(from.restart) {
+  window_ = window_at(at_);
+  if (!has_content_ && !options.surroundings)
+    ends_.emplace(opener.files().objects(), part.file);
+}
+
+std::unique_ptr<byte_window> line_reader::window_at(std::uint64_t offset) const {
+  return std::make_unique<byte_window>(
+      path_, opener_.open(part_.file, offset, restart_from(restart_), options_.ahead),
+      stream_block_bytes, opener_.blocks());
+}
 
 bool line_reader::next(stream_record& into) {
   if (!std::exchange(begun_, true))
     at_ = first_line();
-  if (at_ >= part_.end || window_.from(at_).empty())
+  if (at_ >= part_.end)
+    return false;
+  if (const auto end = find_end()) {
+    into = {.unit = part_.unit, .number = number_, .offset = at_, .length = *end - at_};
+    if (into.length > max_line)
+      too_long();
+    is_passed_ = true;
+    ++number_;
+    at_ = *end + 1;
+    return true;
+  }
+  if (std::exchange(is_passed_, false))
+    window_ = window_at(at_);
+  if (window_->from(at_).empty())
     return false;
   const auto length = length_of_line();
   into = {.unit = part_.unit, .number = number_, .offset = at_, .length = length};
   if (has_content_) {
-    into.key = to_code(window_.restart(at_));
+    into.key = to_code(window_->restart(at_));
     auto content = std::make_shared<line_content>();
-    window_.move_to(content->bytes, at_, length);
+    window_->move_to(content->bytes, at_, length);
     into.content = std::move(content);
-  } else if (length >= shortest_shared) {
+  } else if (options_.surroundings && length >= shortest_shared) {
     into.surroundings = block_of(length);
   }
   ++number_;
   // The last line may have no newline.
-  at_ += length + (window_.from(at_ + length).empty() ? 0 : 1);
-  window_.forget_before(at_);
+  at_ += length + (window_->from(at_ + length).empty() ? 0 : 1);
+  window_->forget_before(at_);
   if (has_content_)
-    restart_ = to_code(window_.restart(at_));
+    restart_ = to_code(window_->restart(at_));
   return true;
+}
+
+std::optional<std::uint64_t> line_reader::find_end() {
+  // The last block is read in any case: the store does not look into the last page.
+  if (!ends_ || opener_.files().bytes(part_.file) - at_ <= stream_block_bytes)
+    return std::nullopt;
+  if (!is_passed_) { // what has been read tells it for nothing
+    const auto held = window_->from(at_, 0);
+    if (before_newline(held) < held.size())
+      return std::nullopt;
+  }
+  return ends_->next(at_, max_line);
 }
 
 stream_place line_reader::place() const {
@@ -76,20 +108,20 @@ std::uint64_t line_reader::first_line() {
   }
   // The place after the "\n" that is the last byte before the part, or after the next one.
   while (at_ < part_.end) {
-    const auto held = window_.from(at_);
+    const auto held = window_->from(at_);
     if (held.empty())
       return part_.end;
     const auto before = before_newline(held);
     at_ += before;
     if (before < held.size())
       return at_ + 1;
-    window_.forget_before(at_);
+    window_->forget_before(at_);
   }
   return part_.end;
 }
 
 void line_reader::check_kind() {
-  auto kind = kind_of_file(path_, window_.from(0));
+  auto kind = kind_of_file(path_, window_->from(0));
   if (kind && kind.is != file_kind::form::text)
     throw error(errc::invalid_argument, {.stage = "lines",
                                          .file = path_,
@@ -100,7 +132,7 @@ void line_reader::check_kind() {
 std::uint64_t line_reader::length_of_line() {
   std::uint64_t length = 0;
   for (;;) {
-    const auto held = window_.from(at_ + length);
+    const auto held = window_->from(at_ + length);
     const auto before = before_newline(held);
     length += before;
     if (length > max_line)
@@ -110,14 +142,14 @@ std::uint64_t line_reader::length_of_line() {
       return length;
     // Content is kept until its end is known.
     if (!has_content_ && length >= stream_block_bytes)
-      window_.forget_before(at_ + length);
+      window_->forget_before(at_ + length);
   }
 }
 
 payload_ptr line_reader::block_of(std::uint64_t length) {
-  if (length >= stream_block_bytes || window_.from(at_).size() <= length)
+  if (length >= stream_block_bytes || window_->from(at_).size() <= length)
     return nullptr; // no line feed, or its beginning is forgotten
-  auto held = window_.share();
+  auto held = window_->share();
   if (!block_ || block_->held != held)
     block_ = std::make_shared<const line_block>(std::move(held));
   return block_;

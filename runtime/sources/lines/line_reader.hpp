@@ -1,12 +1,14 @@
 #pragma once
 
 #include "runtime/sample/stream_source.hpp"
+#include "runtime/sources/lines/line_ends.hpp"
 #include "runtime/sources/stream_opener.hpp"
 #include "runtime/storage/byte_window.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +38,7 @@ struct line_range {
 };
 
 /// Finds lines, from one of them on. Reads plain files in large blocks; records of lines that are
-/// long enough share these.
+/// long enough share these. If nobody wants them, only looks for the lines' ends where it can.
 class line_reader final : public unit_reader {
 public:
   /// Longest line.
@@ -44,9 +46,9 @@ public:
   /// Of shorter ones sharing costs more than reading them again in blocks: see record_blocks.
   static constexpr std::uint64_t shortest_shared = 512;
 
-  /// `opener` must outlive it, and so must `ahead`, which may be null.
+  /// `opener` must outlive it.
   line_reader(const stream_opener& opener, const line_range& part, const stream_place& from,
-              ahead_threads* ahead);
+              const reader_options& options);
 
   bool next(stream_record& into) override;
   stream_place place() const override;
@@ -58,21 +60,30 @@ private:
   std::uint64_t first_line();
   /// The block with the line that begins at `at_`; null if it does not have all of it.
   payload_ptr block_of(std::uint64_t length);
+  /// The end of the line at `at_`, if it is found without reading.
+  std::optional<std::uint64_t> find_end();
   /// Bytes up to the next "\n", or to the end of the file.
   std::uint64_t length_of_line();
+  std::unique_ptr<byte_window> window_at(std::uint64_t offset) const;
   [[noreturn]] void too_long() const;
 
+  const stream_opener& opener_;
   line_range part_;
+  reader_options options_;
   std::string path_;
   /// Records carry their content.
   bool has_content_;
-  byte_window window_;
+  std::unique_ptr<byte_window> window_;
+  /// Of plain files, if nobody wants what is read.
+  std::optional<line_ends> ends_;
   /// The newest that was shared.
   std::shared_ptr<const line_block> block_;
   bool begun_ = false;
   std::uint64_t number_;
   /// Where the next line begins.
   std::uint64_t at_;
+  /// Lines before `at_` were found without reading: the window may be far behind.
+  bool is_passed_ = false;
   std::string restart_;
 };
 

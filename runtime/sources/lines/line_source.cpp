@@ -81,11 +81,11 @@ line_range line_source::part(std::uint64_t unit) const {
 }
 
 std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from,
-                                               ahead_threads* ahead) const {
+                                               const reader_options& options) const {
   const auto range = part(unit);
   check(range, from);
   notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
-  return std::make_unique<line_reader>(opener_, range, from, ahead);
+  return std::make_unique<line_reader>(opener_, range, from, options);
 }
 
 /// Each earlier line has at least one byte.

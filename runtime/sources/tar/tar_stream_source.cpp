@@ -63,11 +63,11 @@ tar_stream_source::tar_stream_source(file_set files, std::size_t pool_bytes,
     : opener_(std::move(files), pool_bytes, store) {}
 
 std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit, const stream_place& from,
-                                                     ahead_threads* ahead) const {
+                                                     const reader_options& options) const {
   const auto restart = tar_context_from(from.restart).restart;
   check(unit, from, restart);
   notice_reread(opener_, unit, from.offset, restart);
-  return std::make_unique<tar_unit_reader>(opener_, unit, from, ahead);
+  return std::make_unique<tar_unit_reader>(opener_, unit, from, options.ahead);
 }
 
 /// A record has at least a header, and what follows it begins at a block.

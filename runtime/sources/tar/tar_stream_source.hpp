@@ -27,7 +27,7 @@ public:
   std::uint64_t units() const override { return opener_.files().size(); }
   using stream_source::open;
   std::unique_ptr<unit_reader> open(std::uint64_t unit, const stream_place& from,
-                                    ahead_threads* ahead) const override;
+                                    const reader_options& options) const override;
   bool is_unpacked(std::uint64_t unit) const override { return opener_.is_unpacked(unit); }
   std::optional<extent> locate(const stream_record& record) const override;
   void decode(const stream_record& record, std::span<const std::byte> bytes,

@@ -173,6 +173,75 @@ TEST_CASE("mapped files: a copy gives the file's bytes, or says that they are go
   }
 }
 
+/// The places of a byte, found in the simplest way.
+std::vector<std::uint64_t> places_in(const std::string& bytes, char what, std::size_t from,
+                                     std::size_t to) {
+  std::vector<std::uint64_t> all;
+  for (auto i = from; i < to; ++i)
+    if (bytes[i] == what)
+      all.push_back(i);
+  return all;
+}
+
+TEST_CASE("mapped files: a search finds what the file has, or says that it is gone") {
+  const temporary_directory dir;
+  constexpr std::size_t size = 4 * page + 100;
+  std::mt19937_64 random{11};
+  auto bytes = random_bytes(size);
+  for (int i = 0; i < 40; ++i)
+    bytes[random() % size] = '\n';
+  for (const std::size_t now : {size, 4 * page + 1, 4 * page, 3 * page + 5, page, std::size_t{0}}) {
+    CAPTURE(now);
+    tar_writer::write(dir / "x", bytes);
+    const mapped map{dir / "x", size};
+    std::filesystem::resize_file(dir / "x", now);
+    for (int i = 0; i < 500; ++i) {
+      const std::size_t offset = random() % (size + 10);
+      const std::size_t end = offset + random() % (3 * page);
+      std::vector<std::uint64_t> places(random() % 20);
+      CAPTURE(offset, end, places.size());
+      std::size_t found = 0;
+      const auto to = guarded_find(map.bytes(), offset, end, std::byte{'\n'}, places, found);
+      const auto last = std::min(end, 4 * page);
+      REQUIRE(to.has_value() == (now > 4 * page && offset < last && !places.empty()));
+      if (!to) {
+        REQUIRE(found == 0);
+        continue;
+      }
+      auto want = places_in(bytes, '\n', offset, last);
+      const bool is_full = want.size() >= places.size();
+      want.resize(std::min(want.size(), places.size()));
+      places.resize(found);
+      REQUIRE(places == want);
+      REQUIRE(*to == (is_full ? want.back() + 1 : last));
+    }
+  }
+}
+
+TEST_CASE("mapped files: a search of a file goes on where the last one ended, to its last page") {
+  const temporary_directory dir;
+  auto bytes = random_bytes(100 * page + 17);
+  std::mt19937_64 random{12};
+  for (int i = 0; i < 3000; ++i)
+    bytes[random() % bytes.size()] = '\n';
+  tar_writer::write(dir / "x", bytes);
+  const auto objects = mapped_store(mapped_use::passing).open({dir / "x"});
+  std::vector<std::uint64_t> all;
+  std::vector<std::uint64_t> places(100);
+  std::uint64_t at = 0;
+  for (std::size_t found = 0;; all.insert(all.end(), places.begin(), places.begin() + found)) {
+    const auto to = objects->find(0, at, std::byte{'\n'}, places, found);
+    if (!to)
+      break;
+    REQUIRE(*to > at);
+    at = *to;
+  }
+  CHECK(at == 100 * page);
+  CHECK(all == places_in(bytes, '\n', 0, 100 * page));
+  std::size_t found = 0;
+  CHECK_FALSE(local_store().open({dir / "x"})->find(0, 0, std::byte{'\n'}, places, found));
+}
+
 TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {
   std::mt19937_64 random{3};
   const temporary_directory dir;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "runtime/storage/object_store.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace leat {
+
+/// Where the lines of a plain file end, found without reading them where the store can do that: for
+/// records that are read again anyway. One thread.
+class line_ends {
+public:
+  /// `objects` must outlive it.
+  line_ends(stored_objects& objects, std::size_t file) : objects_(objects), file_(file) {}
+
+  /// The first "\n" at or after `at`, which is not below that of the last call. If there is none in
+  /// the next `most` bytes, some place after them. Nothing: read it.
+  std::optional<std::uint64_t> next(std::uint64_t at, std::uint64_t most);
+
+private:
+  /// Looks further. False if the store cannot.
+  bool search(std::uint64_t from);
+
+  stored_objects& objects_;
+  std::size_t file_;
+  /// Those found in the last search.
+  std::array<std::uint64_t, 128> places_;
+  std::size_t found_ = 0;
+  std::size_t used_ = 0;
+  std::uint64_t searched_to_ = 0;
+  /// The store is not asked again before this place.
+  std::uint64_t not_before_ = 0;
+};
+
+} // namespace leat
