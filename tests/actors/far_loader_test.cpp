@@ -54,12 +54,12 @@ TEST_CASE("loader: destroying it ends the wait of its workers for a store, and n
   write_shards(dir);
   far_store store{{.one_short_in = 0}};
   const auto data = data_in(dir, store);
+  store.hold_after(0);
   loader other{data, {.workers = 1}};
+  store.wait_for_reads(1);
   {
     loader x{data, {.workers = 2, .prefetch = 4}};
-    store.hold_after(20);
-    CHECK(x.next());
-    store.wait_for_reads(2);
+    store.wait_for_reads(3);
   }
   store.release();
   std::uint64_t rows = 0;
