@@ -6,6 +6,7 @@
 #include "tests/support/job.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -54,12 +55,18 @@ TEST_CASE("loader: destroying it ends the wait of its workers for a store, and n
   write_shards(dir);
   far_store store{{.one_short_in = 0}};
   const auto data = data_in(dir, store);
-  store.hold_after(0);
   loader other{data, {.workers = 1}};
-  store.wait_for_reads(1);
   {
-    loader x{data, {.workers = 2, .prefetch = 4}};
-    store.wait_for_reads(3);
+    loader x{data,
+             {.workers = 2, .epochs = 1000, .prefetch = 4, .while_waiting = [] { return false; }}};
+    store.hold_after(0);
+    // What has arrived is handed over, up to the first batch that waits for the store.
+    CHECK(code_of([&] {
+            while (x.next()) {
+            }
+          })
+          == errc::interrupted);
+    store.wait_for_reads(2);
   }
   store.release();
   std::uint64_t rows = 0;
