@@ -229,16 +229,15 @@ TEST_CASE("mapped files: a search of a file goes on where the last one ended, to
   std::vector<std::uint64_t> all;
   std::vector<std::uint64_t> places(100);
   std::uint64_t at = 0;
-  for (std::size_t found = 0;; all.insert(all.end(), places.begin(), places.begin() + found)) {
-    const auto to = objects->find(0, at, std::byte{'\n'}, places, found);
-    if (!to)
-      break;
+  std::size_t found = 0;
+  while (const auto to = objects->find(0, at, std::byte{'\n'}, places, found)) {
     REQUIRE(*to > at);
     at = *to;
+    for (const auto x : std::span{places}.first(found))
+      all.push_back(x);
   }
   CHECK(at == 100 * page);
   CHECK(all == places_in(bytes, '\n', 0, 100 * page));
-  std::size_t found = 0;
   CHECK_FALSE(local_store().open({dir / "x"})->find(0, 0, std::byte{'\n'}, places, found));
 }
 
