@@ -48,7 +48,7 @@ public:
   static void append_id(const sample& x, std::string& to);
 
   /// Adds all fields of `from` to `into` without a copy: `from` must not change before the row is
-  /// done. Throws `errc::invalid_argument` if `into` has one of the names.
+  /// done. Throws `bad_sample` (wrong_shape) if `into` has one of the names.
   static void lend(const sample& from, sample& into);
 
   /// The content of one field.
