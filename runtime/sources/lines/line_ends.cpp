@@ -6,8 +6,9 @@ namespace leat {
 
 namespace {
 
-/// What is not in the page cache is read in large parts for a while.
-constexpr std::uint64_t read_before_next_try = std::uint64_t{1} << 20;
+/// What is not in the page cache is read, while the system reads ahead: to look at what it has read
+/// ahead, in place of reading on, would make it stop.
+constexpr std::uint64_t read_before_next_try = std::uint64_t{16} << 20;
 
 } // namespace
 
