@@ -55,9 +55,10 @@ bool line_reader::next(stream_record& into) {
     into = {.unit = part_.unit, .number = number_, .offset = at_, .length = *end - at_};
     if (into.length > max_line)
       too_long();
-    is_passed_ = true;
     ++number_;
     at_ = *end + 1;
+    if (!is_passed_)
+      window_->forget_before(at_);
     return true;
   }
   if (std::exchange(is_passed_, false))
@@ -89,10 +90,13 @@ std::optional<std::uint64_t> line_reader::find_end() {
     return std::nullopt;
   if (!is_passed_) { // what has been read tells it for nothing
     const auto held = window_->from(at_, 0);
-    if (before_newline(held) < held.size())
-      return std::nullopt;
+    const auto before = before_newline(held);
+    if (before < held.size())
+      return at_ + before;
   }
-  return ends_->next(at_, max_line);
+  const auto end = ends_->next(at_, max_line);
+  is_passed_ = is_passed_ || end;
+  return end;
 }
 
 stream_place line_reader::place() const {
