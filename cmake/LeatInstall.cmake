@@ -3,6 +3,7 @@
 
 set(parts leat_messages leat_runtime leat_actors)
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+list(APPEND objects $<TARGET_OBJECTS:leat_runtime_light>)
 get_property(headers GLOBAL PROPERTY LEAT_PUBLIC_HEADERS)
 
 add_library(leat SHARED ${objects})

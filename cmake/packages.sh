@@ -22,7 +22,7 @@ is_debian_12() {
 }
 
 if [[ ${1:-} == ci ]]; then
-  packages+=(git sentencepiece)
+  packages+=(git ccache sentencepiece)
   if is_debian_12; then
     packages+=(clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev)
   else

@@ -15,8 +15,6 @@ namespace leat::python {
 
 namespace {
 
-using self = batch_value;
-
 std::span<const std::int64_t> shape_of(const field_view& x) {
   return {x.shape.data(), x.rank};
 }
@@ -30,14 +28,14 @@ nb::object ragged_of(const field_view& x, nb::handle owner) {
       .attr("Ragged")(as_numpy(memory_of(x, owner)), offsets_as_numpy(x.offsets, owner));
 }
 
-nb::object value_of(const self& x, std::string_view name) {
+nb::object value_of(const batch_value& x, std::string_view name) {
   const auto view = x.get().field(name);
   const auto owner = x.owner();
   return view.is_ragged() ? ragged_of(view, owner) : as_numpy(memory_of(view, owner));
 }
 
 template <class Convert>
-nb::list rows_of(const self& x, std::string_view name, Convert convert) {
+nb::list rows_of(const batch_value& x, std::string_view name, Convert convert) {
   const auto rows = x.get().ragged(name);
   nb::list result;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -45,7 +43,7 @@ nb::list rows_of(const self& x, std::string_view name, Convert convert) {
   return result;
 }
 
-std::string summary(const self& x) {
+std::string summary(const batch_value& x) {
   if (x.is_released())
     return "<leat.Batch that was released>";
   const auto& of = x.get();
@@ -62,15 +60,16 @@ std::string summary(const self& x) {
          + " rows valid: " + fields + ">";
 }
 
-void bind_fields(nb::class_<self>& type) {
+void bind_fields(nb::class_<batch_value>& type) {
   type.def(
-          "__getitem__", [](const self& x, std::string_view name) { return value_of(x, name); },
+          "__getitem__",
+          [](const batch_value& x, std::string_view name) { return value_of(x, name); },
           nb::sig("def __getitem__(self, name: str, /) -> typing.Any"),
           "A field as a NumPy array over the batch's memory, [size, ...]; a Ragged where rows have "
           "different lengths. The array keeps the batch.")
       .def(
           "dlpack",
-          [](const self& x, std::string_view name) {
+          [](const batch_value& x, std::string_view name) {
             const auto view = x.get().field(name);
             return as_dlpack(memory_of(view, x.owner()));
           },
@@ -79,7 +78,7 @@ void bind_fields(nb::class_<self>& type) {
           "field its values.")
       .def(
           "offsets",
-          [](const self& x, std::string_view name) {
+          [](const batch_value& x, std::string_view name) {
             const auto view = x.get().field(name);
             if (!view.is_ragged())
               throw error(errc::wrong_field, {.stage = "batch",
@@ -91,7 +90,7 @@ void bind_fields(nb::class_<self>& type) {
           "Where the rows of a ragged field begin, int64 [size + 1].")
       .def(
           "field",
-          [](const self& x, std::string_view name) {
+          [](const batch_value& x, std::string_view name) {
             const auto view = x.get().field(name);
             nb::dict result;
             result["dtype"] = view.type;
@@ -105,22 +104,25 @@ void bind_fields(nb::class_<self>& type) {
           "name"_a, nb::sig("def field(self, name: str) -> dict[str, typing.Any]"),
           "What a field is, without its values: dtype, shape, is_ragged.")
       .def(
-          "bytes", [](const self& x, std::string_view name) { return rows_of(x, name, to_bytes); },
+          "bytes",
+          [](const batch_value& x, std::string_view name) { return rows_of(x, name, to_bytes); },
           "name"_a, nb::sig("def bytes(self, name: str) -> list[leat._names.Bytes]"),
           "A bytes field as a list, one value per row.")
       .def(
-          "text", [](const self& x, std::string_view name) { return rows_of(x, name, as_text); },
+          "text",
+          [](const batch_value& x, std::string_view name) { return rows_of(x, name, as_text); },
           "name"_a, nb::sig("def text(self, name: str) -> list[str]"),
           "A bytes field as a list of str, which must be UTF-8.")
       .def(
-          "fields", [](const self& x) { return x.get().fields(); }, "Names of all fields, sorted.")
+          "fields", [](const batch_value& x) { return x.get().fields(); },
+          "Names of all fields, sorted.")
       .def(
-          "keys", [](const self& x) { return x.get().fields(); }, "As fields().")
+          "keys", [](const batch_value& x) { return x.get().fields(); }, "As fields().")
       .def(
-          "__iter__", [](const self& x) { return nb::iter(nb::cast(x.get().fields())); },
+          "__iter__", [](const batch_value& x) { return nb::iter(nb::cast(x.get().fields())); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
-      .def("__len__", [](const self& x) { return x.get().fields().size(); })
-      .def("__contains__", [](const self& x, std::string_view name) {
+      .def("__len__", [](const batch_value& x) { return x.get().fields().size(); })
+      .def("__contains__", [](const batch_value& x, std::string_view name) {
         const auto all = x.get().fields();
         return std::find(all.begin(), all.end(), name) != all.end();
       });
@@ -166,19 +168,20 @@ void bind_batch(nb::module_& m) {
       .def("__str__", [](const hash128& x) { return to_string(x); })
       .def("__repr__", [](const hash128& x) { return "Hash128('" + to_string(x) + "')"; });
 
-  nb::class_<self> type{m, "Batch", nb::is_weak_referenceable(),
-                        "This rank's part of one global batch, a mapping of fields. Its memory is "
-                        "used again once the batch and all arrays over it are gone."};
+  nb::class_<batch_value> type{
+      m, "Batch", nb::is_weak_referenceable(),
+      "This rank's part of one global batch, a mapping of fields. Its memory is "
+      "used again once the batch and all arrays over it are gone."};
   bind_fields(type);
   type.def_prop_ro(
-          "size", [](const self& x) { return x.get().size(); },
+          "size", [](const batch_value& x) { return x.get().size(); },
           "Rows, also invalid ones: ceil(G / world_size) in every batch.")
       .def_prop_ro(
-          "valid_rows", [](const self& x) { return x.get().valid_rows(); },
+          "valid_rows", [](const batch_value& x) { return x.get().valid_rows(); },
           "Rows that carry a sample.")
       .def_prop_ro(
           "valid",
-          [](const self& x) {
+          [](const batch_value& x) {
             const auto valid = x.get().valid();
             const auto rows = static_cast<std::int64_t>(valid.size());
             return as_numpy({valid.data(), dtype::u8, {&rows, 1}, x.owner(), true})
@@ -186,36 +189,38 @@ void bind_batch(nb::module_& m) {
           },
           nb::sig("def valid(self) -> numpy.ndarray"),
           "True for each row that carries a sample, bool [size].")
-      .def_prop_ro("epoch", [](const self& x) { return x.get().epoch(); })
+      .def_prop_ro("epoch", [](const batch_value& x) { return x.get().epoch(); })
       .def_prop_ro(
-          "step", [](const self& x) { return x.get().step(); }, "Number of the batch in its epoch.")
+          "step", [](const batch_value& x) { return x.get().step(); },
+          "Number of the batch in its epoch.")
       .def_prop_ro(
-          "global_step", [](const self& x) { return x.get().global_step(); },
+          "global_step", [](const batch_value& x) { return x.get().global_step(); },
           "Number of the batch since the job began; continues across resumes.")
       .def_prop_ro(
-          "end_of_epoch", [](const self& x) { return x.get().end_of_epoch(); },
+          "end_of_epoch", [](const batch_value& x) { return x.get().end_of_epoch(); },
           "No further batch of this epoch follows.")
-      .def_prop_ro("rank", [](const self& x) { return x.get().rank(); })
-      .def_prop_ro("world_size", [](const self& x) { return x.get().world_size(); })
+      .def_prop_ro("rank", [](const batch_value& x) { return x.get().rank(); })
+      .def_prop_ro("world_size", [](const batch_value& x) { return x.get().world_size(); })
       .def(
-          "positions", [](const self& x) { return x.get().positions(); },
+          "positions", [](const batch_value& x) { return x.get().positions(); },
           "Position of each valid row in the epoch, rising.")
       .def(
-          "ids", [](const self& x) { return x.get().ids(); }, "Id of each valid row's sample.")
+          "ids", [](const batch_value& x) { return x.get().ids(); },
+          "Id of each valid row's sample.")
       .def(
-          "digest", [](const self& x) { return x.get().digest(); },
+          "digest", [](const batch_value& x) { return x.get().digest(); },
           "Sum over the valid rows. Ranks' digests add up to the global batch's.")
       .def(
-          "content_hashes", [](const self& x) { return x.get().content_hashes(); },
+          "content_hashes", [](const batch_value& x) { return x.get().content_hashes(); },
           "Hash of each valid row's fields. Empty unless the loader has hash_pixels.")
       .def(
-          "bad", [](const self& x) { return x.get().bad(); },
+          "bad", [](const batch_value& x) { return x.get().bad(); },
           "Rows whose sample was bad, under the policies substitute and mask.")
       .def(
-          "snapshot", [](const self& x) { return to_bytes(x.get().snapshot()); },
+          "snapshot", [](const batch_value& x) { return to_bytes(x.get().snapshot()); },
           nb::sig("def snapshot(self) -> leat._names.Bytes"),
           "\"Resume after this batch\", for your own checkpoint: this rank's part.")
-      .def("release", &self::release,
+      .def("release", &batch_value::release,
            "Gives the memory back early: once all arrays over it are gone, too.")
       .def(
           "show",

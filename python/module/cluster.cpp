@@ -17,7 +17,7 @@ constexpr const char* how_a_process_takes_part =
     "`leat.Loader(data, cluster=leat.Cluster.from_env())`. What is not given is as in C++ "
     "(leat/cluster.hpp).";
 
-std::string text_of(const cluster& x) {
+std::string repr_of(const cluster& x) {
   std::string text = "leat.Cluster(address='" + x.address + "'";
   if (!x.state_directory.empty())
     text += ", state_directory='" + x.state_directory + "'";
@@ -102,7 +102,7 @@ void bind_cluster(nb::module_& m) {
       .def_rw("join_within", &cluster::join_within, "value"_a)
       .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after, "value"_a)
       .def_prop_ro("is_elastic", &cluster::is_elastic)
-      .def("__repr__", &text_of);
+      .def("__repr__", &repr_of);
 }
 
 } // namespace leat::python

@@ -20,7 +20,6 @@ namespace leat::python {
 
 namespace {
 
-using self = loader_value;
 using worker_number = std::variant<std::size_t, std::string>;
 
 /// Those that live, for the interpreter's end. Guarded by the GIL.
@@ -83,7 +82,7 @@ nb::object position_of(const resume_point& x) {
   return nb::module_::import_("leat.position").attr("Position")(**dict_of(x));
 }
 
-nb::object next_of(self& x) {
+nb::object next_of(loader_value& x) {
   if (x.is_place_new)
     x.check_place();
   auto found = x.call([](loader& job) { return job.next(); });
@@ -93,17 +92,17 @@ nb::object next_of(self& x) {
 /// Before anything in a cycle of garbage is taken apart: workers still call its functions.
 void finalize(PyObject* x) {
   if (nb::inst_ready(x))
-    nb::inst_ptr<self>(x)->close_quietly();
+    nb::inst_ptr<loader_value>(x)->close_quietly();
 }
 
 PyType_Slot loader_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse<self>)},
-    {Py_tp_clear, reinterpret_cast<void*>(clear<self>)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse<loader_value>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear<loader_value>)},
     {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
     {0, nullptr},
 };
 
-void construct(self* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
+void construct(loader_value* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
                std::uint64_t world_size, const worker_number& workers, std::uint64_t epochs,
                std::optional<std::uint64_t> steps, std::size_t prefetch, std::size_t leases,
                dispatch_policy dispatch, bad_sample_policy bad_samples, std::string bad_sample_log,
@@ -135,7 +134,7 @@ void construct(self* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
   options.runtime = std::move(in);
   if (fault)
     options.fault = std::move(*fault);
-  new (to) self(data, std::move(options), std::move(kept));
+  new (to) loader_value(data, std::move(options), std::move(kept));
 }
 
 void bind_options(nb::module_& m) {
@@ -181,13 +180,13 @@ void bind_options(nb::module_& m) {
   m.def("usable_cores", &usable_cores, "Cores that this process may use at a time.");
 }
 
-void bind_positions(nb::class_<self>& type) {
+void bind_positions(nb::class_<loader_value>& type) {
   type.def(
-          "join", [](self& x) { x.call([](loader& job) { job.join(); }); },
+          "join", [](loader_value& x) { x.call([](loader& job) { job.join(); }); },
           "Waits until all ranks of the cluster are there, as restore() and the first next() do.")
       .def(
           "resume_at",
-          [](self& x, std::uint64_t global_step) {
+          [](loader_value& x, std::uint64_t global_step) {
             x.call([&](loader& job) { job.resume_at(global_step); });
           },
           "global_step"_a,
@@ -195,7 +194,7 @@ void bind_positions(nb::class_<self>& type) {
           "Batch.global_step, as the trainer says.")
       .def(
           "restore",
-          [](self& x, const std::string& directory, std::vector<std::string> allow,
+          [](loader_value& x, const std::string& directory, std::vector<std::string> allow,
              bool allow_older) {
             const auto found = x.call([&](loader& job) {
               return job.restore(directory, {std::move(allow), allow_older});
@@ -210,7 +209,7 @@ void bind_positions(nb::class_<self>& type) {
           "the file of a whole job; None if there is none.")
       .def(
           "restore_parts",
-          [](self& x, const std::vector<nb::bytes>& parts, std::vector<std::string> allow) {
+          [](loader_value& x, const std::vector<nb::bytes>& parts, std::vector<std::string> allow) {
             const auto bytes = parts_of(parts);
             return position_of(x.call([&](loader& job) {
               return job.restore_parts(bytes, {std::move(allow), false});
@@ -222,31 +221,37 @@ void bind_positions(nb::class_<self>& type) {
           "Restores from the bytes of snapshot(): of all ranks, or of one.")
       .def(
           "seek",
-          [](self& x, std::uint64_t epoch, std::uint64_t step) {
+          [](loader_value& x, std::uint64_t epoch, std::uint64_t step) {
             x.call([&](loader& job) { job.seek(epoch, step); });
           },
           "epoch"_a, "step"_a, "Begins at a batch as if all before it had been handed over.")
       .def(
           "skip_first_batches",
-          [](self& x, std::uint64_t n) { x.call([&](loader& job) { job.skip_first_batches(n); }); },
+          [](loader_value& x, std::uint64_t n) {
+            x.call([&](loader& job) { job.skip_first_batches(n); });
+          },
           "n"_a, "Leaves out the next n batches. Before the first next().")
       .def(
           "position",
-          [](self& x) { return position_of(x.call([](loader& job) { return job.position(); })); },
+          [](loader_value& x) {
+            return position_of(x.call([](loader& job) { return job.position(); }));
+          },
           nb::sig("def position(self) -> leat.position.Position"),
           "Where the loader stands: the next batch.")
       .def(
-          "abandon_epoch", [](self& x) { x.call([](loader& job) { job.abandon_epoch(); }); },
+          "abandon_epoch",
+          [](loader_value& x) { x.call([](loader& job) { job.abandon_epoch(); }); },
           "Leaves out the rest of the epoch.")
       .def(
-          "rewind", [](self& x) { x.call([](loader& job) { job.rewind(); }); },
+          "rewind", [](loader_value& x) { x.call([](loader& job) { job.rewind(); }); },
           "Starts the job over: the next batch is the first of epoch 0.");
 }
 
-void bind_snapshots(nb::class_<self>& type) {
+void bind_snapshots(nb::class_<loader_value>& type) {
   type.def(
           "save",
-          [](self& x, const std::string& directory, const std::optional<batch_value>& after) {
+          [](loader_value& x, const std::string& directory,
+             const std::optional<batch_value>& after) {
             x.call([&](loader& job) {
               after ? job.save(directory, after->get()) : job.save(directory);
             });
@@ -255,18 +260,20 @@ void bind_snapshots(nb::class_<self>& type) {
           "Writes this rank's part of \"resume after this batch\" in the background; without a "
           "batch, after the last one that next() gave.")
       .def(
-          "finish", [](self& x) { x.call([](loader& job) { job.finish(); }); },
+          "finish", [](loader_value& x) { x.call([](loader& job) { job.finish(); }); },
           "After the last batch: waits until all ranks of the cluster have had theirs.")
       .def(
-          "wait_saved", [](self& x) { x.call([](loader& job) { job.wait_saved(); }); },
+          "wait_saved", [](loader_value& x) { x.call([](loader& job) { job.wait_saved(); }); },
           "Waits for saves in progress and raises their error.")
       .def(
           "snapshot",
-          [](self& x) { return to_bytes(x.call([](loader& job) { return job.snapshot(); })); },
+          [](loader_value& x) {
+            return to_bytes(x.call([](loader& job) { return job.snapshot(); }));
+          },
           "This rank's part of \"resume from here\", as bytes.")
       .def(
           "keep",
-          [](self& x, const std::vector<nb::bytes>& parts) {
+          [](loader_value& x, const std::vector<nb::bytes>& parts) {
             const auto bytes = parts_of(parts);
             x.call([&](loader& job) { job.keep(bytes); });
           },
@@ -275,7 +282,7 @@ void bind_snapshots(nb::class_<self>& type) {
           "hold what the snapshot needs until it is let go.")
       .def(
           "let_go",
-          [](self& x, const std::vector<nb::bytes>& parts) {
+          [](loader_value& x, const std::vector<nb::bytes>& parts) {
             const auto bytes = parts_of(parts);
             x.call([&](loader& job) { job.let_go(bytes); });
           },
@@ -399,7 +406,7 @@ void end_loaders() {
 void bind_loader(nb::module_& m) {
   prepare_forks();
   bind_options(m);
-  nb::class_<self> type{
+  nb::class_<loader_value> type{
       m, "Loader", nb::type_slots(loader_slots), nb::is_weak_referenceable(),
       "Feeds one rank of a training job. One thread at a time calls it; batches are "
       "for any thread."};
@@ -430,14 +437,14 @@ void bind_loader(nb::module_& m) {
            "The next batch; None after the last one of the job.")
       .def(
           "__iter__",
-          [](nb::handle_t<self> x) {
-            nb::cast<self&>(x).check_place();
+          [](nb::handle_t<loader_value> x) {
+            nb::cast<loader_value&>(x).check_place();
             return nb::borrow(x);
           },
           nb::sig("def __iter__(self) -> Loader"))
       .def(
           "__next__",
-          [](self& x) {
+          [](loader_value& x) {
             auto found = next_of(x);
             if (found.is_none())
               throw nb::stop_iteration();
@@ -445,39 +452,36 @@ void bind_loader(nb::module_& m) {
           },
           nb::sig("def __next__(self) -> Batch"))
       .def(
-          "batches_per_epoch",
-          [](self& x) { return x.call([](loader& job) { return job.batches_per_epoch(); }); },
+          "batches_per_epoch", [](loader_value& x) { return x.call(&loader::batches_per_epoch); },
           "Steps of one epoch; None if they are not known in advance.")
       .def(
           "resize_workers",
-          [](self& x, const worker_number& workers) {
+          [](loader_value& x, const worker_number& workers) {
             const auto n = number_of(workers);
             x.call([&](loader& job) { job.resize_workers(n); });
           },
           "workers"_a, "Adds or removes workers, also in the middle of an epoch.")
       .def(
-          "stats", [](self& x) { return leat::python::dict_of(x.get().stats()); },
+          "stats", [](loader_value& x) { return leat::python::dict_of(x.get().stats()); },
           nb::sig("def stats(self) -> dict[str, typing.Any]"),
           "What the loader did so far; times in seconds. Any thread.")
       .def(
-          "interrupt", [](self& x) { x.get().interrupt(); },
+          "interrupt", [](loader_value& x) { x.get().interrupt(); },
           "Ends a next() that waits, and all later ones. Any thread.")
       .def(
-          "data_digest",
-          [](self& x) { return x.call([](loader& job) { return job.data_digest(); }); },
+          "data_digest", [](loader_value& x) { return x.call(&loader::data_digest); },
           "Digest of the data that the pipeline reads.")
-      .def("close", &self::close,
+      .def("close", &loader_value::close,
            "Ends the loader and waits for its threads. What a signal's handler raises ends the "
-           "wait; "
-           "the loader then ends by itself.")
+           "wait; the loader then ends by itself.")
       .def(
           "__enter__", [](nb::object x) { return x; }, nb::sig("def __enter__(self) -> Loader"))
       .def(
-          "__exit__", [](self& x, nb::args) { x.close(); },
+          "__exit__", [](loader_value& x, nb::args) { x.close(); },
           nb::sig("def __exit__(self, *args: object) -> None"))
       .def(
           "__reduce__",
-          [](self&) {
+          [](loader_value&) {
             throw error(
                 errc::invalid_argument,
                 {.stage = "loader",
@@ -485,8 +489,7 @@ void bind_loader(nb::module_& m) {
                  .needed = "its pipeline, from which another process makes a loader of its own"});
           },
           nb::sig("def __reduce__(self) -> typing.Never"))
-      .def("__repr__",
-           [](self& x) { return x.is_closed() ? "<leat.Loader, closed>" : "<leat.Loader>"; });
+      .def("__repr__", &loader_value::repr);
   bind_positions(type);
   bind_changes_of_order(type);
   bind_snapshots(type);

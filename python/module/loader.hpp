@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -28,7 +29,7 @@ public:
   auto call(Call what) {
     const in_use used{*this};
     auto& job = get();
-    return without_gil([&] { return what(job); });
+    return without_gil([&] { return std::invoke(what, job); });
   }
   /// For members that any thread may call.
   loader& get();
@@ -39,6 +40,7 @@ public:
   /// most: functions that still run are then waited for by the interpreter's end, and by shutdown.
   void close_quietly() noexcept;
   bool is_closed() const noexcept { return !job_; }
+  const char* repr() const noexcept { return job_ ? "<leat.Loader>" : "<leat.Loader, closed>"; }
   /// Throws InvalidArgument where something else would give the batches out once more: see
   /// leat/_refusals.py.
   void check_place();

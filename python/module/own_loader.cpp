@@ -14,7 +14,7 @@ namespace leat::python {
 
 namespace {
 
-struct self {
+struct own_loader_value {
   own_loader<nb::object> of;
   kept_objects kept;
 };
@@ -38,7 +38,7 @@ own_loader_functions<nb::object> functions_of(std::string name, nb::handle begin
   return result;
 }
 
-nb::object next_of(self& x) {
+nb::object next_own_batch(own_loader_value& x) {
   auto found = x.of.next();
   if (!found)
     return nb::none();
@@ -47,52 +47,54 @@ nb::object next_of(self& x) {
                         found->end_of_epoch);
 }
 
-nb::object position_of(const resume_point& x) {
+nb::object own_position(const resume_point& x) {
   return nb::module_::import_("leat.position")
       .attr("Position")(x.epoch, x.step, x.global_step, x.digest);
 }
 
-void bind_snapshots(nb::class_<self>& type) {
+void bind_own_snapshots(nb::class_<own_loader_value>& type) {
   type.def(
-          "position", [](const self& x) { return position_of(x.of.position()); },
+          "position", [](const own_loader_value& x) { return own_position(x.of.position()); },
           nb::sig("def position(self) -> leat.position.Position"), "Where next() continues.")
       .def(
           "snapshot",
-          [](const self& x) {
+          [](const own_loader_value& x) {
             const auto bytes = x.of.snapshot();
             return to_bytes(bytes);
           },
           "\"Resume after the last batch\", as bytes.")
       .def(
-          "save", [](const self& x, const std::string& directory) { x.of.save(directory); },
+          "save",
+          [](const own_loader_value& x, const std::string& directory) { x.of.save(directory); },
           "directory"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Writes that snapshot as this rank's part.")
       .def(
           "restore",
-          [](self& x, const std::string& directory) {
+          [](own_loader_value& x, const std::string& directory) {
             const auto found = x.of.restore(directory);
-            return found ? position_of(*found) : nb::none();
+            return found ? own_position(*found) : nb::none();
           },
           "directory"_a,
           nb::sig("def restore(self, directory: str) -> leat.position.Position | None"),
           "Resumes after the newest complete set; None if there is none.")
       .def(
           "restore_parts",
-          [](self& x, const std::vector<nb::bytes>& parts) {
+          [](own_loader_value& x, const std::vector<nb::bytes>& parts) {
             std::vector<std::string> bytes;
             for (const auto& part : parts)
               bytes.emplace_back(part.c_str(), part.size());
-            return position_of(x.of.restore_parts(bytes));
+            return own_position(x.of.restore_parts(bytes));
           },
           "parts"_a,
           nb::sig("def restore_parts(self, parts: collections.abc.Sequence[bytes]) -> "
                   "leat.position.Position"),
           "Restores from the bytes of snapshot(): of this rank, or of all.")
       .def(
-          "skip_first_batches", [](self& x, std::uint64_t n) { x.of.skip_first_batches(n); }, "n"_a,
+          "skip_first_batches",
+          [](own_loader_value& x, std::uint64_t n) { x.of.skip_first_batches(n); }, "n"_a,
           "Leaves out the next n batches. Before the first next().")
       .def(
-          "abandon_epoch", [](self& x) { x.of.abandon_epoch(); },
+          "abandon_epoch", [](own_loader_value& x) { x.of.abandon_epoch(); },
           "Leaves out the rest of the epoch.");
 }
 
@@ -100,15 +102,15 @@ void bind_snapshots(nb::class_<self>& type) {
 
 void bind_own_loader(nb::module_& m) {
   const own_loader_options usual;
-  nb::class_<self> type{
-      m, "OwnLoader", nb::type_slots(garbage_slots<self>), nb::is_weak_referenceable(),
+  nb::class_<own_loader_value> type{
+      m, "OwnLoader", nb::type_slots(garbage_slots<own_loader_value>), nb::is_weak_referenceable(),
       "Gives a program's own loader snapshots that resume after any batch, batches that are "
       "skipped, and the end of an epoch marked on its last batch. Reads one batch ahead."};
   type.def(
           "__init__",
-          [](self* to, std::string name, nb::object begin_epoch, nb::object next, nb::object save,
-             nb::object load, std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs,
-             std::uint64_t keep) {
+          [](own_loader_value* to, std::string name, nb::object begin_epoch, nb::object next,
+             nb::object save, nb::object load, std::uint64_t rank, std::uint64_t world_size,
+             std::uint64_t epochs, std::uint64_t keep) {
             kept_objects kept;
             const auto begins = kept.add(std::move(begin_epoch));
             const auto gives = kept.add(std::move(next));
@@ -116,7 +118,7 @@ void bind_own_loader(nb::module_& m) {
             const auto loads = kept.add(std::move(load));
             own_loader<nb::object> made{functions_of(std::move(name), begins, gives, saves, loads),
                                         {rank, world_size, epochs, keep}};
-            new (to) self{std::move(made), std::move(kept)};
+            new (to) own_loader_value{std::move(made), std::move(kept)};
           },
           "name"_a, nb::kw_only(), "begin_epoch"_a, "next"_a, "save"_a = nb::none(),
           "load"_a = nb::none(), "rank"_a = usual.rank, "world_size"_a = usual.world_size,
@@ -130,20 +132,20 @@ void bind_own_loader(nb::module_& m) {
           "or None after the last. `save()` and `load(place)`, both or none: the place after the "
           "last batch, as bytes; without them a restore runs through the epoch's earlier batches. "
           "`name`: \"photos@1\", recorded in snapshots.")
-      .def("next", &next_of, nb::sig("def next(self) -> leat.position.OwnBatch | None"),
+      .def("next", &next_own_batch, nb::sig("def next(self) -> leat.position.OwnBatch | None"),
            "The next batch; None after the last one.")
       .def(
           "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> OwnLoader"))
       .def(
           "__next__",
-          [](self& x) {
-            auto found = next_of(x);
+          [](own_loader_value& x) {
+            auto found = next_own_batch(x);
             if (found.is_none())
               throw nb::stop_iteration();
             return found;
           },
           nb::sig("def __next__(self) -> leat.position.OwnBatch"));
-  bind_snapshots(type);
+  bind_own_snapshots(type);
 }
 
 } // namespace leat::python

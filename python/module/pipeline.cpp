@@ -16,20 +16,19 @@ namespace leat::python {
 
 namespace {
 
-using self = pipeline_value;
-
 /// The next operator's pipeline, which keeps what the one before it kept.
-self then(const self& before, pipeline next) {
+pipeline_value then(const pipeline_value& before, pipeline next) {
   return {std::move(next), before.kept};
 }
 template <class Stage>
-self then(const self& before, pipeline next, const Stage& with) {
+pipeline_value then(const pipeline_value& before, pipeline next, const Stage& with) {
   auto result = then(before, std::move(next));
   result.kept.add(with.kept);
   return result;
 }
 
-std::vector<pipeline> values_of(const std::vector<const self*>& inputs, kept_objects& kept) {
+std::vector<pipeline> values_of(const std::vector<const pipeline_value*>& inputs,
+                                kept_objects& kept) {
   std::vector<pipeline> result;
   for (const auto* x : inputs) {
     result.push_back(x->value);
@@ -38,29 +37,29 @@ std::vector<pipeline> values_of(const std::vector<const self*>& inputs, kept_obj
   return result;
 }
 
-self parse(const std::string& text) {
+pipeline_value parse(const std::string& text) {
   const parsing_keeps made;
   auto value = parse_pipeline(text);
   return {std::move(value), made.all()};
 }
 
-void bind_operators(nb::class_<self>& type) {
+void bind_operators(nb::class_<pipeline_value>& type) {
   type.def(
           "shuffle",
-          [](const self& x, std::uint64_t seed, shuffle_kind kind, std::uint64_t window) {
+          [](const pipeline_value& x, std::uint64_t seed, shuffle_kind kind, std::uint64_t window) {
             return then(x, x.value.shuffle({seed, kind, window}));
           },
           nb::kw_only(), "seed"_a = 0, "kind"_a = shuffle_kind::full, "window"_a = 4,
           "A new order in every epoch.")
       .def(
           "map",
-          [](const self& x, const map_value& stage) {
+          [](const pipeline_value& x, const map_value& stage) {
             return then(x, x.value.map(stage.value), stage);
           },
           "stage"_a, "Appends a map: one of leat's own, or a MapStage.")
       .def(
           "map",
-          [](const self& x, std::string name, nb::object function, std::string parameters,
+          [](const pipeline_value& x, std::string name, nb::object function, std::string parameters,
              bool per_worker, bool batched, std::size_t processes) {
             const auto stage = make_map(std::move(name), std::move(function), std::move(parameters),
                                         per_worker, batched, processes);
@@ -74,13 +73,13 @@ void bind_operators(nb::class_<self>& type) {
           "Appends a map of your own: see MapStage.")
       .def(
           "filter",
-          [](const self& x, const filter_value& stage) {
+          [](const pipeline_value& x, const filter_value& stage) {
             return then(x, x.value.filter(stage.value), stage);
           },
           "stage"_a, "The samples that a filter keeps.")
       .def(
           "filter",
-          [](const self& x, std::string name, nb::object function, std::string parameters,
+          [](const pipeline_value& x, std::string name, nb::object function, std::string parameters,
              bool of_id, std::size_t processes) {
             const auto stage = make_filter(std::move(name), std::move(function),
                                            std::move(parameters), of_id, processes);
@@ -93,41 +92,42 @@ void bind_operators(nb::class_<self>& type) {
           "A filter of your own: see FilterStage.")
       .def(
           "flat_map",
-          [](const self& x, const flat_map_value& stage) {
+          [](const pipeline_value& x, const flat_map_value& stage) {
             return then(x, x.value.flat_map(stage.value), stage);
           },
           "stage"_a, "Each sample's children, in its place: none, one or many.")
       .def(
           "scan",
-          [](const self& x, const scan_value& stage) {
+          [](const pipeline_value& x, const scan_value& stage) {
             return then(x, x.value.scan(stage.value), stage);
           },
           "stage"_a, "A map with state: a field that depends on the samples before, in the lane.")
       .def(
-          "take", [](const self& x, std::uint64_t n) { return then(x, x.value.take(n)); }, "n"_a,
-          "The first n samples of an epoch, or all if there are fewer.")
+          "take", [](const pipeline_value& x, std::uint64_t n) { return then(x, x.value.take(n)); },
+          "n"_a, "The first n samples of an epoch, or all if there are fewer.")
       .def(
-          "skip", [](const self& x, std::uint64_t n) { return then(x, x.value.skip(n)); }, "n"_a,
-          "All but the first n samples of an epoch.")
+          "skip", [](const pipeline_value& x, std::uint64_t n) { return then(x, x.value.skip(n)); },
+          "n"_a, "All but the first n samples of an epoch.")
       .def(
-          "repeat", [](const self& x, std::uint64_t n) { return then(x, x.value.repeat(n)); },
+          "repeat",
+          [](const pipeline_value& x, std::uint64_t n) { return then(x, x.value.repeat(n)); },
           "n"_a, "The samples n times in one epoch; each pass is shuffled differently.")
       .def(
           "enumerate",
-          [](const self& x, std::string field) {
+          [](const pipeline_value& x, std::string field) {
             return then(x, x.value.enumerate(std::move(field)));
           },
           "field"_a = "index",
           "Adds a field, int64: the sample's number in the epoch, in the order at this point.")
       .def(
           "sample",
-          [](const self& x, double p, std::uint64_t seed) {
+          [](const pipeline_value& x, double p, std::uint64_t seed) {
             return then(x, x.value.sample(p, seed));
           },
           "p"_a, "seed"_a = 0, "Each sample with the probability p: different ones in every epoch.")
       .def(
           "deduplicate",
-          [](const self& x, std::vector<std::string> fields, std::uint64_t keys,
+          [](const pipeline_value& x, std::vector<std::string> fields, std::uint64_t keys,
              deduplicate_kind kind) {
             return then(x, x.value.deduplicate(std::move(fields), keys, kind));
           },
@@ -137,21 +137,21 @@ void bind_operators(nb::class_<self>& type) {
           "lane and epoch. `keys`: how many are remembered, over all lanes.")
       .def(
           "read_files",
-          [](const self& x, file_format format, std::string field, std::string folder) {
+          [](const pipeline_value& x, file_format format, std::string field, std::string folder) {
             return then(x, x.value.read_files(format, {std::move(field), std::move(folder)}));
           },
           "format"_a, nb::kw_only(), "field"_a = "text", "folder"_a = "",
           "The samples in the files that the samples here name.")
       .def(
           "shuffle_buffer",
-          [](const self& x, std::uint64_t n, std::uint64_t seed) {
+          [](const pipeline_value& x, std::uint64_t n, std::uint64_t seed) {
             return then(x, x.value.shuffle_buffer(n, seed));
           },
           "n"_a, "seed"_a = 0,
           "The samples in an order drawn from a buffer of n references, over all lanes.")
       .def(
           "length_bucket",
-          [](const self& x, std::string field, std::vector<std::uint64_t> boundaries,
+          [](const pipeline_value& x, std::string field, std::vector<std::uint64_t> boundaries,
              std::uint64_t group, std::uint64_t window) {
             return then(
                 x, x.value.length_bucket(std::move(field), std::move(boundaries), {group, window}));
@@ -160,7 +160,7 @@ void bind_operators(nb::class_<self>& type) {
           "The samples in groups of similar length, of which at most `window` wait for others.")
       .def(
           "token_budget",
-          [](const self& x, std::string field, std::uint64_t tokens, std::uint64_t rows,
+          [](const pipeline_value& x, std::string field, std::uint64_t tokens, std::uint64_t rows,
              bool padded) {
             return then(x, x.value.token_budget(std::move(field), tokens, {rows, padded}));
           },
@@ -168,9 +168,10 @@ void bind_operators(nb::class_<self>& type) {
           "Batches of at most `rows` samples that have no more than `tokens` tokens together.")
       .def(
           "pack",
-          [](const self& x, std::string field, std::uint64_t length, std::uint64_t bins, bool split,
-             std::optional<std::uint64_t> delimiter, std::uint64_t pad, pack_fit fit, pack_cut cut,
-             bool labels, std::int64_t ignore_index, bool cu_seqlens, bool segment, bool offset) {
+          [](const pipeline_value& x, std::string field, std::uint64_t length, std::uint64_t bins,
+             bool split, std::optional<std::uint64_t> delimiter, std::uint64_t pad, pack_fit fit,
+             pack_cut cut, bool labels, std::int64_t ignore_index, bool cu_seqlens, bool segment,
+             bool offset) {
             return then(x, x.value.pack(std::move(field), length,
                                         {bins, split, delimiter, pad, fit, cut, labels,
                                          ignore_index, cu_seqlens, segment, offset}));
@@ -182,7 +183,7 @@ void bind_operators(nb::class_<self>& type) {
           "Samples of `length` elements, put together from several documents.")
       .def(
           "journal",
-          [](const self& x, std::string directory, bool sync, std::uint64_t file_bytes) {
+          [](const pipeline_value& x, std::string directory, bool sync, std::uint64_t file_bytes) {
             return then(x, x.value.journal(std::move(directory), {sync, file_bytes}));
           },
           "directory"_a, nb::kw_only(), "sync"_a = false,
@@ -190,7 +191,7 @@ void bind_operators(nb::class_<self>& type) {
           "The same pipeline, with a journal for each source whose records exist once.")
       .def(
           "batch",
-          [](const self& x, std::uint64_t rows, std::uint64_t lanes, epoch_end end,
+          [](const pipeline_value& x, std::uint64_t rows, std::uint64_t lanes, epoch_end end,
              std::vector<std::string> fields) {
             return then(x, x.value.batch(rows, {lanes, end, std::move(fields)}));
           },
@@ -199,27 +200,30 @@ void bind_operators(nb::class_<self>& type) {
           "Rows of the global batch, over all ranks. Call it last.");
 }
 
-void bind_facts_of_pipelines(nb::module_& m, nb::class_<self>& type) {
+void bind_facts_of_pipelines(nb::module_& m, nb::class_<pipeline_value>& type) {
   type.def(
-          "size", [](const self& x) { return without_gil([&] { return x.value.size(); }); },
+          "size",
+          [](const pipeline_value& x) { return without_gil([&] { return x.value.size(); }); },
           "Number of samples per epoch, before the end rule. Opens the data.")
       .def(
           "batches_per_epoch",
-          [](const self& x) { return without_gil([&] { return x.value.batches_per_epoch(); }); },
+          [](const pipeline_value& x) {
+            return without_gil([&] { return x.value.batches_per_epoch(); });
+          },
           "Steps of one epoch; None if they are not known in advance. Opens the data.")
-      .def("__str__", [](const self& x) { return to_string(x.value); })
-      .def("__repr__", [](const self& x) { return to_string(x.value); })
+      .def("__str__", [](const pipeline_value& x) { return to_string(x.value); })
+      .def("__repr__", [](const pipeline_value& x) { return to_string(x.value); })
       .def(
           "__eq__",
-          [](const self& x, nb::handle other) -> nb::object {
-            const self* y = nullptr;
+          [](const pipeline_value& x, nb::handle other) -> nb::object {
+            const pipeline_value* y = nullptr;
             if (!nb::try_cast(other, y) || !y)
               return nb::borrow(Py_NotImplemented);
             return nb::bool_(x.value == y->value);
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__",
-           [](const self& x) {
+           [](const pipeline_value& x) {
              return static_cast<Py_ssize_t>(std::hash<std::string>{}(to_string(x.value)) >> 1);
            })
       .def(
@@ -228,80 +232,84 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<self>& type) {
             return nb::module_::import_("leat.display").attr("pipeline_html")(x);
           },
           nb::sig("def _repr_html_(self) -> str"))
-      .def("__getstate__", [](const self& x) { return to_string(x.value); })
-      .def("__setstate__", [](self* to, const std::string& text) { new (to) self(parse(text)); });
+      .def("__getstate__", [](const pipeline_value& x) { return to_string(x.value); })
+      .def("__setstate__", [](pipeline_value* to, const std::string& text) {
+        new (to) pipeline_value(parse(text));
+      });
   m.def(
-      "is_once", [](const self& x) { return is_once(x.value); }, "pipeline"_a,
+      "is_once", [](const pipeline_value& x) { return is_once(x.value); }, "pipeline"_a,
       "True if records of the pipeline exist once (standard_input, once).");
   m.def(
-      "end_of", [](const self& x) { return end_of(x.value); }, "pipeline"_a,
+      "end_of", [](const pipeline_value& x) { return end_of(x.value); }, "pipeline"_a,
       "What happens at the end of an epoch: never automatic. Opens no data.");
   m.def(
       "with_end",
-      [](const self& x, epoch_end end) { return then(x, leat::with_end(x.value, end)); },
+      [](const pipeline_value& x, epoch_end end) { return then(x, leat::with_end(x.value, end)); },
       "pipeline"_a, "end"_a, "The pipeline with another end rule.");
   m.def(
       "with_maps",
-      [](const self& x, const std::vector<const map_value*>& maps) {
+      [](const pipeline_value& x, const std::vector<const map_value*>& maps) {
         auto kept = x.kept;
         std::vector<map_stage> stages;
         for (const auto* stage : maps) {
           stages.push_back(stage->value);
           kept.add(stage->kept);
         }
-        return self{leat::with_maps(x.value, stages), std::move(kept)};
+        return pipeline_value{leat::with_maps(x.value, stages), std::move(kept)};
       },
       "pipeline"_a, "maps"_a,
       "The pipeline with other functions in its maps, by their names and parameters.");
   m.def(
-      "shape_of", [](const self& x) { return shape_of(operators_of(x.value)); }, "pipeline"_a,
+      "shape_of", [](const pipeline_value& x) { return shape_of(operators_of(x.value)); },
+      "pipeline"_a,
       "The operators' names without maps: \"zip(tar_shards.shuffle, count).take.batch\".");
 }
 
 } // namespace
 
 void bind_pipeline(nb::module_& m) {
-  nb::class_<self> type{m, "Pipeline", nb::type_slots(garbage_slots<self>),
-                        nb::is_weak_referenceable(),
-                        "A pipeline as a value: operators over sources. Nothing is read before a "
-                        "loader needs it."};
+  nb::class_<pipeline_value> type{
+      m, "Pipeline", nb::type_slots(garbage_slots<pipeline_value>), nb::is_weak_referenceable(),
+      "A pipeline as a value: operators over sources. Nothing is read before a "
+      "loader needs it."};
   bind_operators(type);
   bind_facts_of_pipelines(m, type);
   m.def("parse_pipeline", parse, "text"_a,
         "Reads the text form of a pipeline: what str(pipeline) gives.");
   m.def(
       "zip",
-      [](const std::vector<const self*>& inputs) {
+      [](const std::vector<const pipeline_value*>& inputs) {
         kept_objects kept;
         auto values = values_of(inputs, kept);
-        return self{leat::zip(std::move(values)), std::move(kept)};
+        return pipeline_value{leat::zip(std::move(values)), std::move(kept)};
       },
       "inputs"_a, "Sample p of all inputs as one sample, up to the end of the shortest input.");
   m.def(
       "concat",
-      [](const std::vector<const self*>& inputs) {
+      [](const std::vector<const pipeline_value*>& inputs) {
         kept_objects kept;
         auto values = values_of(inputs, kept);
-        return self{leat::concat(std::move(values)), std::move(kept)};
+        return pipeline_value{leat::concat(std::move(values)), std::move(kept)};
       },
       "inputs"_a, "The samples of the first input, then those of the next.");
   m.def(
       "mix",
-      [](const std::vector<const self*>& inputs, std::vector<double> weights, mix_rule rule,
-         mix_stop stop, std::string cost, std::uint64_t seed, const weights_by_step& schedule,
-         double temperature, std::uint64_t max_repeats, mix_schedule schedule_by) {
+      [](const std::vector<const pipeline_value*>& inputs, std::vector<double> weights,
+         mix_rule rule, mix_stop stop, std::string cost, std::uint64_t seed,
+         const weights_by_step& schedule, double temperature, std::uint64_t max_repeats,
+         mix_schedule schedule_by) {
         kept_objects kept;
         auto values = values_of(inputs, kept);
-        return self{leat::mix(std::move(values), {.weights = std::move(weights),
-                                                  .rule = rule,
-                                                  .stop = stop,
-                                                  .cost = std::move(cost),
-                                                  .seed = seed,
-                                                  .schedule = changes_of(schedule),
-                                                  .temperature = temperature,
-                                                  .max_repeats = max_repeats,
-                                                  .schedule_by = schedule_by}),
-                    std::move(kept)};
+        return pipeline_value{leat::mix(std::move(values), {.weights = std::move(weights),
+                                                            .rule = rule,
+                                                            .stop = stop,
+                                                            .cost = std::move(cost),
+                                                            .seed = seed,
+                                                            .schedule = changes_of(schedule),
+                                                            .temperature = temperature,
+                                                            .max_repeats = max_repeats,
+                                                            .schedule_by = schedule_by}),
+                              std::move(kept)};
       },
       "inputs"_a, nb::kw_only(), "weights"_a = std::vector<double>{}, "rule"_a = mix_rule::deficit,
       "stop"_a = mix_stop::all, "cost"_a = "", "seed"_a = 0, "schedule"_a = weights_by_step{},
@@ -309,7 +317,7 @@ void bind_pipeline(nb::module_& m) {
       "Samples of all inputs, in shares as their weights say, lane by lane.");
   m.def(
       "build_row_index",
-      [](const self& x) -> nb::object {
+      [](const pipeline_value& x) -> nb::object {
         const auto facts = without_gil([&] { return build_row_index(x.value); });
         if (!facts)
           return nb::none();

@@ -26,7 +26,7 @@ ends*& ends_that_go_on() {
   return all;
 }
 
-bool has_ended(const std::future<void>& x) {
+bool is_over(const std::future<void>& x) {
   return x.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
 }
 
@@ -89,7 +89,7 @@ void end_patiently(std::function<void()> end, std::chrono::seconds most) {
     is_done = !running.valid() || wait_for(running, signals, most);
   }
   auto& all = *ends_that_go_on();
-  std::erase_if(all, has_ended);
+  std::erase_if(all, is_over);
   if (!is_done)
     all.push_back(std::move(running));
   signals.check();

@@ -1,6 +1,6 @@
 #include "runtime/base/log_lines.hpp"
 
-#include <nlohmann/json.hpp>
+#include "runtime/base/text.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -9,19 +9,13 @@ namespace leat {
 
 namespace {
 
-using nlohmann::json;
-
-std::string dump(const json& x) {
-  return x.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 /// Most texts need no escapes, and about a million rows per second are written to lines.
 void append_text(std::string& to, std::string_view text) {
   auto plain = [](unsigned char x) { return x >= ' ' && x < 0x7f && x != '"' && x != '\\'; };
   if (std::all_of(text.begin(), text.end(), plain))
     to.append("\"").append(text).append("\"");
   else
-    to += dump(text);
+    to.append("\"").append(json_escaped(text)).append("\"");
 }
 
 void append_name(std::string& to, const char* name) {
@@ -29,7 +23,7 @@ void append_name(std::string& to, const char* name) {
   to.append(name).append("\": ");
 }
 
-void append_number(std::string& to, const char* name, std::uint64_t value) {
+void append_entry(std::string& to, const char* name, std::uint64_t value) {
   append_name(to, name);
   to += std::to_string(value);
 }
@@ -54,7 +48,7 @@ std::string to_json(const attempt_start& x) {
   append_text(text, x.program);
   append_name(text, "version");
   append_text(text, LEAT_VERSION);
-  append_number(text, "world_size", x.world_size);
+  append_entry(text, "world_size", x.world_size);
   append_name(text, "rank");
   text += x.rank ? std::to_string(*x.rank) : "null";
   append_name(text, "resumed_at");
@@ -65,7 +59,7 @@ std::string to_json(const attempt_start& x) {
     append_name(text, "continues");
     text += "true";
   }
-  append_number(text, "records", x.records);
+  append_entry(text, "records", x.records);
   append_name(text, "data_digest");
   append_text(text, to_string(x.data_digest));
   return text + "}";
@@ -74,11 +68,11 @@ std::string to_json(const attempt_start& x) {
 std::string to_json(const batch_line& x) {
   std::string text = "{";
   auto append_hash = [&](const hash128& hash) { append_text(text, to_string(hash)); };
-  append_number(text, "epoch", x.epoch);
-  append_number(text, "step", x.step);
+  append_entry(text, "epoch", x.epoch);
+  append_entry(text, "step", x.step);
   if (x.rank)
-    append_number(text, "rank", *x.rank);
-  append_number(text, "world_size", x.world_size);
+    append_entry(text, "rank", *x.rank);
+  append_entry(text, "world_size", x.world_size);
   append_list(text, "positions", x.positions, [&](auto p) { text += std::to_string(p); });
   append_list(text, "ids", x.ids, [&](const auto& id) { append_text(text, id); });
   append_name(text, "digest");
@@ -87,8 +81,16 @@ std::string to_json(const batch_line& x) {
     append_list(text, "pixels", x.pixels, append_hash);
   if (!x.bad.empty())
     append_list(text, "bad", x.bad, [&](const logged_bad& row) {
-      text += dump({row.position, row.id, row.cause,
-                    row.substitute ? json(*row.substitute) : json(nullptr)});
+      text += "[" + std::to_string(row.position) + ",";
+      append_text(text, row.id);
+      text += ",";
+      append_text(text, row.cause);
+      text += ",";
+      if (row.substitute)
+        append_text(text, *row.substitute);
+      else
+        text += "null";
+      text += "]";
     });
   return text + "}";
 }

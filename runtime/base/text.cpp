@@ -3,7 +3,9 @@
 #include "runtime/base/utf8.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdio>
 
 namespace leat {
 
@@ -34,6 +36,27 @@ std::size_t append_quoted(std::string_view text, std::string& to) {
   return 1;
 }
 
+/// The letter after the backslash; 0 if the character has none.
+char escape_of(char x) {
+  switch (x) {
+  case '"':
+  case '\\':
+    return x;
+  case '\b':
+    return 'b';
+  case '\f':
+    return 'f';
+  case '\n':
+    return 'n';
+  case '\r':
+    return 'r';
+  case '\t':
+    return 't';
+  default:
+    return 0;
+  }
+}
+
 } // namespace
 
 bool is_word(std::string_view text) {
@@ -55,6 +78,27 @@ std::string excerpt(std::string_view text) {
 
 std::string counted(std::uint64_t n, const std::string& one) {
   return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
+}
+
+std::string json_escaped(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto n = utf8_length(text);
+    const auto c = static_cast<unsigned char>(text[0]);
+    if (n == 0) {
+      result += "\xef\xbf\xbd";
+    } else if (const auto escape = escape_of(text[0]); escape != 0) {
+      result += {'\\', escape};
+    } else if (c < 0x20) {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\u%04x", c);
+      result += code.data();
+    } else {
+      result += text.substr(0, n);
+    }
+    text.remove_prefix(n == 0 ? 1 : n);
+  }
+  return result;
 }
 
 } // namespace leat

@@ -25,6 +25,9 @@ std::string in_quotes(std::string_view text);
 /// `in_quotes`, for errors: cut to its first 40 bytes.
 std::string excerpt(std::string_view text);
 
+/// A text to go between JSON's quotes; bytes that are not UTF-8 become U+FFFD.
+std::string json_escaped(std::string_view text);
+
 /// "1 item", "2 items"
 std::string counted(std::uint64_t n, const std::string& one);
 

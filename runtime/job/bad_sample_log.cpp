@@ -1,8 +1,8 @@
 #include "runtime/job/bad_sample_log.hpp"
 
 #include "runtime/base/mutex.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/base/uninterrupted.hpp"
-#include "runtime/base/utf8.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/output_place.hpp"
 
@@ -11,9 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -41,27 +39,6 @@ mutex& right_to_write() {
 constexpr auto log_name = "bad sample log";
 
 } // namespace
-
-std::string json_escaped(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const auto n = utf8_length(text);
-    const auto c = static_cast<unsigned char>(text[0]);
-    if (n == 0) {
-      result += "\xef\xbf\xbd";
-    } else if (c == '"' || c == '\\') {
-      result += {'\\', text[0]};
-    } else if (c < 0x20) {
-      std::array<char, 8> code{};
-      std::snprintf(code.data(), code.size(), "\\u%04x", c);
-      result += code.data();
-    } else {
-      result += text.substr(0, n);
-    }
-    text.remove_prefix(n == 0 ? 1 : n);
-  }
-  return result;
-}
 
 void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t rank,
                          std::uint64_t world_size) {

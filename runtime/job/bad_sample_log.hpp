@@ -29,7 +29,4 @@ private:
   std::string path_;
 };
 
-/// A text to go between JSON's quotes; bytes that are not UTF-8 become U+FFFD.
-std::string json_escaped(std::string_view text);
-
 } // namespace leat

@@ -41,7 +41,7 @@ std::size_t closing(std::string_view pattern, std::size_t open) {
 }
 
 /// The parts between the commas that stand in no inner brace.
-std::vector<std::string_view> split_list(std::string_view list) {
+std::vector<std::string_view> choices(std::string_view list) {
   std::vector<std::string_view> parts;
   int depth = 0;
   std::size_t begin = 0;
@@ -92,7 +92,7 @@ std::vector<std::string> count_range(std::string_view range) {
 
 /// The texts that the inside of one pair of braces stands for; empty if it is not a list or range.
 std::vector<std::string> alternatives(std::string_view inside) {
-  auto parts = split_list(inside);
+  auto parts = choices(inside);
   if (parts.size() == 1)
     return count_range(inside);
   std::vector<std::string> texts;

@@ -14,7 +14,7 @@
 // Everything that may happen to one loader, at the same time: each thing on its own has tests of
 // its own, and the thread sanitizer sees how they interact.
 
-namespace leat {
+namespace leat::all_at_once_test {
 namespace {
 
 constexpr std::uint64_t records = 900;
@@ -173,4 +173,4 @@ TEST_CASE("all at once: a loader is destroyed amid all of it") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::all_at_once_test

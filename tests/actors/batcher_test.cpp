@@ -9,7 +9,7 @@
 #include <chrono>
 #include <vector>
 
-namespace leat {
+namespace leat::batcher_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -204,4 +204,4 @@ TEST_CASE_METHOD(fixture, "batcher: it ends with an exit message and keeps no sl
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::batcher_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::checkpoint_test {
 namespace {
 
 std::shared_ptr<const snapshot> part_of(std::uint64_t step) {
@@ -93,4 +93,4 @@ TEST_CASE("checkpoint: a request that is never read is gone before the actor cou
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::checkpoint_test

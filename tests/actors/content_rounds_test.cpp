@@ -17,7 +17,7 @@
 // Rounds of operators that probe content, below operators that stop asking for more: what was
 // probed for them and is then not wanted must leave no trace. See tests/support/twins.hpp.
 
-namespace leat::test {
+namespace leat::test::content_rounds_test {
 namespace {
 
 /// Values by position.
@@ -193,4 +193,4 @@ TEST_CASE(
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::content_rounds_test

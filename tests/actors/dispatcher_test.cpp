@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::dispatcher_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -227,4 +227,4 @@ TEST_CASE_METHOD(fixture, "dispatcher: its end takes the workers along") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::dispatcher_test

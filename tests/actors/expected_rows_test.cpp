@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::expected_rows_test {
 namespace {
 
 using test::temporary_directory;
@@ -98,4 +98,4 @@ TEST_CASE("expected rows: each record is told to the store while the one before 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::expected_rows_test

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string>
 
-namespace leat {
+namespace leat::far_loader_test {
 namespace {
 
 using test::far_store;
@@ -76,4 +76,4 @@ TEST_CASE("loader: destroying it ends the wait of its workers for a store, and n
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::far_loader_test

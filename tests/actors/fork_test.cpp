@@ -18,7 +18,7 @@
 // The child of a fork does not have its parent's threads. What it does with its parent's loaders
 // must neither hang nor disturb the parent.
 
-namespace leat {
+namespace leat::fork_test {
 namespace {
 
 constexpr unsigned seconds_for_a_child = 20;
@@ -185,4 +185,4 @@ TEST_CASE("fork: the thread of a source that exists once lives as long as the pi
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::fork_test

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::handlers_here_test {
 namespace {
 
 TEST_CASE("handlers here: a finished batch does not wait for its worker's next row") {
@@ -62,4 +62,4 @@ TEST_CASE("handlers here: leases come back from threads of all kinds") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::handlers_here_test

@@ -16,7 +16,7 @@
 
 // A next() that waits, and is told to end.
 
-namespace leat::test {
+namespace leat::test::interrupt_test {
 namespace {
 
 /// Gives n records, then blocks until it is destroyed or released.
@@ -273,4 +273,4 @@ TEST_CASE("errc::interrupted of a map ends the job, whatever the policy for bad 
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::interrupt_test

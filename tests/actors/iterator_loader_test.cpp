@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::iterator_loader_test {
 namespace {
 
 constexpr std::uint64_t lanes = 24;
@@ -525,4 +525,4 @@ TEST_CASE("iterators: one endless epoch cannot be abandoned") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::iterator_loader_test

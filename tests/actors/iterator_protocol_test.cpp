@@ -1,10 +1,11 @@
+#include "tests/support/drawn.hpp"
 #include "tests/support/driven_job.hpp"
 
 #include <map>
 #include <set>
 #include <string>
 
-namespace leat {
+namespace leat::iterator_protocol_test {
 namespace {
 
 constexpr std::uint64_t records = 40;
@@ -113,6 +114,8 @@ driven_options random_options(std::mt19937_64& chance) {
 
 void test_any_order(fixture& x, std::uint64_t seeds) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
     std::mt19937_64 chance{seed};
     const auto options = random_options(chance);
     CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
@@ -177,6 +180,8 @@ TEST_CASE_METHOD(masked, "iterators: workers may come and go between any two mes
 
 void test_deaths_and_resizes(fixture& x, std::uint64_t seeds) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
     std::mt19937_64 chance{seed};
     const auto options = random_options(chance);
     CAPTURE(seed, static_cast<int>(options.policy), options.workers, options.slots);
@@ -270,4 +275,4 @@ TEST_CASE_METHOD(masked, "iterators: it may be shut down between any two message
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::iterator_protocol_test

@@ -15,7 +15,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::job_file_restore_test {
+
 using test::temporary_directory;
 
 namespace {
@@ -199,3 +200,5 @@ TEST_CASE("a loader that is given a file to restore from says what is wrong with
   REQUIRE(x.next()); // from the beginning, as if nothing had been tried
   CHECK(x.position().global_step == 1);
 }
+
+} // namespace leat::job_file_restore_test

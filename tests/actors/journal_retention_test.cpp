@@ -15,7 +15,7 @@
 
 // Records that exist once are kept as long as anyone may ask for them, and not longer.
 
-namespace leat {
+namespace leat::journal_retention_test {
 namespace {
 
 constexpr std::uint64_t all_records = 6000;
@@ -364,4 +364,4 @@ TEST_CASE("journal_retention: another journal than that of the snapshot is refus
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::journal_retention_test

@@ -24,7 +24,7 @@
 // Sequences are compared in full with those of a job that was never broken off: whatever is lost,
 // repeated or moved, or has other random numbers, is a difference.
 
-namespace leat {
+namespace leat::known_failures_test {
 namespace {
 
 using steps = std::vector<job_step>;
@@ -617,4 +617,4 @@ TEST_CASE("known failure: two loaders of one pipeline do not disturb each other"
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::known_failures_test

@@ -16,7 +16,7 @@
 // A job of one lane runs on one rank, now and after every resume: a user who mixes in a corpus of
 // one file must be told before the job has run for a week.
 
-namespace leat {
+namespace leat::lane_limit_test {
 namespace {
 
 struct corpora {
@@ -129,4 +129,4 @@ TEST_CASE_METHOD(corpora, "lanes: a world size that they do not allow is refused
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::lane_limit_test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::leave_out_test {
 namespace {
 
 /// Ids of each batch by its step of the job; a step that was left out has none.
@@ -146,4 +146,4 @@ TEST_CASE(
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::leave_out_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat::test {
+namespace leat::test::loader_memory_test {
 namespace {
 
 /// Counts what it gives, and fills it with something that is not zero.
@@ -154,4 +154,4 @@ TEST_CASE("memory that a resource does not give is a lack of resources, and noth
       }
 }
 
-} // namespace leat::test
+} // namespace leat::test::loader_memory_test

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace leat {
+namespace leat::loader_property_test {
 namespace {
 
 /// One random job. Everything that must not matter is drawn again for each of its runs.
@@ -224,4 +224,4 @@ TEST_CASE("loader: random jobs, broken and rescaled at random, equal the plain r
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::loader_property_test

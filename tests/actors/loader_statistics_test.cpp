@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat::test {
+namespace leat::test::loader_statistics_test {
 namespace {
 
 using nlohmann::json;
@@ -212,4 +212,4 @@ TEST_CASE("loaders share a trace, each with tracks of its own") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::loader_statistics_test

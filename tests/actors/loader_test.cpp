@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace leat {
+namespace leat::loader_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -697,4 +697,4 @@ TEST_CASE("loader: options out of range are refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::loader_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::mix_counts_test {
 namespace {
 
 constexpr std::size_t num_files = 3;
@@ -336,4 +336,4 @@ TEST_CASE("steps that are left out, and those before a place that is sought, do 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::mix_counts_test

@@ -44,7 +44,7 @@ thread_local bool memory_is_gone = false;
   std::free(x);
 }
 
-namespace leat {
+namespace leat::no_memory_test {
 namespace {
 
 /// This thread has no memory as long as this lives, or until found().
@@ -151,4 +151,4 @@ TEST_CASE("no memory: the trainer hears of a batch that could not be handed over
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::no_memory_test

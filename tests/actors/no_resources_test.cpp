@@ -13,7 +13,7 @@
 // What the machine lacks is not a fault of a sample: under every policy the job ends with an error,
 // so that no batch depends on the machine.
 
-namespace leat {
+namespace leat::no_resources_test {
 namespace {
 
 constexpr std::uint64_t poor = 21;
@@ -114,4 +114,4 @@ TEST_CASE("no resources: a map's factory that runs out of memory is not a wrong 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::no_resources_test

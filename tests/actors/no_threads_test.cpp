@@ -61,7 +61,7 @@ extern "C" int pthread_detach(pthread_t thread) {
   return real(thread);
 }
 
-namespace leat {
+namespace leat::no_threads_test {
 namespace {
 
 /// As long as this lives, `fail` threads after the first `n` cannot be made.
@@ -258,4 +258,4 @@ TEST_CASE("no threads: none is left after a shutdown") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::no_threads_test

@@ -17,7 +17,7 @@
 // Jobs of records that exist once, whose samples have different fields: what is delivered, and what
 // is masked, does not depend on who learned the batch's fields, and where.
 
-namespace leat {
+namespace leat::once_job_test {
 namespace {
 
 constexpr std::uint64_t all_records = 120;
@@ -248,4 +248,4 @@ TEST_CASE("once: data that end before what a snapshot has consumed are an error 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::once_job_test

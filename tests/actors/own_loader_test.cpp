@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::own_loader_test {
 namespace {
 
 /// Epoch e has 4 + e batches: e * 100, e * 100 + 1, ...
@@ -179,4 +179,4 @@ TEST_CASE("own_loader: what is missing is refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::own_loader_test

@@ -1,6 +1,7 @@
+#include "tests/support/drawn.hpp"
 #include "tests/support/driven_job.hpp"
 
-namespace leat {
+namespace leat::pipeline_protocol_test {
 namespace {
 
 /// Jobs of two epochs with three batches each, the last of six rows.
@@ -26,6 +27,8 @@ TEST_CASE_METHOD(fixture, "pipeline: a job gives the same batches under every po
 TEST_CASE_METHOD(fixture,
                  "pipeline: messages in any order and slots back in any order change nothing") {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
     std::mt19937_64 chance{seed};
     driven_options options{.policy = all_policies[chance() % 3],
                            .workers = 1 + chance() % 4,
@@ -58,6 +61,8 @@ TEST_CASE_METHOD(fixture, "pipeline: a worker may die at any row") {
 
 TEST_CASE_METHOD(fixture, "pipeline: a worker may die at any row, in any order of messages") {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
     std::mt19937_64 chance{seed};
     const std::uint64_t position = chance() % 22;
     driven_options options{.policy = all_policies[chance() % 3],
@@ -137,6 +142,8 @@ TEST_CASE_METHOD(fixture, "pipeline: workers may be killed while they retire") {
 
 TEST_CASE_METHOD(fixture, "pipeline: deaths and resizes in any order of messages change nothing") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
     std::mt19937_64 chance{seed};
     driven_options options{.policy = all_policies[chance() % 3],
                            .workers = 1 + chance() % 4,
@@ -200,6 +207,8 @@ TEST_CASE_METHOD(fixture, "pipeline: it may be shut down between any two message
 
 TEST_CASE_METHOD(fixture, "pipeline: it may be shut down amid deaths and resizes") {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    if (!test::is_drawn(seed))
+      continue;
     std::mt19937_64 chance{seed};
     CAPTURE(seed);
     auto x = start({.policy = all_policies[chance() % 3], .workers = 3});
@@ -216,4 +225,4 @@ TEST_CASE_METHOD(fixture, "pipeline: it may be shut down amid deaths and resizes
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::pipeline_protocol_test

@@ -18,7 +18,7 @@
 // read_files when files are not as they should be; its meaning, and that it resumes from any
 // snapshot, is tested in tests/conformance.
 
-namespace leat::test {
+namespace leat::test::read_files_test {
 namespace {
 
 void save(const std::string& path, const std::string& bytes) {
@@ -133,4 +133,4 @@ TEST_CASE("read_files: a bad item of the list is an invalid row under mask") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::read_files_test

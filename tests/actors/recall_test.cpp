@@ -23,7 +23,8 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
+namespace leat::recall_test {
+
 using namespace leat::test;
 
 namespace {
@@ -189,3 +190,5 @@ TEST_CASE("recall: records of compressed archives") {
   const auto data = tar_stream(dir / "*.tar.gz").shuffle_buffer(40, 1).map(ragged("txt"));
   check_restores(data.batch(8, {.lanes = lanes, .end = epoch_end::mask}), 1);
 }
+
+} // namespace leat::recall_test

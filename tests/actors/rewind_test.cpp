@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::rewind_test {
 namespace {
 
 pipeline with_noise(const pipeline& x) {
@@ -258,4 +258,4 @@ TEST_CASE("range-for: every round owns its lease") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::rewind_test

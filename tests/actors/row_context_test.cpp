@@ -13,7 +13,7 @@
 
 // What a map learns of its row: the same whenever its sample is made, and however often.
 
-namespace leat::test {
+namespace leat::test::row_context_test {
 namespace {
 
 /// Writes everything that its context tells into the sample.
@@ -135,4 +135,4 @@ TEST_CASE(
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::row_context_test

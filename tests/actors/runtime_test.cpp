@@ -19,7 +19,7 @@
 
 // Runtimes that are begun and ended, with loaders at all moments of their lives.
 
-namespace leat {
+namespace leat::runtime_test {
 namespace {
 
 pipeline numbers(std::uint64_t n = 1000) {
@@ -357,4 +357,4 @@ TEST_CASE("runtime: the process's own is begun and ended by many threads at once
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::runtime_test

@@ -16,7 +16,7 @@
 
 // Saves in the caller's thread, and in the background by an actor of a host of its own.
 
-namespace leat {
+namespace leat::save_queue_test {
 namespace {
 
 /// A queue of its own for each way to save.
@@ -162,4 +162,4 @@ TEST_CASE("save_queue: without a host there is an error, and the next save has a
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::save_queue_test

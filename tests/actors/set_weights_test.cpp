@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::set_weights_test {
 namespace {
 
 /// Ids of each row by the step and position.
@@ -298,4 +298,4 @@ TEST_CASE("a schedule is refused where steps cannot be told, and in falling orde
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::set_weights_test

@@ -19,7 +19,7 @@
 // Every function that a pipeline calls may hang. With workers, next() says which one; in the
 // caller's own thread, another thread does.
 
-namespace leat {
+namespace leat::stuck_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -397,4 +397,4 @@ TEST_CASE("stuck: a limit of 0 waits, and work that makes progress is not stuck"
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::stuck_test

@@ -13,7 +13,7 @@
 
 // Maps that take several samples at once.
 
-namespace leat::test {
+namespace leat::test::together_test {
 namespace {
 
 /// What it makes of a sample depends on its content, its place and its random numbers.
@@ -201,4 +201,4 @@ TEST_CASE("a map has a function of one sample or of several, and not both") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::together_test

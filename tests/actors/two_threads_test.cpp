@@ -12,7 +12,7 @@
 
 // What loader.hpp allows two threads to do at once: one has the loader, another has its leases.
 
-namespace leat {
+namespace leat::two_threads_test {
 namespace {
 
 std::vector<std::size_t> worker_counts() {
@@ -178,4 +178,4 @@ TEST_CASE("two threads on one loader: both read one batch") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::two_threads_test

@@ -14,7 +14,7 @@
 // Samples that an operator which probes content cannot judge: docs/iterators.md, "Bad samples". The
 // sample itself can still be made, so that only what the operator found says that its row is bad.
 
-namespace leat {
+namespace leat::unjudged_test {
 namespace {
 
 constexpr std::uint64_t samples = 12;
@@ -210,4 +210,4 @@ TEST_CASE("bad samples: what an operator cannot judge is an error that names it 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::unjudged_test

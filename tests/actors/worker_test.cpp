@@ -7,7 +7,7 @@
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
-namespace leat {
+namespace leat::worker_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -156,4 +156,4 @@ TEST_CASE_METHOD(fixture, "worker: times and counts tell what it did") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::worker_test

@@ -9,7 +9,7 @@
 // Two inputs of a zip with a field of the same name: refused if that is certain, otherwise a bad
 // sample.
 
-namespace leat {
+namespace leat::zip_names_test {
 namespace {
 
 std::string refusal_of(const std::string& text) {
@@ -71,4 +71,4 @@ TEST_CASE("zip: a conflict of names that shows only in the samples makes them ba
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::zip_names_test

@@ -6,6 +6,8 @@
 #include <iostream>
 #include <string>
 
+namespace leat::cluster_breaks_test {
+
 using namespace leat::test;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("each rule of the protocol that is left out is seen") {
     CHECK(is_seen);
   }
 }
+
+} // namespace leat::cluster_breaks_test

@@ -13,7 +13,8 @@
 #include <memory>
 #include <vector>
 
-using namespace leat;
+namespace leat::cluster_scale_test {
+
 using namespace std::chrono_literals;
 using test::hello_of;
 using test::kept_in_memory;
@@ -122,3 +123,5 @@ TEST_CASE("a thousand ranks cost a coordinator two messages per rank and second"
   std::cout << "a horizon rises: " << x.beats << " beats and " << x.words << " words, "
             << 1e3 * until_known.count() << " ms of processor time\n";
 }
+
+} // namespace leat::cluster_scale_test

@@ -21,7 +21,7 @@
 // a pipeline is not checked here (random_pipelines.py does that), but that what a job hands over
 // does not depend on how it runs and where it is broken off.
 
-namespace leat::test {
+namespace leat::test::conformance_test {
 namespace {
 
 /// How lanes and batches are made from a pipeline.
@@ -347,4 +347,4 @@ TEST_CASE("conformance: no sample at all is an error, for every end and any numb
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::conformance_test

@@ -23,7 +23,7 @@
 // in an error that says what was got, or in a job that continues. With LEAT_FORGERIES=N in the
 // environment, N of them in place of a few thousand.
 
-namespace leat::test {
+namespace leat::test::forged_snapshots_test {
 namespace {
 
 /// A check that hangs says where.
@@ -145,4 +145,4 @@ TEST_CASE("forged snapshots: taken apart and put together, a snapshot is the sam
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::forged_snapshots_test

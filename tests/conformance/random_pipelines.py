@@ -54,6 +54,8 @@ def judge_all(options, first, cases):
         chooser = Chooser(make_data(), options)
         judge, texts = Judge(commands), lines_of(options.texts)
         for seed in range(first, first + cases):
+            if not texts and not is_drawn(seed):
+                continue
             counts["pipelines"] += 1
             case = chooser.jobs_of(texts[seed % len(texts)], seed, judge) if texts else chooser.case(seed, judge)
             if options.verbose:
@@ -69,6 +71,12 @@ def judge_all(options, first, cases):
         commands.stop()
         os.chdir("/")
     return counts
+
+
+def is_drawn(seed):
+    """LEAT_CI_SEED, as CI has it, draws a third of the cases; elsewhere all are drawn."""
+    drawn = os.environ.get("LEAT_CI_SEED")
+    return drawn is None or seed % 3 == int(drawn) % 3
 
 
 def lines_of(file):

@@ -2,6 +2,7 @@
 // demos/readme_loop.
 
 #include "tests/support/catch.hpp"
+#include "tests/support/places.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -11,10 +12,11 @@
 #include <string>
 #include <vector>
 
+namespace leat::docs_test {
 namespace {
 
 std::string content(const std::string& name) {
-  std::ifstream in(std::filesystem::path(LEAT_SOURCE_DIR) / name);
+  std::ifstream in(std::filesystem::path(test::source_dir) / name);
   REQUIRE(in);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -73,3 +75,5 @@ TEST_CASE("the project that getting started shows is demos/own_project, to the l
   const auto programs = code_blocks(page);
   CHECK(std::count(programs.begin(), programs.end(), content("demos/own_project/main.cpp")) == 1);
 }
+
+} // namespace leat::docs_test

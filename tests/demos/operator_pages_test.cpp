@@ -5,6 +5,7 @@
 #include "tests/demos/operator_examples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <leat/leat.hpp>
@@ -17,11 +18,10 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::operator_pages_test {
 namespace {
 
-const std::filesystem::path pages = std::filesystem::path{LEAT_SOURCE_DIR} / "docs/operators";
+const std::filesystem::path pages = std::filesystem::path{test::source_dir} / "docs/operators";
 
 struct page {
   std::string name;
@@ -67,7 +67,7 @@ void write_pipelines(const page& x, const test::temporary_directory& to) {
 
 /// What a block of commands prints, in its own form: each after "$ ", then its output.
 std::string played(const std::string& session, const test::temporary_directory& at) {
-  const auto command_folder = std::filesystem::path{LEAT_COMMAND}.parent_path().string();
+  const auto command_folder = std::filesystem::path{test::leat_command}.parent_path().string();
   const auto before = "cd '" + at.path() + "' && PATH='" + command_folder + "':\"$PATH\" && ";
   std::string result;
   std::istringstream lines{session};
@@ -108,7 +108,7 @@ TEST_CASE("every operator has a page, and the list of pages names it") {
 
 TEST_CASE("the C++ of all pages is compiled") {
   const auto compiled = without_spaces(
-      read_file(std::string{LEAT_SOURCE_DIR} + "/tests/demos/operator_examples.cpp"));
+      read_file(std::string{test::source_dir} + "/tests/demos/operator_examples.cpp"));
   for (const auto& x : all_pages()) {
     CHECK_FALSE(blocks(x, "cpp").empty());
     for (const auto& block : blocks(x, "cpp")) {
@@ -156,3 +156,5 @@ TEST_CASE("a filter of one's own judges content") {
   CHECK(ids_of(test::operator_examples().at("filter of its own")())
         == "count/0 count/2 count/4\ncount/6 count/8\n");
 }
+
+} // namespace leat::operator_pages_test

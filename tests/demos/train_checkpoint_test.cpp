@@ -10,7 +10,8 @@
 #include <optional>
 #include <string>
 
-using namespace leat;
+namespace leat::train_checkpoint_test {
+
 using train::read_checkpoint;
 using train::write_checkpoint;
 
@@ -58,3 +59,5 @@ TEST_CASE("train: a missing checkpoint and a file of another kind are distinguis
   std::ofstream(file) << "something else that is long enough to have a header";
   CHECK(code_of_reading(file) == errc::torn_file);
 }
+
+} // namespace leat::train_checkpoint_test

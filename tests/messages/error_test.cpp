@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace leat {
+namespace leat::error_test {
 namespace {
 
 TEST_CASE("error: its text holds all that is known, in one order") {
@@ -63,4 +63,4 @@ TEST_CASE("bad_sample: every cause prints and reads back") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::error_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace leat {
+namespace leat::hash128_test {
 namespace {
 
 TEST_CASE("hash128: it prints as 32 digits, the high half first, and reads back") {
@@ -36,4 +36,4 @@ TEST_CASE("hash128: sums carry into the high half and wrap at 2^128") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::hash128_test

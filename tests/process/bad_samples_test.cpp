@@ -8,7 +8,7 @@
 // Samples that cannot be delivered: named under fail, counted and listed under mask and substitute,
 // the same whoever reads them and however often the job is broken off.
 
-namespace leat::test {
+namespace leat::test::bad_samples_test {
 namespace {
 
 std::string text_of(const std::vector<std::byte>& bytes) {
@@ -335,4 +335,4 @@ TEST_CASE("bad samples: a torn shard is refused where it is torn, or used up to 
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::bad_samples_test

@@ -1,5 +1,6 @@
 #include "tests/support/cluster_job.hpp"
 #include "tests/support/network_link.hpp"
+#include "tests/support/places.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@
 // LEAT_TEST_FAULTS: how many faults, over as many jobs as that takes (10).
 // LEAT_TEST_SEED:   of everything that is random here; times are the machine's.
 
-namespace leat::test {
+namespace leat::test::cluster_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -280,7 +281,7 @@ private:
                    words{"/bin/sh", "-c",
                          disk_that_fills() + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'"
                              + job_.errors_of(name) + "'",
-                         "sh", LEAT_COMMAND, "coordinator", "--state", job_.bench.at / "state",
+                         "sh", leat_command, "coordinator", "--state", job_.bench.at / "state",
                          "--lost-after", "3", "--lease", "5"},
                    job_.output_of(name))});
     is_coordinator_to_start_ = false;
@@ -481,14 +482,12 @@ private:
   std::string full() const { return job_.bench.at / "full"; }
   /// Variables of a process that stores sets: with a disk that is full while there is a file.
   std::string disk_that_fills() {
-#ifdef LEAT_FAILING_CALLS
+    if (std::string_view{failing_calls}.empty()) // it cannot be loaded beside a sanitizer's library
+      return "";
     const auto call = std::string{random_.happens(70) ? "LEAT_FAIL_CALL=open LEAT_FAIL_PATH=/sets/"
                                                       : "LEAT_FAIL_CALL=fsync"};
     return call + " LEAT_FAIL_AT=1 LEAT_FAIL_TIMES=0 LEAT_FAIL_ERRNO=ENOSPC LEAT_FAIL_WHILE='"
-           + full() + "' LD_PRELOAD='" LEAT_FAILING_CALLS "'";
-#else
-    return ""; // its library cannot be loaded beside a sanitizer's
-#endif
+           + full() + "' LD_PRELOAD='" + failing_calls + "'";
   }
 
   std::string story() const {
@@ -537,4 +536,4 @@ TEST_CASE("random jobs under random faults hand over what one process does") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::cluster_faults_test

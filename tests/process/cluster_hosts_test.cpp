@@ -15,7 +15,7 @@
 // Jobs whose processes have a network stack each, as on machines of their own: Linux network
 // namespaces, joined by a bridge. Needs root, or nothing is tested.
 
-namespace leat::test {
+namespace leat::test::cluster_hosts_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -124,4 +124,4 @@ TEST_CASE("ranks on hosts of their own hand over what one process does, over bad
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::cluster_hosts_test

@@ -13,7 +13,7 @@
 // Jobs of several processes, of which some are killed, stopped and started again: what the ranks
 // have handed over in the end is what one process hands over. Judged by their logs and digests.
 
-namespace leat::test {
+namespace leat::test::cluster_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -194,4 +194,4 @@ TEST_CASE("a process with another token gets no seat, and one alone says who is 
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::cluster_test

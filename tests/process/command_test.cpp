@@ -15,7 +15,7 @@
 // What scripts rely on: exit codes, JSON, orders of every kind, audits that find each fault, and
 // pixels that a reader of PNGs can check.
 
-namespace leat::test {
+namespace leat::test::command_test {
 namespace {
 
 /// Ids of an order one after the other.
@@ -848,4 +848,4 @@ TEST_CASE("command: synthetic data is the same for the same options") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::command_test

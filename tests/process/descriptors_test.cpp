@@ -1,17 +1,18 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <string>
 
 // The command as a supervisor may start it: with standard input, output or error closed.
 
-namespace leat::test {
+namespace leat::test::descriptors_test {
 namespace {
 
 /// Runs a script in a shell, in `at`; `$LEAT` is the command.
 finished_process shell(const temporary_directory& at, const std::string& script) {
-  const auto text = "cd '" + at.path() + "' && LEAT='" + LEAT_COMMAND + "' && " + script;
+  const auto text = "cd '" + at.path() + "' && LEAT='" + leat_command + "' && " + script;
   return run_process({"/bin/sh", "-c", text}, at / "output");
 }
 
@@ -43,4 +44,4 @@ TEST_CASE("descriptors: a job that hangs in its own thread is ended, and the err
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::descriptors_test

@@ -2,6 +2,7 @@
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/tar_writer.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 // must end with success or with one line that says why, and a resume must then deliver what an
 // unbroken job does.
 
-namespace leat::test {
+namespace leat::test::failing_calls_test {
 namespace {
 
 struct kind_of_call {
@@ -159,7 +160,7 @@ private:
     return "export LEAT_FAIL_DEADLINE=60 LEAT_FAIL_SIZE=65536 LEAT_FAIL_CALL=" + x.kind
            + " LEAT_FAIL_ERRNO=" + x.code + " LEAT_FAIL_AT=" + std::to_string(x.at)
            + " LEAT_FAIL_TIMES=" + std::to_string(x.times)
-           + " LEAT_FAIL_COUNT=" + bench.at / "count" + " LD_PRELOAD=" + LEAT_FAILING_CALLS + ";";
+           + " LEAT_FAIL_COUNT=" + bench.at / "count" + " LD_PRELOAD=" + failing_calls + ";";
   }
 
   /// Number of calls of a kind.
@@ -258,4 +259,4 @@ TEST_CASE("failing calls: lines of standard input, kept in a journal") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::failing_calls_test

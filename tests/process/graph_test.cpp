@@ -1,8 +1,9 @@
 #include "tests/support/command.hpp"
+#include "tests/support/places.hpp"
 
 // Compares what leat graph says about a pipeline with what leat does with it.
 
-namespace leat::test {
+namespace leat::test::graph_test {
 namespace {
 
 /// A directory with text files "a-00" .. and "b-00" .., and pipelines over them.
@@ -143,9 +144,9 @@ TEST_CASE("graph: what exists once is drawn without being read") {
   const auto file = x.pipeline("standard_input().batch(4)");
   std::ofstream{x.at / "input"} << "1\n2\n3\n4\n";
   const auto both = run_process({"/bin/sh", "-c",
-                                 "('" LEAT_COMMAND "' graph --json --pipeline '" + file
-                                     + "' && '" LEAT_COMMAND "' order --pipeline '" + file + "') <'"
-                                     + (x.at / "input") + "'"},
+                                 std::string{"('"} + leat_command + "' graph --json --pipeline '"
+                                     + file + "' && '" + leat_command + "' order --pipeline '"
+                                     + file + "') <'" + (x.at / "input") + "'"},
                                 x.at / "output");
   CAPTURE(both.output);
   REQUIRE(both.code == 0);
@@ -186,7 +187,7 @@ TEST_CASE("graph: 24 rounds in a chain run and are restored, 25 are refused") {
 
 /// Lines of a document that are indented by four, block by block, from a heading on.
 std::vector<std::string> blocks_below(const std::string& heading) {
-  const auto document = read_file(LEAT_SOURCE_DIR "/docs/iterators.md");
+  const auto document = read_file(std::string{source_dir} + "/docs/iterators.md");
   const auto begin = document.find(heading);
   std::istringstream in{document.substr(begin, document.find("\n## ", begin + 1) - begin)};
   std::vector<std::string> blocks;
@@ -217,12 +218,12 @@ TEST_CASE("graph: text and picture of the documents are what the command draws")
   x.pipeline(blocks[0]);
   const auto drawn = run_process(
       {"/bin/sh", "-c",
-       "cd '" + x.at.path() + "' && '" LEAT_COMMAND "' graph --pipeline pipeline --svg svg"},
+       "cd '" + x.at.path() + "' && '" + leat_command + "' graph --pipeline pipeline --svg svg"},
       x.at / "output");
   CHECK(drawn.code == 0);
   CHECK(drawn.output == blocks[1]);
-  CHECK(read_file(x.at / "svg") == read_file(LEAT_SOURCE_DIR "/docs/pictures/plan.svg"));
+  CHECK(read_file(x.at / "svg") == read_file(std::string{source_dir} + "/docs/pictures/plan.svg"));
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::graph_test

@@ -1,6 +1,7 @@
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "tests/support/command.hpp"
 #include "tests/support/job_parts.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/snapshot.hpp>
@@ -13,7 +14,7 @@
 // The file of a whole job as the command resumes from it, and as system calls fail under its
 // writer.
 
-namespace leat::test {
+namespace leat::test::job_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,7 +105,7 @@ TEST_CASE("job file: whichever system call fails, there is an older set or the n
       const auto command =
           "LEAT_TEST_DIRECTORY=" + place + " LEAT_FAIL_PATH=snapshots LEAT_FAIL_CALL=" + x.call
           + " LEAT_FAIL_ERRNO=" + x.code + " LEAT_FAIL_AT=" + std::to_string(at)
-          + " LEAT_FAIL_DEADLINE=60 LD_PRELOAD=" + LEAT_FAILING_CALLS + ' ' + self + " '[.writes]'";
+          + " LEAT_FAIL_DEADLINE=60 LD_PRELOAD=" + failing_calls + ' ' + self + " '[.writes]'";
       const int status = std::system(command.c_str());
       REQUIRE(WIFEXITED(status));
       const auto code = WEXITSTATUS(status);
@@ -123,4 +124,4 @@ TEST_CASE("job file: whichever system call fails, there is an older set or the n
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::job_file_test

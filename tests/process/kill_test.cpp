@@ -1,5 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@
 // Kills the leat command at random moments, resumes it in another shape, and compares what it
 // handed over with an uninterrupted run: lost, repeated, moved, changed.
 
-namespace leat {
+namespace leat::kill_test {
 namespace {
 
 using nlohmann::json;
@@ -58,8 +59,8 @@ public:
 
   finished_process leat(const std::vector<std::string>& verb,
                         const std::vector<std::string>& more) {
-    return run_process(std::vector<std::string>{LEAT_COMMAND} + verb + job_.data + job_.options
-                           + more,
+    return run_process(std::vector<std::string>{test::leat_command} + verb + job_.data
+                           + job_.options + more,
                        at / "output");
   }
 
@@ -73,7 +74,7 @@ public:
     std::string logs;
     for (std::uint64_t rank = 0; rank < (own_processes ? world : 1); ++rank) {
       const auto log = at / ("log-" + number + "-" + std::to_string(rank));
-      auto command = std::vector<std::string>{LEAT_COMMAND, "run"} + job_.data + job_.options
+      auto command = std::vector<std::string>{test::leat_command, "run"} + job_.data + job_.options
                      + job_.run_options
                      + std::vector<std::string>{"--epochs",
                                                 epochs(),
@@ -114,7 +115,8 @@ public:
 
   /// The step from which a resume would continue, as `inspect` says.
   std::pair<std::uint64_t, std::uint64_t> next_step() {
-    auto x = run_process({LEAT_COMMAND, "inspect", at / "snapshots", "--json"}, at / "inspect");
+    auto x =
+        run_process({test::leat_command, "inspect", at / "snapshots", "--json"}, at / "inspect");
     if (x.code == 1)
       return {0, 0};
     REQUIRE(x.code == 0);
@@ -140,8 +142,8 @@ public:
 
   /// Checks all attempts, and every row's pixels against the uninterrupted run.
   void verify() {
-    auto x = run_process(std::vector<std::string>{LEAT_COMMAND, "verify", at / "order"} + logs_
-                             + std::vector<std::string>{"--json"},
+    auto x = run_process(std::vector<std::string>{test::leat_command, "verify", at / "order"}
+                             + logs_ + std::vector<std::string>{"--json"},
                          at / "verdict");
     CAPTURE(x.output);
     REQUIRE(x.code == 0);
@@ -234,11 +236,11 @@ TEST_CASE("kill: photographs, with windowed order") {
   const auto seed = Catch::rngSeed();
   CAPTURE(seed);
   test::temporary_directory photos;
-  REQUIRE(
-      run_process({LEAT_COMMAND, "make-data", photos / "data", "--samples", "240", "--shards", "6"},
-                  photos / "out")
-          .code
-      == 0);
+  REQUIRE(run_process({test::leat_command, "make-data", photos / "data", "--samples", "240",
+                       "--shards", "6"},
+                      photos / "out")
+              .code
+          == 0);
   drill x{
       {{photos / "data/*.tar"}, {"--global-batch", "24", "--shuffle", "windowed", "--window", "2"}},
       seed};
@@ -251,4 +253,4 @@ TEST_CASE("kill: photographs, with windowed order") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::kill_test

@@ -8,7 +8,7 @@
 // Absurd sizes and counts: every number that a pipeline or a job takes, in every operator, ends
 // with a batch or with a sentence, in little time and memory.
 
-namespace leat::test {
+namespace leat::test::limits_test {
 namespace {
 
 /// A pipeline for each number of each operator, with # in its place. Lists of numbers have it once.
@@ -161,4 +161,4 @@ TEST_CASE("limits: every number of a job") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::limits_test

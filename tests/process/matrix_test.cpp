@@ -2,7 +2,7 @@
 
 // Workers, ranks and policies change who does the work, never what is handed over.
 
-namespace leat::test {
+namespace leat::test::matrix_test {
 namespace {
 
 const std::vector<std::uint64_t> worker_counts{0, 1, 2, 3, 8, 64};
@@ -134,4 +134,4 @@ TEST_CASE("matrix: resizing at several steps and a death change no row and no pi
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::matrix_test

@@ -7,7 +7,7 @@
 // Names of files are bytes. Whatever they are, ids are UTF-8 and different (docs/digest.md), and
 // the audit reads what leat writes.
 
-namespace leat::test {
+namespace leat::test::odd_ids_test {
 namespace {
 
 /// Latin-1, UTF-8, what looks like an escape, and what JSON escapes.
@@ -80,4 +80,4 @@ TEST_CASE("ids: odd names of files come through order, run and verify, from ever
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::odd_ids_test

@@ -18,7 +18,7 @@
 #include <random>
 #include <thread>
 
-namespace leat {
+namespace leat::once_kill_test {
 namespace {
 
 constexpr int kills = 50;
@@ -217,4 +217,4 @@ TEST_CASE("kill: of a function's samples a kill loses at most the one in its han
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::once_kill_test

@@ -10,7 +10,7 @@
 // What the command writes where a user says: files are replaced, anything else is written to and
 // stays what it is. What the command is given to read or write is checked before it is believed.
 
-namespace leat::test {
+namespace leat::test::outputs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_CASE("inputs: links in a class folder that lead nowhere are left out, with 
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::outputs_test

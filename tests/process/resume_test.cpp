@@ -1,4 +1,5 @@
 #include "tests/support/command.hpp"
+#include "tests/support/places.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +12,7 @@
 // A job that is broken off and resumed hands over what an unbroken one does, from exactly the step
 // that its snapshot names; a job that cannot be resumed says why and does no harm.
 
-namespace leat::test {
+namespace leat::test::resume_test {
 namespace {
 
 /// 25 steps of 40 rows in each of two epochs.
@@ -157,7 +158,7 @@ TEST_CASE("resume: ten kills right after a step, each into another shape") {
     const auto world = worlds[i % 5];
     const auto first = x.next_step();
     line_pipe pipe{x.at / ("pipe-" + std::to_string(i))};
-    child_process child{words{LEAT_COMMAND}
+    child_process child{words{leat_command}
                             + x.run(workers[(i * 3) % 5], world,
                                     {"--resume", "--snapshot-every", "1", "--step-time", "2",
                                      "--log", x.at / ("pipe-" + std::to_string(i))}),
@@ -370,7 +371,7 @@ TEST_CASE("resume: a store that is full or not a directory is a clear error, and
         words{"/bin/sh", "-c",
               "(trap '' XFSZ; ulimit -f 0; \"$@\" 2>&1 >/dev/null; echo \"code $?\") | cat >'"
                   + errors + "'",
-              "sh", LEAT_COMMAND}
+              "sh", leat_command}
             + x.run(workers, 2, {"--resume", "--steps", "9", "--snapshot-every", "2"}),
         x.at / "stdout");
     REQUIRE(full.code == 0);
@@ -444,4 +445,4 @@ TEST_CASE("resume: a torn last line of a log goes, each start adds a header") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::resume_test

@@ -13,7 +13,7 @@
 #include <random>
 #include <thread>
 
-namespace leat {
+namespace leat::save_kill_test {
 namespace {
 
 /// Saves step after step and tells each finished one through the pipe. Never returns.
@@ -126,4 +126,4 @@ TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one"
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::save_kill_test

@@ -1,5 +1,6 @@
 #include "tests/support/command.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/places.hpp"
 
 #include <sys/stat.h>
 
@@ -14,7 +15,7 @@
 // Ends jobs by signals; what they handed over and what a resume hands over must be what an unbroken
 // run has.
 
-namespace leat::test {
+namespace leat::test::signals_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -35,14 +36,14 @@ void wait_until(const child_process& child, Condition is_so) {
 class signalled_job {
 public:
   signalled_job(const command_bench& bench, words arguments) : bench_(bench) {
-    const words shell{"/bin/sh", "-c", "exec \"$@\" 2>'" + errors() + "'", "sh", LEAT_COMMAND};
+    const words shell{"/bin/sh", "-c", "exec \"$@\" 2>'" + errors() + "'", "sh", leat_command};
     child_.emplace(shell + arguments, output());
   }
 
   void signal(int x) const { child_->signal(x); }
   template <class Condition>
   void wait_until(Condition is_so) const {
-    test::wait_until(*child_, is_so);
+    signals_test::wait_until(*child_, is_so);
   }
   void wait_for_steps(std::size_t n) const {
     wait_until([&] { return count_of(read_file(log()), "\"step\"") >= n; });
@@ -184,7 +185,7 @@ TEST_CASE("command: a signal before there is a job ends the command at once") {
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     const auto process = x.at / "process";
     const words shell{"/bin/sh", "-c", "echo $$ >'" + process + "'; exec \"$@\"", "sh",
-                      LEAT_COMMAND};
+                      leat_command};
     child_process child{shell + words{"run", "count:100", "--trace", fifo}, x.at / "output"};
     const auto id = [&] {
       const auto text = read_file(process);
@@ -201,7 +202,7 @@ TEST_CASE("command: a signal that the job was started to ignore does not end it"
   command_bench x;
   // Blocked in the shell's child until the job has its own thread for signals.
   const words job{"run", "count:200", "--global-batch", "10", "--step-time", "2"};
-  const words shell{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", LEAT_COMMAND};
+  const words shell{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", leat_command};
   const auto log = x.at / "log";
   child_process child{shell + job + words{"--log", log}, x.at / "out"};
   wait_until(child, [&] { return count_of(read_file(log), "\"step\"") >= 3; });
@@ -262,4 +263,4 @@ TEST_CASE("command: a trace is whole JSON where the job fails or is ended by sig
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::signals_test

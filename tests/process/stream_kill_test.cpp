@@ -1,5 +1,6 @@
 #include "tests/support/command.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 // Kills jobs over streams at random moments and resumes them in another shape, until they end; what
 // they trained on must be what an unbroken run trains on.
 
-namespace leat::test {
+namespace leat::test::stream_kill_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -105,7 +106,7 @@ private:
     const int workers[] = {0, 1, 2, 4};
     const int every[] = {1, 2, 5};
     const char* const policies[] = {"on_demand", "round_robin", "by_lane"};
-    return words{LEAT_COMMAND, "run"} + arguments_
+    return words{leat_command, "run"} + arguments_
            + words{"--world-size",
                    std::to_string(one_of(worlds)),
                    "--workers",
@@ -268,4 +269,4 @@ TEST_CASE("kill: each line of standard input is trained on exactly once, over 50
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::stream_kill_test

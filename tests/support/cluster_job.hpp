@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/support/command.hpp"
+#include "tests/support/places.hpp"
 
 #include <algorithm>
 #include <array>
@@ -75,7 +76,7 @@ public:
     return std::make_unique<child_process>(
         words{"/bin/sh", "-c",
               before + " LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>>'" + errors_of(name) + "'", "sh"}
-            + within + words{LEAT_COMMAND, "run", "--pipeline", bench.at / "job.leat"} + length_
+            + within + words{leat_command, "run", "--pipeline", bench.at / "job.leat"} + length_
             + words{"--snapshot-dir", bench.at / "sets", "--log", log, "--workers", "1", "--json"}
             + options_ + more,
         output_of(name));

@@ -2,6 +2,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <nlohmann/json.hpp>
@@ -178,7 +179,7 @@ public:
   outcome leat(const words& arguments, const std::string& before = "") const {
     const auto errors = at / "stderr";
     auto finished = run_process(
-        words{"/bin/sh", "-c", before + " exec \"$@\" 2>'" + errors + "'", "sh", LEAT_COMMAND}
+        words{"/bin/sh", "-c", before + " exec \"$@\" 2>'" + errors + "'", "sh", leat_command}
             + arguments,
         at / "stdout");
     return {finished.code, finished.output, read_file(errors)};

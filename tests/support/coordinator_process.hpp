@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/support/command.hpp"
+#include "tests/support/places.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +20,7 @@ public:
       : output_(bench.at / (name + ".out")), errors_(bench.at / (name + ".err")) {
     child_.emplace(
         words{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\" 2>'" + errors_ + "'", "sh"}
-            + within + words{LEAT_COMMAND, "coordinator"} + arguments,
+            + within + words{leat_command, "coordinator"} + arguments,
         output_);
   }
 

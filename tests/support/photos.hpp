@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tests/support/places.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -30,7 +32,7 @@ inline void append_photos(const std::filesystem::path& archive, std::size_t limi
 inline std::vector<std::vector<std::byte>> load_photos(std::size_t limit) {
   std::vector<std::filesystem::path> archives;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(LEAT_PHOTOS, none))
+  for (const auto& entry : std::filesystem::directory_iterator(photos_dir, none))
     if (entry.path().extension() == ".tar")
       archives.push_back(entry.path());
   std::sort(archives.begin(), archives.end());

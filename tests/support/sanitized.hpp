@@ -4,7 +4,12 @@ namespace leat::test {
 
 // Sanitizers make a run about ten times slower: long tests then do a part of their work, chosen by
 // the seed. Release builds do all of it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature) // clang says it in another way than g++
+#if __has_feature(address_sanitizer)
+#define LEAT_ADDRESS_SANITIZED
+#endif
+#endif
+#if defined(LEAT_ADDRESS_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;

@@ -11,7 +11,7 @@ namespace leat::command {
 
 namespace {
 
-void check_output(bool good) {
+void check_printed(bool good) {
   if (!good)
     throw error(errc::io, {.stage = "standard output", .got = std::strerror(errno)});
 }
@@ -19,12 +19,12 @@ void check_output(bool good) {
 } // namespace
 
 void print_line(std::string_view text) {
-  check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size()
-               && std::fputc('\n', stdout) != EOF);
+  check_printed(std::fwrite(text.data(), 1, text.size(), stdout) == text.size()
+                && std::fputc('\n', stdout) != EOF);
 }
 
 void flush_output() {
-  check_output(std::fflush(stdout) == 0);
+  check_printed(std::fflush(stdout) == 0);
 }
 
 void print_notice(std::string_view subcommand, std::string_view text) {

@@ -11,7 +11,7 @@ namespace leat {
 
 namespace {
 
-void check_format(std::span<const std::byte> file) {
+void check_is_jpeg(std::span<const std::byte> file) {
   if (file.empty())
     throw bad_sample(cause::empty, "JPEG: 0 bytes");
   const auto name = image_format(file);
@@ -36,7 +36,7 @@ void throw_bad_jpeg(const jpeg_session& session) {
 }
 
 void open_jpeg(jpeg_session& session, std::span<const std::byte> file, std::size_t max_pixels) {
-  check_format(file);
+  check_is_jpeg(file);
   if (!session.open(file))
     throw_bad_jpeg(session);
   const auto size = session.size();

@@ -21,7 +21,7 @@ namespace {
   throw bad_sample(session.why(), std::string{"PNG: "} + session.text());
 }
 
-void check_format(std::span<const std::byte> file) {
+void check_is_png(std::span<const std::byte> file) {
   if (file.empty())
     throw bad_sample(cause::empty, "PNG: 0 bytes");
   const auto name = image_format(file);
@@ -45,7 +45,7 @@ png_decoder::png_decoder(png_decoder&&) noexcept = default;
 png_decoder& png_decoder::operator=(png_decoder&&) noexcept = default;
 
 image_size png_decoder::open(std::span<const std::byte> file, std::size_t max_pixels) {
-  check_format(file);
+  check_is_png(file);
   auto& session = state_->session;
   if (!session.open(file))
     fail(session);

@@ -13,7 +13,7 @@ namespace leat {
 namespace {
 
 // A header and what follows it: small members (class, text) and the next header come along.
-constexpr std::size_t window_bytes = 4096;
+constexpr std::size_t header_bytes = 4096;
 constexpr std::uint64_t max_number = std::numeric_limits<std::int64_t>::max();
 
 struct field_place {
@@ -134,7 +134,7 @@ std::span<const std::byte> tar_reader::peek(std::uint64_t offset, std::size_t si
   const bool inside = offset >= window_at_ && offset - window_at_ <= window_.size()
                       && window_.size() - (offset - window_at_) >= size;
   if (!inside) {
-    window_.resize(std::max(size, window_bytes));
+    window_.resize(std::max(size, header_bytes));
     window_.resize(read_(offset, window_));
     window_at_ = offset;
   }

@@ -15,10 +15,11 @@
 #include <thread>
 #include <vector>
 
+namespace leat::cluster_loader_test {
+
 // A loader of a cluster whose only rank is this process, with the coordinator. Jobs of several
 // processes are in tests/process/cluster_test.cpp.
 
-using namespace leat;
 using namespace std::chrono_literals;
 
 namespace {
@@ -188,3 +189,5 @@ TEST_CASE("options of a cluster that cannot be are refused at once") {
     x.cluster->state_directory = "";
   }));
 }
+
+} // namespace leat::cluster_loader_test

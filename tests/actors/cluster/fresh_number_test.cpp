@@ -10,7 +10,7 @@
 #include <deque>
 #include <vector>
 
-namespace leat {
+namespace leat::fresh_number_test {
 namespace {
 
 int new_socket() {
@@ -76,4 +76,4 @@ TEST_CASE("numbers may run out, or be taken") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::fresh_number_test

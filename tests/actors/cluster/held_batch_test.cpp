@@ -13,10 +13,11 @@
 #include <exception>
 #include <string>
 
+namespace leat::held_batch_test {
+
 // Two ranks in two processes, which are made before this one has any thread: a test program of its
 // own.
 
-using namespace leat;
 using namespace std::chrono_literals;
 
 namespace {
@@ -86,3 +87,5 @@ TEST_CASE("a batch that is held can still be saved after its rank has gone on") 
   REQUIRE(::waitpid(other, &status, 0) == other);
   CHECK(status == 0);
 }
+
+} // namespace leat::held_batch_test

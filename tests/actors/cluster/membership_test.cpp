@@ -2,7 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
 
-namespace leat {
+namespace leat::membership_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -51,4 +51,4 @@ TEST_CASE("what the trainer notes is said with the next beat, in the seat that i
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::membership_test

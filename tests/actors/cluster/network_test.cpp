@@ -12,7 +12,8 @@
 #include <string>
 #include <utility>
 
-using namespace leat;
+namespace leat::network_test {
+
 using namespace std::chrono_literals;
 using test::hello_for;
 using test::kept_in_memory;
@@ -167,3 +168,5 @@ TEST_CASE("a coordinator that finds its port taken begins no life") {
   CHECK(problem->code() == errc::io);
   CHECK(memory->newest_life() == 0);
 }
+
+} // namespace leat::network_test

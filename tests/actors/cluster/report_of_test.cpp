@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace leat {
+namespace leat::report_of_test {
 namespace {
 
 rank_status rank_at(std::uint64_t rank, std::optional<std::uint64_t> global_step) {
@@ -72,4 +72,4 @@ TEST_CASE("report: the number of ranks is fixed, or within limits, or not known"
   CHECK_FALSE(report_of("a:1", x).wanted);
 }
 
-} // namespace leat
+} // namespace leat::report_of_test

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::blocking_queue_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,4 +60,4 @@ TEST_CASE("gate: it waits until the last token is gone, wherever it went") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::blocking_queue_test

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::metrics_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -59,4 +59,4 @@ TEST_CASE("several threads add to one histogram, and none is lost") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::metrics_test

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::mutex_test {
 namespace {
 
 /// A number that one thread counts up and others wait for.
@@ -79,4 +79,4 @@ TEST_CASE("mutex: a lock that is given up amid can be had by others, and is give
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::mutex_test

@@ -5,7 +5,8 @@
 
 #include <chrono>
 
-using namespace leat;
+namespace leat::patience_test {
+
 using namespace std::chrono_literals;
 
 TEST_CASE("a caller within callers asks the next outer one, and all of them in turn") {
@@ -29,3 +30,5 @@ TEST_CASE("without an outer caller nobody ends a wait") {
   const patience only{outer_caller_lasts, 0ms};
   CHECK_NOTHROW(check_patience());
 }
+
+} // namespace leat::patience_test

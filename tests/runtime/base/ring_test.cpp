@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-namespace leat {
+namespace leat::ring_test {
 namespace {
 
 struct word {
@@ -44,4 +44,4 @@ TEST_CASE("ring: grows at any time, keeps its order, and never holds more than i
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::ring_test

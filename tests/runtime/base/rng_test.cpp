@@ -7,8 +7,7 @@
 #include <set>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::rng_test {
 namespace {
 
 using words = std::array<std::uint32_t, 4>;
@@ -184,3 +183,5 @@ TEST_CASE("rng: neighbouring streams and sample keys share no words and do not c
   CHECK(std::abs(correlation_sigmas({1, 1}, {1, 1ULL << 32 | 1})) < most_sigmas);
   CHECK(std::abs(correlation_sigmas({1, 1}, {1ULL << 32 | 1, 1})) < most_sigmas);
 }
+
+} // namespace leat::rng_test

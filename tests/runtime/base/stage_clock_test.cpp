@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace leat::test {
+namespace leat::test::stage_clock_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -70,4 +70,4 @@ TEST_CASE("stage clock: in a row with many changes the beginning stands for all 
   REQUIRE(total[0] + total[1] + total[2] <= now);
 }
 
-} // namespace leat::test
+} // namespace leat::test::stage_clock_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace leat {
+namespace leat::step_ranges_test {
 namespace {
 
 constexpr auto most = UINT64_MAX;
@@ -57,4 +57,4 @@ TEST_CASE("step set: up to the largest number") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::step_ranges_test

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat::test {
+namespace leat::test::trace_test {
 namespace {
 
 using nlohmann::json;
@@ -197,4 +197,4 @@ TEST_CASE("a trace of too few bytes, or in a directory, is refused") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::trace_test

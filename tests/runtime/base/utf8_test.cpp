@@ -3,8 +3,7 @@
 
 #include <string>
 
-namespace leat {
-
+namespace leat::utf8_test {
 namespace {
 
 std::string as_utf8(std::string_view name) {
@@ -41,4 +40,4 @@ TEST_CASE("utf8: different names stay different") {
   REQUIRE(as_utf8("caf\\xE9") != as_utf8("caf\xE9"));
 }
 
-} // namespace leat
+} // namespace leat::utf8_test

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::watch_thread_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -104,4 +104,4 @@ TEST_CASE("call_record: the call that runs is known, and how long it is known at
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::watch_thread_test

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace leat {
+namespace leat::address_test {
 namespace {
 
 bool contains_text(const std::string& text, std::string_view part) {
@@ -136,4 +136,4 @@ TEST_CASE("address: loopback is known by number and by name") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::address_test

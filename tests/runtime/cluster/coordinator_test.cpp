@@ -9,7 +9,8 @@
 #include <memory>
 #include <vector>
 
-using namespace leat;
+namespace leat::coordinator_test {
+
 using namespace std::chrono_literals;
 using test::hello_of;
 using test::kept_in_memory;
@@ -466,3 +467,5 @@ TEST_CASE("a coordinator ends otherwise for a newer one than for the end of the 
   CHECK(y.lead->has_ended());
   CHECK_FALSE(y.lead->is_superseded());
 }
+
+} // namespace leat::coordinator_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace leat {
+namespace leat::host_list_test {
 namespace {
 
 TEST_CASE("host list: the first host, with the first number of each bracket") {
@@ -32,4 +32,4 @@ TEST_CASE("host list: what Slurm never writes is refused, wherever it stands") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::host_list_test

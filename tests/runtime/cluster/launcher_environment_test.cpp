@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace leat {
+namespace leat::launcher_environment_test {
 namespace {
 
 using variables = std::map<std::string, std::string>;
@@ -316,4 +316,4 @@ TEST_CASE("derived port: neighbouring jobs and the steps of a job differ, outsid
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::launcher_environment_test

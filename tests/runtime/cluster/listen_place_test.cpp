@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::listen_place_test {
 namespace {
 
 ip_address ip(const char* text) {
@@ -112,4 +112,4 @@ TEST_CASE("listen place: a port that is free is found, and one that is not is re
         != std::string::npos);
 }
 
-} // namespace leat
+} // namespace leat::listen_place_test

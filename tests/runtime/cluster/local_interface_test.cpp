@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::local_interface_test {
 namespace {
 
 using machine = std::vector<interface_address>;
@@ -178,4 +178,4 @@ TEST_CASE("local interface: this machine has a list, and each address in it can 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::local_interface_test

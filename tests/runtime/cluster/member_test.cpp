@@ -5,10 +5,11 @@
 #include <chrono>
 #include <utility>
 
+namespace leat::member_test {
+
 // What the simulator does not see: how long a member has been without a word, and whether its own
 // failure was heard.
 
-using namespace leat;
 using namespace std::chrono_literals;
 
 namespace {
@@ -158,3 +159,5 @@ TEST_CASE("a member that learns from the state directory that the job is over wa
   CHECK(left_behind.is_over());
   CHECK(left_behind.term() == 0);
 }
+
+} // namespace leat::member_test

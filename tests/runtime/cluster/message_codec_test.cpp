@@ -1,8 +1,7 @@
 #include "runtime/cluster/message_codec.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace leat;
-
+namespace leat::message_codec_test {
 namespace {
 
 const incarnation who{1, UINT64_MAX, 3};
@@ -155,3 +154,5 @@ TEST_CASE("damaged messages are refused or are messages") {
   check_damage(a_word());
   check_damage(a_part());
 }
+
+} // namespace leat::message_codec_test

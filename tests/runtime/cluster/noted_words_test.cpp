@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::noted_words_test {
 namespace {
 
 TEST_CASE("nothing was noted at first, and then the newest") {
@@ -41,4 +41,4 @@ TEST_CASE("threads that read while another one notes see numbers of one note, no
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::noted_words_test

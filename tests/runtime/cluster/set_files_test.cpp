@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::set_files_test {
+
 using kind = set_command::kind;
 
 namespace {
@@ -120,3 +121,5 @@ TEST_CASE("a state directory is handed over to another job when its own is over"
   CHECK(second.newest_life() == life + 1);
   CHECK_THROWS_AS(first.begin_life("host:1"), error);
 }
+
+} // namespace leat::set_files_test

@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::state_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -420,4 +420,4 @@ TEST_CASE("durable file: a file is made by one only, and is whole") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::state_directory_test

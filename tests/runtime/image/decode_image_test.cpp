@@ -19,7 +19,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::decode_image_test {
+
 using namespace leat::test;
 
 namespace {
@@ -431,3 +432,5 @@ TEST_CASE("images that a chain cannot work on are bad samples") {
   CHECK(cause_of(small, {resize(8192), center_crop(4)}, {.max_pixels = 1000}) == std::nullopt);
   CHECK(cause_of(small, {resize(8192), color_jitter(1)}, {.max_pixels = 1000}) == cause::too_large);
 }
+
+} // namespace leat::decode_image_test

@@ -13,7 +13,8 @@
 #include <span>
 #include <vector>
 
-using namespace leat;
+namespace leat::image_decoder_test {
+
 using namespace leat::test;
 
 namespace {
@@ -317,3 +318,5 @@ TEST_CASE("decode_times: what a program does between images is nobody's part") {
   times.begin(); // after other work
   REQUIRE(times.total() == before);
 }
+
+} // namespace leat::image_decoder_test

@@ -6,6 +6,7 @@
 #include "tests/support/image_ways.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 #include <map>
 #include <random>
 
-using namespace leat;
+namespace leat::image_paths_test {
+
 using namespace leat::test;
 
 namespace {
@@ -218,7 +220,7 @@ TEST_CASE("all ways and instruction sets give the same pixels of written files")
 TEST_CASE("all ways and instruction sets give the same pixels of photographs") {
   const auto photos = load_photos(sanitized ? 4 : 40);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   image_ways ways(no_limit);
@@ -241,7 +243,7 @@ TEST_CASE("all ways and instruction sets give the same pixels of photographs") {
 TEST_CASE("pixels of photographs differ little from the reference") {
   const auto photos = load_photos(sanitized ? 4 : 40);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   image_ways ways(no_limit);
@@ -262,7 +264,7 @@ TEST_CASE("pixels of photographs differ little from the reference") {
 TEST_CASE("pixels of photographs that are decoded small differ little from the reference") {
   const auto photos = load_photos(sanitized ? 4 : 1000);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   image_ways ways(no_limit);
@@ -304,3 +306,5 @@ TEST_CASE("pixels of written files differ little from the reference") {
       CHECK(all.worst_mean < (!is_ycc ? 0.008 : gentle ? 0.5 : 1));
     }
 }
+
+} // namespace leat::image_paths_test

@@ -9,7 +9,8 @@
 #include <limits>
 #include <string_view>
 
-using namespace leat;
+namespace leat::image_test {
+
 using namespace leat::test;
 
 namespace {
@@ -254,3 +255,5 @@ TEST_CASE("a label that is not a number is quoted as a text, up to a whole chara
   CHECK(text_of("a\x01") == "a field of 2 bytes that are not a text" + is_none);
   CHECK(text_of(std::string(39, 'x') + "éé") == '"' + std::string(39, 'x') + '"' + is_none);
 }
+
+} // namespace leat::image_test

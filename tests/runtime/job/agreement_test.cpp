@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::agreement_test {
 namespace {
 
 bool contains(const std::string& text, const char* part) {
@@ -214,4 +214,4 @@ TEST_CASE("agreement: all ranks end an epoch at the same batch, and ask once a h
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::agreement_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace leat::test {
+namespace leat::test::core_budget_test {
 namespace {
 
 /// A file system of control groups.
@@ -131,4 +131,4 @@ TEST_CASE("this process has a core at least") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::core_budget_test

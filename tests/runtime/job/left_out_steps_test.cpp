@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace leat {
+namespace leat::left_out_steps_test {
 namespace {
 
 bool contains(const std::string& text, const char* part) {
@@ -71,4 +71,4 @@ TEST_CASE("left out steps: as a set of numbers has it") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::left_out_steps_test

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace leat {
+namespace leat::worker_control_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -136,4 +136,4 @@ TEST_CASE("nothing is decided within a moment") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::worker_control_test

@@ -14,7 +14,7 @@
 #include <map>
 #include <set>
 
-namespace leat {
+namespace leat::indexed_form_test {
 namespace {
 
 using ids = std::vector<std::string>;
@@ -263,4 +263,4 @@ TEST_CASE("pipeline: what cannot be is refused when it is made") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::indexed_form_test

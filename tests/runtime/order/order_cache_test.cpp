@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace leat {
+namespace leat::order_cache_test {
 namespace {
 
 std::shared_ptr<const order_config> config_of(shuffle_kind kind, std::uint64_t records,
@@ -60,4 +60,4 @@ TEST_CASE("order cache: in any order of asking, records are those of the order")
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::order_cache_test

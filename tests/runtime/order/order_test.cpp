@@ -13,8 +13,7 @@
 #include <set>
 #include <string_view>
 
-using namespace leat;
-
+namespace leat::order_test {
 namespace {
 
 using list = std::vector<std::uint64_t>;
@@ -596,3 +595,5 @@ TEST_CASE("order: repeat passes and shuffles above one another have orders of th
                                  of(config, 1, 1), of(above, 0, 0),  of(above, 0, 1)};
   CHECK(different.size() == 6);
 }
+
+} // namespace leat::order_test

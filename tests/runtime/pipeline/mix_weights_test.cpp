@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::mix_weights_test {
 namespace {
 
 using whole = std::vector<std::uint64_t>;
@@ -76,4 +76,4 @@ TEST_CASE("weights: the phase at a step is the last that has begun") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::mix_weights_test

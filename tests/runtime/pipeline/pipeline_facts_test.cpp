@@ -7,7 +7,8 @@
 #include <leat/loader.hpp>
 #include <leat/sources.hpp>
 
-using namespace leat;
+namespace leat::pipeline_facts_test {
+
 using namespace leat::test;
 using namespace std::string_literals;
 
@@ -189,3 +190,5 @@ TEST_CASE("maps of a name and parameters get other functions, wherever they stan
   CHECK(first_of(changed, "y") == 5);
   CHECK(first_of(changed, "x") == 2);
 }
+
+} // namespace leat::pipeline_facts_test

@@ -14,8 +14,7 @@
 #include <string>
 #include <utility>
 
-using namespace leat;
-
+namespace leat::bare_loop_test {
 namespace {
 
 /// What was made, by epoch and position: a number of the row's own.
@@ -165,3 +164,5 @@ TEST_CASE("indexed_sources: those of any pipeline, in data order, to be read by 
   found[0]->read(7, x);
   REQUIRE(x.get<std::uint64_t>("number") == 7);
 }
+
+} // namespace leat::bare_loop_test

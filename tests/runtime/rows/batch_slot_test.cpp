@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::batch_slot_test {
 namespace {
 
 constexpr std::size_t threads = 8;
@@ -307,4 +307,4 @@ TEST_CASE("batch_slot: ragged fields are gathered once per batch, from any threa
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::batch_slot_test

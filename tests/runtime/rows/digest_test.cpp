@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::digest_test {
 namespace {
 
 TEST_CASE("digest: a row has the digest that docs/digest.md lists") {
@@ -50,4 +50,4 @@ TEST_CASE("digest: two samples that change places change the sum") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::digest_test

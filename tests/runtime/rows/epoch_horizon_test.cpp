@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::epoch_horizon_test {
 namespace {
 
 /// What filters refuse, switched on after the batch's fields were learned.
@@ -439,4 +439,4 @@ TEST_CASE("epoch_horizon: samples that travel with their items are not read furt
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::epoch_horizon_test

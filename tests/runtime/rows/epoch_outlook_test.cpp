@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace leat {
+namespace leat::epoch_outlook_test {
 namespace {
 
 /// What an epoch turns out to be, from the next batch on.
@@ -127,4 +127,4 @@ TEST_CASE("epoch_outlook: an epoch without end is told one batch ahead") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::epoch_outlook_test

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace leat {
+namespace leat::in_flight_test {
 namespace {
 
 using phase = row_holder::phase;
@@ -165,4 +165,4 @@ TEST_CASE("in_flight: deaths between rows do not count against them") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::in_flight_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace leat {
+namespace leat::indexed_order_test {
 namespace {
 
 /// One batch of one rank: what was opened.
@@ -140,4 +140,4 @@ TEST_CASE("indexed_order: after the last epoch every opening is the end") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::indexed_order_test

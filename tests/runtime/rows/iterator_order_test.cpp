@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::iterator_order_test {
 namespace {
 
 /// What one thread sees of a slot as soon as it is complete, while another one opens it.
@@ -262,4 +262,4 @@ TEST_CASE(
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::iterator_order_test

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::order_preview_test {
 namespace {
 
 /// Data of both kinds of order, with maps and operators that look at content.
@@ -209,3 +208,5 @@ TEST_CASE("world sizes are the divisors of the lanes, and any where the order is
   CHECK(epoch_of(x.by_iterators(epoch_end::drop)).world_sizes()
         == std::vector<std::uint64_t>{1, 2, 4});
 }
+
+} // namespace leat::order_preview_test

@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::plan_graph_test {
+
 using leat::test::temporary_directory;
 
 namespace {
@@ -325,3 +326,5 @@ TEST_CASE("there are at most 24 rounds in a chain") {
     side_by_side += ", " + count_with_filter;
   CHECK(graph_of_text(side_by_side + ").batch(4)").rounds.size() == 32);
 }
+
+} // namespace leat::plan_graph_test

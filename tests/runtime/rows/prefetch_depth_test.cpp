@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace leat {
+namespace leat::prefetch_depth_test {
 namespace {
 
 constexpr std::size_t kibi = 1024;
@@ -88,4 +88,4 @@ TEST_CASE("prefetch depth: fixed rows are as large as planned, and no batch is l
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::prefetch_depth_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::ragged_rows_test {
 namespace {
 
 void write(const ragged_row& row, const std::string& text) {
@@ -108,4 +108,4 @@ TEST_CASE("ragged rows: a thread's rows follow only in the same batch, without a
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::ragged_rows_test

@@ -10,7 +10,7 @@
 #include <optional>
 #include <random>
 
-namespace leat {
+namespace leat::row_assignment_test {
 namespace {
 
 using slot_ptr = std::shared_ptr<batch_slot>;
@@ -89,4 +89,4 @@ TEST_CASE(
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::row_assignment_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::row_runner_test {
 namespace {
 
 constexpr std::uint64_t records = 24;
@@ -476,4 +476,4 @@ TEST_CASE("job_plan: an epoch without a batch is an error") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::row_runner_test

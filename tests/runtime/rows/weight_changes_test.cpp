@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace leat {
+namespace leat::weight_changes_test {
 namespace {
 
 std::string text_of_refusal(weight_changes& x, const weight_phase& change, std::uint64_t now) {
@@ -46,4 +46,4 @@ TEST_CASE("weight changes: a restore has those of the snapshot and those that we
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::weight_changes_test

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace leat {
+namespace leat::worker_board_test {
 namespace {
 
 TEST_CASE("worker_board: every worker has an id of its own, also one that takes another's number") {
@@ -86,4 +86,4 @@ TEST_CASE("worker_board: it names the worker that has been busy for longest") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::worker_board_test

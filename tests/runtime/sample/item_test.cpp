@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::item_test {
 namespace {
 
 std::uint64_t read_back(std::uint64_t x) {
@@ -73,3 +72,5 @@ TEST_CASE("what is dropped of an item's content, and what stays") {
   CHECK_FALSE(has(x, 3));
   CHECK(x == made());
 }
+
+} // namespace leat::item_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-using namespace leat;
+namespace leat::padded_test {
 
 TEST_CASE("rows are filled up to the longest, rounded up") {
   const std::vector<std::int32_t> values{1, 2, 3, 4, 5, 6};
@@ -70,3 +70,5 @@ TEST_CASE("random rows are the same, padded") {
                 == (k < rows[r].size() ? rows[r][k] : std::numeric_limits<std::uint16_t>::max()));
   }
 }
+
+} // namespace leat::padded_test

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-namespace leat {
+namespace leat::sample_bytes_test {
 namespace {
 
 void fill(sample& x) {
@@ -112,4 +112,4 @@ TEST_CASE("sample bytes: a ragged field that does not fit its content is refused
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::sample_bytes_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::sample_test {
 namespace {
 
 /// A sample on its way into a batch row with the fields "f" (f32 [3]), "n" (i32) and "t" (bytes).
@@ -485,4 +485,4 @@ TEST_CASE("a sample that owns its bytes holds nothing that it had borrowed from"
   REQUIRE(x.text("text") == "ab");
 }
 
-} // namespace leat
+} // namespace leat::sample_test

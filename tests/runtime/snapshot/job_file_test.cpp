@@ -18,7 +18,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::job_file_test {
+
 using namespace leat::test;
 
 namespace {
@@ -301,3 +302,5 @@ TEST_CASE("a job file's checksum is that of its head, its index and the length o
   CHECK(little_endian_at<std::uint64_t>(tail, tail.size() - 16) == sum.low);
   CHECK(little_endian_at<std::uint64_t>(tail, tail.size() - 8) == sum.high);
 }
+
+} // namespace leat::job_file_test

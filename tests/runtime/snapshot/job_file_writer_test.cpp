@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
+namespace leat::job_file_writer_test {
+
 using namespace leat::test;
 
 namespace {
@@ -197,7 +198,8 @@ TEST_CASE_METHOD(job_files, "a full disk leaves older sets, and no trace of the 
   CHECK(store.newest().parts.at(0).step == 3);
 }
 
-TEST_CASE_METHOD(job_files, "a directory that cannot be made is an error with its path") {
+TEST_CASE_METHOD(job_files,
+                 "job_file_writer: a directory that cannot be made is an error with its path") {
   write_content(at / "file", "");
   const auto problem = problem_of([&] { job_file_writer{at / "file/snapshots", {0, 1}, 1}; });
   REQUIRE(problem);
@@ -438,3 +440,5 @@ TEST_CASE_METHOD(job_files, "files of a job are written, pruned and read at the 
   CHECK(failures == 0);
   CHECK(files() == names{"epoch-0-step-40.of-3"});
 }
+
+} // namespace leat::job_file_writer_test

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::snapshot_facts_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -255,3 +254,5 @@ TEST_CASE("a pipeline with functions of a program is not made again where they a
   CHECK(code_of([&] { pipeline_of(inspect_snapshot({ranks[0].snapshot()})); })
         == errc::invalid_argument);
 }
+
+} // namespace leat::snapshot_facts_test

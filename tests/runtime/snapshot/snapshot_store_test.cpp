@@ -16,8 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
-using namespace leat;
-
+namespace leat::snapshot_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -401,3 +400,5 @@ TEST_CASE_METHOD(store_fixture,
   CHECK(newest().parts.at(0).step == steps);
   CHECK(files().size() == 2 * world_size);
 }
+
+} // namespace leat::snapshot_store_test

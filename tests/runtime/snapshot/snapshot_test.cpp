@@ -16,7 +16,8 @@
 #include <sstream>
 #include <tuple>
 
-using namespace leat;
+namespace leat::snapshot_test {
+
 using namespace leat::test;
 using namespace std::string_literals;
 
@@ -1023,3 +1024,5 @@ TEST_CASE("parts whose batches have other fields do not belong together") {
   parts[1].fields = {{.name = "x"}};
   CHECK(has(refusal([&] { merge(parts, true); }).what(), "different fields"));
 }
+
+} // namespace leat::snapshot_test

@@ -26,7 +26,7 @@
 #include <random>
 #include <thread>
 
-namespace leat {
+namespace leat::far_sources_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -470,4 +470,4 @@ TEST_CASE("a program's own source says where records lie, and leat reads them") 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::far_sources_test

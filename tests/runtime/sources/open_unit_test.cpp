@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::open_unit_test {
 namespace {
 
 std::string two_files(const test::temporary_directory& at) {
@@ -47,3 +46,5 @@ TEST_CASE("a pipeline that is more than a source, or one of another kind, has no
   REQUIRE(problem);
   CHECK(problem->details().got == "zip(count, count.shuffle)");
 }
+
+} // namespace leat::open_unit_test

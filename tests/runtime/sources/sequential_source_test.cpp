@@ -10,7 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
-using namespace leat;
+namespace leat::sequential_source_test {
+
 using namespace leat::test;
 
 namespace {
@@ -224,3 +225,5 @@ TEST_CASE("a user's source is a pipeline with all of its options") {
   CHECK(stream_of(x)->facts().files == 3);
   CHECK_THROWS_AS(sequential("user@2", 0, {}), error);
 }
+
+} // namespace leat::sequential_source_test

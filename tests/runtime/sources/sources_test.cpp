@@ -3,6 +3,7 @@
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/linear_pipeline.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -24,7 +25,8 @@
 #include <set>
 #include <thread>
 
-using namespace leat;
+namespace leat::sources_test {
+
 using test::tar_writer;
 using test::temporary_directory;
 
@@ -378,16 +380,16 @@ TEST_CASE("raw records are read by number") {
 }
 
 TEST_CASE("real photographs read as tar extracts them") {
-  if (!fs::exists(LEAT_PHOTOS)) {
-    WARN("no photographs at " LEAT_PHOTOS ": skipped");
+  if (!fs::exists(test::photos_dir)) {
+    WARN("no photographs at " << test::photos_dir << ": skipped");
     return;
   }
   temporary_directory dir;
-  auto data = tar_shards(LEAT_PHOTOS "/*.tar", {.index_dir = dir / "i"});
+  auto data = tar_shards(std::string{test::photos_dir} + "/*.tar", {.index_dir = dir / "i"});
   REQUIRE(data.size() == 300);
   CHECK(source_of(data).records_per_file() == std::vector<std::uint64_t>(6, 50));
   std::map<std::string, std::string> extracted;
-  for (const auto& shard : fs::directory_iterator{LEAT_PHOTOS}) {
+  for (const auto& shard : fs::directory_iterator{test::photos_dir}) {
     if (shard.path().extension() != ".tar")
       continue;
     const auto name = shard.path().filename().string();
@@ -415,3 +417,5 @@ TEST_CASE("real photographs read as tar extracts them") {
   CHECK(ids.size() == 300);
   CHECK(extracted.size() == 900);
 }
+
+} // namespace leat::sources_test

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::byte_window_test {
 namespace {
 
 /// Some bytes in memory, in pieces of random sizes.
@@ -95,4 +95,4 @@ TEST_CASE("threads that are done with shared bytes give the memory back while ot
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::byte_window_test

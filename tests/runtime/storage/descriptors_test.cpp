@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace leat {
+namespace leat::descriptors_test {
 namespace {
 
 /// The result of a child, in which any descriptor may be closed.
@@ -58,4 +58,4 @@ TEST_CASE("descriptors: standard input that is closed, or not for reading, is an
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::descriptors_test

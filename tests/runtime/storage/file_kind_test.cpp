@@ -17,7 +17,7 @@
 // Data of another kind than its source reads is the most common mistake of a first day: the error
 // says what the thing is, and what reads it.
 
-namespace leat {
+namespace leat::file_kind_test {
 namespace {
 
 using namespace std::string_literals;
@@ -185,4 +185,4 @@ TEST_CASE("kinds: what is read at once has a limit, and a directory is called on
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::file_kind_test

@@ -7,7 +7,8 @@
 
 #include <filesystem>
 
-using namespace leat;
+namespace leat::file_set_test {
+
 using test::tar_writer;
 using test::temporary_directory;
 
@@ -110,3 +111,5 @@ TEST_CASE("the same file twice is refused") {
   CHECK(code_of({dir / "a.tar", dir / "*.tar"}) == errc::invalid_argument);
   CHECK(code_of({dir / "a.tar", dir / "./a.tar"}) == errc::invalid_argument);
 }
+
+} // namespace leat::file_set_test

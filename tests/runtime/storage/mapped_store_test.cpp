@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::mapped_store_test {
 namespace {
 
 using test::tar_writer;
@@ -421,4 +421,4 @@ TEST_CASE("mapped files: names that do not exist are errors, as without a mappin
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::mapped_store_test

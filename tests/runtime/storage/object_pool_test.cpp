@@ -6,8 +6,7 @@
 #include <thread>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::object_pool_test {
 namespace {
 
 /// How many there are, and how they are used.
@@ -91,3 +90,5 @@ TEST_CASE("object_pool: many threads never have the same object at once") {
   REQUIRE(shared == 0);
   REQUIRE(counted::alive <= 3);
 }
+
+} // namespace leat::object_pool_test

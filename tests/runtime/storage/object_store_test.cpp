@@ -17,7 +17,7 @@
 #include <random>
 #include <thread>
 
-namespace leat {
+namespace leat::object_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -206,4 +206,4 @@ TEST_CASE("stores: a folder lists what lies in it, and links as links") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::object_store_test

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <string>
 
-namespace leat {
+namespace leat::output_place_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -148,4 +148,4 @@ TEST_CASE("whole file: read up to its limit, and no further") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::output_place_test

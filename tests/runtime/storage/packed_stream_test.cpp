@@ -13,7 +13,8 @@
 #include <optional>
 #include <random>
 
-using namespace leat;
+namespace leat::packed_stream_test {
+
 using namespace leat::test;
 
 namespace {
@@ -300,3 +301,5 @@ TEST_CASE("a pool holds no more than its limit, and drops what waited longest") 
   tiny.park(1, parked());
   CHECK(tiny.take(1)); // the only one stays
 }
+
+} // namespace leat::packed_stream_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::record_blocks_test {
 namespace {
 
 using test::far_store;
@@ -170,4 +170,4 @@ TEST_CASE("record blocks: sources of one number do not share what they hold") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::record_blocks_test

@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::shared_room_test {
 namespace {
 
 /// Bytes that are there as long as this is.
@@ -67,3 +66,5 @@ TEST_CASE("shared_room: small things lie behind each other, and their block is u
     REQUIRE(taken < 2 * shared_room::block_bytes);
   } while (last != first);
 }
+
+} // namespace leat::shared_room_test

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
+namespace leat::stream_ahead_test {
+
 using namespace leat::test;
 
 namespace {
@@ -254,3 +255,5 @@ TEST_CASE("ahead_threads: work that was added again while a thread was leaving i
     threads.remove(other);
   }
 }
+
+} // namespace leat::stream_ahead_test

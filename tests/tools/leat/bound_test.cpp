@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace leat::command {
+namespace leat::command::bound_test {
 namespace {
 
 using std::chrono::seconds;
@@ -85,4 +85,4 @@ TEST_CASE("ranks of one process are added up") {
 }
 
 } // namespace
-} // namespace leat::command
+} // namespace leat::command::bound_test

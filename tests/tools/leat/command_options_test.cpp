@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::command_options_test {
+
 using namespace leat::command;
 
 namespace {
@@ -374,3 +375,5 @@ TEST_CASE("progress: rate and the two parts of the time") {
   REQUIRE(progress_bar(0.5, 4) == "[##..]");
   REQUIRE(progress_bar(1.5, 4) == "[####]");
 }
+
+} // namespace leat::command_options_test

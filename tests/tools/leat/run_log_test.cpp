@@ -9,7 +9,7 @@
 
 // A trainer's own loop writes the logs that the command checks.
 
-namespace leat::test {
+namespace leat::test::run_log_test {
 namespace {
 
 const words job{"count:100", "--seed", "7", "--global-batch", "10"};
@@ -122,4 +122,4 @@ TEST_CASE("run log: a file that cannot be written is reported before the job run
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::run_log_test

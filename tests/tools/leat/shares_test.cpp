@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace leat::command {
+namespace leat::command::shares_test {
 namespace {
 
 loader_stats rank_with(std::uint64_t first, std::uint64_t second) {
@@ -47,4 +47,4 @@ TEST_CASE("shares: nothing is said where nothing was given, and of very many inp
 }
 
 } // namespace
-} // namespace leat::command
+} // namespace leat::command::shares_test

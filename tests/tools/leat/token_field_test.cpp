@@ -13,7 +13,7 @@
 #include <fstream>
 #include <string>
 
-namespace leat::command {
+namespace leat::command::token_field_test {
 namespace {
 
 std::string field_of(const pipeline& x) {
@@ -62,4 +62,4 @@ TEST_CASE("a job counts the tokens that its ranks were given") {
 }
 
 } // namespace
-} // namespace leat::command
+} // namespace leat::command::token_field_test

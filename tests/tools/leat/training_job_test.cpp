@@ -20,7 +20,7 @@
 
 // Jobs that leave steps out, are killed anywhere and started again with the same settings.
 
-namespace leat::command {
+namespace leat::command::training_job_test {
 namespace {
 
 constexpr std::uint64_t steps_per_epoch = 7;
@@ -188,4 +188,4 @@ TEST_CASE("training job: where ranks agree, the error is that of the rank that f
 }
 
 } // namespace
-} // namespace leat::command
+} // namespace leat::command::training_job_test

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+namespace leat::png_writer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,3 +83,5 @@ TEST_CASE("a contact sheet centres each tile in a cell of the largest width and 
 }
 
 } // namespace
+
+} // namespace leat::png_writer_test

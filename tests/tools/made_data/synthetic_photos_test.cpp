@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+namespace leat::synthetic_photos_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -247,3 +248,5 @@ TEST_CASE("an error in one shard ends the run with that error") {
 }
 
 } // namespace
+
+} // namespace leat::synthetic_photos_test

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 
+namespace leat::tar_writer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,3 +116,5 @@ TEST_CASE("a full disk is an io error that names the offset") {
 }
 
 } // namespace
+
+} // namespace leat::tar_writer_test

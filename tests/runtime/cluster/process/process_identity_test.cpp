@@ -20,7 +20,7 @@
 #include <thread>
 #include <type_traits>
 
-namespace leat {
+namespace leat::process_identity_test {
 namespace {
 
 using test::pipe_pair;
@@ -369,4 +369,4 @@ TEST_CASE("boot clock: it never falls behind the clock that stops with the machi
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::process_identity_test

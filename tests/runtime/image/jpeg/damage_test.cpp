@@ -3,12 +3,14 @@
 #include "tests/support/image_ways.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 
 #include <algorithm>
 #include <random>
 
-using namespace leat;
+namespace leat::damage_test {
+
 using namespace leat::test;
 
 namespace {
@@ -211,7 +213,7 @@ TEST_CASE("damage below a part is not noticed on any way") {
 TEST_CASE("damaged photographs are judged alike on every way") {
   const auto photos = load_photos(sanitized ? 2 : 30);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   const std::uint32_t seed = std::random_device{}();
@@ -281,3 +283,5 @@ TEST_CASE("places are known only for wholly clean scans") {
   CHECK(ways.survey(write_jpeg(75, 90, {.progressive = true})).empty());
   CHECK(ways.survey(write_jpeg(75, 90, {.components = 4})).empty());
 }
+
+} // namespace leat::damage_test

@@ -3,7 +3,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
 
-using namespace leat;
+namespace leat::dct_scale_test {
+
 using namespace leat::test;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("dct_scale: sizes of planes are libjpeg's") {
           }
         }
 }
+
+} // namespace leat::dct_scale_test

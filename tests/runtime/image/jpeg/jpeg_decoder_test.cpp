@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"
+#include "tests/support/places.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -9,7 +10,8 @@
 #include <optional>
 #include <random>
 
-using namespace leat;
+namespace leat::jpeg_decoder_test {
+
 using namespace leat::test;
 
 namespace {
@@ -137,7 +139,7 @@ TEST_CASE("a part of a JPEG has the pixels of a full decode, whatever the sampli
 TEST_CASE("parts of real photographs have the pixels of a full decode") {
   const auto photos = load_photos(40);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   const std::uint32_t seed = std::random_device{}();
@@ -323,3 +325,5 @@ TEST_CASE("2,000 damaged files leave the decoder whole") {
   decoder.open(good, no_limit);
   CHECK(decoded(decoder, {0, 0, 48, 40}) == pixels);
 }
+
+} // namespace leat::jpeg_decoder_test

@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 
 #ifdef __GLIBC__
@@ -13,7 +14,8 @@
 #include <random>
 #include <vector>
 
-using namespace leat;
+namespace leat::plane_decoder_test {
+
 using namespace leat::test;
 
 namespace {
@@ -136,7 +138,7 @@ TEST_CASE("both ways give the same plane of grayscale files") {
 TEST_CASE("both ways give the same planes of photographs") {
   const auto photos = load_photos(sanitized ? 30 : 1000);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   std::mt19937 random(9);
@@ -234,3 +236,5 @@ TEST_CASE("a decoder that was used takes no memory for the next file") {
   CHECK(::mallinfo2().uordblks < before + 50'000);
 }
 #endif
+
+} // namespace leat::plane_decoder_test

@@ -1,10 +1,12 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/photos.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/scan_check.hpp"
 
-using namespace leat;
+namespace leat::scan_decoder_test {
+
 using namespace leat::test;
 
 namespace {
@@ -197,7 +199,7 @@ TEST_CASE("what is taken of damaged written files is what libjpeg takes") {
 TEST_CASE("coefficients of photographs, whole and damaged, are libjpeg's") {
   const auto photos = load_photos(sanitized ? 5 : 200);
   if (photos.empty()) {
-    WARN("skipped: no photographs in " << LEAT_PHOTOS);
+    WARN("skipped: no photographs in " << photos_dir);
     return;
   }
   scan_check checker;
@@ -210,3 +212,5 @@ TEST_CASE("coefficients of photographs, whole and damaged, are libjpeg's") {
       check_damaged(checker, photos[i], sanitized ? 3 : 20, count);
   }
 }
+
+} // namespace leat::scan_decoder_test

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-using namespace leat;
-
+namespace leat::axis_weights_test {
 namespace {
 
 axis_cut some_cut(std::size_t begin, std::size_t inputs, double scale, std::size_t outputs) {
@@ -71,3 +70,5 @@ TEST_CASE("axis_weights: weights of means add up to 1, and stay within them") {
       }
     }
 }
+
+} // namespace leat::axis_weights_test

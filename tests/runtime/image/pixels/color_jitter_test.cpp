@@ -8,8 +8,7 @@
 #include <map>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::color_jitter_test {
 namespace {
 
 /// Owned pixels.
@@ -320,3 +319,5 @@ TEST_CASE("numbers are drawn in the order that the header gives") {
   CHECK(x.saturation == other.uniform());
   CHECK(x.hue == other.uniform(0, 0.5));
 }
+
+} // namespace leat::color_jitter_test

@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-using namespace leat;
-
+namespace leat::crop_test {
 namespace {
 
 const crop_ranges usual{{0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0}};
@@ -98,3 +97,5 @@ TEST_CASE("what is smaller than its crop gets black around it, the odd pixel rig
   CHECK(around.top == 0);
   CHECK(around.bottom == 0);
 }
+
+} // namespace leat::crop_test

@@ -5,8 +5,7 @@
 #include <numeric>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::pad_image_test {
 namespace {
 
 /// 0, 1, 2, ... over all planes.
@@ -125,3 +124,5 @@ TEST_CASE("a mirror shows no more than the image has") {
   CHECK_FALSE(can_pad(size, {0, 0, 4, 0, pad_mode::symmetric, {}}));
   CHECK_FALSE(can_pad(size, {0, 0, 0, 3, pad_mode::symmetric, {}}));
 }
+
+} // namespace leat::pad_image_test

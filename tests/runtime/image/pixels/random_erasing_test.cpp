@@ -5,8 +5,7 @@
 #include <map>
 #include <utility>
 
-using namespace leat;
-
+namespace leat::random_erasing_test {
 namespace {
 
 const erasing_ranges always{1, {0.02, 0.33}, {0.3, 3.3}};
@@ -133,3 +132,5 @@ TEST_CASE("a rectangle is tried ten times, with two draws each") {
     other.bits64();
   CHECK(random.bits64() == other.bits64());
 }
+
+} // namespace leat::random_erasing_test

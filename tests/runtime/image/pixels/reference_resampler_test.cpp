@@ -6,8 +6,7 @@
 #include <random>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::reference_resampler_test {
 namespace {
 
 /// Noise by formula, so that another program can make the same.
@@ -198,3 +197,5 @@ TEST_CASE("one reference resampler serves images of any size, one after the othe
     CHECK(resize(worker, image, what) == resize(image, what));
   }
 }
+
+} // namespace leat::reference_resampler_test

@@ -14,7 +14,8 @@
 #include <span>
 #include <string_view>
 
-using namespace leat;
+namespace leat::png_decoder_test {
+
 using namespace leat::test;
 
 namespace {
@@ -332,3 +333,5 @@ TEST_CASE("2,000 damaged PNGs leave the decoder whole") {
   CHECK(bad > 200);
   CHECK(decoded(decoder, good) == expected_pixels(png_samples(24, 20, {}), {}));
 }
+
+} // namespace leat::png_decoder_test

@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::kept_fields_test {
 namespace {
 
 using kept_ptr = std::shared_ptr<const kept_field>;
@@ -152,3 +151,5 @@ TEST_CASE("kept_fields: other threads read them and drop them, also after their 
   for (std::size_t i = 300; i < all.size(); ++i)
     CHECK(text_of(*all[i]) == std::string(i * 37 % 3000, static_cast<char>(i)));
 }
+
+} // namespace leat::kept_fields_test

@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::recalled_records_test {
 namespace {
 
 /// Says which record it is of.
@@ -151,3 +150,5 @@ TEST_CASE("recalled_records: many units, added, read and dropped by several thre
   other.join();
   CHECK(others == 0);
 }
+
+} // namespace leat::recalled_records_test

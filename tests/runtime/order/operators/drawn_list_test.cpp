@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace leat {
+namespace leat::drawn_list_test {
 namespace {
 
 using numbers = std::vector<std::uint32_t>;
@@ -58,4 +58,4 @@ TEST_CASE("drawn_list: what is taken, and what stays, is as in a plain list") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::drawn_list_test

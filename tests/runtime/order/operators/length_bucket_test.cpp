@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::length_bucket_test {
 namespace {
 
 using lengths = std::vector<std::size_t>;
@@ -184,4 +184,4 @@ TEST_CASE("length_bucket: what does not fit together is refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::length_bucket_test

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::mix_test {
 namespace {
 
 /// What a mix may be: the cost of each item of each input, and the options.
@@ -441,4 +441,4 @@ TEST_CASE("mix: states that it cannot have written are refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::mix_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace leat {
+namespace leat::pack_test {
 namespace {
 
 using texts = std::vector<std::string>;
@@ -327,4 +327,4 @@ TEST_CASE("pack: statistics count what was padding") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::pack_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::sample_test {
 namespace {
 
 using ids = std::vector<std::string>;
@@ -164,4 +164,4 @@ TEST_CASE("sample: text form, and what is refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::sample_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::token_budget_test {
 namespace {
 
 using lengths = std::vector<std::size_t>;
@@ -196,4 +196,4 @@ TEST_CASE("token_budget: fewer tokens than lanes are refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::token_budget_test

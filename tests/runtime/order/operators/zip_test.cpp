@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::zip_test {
 namespace {
 
 /// So many samples with a field of that name, in an order that has a state.
@@ -32,4 +32,4 @@ TEST_CASE("zip: restored at every batch, whichever input ends first, and under w
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::zip_test

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::functions_test {
 namespace {
 
 using texts = std::vector<std::string>;
@@ -387,3 +386,5 @@ TEST_CASE("fields say their kind, type and shape") {
   CHECK(why_bad([&] { x.type_of("bytes"); }) == cause::wrong_shape);
   CHECK(why_bad([&] { x.shape_of("bytes"); }) == cause::wrong_shape);
 }
+
+} // namespace leat::functions_test

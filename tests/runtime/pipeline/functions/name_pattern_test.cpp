@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-using namespace leat;
+namespace leat::name_pattern_test {
 
 TEST_CASE("a pattern stands for a whole name") {
   CHECK(name_matches("a", "a"));
@@ -68,3 +68,5 @@ TEST_CASE("random patterns match as fnmatch says in the C locale") {
   }
   CHECK(matching > 1000);
 }
+
+} // namespace leat::name_pattern_test

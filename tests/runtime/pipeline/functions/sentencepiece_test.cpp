@@ -16,8 +16,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::sentencepiece_test {
 namespace {
 
 using wire::SentencePieceModel;
@@ -255,3 +254,5 @@ TEST_CASE("sentencepiece refuses files that are no models, and tokens that a mod
 }
 
 } // namespace
+
+} // namespace leat::sentencepiece_test

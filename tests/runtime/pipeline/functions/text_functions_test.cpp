@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::text_functions_test {
 namespace {
 
 void apply(const map_stage& stage, sample& x) {
@@ -321,3 +320,5 @@ TEST_CASE("any text is one word in percent form, and is read again") {
 }
 
 } // namespace
+
+} // namespace leat::text_functions_test

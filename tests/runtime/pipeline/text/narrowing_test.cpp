@@ -16,7 +16,7 @@
 // Numbers of parameters are taken as written, or refused: never cut, wrapped around or rounded to
 // another whole number.
 
-namespace leat {
+namespace leat::narrowing_test {
 namespace {
 
 std::uint64_t random_number(std::mt19937_64& random) {
@@ -135,4 +135,4 @@ TEST_CASE("narrowing: parameters that do not fit what they are for are refused w
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::narrowing_test

@@ -14,7 +14,8 @@
 #include <optional>
 #include <string>
 
-using namespace leat;
+namespace leat::pipeline_rebuild_test {
+
 using namespace leat::test;
 
 namespace {
@@ -196,3 +197,5 @@ TEST_CASE("a function that now stands for other parameters is refused") {
   CHECK(found->stage == "map");
   CHECK(found->needed == "the function of the snapshot");
 }
+
+} // namespace leat::pipeline_rebuild_test

@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::pipeline_text_test {
 namespace {
 
 using texts = std::vector<std::string>;
@@ -1174,3 +1173,5 @@ TEST_CASE("texts with a damaged byte are read or refused") {
   }
   CHECK(refused > 250);
 }
+
+} // namespace leat::pipeline_text_test

@@ -15,7 +15,7 @@
 #include <random>
 #include <thread>
 
-namespace leat {
+namespace leat::journal_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -439,4 +439,4 @@ TEST_CASE("journal: threads read what is there while one adds and one releases")
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::journal_test

@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-using namespace leat;
-
+namespace leat::json_fields_test {
 namespace {
 
 /// The line's bytes live in the sample, as where a worker reads them. What lies behind it looks
@@ -216,3 +215,5 @@ TEST_CASE("nesting is limited") {
   CHECK(cause_of(std::string(10'000'000, '[')) == cause::too_large);
   CHECK(!cause_of("{\"a\": \"\\\"" + std::string(1000, '[') + "\"}"));
 }
+
+} // namespace leat::json_fields_test

@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-using namespace leat;
-
+namespace leat::json_text_test {
 namespace {
 
 /// Also checks that nothing is written behind as many bytes as are given.
@@ -90,3 +89,5 @@ TEST_CASE("what is no escape is refused") {
                         "\\ud800\\u", "\\ud800\\u0041", "\\ud800\\ud800", "\\ud800\\ue000"})
     CHECK_FALSE(unescaped(x));
 }
+
+} // namespace leat::json_text_test

@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-using namespace leat;
+namespace leat::line_ends_test {
+
 using namespace leat::test;
 
 namespace {
@@ -216,3 +217,5 @@ TEST_CASE("a file that is cut short while its lines' ends are looked for is torn
           })
           == errc::torn_file);
 }
+
+} // namespace leat::line_ends_test

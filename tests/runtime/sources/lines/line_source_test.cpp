@@ -16,7 +16,8 @@
 #include <random>
 #include <thread>
 
-using namespace leat;
+namespace leat::line_source_test {
+
 using namespace leat::test;
 
 namespace {
@@ -326,3 +327,5 @@ TEST_CASE("long lines come from the block in which they were found, others are r
   }
   CHECK(shared > records.size() / 2);
 }
+
+} // namespace leat::line_source_test

@@ -16,7 +16,7 @@
 #include <future>
 #include <thread>
 
-namespace leat {
+namespace leat::once_test {
 namespace {
 
 using state = live_source::state;
@@ -445,4 +445,4 @@ TEST_CASE("journal: wrong calls are refused") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::once_test

@@ -1,7 +1,7 @@
 #include "runtime/sources/live/read_ahead.hpp"
 #include "tests/support/catch.hpp"
 
-namespace leat {
+namespace leat::read_ahead_test {
 namespace {
 
 TEST_CASE("read ahead: a source is read up to a number of records after the wanted one") {
@@ -61,4 +61,4 @@ TEST_CASE("read ahead: records of an earlier process count") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::read_ahead_test

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-namespace leat {
+namespace leat::table_source_test {
 namespace {
 
 using test::temporary_directory;
@@ -312,4 +312,4 @@ TEST_CASE(
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::table_source_test

@@ -27,7 +27,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::row_index_test {
+
 using namespace leat::test;
 
 namespace {
@@ -554,3 +555,5 @@ TEST_CASE("a folder's index is stored beside each class if no directory is named
   CHECK(places_of(*x.data(), 5, "jpg") > 0);
   CHECK(x.build().bytes_read == 0);
 }
+
+} // namespace leat::row_index_test

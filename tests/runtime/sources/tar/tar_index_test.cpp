@@ -24,7 +24,8 @@
 #include <stdexcept>
 #include <thread>
 
-using namespace leat;
+namespace leat::tar_index_test {
+
 using test::tar_writer;
 using test::temporary_directory;
 
@@ -380,3 +381,5 @@ TEST_CASE("progress reports every shard that is opened, one after the other") {
   std::iota(all.begin(), all.end(), 1);
   CHECK(told == all);
 }
+
+} // namespace leat::tar_index_test

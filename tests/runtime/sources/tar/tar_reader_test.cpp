@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-using namespace leat;
+namespace leat::tar_reader_test {
+
 using test::tar_writer;
 
 namespace {
@@ -212,3 +213,5 @@ TEST_CASE("sparse members are refused as unsupported") {
     CHECK(x.failure->details().got.find("sparse") != std::string::npos);
   }
 }
+
+} // namespace leat::tar_reader_test

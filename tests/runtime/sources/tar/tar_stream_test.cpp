@@ -19,7 +19,8 @@
 #include <random>
 #include <thread>
 
-using namespace leat;
+namespace leat::tar_stream_test {
+
 using namespace leat::test;
 
 namespace {
@@ -433,3 +434,5 @@ TEST_CASE("a tar stream is a pipeline with all of its options") {
   CHECK(read_stream(*stream_of(x)) == samples{{"a.tar/a", {{"txt", "1"}}}});
   CHECK_THROWS_AS(stream_of(tar_stream(dir / "none.tar")), error);
 }
+
+} // namespace leat::tar_stream_test

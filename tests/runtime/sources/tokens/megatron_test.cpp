@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::megatron_test {
 namespace {
 
 using test::megatron_writer;
@@ -240,4 +240,4 @@ TEST_CASE("megatron: data that was cut short after the opening is an error that 
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::megatron_test

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace leat {
+namespace leat::token_sources_test {
 namespace {
 
 using test::npy_bytes;
@@ -319,4 +319,4 @@ TEST_CASE("npy: everything else is refused by name") {
 }
 
 } // namespace
-} // namespace leat
+} // namespace leat::token_sources_test

@@ -13,7 +13,8 @@
 #include <cmath>
 #include <cstring>
 
-using namespace leat;
+namespace leat::plain_image_test {
+
 using namespace leat::test;
 using command::plain_image;
 
@@ -139,3 +140,5 @@ TEST_CASE("plain_job: only maps of the standard transforms are replaced") {
   REQUIRE(plain);
   REQUIRE(same_operators(plain->root(), job.root()));
 }
+
+} // namespace leat::plain_image_test

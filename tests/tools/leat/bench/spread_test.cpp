@@ -2,6 +2,8 @@
 
 #include "tools/leat/bench/spread.hpp"
 
+namespace leat::spread_test {
+
 using namespace leat::command;
 
 TEST_CASE("a spread is the middle and the ends of a series in any order") {
@@ -21,3 +23,5 @@ TEST_CASE("a spread's text has commas, or decimals") {
   REQUIRE(to_text(spread{1234.4, 999.6, 2000}, 0) == "1,234  (1,000 .. 2,000)");
   REQUIRE(to_text(spread{1.25, 1, 1.5}, 1) == "1.2  (1.0 .. 1.5)");
 }
+
+} // namespace leat::spread_test

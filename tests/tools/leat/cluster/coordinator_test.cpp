@@ -1,5 +1,6 @@
 #include "tests/support/cluster_nodes.hpp"
 #include "tests/support/coordinator_process.hpp"
+#include "tests/support/places.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace leat::test {
+namespace leat::test::coordinator_test {
 namespace {
 
 bool has_seat(const member& x) {
@@ -279,7 +280,7 @@ TEST_CASE("leat cluster status: watches a job to its end") {
   const command_bench x;
   coordinator_process lead{x, "lead", {"--state", x.at / "state"}};
   const auto address = lead.address();
-  child_process watch{{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\"", "sh", LEAT_COMMAND,
+  child_process watch{{"/bin/sh", "-c", "LEAT_CLUSTER_TOKEN=secret exec \"$@\"", "sh", leat_command,
                        "cluster", "status", "--watch", "--join", address},
                       x.at / "watched"};
   const auto says = [&](const char* text) {
@@ -302,4 +303,4 @@ TEST_CASE("leat cluster status: watches a job to its end") {
 }
 
 } // namespace
-} // namespace leat::test
+} // namespace leat::test::coordinator_test

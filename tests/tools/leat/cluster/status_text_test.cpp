@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace leat::command {
+namespace leat::command::status_text_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,4 +142,4 @@ TEST_CASE("status: time that passes changes nothing") {
   CHECK_FALSE(without_clocks(first) == without_clocks(later));
 }
 
-} // namespace leat::command
+} // namespace leat::command::status_text_test

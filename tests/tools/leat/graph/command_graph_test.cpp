@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::command_graph_test {
+
 using namespace leat::command;
 
 namespace {
@@ -220,3 +221,5 @@ TEST_CASE("graph: long texts are cut in the picture, and broken in lines at spac
   CHECK(wrapped("aaaaaaaa b", 3) == std::vector<std::string>{"aaaaaaaa", "b"});
   CHECK(wrapped("", 3) == std::vector<std::string>{""});
 }
+
+} // namespace leat::command_graph_test

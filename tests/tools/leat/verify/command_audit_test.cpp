@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-using namespace leat;
+namespace leat::command_audit_test {
+
 using namespace leat::command;
 
 namespace {
@@ -379,3 +380,5 @@ TEST_CASE("audit: an order with a gap or a wrong digest is refused") {
   wrong.digest.high ^= 1;
   REQUIRE_THROWS_AS(audit.expect(wrong), std::runtime_error);
 }
+
+} // namespace leat::command_audit_test

@@ -14,10 +14,11 @@
 #include <utility>
 #include <vector>
 
+namespace leat::command_history_test {
+
 // Jobs of many attempts over changing world sizes, each rank with a log of its own, checked only by
 // the logs: correct ones are called good, and each kind of damage is found.
 
-using namespace leat;
 using namespace leat::command;
 
 namespace {
@@ -543,3 +544,5 @@ TEST_CASE("history: attempts are put together by what they begin with, missing o
   CHECK(order_of_attempts({{}, {a}}) == numbers{{}, {0}});
   CHECK(order_of_attempts({}).empty());
 }
+
+} // namespace leat::command_history_test

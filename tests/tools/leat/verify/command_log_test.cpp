@@ -12,7 +12,8 @@
 #include <stdexcept>
 #include <string>
 
-using namespace leat;
+namespace leat::command_log_test {
+
 using namespace leat::command;
 
 namespace {
@@ -171,3 +172,5 @@ TEST_CASE("run log: a directory that is not there is an input/output error") {
   REQUIRE_THROWS_AS(log_writer{at / "missing/log"}, error);
   REQUIRE_THROWS_AS(log_reader{at / "missing"}, error);
 }
+
+} // namespace leat::command_log_test

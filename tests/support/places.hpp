@@ -1,0 +1,18 @@
+#pragma once
+
+namespace leat::test {
+
+// Absolute paths, compiled once (places.cpp): in all other sources they would keep a compiler's
+// cache from serving another clone.
+
+/// Real photographs: tests that need them are skipped, with a message, if the folder does not
+/// exist.
+extern const char* const photos_dir;
+/// The root of the sources.
+extern const char* const source_dir;
+/// The command `leat`.
+extern const char* const leat_command;
+/// The library of tests/shim; empty in builds with sanitizers, which must be the first library.
+extern const char* const failing_calls;
+
+} // namespace leat::test

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Compiles files alone that builds compile together: each must include what it uses.
+
+All public headers; a third of the others; the sources of the last 10 commits, and a tenth of the others. LEAT_CI_SEED draws; without
+it all. alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from selected import ROOT, changed, is_drawn, units
+
+FOLDERS = ("messages", "runtime", "actors")
+
+
+def headers():
+    """Those to compile."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.hpp")):
+            name = path.relative_to(ROOT).as_posix()
+            if name.startswith(f"{folder}/leat/") or is_drawn(name):
+                yield name
+
+
+def sources(build):
+    """Those to compile, with the arguments that they are compiled with."""
+    recent = changed(10)
+    for arguments, found in units(build):
+        while "-include" in arguments:  # what is compiled in advance would hide what is missing
+            at = arguments.index("-include")
+            arguments = arguments[:at] + arguments[at + 2 :]
+        for name in found:
+            if name in recent or is_drawn(name, one_in=10):
+                yield name, arguments
+
+
+def problem_of(work):
+    """What the compiler says; nothing if it says nothing."""
+    name, arguments = work
+    command = [x for x in arguments if not x.startswith("-Winvalid-pch")] + ["-fsyntax-only", "-x", "c++", "-"]
+    asked = subprocess.run(command, input=f'#include "{name}"\n', cwd=ROOT, capture_output=True, text=True, check=False)
+    return asked.stderr if asked.returncode else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    build = parser.parse_args().build.resolve()
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
+    compiler = next(x.split("=", 1)[1] for x in cache if x.startswith("CMAKE_CXX_COMPILER:"))
+    for_headers = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-isystem", f"{build}/messages"]
+    for_headers += [f"-I{x}" for x in (ROOT, *(ROOT / x for x in FOLDERS))]
+    work = [(x, for_headers) for x in headers()]
+    headers_alone = len(work)
+    work += sources(build)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        problems = [x for x in threads.map(problem_of, work) if x]
+    print(f"alone: {headers_alone} headers and {len(work) - headers_alone} sources, {len(problems)} of them with errors")
+    print("\n".join(problems), end="", file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
