@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compiles files alone that builds compile together: each must include what it uses.
 
-All public headers; a third of the others; the sources of the last 10 commits, and a tenth of the others. LEAT_CI_SEED draws; without
-it all. alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there.
+All public headers, a third of the others, and 60 sources, half of them of the last 10 commits. LEAT_CI_SEED draws; without it all.
+alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from selected import ROOT, changed, is_drawn, units
+from selected import ROOT, changed, drawn, is_drawn, units
 
 FOLDERS = ("messages", "runtime", "actors")
 
@@ -28,14 +28,15 @@ def headers():
 
 def sources(build):
     """Those to compile, with the arguments that they are compiled with."""
-    recent = changed(10)
+    ways = {}
     for arguments, found in units(build):
         while "-include" in arguments:  # what is compiled in advance would hide what is missing
             at = arguments.index("-include")
             arguments = arguments[:at] + arguments[at + 2 :]
-        for name in found:
-            if name in recent or is_drawn(name, one_in=10):
-                yield name, arguments
+        ways.update((x, arguments) for x in found)
+    recent = changed(10) & set(ways)
+    for name in drawn(recent, 30) | drawn(set(ways) - recent, 30):
+        yield name, ways[name]
 
 
 def problem_of(work):

@@ -12,10 +12,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def is_drawn(name: str, one_in: int = 3) -> bool:
-    """The same for the same seed; without a seed everything is."""
-    seed = os.environ.get("LEAT_CI_SEED")
-    return seed is None or hashlib.sha256(f"{seed} {name}".encode()).digest()[0] % one_in == 0
+def lot(name: str) -> int:
+    """A random number of this name, the same for the same seed."""
+    return int.from_bytes(hashlib.sha256(f"{os.environ.get('LEAT_CI_SEED')} {name}".encode()).digest()[:8])
+
+
+def is_drawn(name: str) -> bool:
+    """One in three; without a seed everything."""
+    return "LEAT_CI_SEED" not in os.environ or lot(name) % 3 == 0
+
+
+def drawn(names: set[str], most: int) -> set[str]:
+    """As many of them; without a seed all."""
+    return set(sorted(names, key=lot)[:most]) if "LEAT_CI_SEED" in os.environ else names
 
 
 def changed(commits: int) -> set[str]:
