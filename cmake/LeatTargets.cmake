@@ -16,6 +16,10 @@ include(GNUInstallDirs)
 
 if(LEAT_SANITIZE)
   add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # a quarter less time for sources that include CAF
+    add_compile_options("-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizers.ignore")
+    set(LEAT_UNOPTIMIZED -O0)
+  endif()
   add_link_options(-fsanitize=${LEAT_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # its manual: with sanitizers this warning has false positives
     set(LEAT_SANITIZE_WARNINGS -Wno-maybe-uninitialized)
@@ -74,10 +78,19 @@ function(leat_unity target)
   endif()
 endfunction()
 
+# leat_light(<target>): its sources do nothing per sample. In Release they are compiled with -O1, which takes a third less time than
+# -O3, and with sanitizers by clang without optimization, which takes half of it.
+function(leat_light target)
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release>:-O1>
+    ${LEAT_UNOPTIMIZED}
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # g++ 12 takes members of std::optional for it
+endfunction()
+
 # leat_library(<folder> SOURCES <cpp>... [LIGHT_SOURCES <cpp>...] [GROUPS <folder>+<folder>...]
 #              [LINKS <target>...] [PRIVATE_LINKS <target>...])
-#   One static library per top-level folder; its headers are the folder's own *.hpp and those in leat/. Light sources do nothing per
-#   sample: they are compiled with -O1 in Release, which takes a third less time. Groups: see leat_unity.
+#   One static library per top-level folder; its headers are the folder's own *.hpp and those in leat/. Light sources: see leat_light;
+#   groups: see leat_unity.
 function(leat_library folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIGHT_SOURCES;GROUPS;LINKS;PRIVATE_LINKS")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.hpp")
@@ -93,8 +106,7 @@ function(leat_library folder)
   if(arg_LIGHT_SOURCES)
     add_library(leat_${folder}_light OBJECT ${arg_LIGHT_SOURCES})
     leat_unity(leat_${folder}_light GROUPS ${arg_GROUPS})
-    target_compile_options(leat_${folder}_light PRIVATE
-      $<$<CONFIG:Release>:-O1> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # g++ 12 takes members of std::optional for it
+    leat_light(leat_${folder}_light)
     target_include_directories(leat_${folder}_light PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}")
     target_link_libraries(leat_${folder}_light PRIVATE ${arg_LINKS} ${arg_PRIVATE_LINKS} leat_warnings)
     target_sources(leat_${folder} PRIVATE $<TARGET_OBJECTS:leat_${folder}_light>)
