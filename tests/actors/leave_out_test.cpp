@@ -99,10 +99,11 @@ TEST_CASE("leave_out_steps: what the restored job left out may be named again, n
     const auto rest = without(without(rest_of(whole), 0, 5), 6, 9);
     loader x{data, {}};
     x.restore_parts({taken});
-    for (auto [first, last] :
+    for (const auto& steps :
          std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 3}, {4, 5}, {5, 8}, {0, 9}}) {
-      CAPTURE(first, last);
-      CHECK(refusal([&] { x.leave_out_steps(first, last); }).find("is past") != std::string::npos);
+      CAPTURE(steps.first, steps.second);
+      CHECK(refusal([&] { x.leave_out_steps(steps.first, steps.second); }).find("is past")
+            != std::string::npos);
     }
     x.leave_out_steps(2, 4);
     x.leave_out_steps(6, 9);

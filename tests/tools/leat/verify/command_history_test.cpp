@@ -153,8 +153,8 @@ private:
   }
 
   static bool is_complete(const std::pair<const set_name, set_parts>& x) {
-    const auto& [name, ranks] = x;
-    return ranks.size() == name.second
+    const auto& ranks = x.second;
+    return ranks.size() == x.first.second
            && std::all_of(ranks.begin(), ranks.end(), [&](const auto& part) {
                 return part.second.began == ranks.begin()->second.began;
               });
