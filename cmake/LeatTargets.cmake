@@ -18,7 +18,6 @@ if(LEAT_SANITIZE)
   add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # a quarter less time for sources that include CAF
     add_compile_options("-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizers.ignore")
-    set(LEAT_UNOPTIMIZED -O0)
   endif()
   add_link_options(-fsanitize=${LEAT_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # its manual: with sanitizers this warning has false positives
@@ -79,11 +78,10 @@ function(leat_unity target)
 endfunction()
 
 # leat_light(<target>): its sources do nothing per sample. In Release they are compiled with -O1, which takes a third less time than
-# -O3, and with sanitizers by clang without optimization, which takes half of it.
+# -O3.
 function(leat_light target)
   target_compile_options(${target} PRIVATE
     $<$<CONFIG:Release>:-O1>
-    ${LEAT_UNOPTIMIZED}
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # g++ 12 takes members of std::optional for it
 endfunction()
 
