@@ -51,6 +51,22 @@ operator_facts operators_with_data(const pipeline& x) {
   return facts_of(x.root(), false, true);
 }
 
+std::vector<data_passed_over> passed_over_in(const pipeline& x) {
+  check_tree_size(x.root());
+  passed_over all;
+  for_each_operator(x.root(), [&](const operator_node& node) {
+    if (node.is_source())
+      all.add(node.others(), "");
+  });
+  std::vector<data_passed_over> result;
+  for (const auto& entry : all.entries())
+    result.push_back({.why = std::string{word_of(entry.why)},
+                      .what = name_of(entry.why, entry.count),
+                      .count = entry.count,
+                      .first = entry.first});
+  return result;
+}
+
 bool is_once(const pipeline& x) {
   return is_once(x.root());
 }

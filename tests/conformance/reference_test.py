@@ -26,6 +26,7 @@ from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout, kind_of
 from plain.random_numbers import Rng, sample_key_of, map_stream, philox
 from plain.samples import BadSample, Refused, Sample, Tensor, vector
+from plain.sources import open_image_folder
 from reference import Pipeline, to_text
 
 
@@ -508,6 +509,35 @@ class Streams(InDirectory):
         rows = samples('tar_stream("?.tar*")')
         self.assertEqual([x.id for x in rows], [f"{name}/{key}" for name in names for key in "ab"])
         self.assertEqual(rows[2].fields, {"txt": b"a.txt", "cls": b"a.cls"})
+
+    def test_hidden_members_and_entries_are_passed_over_at_any_depth(self):
+        hidden = ("__MACOSX/a.txt", ".x.txt", "a/.b/c.txt", "d/@eaDir/e.txt", "Thumbs.db", "x/desktop.ini")
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as shard:
+            for name in ("./a.txt", *hidden, "./a.cls", "../b.txt"):
+                shard.addfile(tarfile.TarInfo(name))
+        self.write("1.tar", data.getvalue())
+        self.assertEqual([x.id for x in samples('tar_shards("1.tar")')], ["1.tar/a", "1.tar/../b"])
+        for path in ("b/1.jpg", "a/2.jfif", "b/.x/1.jpg", "b/._1.jpg", "a/@eaDir/2.jpg"):
+            self.write("in/" + path, b"")
+        digest = open_image_folder({"directory": "in"}).digest
+        labels = [(x.id, x.fields["cls"]) for x in samples('image_folder("in")')]
+        self.assertEqual(labels, [("a/2.jfif", b"0"), ("b/1.jpg", b"1")])
+        self.write("in/__MACOSX/x", b"")
+        self.assertEqual([(x.id, x.fields["cls"]) for x in samples('image_folder("in")')], labels)
+        self.assertNotEqual(open_image_folder({"directory": "in"}).digest, digest)
+
+    def test_a_tar_file_without_an_end_mark_is_refused(self):
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as shard:
+            shard.addfile(tarfile.TarInfo("a.txt"))
+        for cut in (0, 512):
+            self.write("1.tar", data.getvalue()[:cut])
+            for source in ("tar_shards", "tar_stream"):
+                with self.assertRaises(Refused):
+                    samples(f'{source}("1.tar")')
+        self.write("1.tar", data.getvalue()[:1024])
+        self.assertEqual([x.id for x in samples('tar_shards("1.tar")')], ["1.tar/a"])
 
     def test_read_files_reads_whole_files_in_the_order_of_their_names(self):
         self.write("in/a.txt", b"one\ntwo\n")

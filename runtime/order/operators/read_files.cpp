@@ -232,7 +232,7 @@ operator_type read_files_operator() {
                      .replaces_samples = true,
                      .probes_content = [](const operator_node&) { return true; },
                      .sure_fields = fields_of_format},
-          .forms = {.iterator = build_read_files, .state_version = 1},
+          .forms = {.iterator = build_read_files, .state_version = 2},
           .graph = {.state = [](const operator_node&, const graph_facts& facts) -> state_sizes {
                       return {"an open file, and place in it", 40, plus(facts.item, 60)};
                     },

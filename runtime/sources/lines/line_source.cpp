@@ -40,6 +40,17 @@ std::span<const std::byte> line_in(const shared_bytes& block, const stream_recor
                              static_cast<std::size_t>(x.length));
 }
 
+/// Each earlier line has at least one byte.
+void check_line_place(const stream_opener& opener, const line_range& part,
+                      const stream_place& from) {
+  opener.check_place(part.file, from.offset, restart_from(from.restart));
+  if (from.number == 0 ? from != stream_place{}
+                       : from.offset < part.begin || from.number > from.offset - part.begin)
+    refuse_state("line " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
+                     + " of \"" + opener.files().path(part.file) + '"',
+                 "lines from byte " + std::to_string(part.begin) + " on");
+}
+
 } // namespace
 
 void parse_text_line(std::span<const std::byte> line, sample& into) {
@@ -83,19 +94,9 @@ line_range line_source::part(std::uint64_t unit) const {
 std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from,
                                                const reader_options& options) const {
   const auto range = part(unit);
-  check(range, from);
+  check_line_place(opener_, range, from);
   notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
   return std::make_unique<line_reader>(opener_, range, from, options);
-}
-
-/// Each earlier line has at least one byte.
-void line_source::check(const line_range& part, const stream_place& from) const {
-  opener_.check_place(part.file, from.offset, restart_from(from.restart));
-  if (from.number == 0 ? from != stream_place{}
-                       : from.offset < part.begin || from.number > from.offset - part.begin)
-    refuse_state("line " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
-                     + " of \"" + opener_.files().path(part.file) + '"',
-                 "lines from byte " + std::to_string(part.begin) + " on");
 }
 
 void line_source::check(const stream_record& record) const {

@@ -25,7 +25,7 @@ using line_parser = void (*)(std::span<const std::byte> line, sample& into);
 void parse_text_line(std::span<const std::byte> line, sample& into);
 
 /// The lines of text files. A unit is a file, or one of `ranges` parts of it.
-class line_source final : public located_stream {
+class line_source final : public located_stream, public passing_over {
 public:
   /// Files of this machine, mapped while they are read. Throws as `find_files` does;
   /// `errc::invalid_argument` if a file cannot be cut.
@@ -54,13 +54,13 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }
+  const passed_over& what_is_passed_over() const override { return opener_.files().others(); }
   std::size_t cheap_again() const override { return is_near_ ? largest_cheap : 0; }
 
 private:
   /// Longer lines take as long to find and parse again as it takes to keep them for a while.
   static constexpr std::size_t largest_cheap = 1024;
 
-  void check(const line_range& part, const stream_place& from) const;
   void check(const stream_record& record) const;
   /// Short lines of plain files, with those near them; false if it is to be read alone.
   bool read_with_others(const stream_record& record, std::span<std::byte> bytes,

@@ -23,8 +23,9 @@
 namespace leat {
 
 // The file: header, fields, records, names, blob, and then, aligned, the ends of places and the
-// places, each as large as the header says. Numbers are little-endian. A new layout gets a new
-// magic; old files then count as damaged and are replaced.
+// places, each as large as the header says. Numbers are little-endian. A new layout, and another
+// choice of the members that are records, gets a new magic; old files then count as damaged and are
+// replaced.
 
 struct tar_index::header {
   std::array<char, 8> magic;
@@ -37,6 +38,8 @@ struct tar_index::header {
   std::uint64_t records;
   std::uint64_t names;
   std::uint64_t blob_bytes;
+  /// How many bytes of the blob, before the tear, say what is passed over.
+  std::uint64_t others_bytes;
   /// How many bytes at the end of the blob are the tear.
   std::uint64_t tear_bytes;
   /// One for each field, or none.
@@ -46,7 +49,7 @@ struct tar_index::header {
 
 namespace {
 
-constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '3'};
+constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '4'};
 constexpr std::size_t checked_from = 16;
 constexpr std::size_t threads_a_core = 4;
 constexpr std::size_t most_threads = 64;
@@ -90,7 +93,8 @@ std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint6
   const auto held = aligned(plain) + h.place_ends * sizeof(std::uint64_t);
   const bool is_index = h.magic == magic && held + h.place_bytes == all
                         && (h.place_ends == 0 || h.place_ends == h.fields)
-                        && h.tear_bytes <= h.blob_bytes;
+                        && h.tear_bytes <= h.blob_bytes
+                        && h.others_bytes <= h.blob_bytes - h.tear_bytes;
   return is_index ? held : 0;
 }
 
@@ -115,6 +119,11 @@ std::optional<tar_index> tar_index::adopt(const index_bytes& bytes, const object
   x.names_ = take<std::uint32_t>(at, h.names + 1);
   x.blob_ = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(h.blob_bytes)};
   x.tear_ = x.blob_.substr(x.blob_.size() - h.tear_bytes);
+  auto others = passed_over::decoded(
+      x.blob_.substr(x.blob_.size() - h.tear_bytes - h.others_bytes, h.others_bytes));
+  if (!others)
+    return {};
+  x.others_ = *std::move(others);
   at = bytes.data.get() + held - h.place_ends * sizeof(std::uint64_t);
   x.place_ends_ = take<std::uint64_t>(at, h.place_ends);
   x.places_ = {bytes, held};
@@ -183,6 +192,7 @@ tar_index::with_places(std::span<const std::vector<std::byte>> of_fields) const 
                  .records = size(),
                  .names = names_.size() - 1,
                  .blob_bytes = blob_.size(),
+                 .others_bytes = others_.encoded().size(),
                  .tear_bytes = tear_.size(),
                  .place_ends = ends.size(),
                  .place_bytes = places.size()};
@@ -195,14 +205,19 @@ public:
   explicit tar_index_builder(std::string file) : file_(std::move(file)) {}
 
   void add(const tar_member& x) {
-    auto name = x.regular ? split_member_path(x.path) : std::nullopt;
+    auto name = field_of(x);
     if (!name)
-      return;
+      return count_passed_over(x, others_);
     const auto number = intern(std::move(name->field));
     if (!continues(name->key, number))
       begin_record(name->key);
     fields_.push_back({.block = x.offset / tar_reader::block_size, .name = number, .size = x.size});
     check(x.offset / tar_reader::block_size < std::uint64_t{1} << 40, "members above 512 TiB");
+  }
+
+  void add_rest(std::uint64_t begin, std::uint64_t shard_bytes) {
+    others_.add(passed_over_reason::rest, std::to_string(shard_bytes - begin) + " bytes from byte "
+                                              + std::to_string(begin) + " on");
   }
 
   void drop_last_record() {
@@ -221,6 +236,8 @@ public:
       blob += name;
     }
     names.push_back(static_cast<std::uint32_t>(blob.size()));
+    const auto others = others_.encoded();
+    blob += others;
     blob += tear;
     check(blob.size() <= max_u32 && fields_.size() <= max_u32, "4 GiB of names, or 2^32 fields");
     tar_index::header h{.magic = magic,
@@ -231,6 +248,7 @@ public:
                         .records = records_.size(),
                         .names = names_.size(),
                         .blob_bytes = blob.size(),
+                        .others_bytes = others.size(),
                         .tear_bytes = tear.size(),
                         .place_ends = 0,
                         .place_bytes = 0};
@@ -282,6 +300,7 @@ private:
   std::vector<tar_field> fields_;
   std::vector<tar_index::record> records_;
   std::vector<std::string> names_;
+  passed_over others_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
@@ -294,11 +313,15 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
       builder.add(*member);
       check_patience();
     }
+    if (const auto rest = members.rest())
+      builder.add_rest(*rest, shard.size);
   } catch (const error& x) {
     if (x.code() != errc::torn_file || !allow_torn)
       throw;
     // The tear is in it, or in the header after it, which might have been one more of its members.
-    builder.drop_last_record();
+    // Without an end mark it may be complete: only its reader can tell.
+    if (!members.lacks_end_mark())
+      builder.drop_last_record();
     tear = x.what();
   }
   return builder.finish(shard, tear);

@@ -3,6 +3,7 @@
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_reader.hpp"
 #include "runtime/storage/local_store.hpp"
+#include "runtime/storage/passed_over.hpp"
 
 #include <leat/sources.hpp>
 
@@ -34,9 +35,9 @@ struct tar_field {
 ///
 /// A record is a run of members with one key: the member's path, without a leading "./", up to the
 /// first dot of its basename. What follows the dot, in lower case, is the field's name. Members
-/// other than plain files, and those whose basename begins with a dot, has no dot, or has nothing
-/// after it, are skipped and do not end a run. A name that the record already has begins the next
-/// record.
+/// other than plain files, hidden ones (is_hidden_entry), and those whose basename has no dot, or
+/// nothing after it, are passed over and do not end a run. A name that the record already has
+/// begins the next record.
 class tar_index {
 public:
   /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
@@ -85,6 +86,8 @@ public:
   std::uint64_t shard_bytes() const noexcept { return shard_.size; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
   std::string_view tear() const noexcept { return tear_; }
+  /// The members that belong to no record, and the rest after the end mark.
+  const passed_over& others() const noexcept { return others_; }
 
 private:
   friend class tar_index_builder;
@@ -117,17 +120,18 @@ private:
   std::span<const record> records_;
   /// Where each field name begins; one more than there are names.
   std::span<const std::uint32_t> names_;
-  /// Keys, field names and the tear, one after the other.
+  /// Keys, field names, what is passed over and the tear, one after the other.
   std::string_view blob_;
   std::string_view tear_;
+  passed_over others_;
   /// Where the places of each field end in `places_`; empty if the shard has not been surveyed.
   std::span<const std::uint64_t> place_ends_;
   index_tail places_;
 };
 
 /// Walks a shard's headers and makes its index. With `allow_torn`, the walk ends before the record
-/// that a tear cuts; otherwise, and for members that are not supported, throws what
-/// `tar_reader::next` throws.
+/// that a tear cuts, or, where only the end mark is missing, with the last member; otherwise, and
+/// for members that are not supported, throws what `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
                                        bool allow_torn);
 

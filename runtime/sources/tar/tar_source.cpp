@@ -42,13 +42,15 @@ run first_run(std::span<const tar_field> fields) {
   return x;
 }
 
-class tar_source final : public stored_source {
+class tar_source final : public stored_source, public passing_over {
 public:
   tar_source(file_set files, const tar_options& options, const object_store& store)
       : stored_source(store.open(files.paths)), names_(std::move(files.names)),
-        indexes_(open_tar_indexes(files.paths, options, store)) {
-    for (const auto& x : indexes_) {
+        indexes_(open_tar_indexes(files.paths, options, store)), others_(std::move(files.others)) {
+    for (std::size_t i = 0; i < indexes_.size(); ++i) {
+      const auto& x = indexes_[i];
       first_record_.push_back(first_record_.back() + x.size());
+      others_.add(x.others(), names_[i] + ": ");
       if (!x.tear().empty())
         notice("using the samples before a tear: " + std::string{x.tear()});
     }
@@ -108,6 +110,7 @@ public:
   }
 
   std::string name() const override { return "tar"; }
+  const passed_over& what_is_passed_over() const override { return others_; }
 
 private:
   struct place {
@@ -139,6 +142,7 @@ private:
   std::vector<tar_index> indexes_;
   /// Records before each shard, and the total after them.
   std::vector<std::uint64_t> first_record_{0};
+  passed_over others_;
 };
 
 } // namespace

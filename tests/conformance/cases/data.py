@@ -81,12 +81,15 @@ def indexed_data():
     even = {"txt": "bytes", "cls": "digits"}
     for shard, records in enumerate((5, 0, 7, 1, 11)):
         write_file(f"tar/even-{shard}.tar", tar_of(members_of(shard, records)))
-    # Irregular: fields that not all records have, a name that occurs twice, members to skip, a name that is not ASCII.
-    odd = ["./a.txt", "./a.cls", "b", ".c.txt", "d.txt", "d.txt", "d.seg.png", "e.", "x.y/e.txt", "é.txt", "a.txt"]
+    # Irregular: fields that not all records have, a name that occurs twice, members to skip, hidden ones among them, a name that
+    # is not ASCII.
+    odd = ["./a.txt", "__MACOSX/a.txt", "./a.cls", "Thumbs.db", "x/.y/z.txt", "b", ".c.txt", "d.txt", "d.txt", "d.seg.png", "e.", "x.y/e.txt", "é.txt", "a.txt"]
     write_file("tar/odd-0.tar", tar_of([(name, name.encode()) for name in odd]))
     write_file("tar/odd-1.tar", tar_of([]))
     write_file("tar/odd-2.tar", tar_of([(f"{i}.txt", b"") for i in range(6)]))
-    for path in ("b/1.jpg", "b/2.JPEG", "b/deep/3.jpg", "a/9.jpg", "a/x.txt", ".hidden/1.jpg", "ü/4.jpeg"):
+    images = ("b/1.jpg", "b/2.JPEG", "b/deep/3.jfif", "a/9.jpg", "ü/4.jpeg")
+    others = ("a/x.txt", ".hidden/1.jpg", "__MACOSX/b/1.jpg", "@eaDir/x.txt", "b/._1.jpg", "b/@eaDir/1.jpg/2.jpg", "a/.x/deep/1.jpg")
+    for path in images + others:
         write_file("folder/" + path, path.encode())
     write_file("raw/numbers.f32", bytes(range(12 * 17)))
     for name, tokens in (("a", 19), ("b", 3), ("c", 8)):

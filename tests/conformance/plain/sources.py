@@ -155,12 +155,13 @@ def open_megatron(o):
 
 def open_image_folder(o):
     top = o["directory"].rstrip("/") or "/"
-    classes = sorted((x for x in os.listdir(top) if is_class(top, x)), key=os.fsencode)
+    folders = [x for x in os.listdir(top) if not x.startswith(".") and os.path.isdir(os.path.join(top, x))]
+    classes = sorted((x for x in folders if not is_hidden(x)), key=os.fsencode)
     images = []
     for number, name in enumerate(classes):
         for folder, _, files in os.walk(os.path.join(top, name)):
-            paths = [os.path.join(folder, x) for x in files if x.lower().endswith((".jpg", ".jpeg", ".png"))]
-            images += [(os.path.relpath(x, top), number, name) for x in paths]
+            paths = [os.path.relpath(os.path.join(folder, x), top) for x in files if is_image(x)]
+            images += [(x, number, name) for x in paths if not is_hidden(x)]
     images.sort(key=lambda image: os.fsencode(image[0]))
     records, facts = [], b""
     for path, number, name in images:
@@ -168,11 +169,19 @@ def open_image_folder(o):
         fields = {"jpg": data, "cls": str(number).encode(), "class": os.fsencode(name)}
         records.append(Sample(id_text(path), fields))
         facts += text_bytes(path) + number_bytes(len(data))
+    if len(folders) > len(classes):
+        facts += number_bytes(len(folders) - len(classes))
     return Source(records, [len(records)], hash128(facts))
 
 
-def is_class(top, name):
-    return not name.startswith(".") and os.path.isdir(os.path.join(top, name))
+def is_image(name):
+    return name.lower().endswith((".jpg", ".jpeg", ".jfif", ".png"))
+
+
+def is_hidden(path):
+    """For paths inside of the data: what systems keep beside it."""
+    names = [x for x in path.split("/") if x not in (".", "..")]
+    return any(x.startswith(".") or x in ("__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini") for x in names)
 
 
 def open_tar_shards(o):
@@ -187,12 +196,14 @@ def open_tar_shards(o):
 
 def read_shard(path, name):
     """Neighbouring members with the same key are a record."""
-    records, last = [], None
-    with open_tar(path) as shard:
+    records, last, data = [], None, unpacked_file(path)
+    if not data:
+        raise Refused(f"no end mark: {path}")
+    with tarfile.open(fileobj=io.BytesIO(data), errors="surrogateescape", encoding="utf-8") as shard:
         for member in shard:
             folder, slash, base = re.sub(r"^(\./)+", "", member.name).rpartition("/")
             stem, _, extension = base.partition(".")
-            if not member.isfile() or not stem or not extension:
+            if not member.isfile() or not stem or not extension or is_hidden(member.name):
                 continue
             key = folder + slash + stem
             field = re.sub("[A-Z]", lambda x: x.group().lower(), extension)
@@ -200,11 +211,9 @@ def read_shard(path, name):
                 records.append(Sample(id_text(name) + "/" + id_text(key), {}))
                 last = key
             records[-1].fields[field] = shard.extractfile(member).read()
+        if data[shard.offset : shard.offset + 512] != bytes(512):
+            raise Refused(f"no end mark: {path}")
     return records
-
-
-def open_tar(path):
-    return tarfile.open(fileobj=io.BytesIO(unpacked_file(path)), errors="surrogateescape", encoding="utf-8")
 
 
 def is_packed(path):

@@ -57,7 +57,7 @@ void write_shards(const temporary_directory& dir, std::mt19937_64& random) {
         if (below(6) == 0)
           tar.file("passed-over", std::string(100'000, 'p'));
       }
-    tar.file("last.txt", "x").save(dir / (std::to_string(shard) + ".tar"));
+    tar.file("last.txt", "x").end().save(dir / (std::to_string(shard) + ".tar"));
   }
 }
 
@@ -409,7 +409,7 @@ TEST_CASE("far store: an object that ends too early is torn, however short the a
 
 TEST_CASE("far store: a wait for bytes ends when told to stop, also when told before") {
   temporary_directory dir;
-  tar_writer{}.file("a.txt", "1").save(dir / "a.tar");
+  tar_writer{}.file("a.txt", "1").end().save(dir / "a.tar");
   far_store store{{}};
   const auto data = tar_in(dir, store);
   store.hold_after(0);
