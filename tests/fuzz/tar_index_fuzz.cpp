@@ -25,7 +25,7 @@ void visit(const tar_index& index) {
         std::abort();
       for (auto x : places)
         sum += std::to_integer<unsigned>(x);
-      if (field.offset() + field.size > index.shard_bytes())
+      if (field.offset() + field.size > index.shard().size || field.offset() < 512)
         std::abort();
     }
   }

@@ -22,10 +22,10 @@
 
 namespace leat {
 
-// The file: header, fields, records, names, blob, and then, aligned, the ends of places and the
-// places, each as large as the header says. Numbers are little-endian. A new layout, and another
-// choice of the members that are records, gets a new magic; old files then count as damaged and are
-// replaced.
+// The file: header, fields, records, names, hashes of the fields' headers, blob, and then, aligned,
+// the ends of places and the places, each as large as the header says. Numbers are little-endian. A
+// new layout, and another choice of the members that are records, gets a new magic; old files then
+// count as damaged and are replaced.
 
 struct tar_index::header {
   std::array<char, 8> magic;
@@ -89,7 +89,7 @@ std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint6
     if (count > all)
       return 0;
   const auto plain = sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
-                     + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes;
+                     + (h.names + 1 + h.fields) * sizeof(std::uint32_t) + h.blob_bytes;
   const auto held = aligned(plain) + h.place_ends * sizeof(std::uint64_t);
   const bool is_index = h.magic == magic && held + h.place_bytes == all
                         && (h.place_ends == 0 || h.place_ends == h.fields)
@@ -117,6 +117,7 @@ std::optional<tar_index> tar_index::adopt(const index_bytes& bytes, const object
   x.fields_ = take<tar_field>(at, h.fields);
   x.records_ = take<record>(at, h.records + 1);
   x.names_ = take<std::uint32_t>(at, h.names + 1);
+  x.header_hashes_ = take<std::uint32_t>(at, h.fields);
   x.blob_ = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(h.blob_bytes)};
   x.tear_ = x.blob_.substr(x.blob_.size() - h.tear_bytes);
   auto others = passed_over::decoded(
@@ -137,10 +138,10 @@ bool tar_index::within_bounds() const noexcept {
     if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
       return false;
   const auto names = names_.size() - 1;
-  // In a row: fields of a record are read together.
+  // In a row, each behind its header: fields of a record are read together.
   auto inside = [&, end = std::uint64_t{0}](const tar_field& x) mutable {
-    const bool is_good = x.name < names && x.offset() >= end && x.offset() <= shard_.size
-                         && x.size <= shard_.size - x.offset();
+    const bool is_good = x.name < names && x.offset() >= end + tar_reader::block_size
+                         && x.offset() <= shard_.size && x.size <= shard_.size - x.offset();
     end = x.offset() + x.size;
     return is_good;
   };
@@ -151,20 +152,21 @@ bool tar_index::within_bounds() const noexcept {
          && std::all_of(fields_.begin(), fields_.end(), inside);
 }
 
-std::vector<std::byte> tar_index::write(header h, std::span<const tar_field> fields,
-                                        std::span<const record> records,
-                                        std::span<const std::uint32_t> names, std::string_view blob,
-                                        std::span<const std::uint64_t> place_ends,
-                                        std::span<const std::byte> places) {
+std::vector<std::byte>
+tar_index::write(header h, std::span<const tar_field> fields, std::span<const record> records,
+                 std::span<const std::uint32_t> names, std::span<const std::uint32_t> header_hashes,
+                 std::string_view blob, std::span<const std::uint64_t> place_ends,
+                 std::span<const std::byte> places) {
   h.checksum = 0;
-  const auto plain =
-      sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes() + blob.size();
+  const auto plain = sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes()
+                     + header_hashes.size_bytes() + blob.size();
   const auto checked = aligned(plain) + place_ends.size_bytes();
   std::vector<std::byte> bytes(checked + places.size());
   auto* at = bytes.data() + sizeof h;
   put_values(at, fields);
   put_values(at, records);
   put_values(at, names);
+  put_values(at, header_hashes);
   put_values(at, blob);
   at = bytes.data() + aligned(plain);
   put_values(at, place_ends);
@@ -196,7 +198,7 @@ tar_index::with_places(std::span<const std::vector<std::byte>> of_fields) const 
                  .tear_bytes = tear_.size(),
                  .place_ends = ends.size(),
                  .place_bytes = places.size()};
-  return write(h, fields_, records_, names_, blob_, ends, places);
+  return write(h, fields_, records_, names_, header_hashes_, blob_, ends, places);
 }
 
 /// Collects records member by member.
@@ -204,7 +206,8 @@ class tar_index_builder {
 public:
   explicit tar_index_builder(std::string file) : file_(std::move(file)) {}
 
-  void add(const tar_member& x) {
+  /// The member that the reader has just given.
+  void add(const tar_member& x, tar_reader& from) {
     auto name = field_of(x);
     if (!name)
       return count_passed_over(x, others_);
@@ -212,6 +215,7 @@ public:
     if (!continues(name->key, number))
       begin_record(name->key);
     fields_.push_back({.block = x.offset / tar_reader::block_size, .name = number, .size = x.size});
+    header_hashes_.push_back(from.header_hash());
     check(x.offset / tar_reader::block_size < std::uint64_t{1} << 40, "members above 512 TiB");
   }
 
@@ -225,6 +229,7 @@ public:
       return;
     keys_.resize(records_.back().key);
     fields_.resize(records_.back().field);
+    header_hashes_.resize(fields_.size());
     records_.pop_back();
   }
 
@@ -253,7 +258,7 @@ public:
                         .place_ends = 0,
                         .place_bytes = 0};
     records_.push_back(end());
-    return tar_index::write(h, fields_, records_, names, blob, {}, {});
+    return tar_index::write(h, fields_, records_, names, header_hashes_, blob, {}, {});
   }
 
 private:
@@ -298,6 +303,7 @@ private:
   std::string file_;
   std::string keys_;
   std::vector<tar_field> fields_;
+  std::vector<std::uint32_t> header_hashes_;
   std::vector<tar_index::record> records_;
   std::vector<std::string> names_;
   passed_over others_;
@@ -310,7 +316,7 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
   std::string tear;
   try {
     while (auto member = members.next()) {
-      builder.add(*member);
+      builder.add(*member, members);
       check_patience();
     }
     if (const auto rest = members.rest())

@@ -73,6 +73,11 @@ public:
   bool read_places(const tar_field& x, std::span<std::byte> into) const {
     return places_.read(place_begin(x), into);
   }
+  /// Whether these 512 bytes, which lie before the field's content, are the header that was there
+  /// when the shard was indexed. `x` is one of all_fields().
+  bool is_header_of(const tar_field& x, std::span<const std::byte> bytes) const noexcept {
+    return tar_header_hash(bytes) == header_hashes_[number_of(x)];
+  }
   /// True if the shard's images have been surveyed.
   bool has_places() const noexcept { return !place_ends_.empty(); }
   /// Fields of all records, in stored order.
@@ -83,7 +88,6 @@ public:
 
   /// The version of the shard that the index belongs to.
   const object_version& shard() const noexcept { return shard_; }
-  std::uint64_t shard_bytes() const noexcept { return shard_.size; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
   std::string_view tear() const noexcept { return tear_; }
   /// The members that belong to no record, and the rest after the end mark.
@@ -107,11 +111,11 @@ private:
   }
   static std::uint64_t held_bytes(std::span<const std::byte> bytes, std::uint64_t all);
   bool within_bounds() const noexcept;
-  static std::vector<std::byte> write(header h, std::span<const tar_field> fields,
-                                      std::span<const record> records,
-                                      std::span<const std::uint32_t> names, std::string_view blob,
-                                      std::span<const std::uint64_t> place_ends,
-                                      std::span<const std::byte> places);
+  static std::vector<std::byte>
+  write(header h, std::span<const tar_field> fields, std::span<const record> records,
+        std::span<const std::uint32_t> names, std::span<const std::uint32_t> header_hashes,
+        std::string_view blob, std::span<const std::uint64_t> place_ends,
+        std::span<const std::byte> places);
 
   std::shared_ptr<const std::byte> bytes_;
   object_version shard_;
@@ -120,6 +124,8 @@ private:
   std::span<const record> records_;
   /// Where each field name begins; one more than there are names.
   std::span<const std::uint32_t> names_;
+  /// One for each field.
+  std::span<const std::uint32_t> header_hashes_;
   /// Keys, field names, what is passed over and the tear, one after the other.
   std::string_view blob_;
   std::string_view tear_;

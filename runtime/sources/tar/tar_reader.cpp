@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_reader.hpp"
 
+#include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/error.hpp>
@@ -126,6 +127,10 @@ std::string quoted_member(std::string_view member) {
 
 } // namespace
 
+std::uint32_t tar_header_hash(std::span<const std::byte> header) noexcept {
+  return static_cast<std::uint32_t>(xxh3_64(header));
+}
+
 tar_reader::tar_reader(std::string file, std::uint64_t file_size, byte_reader read, tar_place from)
     : file_(std::move(file)), file_size_(file_size), read_(std::move(read)), at_(from.offset),
       global_(std::move(from.global)) {}
@@ -204,6 +209,10 @@ std::optional<tar_member> tar_reader::next() {
     announced = announced || type != 'g';
   }
   return {};
+}
+
+std::uint32_t tar_reader::header_hash() {
+  return tar_header_hash(peek(last_->offset - block_size, block_size));
 }
 
 std::uint64_t tar_reader::size_in(std::span<const std::byte> header) {

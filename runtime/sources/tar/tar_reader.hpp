@@ -46,6 +46,9 @@ struct tar_place {
   tar_attributes global = {};
 };
 
+/// What an index keeps of a member's header, to know it again.
+std::uint32_t tar_header_hash(std::span<const std::byte> header) noexcept;
+
 /// Walks the headers of one tar archive, in order, without reading contents. Knows v7, ustar, GNU
 /// ('L' names, base-256 numbers) and PAX ('x' and 'g': path, size). Two zero blocks end an archive,
 /// and so does one at the end of the file; elsewhere a single zero block is skipped. A file that
@@ -68,6 +71,9 @@ public:
   /// for sparse and multi-volume members, and for a file of another kind, saying which.
   std::optional<tar_member> next();
 
+  /// Part of a hash of the 512 bytes that lie before the content of the last member: its own
+  /// header. The archive is not read for it.
+  std::uint32_t header_hash();
   /// Whether the last error of next() was that of an archive whose members are all complete, but
   /// which has no end mark.
   bool lacks_end_mark() const noexcept { return lacks_end_mark_; }

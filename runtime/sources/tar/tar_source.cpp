@@ -6,6 +6,7 @@
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/local_store.hpp"
 
+#include <leat/error.hpp>
 #include <leat/notice.hpp>
 #include <leat/sources.hpp>
 
@@ -20,7 +21,7 @@ namespace {
 // another request would cost.
 constexpr std::uint64_t max_gap = 1 << 16;
 
-/// Neighbouring fields that one read covers.
+/// Neighbouring fields that one read covers, each with its header before it.
 struct run {
   std::size_t fields = 0;
   std::uint64_t begin = 0;
@@ -31,7 +32,9 @@ struct run {
 
 /// The run that begins with the first of these fields; there is at least one.
 run first_run(std::span<const tar_field> fields) {
-  run x{.fields = 1, .begin = fields[0].offset(), .end = fields[0].offset() + fields[0].size};
+  run x{.fields = 1,
+        .begin = fields[0].offset() - tar_reader::block_size,
+        .end = fields[0].offset() + fields[0].size};
   while (x.fields < fields.size()) {
     const auto& next = fields[x.fields];
     if (next.offset() < x.end || next.offset() - x.end > max_gap)
@@ -73,8 +76,14 @@ public:
     const auto fields = indexes_[shard].fields(index);
     for (std::size_t i = 0; i < fields.size();) {
       const auto run = first_run(fields.subspan(i));
-      for (const auto& x : fields.subspan(i, run.fields))
-        into.borrow(indexes_[shard].name(x), bytes.subspan(x.offset() - run.begin, x.size));
+      for (const auto& x : fields.subspan(i, run.fields)) {
+        const auto begin = static_cast<std::size_t>(x.offset() - run.begin);
+        if (const auto header =
+                bytes.subspan(begin - tar_reader::block_size, tar_reader::block_size);
+            !indexes_[shard].is_header_of(x, header))
+          has_changed(shard, index, x);
+        into.borrow(indexes_[shard].name(x), bytes.subspan(begin, x.size));
+      }
       bytes = bytes.subspan(run.bytes());
       i += run.fields;
     }
@@ -101,9 +110,9 @@ public:
     hash_stream hash;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       hash.add(names_[i]);
-      hash.add(indexes_[i].shard_bytes());
+      hash.add(indexes_[i].shard().size);
       hash.add(indexes_[i].size());
-      x.bytes += indexes_[i].shard_bytes();
+      x.bytes += indexes_[i].shard().size;
     }
     x.digest = hash.digest128();
     return x;
@@ -129,6 +138,19 @@ private:
       if (!own.empty() && index.read_places(x, own))
         sample_access::set_places(into, index.name(x), own);
     }
+  }
+
+  [[noreturn]] void has_changed(std::size_t shard, std::uint64_t index, const tar_field& x) const {
+    throw error(errc::torn_file,
+                {.stage = "tar",
+                 .sample = std::string{indexes_[shard].key(index)},
+                 .file = objects().name(shard),
+                 .offset = x.offset() - tar_reader::block_size,
+                 .got =
+                     "another header than when the shard was indexed: the shard was changed, and "
+                     "has the size and the time of before",
+                 .needed = "the shard as it was; or set its time (touch FILE), so that it is "
+                           "indexed again, and start the job anew"});
   }
 
   place place_of(std::uint64_t record) const {
