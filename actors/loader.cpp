@@ -122,7 +122,13 @@ void loader::skip_first_batches(std::uint64_t n) {
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  guarded([&] { running_seat().save(directory, *after.after_, after.desk_.get()); });
+  guarded([&] {
+    auto& seat = running_seat();
+    if (!after.after_)
+      refuse_argument("save", "an empty lease, which has no batch",
+                      "a batch of this loader, or none: then its last one counts");
+    seat.save(directory, *after.after_, after.desk_.get());
+  });
 }
 
 void loader::save(const std::string& directory) {

@@ -348,6 +348,8 @@ void loader_seat::hear_stored() {
 
 void loader_seat::save(const std::string& directory, const job_progress& at, const lease_desk* of) {
   auto& job = this->job();
+  if (of && !job.has_lent(of))
+    refuse_batch(*of, at, job.job(), options_.cluster.has_value());
   if (!options_.cluster)
     return job.save(directory, job.job().snapshot_at(at));
   const auto wanted = fs::absolute(directory).lexically_normal().string();
@@ -357,8 +359,6 @@ void loader_seat::save(const std::string& directory, const job_progress& at, con
         "save", directory + ", and restore() was given " + (sets_.empty() ? "no directory" : sets_),
         "in a cluster, the directory that restore() was called with, even if it was "
         "empty then");
-  if (of && !job.has_lent(of))
-    refuse_argument("save", "a batch from before the ranks began anew", "one of the newest term");
   cluster_->check_stored();
   const auto& records = job.job().records;
   if (records->has_feeds())

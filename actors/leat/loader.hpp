@@ -360,7 +360,8 @@ public:
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
   /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
-  /// this loader is waiting for its turn.
+  /// this loader is waiting for its turn. Throws `errc::invalid_argument` for a batch of another
+  /// loader.
   void save(const std::string& directory, const batch& after);
   /// Saves the present position: after the last batch that next() gave.
   void save(const std::string& directory);
@@ -388,7 +389,8 @@ public:
   /// The checkpoint is gone; `parts`: at least one of those that keep() was given for it. Journals
   /// forget what neither this job nor any snapshot that is still kept, or saved, needs. Neither the
   /// end of a loader nor letting go of the only kept snapshot lets anything go: keep the new one
-  /// first. Snapshots that were not kept are not affected.
+  /// first. Snapshots that were not kept are not affected. Throws `leat::error` (bad_snapshot;
+  /// mismatch: it belongs to another pipeline).
   void let_go(const std::vector<std::string>& parts);
 
   /// Adds or removes workers, also in the middle of an epoch; the batches stay the same. At least

@@ -122,6 +122,14 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
   return at;
 }
 
+void check_pipeline(const char* stage, const snapshot& taken, const rank_job& job) {
+  for (const auto& x : compare(taken, job.facts))
+    if (!x.can_allow)
+      throw error(errc::mismatch, {.stage = stage,
+                                   .got = x.text,
+                                   .needed = "a snapshot that this pipeline can resume from"});
+}
+
 /// An earlier process has saved what the job resumed from.
 void hold_records(const rank_job& job) {
   if (job.records->has_feeds())
@@ -194,11 +202,7 @@ void keep(const rank_job& job, const std::vector<snapshot>& parts) {
   if (!job.records->has_feeds())
     return;
   const auto merged = merge(parts, false);
-  for (const auto& x : compare(merged, job.facts))
-    if (!x.can_allow)
-      throw error(errc::mismatch, {.stage = "keep",
-                                   .got = x.text,
-                                   .needed = "a snapshot that this pipeline can resume from"});
+  check_pipeline("keep", merged, job);
   const auto mine = own_lanes("keep", job, merged, parts.size());
   job.records->keep({merged.epoch, merged.step}, mine);
 }
@@ -208,8 +212,10 @@ void let_go(const rank_job& job, const std::vector<snapshot>& parts) {
   if (!job.records->has_feeds())
     return;
   std::set<job_position> places;
-  for (const auto& x : parts)
+  for (const auto& x : parts) {
+    check_pipeline("let_go", x, job); // another one's place may be that of a kept snapshot
     places.insert({x.epoch, x.step});
+  }
   for (const auto& place : places)
     job.records->let_go(place, job.at.next, job.at.lanes ? *job.at.lanes : lane_states{});
 }

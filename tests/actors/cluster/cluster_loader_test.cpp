@@ -111,6 +111,21 @@ TEST_CASE("other threads look at a loader of a cluster, and interrupt it") {
   observer.join();
 }
 
+TEST_CASE("a batch of a loader outside the cluster is not saved in it") {
+  const small_cluster in;
+  loader x{data(), in.options()};
+  loader validate{data(), {.workers = 0}};
+  x.restore(in.sets());
+  const auto mine = x.next();
+  const auto seen = validate.next();
+  const auto problem = problem_of([&] { x.save(in.sets(), *seen); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(has_text(*problem, "of another loader"));
+  x.save(in.sets(), *mine);
+  x.wait_saved();
+}
+
 TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
   const small_cluster in;
   auto options = in.options();
