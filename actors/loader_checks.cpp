@@ -70,6 +70,22 @@ void check_options(const loader_options& x, const job_plan& plan,
            "an all-gather, a cluster, or batch({.end = epoch_end::cycle})");
 }
 
+void check_leases(const loader_options& x, std::size_t leases) {
+  if (leases >= x.leases)
+    throw error(errc::leases_exhausted,
+                {.stage = "next",
+                 .got = std::to_string(leases) + " leases that are still held",
+                 .needed = "fewer than loader_options.leases = " + std::to_string(x.leases)});
+}
+
+void check_resize(const loader_options& x, std::size_t workers) {
+  const bool has_none = x.workers == 0;
+  if (has_none || workers == 0 || (workers > most_workers && workers != automatic))
+    refuse_argument("resize_workers", std::to_string(has_none ? 0 : workers) + " workers",
+                    has_none ? std::string{"a loader made with workers"}
+                             : "1 to " + std::to_string(most_workers) + ", or automatic");
+}
+
 void refuse_batch(const lease_desk& desk, const job_progress& after, const rank_job& mine,
                   bool has_terms) {
   const auto& its = desk.job();

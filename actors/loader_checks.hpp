@@ -22,6 +22,12 @@ void check_options(const loader_options& x);
 void check_options(const loader_options& x, const job_plan& plan,
                    const std::optional<std::string>& limit);
 
+/// Throws `errc::leases_exhausted` where no more may be held beside these.
+void check_leases(const loader_options& x, std::size_t leases);
+
+/// Throws `errc::invalid_argument` for another number of workers that a loader cannot have.
+void check_resize(const loader_options& x, std::size_t workers);
+
 /// Throws `errc::invalid_argument` for a batch that is not one of `mine`'s. `desk`: the batch's.
 /// `has_terms`: the ranks of the job may begin anew.
 [[noreturn]] void refuse_batch(const lease_desk& desk, const job_progress& after,

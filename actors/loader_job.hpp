@@ -136,7 +136,9 @@ private:
   void start();
   std::shared_ptr<batch_engine> make_engine(engine_parts parts);
   actor_host& host() const;
-  /// `next`, for a loader that has begun and may hand over batches.
+  /// `next`, for a job that is not known to be over.
+  lease next_made();
+  /// And for a loader that has begun and may hand over batches.
   lease next_batch();
   /// The engine's next slot, or the one that waits.
   slot_ptr next_slot();

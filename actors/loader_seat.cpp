@@ -59,6 +59,17 @@ loader_seat::~loader_seat() {
     notice("cluster: rank " + std::to_string(options_.rank)
            + " has had all batches and leaves; other ranks have not");
   }
+  tell_not_stored();
+}
+
+void loader_seat::tell_not_stored() const {
+  if (!has_seat_)
+    return;
+  try {
+    cluster_->check_stored();
+  } catch (const error& problem) {
+    notice(std::string{"loader: a snapshot was not saved: "} + problem.what());
+  }
 }
 
 std::shared_ptr<loader_job> loader_seat::make_job() {

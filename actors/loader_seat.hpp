@@ -69,6 +69,8 @@ private:
   /// For a loader that has joined.
   lease next_batch();
   lease next_in_seat();
+  /// Says what nobody has asked for.
+  void tell_not_stored() const;
   /// Lets journals forget what no stored set needs.
   void hear_stored();
 

@@ -359,9 +359,10 @@ public:
                    std::optional<std::uint64_t> from = std::nullopt);
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
-  /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
-  /// this loader is waiting for its turn. Throws `errc::invalid_argument` for a batch of another
-  /// loader.
+  /// Errors of this save come with the next save() or next(); the last one's with wait_saved(), or,
+  /// where nobody calls that, in a notice when the job is over or the loader ends. Waits only while
+  /// an earlier save of this loader is waiting for its turn. Throws `errc::invalid_argument` for a
+  /// batch of another loader.
   void save(const std::string& directory, const batch& after);
   /// Saves the present position: after the last batch that next() gave.
   void save(const std::string& directory);

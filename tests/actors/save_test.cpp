@@ -3,14 +3,21 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/loader.hpp>
+#include <leat/notice.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/sources.hpp>
 
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
-// What a loader saves, and for whom.
+// What a loader saves, and for whom; and who hears of what it could not save.
 
 namespace leat::save_test {
 namespace {
@@ -98,6 +105,121 @@ TEST_CASE("save: an empty lease is refused") {
   held = x.next();
   held.reset();
   CHECK(has(refusal(x, at / "sets", *held), "an empty lease"));
+}
+
+// -- failures
+
+/// Collects notices while it lives.
+class heard_notices {
+public:
+  heard_notices() {
+    set_notice_handler([this](const std::string& text) {
+      const std::lock_guard lock{mutex_};
+      texts_.push_back(text);
+      changed_.notify_all();
+    });
+  }
+  ~heard_notices() { set_notice_handler({}); }
+  heard_notices(const heard_notices&) = delete;
+  heard_notices& operator=(const heard_notices&) = delete;
+
+  std::vector<std::string> texts() {
+    const std::lock_guard lock{mutex_};
+    return texts_;
+  }
+  std::size_t number() { return texts().size(); }
+  void wait_for_one() {
+    std::unique_lock lock{mutex_};
+    changed_.wait_for(lock, std::chrono::seconds{20}, [&] { return !texts_.empty(); });
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> texts_;
+};
+
+/// A place where nothing can be saved.
+class no_directory {
+public:
+  no_directory() { std::ofstream{path()} << "no directory"; }
+  std::string path() const { return at_ / "file"; }
+
+private:
+  test::temporary_directory at_;
+};
+
+TEST_CASE("save: the end of a loader tells the failure that nobody has asked for") {
+  const no_directory at;
+  heard_notices heard;
+  {
+    loader x{training(), {.workers = 1}};
+    x.save(at.path(), *x.next());
+  }
+  REQUIRE(heard.number() == 1);
+  CHECK(has(heard.texts().front(), "a snapshot was not saved: "));
+  CHECK(has(heard.texts().front(), at.path()));
+}
+
+TEST_CASE("save: so does that of a loader that was interrupted, or has failed") {
+  const no_directory at;
+  heard_notices heard;
+  {
+    loader x{training(), {.workers = 1}};
+    x.save(at.path(), *x.next());
+    x.interrupt();
+    CHECK(code_of([&] { x.next(); }) == errc::interrupted);
+  }
+  CHECK(heard.number() == 1);
+}
+
+TEST_CASE("save: the end of a job tells the failure of a save that is still on its way") {
+  const no_directory at;
+  heard_notices heard;
+  {
+    loader x{validation(), {.workers = 1}};
+    while (x.next())
+      ;
+    x.save(at.path());
+    heard.wait_for_one(); // although the loader lives, and nobody calls it
+    CHECK(code_of([&] { x.wait_saved(); }) == errc::io);
+    x.wait_saved();
+  }
+  CHECK(heard.number() == 1);
+}
+
+TEST_CASE("save: a failure that was thrown is not told again") {
+  const no_directory at;
+  heard_notices heard;
+  for (const std::size_t workers : {0, 1}) {
+    loader x{training(), {.workers = workers}};
+    CHECK(code_of([&] {
+            x.save(at.path(), *x.next());
+            x.wait_saved();
+          })
+          == errc::io);
+  }
+  {
+    loader x{training(), {.workers = 1}};
+    x.save(at.path(), *x.next());
+    while (code_of([&] { x.next(); }) != errc::io)
+      x.rewind(); // it may come late
+  }
+  CHECK(heard.number() == 0);
+}
+
+TEST_CASE("save: wait_saved() after the end of a runtime throws what was not thrown before") {
+  const no_directory at;
+  heard_notices heard;
+  const auto own = std::make_shared<runtime>();
+  {
+    loader x{training(), {.workers = 1, .runtime = own}};
+    x.save(at.path(), *x.next());
+    own->shutdown();
+    CHECK(heard.number() == 0);
+    CHECK(code_of([&] { x.wait_saved(); }) == errc::io);
+  }
+  CHECK(heard.number() == 0);
 }
 
 } // namespace

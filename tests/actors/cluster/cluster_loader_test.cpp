@@ -4,6 +4,7 @@
 
 #include <leat/functions.hpp>
 #include <leat/loader.hpp>
+#include <leat/notice.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/sources.hpp>
 
@@ -124,6 +125,25 @@ TEST_CASE("a batch of a loader outside the cluster is not saved in it") {
   CHECK(has_text(*problem, "of another loader"));
   x.save(in.sets(), *mine);
   x.wait_saved();
+}
+
+TEST_CASE("the end of a loader of a cluster tells that its last set was not stored") {
+  const small_cluster in;
+  std::string told;
+  set_notice_handler([&](const std::string& text) {
+    if (text.find("not saved") != std::string::npos)
+      told += text;
+  });
+  {
+    loader x{data(), in.options(0)};
+    x.restore(in.sets());
+    while (x.next())
+      ;
+    std::ofstream{in.sets()} << "no directory";
+    x.save(in.sets());
+  }
+  set_notice_handler({});
+  CHECK(told.find("a snapshot was not saved: ") != std::string::npos);
 }
 
 TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {
