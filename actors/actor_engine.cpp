@@ -77,6 +77,8 @@ slot_ptr actor_engine::next_slot() {
   call_watch iterators;
   (void)iterators.look(*calls_, begin, 0); // which call is running, if any
   for (;;) {
+    if (*plan_->cancelled) // perhaps before there was an engine to interrupt
+      throw_interrupted();
     // Workers and iterators may be idle while the batch is still on its way: then there is no one
     // to name.
     const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
@@ -88,8 +90,6 @@ slot_ptr actor_engine::next_slot() {
       metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
     }
-    if (*plan_->cancelled)
-      throw_interrupted();
     check_patience();
     if (stuck_after_.count() > 0)
       check_not_stuck(iterators);

@@ -45,8 +45,9 @@ public:
   /// again.
   virtual void make_room(std::size_t leases) = 0;
   /// The next slot, after make_room: a batch, the job's end, or a failure. Throws patience_ended,
-  /// and may then be called again; `errc::stuck`, and what the order's iterators throw in the
-  /// caller's thread.
+  /// and may then be called again; `errc::interrupted` instead of a wait, once the plan's
+  /// `cancelled` is true; `errc::stuck`, and what the order's iterators throw in the caller's
+  /// thread.
   virtual slot_ptr next() = 0;
   /// Takes a slot back for a later batch. Any thread, also after shutdown().
   virtual void recycle(slot_ptr slot) = 0;

@@ -81,8 +81,6 @@ std::shared_ptr<loader_job> loader_seat::make_job() {
     job->leave_out(x);
   for (const auto& x : weights_)
     job->set_weights(x);
-  if (is_interrupted_)
-    job->interrupt();
   has_moved_ = false;
   return job;
 }
@@ -94,6 +92,8 @@ void loader_seat::replace_job(std::shared_ptr<loader_job> by) noexcept {
   }
   if (by)
     by->end(); // also where another thread still looks at it
+  if (is_interrupted_ && job_)
+    job_->interrupt(); // the call did not find this one
 }
 
 std::shared_ptr<loader_job> loader_seat::shared_job() const {

@@ -27,16 +27,19 @@ inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& funct
 }
 
 const planned_batch& inline_order::next() {
-  while (!order_->open(next_)) {
+  // Also before a batch that nothing is missing for: a caller may run through any number of them.
+  for (check_caller(); !order_->open(next_); check_caller())
     if (!probe_items() && !order_->wants_to_run() && !order_->wait_for_feed(function_.cancelled()))
       throw error(errc::stuck, {.stage = "iterators",
                                 .got = "a batch that waits for nothing",
                                 .needed = "an item, an end or an error"});
-    if (function_.cancelled())
-      throw_interrupted();
-    check_patience();
-  }
   return next_;
+}
+
+void inline_order::check_caller() const {
+  if (function_.cancelled())
+    throw_interrupted();
+  check_patience();
 }
 
 void inline_order::open(batch_slot& slot) {

@@ -25,6 +25,8 @@ public:
   void rewind(std::uint64_t run) { order_->rewind(run); }
 
 private:
+  /// Throws if the caller waits no longer, or the job was interrupted.
+  void check_caller() const;
   bool probe_items();
   void probe();
 

@@ -112,6 +112,20 @@ TEST_CASE("other threads look at a loader of a cluster, and interrupt it") {
   observer.join();
 }
 
+TEST_CASE("a loader of a cluster that is interrupted before it has a seat gives nothing") {
+  for (const bool restores : {false, true}) {
+    const small_cluster in;
+    loader x{data(), in.options()};
+    x.interrupt();
+    if (restores) { // with a seat, if it is there at once
+      const auto code = code_of([&] { x.restore(in.sets()); });
+      CHECK(code.value_or(errc::interrupted) == errc::interrupted);
+    }
+    CHECK(code_of([&] { x.next(); }) == errc::interrupted);
+    CHECK(x.position().global_step == 0);
+  }
+}
+
 TEST_CASE("a batch of a loader outside the cluster is not saved in it") {
   const small_cluster in;
   loader x{data(), in.options()};
