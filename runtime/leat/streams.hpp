@@ -56,7 +56,8 @@ LEAT_API pipeline lines(std::vector<std::string> patterns, line_options options 
 
 /// Lines that are each a JSON object. Its members become fields: texts become bytes; integers
 /// int64, other numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n],
-/// of numbers float64 [n]; everything else its JSON text. Any other line is a bad sample (corrupt).
+/// of numbers float64 [n]; everything else its JSON text. A line that is empty, or white space
+/// alone, is no record, but has a number. Any other line is a bad sample (corrupt).
 LEAT_API pipeline json_lines(std::string pattern, line_options options = {});
 LEAT_API pipeline json_lines(std::vector<std::string> patterns, line_options options = {});
 

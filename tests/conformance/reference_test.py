@@ -460,8 +460,14 @@ class Streams(InDirectory):
             "m": vector("f64", [1, 0.5]), "o": b'{"z": [true], "a": "x"}',
         })  # fmt: skip
 
+    def test_a_blank_line_of_json_is_no_record_but_has_a_number(self):
+        self.write("x", b'\n{"i": 1}\n \t\r\n{"i": 2}\n\n')
+        self.assertEqual([x.id for x in samples('json_lines("x")')], ["x/1", "x/3"])
+        self.assertEqual([x.id for x in samples('json_lines("x", ranges=3)')], ["x/@1", "x/@14"])
+        self.assertEqual([x.id for x in samples('lines("x")')], [f"x/{i}" for i in range(5)])
+
     def test_a_line_that_is_no_object_is_bad_and_passes_under_mask(self):
-        self.write("x", b'{"i": 1}\n\n[1]\n{"i": 2\n{"i": 5}\n')
+        self.write("x", b'{"i": 1}\n\f\n[1]\n{"i": 2\n{"i": 5}\n')
         self.assertEqual([x.bad for x in samples('json_lines("x")')], [False, True, True, True, False])
         text = ('json_lines("x").filter("field_between@1", field="i", min=4).scan("running_count@1", into="n")'
                 '.flat_map("windows@1", field="i", length=1).batch(1, end="mask")')  # fmt: skip
@@ -512,7 +518,7 @@ class Streams(InDirectory):
     def test_read_files_reads_whole_files_in_the_order_of_their_names(self):
         self.write("in/a.txt", b"one\ntwo\n")
         self.write("in/b.txt", b"three")
-        self.write("list.txt", b"b.txt\na.txt\nb.txt\n")
+        self.write("list.txt", b"\nb.txt\na.txt\n \r\nb.txt\n")
         got = ids('lines("list.txt").read_files("lines", folder="in").batch(1, end="mask")')
         self.assertEqual(got, [["b.txt/0"], ["a.txt/0"], ["a.txt/1"], ["b.txt/0"]])
 

@@ -1,3 +1,4 @@
+#include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterator_planner.hpp"
@@ -33,7 +34,7 @@ namespace {
 /// Reads the files that the input names, one after the other.
 ///
 /// An item begins with the number of its file's item in the lane, from 1; 0 precedes an item of the
-/// input that could not be judged.
+/// input that could not be judged. Blank names are counted, and no files.
 class reading_iterator final : public iterator {
 public:
   reading_iterator(edge_iterator input, const named_files& files, const lane_context& lane)
@@ -61,6 +62,8 @@ public:
         into.append(named);
         return pulled::item;
       }
+      if (is_blank(found.text))
+        continue;
       name_ = std::move(found.text);
       place_ = {};
       is_reading_ = true;

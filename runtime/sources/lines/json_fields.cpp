@@ -296,6 +296,10 @@ public:
     const std::string text = problem.what();
     const auto name_end = text.find("] "); // the library's name for it comes before
     problem_ = name_end == std::string::npos ? text : text.substr(name_end + 2);
+    // The library counts the lines of what it is given, which is one.
+    constexpr std::string_view line = "line 1, ";
+    if (const auto at = problem_.find(line); at != std::string::npos)
+      problem_.erase(at, line.size());
     return false;
   }
 

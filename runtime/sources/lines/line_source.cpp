@@ -3,12 +3,12 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/sample/sample_access.hpp"
-#include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/record_blocks.hpp"
 
+#include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace leat {
 
-static_assert(line_slack >= json_slack && shared_bytes::slack >= line_slack);
+static_assert(shared_bytes::slack >= line_slack);
 
 namespace {
 
@@ -40,20 +40,27 @@ std::span<const std::byte> line_in(const shared_bytes& block, const stream_recor
                              static_cast<std::size_t>(x.length));
 }
 
-} // namespace
-
-void parse_text_line(std::span<const std::byte> line, sample& into) {
-  into.borrow("text", line);
+/// Bad samples name their line.
+void parse(const line_format& format, std::span<const std::byte> line, const line_range& in,
+           const stream_record& record, sample& into) {
+  try {
+    format.parse(line, into);
+  } catch (const bad_sample& problem) {
+    throw bad_sample(problem.why(),
+                     name_of_line(in, record.number, record.offset) + ": " + problem.what());
+  }
 }
 
-line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
-                         std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
-    : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges, parse,
-                  pool_bytes, mapped_store(mapped_use::passing)) {}
+} // namespace
 
-line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
+line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
+                         std::uint64_t ranges, line_format format, std::size_t pool_bytes)
+    : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges,
+                  std::move(format), pool_bytes, mapped_store(mapped_use::passing)) {}
+
+line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_format format,
                          std::size_t pool_bytes, const object_store& store)
-    : name_(std::move(name)), ranges_(ranges), parse_(parse),
+    : name_(std::move(name)), ranges_(ranges), format_(std::move(format)),
       opener_(std::move(files), pool_bytes, store) {
   if (ranges > max_units / opener_.files().size())
     refuse_argument(name_ + ".ranges",
@@ -85,7 +92,7 @@ std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_
   const auto range = part(unit);
   check(range, from);
   notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
-  return std::make_unique<line_reader>(opener_, range, from, options);
+  return std::make_unique<line_reader>(opener_, range, from, options, format_.passes_blank_lines);
 }
 
 /// Each earlier line has at least one byte.
@@ -110,11 +117,11 @@ std::optional<extent> line_source::locate(const stream_record& record) const {
   return extent{.file = file_of(record), .offset = record.offset, .size = record.length};
 }
 
-void line_source::decode(const stream_record&, std::span<const std::byte> bytes,
+void line_source::decode(const stream_record& record, std::span<const std::byte> bytes,
                          sample& into) const {
   const auto line = room_for(bytes.size(), into);
   std::copy(bytes.begin(), bytes.end(), line.begin());
-  parse_(line, into);
+  parse(format_, line, part(record.unit), record, into);
 }
 
 void line_source::read(const stream_record& record, sample& into) const {
@@ -123,7 +130,7 @@ void line_source::read(const stream_record& record, sample& into) const {
     const auto line = line_in(*block->held, record);
     sample_access::keep_alive(into, record.surroundings);
     into.count_read(line.size());
-    return parse_(line, into);
+    return parse(format_, line, part(record.unit), record, into);
   }
   const auto bytes = room_for(record.length, into);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
@@ -132,7 +139,7 @@ void line_source::read(const stream_record& record, sample& into) const {
     opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
                        sample_access::stop_of(into));
   into.count_read(bytes.size());
-  parse_(bytes, into);
+  parse(format_, bytes, part(record.unit), record, into);
 }
 
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,

@@ -1,6 +1,6 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/sources/file_orders.hpp"
-#include "runtime/sources/lines/json_fields.hpp"
+#include "runtime/sources/lines/line_format.hpp"
 #include "runtime/sources/lines/line_source.hpp"
 #include "runtime/storage/stream_files.hpp"
 
@@ -12,7 +12,7 @@ namespace leat {
 namespace {
 
 pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
-                        const line_options& options, line_parser parse) {
+                        const line_options& options, line_format format) {
   check_at_least_one(op, "ranges", options.ranges);
   check_range(op + ".ranges", options.ranges, 1, max_ranges);
   return stream_pipeline(op,
@@ -21,7 +21,7 @@ pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns
                           {"file_order", word_of(options.order, file_orders)},
                           {"seed", options.seed}},
                          [=, ranges = options.ranges] {
-                           return std::make_shared<const line_source>(op, patterns, ranges, parse);
+                           return std::make_shared<const line_source>(op, patterns, ranges, format);
                          });
 }
 
@@ -53,7 +53,7 @@ pipeline lines(std::string pattern, line_options options) {
 }
 
 pipeline lines(std::vector<std::string> patterns, line_options options) {
-  return lines_pipeline("lines", std::move(patterns), options, parse_text_line);
+  return lines_pipeline("lines", std::move(patterns), options, text_lines());
 }
 
 pipeline json_lines(std::string pattern, line_options options) {
@@ -61,7 +61,7 @@ pipeline json_lines(std::string pattern, line_options options) {
 }
 
 pipeline json_lines(std::vector<std::string> patterns, line_options options) {
-  return lines_pipeline("json_lines", std::move(patterns), options, set_json_fields);
+  return lines_pipeline("json_lines", std::move(patterns), options, json_object_lines());
 }
 
 operator_type lines_operator() {

@@ -273,12 +273,18 @@ def tar_units(path, name, _):
     return [read_shard(path, name)]
 
 
-def line_units(path, name, options, fields_of=lambda line: {"text": line}):
+def is_blank(line):
+    return not line.strip(b" \t\r")
+
+
+def line_units(path, name, options, fields_of=lambda line: {"text": line}, passes_blank=False):
     data, ranges = unpacked_file(path), options["ranges"]
     if ranges > 1 and is_packed(path):
         raise Refused("ranges of a compressed file")
     units = [[] for _ in range(ranges)]
     for number, (offset, line) in enumerate(lines_of(data)):
+        if passes_blank and is_blank(line):
+            continue
         id = f"{id_text(name)}/{number}" if ranges == 1 else f"{id_text(name)}/@{offset}"
         r = max(r for r in range(ranges) if offset >= len(data) * r // ranges)
         units[r].append(Sample(id, fields_of(line)))
@@ -286,7 +292,7 @@ def line_units(path, name, options, fields_of=lambda line: {"text": line}):
 
 
 def json_line_units(path, name, options):
-    return line_units(path, name, options, json_fields)
+    return line_units(path, name, options, json_fields, passes_blank=True)
 
 
 UNITS = {"tar_stream": tar_units, "lines": line_units, "json_lines": json_line_units}

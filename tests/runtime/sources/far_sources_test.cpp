@@ -2,7 +2,7 @@
 
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/folder/folder_source.hpp"
-#include "runtime/sources/lines/json_fields.hpp"
+#include "runtime/sources/lines/line_format.hpp"
 #include "runtime/sources/lines/line_source.hpp"
 #include "runtime/sources/tar/tar_source.hpp"
 #include "runtime/sources/tar/tar_stream_source.hpp"
@@ -122,7 +122,7 @@ std::string random_lines(std::mt19937_64& random, bool is_json) {
 std::shared_ptr<const line_source> lines_of(const file_set& files, const object_store& store,
                                             bool is_json = false) {
   return std::make_shared<const line_source>("lines", files, 2,
-                                             is_json ? set_json_fields : parse_text_line,
+                                             is_json ? json_object_lines() : text_lines(),
                                              stream_pool::default_limit_bytes, store);
 }
 
