@@ -283,6 +283,11 @@ class FiltersAndChildren(InDirectory):
         ):  # fmt: skip
             self.assertEqual(row(f'json_lines("x.jsonl").filter("field_between@1", {bounds})'), kept, bounds)
 
+    def test_numbers_beyond_float64_are_infinite_or_zero(self):
+        self.write("x", b"1e400\n-1e400\n1e-400\n-1e-400\n")
+        for bounds, kept in (("min=1e308", ["0"]), ("max=-1e308", ["1"]), ("min=0, max=0", ["2", "3"])):
+            self.assertEqual(row(f'lines("x").filter("field_between@1", field="text", {bounds})'), kept, bounds)
+
     def test_bytes_between_counts_bytes(self):
         self.write("x", b"\na\nbb\nccc\n")
         self.assertEqual(row('lines("x").filter("bytes_between@1", field="text", min=1, max=2)'), digits("1 2"))

@@ -150,9 +150,24 @@ TEST_CASE("field_between takes numbers of any form, both bounds inclusive") {
   CHECK_FALSE(holds_of(field_between("f", {}, {}), std::nan("")));
 }
 
+TEST_CASE("field_between takes texts of numbers that no float64 can hold for what they are") {
+  for (const auto* text : {"1e400", "+1e400", "0.0001e405", "100e309", "1e99999999999999999999"}) {
+    CAPTURE(text);
+    CHECK(holds_of(field_between("f", 1e308, {}), text));
+    CHECK_FALSE(holds_of(field_between("f", {}, 1e308), text));
+    CHECK(holds_of(field_between("f", {}, -1e308), '-' + std::string{text}.substr(*text == '+')));
+  }
+  for (const auto* text :
+       {"1e-400", "-1e-400", "1000e-403", "0.1e-399", "0e400", "-1e-99999999999999999999"}) {
+    CAPTURE(text);
+    CHECK(holds_of(field_between("f", 0, 0), text));
+  }
+}
+
 TEST_CASE("field_between calls fields that are not numbers bad") {
   const auto within = field_between("f", 0, 1);
-  for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", "."})
+  for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", ".",
+                           "1e400x", "-inf", "e400"})
     CHECK(why_bad([&] { holds_of(within, text); }) == cause::corrupt);
   sample x;
   CHECK(why_bad([&] { holds(within, x); }) == cause::missing_field);
