@@ -357,6 +357,19 @@ TEST_CASE("leat's functions for text are made from their parameters") {
              R"(.map("default_field@1", field="t", type="i64", value=7))");
   check_step(R"(.map("default_field@1", field="t", value=0.5))", x.map(default_field("t", 0.5)),
              R"(.map("default_field@1", field="t", type="f64", value=0.5))");
+  for (const auto& [text, value] : {std::pair{"1.0", 1.0}, {"-0.0", -0.0}, {"7e0", 7.0}})
+    check_step(R"(.map("default_field@1", field="t", value=)" + std::string{text} + ')',
+               x.map(default_field("t", value)),
+               R"(.map("default_field@1", field="t", type="f64", value=)"
+                   + std::string{value == 7   ? "7"
+                                 : value == 1 ? "1"
+                                              : R"("-0")"}
+                   + ')');
+  check_step(R"(.map("default_field@1", field="t", value=1.0, type="i64"))",
+             x.map(default_field("t", 1)),
+             R"(.map("default_field@1", field="t", type="i64", value=1))");
+  check_step(R"(.map("default_field@1", field="t", value="1.0"))", x.map(default_field("t", "1.0")),
+             R"(.map("default_field@1", field="t", type="bytes", value="1.0"))");
   check_step(R"(.map("default_field@1", field="t", value=true))", x.map(default_field("t", true)),
              R"(.map("default_field@1", field="t", type="u8", value=1))");
   check_step(R"(.map("default_field@1", field="t", value="en"))", x.map(default_field("t", "en")),
