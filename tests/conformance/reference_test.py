@@ -25,7 +25,7 @@ from plain import iterators, weights
 from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout, kind_of
 from plain.random_numbers import Rng, sample_key_of, map_stream, philox
-from plain.samples import BadSample, Refused, Sample, Tensor, vector
+from plain.samples import BadSample, Refused, Sample, Tensor, scalar, vector
 from reference import Pipeline, to_text
 
 
@@ -461,9 +461,27 @@ class Streams(InDirectory):
         (x,) = samples('json_lines("x")')
         self.assertEqual(x.fields, {
             "s": "ü".encode(), "i": Tensor("i64", [], b"\xff" * 8), "f": Tensor("f64", [], b"\0" * 7 + b"\x40"),
-            "b": Tensor("u8", [], b"\1"), "n": b"null", "a": vector("i64", [1, 2]), "e": vector("i64", []),
+            "b": Tensor("u8", [], b"\1"), "a": vector("i64", [1, 2]), "e": vector("i64", []),
             "m": vector("f64", [1, 0.5]), "o": b'{"z": [true], "a": "x"}',
         })  # fmt: skip
+
+    def test_members_have_the_types_that_are_asked_for(self):
+        self.write("x", b'{"u": 18446744073709551615, "f": 1, "b": [1, "x"], "n": null, "l": [1, 0.5], "t": true}\n')
+        (x,) = samples('json_lines("x", types=["u:u64", "f:f64", "b:bytes", "n:i8", "l:f32", "t:i16"])')
+        self.assertEqual(x.fields, {
+            "u": Tensor("u64", [], b"\xff" * 8), "f": scalar("f64", 1), "b": b'[1, "x"]', "l": vector("f32", [1, 0.5]),
+            "t": scalar("i16", 1),
+        })  # fmt: skip
+        for bad in ("u:i64", "u:u64\", \"b:u8", "u:u64\", \"l:i64", ""):
+            types = f'["{bad}"]' if bad else "[]"
+            self.assertEqual([y.bad for y in samples(f'json_lines("x", types={types})')], [True], bad)
+
+    def test_cast_makes_elements_of_another_type(self):
+        self.write("x", b'{"a": 1}\n{"a": 0.5}\n{"a": [1, 300]}\n{"a": "x"}\n')
+        rows = samples('json_lines("x").map("cast@1", field="a", type="f64")')
+        self.assertEqual([y.fields and y.fields["a"] for y in rows], [scalar("f64", 1), scalar("f64", 0.5), vector("f64", [1, 300]), None])
+        rows = samples('json_lines("x").map("cast@1", field="a", type="u8")')
+        self.assertEqual([y.bad for y in rows], [False, True, True, True])
 
     def test_a_blank_line_of_json_is_no_record_but_has_a_number(self):
         self.write("x", b'\n{"i": 1}\n \t\r\n{"i": 2}\n\n')

@@ -9,6 +9,7 @@
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/lines/json_types.hpp"
 #include "runtime/sources/named_files.hpp"
 #include "runtime/sources/open_stream.hpp"
 #include "runtime/storage/stream_files.hpp"
@@ -18,15 +19,22 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
 pipeline pipeline::read_files(file_format format, read_files_options options) const {
   check_field("read_files", options.field);
-  return then({.op = "read_files",
-               .options = {{"format", word_of(format, file_formats)},
-                           {"field", std::move(options.field)},
-                           {"folder", std::move(options.folder)}}});
+  const auto types = json_types{options.types}.texts();
+  if (!types.empty() && format != file_format::json_lines)
+    refuse_argument("read_files.types", "types of fields", "the format \"json_lines\"");
+  operator_node node{.op = "read_files",
+                     .options = {{"format", word_of(format, file_formats)},
+                                 {"field", std::move(options.field)},
+                                 {"folder", std::move(options.folder)}}};
+  if (!types.empty())
+    node.options.push_back({"types", types});
+  return then(std::move(node));
 }
 
 namespace {
@@ -205,8 +213,9 @@ iterator_form_ptr build_read_files(const operator_node& x, const surroundings& a
         const auto name = s.bytes(field);
         return probe_result{.text = {reinterpret_cast<const char*>(name.data()), name.size()}};
       });
-  auto open = [format = value_of(x, "format", file_formats)](file_set files) {
-    return open_stream(format, std::move(files));
+  const json_types types{json_types_in(x.get<std::vector<std::string>>("types"))};
+  auto open = [format = value_of(x, "format", file_formats), types](file_set files) {
+    return open_stream(format, std::move(files), types);
   };
   return std::make_shared<reading_form>(
       std::move(names),
@@ -224,12 +233,15 @@ operator_type read_files_operator() {
           .role = operator_role::step,
           .options = {format,
                       {"field", option_type::text, std::string{"text"}},
-                      {"folder", option_type::text, std::string{}}},
+                      {"folder", option_type::text, std::string{}},
+                      later({"types", option_type::texts, std::vector<std::string>{}})},
           .make =
               [](const operator_node& call, const std::vector<pipeline>& on) {
-                return on[0].read_files(value_of(call, "format", file_formats),
-                                        {.field = call.get<std::string>("field"),
-                                         .folder = call.get<std::string>("folder")});
+                return on[0].read_files(
+                    value_of(call, "format", file_formats),
+                    {.field = call.get<std::string>("field"),
+                     .folder = call.get<std::string>("folder"),
+                     .types = json_types_in(call.get<std::vector<std::string>>("types"))});
               },
           .traits = {.is_expensive = true,
                      .replaces_samples = true,

@@ -1,6 +1,8 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
+#include "runtime/base/number_as.hpp"
 #include "runtime/base/utf8.hpp"
+#include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_number.hpp"
 #include "runtime/sources/lines/json_text.hpp"
@@ -13,8 +15,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,6 +45,7 @@ struct reading_memory {
   std::string text;
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
+  std::vector<json_number> numbers;
 };
 
 /// The value, if simdjson has one.
@@ -65,11 +70,27 @@ bool has_escapes(std::string_view x) {
   return x.find('\\') != std::string_view::npos;
 }
 
+double nearest(const json_number& x) {
+  return std::visit([](auto value) { return static_cast<double>(value); }, x.value);
+}
+
+/// As an element of a type: an integer exactly, or else the nearest number. Nothing if the type
+/// cannot represent it.
+template <class T>
+std::optional<T> element_of_number(const json_number& x) {
+  if (std::is_floating_point_v<T>)
+    return number_as<T>(nearest(x));
+  if (x.is_beyond_integers)
+    return std::nullopt;
+  return std::visit([](auto value) { return number_as<T>(value); }, x.value);
+}
+
 /// Sets the fields of one line. simdjson finds its structure, and validates its UTF-8; each value
 /// is checked here, also those that become text.
 class line_walk {
 public:
-  line_walk(reading_memory& memory, sample& into) : memory_(memory), into_(into) {}
+  line_walk(reading_memory& memory, sample& into, const json_types& types)
+      : memory_(memory), into_(into), types_(types) {}
 
   void run(std::string_view line) {
     document_ = given(
@@ -83,24 +104,126 @@ public:
     }
     if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS)
       throw malformed{}; // something follows the object
+    if (!wrong_.empty())
+      throw bad_sample(wrong_.front().why, wrong_.front().text);
   }
 
 private:
   void set(std::string_view name, od::value x) {
+    if (!wrong_.empty()) // the last of several members of one name counts
+      std::erase_if(wrong_, [&](const auto& before) { return before.name == name; });
+    const auto* type = types_.find(name);
+    if (type && given(x.type()) != od::json_type::null)
+      return *type ? set_typed(name, x, **type) : set_bytes(name, x);
     switch (given(x.type())) {
     case od::json_type::string:
       return set_text(name, x);
     case od::json_type::boolean:
       return into_.set(name, static_cast<std::uint8_t>(boolean(x)));
     case od::json_type::number:
-      return std::visit([&](auto value) { into_.set(name, value); }, number(x));
+      return set_number(name, x);
     case od::json_type::array:
       return set_array(name, x);
     case od::json_type::object:
       return set_object(name, x);
     default:
-      into_.borrow(name, std::as_bytes(std::span{null(x)}));
+      check_null(x);
+      into_.erase(name); // of a member before it
     }
+  }
+
+  // -- fields with a type of their own
+
+  void set_bytes(std::string_view name, od::value& x) {
+    if (given(x.type()) == od::json_type::string)
+      return set_text(name, x);
+    const auto* begin = place();
+    check(x, 2);
+    into_.borrow(name, bytes_since(begin));
+  }
+
+  void set_typed(std::string_view name, od::value& x, dtype type) {
+    memory_.numbers.clear();
+    const auto what = given(x.type());
+    const bool is_list = what == od::json_type::array;
+    bool fits = true;
+    if (what == od::json_type::boolean)
+      memory_.numbers.push_back({std::int64_t{boolean(x)}});
+    else if (what == od::json_type::number)
+      memory_.numbers.push_back(number(x));
+    else if (is_list)
+      fits = read_numbers(x, [&](const auto& value) { memory_.numbers.push_back(value); });
+    else {
+      check(x, 2);
+      fits = false;
+    }
+    fits = fits && set_elements_of(name, type, is_list);
+    if (!fits)
+      be_wrong(cause::wrong_shape, name,
+               "holds something other than " + std::string{to_string(type)}
+                   + ", its type (`types` of json_lines): a number, a list of numbers, true or "
+                     "false, which the type can represent");
+  }
+
+  /// Calls `add` with the elements of an array; false if some are no numbers.
+  template <class Add>
+  bool read_numbers(od::value& x, Add add) {
+    bool are_numbers = true;
+    for (auto element : given(x.get_array())) {
+      auto value = given(element);
+      if (given(value.type()) == od::json_type::number) {
+        add(number(value));
+      } else {
+        are_numbers = false;
+        check(value, 3);
+      }
+    }
+    return are_numbers;
+  }
+
+  /// False if the type cannot represent one of the numbers.
+  bool set_elements_of(std::string_view name, dtype type, bool is_list) {
+    return visit_type(type, [&](auto zero) {
+      using element = decltype(zero);
+      const auto& from = memory_.numbers;
+      const auto to = into_.make<element>(name, is_list ? shape{from.size()} : shape{});
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const auto x = element_of_number<element>(from[i]);
+        if (!x)
+          return false;
+        to[i] = *x;
+      }
+      return true;
+    });
+  }
+
+  // -- all others
+
+  void set_number(std::string_view name, od::value& x) {
+    const auto value = number(x);
+    if (!is_plain(value))
+      return be_too_large(name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value.value))
+      into_.set(name, *integer);
+    else
+      into_.set(name, std::get<double>(value.value));
+  }
+
+  /// It is an int64, or a float64 that was none.
+  static bool is_plain(const json_number& x) {
+    return !x.is_beyond_integers && !std::holds_alternative<std::uint64_t>(x.value);
+  }
+
+  void be_too_large(std::string_view name) {
+    const auto text = std::string{name};
+    be_wrong(cause::unsupported, name,
+             "has an integer that int64 cannot hold: give it a type, as json_lines(..., types=[\""
+                 + text + ":u64\"]), or {\"" + text + "\": \"u64\"} in Python; \"f64\" rounds");
+  }
+
+  /// The line is bad, unless it is no JSON at all: that comes first.
+  void be_wrong(cause why, std::string_view name, const std::string& what) {
+    wrong_.push_back({std::string{name}, why, "field \"" + std::string{name} + "\" " + what});
   }
 
   /// The text of a value without brackets. simdjson does not see it as read, and passes over it to
@@ -142,11 +265,9 @@ private:
     return token == "true";
   }
 
-  static std::string_view null(od::value& x) {
-    const auto token = scalar(x);
-    if (token != "null")
+  static void check_null(od::value& x) {
+    if (scalar(x) != "null")
       throw malformed{};
-    return token;
   }
 
   static json_number number(od::value& x) {
@@ -160,19 +281,16 @@ private:
     const auto* begin = place();
     memory_.integers.clear();
     memory_.reals.clear();
-    bool are_numbers = true;
-    for (auto element : given(x.get_array())) {
-      auto value = given(element);
-      if (given(value.type()) == od::json_type::number) {
-        add(number(value));
-      } else {
-        are_numbers = false;
-        check(value, 3);
-      }
-    }
+    bool are_plain = true;
+    const bool are_numbers = read_numbers(x, [&](const auto& value) {
+      are_plain = are_plain && is_plain(value);
+      add(value);
+    });
     if (!are_numbers)
-      into_.borrow(name, bytes_since(begin));
-    else if (memory_.reals.empty())
+      return into_.borrow(name, bytes_since(begin));
+    if (!are_plain)
+      return be_too_large(name);
+    if (memory_.reals.empty())
       set_elements(name, memory_.integers);
     else
       set_elements(name, memory_.reals);
@@ -180,15 +298,16 @@ private:
 
   /// Integers are numbers like others once there is one that is none.
   void add(const json_number& x) {
-    auto& [parser, text, integers, reals] = memory_;
-    if (const auto* integer = std::get_if<std::int64_t>(&x); integer && reals.empty()) {
+    auto& integers = memory_.integers;
+    auto& reals = memory_.reals;
+    if (const auto* integer = std::get_if<std::int64_t>(&x.value); integer && reals.empty()) {
       integers.push_back(*integer);
       return;
     }
     if (reals.empty())
       std::transform(integers.begin(), integers.end(), std::back_inserter(reals),
                      [](auto value) { return static_cast<double>(value); });
-    reals.push_back(std::visit([](auto value) { return static_cast<double>(value); }, x));
+    reals.push_back(nearest(x));
   }
 
   template <class T>
@@ -235,7 +354,7 @@ private:
       (void)boolean(x);
       return;
     default:
-      (void)null(x);
+      check_null(x);
     }
   }
 
@@ -255,6 +374,14 @@ private:
 
   reading_memory& memory_;
   sample& into_;
+  const json_types& types_;
+  /// Of a line that is JSON.
+  struct wrong_member {
+    std::string name;
+    cause why;
+    std::string text;
+  };
+  std::vector<wrong_member> wrong_;
   od::document document_;
 };
 
@@ -339,15 +466,15 @@ std::string_view without_mark(std::string_view text) {
 
 } // namespace
 
-void set_json_fields(std::span<const std::byte> line, sample& into) {
+void set_json_fields(std::span<const std::byte> line, sample& into, const json_types& types) {
   thread_local reading_memory kept;
   const std::string_view text{reinterpret_cast<const char*>(line.data()), line.size()};
   try {
     if (text.size() <= kept_line) {
-      line_walk{kept, into}.run(without_mark(text));
+      line_walk{kept, into, types}.run(without_mark(text));
     } else {
       reading_memory memory;
-      line_walk{memory, into}.run(without_mark(text));
+      line_walk{memory, into, types}.run(without_mark(text));
     }
   } catch (const malformed&) {
     refuse(text);

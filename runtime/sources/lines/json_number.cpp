@@ -28,6 +28,11 @@ bool take(std::string_view& text, std::string_view any_of) noexcept {
   return true;
 }
 
+template <class T>
+bool reads_as(std::string_view integer, T& into) noexcept {
+  return std::from_chars(integer.data(), integer.data() + integer.size(), into).ec == std::errc{};
+}
+
 enum class number_form { none, integer, other };
 
 number_form form_of(std::string_view text) noexcept {
@@ -57,15 +62,18 @@ std::optional<json_number> read_json_number(std::string_view text) noexcept {
   const auto form = form_of(text);
   if (form == number_form::none)
     return {};
+  const bool is_integer = form == number_form::integer;
   std::int64_t integer = 0;
-  if (form == number_form::integer
-      && std::from_chars(text.data(), text.data() + text.size(), integer).ec == std::errc{})
-    return integer;
+  if (is_integer && reads_as(text, integer))
+    return json_number{integer};
+  std::uint64_t unsigned_integer = 0;
+  if (is_integer && reads_as(text, unsigned_integer))
+    return json_number{unsigned_integer};
   const bool is_negative = text.starts_with('-');
   double real = 0;
   if (!read_decimal(text.substr(is_negative ? 1 : 0), real) || std::isinf(real))
     return {};
-  return is_negative ? -real : real;
+  return json_number{is_negative ? -real : real, is_integer};
 }
 
 } // namespace leat

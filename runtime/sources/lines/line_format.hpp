@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/sources/lines/json_types.hpp"
+
 #include <leat/sample.hpp>
 
 #include <cstddef>
@@ -24,6 +26,6 @@ struct line_format {
 line_format text_lines();
 
 /// Each line that is not blank is an object: see set_json_fields.
-line_format json_object_lines();
+line_format json_object_lines(json_types types = {});
 
 } // namespace leat

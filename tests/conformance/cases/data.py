@@ -238,7 +238,7 @@ def array_data():
 
 def known(op, patterns, fields, size, files, ranges, wrong=""):
     """A source of lines."""
-    call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0})
+    call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0, **({"types": []} if op == "json_lines" else {})})
     return KnownSource(call, fields, size, files * ranges, wrong)
 
 

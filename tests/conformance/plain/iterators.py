@@ -271,7 +271,7 @@ class Lane:
 
         def records(named):
             name = os.fsdecode(field_bytes(named.field(o["field"])))
-            return [] if is_blank(os.fsencode(name)) else records_of_file(o["format"], os.path.join(o["folder"], name), name)
+            return [] if is_blank(os.fsencode(name)) else records_of_file(o["format"], os.path.join(o["folder"], name), name, o["types"])
 
         for x in self.items(node.inputs[0], repeat_pass):
             yield from self.judged(x, records, lambda bad: [bad])

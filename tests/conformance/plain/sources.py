@@ -14,7 +14,7 @@ import tarfile
 
 from plain.hashes import hash128, id_text, keyed, number_bytes, pass_word, permutation, text_bytes
 from plain.random_numbers import Rng
-from plain.samples import Ragged, Refused, Sample, Tensor, scalar, size_of, vector
+from plain.samples import Ragged, Refused, Sample, Tensor, element, scalar, size_of, vector
 
 
 def read_file(path):
@@ -292,17 +292,18 @@ def line_units(path, name, options, fields_of=lambda line: {"text": line}, passe
 
 
 def json_line_units(path, name, options):
-    return line_units(path, name, options, json_fields, passes_blank=True)
+    types = dict(x.rsplit(":", 1) for x in options.get("types", []))
+    return line_units(path, name, options, lambda line: json_fields(line, types), passes_blank=True)
 
 
 UNITS = {"tar_stream": tar_units, "lines": line_units, "json_lines": json_line_units}
 STREAMS = (*UNITS, "standard_input")
 
 
-def records_of_file(format, path, name):
+def records_of_file(format, path, name, types):
     """The records of one file, by what read_files calls its format."""
     units = UNITS["tar_stream" if format == "tar" else format]
-    return units(path, name, {"ranges": 1})[0]
+    return units(path, name, {"ranges": 1, "types": types})[0]
 
 
 def lines_of(data):
@@ -314,12 +315,12 @@ def lines_of(data):
     return lines[:-1] if lines[-1][1] == b"" else lines
 
 
-def json_fields(line):
+def json_fields(line, types):
     try:
         members = members_of(line.decode().removeprefix("\ufeff"))
+        return {name: json_field(x, text, types.get(name)) for name, (x, text) in members.items() if x is not None}
     except ValueError:
         return None
-    return {name: json_field(x, text) for name, (x, text) in members.items()}
 
 
 def members_of(line):
@@ -349,9 +350,15 @@ def after_space(text, at):
     return at
 
 
-def json_field(x, text):
-    if isinstance(x, str):
+def json_field(x, text, type):
+    if isinstance(x, str) and type in (None, "bytes"):
         return x.encode()
+    if type == "bytes":
+        return text.encode()
+    if type:
+        return typed_field(x, type)
+    if is_large(x) or isinstance(x, list) and all(map(is_number, x)) and any(map(is_large, x)):
+        raise ValueError(f"{text} is no int64")
     if isinstance(x, bool):
         return scalar("u8", x)
     if is_integer(x):
@@ -365,12 +372,24 @@ def json_field(x, text):
     return text.encode()
 
 
+def typed_field(x, type):
+    if isinstance(x, bool) or is_number(x):
+        return scalar(type, element(x, type))
+    if isinstance(x, list) and all(map(is_number, x)):
+        return vector(type, [element(y, type) for y in x])
+    raise ValueError(f"{x} is no {type}")
+
+
 def is_number(x):
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
 def is_integer(x):
-    return is_number(x) and isinstance(x, int) and -(2**63) <= x < 2**63
+    return is_number(x) and isinstance(x, int) and not is_large(x)
+
+
+def is_large(x):
+    return isinstance(x, int) and not -(2**63) <= x < 2**63
 
 
 # -------------------------------------------------------------------------------------------------------- files

@@ -324,6 +324,36 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
   CHECK(why_bad([&] { leat::truncate("none", 2).make()(x, in); }) == cause::missing_field);
 }
 
+TEST_CASE("cast makes elements of another type, exactly or the nearest ones") {
+  sample x;
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  const auto casts = [&](const std::string& field, dtype to) { cast(field, to).make()(x, in); };
+  x.set("n", std::int64_t{-3});
+  casts("n", dtype::f64);
+  CHECK(x.get<double>("n") == -3);
+  casts("n", dtype::i8);
+  CHECK(x.get<std::int8_t>("n") == -3);
+  x.set("big", std::int64_t{16'777'217});
+  casts("big", dtype::f32);
+  CHECK(x.get<float>("big") == 16'777'216);
+  x.set<double>("m", std::vector{1.0, 2.0, 300.0, 4.0}, {2, 2});
+  casts("m", dtype::u16);
+  CHECK(x.view<std::uint16_t, 2>("m")[1][0] == 300);
+  x.set_ragged<int>("r", std::vector{5, 6});
+  casts("r", dtype::u64);
+  CHECK(x.is_ragged("r"));
+  CHECK(x.view<std::uint64_t, 1>("r")[1] == 6);
+  x.set("s", "12");
+  for (const auto& [field, to] : {std::pair{"n", dtype::u8}, {"m", dtype::u8}, {"s", dtype::i64}})
+    CHECK(why_bad([&, f = std::string{field}, t = to] { casts(f, t); }) == cause::wrong_shape);
+  x.set("n", 0.5);
+  CHECK(why_bad([&] { casts("n", dtype::i64); }) == cause::wrong_shape);
+  x.set("n", 1e300);
+  CHECK(why_bad([&] { casts("n", dtype::f32); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { casts("none", dtype::f32); }) == cause::missing_field);
+  CHECK_THROWS_AS(cast("n", dtype::bf16), error);
+}
+
 TEST_CASE("drop_fields removes what is there") {
   context in{rng{0, 0}, 0, 0, 1, nullptr};
   sample x;
