@@ -125,7 +125,7 @@ private:
     case od::json_type::array:
       return set_array(name, x);
     case od::json_type::object:
-      return set_object(name, x);
+      return set_structure(name, x);
     default:
       check_null(x);
       into_.erase(name); // of a member before it
@@ -135,11 +135,16 @@ private:
   // -- fields with a type of their own
 
   void set_bytes(std::string_view name, od::value& x) {
-    if (given(x.type()) == od::json_type::string)
+    switch (given(x.type())) {
+    case od::json_type::string:
       return set_text(name, x);
-    const auto* begin = place();
-    check(x, 2);
-    into_.borrow(name, bytes_since(begin));
+    case od::json_type::array:
+    case od::json_type::object:
+      return set_structure(name, x);
+    default:
+      check(x, 2);
+      into_.borrow(name, std::as_bytes(std::span{scalar(x)}));
+    }
   }
 
   void set_typed(std::string_view name, od::value& x, dtype type) {
@@ -316,7 +321,8 @@ private:
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  void set_object(std::string_view name, od::value& x) {
+  /// An object, or an array as text.
+  void set_structure(std::string_view name, od::value& x) {
     const auto* begin = place();
     check(x, 2);
     into_.borrow(name, bytes_since(begin));
