@@ -41,9 +41,9 @@ private:
   std::size_t found_ = 0;
   std::size_t used_ = 0;
   std::uint64_t searched_to_ = 0;
-  /// How the line there begins; 0 is where none is known.
+  /// How the line there begins; a line feed says nothing.
   std::uint64_t known_place_ = 0;
-  std::byte known_byte_{};
+  std::byte known_byte_{'\n'};
   /// The store is not asked again before this place.
   std::uint64_t not_before_ = 0;
 };

@@ -174,6 +174,24 @@ TEST_CASE("lines whose ends are found without reading are the lines, from every 
       }
 }
 
+TEST_CASE("a blank line that is longer than what is read at once is found to be blank") {
+  const temporary_directory dir;
+  const std::string blank(200'000, ' ');
+  const std::string object = "{\"a\": \"" + std::string(200'000, 'x') + "\"}";
+  tar_writer::write(dir / "x.txt", blank + '\n' + object + '\n' + blank + '\n' + blank + object
+                                       + '\n' + object + '\n' + blank);
+  for (const auto how : {finds::nothing, finds::all}) {
+    const finding_store store{how};
+    const auto source = lines_of(dir / "x.txt", 1, store, json_object_lines());
+    for (const bool surroundings : {true, false}) {
+      std::vector<std::uint64_t> numbers;
+      for (const auto& x : read_from(source, 0, {}, surroundings))
+        numbers.push_back(x.record.number);
+      CHECK(numbers == std::vector<std::uint64_t>{1, 3, 4});
+    }
+  }
+}
+
 TEST_CASE("what is found without reading is not read, but for the ends of files") {
   std::mt19937_64 random{3};
   const temporary_directory dir;
