@@ -18,13 +18,13 @@ char char_of(std::byte x) {
 
 } // namespace
 
-std::optional<line_end> line_ends::next(std::uint64_t at, std::uint64_t most) {
+std::optional<found_line_end> line_ends::next(std::uint64_t at, std::uint64_t most) {
   const bool may_be_blank =
       at != known_place_ || known_byte_ == std::byte{'\n'} || is_line_space(char_of(known_byte_));
   const auto end = place(at, most);
   if (!end)
     return std::nullopt;
-  return line_end{.at = *end, .may_be_blank = may_be_blank};
+  return found_line_end{.at = *end, .may_be_blank = may_be_blank};
 }
 
 std::optional<std::uint64_t> line_ends::place(std::uint64_t at, std::uint64_t most) {

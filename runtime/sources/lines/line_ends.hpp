@@ -10,7 +10,7 @@
 namespace leat {
 
 /// Where a line ends, and whether it may say nothing.
-struct line_end {
+struct found_line_end {
   std::uint64_t at = 0;
   /// This line begins with white space, or with its end, or it is not known how it begins.
   bool may_be_blank = true;
@@ -25,7 +25,7 @@ public:
 
   /// The first "\n" at or after `at`, which is not below that of the last call. If there is none in
   /// the next `most` bytes, some place after them. Nothing: read it.
-  std::optional<line_end> next(std::uint64_t at, std::uint64_t most);
+  std::optional<found_line_end> next(std::uint64_t at, std::uint64_t most);
 
 private:
   std::optional<std::uint64_t> place(std::uint64_t at, std::uint64_t most);
