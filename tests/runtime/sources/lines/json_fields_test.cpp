@@ -267,7 +267,7 @@ TEST_CASE("what is wrong with a line is said without the library's name for it")
     FAIL("not refused");
   } catch (const bad_sample& x) {
     CHECK(std::string{x.what()}.find("[json") == std::string::npos);
-    CHECK(std::string{x.what()}.find("parse error at line 1, column 2") != std::string::npos);
+    CHECK(std::string{x.what()}.find("parse error at column 2") != std::string::npos);
   }
 }
 
