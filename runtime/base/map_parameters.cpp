@@ -14,7 +14,7 @@ namespace leat {
 namespace {
 
 /// The parts between all occurrences of `gap`; an empty text has one, which is empty.
-std::vector<std::string_view> split_at(std::string_view text, char gap) {
+std::vector<std::string_view> split(std::string_view text, char gap) {
   std::vector<std::string_view> parts;
   for (auto end = text.find(gap); end != std::string_view::npos; end = text.find(gap)) {
     parts.push_back(text.substr(0, end));
@@ -31,7 +31,7 @@ std::optional<std::vector<map_parameter>> split_parameters(std::string_view text
   if (text.empty())
     return result;
   std::set<std::string_view> names;
-  for (const auto word : split_at(text, ' ')) {
+  for (const auto word : split(text, ' ')) {
     const auto name = word.substr(0, word.find('='));
     if (!is_word(name) || name.size() == word.size() || !names.insert(name).second
         || word.find_first_of("\t\n\v\f\r") != std::string_view::npos)
@@ -44,7 +44,7 @@ std::optional<std::vector<map_parameter>> split_parameters(std::string_view text
 std::vector<std::string> split_list(std::string_view text) {
   if (text.empty())
     return {};
-  const auto parts = split_at(text, ',');
+  const auto parts = split(text, ',');
   return {parts.begin(), parts.end()};
 }
 

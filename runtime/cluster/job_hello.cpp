@@ -24,11 +24,11 @@ std::string name_of_host() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-std::string text_for(std::uint64_t x) {
+std::string text_of(std::uint64_t x) {
   return x == UINT64_MAX ? "all" : std::to_string(x);
 }
 
-std::string text_for(const left_out_steps& x) {
+std::string text_of(const left_out_steps& x) {
   std::string text;
   for (const auto& range : x.ranges())
     text += (text.empty() ? "" : ", ") + std::to_string(range.first) + " to "
@@ -36,14 +36,14 @@ std::string text_for(const left_out_steps& x) {
   return text.empty() ? "none" : text;
 }
 
-std::string text_for(const weight_changes& x) {
+std::string text_of(const weight_changes& x) {
   std::string text;
   for (const auto& change : x.all())
     text += (text.empty() ? "" : "; ") + text_of(change);
   return text.empty() ? "none" : text;
 }
 
-std::string text_for(bad_sample_policy x) {
+std::string text_of(bad_sample_policy x) {
   switch (x) {
   case bad_sample_policy::fail:
     return "fail";
@@ -67,11 +67,11 @@ cluster_hello hello_for(const rank_job& job) {
           .process = this_process(),
           .host_name = name_of_host(),
           .pipeline = job.encode(beginning, {}),
-          .options = {{"epochs", text_for(job.epochs)},
-                      {"steps", text_for(job.steps)},
-                      {"bad_samples", text_for(job.plan->bad_samples)},
-                      {"left out steps", text_for(job.left_out)},
-                      {"changes of weights", text_for(job.weights)}},
+          .options = {{"epochs", text_of(job.epochs)},
+                      {"steps", text_of(job.steps)},
+                      {"bad_samples", text_of(job.plan->bad_samples)},
+                      {"left out steps", text_of(job.left_out)},
+                      {"changes of weights", text_of(job.weights)}},
           .lanes = shape.is_indexed ? 0 : shape.lanes,
           .ends_with_last = shape.end == epoch_end::mask};
 }

@@ -13,13 +13,13 @@ namespace leat {
 namespace {
 
 /// A source, and the number of lanes that it can feed.
-struct source_lanes {
+struct lane_supply {
   const operator_node* source;
   std::uint64_t units;
 };
 
-std::vector<source_lanes> lanes_of_sources(const operator_node& batch, std::uint64_t rows) {
-  std::vector<source_lanes> found;
+std::vector<lane_supply> lane_supplies(const operator_node& batch, std::uint64_t rows) {
+  std::vector<lane_supply> found;
   for_each_operator(batch, [&](const operator_node& x) {
     if (x.is_source())
       found.push_back({&x, x.stream ? x.stream->get()->units() : rows});
@@ -81,8 +81,8 @@ std::optional<std::string> lane_limit(const operator_node& batch) {
   const auto rows = batch.get<std::uint64_t>("rows");
   if (batch.get<std::uint64_t>("lanes") != 0 || is_indexed(*batch.inputs.front()) || rows == 1)
     return std::nullopt;
-  const auto supplies = lanes_of_sources(batch, rows);
-  const auto by_units = [](const source_lanes& a, const source_lanes& b) {
+  const auto supplies = lane_supplies(batch, rows);
+  const auto by_units = [](const lane_supply& a, const lane_supply& b) {
     return a.units < b.units;
   };
   const auto least = std::min_element(supplies.begin(), supplies.end(), by_units);

@@ -8,14 +8,6 @@
 
 namespace leat {
 
-namespace {
-
-std::size_t round_up(std::size_t x, std::size_t to) {
-  return (x + to - 1) / to * to;
-}
-
-} // namespace
-
 plane_decoder::plane_decoder(const inverse_dct& transform)
     : transform_(transform), scan_(transform.group),
       coefficients_(scan_decoder::max_blocks * transform.group.size()) {}

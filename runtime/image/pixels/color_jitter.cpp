@@ -9,7 +9,7 @@ namespace leat {
 
 namespace {
 
-float clamped(float x) {
+float unit(float x) {
   return std::min(std::max(x, 0.0F), 1.0F);
 }
 
@@ -82,14 +82,14 @@ void adjust(const float_image& image, color_adjustment what, const color_jitter_
 void adjust_brightness(const float_image& image, double factor) {
   const auto share = static_cast<float>(factor);
   for (std::size_t i = 0; i < 3 * image.pixels(); ++i)
-    image.data[i] = clamped(image.data[i] * share);
+    image.data[i] = unit(image.data[i] * share);
 }
 
 void adjust_contrast(const float_image& image, double factor) {
   const auto share = static_cast<float>(factor);
   const float rest = static_cast<float>(1 - factor) * mean_gray(image);
   for (std::size_t i = 0; i < 3 * image.pixels(); ++i)
-    image.data[i] = clamped(image.data[i] * share + rest);
+    image.data[i] = unit(image.data[i] * share + rest);
 }
 
 void adjust_saturation(const float_image& image, double factor) {
@@ -100,9 +100,9 @@ void adjust_saturation(const float_image& image, double factor) {
   float* blue = image.plane(2);
   for (std::size_t i = 0; i < image.pixels(); ++i) {
     const float rest = gray_share * gray(red[i], green[i], blue[i]);
-    red[i] = clamped(red[i] * share + rest);
-    green[i] = clamped(green[i] * share + rest);
-    blue[i] = clamped(blue[i] * share + rest);
+    red[i] = unit(red[i] * share + rest);
+    green[i] = unit(green[i] * share + rest);
+    blue[i] = unit(blue[i] * share + rest);
   }
 }
 

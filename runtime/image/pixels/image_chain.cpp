@@ -16,14 +16,14 @@ namespace leat {
 
 namespace {
 
-constexpr std::size_t most_pixels = 8192;
+constexpr std::size_t max_extent = 8192;
 constexpr double max_ratio = 1000;
 constexpr double any = 1e30;
 
 /// Reads the arguments of one transform, in their order.
-class transform_reader {
+class argument_reader {
 public:
-  transform_reader(const image_transform& from, const std::string& stage)
+  argument_reader(const image_transform& from, const std::string& stage)
       : from_(from), stage_(stage) {}
 
   const std::string& word() {
@@ -47,8 +47,8 @@ public:
     std::size_t x = 0;
     const auto* end = text.data() + text.size();
     const auto [stop, failure] = std::from_chars(text.data(), end, x);
-    if (failure != std::errc{} || stop != end || x < lowest || x > most_pixels)
-      refuse(text, std::to_string(lowest) + " to " + std::to_string(most_pixels) + " pixels");
+    if (failure != std::errc{} || stop != end || x < lowest || x > max_extent)
+      refuse(text, std::to_string(lowest) + " to " + std::to_string(max_extent) + " pixels");
     return x;
   }
 
@@ -99,21 +99,21 @@ private:
   std::size_t next_ = 0;
 };
 
-image_step read_random_resized_crop(transform_reader& from) {
+image_step read_random_resized_crop(argument_reader& from) {
   random_resized_crop_step x{from.size(), {}};
   x.ranges.scale = from.range(0, 1, false);
   x.ranges.ratio = from.range(0, max_ratio, false);
   return x;
 }
 
-image_step read_resize(transform_reader& from) {
+image_step read_resize(argument_reader& from) {
   const auto first = from.extent();
   if (!from.has_more())
     return resize_step{first, {}};
   return resize_step{0, {.width = from.extent(), .height = first}};
 }
 
-image_step read_pad(transform_reader& from) {
+image_step read_pad(argument_reader& from) {
   padding x{.left = from.extent(0),
             .top = from.extent(0),
             .right = from.extent(0),
@@ -133,7 +133,7 @@ image_step read_pad(transform_reader& from) {
   return x;
 }
 
-image_step read_color_jitter(transform_reader& from) {
+image_step read_color_jitter(argument_reader& from) {
   color_jitter_ranges x;
   x.brightness = from.range(0, max_ratio);
   x.contrast = from.range(0, max_ratio);
@@ -142,7 +142,7 @@ image_step read_color_jitter(transform_reader& from) {
   return x;
 }
 
-erasing_step read_random_erasing(transform_reader& from) {
+erasing_step read_random_erasing(argument_reader& from) {
   erasing_step x{};
   x.ranges.probability = from.number(0, 1);
   x.ranges.scale = from.range(0, 1);
@@ -159,7 +159,7 @@ public:
   explicit chain_reader(const std::string& stage) : stage_(stage) {}
 
   void add(const image_transform& x) {
-    transform_reader from{x, stage_};
+    argument_reader from{x, stage_};
     if (const auto step = pixel_steps().find(x.name); step != pixel_steps().end()) {
       if (normalized_ || chain_.erasing)
         from.refuse("after normalize or random_erasing", "it before them");
@@ -216,15 +216,15 @@ private:
                       "at most " + number_text(largest_f16));
   }
 
-  using read_step = image_step (*)(transform_reader&);
+  using read_step = image_step (*)(argument_reader&);
   static const std::map<std::string, read_step>& pixel_steps() {
     static const std::map<std::string, read_step> steps{
         {"random_resized_crop", read_random_resized_crop},
         {"resize", read_resize},
         {"center_crop",
-         [](transform_reader& from) { return image_step{center_crop_step{from.size()}}; }},
+         [](argument_reader& from) { return image_step{center_crop_step{from.size()}}; }},
         {"random_horizontal_flip",
-         [](transform_reader& from) { return image_step{flip_step{from.number(0, 1)}}; }},
+         [](argument_reader& from) { return image_step{flip_step{from.number(0, 1)}}; }},
         {"pad", read_pad},
         {"color_jitter", read_color_jitter}};
     return steps;

@@ -7,10 +7,6 @@ namespace leat {
 
 namespace {
 
-std::size_t padded_to(std::size_t x, std::size_t to) {
-  return (x + to - 1) / to * to;
-}
-
 /// Four outputs look at 16 samples in one go.
 constexpr std::size_t quad = 4;
 constexpr std::size_t window = 16;
@@ -100,7 +96,7 @@ void plane_resampler::expect(std::size_t plane, std::size_t first_column, std::s
   const auto high = std::bit_ceil(rows_[x.rows].fixed.taps + rows + 8);
   x.mask = high - 1;
   x.end = rows_[x.rows].fixed.high();
-  const auto width = padded_to(what_.window.width, kernels_.lanes);
+  const auto width = round_up(what_.window.width, kernels_.lanes);
   if (x.ring.size() < high * width)
     x.ring.resize(high * width);
   if (x.columns != plane && planes_[x.columns].first_column == first_column)
@@ -120,7 +116,7 @@ void plane_resampler::build_narrow_table(std::size_t plane, std::size_t first_co
   auto& table = tables_[plane].narrow;
   const auto most = *std::max_element(weights.count.begin(), weights.count.end());
   table.pairs = (most + 1) / 2;
-  const auto outputs = padded_to(weights.outputs(), kernels_.lanes);
+  const auto outputs = round_up(weights.outputs(), kernels_.lanes);
   // Lanes that no sample goes to: their byte is out of range.
   table.samples.assign(outputs * table.pairs * 4, 0x80);
   table.weights.assign(outputs * table.pairs * 2, 0);
@@ -182,7 +178,7 @@ void plane_resampler::load(std::size_t plane, const std::uint8_t* from, std::siz
                            std::size_t first_row, std::size_t rows) {
   auto& x = planes_[plane];
   const auto end = std::min(first_row + rows, x.end);
-  const auto width = padded_to(what_.window.width, kernels_.lanes);
+  const auto width = round_up(what_.window.width, kernels_.lanes);
   const auto& table = tables_[x.columns];
   constexpr std::size_t at_once = 8; // tables stay in registers for so many
   while (x.loaded < end) {
@@ -215,7 +211,7 @@ bool plane_resampler::flush() {
 }
 
 void plane_resampler::write_row(std::size_t y) {
-  const auto width = padded_to(what_.window.width, kernels_.lanes);
+  const auto width = round_up(what_.window.width, kernels_.lanes);
   for (std::size_t c = 0; c < num_planes_; ++c) {
     const auto& x = planes_[c];
     const auto& down = rows_[x.rows].fixed;

@@ -18,7 +18,7 @@ namespace {
 
 /// The size of a tree, with all names replaced by what they stand for: names within names grow
 /// fast.
-struct tree_size {
+struct extent {
   std::size_t operators = 1;
   std::size_t height = 1;
   /// Depth of brackets when it is printed: a source has those of a call and of a list.
@@ -32,22 +32,22 @@ struct tree_size {
 
 struct built {
   pipeline value;
-  tree_size size = {};
+  extent size = {};
 };
 
-tree_size size_of_step(tree_size input) {
+extent size_of_step(extent input) {
   return {input.operators + 1, input.height + 1, input.nesting};
 }
 
-tree_size size_of_join(const std::vector<built>& inputs) {
-  tree_size x{1, 0, 0};
+extent size_of_join(const std::vector<built>& inputs) {
+  extent x{1, 0, 0};
   for (const auto& input : inputs) {
     x.operators += input.size.operators;
     x.height = std::max(x.height, input.size.height);
     x.nesting = std::max(x.nesting, input.size.nesting);
   }
   // At least the depth of a source: a join may have options with lists.
-  return {x.operators, x.height + 1, std::max(x.nesting + 1, tree_size{}.nesting)};
+  return {x.operators, x.height + 1, std::max(x.nesting + 1, extent{}.nesting)};
 }
 
 /// Takes the place of an operator that could not be made, so that those after it are checked all
@@ -147,7 +147,7 @@ private:
 
   /// Sets the result to what the call makes, or adds the error.
   void make(const operator_type& op, const syntax_call& call, const operator_node& arguments,
-            const std::vector<pipeline>& inputs, const tree_size& size, built& result) {
+            const std::vector<pipeline>& inputs, const extent& size, built& result) {
     if (!size.fits())
       return errors_.add(call.at, excerpt(call.word) + " on too large an input",
                          "at most " + std::to_string(max_tree_size.operators) + " operators, "

@@ -57,7 +57,7 @@ T given(simdjson::simdjson_result<T> x) {
   }
 }
 
-std::string_view without_ending_space(std::string_view x) {
+std::string_view trimmed(std::string_view x) {
   return x.substr(0, x.find_last_not_of(" \t\r\n") + 1);
 }
 
@@ -110,7 +110,7 @@ private:
     const char next = token.data()[token.size()];
     if (next != ',' && next != '}' && next != ']')
       throw malformed{};
-    return without_ending_space(token);
+    return trimmed(token);
   }
 
   /// What stands between the quotes.
@@ -250,7 +250,7 @@ private:
   /// What was read last, up to its closing bracket.
   std::span<const std::byte> bytes_since(const char* begin) {
     const std::string_view passed{begin, static_cast<std::size_t>(place() - begin)};
-    return std::as_bytes(std::span{without_ending_space(passed)});
+    return std::as_bytes(std::span{trimmed(passed)});
   }
 
   reading_memory& memory_;

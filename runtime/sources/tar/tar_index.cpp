@@ -56,7 +56,7 @@ constexpr std::size_t descriptors_a_thread = 8;
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
 
 /// Rounds up to an offset at which aligned data may begin.
-constexpr std::uint64_t aligned(std::uint64_t bytes) {
+constexpr std::uint64_t round_up(std::uint64_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
 
@@ -68,7 +68,7 @@ std::span<const T> take(const std::byte*& at, std::uint64_t count) {
 }
 
 template <class T>
-void put_values(std::byte*& at, const T& values) {
+void put(std::byte*& at, const T& values) {
   const auto bytes = std::as_bytes(std::span{values});
   at = std::copy(bytes.begin(), bytes.end(), at);
 }
@@ -87,7 +87,7 @@ std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint6
       return 0;
   const auto plain = sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
                      + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes;
-  const auto held = aligned(plain) + h.place_ends * sizeof(std::uint64_t);
+  const auto held = round_up(plain) + h.place_ends * sizeof(std::uint64_t);
   const bool is_index = h.magic == magic && held + h.place_bytes == all
                         && (h.place_ends == 0 || h.place_ends == h.fields)
                         && h.tear_bytes <= h.blob_bytes;
@@ -150,16 +150,16 @@ std::vector<std::byte> tar_index::write(header h, std::span<const tar_field> fie
   h.checksum = 0;
   const auto plain =
       sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes() + blob.size();
-  const auto checked = aligned(plain) + place_ends.size_bytes();
+  const auto checked = round_up(plain) + place_ends.size_bytes();
   std::vector<std::byte> bytes(checked + places.size());
   auto* at = bytes.data() + sizeof h;
-  put_values(at, fields);
-  put_values(at, records);
-  put_values(at, names);
-  put_values(at, blob);
-  at = bytes.data() + aligned(plain);
-  put_values(at, place_ends);
-  put_values(at, places);
+  put(at, fields);
+  put(at, records);
+  put(at, names);
+  put(at, blob);
+  at = bytes.data() + round_up(plain);
+  put(at, place_ends);
+  put(at, places);
   std::memcpy(bytes.data(), &h, sizeof h);
   h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from, checked - checked_from));
   std::memcpy(bytes.data(), &h, sizeof h);
