@@ -22,6 +22,8 @@ using std::chrono::steady_clock;
 
 constexpr const char* in_iterators_thread = "in the iterators' thread";
 constexpr std::chrono::hours no_limit{24};
+/// For functions that are asked to end with their loader.
+constexpr std::chrono::milliseconds grace{3000};
 
 /// At most: a quarter of what is in flight, so that iterators and workers overlap, and no fewer
 /// than what they are worth being woken for. Where samples are large, iterator_order ends a probe
@@ -77,6 +79,8 @@ slot_ptr actor_engine::next_slot() {
   call_watch iterators;
   (void)iterators.look(*calls_, begin, 0); // which call is running, if any
   for (;;) {
+    if (*plan_->cancelled) // perhaps before there was an engine to interrupt
+      throw_interrupted();
     // Workers and iterators may be idle while the batch is still on its way: then there is no one
     // to name.
     const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
@@ -88,11 +92,9 @@ slot_ptr actor_engine::next_slot() {
       metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
     }
-    if (*plan_->cancelled)
-      throw_interrupted();
     check_patience();
-    if (stuck_after_.count() > 0)
-      check_not_stuck(iterators);
+    if (const auto problem = stuck(iterators))
+      throw error(*problem);
   }
 }
 
@@ -100,13 +102,16 @@ error actor_engine::stuck_error(const worker_record& record) const {
   return stuck_row(*plan_, record, "on worker " + std::to_string(record.number), stuck_after_);
 }
 
-void actor_engine::check_not_stuck(call_watch& iterators) const {
-  const auto now = steady_ns();
+std::optional<error> actor_engine::stuck(call_watch& iterators) const {
   const auto limit = std::chrono::nanoseconds{stuck_after_}.count();
+  if (limit == 0)
+    return {};
+  const auto now = steady_ns();
   if (const auto record = crew_->board().busy_since_before(now - limit))
-    throw stuck_error(*record);
+    return stuck_error(*record);
   if (const auto call = iterators.look(*calls_, now, limit))
-    throw stuck_call(*call, in_iterators_thread, stuck_after_);
+    return stuck_call(*call, in_iterators_thread, stuck_after_);
+  return {};
 }
 
 void actor_engine::recycle(slot_ptr slot) {
@@ -157,16 +162,32 @@ void actor_engine::resize(std::size_t workers) {
   caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
 }
 
-void actor_engine::shutdown() noexcept {
+/// Until something can be said to hang. What was said before may still return.
+steady_clock::time_point actor_engine::end_of_wait(const call_watch& iterators) const {
+  const auto now = steady_clock::now();
+  if (stuck_after_.count() == 0)
+    return now + no_limit;
+  const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
+  return std::max(now + grace,
+                  steady_clock::time_point{std::chrono::nanoseconds{oldest}} + stuck_after_);
+}
+
+bool actor_engine::shutdown() noexcept {
   {
     mutex_lock lock{mutex_};
     if (!actors_.batcher)
-      return;
+      return !has_given_up_;
     send_exit(actors_);
   }
-  const auto patience =
-      stuck_after_.count() > 0 ? stuck_after_ : std::chrono::milliseconds{no_limit};
-  while (!lives_->wait_for_none(patience)) {
+  call_watch iterators;
+  (void)iterators.look(*calls_, steady_ns(), 0);
+  while (!lives_->wait_until_none(end_of_wait(iterators))) {
+    if (const auto problem = stuck(iterators)) {
+      notice(std::string{"loader: abandoned, with its thread, as it does not return: "}
+             + problem->what());
+      has_given_up_ = true;
+      return false;
+    }
     const auto record = crew_->board().busy_since_before(steady_ns());
     const auto call = calls_->running();
     notice(std::string{"loader: still waiting for this to end: "}
@@ -176,6 +197,7 @@ void actor_engine::shutdown() noexcept {
   }
   while (ready_.try_pop()) // slots of batches that will not be fetched
     ;
+  return true;
 }
 
 } // namespace leat

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace leat {
 
@@ -35,7 +36,7 @@ public:
   void rewind(std::uint64_t run) override;
   void resize(std::size_t workers) override;
   void interrupt() noexcept override { ready_.interrupt(); }
-  void shutdown() noexcept override;
+  bool shutdown() noexcept override;
 
 private:
   dispatcher_config config_for(actor_host& host, engine_parts& parts,
@@ -43,8 +44,9 @@ private:
   slot_ptr next_slot();
   void send_free(slot_ptr slot);
   error stuck_error(const worker_record& record) const;
-  /// Throws `errc::stuck` if a worker or the iterators have not returned in time.
-  void check_not_stuck(call_watch& iterators) const;
+  /// The function that a worker or the iterators have not returned from in time, if there is one.
+  std::optional<error> stuck(call_watch& iterators) const;
+  std::chrono::steady_clock::time_point end_of_wait(const call_watch& iterators) const;
 
   caf::actor_system& system_;
   const std::shared_ptr<const job_plan> plan_;
@@ -61,6 +63,8 @@ private:
   mutex mutex_;
   /// Leases return slots from any thread.
   pipeline_actors actors_ LEAT_GUARDED_BY(mutex_);
+  /// By the thread that ends the job.
+  bool has_given_up_ = false;
 };
 
 } // namespace leat

@@ -45,8 +45,9 @@ public:
   /// again.
   virtual void make_room(std::size_t leases) = 0;
   /// The next slot, after make_room: a batch, the job's end, or a failure. Throws patience_ended,
-  /// and may then be called again; `errc::stuck`, and what the order's iterators throw in the
-  /// caller's thread.
+  /// and may then be called again; `errc::interrupted` instead of a wait, once the plan's
+  /// `cancelled` is true; `errc::stuck`, and what the order's iterators throw in the caller's
+  /// thread.
   virtual slot_ptr next() = 0;
   /// Takes a slot back for a later batch. Any thread, also after shutdown().
   virtual void recycle(slot_ptr slot) = 0;
@@ -60,8 +61,9 @@ public:
   /// Call it once the plan's `cancelled` is true. Any thread.
   virtual void interrupt() noexcept = 0;
   /// Ends actors and their threads. May be called again, and by another thread once next() has been
-  /// interrupted: other calls then do nothing.
-  virtual void shutdown() noexcept = 0;
+  /// interrupted: other calls then do nothing. False where a function of the pipeline does not
+  /// return: its thread, and all that it may use, then lives as long as the process.
+  virtual bool shutdown() noexcept = 0;
 };
 
 } // namespace leat

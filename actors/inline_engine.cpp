@@ -28,33 +28,50 @@ void inline_engine::recycle(slot_ptr slot) {
   slots_.put(std::move(slot));
 }
 
+void inline_engine::rewind(std::uint64_t run) {
+  if (begun_)
+    recycle(std::move(begun_));
+  order_->rewind(run);
+}
+
 /// In groups, as workers take them: some rows of each group are measured.
-void inline_engine::make_rows(batch_slot& slot) {
+void inline_engine::make_rows() {
   auto result = worker_state::verdict::going_on;
-  for (std::size_t i = 0; i < slot.num_rows() && result == worker_state::verdict::going_on;) {
-    const auto n = std::min(worker_.group(), slot.num_rows() - i);
-    result = worker_.run(slot, i, i + n);
-    i += n;
+  while (made_ < begun_->num_rows() && result == worker_state::verdict::going_on) {
+    const auto n = std::min(worker_.group(), begun_->num_rows() - made_);
+    result = worker_.run(*begun_, made_, made_ + n);
+    for (std::size_t i = made_; i < made_ + n; ++i)
+      throw_if_interrupted(begun_->result(i));
+    made_ += n;
+    check_patience();
   }
 }
 
 slot_ptr inline_engine::next() {
-  auto slot = slots_.take();
   try {
-    const auto begin = steady_ns();
-    order_->open(*slot);
-    metrics_->dealt(begin, steady_ns());
-    if (slot->plan().what == batch_plan::kind::batch)
-      make_rows(*slot);
+    if (!begun_) {
+      auto slot = slots_.take();
+      const auto begin = steady_ns();
+      try {
+        order_->open(*slot);
+      } catch (...) {
+        slots_.put(std::move(slot));
+        throw;
+      }
+      metrics_->dealt(begin, steady_ns());
+      begun_ = std::move(slot);
+      made_ = 0;
+    }
+    if (begun_->plan().what == batch_plan::kind::batch)
+      make_rows();
     worker_.rest();
-    slot->close();
-  } catch (const patience_ended&) { // before it was opened
-    slots_.put(std::move(slot));
-    throw;
+    begun_->close();
+  } catch (const patience_ended&) {
+    throw; // the next call goes on with the batch that has begun
   } catch (...) {
     throw error_in_flight(errc::io, {.stage = "iterators"});
   }
-  return slot;
+  return std::exchange(begun_, nullptr);
 }
 
 } // namespace leat

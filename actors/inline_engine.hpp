@@ -20,20 +20,23 @@ public:
   slot_ptr next() override;
   void recycle(slot_ptr slot) override;
   void begin_epoch(std::uint64_t epoch) override { order_->begin_epoch(epoch); }
-  void rewind(std::uint64_t run) override { order_->rewind(run); }
+  void rewind(std::uint64_t run) override;
   void resize(std::size_t) override {}
   /// A wait in the caller's thread is one for a source, which is woken elsewhere.
   void interrupt() noexcept override {}
-  void shutdown() noexcept override {}
+  bool shutdown() noexcept override { return true; }
 
 private:
-  void make_rows(batch_slot& slot);
+  void make_rows();
 
   const std::shared_ptr<job_metrics> metrics_;
   worker_state worker_;
   /// Runs probes with `worker_`.
   std::optional<inline_order> order_;
   slot_pool slots_;
+  /// The batch that a caller has not waited for to its end, and how many of its rows are made.
+  slot_ptr begun_;
+  std::size_t made_ = 0;
 };
 
 } // namespace leat

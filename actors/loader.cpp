@@ -105,6 +105,14 @@ void loader::resume_at(std::uint64_t global_step) {
   guarded([&] { running_seat().resume_at(global_step); });
 }
 
+bool loader::has_come_back() const {
+  return guarded([&] { return running_seat().has_come_back(); });
+}
+
+std::uint64_t loader::cluster_term() const {
+  return guarded([&] { return running_seat().cluster_term(); });
+}
+
 void loader::keep(const std::vector<std::string>& parts) {
   guarded([&] { leat::keep(job().job(), decoded(parts)); });
 }
@@ -122,7 +130,13 @@ void loader::skip_first_batches(std::uint64_t n) {
 }
 
 void loader::save(const std::string& directory, const batch& after) {
-  guarded([&] { running_seat().save(directory, *after.after_, after.desk_.get()); });
+  guarded([&] {
+    auto& seat = running_seat();
+    if (!after.after_)
+      refuse_argument("save", "an empty lease, which has no batch",
+                      "a batch of this loader, or none: then its last one counts");
+    seat.save(directory, *after.after_, after.desk_.get());
+  });
 }
 
 void loader::save(const std::string& directory) {

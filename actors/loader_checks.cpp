@@ -3,6 +3,8 @@
 #include "runtime/base/fork_check.hpp"
 #include "runtime/base/limits.hpp"
 
+#include <leat/pipeline_facts.hpp>
+
 #include <chrono>
 #include <cstdint>
 
@@ -66,6 +68,37 @@ void check_options(const loader_options& x, const job_plan& plan,
     refuse("agree",
            "no all-gather, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
            "an all-gather, a cluster, or batch({.end = epoch_end::cycle})");
+}
+
+void check_leases(const loader_options& x, std::size_t leases) {
+  if (leases >= x.leases)
+    throw error(errc::leases_exhausted,
+                {.stage = "next",
+                 .got = std::to_string(leases) + " leases that are still held",
+                 .needed = "fewer than loader_options.leases = " + std::to_string(x.leases)});
+}
+
+void check_resize(const loader_options& x, std::size_t workers) {
+  const bool has_none = x.workers == 0;
+  if (has_none || workers == 0 || (workers > most_workers && workers != automatic))
+    refuse_argument("resize_workers", std::to_string(has_none ? 0 : workers) + " workers",
+                    has_none ? std::string{"a loader made with workers"}
+                             : "1 to " + std::to_string(most_workers) + ", or automatic");
+}
+
+void refuse_batch(const lease_desk& desk, const job_progress& after, const rank_job& mine,
+                  bool has_terms) {
+  const auto& its = desk.job();
+  refuse_argument(
+      "save",
+      std::string{has_terms
+                      ? "a batch from before the ranks began anew, or of another loader: step "
+                      : "a batch of another loader: step "}
+          + std::to_string(after.global_step - 1) + " of rank " + std::to_string(its.rank) + " of "
+          + std::to_string(its.world_size) + " of " + shape_of(its.facts.root),
+      std::string{has_terms ? "a batch of the newest term" : "a batch"} + " of this loader of "
+          + shape_of(mine.facts.root)
+          + "; the other batch can be saved by its own loader, or by its snapshot()");
 }
 
 void refuse_child() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "actors/lease_desk.hpp"
+#include "runtime/job/rank_job.hpp"
 #include "runtime/rows/job_plan.hpp"
 
 #include <leat/loader.hpp>
@@ -19,6 +21,17 @@ void check_options(const loader_options& x);
 /// `limit`: see `lane_limit`.
 void check_options(const loader_options& x, const job_plan& plan,
                    const std::optional<std::string>& limit);
+
+/// Throws `errc::leases_exhausted` where no more may be held beside these.
+void check_leases(const loader_options& x, std::size_t leases);
+
+/// Throws `errc::invalid_argument` for another number of workers that a loader cannot have.
+void check_resize(const loader_options& x, std::size_t workers);
+
+/// Throws `errc::invalid_argument` for a batch that is not one of `mine`'s. `desk`: the batch's.
+/// `has_terms`: the ranks of the job may begin anew.
+[[noreturn]] void refuse_batch(const lease_desk& desk, const job_progress& after,
+                               const rank_job& mine, bool has_terms);
 
 /// Throws `errc::invalid_argument` in the child of a process that has had loaders: locks that its
 /// parent's threads held at the fork stay locked there.

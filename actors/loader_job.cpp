@@ -222,6 +222,7 @@ void loader_job::restart(rank_job from) {
   place_->set(std::move(from));
   ++run_;
   ended_ = false;
+  saves_.set_unasked(false);
   if (!engine_)
     return;
   if (waiting_)
@@ -273,17 +274,17 @@ lease loader_job::next() {
     throw_interrupted();
   }
   saves_.check();
-  if (ended_ || job_.is_over())
-    return {};
+  auto found = ended_ || job_.is_over() ? lease{} : next_made();
+  if (!found)
+    saves_.set_unasked(true);
+  return found;
+}
+
+lease loader_job::next_made() {
   if (!engine_)
     start();
   const auto leases = desk_->leases_out();
-  if (leases >= options_.leases)
-    throw error(
-        errc::leases_exhausted,
-        {.stage = "next",
-         .got = std::to_string(leases) + " leases that are still held",
-         .needed = "fewer than loader_options.leases = " + std::to_string(options_.leases)});
+  check_leases(options_, leases);
   engine_->make_room(leases);
   try {
     return next_batch();
@@ -422,11 +423,7 @@ void loader_job::tune_workers() {
 }
 
 void loader_job::resize_workers(std::size_t workers) {
-  const bool has_none = options_.workers == 0;
-  if (has_none || workers == 0 || (workers > most_workers && workers != automatic))
-    refuse_argument("resize_workers", std::to_string(has_none ? 0 : workers) + " workers",
-                    has_none ? std::string{"a loader made with workers"}
-                             : "1 to " + std::to_string(most_workers) + ", or automatic");
+  check_resize(options_, workers);
   options_.workers = workers;
   if (engine_)
     engine_->resize(number_of_workers());
@@ -442,6 +439,7 @@ void loader_job::save(const std::string& directory, snapshot part) {
 
 void loader_job::wait_saved() {
   const patience waits{options_.while_waiting};
+  saves_.set_unasked(false);
   saves_.wait_for_all();
   saves_.check();
 }
@@ -492,8 +490,8 @@ void loader_job::end() noexcept {
     const mutex_lock lock{engine_mutex_};
     engine = engine_;
   }
-  if (engine)
-    engine->shutdown();
+  if (engine && !engine->shutdown())
+    is_abandoned_ = true;
   caller_.end();
 }
 

@@ -111,6 +111,17 @@ public:
   /// Ends actors and threads; leases that are out stay readable. May be called again. Any thread,
   /// once next() has been asked to end.
   void end() noexcept override;
+  /// A function does not return: nothing of this may be destroyed.
+  bool is_abandoned() const noexcept override { return is_abandoned_; }
+  /// Ends a job that nobody needs any more, and lets go of it; one that is abandoned stays for as
+  /// long as the process.
+  static void end(std::shared_ptr<loader_job> job) noexcept {
+    if (!job)
+      return;
+    job->registration_.leave(); // also where another thread still looks at it
+    if (job->is_abandoned())
+      job->self_ = job;
+  }
   bool is_asked_to_end() const noexcept { return is_shut_down_; }
   /// Throws `errc::shut_down` once the runtime is.
   void check_runtime() const;
@@ -136,7 +147,9 @@ private:
   void start();
   std::shared_ptr<batch_engine> make_engine(engine_parts parts);
   actor_host& host() const;
-  /// `next`, for a loader that has begun and may hand over batches.
+  /// `next`, for a job that is not known to be over.
+  lease next_made();
+  /// And for a loader that has begun and may hand over batches.
   lease next_batch();
   /// The engine's next slot, or the one that waits.
   slot_ptr next_slot();
@@ -181,6 +194,7 @@ private:
   std::shared_ptr<std::atomic<bool>> cancelled_;
   std::stop_source stop_;
   std::atomic<bool> is_shut_down_{false};
+  std::atomic<bool> is_abandoned_{false};
   /// Set if the loader itself chooses the number of workers.
   std::optional<automatic_workers> automatic_;
 
@@ -190,6 +204,8 @@ private:
   std::shared_ptr<batch_engine> engine_;
   std::shared_ptr<lease_desk> desk_;
   save_queue saves_;
+  /// Set once it is abandoned.
+  std::shared_ptr<loader_job> self_;
   /// Last: who ends the runtime uses all others.
   runtime_core::registration registration_;
 };

@@ -44,9 +44,11 @@ loader_seat::loader_seat(const pipeline& data, loader_options options)
 }
 
 loader_seat::~loader_seat() {
-  if (!cluster_ || !is_here())
+  if (!is_here())
     return;
   replace_job(nullptr);
+  if (!cluster_)
+    return;
   try {
     const patience waits{
         [left = beats_for_others]() mutable { return left-- > 0 && outer_caller_lasts(); },
@@ -59,6 +61,17 @@ loader_seat::~loader_seat() {
     notice("cluster: rank " + std::to_string(options_.rank)
            + " has had all batches and leaves; other ranks have not");
   }
+  tell_not_stored();
+}
+
+void loader_seat::tell_not_stored() const {
+  if (!has_seat_)
+    return;
+  try {
+    cluster_->check_stored();
+  } catch (const error& problem) {
+    notice(std::string{"loader: a snapshot was not saved: "} + problem.what());
+  }
 }
 
 std::shared_ptr<loader_job> loader_seat::make_job() {
@@ -70,8 +83,6 @@ std::shared_ptr<loader_job> loader_seat::make_job() {
     job->leave_out(x);
   for (const auto& x : weights_)
     job->set_weights(x);
-  if (is_interrupted_)
-    job->interrupt();
   has_moved_ = false;
   return job;
 }
@@ -81,8 +92,9 @@ void loader_seat::replace_job(std::shared_ptr<loader_job> by) noexcept {
     const mutex_lock lock{mutex_};
     job_.swap(by);
   }
-  if (by)
-    by->end(); // also where another thread still looks at it
+  loader_job::end(std::move(by));
+  if (is_interrupted_ && job_)
+    job_->interrupt(); // the call did not find this one
 }
 
 std::shared_ptr<loader_job> loader_seat::shared_job() const {
@@ -207,7 +219,9 @@ void loader_seat::regroup() {
   throw error(errc::regrouped,
               {.stage = "cluster",
                .got = cluster_->reason(),
-               .needed = "the weights of " + place_text(job_->position()) + ", then next()"});
+               .needed = has_come_back()
+                             ? "resume_at(), with the step of the job at which its trainer goes on"
+                             : "the weights of " + place_text(job_->position()) + ", then next()"});
 }
 
 // -- before the first batch
@@ -286,7 +300,7 @@ lease loader_seat::next() {
     throw error(*failure_);
   if (!has_joined_)
     join();
-  if (must_resume_ && has_seat_)
+  if (has_come_back())
     throw error(errc::invalid_argument,
                 {.stage = "next",
                  .got = "rank " + std::to_string(options_.rank)
@@ -348,6 +362,8 @@ void loader_seat::hear_stored() {
 
 void loader_seat::save(const std::string& directory, const job_progress& at, const lease_desk* of) {
   auto& job = this->job();
+  if (of && !job.has_lent(of))
+    refuse_batch(*of, at, job.job(), options_.cluster.has_value());
   if (!options_.cluster)
     return job.save(directory, job.job().snapshot_at(at));
   const auto wanted = fs::absolute(directory).lexically_normal().string();
@@ -357,8 +373,6 @@ void loader_seat::save(const std::string& directory, const job_progress& at, con
         "save", directory + ", and restore() was given " + (sets_.empty() ? "no directory" : sets_),
         "in a cluster, the directory that restore() was called with, even if it was "
         "empty then");
-  if (of && !job.has_lent(of))
-    refuse_argument("save", "a batch from before the ranks began anew", "one of the newest term");
   cluster_->check_stored();
   const auto& records = job.job().records;
   if (records->has_feeds())
@@ -406,6 +420,8 @@ std::optional<attempt_start> loader_seat::attempt() const {
   if (is_over_)
     return std::nullopt;
   auto start = job().job().attempt();
+  if (has_seat_)
+    start.term = cluster_term();
   start.continues = has_resumed_ && options_.cluster->on_rank_loss == rank_loss::alone;
   return start;
 }

@@ -38,6 +38,8 @@ public:
   void join();
   std::optional<resume_point> restore(const std::string& path, const restore_options& options);
   void resume_at(std::uint64_t global_step);
+  bool has_come_back() const noexcept { return must_resume_ && has_seat_; }
+  std::uint64_t cluster_term() const noexcept { return has_seat_ ? cluster_->term() : 0; }
   void leave_out(const step_range& steps);
   void set_weights(const std::vector<double>& weights, std::optional<std::uint64_t> from);
   lease next();
@@ -69,6 +71,8 @@ private:
   /// For a loader that has joined.
   lease next_batch();
   lease next_in_seat();
+  /// Says what nobody has asked for.
+  void tell_not_stored() const;
   /// Lets journals forget what no stored set needs.
   void hear_stored();
 

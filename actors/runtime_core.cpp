@@ -5,6 +5,16 @@
 
 namespace leat {
 
+namespace {
+
+std::atomic<bool> any_is_abandoned{false};
+
+} // namespace
+
+bool has_abandoned() noexcept {
+  return any_is_abandoned;
+}
+
 void refuse_after_shutdown() {
   throw error(errc::shut_down,
               {.stage = "loader",
@@ -39,9 +49,10 @@ void runtime_core::registration::leave() noexcept {
     return;
   {
     const mutex_lock lock{entry_->calling};
-    if (entry_->member)
-      entry_->member->end();
-    entry_->member = nullptr;
+    if (auto* member = std::exchange(entry_->member, nullptr)) {
+      member->end();
+      core_->note_end_of(*member);
+    }
   }
   {
     const mutex_lock lock{core_->mutex_};
@@ -64,6 +75,11 @@ runtime_core::registration runtime_core::add(std::shared_ptr<runtime_core> core,
   x.core_ = std::move(core);
   x.entry_ = std::move(entry);
   return x;
+}
+
+void runtime_core::note_end_of(const runtime_member& x) noexcept {
+  if (x.is_abandoned())
+    is_abandoned_ = any_is_abandoned = true;
 }
 
 bool runtime_core::is_shut_down() {
@@ -91,12 +107,17 @@ void runtime_core::shutdown() noexcept {
   for (const auto& x : members)
     x->tell([](runtime_member& member) { member.ask_to_end(); });
   for (const auto& x : members)
-    x->tell([](runtime_member& member) { member.end(); });
+    x->tell([&](runtime_member& member) {
+      member.end();
+      note_end_of(member);
+    });
   std::unique_ptr<actor_host> host;
   {
     const mutex_lock lock{mutex_};
     host.swap(host_);
   }
+  if (is_abandoned_)
+    (void)host.release(); // it cannot join the thread
 }
 
 } // namespace leat

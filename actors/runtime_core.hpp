@@ -6,6 +6,7 @@
 #include <leat/error.hpp>
 #include <leat/runtime.hpp>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,10 @@ public:
 
   /// Asks all that runs to end.
   virtual void ask_to_end() noexcept = 0;
-  /// Ends actors and threads: nothing of it uses the runtime any more.
+  /// Ends actors and threads: nothing of it uses the runtime any more, unless it is abandoned.
   virtual void end() noexcept = 0;
+  /// After end(): a thread of it does not end, and may go on using the runtime.
+  virtual bool is_abandoned() const noexcept { return false; }
 };
 
 /// The inside of a runtime. Any thread.
@@ -72,6 +75,8 @@ public:
   void shutdown() noexcept;
 
 private:
+  void note_end_of(const runtime_member& x) noexcept;
+
   using entry_ptr = std::shared_ptr<registration::entry>;
 
   const runtime_options options_;
@@ -79,6 +84,8 @@ private:
   mutex ending_;
   mutex mutex_;
   bool is_shut_down_ LEAT_GUARDED_BY(mutex_) = false;
+  /// A thread of a member that was abandoned uses the host.
+  std::atomic<bool> is_abandoned_{false};
   std::vector<entry_ptr> members_ LEAT_GUARDED_BY(mutex_);
   std::unique_ptr<actor_host> host_ LEAT_GUARDED_BY(mutex_);
 };

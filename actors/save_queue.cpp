@@ -38,21 +38,52 @@ void save_queue::tracker::begin(under_way x) {
 }
 
 void save_queue::tracker::keep(std::optional<error> problem) noexcept {
-  if (problem && !problem_)
+  if (!problem)
+    return;
+  {
+    const mutex_lock lock{mutex_};
+    if (problem_)
+      return;
     problem_ = std::move(problem);
-  changed_.notify_all();
+    is_told_ = false;
+  }
+  tell_unasked();
+}
+
+/// Outside the lock: whoever receives notices is the program's.
+void save_queue::tracker::tell_unasked() noexcept try {
+  std::string text{"loader: a snapshot was not saved: "};
+  {
+    const mutex_lock lock{mutex_};
+    if (!is_unasked_ || !problem_ || std::exchange(is_told_, true))
+      return;
+    text += problem_->what();
+  }
+  notice(text);
+} catch (...) { // no memory for the text
+}
+
+void save_queue::tracker::set_unasked(bool x) noexcept {
+  {
+    const mutex_lock lock{mutex_};
+    is_unasked_ = x;
+  }
+  tell_unasked();
 }
 
 void save_queue::tracker::take_back(std::optional<error> problem) noexcept {
+  keep(std::move(problem));
   const mutex_lock lock{mutex_};
   on_their_way_.pop_back();
-  keep(std::move(problem));
+  changed_.notify_all();
 }
 
+/// First the error: once no save is on its way, nothing is told any more.
 void save_queue::tracker::end(std::optional<error> problem) noexcept {
+  keep(std::move(problem));
   const mutex_lock lock{mutex_};
   on_their_way_.pop_front();
-  keep(std::move(problem));
+  changed_.notify_all();
 }
 
 void save_queue::tracker::answered(const save_report& x) noexcept {
@@ -101,6 +132,11 @@ void save_queue::tracker::check() {
   }
   if (problem)
     throw error(*problem);
+}
+
+save_queue::~save_queue() {
+  end();
+  saves_->set_unasked(true);
 }
 
 void save_queue::save(save_request request, const std::shared_ptr<journal_retention>& records) {

@@ -32,7 +32,8 @@ public:
   /// how many bytes it has.
   save_queue(host_function host, std::shared_ptr<job_metrics> metrics)
       : host_(std::move(host)), saves_(std::make_shared<tracker>(std::move(metrics))) {}
-  ~save_queue() { end(); }
+  /// Tells in a notice the error that check() did not.
+  ~save_queue();
   save_queue(const save_queue&) = delete;
   save_queue& operator=(const save_queue&) = delete;
 
@@ -43,6 +44,13 @@ public:
   void save(save_request request, const std::shared_ptr<journal_retention>& records);
   /// Throws the error of an earlier save, once.
   void check() { saves_->check(); }
+  /// Whether the caller may never call check(), as at the end of a job: an error is then told in a
+  /// notice as soon as it is there, and also by check() if that is called after all. Without a host
+  /// nothing changes: save() says what goes wrong.
+  void set_unasked(bool x) {
+    if (host_)
+      saves_->set_unasked(x);
+  }
   /// Throws patience_ended.
   void wait_for_all() { saves_->wait_for_all_but(0); }
   /// Waits for the saves that are on their way, and begins no others. May be called again. Any
@@ -75,17 +83,22 @@ private:
     /// Nothing begins any more. Waits for all.
     void close();
     void check();
+    void set_unasked(bool x) noexcept;
 
   private:
     void end(std::optional<error> problem) noexcept;
-    void keep(std::optional<error> problem) noexcept LEAT_REQUIRES(mutex_);
+    void keep(std::optional<error> problem) noexcept;
+    void tell_unasked() noexcept;
 
     const std::shared_ptr<job_metrics> metrics_;
     mutex mutex_;
     condition_variable changed_;
     std::deque<under_way> on_their_way_ LEAT_GUARDED_BY(mutex_);
     bool closed_ LEAT_GUARDED_BY(mutex_) = false;
+    bool is_unasked_ LEAT_GUARDED_BY(mutex_) = false;
     std::optional<error> problem_ LEAT_GUARDED_BY(mutex_);
+    /// In a notice.
+    bool is_told_ LEAT_GUARDED_BY(mutex_) = false;
   };
 
   void start();

@@ -216,7 +216,7 @@ function(leat_tests folder)
     list(JOIN "tags ${group}" "," tags)
     # -#: the name of its source is a tag of each test
     catch_discover_tests(${program} TEST_SPEC -\# "${tags}" TEST_PREFIX "${place}/" DISCOVERY_MODE PRE_TEST
-      PROPERTIES TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}" SKIP_RETURN_CODE 4)
+      PROPERTIES TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}")
   endforeach()
   if("${groups}" MATCHES "threads")
     add_dependencies(thread_tests ${program})

@@ -307,10 +307,19 @@ public:
   /// With `rank_loss::alone`: goes on at this step of the job, by batch::global_step(), as the
   /// trainer says, which has its weights from the other ranks. The batches before it are made once
   /// more, but not handed over.
-  /// After restore(), before the first next(); needed if this process takes the place of one that
-  /// was lost while the others went on, and allowed always. Throws `errc::invalid_argument` for a
-  /// step before the one where the loader stands.
+  /// After restore(), or `errc::regrouped`, before the next next(); needed if has_come_back(), and
+  /// allowed always. Throws `errc::invalid_argument` for a step before the one where the loader
+  /// stands.
   void resume_at(std::uint64_t global_step);
+
+  /// With `rank_loss::alone`: whether the others went on while this rank was lost, by this process
+  /// or the one whose place it takes, so that next() needs a resume_at() first. If not, all begin
+  /// at the same place, where position() stands.
+  bool has_come_back() const;
+  /// The term of the cluster in which this rank has its place (cluster_report::term); 0 before it
+  /// has joined, and without a cluster. What was handed over in earlier terms after position() does
+  /// not count any more.
+  std::uint64_t cluster_term() const;
 
   /// Restores from the bytes of batch::snapshot(): all parts of one step, in any order; or any one
   /// of them, which restores the order and leaves digest and counts partial.
@@ -359,8 +368,10 @@ public:
                    std::optional<std::uint64_t> from = std::nullopt);
 
   /// Writes this rank's part of "resume after this batch" to `directory`, in the background.
-  /// Errors of this save come with the next save() or next(). Waits only while an earlier save of
-  /// this loader is waiting for its turn.
+  /// Errors of this save come with the next save() or next(); the last one's with wait_saved(), or,
+  /// where nobody calls that, in a notice when the job is over or the loader ends. Waits only while
+  /// an earlier save of this loader is waiting for its turn. Throws `errc::invalid_argument` for a
+  /// batch of another loader.
   void save(const std::string& directory, const batch& after);
   /// Saves the present position: after the last batch that next() gave.
   void save(const std::string& directory);
@@ -388,7 +399,8 @@ public:
   /// The checkpoint is gone; `parts`: at least one of those that keep() was given for it. Journals
   /// forget what neither this job nor any snapshot that is still kept, or saved, needs. Neither the
   /// end of a loader nor letting go of the only kept snapshot lets anything go: keep the new one
-  /// first. Snapshots that were not kept are not affected.
+  /// first. Snapshots that were not kept are not affected. Throws `leat::error` (bad_snapshot;
+  /// mismatch: it belongs to another pipeline).
   void let_go(const std::vector<std::string>& parts);
 
   /// Adds or removes workers, also in the middle of an epoch; the batches stay the same. At least

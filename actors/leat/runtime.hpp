@@ -30,7 +30,8 @@ public:
 
   /// Ends the runtime for good, and with it all loaders that live. Saves in progress are finished,
   /// running functions of pipelines are asked to stop (`context::cancelled`), and all threads are
-  /// joined, which waits for these functions. Afterwards next(), save() and all else that changes a
+  /// joined, which waits for these functions, unless one does not return (has_abandoned()).
+  /// Afterwards next(), save() and all else that changes a
   /// loader throw `errc::shut_down`, also the next() that another thread waits in; batches that are
   /// leased, position(), snapshot() and stats() stay good. Another call does nothing.
   ///
@@ -52,5 +53,10 @@ private:
 /// where threads must be gone before the process ends (atexit of a Python module). Programs that
 /// just return from main need not.
 LEAT_API void shutdown() noexcept;
+
+/// Whether the end of a loader, or of a runtime, has given up waiting for a function of a pipeline
+/// that does not return (`errc::stuck`): its thread lives until the process ends, and so does all
+/// that it may use. A program that goes on to its end from there ends.
+LEAT_API bool has_abandoned() noexcept;
 
 } // namespace leat

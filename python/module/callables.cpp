@@ -5,6 +5,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
 
 namespace leat::python {
 
@@ -12,6 +16,21 @@ namespace {
 
 std::atomic<bool> has_ended = false;
 std::atomic<int> num_kept = 0;
+
+/// Threads that have a Python state kept, and how many are in Python now.
+struct thread_list {
+  std::mutex guard;
+  std::vector<unsigned long> kept;
+  std::condition_variable is_empty;
+  std::atomic<bool> is_waited_for = false;
+  std::atomic<int> inside = 0;
+
+  /// Threads may outlive everything.
+  static thread_list& get() {
+    static auto* const x = new thread_list;
+    return *x;
+  }
+};
 
 /// A thread's first call keeps its Python state; the last one is here.
 class kept_state {
@@ -25,6 +44,11 @@ public:
     (void)PyGILState_Ensure();
     PyGILState_Release(PyGILState_LOCKED); // of this call
     PyGILState_Release(first_);
+    {
+      auto& all = thread_list::get();
+      const std::lock_guard lock{all.guard};
+      std::erase(all.kept, thread_);
+    }
     --num_kept;
     num_kept.notify_all();
   }
@@ -35,11 +59,16 @@ public:
     ++num_kept;
     first_ = PyGILState_Ensure();
     is_kept_ = true;
+    thread_ = PyThread_get_thread_ident();
+    auto& all = thread_list::get();
+    const std::lock_guard lock{all.guard};
+    all.kept.push_back(thread_);
     PyEval_SaveThread();
   }
 
 private:
   bool is_kept_ = false;
+  unsigned long thread_ = 0;
   PyGILState_STATE first_ = PyGILState_UNLOCKED;
 };
 
@@ -74,6 +103,7 @@ gil_held::gil_held(bool keeps) {
   if (keeps)
     of_this_thread.keep();
   state_ = PyGILState_Ensure();
+  ++thread_list::get().inside;
 }
 
 void wait_for_kept_states() noexcept {
@@ -82,7 +112,25 @@ void wait_for_kept_states() noexcept {
 }
 
 gil_held::~gil_held() {
+  auto& all = thread_list::get();
+  if (--all.inside == 0 && all.is_waited_for) {
+    const std::lock_guard lock{all.guard};
+    all.is_empty.notify_all();
+  }
   PyGILState_Release(state_);
+}
+
+void leave_abandoned_calls() {
+  auto& all = thread_list::get();
+  {
+    const nb::gil_scoped_acquire held;
+    const std::lock_guard lock{all.guard};
+    for (const auto thread : all.kept)
+      PyThreadState_SetAsyncExc(thread, PyExc_SystemExit);
+  }
+  all.is_waited_for = true;
+  std::unique_lock lock{all.guard};
+  all.is_empty.wait_for(lock, std::chrono::seconds{1}, [&] { return all.inside == 0; });
 }
 
 void end_python_calls() noexcept {

@@ -30,6 +30,10 @@ void end_python_calls() noexcept;
 /// are still on their way out, and must not ask for the GIL of an interpreter that ends. Without
 /// the GIL.
 void wait_for_kept_states() noexcept;
+/// In its place, where functions do not return: raises SystemExit in them, for those that run
+/// Python code, as a thread that asks for the GIL of an interpreter that has ended is torn out of
+/// C++ code. Others, which wait for something else, never will ask. Without the GIL.
+void leave_abandoned_calls();
 bool python_calls_ended() noexcept;
 
 /// Python objects that C++ uses through borrowed pointers: held by the Python object of the

@@ -1,6 +1,7 @@
 #include <leat/cluster.hpp>
 
 #include "python/module/casters.hpp"
+#include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include <nanobind/stl/chrono.h>
 #include <nanobind/stl/optional.h>
@@ -103,6 +104,30 @@ void bind_cluster(nb::module_& m) {
       .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after, "value"_a)
       .def_prop_ro("is_elastic", &cluster::is_elastic)
       .def("__repr__", &repr_of);
+}
+
+void bind_place_in_cluster(nb::class_<loader_value>& type) {
+  type.def(
+          "join", [](loader_value& x) { x.call([](loader& job) { job.join(); }); },
+          "Waits until all ranks of the cluster are there, as restore() and the first next() do.")
+      .def(
+          "resume_at",
+          [](loader_value& x, std::uint64_t global_step) {
+            x.call([&](loader& job) { job.resume_at(global_step); });
+          },
+          "global_step"_a,
+          "In a cluster whose ranks come back alone: goes on at this step of the job, by "
+          "Batch.global_step, as the trainer says.")
+      .def_prop_ro(
+          "cluster_term",
+          [](loader_value& x) { return x.call([](loader& job) { return job.cluster_term(); }); },
+          "The term of the cluster in which this rank has its place; 0 before it has joined.")
+      .def_prop_ro(
+          "has_come_back",
+          [](loader_value& x) { return x.call([](loader& job) { return job.has_come_back(); }); },
+          "In a cluster whose ranks come back alone: whether the others went on while this rank "
+          "was "
+          "lost, so that resume_at() is needed.");
 }
 
 } // namespace leat::python

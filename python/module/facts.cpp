@@ -175,6 +175,24 @@ void bind_facts(nb::module_& m) {
       },
       "pipeline"_a, nb::sig("def operators_with_data(pipeline: Pipeline) -> dict[str, typing.Any]"),
       "As operators_of, and what each source holds. Opens the data.");
+  m.def(
+      "passed_over_in",
+      [](const pipeline_value& x) {
+        nb::list result;
+        for (const auto& entry : without_gil([&] { return passed_over_in(x.value); })) {
+          nb::dict one;
+          one["why"] = entry.why;
+          one["what"] = entry.what;
+          one["count"] = entry.count;
+          one["first"] = entry.first;
+          result.append(one);
+        }
+        return result;
+      },
+      "pipeline"_a,
+      nb::sig("def passed_over_in(pipeline: Pipeline) -> list[dict[str, typing.Any]]"),
+      "What the sources pass over in their data, by reason: `why` (\"hard_link\"), `what` (\"hard "
+      "links\"), `count`, and the `first` entry. Opens the data.");
   bind_graph(m);
   bind_snapshot_facts(m);
 }

@@ -120,6 +120,11 @@ void bind_functions(nb::module_& m) {
       "ragged", [](const std::string& field) { return map_value{ragged(field)}; }, "field"_a,
       "A map that makes a tensor ragged: its outermost dimension may differ in every sample.");
   m.def(
+      "cast", [](const std::string& field, dtype type) { return map_value{cast(field, type)}; },
+      "field"_a, "dtype"_a,
+      "A map that makes a field's elements those of another type: integers exactly, floats the "
+      "nearest ones.");
+  m.def(
       "truncate",
       [](const std::string& field, std::uint64_t length) {
         return map_value{truncate(field, length)};

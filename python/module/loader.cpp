@@ -182,17 +182,6 @@ void bind_options(nb::module_& m) {
 
 void bind_positions(nb::class_<loader_value>& type) {
   type.def(
-          "join", [](loader_value& x) { x.call([](loader& job) { job.join(); }); },
-          "Waits until all ranks of the cluster are there, as restore() and the first next() do.")
-      .def(
-          "resume_at",
-          [](loader_value& x, std::uint64_t global_step) {
-            x.call([&](loader& job) { job.resume_at(global_step); });
-          },
-          "global_step"_a,
-          "In a cluster whose ranks come back alone: goes on at this step of the job, by "
-          "Batch.global_step, as the trainer says.")
-      .def(
           "restore",
           [](loader_value& x, const std::string& directory, std::vector<std::string> allow,
              bool allow_older) {
@@ -398,8 +387,10 @@ void end_loaders() {
     end_callers();
     wait_for_ends();
     leat::shutdown();
-    wait_for_kept_states();
+    has_abandoned() ? leave_abandoned_calls() : wait_for_kept_states();
   }
+  if (has_abandoned())
+    nb::set_leak_warnings(false); // their objects are left behind on purpose
   end_python_calls();
 }
 
@@ -491,6 +482,7 @@ void bind_loader(nb::module_& m) {
           nb::sig("def __reduce__(self) -> typing.Never"))
       .def("__repr__", &loader_value::repr);
   bind_positions(type);
+  bind_place_in_cluster(type);
   bind_changes_of_order(type);
   bind_snapshots(type);
 }

@@ -80,6 +80,9 @@ nb::dict dict_of(const loader_stats& x);
 /// Steps that are left out, and weights that change.
 void bind_changes_of_order(nb::class_<loader_value>& type);
 
+/// How a loader takes its place among the ranks of a cluster.
+void bind_place_in_cluster(nb::class_<loader_value>& type);
+
 /// Before the interpreter ends: closes all loaders, and lets no thread call Python afterwards.
 void end_loaders();
 

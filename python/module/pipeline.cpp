@@ -137,11 +137,14 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           "lane and epoch. `keys`: how many are remembered, over all lanes.")
       .def(
           "read_files",
-          [](const pipeline_value& x, file_format format, std::string field, std::string folder) {
-            return then(x, x.value.read_files(format, {std::move(field), std::move(folder)}));
+          [](const pipeline_value& x, file_format format, std::string field, std::string folder,
+             std::map<std::string, std::string> types) {
+            return then(x, x.value.read_files(
+                               format, {std::move(field), std::move(folder), std::move(types)}));
           },
           "format"_a, nb::kw_only(), "field"_a = "text", "folder"_a = "",
-          "The samples in the files that the samples here name.")
+          "types"_a = std::map<std::string, std::string>{},
+          "The samples in the files that the samples here name. `types`: of fields of JSON lines.")
       .def(
           "shuffle_buffer",
           [](const pipeline_value& x, std::uint64_t n, std::uint64_t seed) {

@@ -5,6 +5,7 @@
 
 #include "python/module/shared_memory.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,6 +53,11 @@ enum class call_end : std::uint64_t {
   /// By an exception that ends the job, pickled.
   interrupted,
 };
+
+/// Where calls stand, a process notes here how many of them it has begun: before all else.
+inline std::atomic_ref<std::uint64_t> number_of_begun(const shared_memory& requests) noexcept {
+  return std::atomic_ref{*reinterpret_cast<std::uint64_t*>(requests.bytes().data())};
+}
 
 /// A number as an argument or result.
 std::uint64_t number_in(std::string_view bytes) noexcept;

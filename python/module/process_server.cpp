@@ -14,11 +14,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -98,6 +103,44 @@ std::optional<failure> run(const operation& what, std::span<process_call* const>
   }
 }
 
+/// Ends this process if its parent ends while a function runs, which may never return.
+class parent_watch {
+public:
+  explicit parent_watch(int parent) {
+    if (parent < 0)
+      return;
+    try {
+      std::thread{[state = state_, parent] {
+        pollfd end{parent, POLLIN, 0};
+        while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
+        }
+        state->parent_has_ended = true;
+        if (state->is_calling)
+          ::_exit(EXIT_FAILURE);
+      }}.detach();                       // the process ends by _exit
+    } catch (const std::system_error&) { // no thread: it ends after the function
+    }
+  }
+
+  template <class Call>
+  auto around(Call call) {
+    state_->is_calling = true;
+    if (state_->parent_has_ended)
+      ::_exit(EXIT_FAILURE);
+    const auto result = call();
+    state_->is_calling = false;
+    return result;
+  }
+
+private:
+  struct state {
+    std::atomic<bool> is_calling{false};
+    std::atomic<bool> parent_has_ended{false};
+  };
+
+  std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
 class server {
 public:
   server(int socket, int requests, int replies, int parent, nb::handle made)
@@ -120,9 +163,11 @@ public:
     while (const auto message = receive()) {
       requests_.follow(message->size);
       call_reader from{requests_.bytes().first(message->used)};
+      (void)from.number(); // of calls that have begun
       const auto operation = from.number();
       read_calls(from);
-      const auto size = run_calls(operations_.at(operation));
+      const auto& what = operations_.at(operation);
+      const auto size = watch_.around([&] { return run_calls(what); });
       flush(); // the process is killed when it is not needed any more
       if (!send(process_message::kind::replies, size))
         return;
@@ -169,8 +214,10 @@ private:
       for (std::size_t i = 0; i < all.size(); ++i)
         write_reply(to, i, problem);
     } else {
-      for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        number_of_begun(requests_).store(i + 1, std::memory_order_relaxed);
         write_reply(to, i, run(what, all.subspan(i, 1)));
+      }
     }
     return to.size();
   }
@@ -192,6 +239,7 @@ private:
   shared_memory replies_;
   /// Tells that the parent has ended; -1 where the kernel has no such thing.
   descriptor parent_;
+  parent_watch watch_{parent_.get()};
   std::vector<operation> operations_;
   std::deque<received_call> calls_;
   std::vector<process_call*> given_;

@@ -79,7 +79,7 @@ void take_reply(call_reader& from, process_call& call) {
 class dealt_calls {
 public:
   dealt_calls(process_team& team, std::uint64_t operation, std::span<process_call> calls)
-      : team_(&team), operation_(operation) {
+      : team_(&team), operation_(operation), calls_(calls) {
     // Ever smaller parts, so that processes end at about the same time.
     while (!calls.empty()) {
       const auto size = std::max<std::size_t>(1, calls.size() / (2 * team.size()));
@@ -98,6 +98,8 @@ public:
   dealt_calls& operator=(const dealt_calls&) = delete;
 
   void run() {
+    if (calls_.empty())
+      return;
     do {
       deal();
       collect();
@@ -119,7 +121,7 @@ private:
 
   void deal() {
     while (!waiting_.empty()) {
-      auto* const process = flying_.empty() ? &team_->take() : team_->try_take();
+      auto* const process = flying_.empty() ? &team_->take([this] { wait(); }) : team_->try_take();
       if (!process)
         return;
       flying_.push_back({process, waiting_.front()});
@@ -138,11 +140,39 @@ private:
         throw error(errc::no_resources,
                     {.stage = team_->stage(), .got = std::generic_category().message(errno)});
       if (ready <= 0)
-        heed_signals();
+        look();
     }
     for (std::size_t i = sockets.size(); i-- > 0;)
       if (sockets[i].revents != 0)
         receive(i);
+  }
+
+  void heed() {
+    heed_signals();
+    if (calls_.front().on->cancelled())
+      throw error(errc::interrupted, {.stage = team_->stage(),
+                                      .got = "the end of the loader, while a process has calls",
+                                      .needed = "none: what they make is not needed any more"});
+  }
+
+  /// For a process: who has it may hang, and not this call.
+  void wait() {
+    heed();
+    if (const auto* in = waiting_.front().calls.front().in)
+      in->begins();
+  }
+
+  /// Nothing was heard for a while.
+  void look() {
+    heed();
+    const auto& [process, what] = flying_.front();
+    const auto begun = process->begun();
+    if (begun == 0 || begun > what.calls.size())
+      return;
+    // That of the first process: if another one hangs, it is the first in the end.
+    const auto& call = what.calls[static_cast<std::size_t>(begun - 1)];
+    if (call.in && std::exchange(named_, &call) != &call)
+      call.in->begins();
   }
 
   void receive(std::size_t i) {
@@ -216,6 +246,9 @@ private:
 
   process_team* team_;
   std::uint64_t operation_;
+  std::span<process_call> calls_;
+  /// The call that is named if it hangs.
+  const process_call* named_ = nullptr;
   std::deque<part> waiting_;
   std::vector<flight> flying_;
   std::exception_ptr problem_;
@@ -232,6 +265,7 @@ void function_process::send(std::uint64_t operation, std::span<process_call> cal
     if (!channel_)
       begin();
     call_writer to{channel_->requests};
+    to.value(std::uint64_t{0}); // see begun()
     to.value(operation);
     to.value(std::uint64_t{calls.size()});
     for (const auto& call : calls)
@@ -262,6 +296,10 @@ std::optional<process_message> function_process::receive() {
 call_reader function_process::content(const process_message& x) const {
   const auto all = channel_->replies.bytes();
   return call_reader{all.first(std::min<std::size_t>(x.used, all.size()))};
+}
+
+std::uint64_t function_process::begun() const noexcept {
+  return number_of_begun(channel_->requests).load(std::memory_order_relaxed);
 }
 
 int function_process::socket() const noexcept {
@@ -327,11 +365,11 @@ bool process_team::is_own() const noexcept {
   return owner_ == ::getpid();
 }
 
-function_process& process_team::take() {
+function_process& process_team::take(const std::function<void()>& waits) {
   std::unique_lock lock{mutex_};
   while (!given_back_.wait_for(lock, between_looks, [&] { return !idle_.empty(); })) {
     lock.unlock();
-    heed_signals();
+    waits();
     lock.lock();
   }
   auto& taken = *idle_.back();

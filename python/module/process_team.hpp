@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,6 +39,8 @@ public:
   /// The bytes of a message that was received.
   call_reader content(const process_message& x) const;
   int socket() const noexcept;
+  /// How many of the calls that were sent it has begun.
+  std::uint64_t begun() const noexcept;
 
   /// Its functions were made.
   bool is_ready() const noexcept { return is_ready_; }
@@ -82,8 +85,8 @@ public:
   /// Whether this process began them: the child of a fork must leave them alone.
   bool is_own() const noexcept;
 
-  /// One that no other thread uses; waits for it.
-  function_process& take();
+  /// One that no other thread uses; waits for it, and calls `waits` now and then.
+  function_process& take(const std::function<void()>& waits);
   function_process* try_take();
   void give_back(function_process& x);
 

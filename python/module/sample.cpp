@@ -244,6 +244,9 @@ void bind_sample(nb::module_& m) {
                    "function while it runs; so are the arrays over its memory.")
       .def_prop_ro(
           "id", [](const self& x) { return id_of(x.get()); }, "Id of the record, as logs show it.")
+      .def_prop_ro(
+          "cancelled", [](const self& x) { return x.get().cancelled(); },
+          "True once the loader is being destroyed: a long function should return.")
       .def(
           "has", [](const self& x, std::string_view name) { return x.get().has(name); }, "name"_a)
       .def("__contains__", [](const self& x, std::string_view name) { return x.get().has(name); })

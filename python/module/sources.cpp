@@ -129,18 +129,22 @@ void bind_files(nb::module_& m) {
       "lines",
       [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed) {
         return open([](const auto& x, const line_options& how) { return lines(x, how); }, pattern,
-                    line_options{ranges, order, seed});
+                    line_options{ranges, order, seed, {}});
       },
       "pattern"_a, nb::kw_only(), "ranges"_a = 1, "order"_a = file_order::stored, "seed"_a = 0,
       "The lines of text files. Field \"text\".");
   m.def(
       "json_lines",
-      [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed) {
+      [](const patterns& pattern, std::uint64_t ranges, file_order order, std::uint64_t seed,
+         std::map<std::string, std::string> types) {
         return open([](const auto& x, const line_options& how) { return json_lines(x, how); },
-                    pattern, line_options{ranges, order, seed});
+                    pattern, line_options{ranges, order, seed, std::move(types)});
       },
       "pattern"_a, nb::kw_only(), "ranges"_a = 1, "order"_a = file_order::stored, "seed"_a = 0,
-      "Lines that are each a JSON object, whose members become fields.");
+      "types"_a = std::map<std::string, std::string>{},
+      "Lines that are each a JSON object, whose members become fields. `types`: what fields are, "
+      "whatever their values look like: {\"score\": \"f64\", \"id\": \"u64\", \"tags\": "
+      "\"bytes\"}.");
 }
 
 void bind_own(nb::module_& m) {

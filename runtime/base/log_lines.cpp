@@ -59,6 +59,8 @@ std::string to_json(const attempt_start& x) {
     append_name(text, "continues");
     text += "true";
   }
+  if (x.term)
+    append_entry(text, "term", *x.term);
   append_entry(text, "records", x.records);
   append_name(text, "data_digest");
   append_text(text, to_string(x.data_digest));

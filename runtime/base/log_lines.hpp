@@ -26,6 +26,9 @@ struct attempt_start {
   std::optional<point> resumed_at = {};
   /// The other ranks had not stopped: the rank's attempt before this one goes on with it.
   bool continues = false;
+  /// In a cluster: its term, in which all ranks began at one place. A rank that begins a second
+  /// attempt in it has not gone back: the others did not.
+  std::optional<std::uint64_t> term = {};
   /// Records of the data that the job reads, and its digest.
   std::uint64_t records = 0;
   hash128 data_digest = {};

@@ -71,6 +71,10 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
+bool is_blank(std::string_view line) noexcept {
+  return std::all_of(line.begin(), line.end(), is_line_space);
+}
+
 std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
   return text.size() <= most ? in_quotes(text) : in_quotes(text.substr(0, most)) + "...";

@@ -11,6 +11,14 @@ inline bool is_digit(char x) noexcept {
   return x >= '0' && x <= '9';
 }
 
+/// Space that a line may have around what it says: its own end is none.
+inline bool is_line_space(char x) noexcept {
+  return x == ' ' || x == '\t' || x == '\r';
+}
+
+/// True for a line that says nothing: it is empty, or white space alone.
+bool is_blank(std::string_view line) noexcept;
+
 /// An ASCII letter, a digit or `_`.
 inline bool is_word_char(char x) noexcept {
   return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_' || is_digit(x);

@@ -90,7 +90,7 @@ once_fields restored_fields(const rank_job& job, const snapshot& merged, std::si
     return {};
   const auto differs = compare(merged, job.facts);
   const bool may_change = std::any_of(differs.begin(), differs.end(), [](const difference& x) {
-    return x.name == "maps" || x.name == "fields" || x.name == "enumerate";
+    return x.name == "maps" || x.name == "fields" || x.name == "enumerate" || x.name == "reading";
   });
   if (!may_change && !merged.fields.empty())
     return {merged.fields, {}, {}};
@@ -120,6 +120,14 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
   at.began = goes_on ? parts[0].began : merged.global_step;
   at.lanes = restored_lanes(job, merged, parts.size(), at.next);
   return at;
+}
+
+void check_pipeline(const char* stage, const snapshot& taken, const rank_job& job) {
+  for (const auto& x : compare(taken, job.facts))
+    if (!x.can_allow)
+      throw error(errc::mismatch, {.stage = stage,
+                                   .got = x.text,
+                                   .needed = "a snapshot that this pipeline can resume from"});
 }
 
 /// An earlier process has saved what the job resumed from.
@@ -194,11 +202,7 @@ void keep(const rank_job& job, const std::vector<snapshot>& parts) {
   if (!job.records->has_feeds())
     return;
   const auto merged = merge(parts, false);
-  for (const auto& x : compare(merged, job.facts))
-    if (!x.can_allow)
-      throw error(errc::mismatch, {.stage = "keep",
-                                   .got = x.text,
-                                   .needed = "a snapshot that this pipeline can resume from"});
+  check_pipeline("keep", merged, job);
   const auto mine = own_lanes("keep", job, merged, parts.size());
   job.records->keep({merged.epoch, merged.step}, mine);
 }
@@ -208,8 +212,10 @@ void let_go(const rank_job& job, const std::vector<snapshot>& parts) {
   if (!job.records->has_feeds())
     return;
   std::set<job_position> places;
-  for (const auto& x : parts)
+  for (const auto& x : parts) {
+    check_pipeline("let_go", x, job); // another one's place may be that of a kept snapshot
     places.insert({x.epoch, x.step});
+  }
   for (const auto& place : places)
     job.records->let_go(place, job.at.next, job.at.lanes ? *job.at.lanes : lane_states{});
 }

@@ -116,6 +116,12 @@ LEAT_API scan_stage running_sum(const std::string& field, const std::string& int
 /// sample (too_large), and so is one whose type cannot represent the value (wrong_shape).
 LEAT_API map_stage pad(const std::string& field, std::uint64_t length, double value = 0);
 
+/// Makes a tensor's elements, of any rank and also ragged, those of another type: integers exactly,
+/// floats the nearest ones. Bytes, 16-bit floats, and an element that an integer type cannot
+/// represent or that is beyond a float type, make a bad sample (wrong_shape). f16 and bf16 are
+/// refused as `to`.
+LEAT_API map_stage cast(const std::string& field, dtype to);
+
 /// Keeps the first `length` elements, at least 1, of a field of rank 1 or bytes; a shorter field
 /// stays as it is. Of bytes, a character of UTF-8 that would be cut is left out as a whole.
 LEAT_API map_stage truncate(const std::string& field, std::uint64_t length);
@@ -146,8 +152,8 @@ LEAT_API map_stage add_tokens(const std::string& field, std::vector<std::int64_t
 
 /// Sets a field where a sample lacks it, to what `json_lines` would have made of the value: u8 for
 /// true and false, int64, float64 (finite), each of rank 0, or bytes. With a value that is no text,
-/// a field of the bytes `null`, which JSON's null becomes, counts as lacking. Any other field stays
-/// as it is, whatever its type.
+/// a field of the bytes `null` counts as lacking. Any other field stays as it is, whatever its
+/// type.
 LEAT_API map_stage default_field(const std::string& field,
                                  std::variant<bool, std::int64_t, double, std::string> value);
 

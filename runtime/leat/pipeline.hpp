@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -212,6 +213,8 @@ struct read_files_options {
   std::string field = "text";
   /// Where names begin that do not begin with "/"; empty: in the process's working directory.
   std::string folder = {};
+  /// Of the fields, if the format is `json_lines`: see `line_options::types`.
+  std::map<std::string, std::string> types = {};
 };
 
 enum class mix_rule : std::uint8_t {

@@ -40,6 +40,9 @@ struct operator_facts {
   /// Version of what the operator writes into the states of lanes, in snapshots. 0: it writes
   /// nothing, or these are not the facts of a snapshot.
   std::uint32_t state_version = 0;
+  /// Version of the rules by which the operator takes records and fields from its data, in
+  /// snapshots. 0: the first rules, or these are not the facts of a snapshot.
+  std::uint32_t reading_version = 0;
   /// In the order of the arguments; none for sources.
   std::vector<operator_facts> inputs = {};
 
@@ -82,11 +85,29 @@ struct pipeline_facts {
   friend bool operator==(const pipeline_facts&, const pipeline_facts&) = default;
 };
 
+/// Entries of data that are no part of any record, for one reason.
+struct data_passed_over {
+  /// "hard_link"
+  std::string why = {};
+  /// "hard links": what they are; in the singular if it is one.
+  std::string what = {};
+  std::uint64_t count = 0;
+  /// The first of them.
+  std::string first = {};
+
+  friend bool operator==(const data_passed_over&, const data_passed_over&) = default;
+};
+
 /// The last operator with all before it, with or without a batch. Opens no data.
 LEAT_API operator_facts operators_of(const pipeline& x);
 /// The last operator with all before it, and what each source holds. Opens the data; throws what
 /// that throws.
 LEAT_API operator_facts operators_with_data(const pipeline& x);
+
+/// What the sources pass over in their data: links that lead nowhere, files with other endings,
+/// hard links in archives, hidden entries. Members of archives that are read in sequence are not
+/// among it: they are found while a job reads. Opens the data; throws what that throws.
+LEAT_API std::vector<data_passed_over> passed_over_in(const pipeline& x);
 
 /// Calls `visit` for every operator in data order: inputs first, from left to right.
 LEAT_API void for_each_operator(const operator_facts& root,

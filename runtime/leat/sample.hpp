@@ -150,6 +150,9 @@ public:
   /// Adds to the loader's count of bytes read.
   void count_read(std::uint64_t bytes) noexcept;
 
+  /// True once the loader is being destroyed: for long functions that have no context.
+  bool cancelled() const noexcept;
+
 private:
   friend class sample_access;
   struct state;
@@ -160,6 +163,8 @@ private:
 
   std::unique_ptr<state> state_;
 };
+
+struct worker_record;
 
 /// What a user function may know about its row.
 class LEAT_API context {
@@ -185,10 +190,14 @@ public:
     return cancelled_ && cancelled_->load(std::memory_order_relaxed);
   }
 
+  /// For functions that make several samples one after the other, or wait for their turn: this one
+  /// is next, so that it is named if the function hangs from here on (`stuck_after`).
+  void begins() const noexcept;
+
   context(leat::rng rng, std::uint64_t epoch, std::uint64_t position, std::uint64_t lanes,
-          const std::atomic<bool>* cancelled, bool has_row = true)
+          const std::atomic<bool>* cancelled, bool has_row = true, worker_record* record = nullptr)
       : rng_(rng), epoch_(epoch), position_(position), lanes_(lanes), cancelled_(cancelled),
-        has_row_(has_row) {}
+        record_(record), has_row_(has_row) {}
 
 private:
   [[noreturn]] static void refuse_position();
@@ -198,6 +207,8 @@ private:
   std::uint64_t position_;
   std::uint64_t lanes_;
   const std::atomic<bool>* cancelled_;
+  /// What the thread that calls the function is doing.
+  worker_record* record_;
   bool has_row_;
 };
 

@@ -16,7 +16,7 @@ struct tar_options {
   /// ($XDG_CACHE_HOME/leat or ~/.cache/leat) if that is not writable.
   std::string index_dir = {};
   /// Uses the complete samples before a tear instead of refusing the shard; each opening says so
-  /// with a notice.
+  /// with a notice. Of a shard that only lacks its end mark, all samples are used.
   bool allow_torn = false;
 };
 
@@ -28,16 +28,19 @@ struct folder_options {
 /// Tar shards in webdataset layout: neighbouring members with the same key are a sample, extensions
 /// are its field names in lower case, contents its bytes. A field name that occurs again under the
 /// same key begins another sample. Patterns are paths with braces ("train-{000000..000099}.tar",
-/// "{a,b}.tar") and globs (sorted bytewise). Files come in the order given. On opening, throws
+/// "{a,b}.tar") and globs (sorted bytewise). Files come in the order given. Hidden members are
+/// passed over: those with a part of their path that begins with a dot, or is __MACOSX, @eaDir,
+/// Thumbs.db or desktop.ini. A notice says what else is passed over. On opening, throws
 /// `errc::not_found` (a pattern without a file), `errc::torn_file`.
 LEAT_API pipeline tar_shards(std::string pattern, tar_options options = {});
 LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options options = {});
 
-/// A folder with one subfolder per class. Records are its files *.jpg, *.jpeg and *.png, sorted
-/// bytewise by relative path; fields "jpg" (the file, even if it is a PNG, so that all samples have
-/// the same fields; decoding looks at the bytes), "cls" (the class's number in bytewise order, as
-/// ASCII) and "class" (the subfolder's name). On opening, throws `errc::not_found` (no folder, no
-/// class, no image), `errc::io`.
+/// A folder with one subfolder per class. Records are its files *.jpg, *.jpeg, *.jfif and *.png,
+/// sorted bytewise by relative path; hidden entries are passed over as in tar_shards, at any depth,
+/// and a notice says what else is. Fields "jpg" (the file, even if it is a PNG, so that all samples
+/// have the same fields; decoding looks at the bytes), "cls" (the class's number in bytewise order,
+/// as ASCII) and "class" (the subfolder's name). On opening, throws `errc::not_found` (no folder,
+/// no class, no image), `errc::io`.
 LEAT_API pipeline image_folder(std::string directory, folder_options options = {});
 
 /// The classes of such a folder: the name of class i is the i-th. Throws what opening it throws.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,11 @@ struct line_options {
   std::uint64_t ranges = 1;
   file_order order = file_order::stored;
   std::uint64_t seed = 0;
+  /// Of `json_lines` only: what fields are, by name, whatever their values look like. "u8" to
+  /// "i64", "f32" or "f64": a number, rank 0; a list of numbers, [n]; true and false are 1 and 0.
+  /// "bytes": a text, or the JSON text of anything else. Another value, and a number that the type
+  /// cannot represent, make the line a bad sample (wrong_shape); floats are the nearest ones.
+  std::map<std::string, std::string> types = {};
 };
 
 /// The samples of tar files, as `tar_shards` has them. Files whose names end in .gz, .tgz, .zst or
@@ -56,7 +62,9 @@ LEAT_API pipeline lines(std::vector<std::string> patterns, line_options options 
 
 /// Lines that are each a JSON object. Its members become fields: texts become bytes; integers
 /// int64, other numbers float64, true and false uint8, all of rank 0; arrays of integers int64 [n],
-/// of numbers float64 [n]; everything else its JSON text. Any other line is a bad sample (corrupt).
+/// of numbers float64 [n]; everything else its JSON text, but null, which is no field. An integer
+/// that int64 cannot hold needs a type (line_options::types). A line that is empty, or white space
+/// alone, is no record, but has a number. Any other line is a bad sample (corrupt).
 LEAT_API pipeline json_lines(std::string pattern, line_options options = {});
 LEAT_API pipeline json_lines(std::vector<std::string> patterns, line_options options = {});
 

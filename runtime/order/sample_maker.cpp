@@ -107,7 +107,8 @@ void sample_maker::map(std::size_t number, std::uint64_t sample_key, sample& int
             position_,
             lanes_,
             cancelled_,
-            !is_below_edge_};
+            !is_below_edge_,
+            record_.get()};
   try {
     if (together_[number]) {
       auto* one = &into;
@@ -126,9 +127,10 @@ void sample_maker::map_together(std::size_t number, std::span<const begun> all) 
   for (const auto& x : all) {
     samples_.push_back(x.of);
     contexts_.emplace_back(rng{plan_->streams[number], x.sample_key}, x.epoch, x.position, lanes_,
-                           cancelled_);
+                           cancelled_, true, record_.get());
   }
   enter(plan_->num_sources + number);
+  record_->item.store(all.front().position, std::memory_order_relaxed);
   try {
     together_[number](samples_, contexts_);
   } catch (...) {
@@ -145,6 +147,7 @@ void sample_maker::finish(std::span<const begun> all) {
     for (const auto& x : all) {
       epoch_ = x.epoch;
       position_ = x.position;
+      record_->item.store(position_, std::memory_order_relaxed);
       map(number, x.sample_key, *x.of);
     }
   }

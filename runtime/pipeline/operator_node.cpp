@@ -31,6 +31,10 @@ source_facts operator_node::facts() const {
   return data ? data->facts() : stream ? stream->facts() : feed->facts();
 }
 
+passed_over operator_node::others() const {
+  return data ? data->others() : stream ? stream->others() : feed->others();
+}
+
 const option_value& operator_node::value(std::string_view name) const {
   const auto found = std::find_if(options.begin(), options.end(),
                                   [&](const auto& option) { return option.name == name; });

@@ -3,6 +3,7 @@
 #include "runtime/base/mutex.hpp"
 #include "runtime/sample/live_source.hpp"
 #include "runtime/sample/stream_source.hpp"
+#include "runtime/storage/passed_over.hpp"
 
 #include <leat/pipeline.hpp>
 #include <leat/pipeline_facts.hpp>
@@ -37,11 +38,18 @@ public:
       facts_ = open()->facts();
     return *facts_;
   }
+  /// What it passes over, as far as that is known on opening. Throws like `get`.
+  passed_over others() {
+    mutex_lock lock{mutex_};
+    return passed_over_by(*open());
+  }
 
 private:
   std::shared_ptr<T> open() LEAT_REQUIRES(mutex_) {
-    if (!data_)
+    if (!data_) {
       data_ = open_();
+      tell(passed_over_by(*data_));
+    }
     return data_;
   }
 
@@ -79,6 +87,8 @@ struct operator_node {
   bool is_source() const noexcept { return inputs.empty(); }
   /// Facts of a source. Opens the data.
   source_facts facts() const;
+  /// What a source passes over in its data. Opens the data.
+  passed_over others() const;
 
   /// The value of this option, or its preset where the node leaves it out. Throws
   /// `errc::invalid_argument` if the operator has none of this name.

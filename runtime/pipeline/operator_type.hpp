@@ -82,6 +82,9 @@ struct operator_forms {
   /// restore makes again: raised when the meaning of any of it changes, so that older states are
   /// refused. From 1; 0 if there is no such state.
   std::uint32_t state_version = 0;
+  /// The version of the rules by which it takes records and fields from its data: raised when data
+  /// that was read without an error gives other ones, so that nobody resumes with them unawares.
+  std::uint32_t reading_version = 0;
 };
 
 /// What `leat graph` tells an operator about its inputs.

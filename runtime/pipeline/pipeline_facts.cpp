@@ -13,7 +13,8 @@ operator_facts facts_of(const operator_node& x, bool has_states, bool opens_data
   const auto* type = find_operator(x.op);
   operator_facts facts{.op = x.op,
                        .options = x.options,
-                       .state_version = writes && type ? type->forms.state_version : 0};
+                       .state_version = writes && type ? type->forms.state_version : 0,
+                       .reading_version = writes && type ? type->forms.reading_version : 0};
   if (opens_data && x.is_source())
     facts.data = x.facts();
   for (const auto& input : x.inputs)
@@ -49,6 +50,22 @@ operator_facts operators_of(const pipeline& x) {
 operator_facts operators_with_data(const pipeline& x) {
   check_tree_size(x.root());
   return facts_of(x.root(), false, true);
+}
+
+std::vector<data_passed_over> passed_over_in(const pipeline& x) {
+  check_tree_size(x.root());
+  passed_over all;
+  for_each_operator(x.root(), [&](const operator_node& node) {
+    if (node.is_source())
+      all.add(node.others(), "");
+  });
+  std::vector<data_passed_over> result;
+  for (const auto& entry : all.entries())
+    result.push_back({.why = std::string{word_of(entry.why)},
+                      .what = name_of(entry.why, entry.count),
+                      .count = entry.count,
+                      .first = entry.first});
+  return result;
 }
 
 bool is_once(const pipeline& x) {

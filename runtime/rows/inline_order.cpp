@@ -13,11 +13,18 @@ namespace {
 constexpr std::size_t items_a_probe = 64;
 /// Reading the clock costs as much as a small item.
 constexpr std::size_t items_a_clock = 8;
+/// Between items that take longer, a caller is asked.
+constexpr std::int64_t slow_ns = 10'000'000;
 
 } // namespace
 
 void throw_interrupted() {
   throw error(errc::interrupted, {.stage = "loader", .got = "a call of interrupt()"});
+}
+
+void throw_if_interrupted(const row_result& x) {
+  if (x.what == row_result::outcome::failed && x.failure->code() == errc::interrupted)
+    throw error(*x.failure);
 }
 
 inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& function)
@@ -27,16 +34,19 @@ inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& funct
 }
 
 const planned_batch& inline_order::next() {
-  while (!order_->open(next_)) {
+  // Also before a batch that nothing is missing for: a caller may run through any number of them.
+  for (check_caller(); !order_->open(next_); check_caller())
     if (!probe_items() && !order_->wants_to_run() && !order_->wait_for_feed(function_.cancelled()))
       throw error(errc::stuck, {.stage = "iterators",
                                 .got = "a batch that waits for nothing",
                                 .needed = "an item, an end or an error"});
-    if (function_.cancelled())
-      throw_interrupted();
-    check_patience();
-  }
   return next_;
+}
+
+void inline_order::check_caller() const {
+  if (function_.cancelled())
+    throw_interrupted();
+  check_patience();
 }
 
 void inline_order::open(batch_slot& slot) {
@@ -46,11 +56,13 @@ void inline_order::open(batch_slot& slot) {
 
 bool inline_order::probe_items() {
   bool any = false;
-  while (order_->open_probe(next_probe_, items_a_probe)) {
-    probe_.open(next_probe_, false);
+  while (has_begun_probe_ || order_->open_probe(next_probe_, items_a_probe)) {
+    if (!std::exchange(has_begun_probe_, true)) {
+      probe_.open(next_probe_, false);
+      probed_ = 0;
+    }
     probe();
-    order_->close_probe(probe_);
-    probe_.release();
+    end_probe();
     any = true;
   }
   return any;
@@ -58,13 +70,39 @@ bool inline_order::probe_items() {
 
 void inline_order::probe() {
   busy_scope busy{function_.record()};
-  for (std::size_t i = 0; i < probe_.num_rows(); ++i) {
-    if (i % items_a_clock == 0)
+  auto a_clock = items_a_clock;
+  auto begin = steady_ns();
+  for (; probed_ < probe_.num_rows(); ++probed_) {
+    if (probed_ % a_clock == 0) {
+      check_caller();
       busy.begin_next();
-    if (i + 1 < probe_.num_rows())
-      function_.expect(probe_.request(i + 1));
-    function_.run(probe_.request(i), {}, probe_.result(i));
+      if (const auto now = steady_ns(); now - std::exchange(begin, now) > slow_ns)
+        a_clock = 1;
+    }
+    probe_one();
   }
+}
+
+void inline_order::probe_one() {
+  if (probed_ + 1 < probe_.num_rows())
+    function_.expect(probe_.request(probed_ + 1));
+  function_.run(probe_.request(probed_), {}, probe_.result(probed_));
+  throw_if_interrupted(probe_.result(probed_));
+}
+
+void inline_order::end_probe() {
+  order_->close_probe(probe_);
+  probe_.release();
+  has_begun_probe_ = false;
+}
+
+void inline_order::rewind(std::uint64_t run) {
+  if (has_begun_probe_) { // a caller did not wait for it; the order wants it back
+    for (; probed_ < probe_.num_rows(); ++probed_)
+      probe_one();
+    end_probe();
+  }
+  order_->rewind(run);
 }
 
 } // namespace leat

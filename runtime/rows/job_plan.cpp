@@ -9,6 +9,7 @@
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/iterator_order.hpp"
 #include "runtime/rows/row_runner.hpp"
+#include "runtime/sample/field_errors.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <algorithm>
@@ -29,7 +30,8 @@ std::vector<field_layout> select_fields(std::vector<field_layout> fields,
     auto found =
         std::find_if(fields.begin(), fields.end(), [&](const auto& x) { return x.name == name; });
     if (found == fields.end())
-      throw bad_sample(cause::missing_field, "batch field \"" + name + "\" is not in the sample");
+      throw bad_sample(cause::missing_field,
+                       "batch field \"" + name + "\" is not in the sample; " + how_to_set(name));
     result.push_back(std::move(*found));
   }
   return result;

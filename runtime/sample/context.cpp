@@ -1,7 +1,16 @@
+#include "runtime/base/worker_record.hpp"
+
 #include <leat/error.hpp>
 #include <leat/sample.hpp>
 
 namespace leat {
+
+void context::begins() const noexcept {
+  if (!record_ || !has_row_)
+    return;
+  record_->item.store(position_, std::memory_order_relaxed);
+  record_->since_ns.store(steady_ns(), std::memory_order_relaxed);
+}
 
 void context::refuse_position() {
   throw error(errc::invalid_argument,

@@ -1,3 +1,4 @@
+#include "runtime/sample/field_errors.hpp"
 #include "runtime/sample/raw_buffer.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -53,13 +54,6 @@ bool has_layout(const field& x, const field_layout& want) {
   return x.ragged ? inner_of(x.dims) == want.dims : x.dims == want.dims;
 }
 
-[[noreturn]] void missing(std::string_view name, const std::vector<std::string>& have) {
-  std::string text = "field \"" + std::string{name} + "\" is missing; the sample has";
-  for (const auto& x : have)
-    text += " " + x;
-  throw bad_sample(cause::missing_field, have.empty() ? text + " none" : text);
-}
-
 bool lies_in(std::span<const std::byte> buffer, const std::byte* at) {
   return std::less_equal<>{}(buffer.data(), at) && std::less<>{}(at, buffer.data() + buffer.size());
 }
@@ -104,7 +98,7 @@ struct sample::state {
     std::vector<std::string> have;
     for (std::size_t i = 0; i < used; ++i)
       have.push_back(fields[i].name);
-    missing(name, have);
+    throw bad_sample(cause::missing_field, missing_text(name, have));
   }
 
   const field& get_tensor(std::string_view name) const {
@@ -381,6 +375,10 @@ sample_access::extent_buffers& sample_access::buffers(sample& x) noexcept {
   return x.state_->extents;
 }
 
+bool sample::cancelled() const noexcept {
+  return sample_access::stop_of(*this).stop_requested();
+}
+
 void sample_access::read_with(sample& x, const std::stop_token& stop,
                               record_blocks* blocks) noexcept {
   x.state_->stop = &stop;
@@ -472,8 +470,7 @@ void sample_access::deliver(sample& x) {
     const auto& want = layout.fields()[i];
     const auto& have = s.get(want.name);
     if (!has_layout(have, want))
-      throw bad_sample(cause::wrong_shape, "got " + to_string(leat::layout_of(have))
-                                               + ", the batch has " + to_string(want));
+      throw bad_sample(cause::wrong_shape, other_layout_text(leat::layout_of(have), want));
     if (want.ragged)
       deliver_ragged(have, s.target->ragged[i]);
     else if (have.data != s.target->dense[i] && have.size > 0)

@@ -68,8 +68,8 @@ public:
   /// The next record, with all members set; false at the end of the unit, and from then on. Throws
   /// `leat::error` (io, torn_file), with file and offset.
   virtual bool next(stream_record& into) = 0;
-  /// The place after the last record that next() gave. `open` with it gives the same records as
-  /// continuing would.
+  /// The place after the last record that next() gave, or at the end of the unit after what it
+  /// passed over there. `open` with it gives the same records as continuing would.
   virtual stream_place place() const = 0;
 };
 

@@ -220,14 +220,18 @@ private:
     compare_versions(before, now);
   }
 
-  /// Compares the versions of what operators write into states.
+  /// Compares the versions of what operators write into states, and of how they read data.
   void compare_versions(const operator_facts& before, const operator_facts& now) {
-    if (before.state_version == now.state_version || !taken_.pipeline.by_iterators
-        || !now_.by_iterators)
+    if (!taken_.pipeline.by_iterators || !now_.by_iterators || before.op != now.op)
       return;
-    add("state", "version " + std::to_string(before.state_version) + " of " + now.op,
-        "version " + std::to_string(now.state_version) + ", which this leat reads and writes",
-        false);
+    auto text = [](std::uint32_t version) { return "version " + std::to_string(version); };
+    if (before.state_version != now.state_version)
+      add("state", text(before.state_version) + " of " + now.op,
+          text(now.state_version) + ", which this leat reads and writes", false);
+    if (before.reading_version != now.reading_version)
+      add("reading", text(before.reading_version) + " of " + now.op,
+          text(now.reading_version) + ", which may take other records or fields from the data",
+          true);
   }
 
   void compare_sources(const operator_facts& before, const operator_facts& now) {

@@ -111,6 +111,7 @@ private:
     if (message.has_data())
       x.data = read_data(message.data());
     x.state_version = message.state_version();
+    x.reading_version = message.reading_version();
     check_options(x);
     return x;
   }

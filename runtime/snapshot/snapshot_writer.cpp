@@ -50,6 +50,7 @@ void write(const operator_facts& x, wire::Operator& to) {
   if (x.data)
     write(*x.data, *to.mutable_data());
   to.set_state_version(x.state_version);
+  to.set_reading_version(x.reading_version);
 }
 
 std::string type_text(const field_layout& x) {

@@ -104,9 +104,9 @@ std::optional<index_bytes> read_index(const std::string& path, std::size_t heade
   return {};
 }
 
-index_tail::index_tail(const index_bytes& of, std::uint64_t begin)
+index_tail::index_tail(const index_bytes& of, std::uint64_t begin, std::uint64_t size)
     : held_(of.path.empty() ? of.data.get() + begin : nullptr), path_(of.path), begin_(begin),
-      size_(of.all() - begin) {}
+      size_(size) {}
 
 bool index_tail::read(std::uint64_t at, std::span<std::byte> into) const {
   if (at > size_ || into.size() > size_ - at)
@@ -120,6 +120,12 @@ bool index_tail::read(std::uint64_t at, std::span<std::byte> into) const {
   } catch (const error&) {
     return false;
   }
+}
+
+bool remove_indexes(const std::vector<std::string>& paths) noexcept {
+  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
+    return ::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR;
+  });
 }
 
 bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes) {

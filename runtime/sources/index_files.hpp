@@ -21,13 +21,13 @@ struct index_bytes {
   std::uint64_t all() const noexcept { return path.empty() ? size : whole; }
 };
 
-/// The end of an index, read at each use: from memory, or from the file, which another process may
-/// truncate, remove or overwrite. The owner of one in memory keeps that memory alive.
+/// A part of an index that is read at each use: from memory, or from the file, which another
+/// process may truncate, remove or overwrite. The owner of one in memory keeps that memory alive.
 class index_tail {
 public:
   index_tail() = default;
-  /// All of an index after `begin`, which is inside it.
-  index_tail(const index_bytes& of, std::uint64_t begin);
+  /// These bytes of an index, which are inside it.
+  index_tail(const index_bytes& of, std::uint64_t begin, std::uint64_t size);
 
   std::uint64_t size() const noexcept { return size_; }
   /// Fills `into` with the bytes at `at`; false if not all of them are there.
@@ -57,5 +57,8 @@ std::optional<index_bytes> read_index(const std::string& path, std::size_t heade
 /// index that a crash of the machine damages fails its checksums, and is made again. False if no
 /// place accepts it.
 bool store_index(const std::vector<std::string>& paths, std::span<const std::byte> bytes);
+
+/// Removes indexes that turned out to be of other data; false if one is left.
+bool remove_indexes(const std::vector<std::string>& paths) noexcept;
 
 } // namespace leat

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/sample/stream_source.hpp"
+#include "runtime/sources/lines/json_types.hpp"
 #include "runtime/storage/file_set.hpp"
 
 #include <leat/pipeline.hpp>
@@ -9,7 +10,9 @@
 
 namespace leat {
 
-/// The files as a stream of this format, one unit each. Throws `errc::not_found`, `errc::io`.
-std::shared_ptr<const stream_source> open_stream(file_format format, file_set files);
+/// The files as a stream of this format, one unit each; `types` are of JSON. Throws
+/// `errc::not_found`, `errc::io`.
+std::shared_ptr<const stream_source> open_stream(file_format format, file_set files,
+                                                 const json_types& types = {});
 
 } // namespace leat

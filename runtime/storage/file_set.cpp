@@ -111,14 +111,28 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-std::vector<std::string> match_glob(const std::string& pattern) {
+/// Why a path that a pattern matches is no file of the source.
+passed_over_reason reason_for_path(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    return passed_over_reason::folder;
+  return fs::exists(path, ignored) ? passed_over_reason::special : passed_over_reason::lost_link;
+}
+
+std::vector<std::string> match_glob(const std::string& pattern, passed_over& others) {
   glob_t found{};
   std::unique_ptr<glob_t, void (*)(glob_t*)> owner{&found, ::globfree};
   ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, nullptr, &found);
   std::vector<std::string> paths;
-  for (std::size_t i = 0; i < found.gl_pathc; ++i)
-    if (std::string path{found.gl_pathv[i]}; is_file(path) && !path.ends_with(".leat-index"))
+  for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+    std::string path{found.gl_pathv[i]};
+    if (path.ends_with(".leat-index"))
+      continue;
+    if (is_file(path))
       paths.push_back(std::move(path));
+    else
+      others.add_by_name(reason_for_path(path), path);
+  }
   // glob() itself would sort by locale.
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -130,10 +144,10 @@ bool is_pipe(const std::string& path) {
   return type == fs::file_type::fifo || type == fs::file_type::character;
 }
 
-std::vector<std::string> match(const std::string& pattern, file_kinds kinds) {
+std::vector<std::string> match(const std::string& pattern, file_kinds kinds, passed_over& others) {
   if (is_file(pattern) || (kinds == file_kinds::with_pipes && is_pipe(pattern)))
     return {pattern};
-  return is_glob(pattern) ? match_glob(pattern) : std::vector<std::string>{};
+  return is_glob(pattern) ? match_glob(pattern, others) : std::vector<std::string>{};
 }
 
 /// The path is not a file, or does not exist.
@@ -186,7 +200,7 @@ file_set find_files(const std::vector<std::string>& patterns, const std::string&
   std::set<std::string> seen;
   for (const auto& pattern : patterns)
     for (const auto& name : expand_braces(pattern)) {
-      auto matches = match(name, kinds);
+      auto matches = match(name, kinds, files.others);
       if (matches.empty())
         refuse_name(name, pattern, stage);
       for (const auto& file : matches) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/storage/passed_over.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@ struct file_set {
   /// Relative name of each: its path below the longest common directory; for a single file its
   /// basename. Unique, and the same on every machine.
   std::vector<std::string> names;
+  /// What patterns match that is no file.
+  passed_over others = {};
 };
 
 enum class file_kinds : std::uint8_t {
@@ -28,7 +32,8 @@ enum class file_kinds : std::uint8_t {
 };
 
 /// The files that patterns stand for: braces are expanded, then "*", "?" and "[...]" in each result
-/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match. Throws
+/// match plain files, sorted bytewise; indexes of tar shards ("*.leat-index") never match, and what
+/// else a pattern matches is counted in `others`. Throws
 /// `errc::not_found` with the pattern that matches no file, and `errc::invalid_argument` if there
 /// is no pattern, if a file is named twice, and for a path that is not a file, saying what it is.
 /// The errors have this `stage`.

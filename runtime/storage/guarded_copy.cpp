@@ -121,23 +121,29 @@ bool guarded(std::span<const std::byte> mapping, Read read) noexcept {
 }
 
 struct search {
+  const std::byte* begin;
   const std::byte* at;
   const std::byte* end;
+  /// Behind the last byte that may be touched.
+  const std::byte* safe_end;
+  std::span<std::uint64_t> places;
+  std::span<std::byte> following;
   std::size_t found = 0;
 };
 
 /// Goes on behind the last place that there is room for, or to the end.
-void find_all(search& x, std::byte what, const std::byte* begin,
-              std::span<std::uint64_t> places) noexcept {
-  while (x.at < x.end && x.found < places.size()) {
+void find_all(search& x, std::byte what) noexcept {
+  while (x.at < x.end && x.found < x.places.size()) {
     const auto* const here = static_cast<const std::byte*>(
         std::memchr(x.at, static_cast<int>(what), static_cast<std::size_t>(x.end - x.at)));
     if (!here) {
       x.at = x.end;
       return;
     }
-    places[x.found++] = static_cast<std::uint64_t>(here - begin);
     x.at = here + 1;
+    if (!x.following.empty())
+      x.following[x.found] = x.at < x.safe_end ? *x.at : what;
+    x.places[x.found++] = static_cast<std::uint64_t>(here - x.begin);
   }
 }
 
@@ -154,14 +160,21 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
 std::optional<std::uint64_t> guarded_find(std::span<const std::byte> mapping, std::uint64_t offset,
                                           std::uint64_t end, std::byte what,
                                           std::span<std::uint64_t> places,
+                                          std::span<std::byte> following,
                                           std::size_t& found) noexcept {
   found = 0;
   const auto* const bytes = mapping.data();
-  const auto last = std::min(end, safe_size(mapping));
+  const auto safe = safe_size(mapping);
+  const auto last = std::min(end, safe);
   if (offset >= last || places.empty() || !is_handler_installed())
     return std::nullopt;
-  search x{.at = bytes + offset, .end = bytes + last};
-  if (!guarded(mapping, [&] { find_all(x, what, bytes, places); }))
+  search x{.begin = bytes,
+           .at = bytes + offset,
+           .end = bytes + last,
+           .safe_end = bytes + safe,
+           .places = places,
+           .following = following};
+  if (!guarded(mapping, [&] { find_all(x, what); }))
     return std::nullopt;
   found = x.found;
   return static_cast<std::uint64_t>(x.at - bytes);

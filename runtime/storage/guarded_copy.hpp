@@ -23,12 +23,14 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
                   std::span<std::byte> into, std::span<const std::byte> next = {}) noexcept;
 
 /// Looks for `what` from `offset` up to `end` of such a mapping: writes the offsets at which it is,
-/// in rising order, into `places`, and how many there are into `found`. Returns where it stopped:
-/// at `end`, or at the last page, or behind the last place if there are no more; nothing where
-/// guarded_copy is false. No byte is copied.
+/// in rising order, into `places`, and how many there are into `found`; into `following`, which has
+/// as many elements or none, the byte behind each, or `what` where that is in the last page.
+/// Returns where it stopped: at `end`, or at the last page, or behind the last place if there are
+/// no more; nothing where guarded_copy is false. No other byte is copied.
 std::optional<std::uint64_t> guarded_find(std::span<const std::byte> mapping, std::uint64_t offset,
                                           std::uint64_t end, std::byte what,
                                           std::span<std::uint64_t> places,
+                                          std::span<std::byte> following,
                                           std::size_t& found) noexcept;
 
 /// Whether the process's handler of SIGBUS is that of guarded_copy: another part of the program may

@@ -57,15 +57,16 @@ public:
     return x.bytes > 0 || parts.empty() ? x : files_->read_here(parts, stop);
   }
   std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset, std::byte what,
-                                    std::span<std::uint64_t> places, std::size_t& found) override {
+                                    std::span<std::uint64_t> places, std::span<std::byte> following,
+                                    std::size_t& found) override {
     found = 0;
     if (!maps_.load(std::memory_order_relaxed))
       return std::nullopt;
     const auto file = mapped(object);
     if (!file->map.is_cached(offset, searched_part) || !copies_are_guarded())
       return std::nullopt;
-    const auto end =
-        guarded_find(file->map.bytes(), offset, offset + searched_part, what, places, found);
+    const auto end = guarded_find(file->map.bytes(), offset, offset + searched_part, what, places,
+                                  following, found);
     if (end) {
       file->searches.fetch_add(1, std::memory_order_relaxed);
       count_touched(*end - offset);

@@ -50,7 +50,8 @@ private:
 } // namespace
 
 std::optional<std::uint64_t> stored_objects::find(std::size_t, std::uint64_t, std::byte,
-                                                  std::span<std::uint64_t>, std::size_t& found) {
+                                                  std::span<std::uint64_t>, std::span<std::byte>,
+                                                  std::size_t& found) {
   found = 0;
   return std::nullopt;
 }

@@ -107,11 +107,13 @@ public:
   virtual read_result read_here(std::span<const read_part> parts, const std::stop_token& stop);
 
   /// Looks for a byte without reading others into memory, if the store can: where it is, from
-  /// `offset` on, in rising order, into `places`, and how many there are into `found`. Returns up
-  /// to where it has looked, at least one byte. Nothing: it has to be found by reading.
+  /// `offset` on, in rising order, into `places`, and how many there are into `found`; into
+  /// `following`, which has as many elements or none, the byte behind each, or `what` if the store
+  /// cannot tell. Returns up to where it has looked, at least one byte. Nothing: it has to be found
+  /// by reading.
   virtual std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset,
                                             std::byte what, std::span<std::uint64_t> places,
-                                            std::size_t& found);
+                                            std::span<std::byte> following, std::size_t& found);
 
   /// A hint: the caller's thread will read this range after what it reads next.
   virtual void expect(std::size_t object, std::uint64_t offset, std::uint64_t size) noexcept;

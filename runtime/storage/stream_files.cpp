@@ -37,7 +37,7 @@ packing packing_of(std::string_view name) noexcept {
 }
 
 stream_files::stream_files(file_set files, const object_store& store)
-    : serial_(next_serial()), names_(std::move(files.names)) {
+    : serial_(next_serial()), names_(std::move(files.names)), others_(std::move(files.others)) {
   for (const auto& path : files.paths)
     facts_of_.push_back(look_at(path, store));
   objects_ = store.open(std::move(files.paths));

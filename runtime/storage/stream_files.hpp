@@ -65,6 +65,8 @@ public:
   /// batches have from the first samples, and then begins with these.
   void give_back_pipe(std::size_t file, open_pipe x) const noexcept;
 
+  /// What patterns match that is no file.
+  const passed_over& others() const noexcept { return others_; }
   /// With the data digest of docs/iterators.md.
   source_facts facts() const;
 
@@ -79,6 +81,7 @@ private:
 
   std::uint64_t serial_;
   std::vector<std::string> names_;
+  passed_over others_;
   std::shared_ptr<stored_objects> objects_;
   std::vector<file_facts> facts_of_;
   mutable mutex pipes_mutex_;

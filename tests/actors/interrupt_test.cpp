@@ -1,15 +1,20 @@
+#include "actors/actor_engine.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
+#include "tests/support/small_job.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/notice.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -122,6 +127,125 @@ TEST_CASE("a loader that is interrupted before it begins gives nothing") {
     REQUIRE(code_of_next(job) == errc::interrupted);
     REQUIRE(job.position().step == 0);
   }
+}
+
+/// The code of a call that must not wait; if it does, `rescue` ends it.
+template <class Call, class Rescue>
+errc code_at_once(Call call, Rescue rescue) {
+  auto running = std::async(std::launch::async, call);
+  const bool is_prompt = running.wait_for(std::chrono::seconds{20}) == std::future_status::ready;
+  if (!is_prompt)
+    rescue();
+  CHECK(is_prompt);
+  return running.get();
+}
+
+errc code_of_next_at_once(loader& x) {
+  return code_at_once([&] { return code_of_next(x); }, [&] { x.interrupt(); });
+}
+
+TEST_CASE("an engine that begins after the interrupt does not wait for its workers") {
+  const auto plan = noisy_plan(64, 8);
+  plan->cancelled->store(true);
+  const auto metrics = std::make_shared<job_metrics>();
+  actor_host host{1};
+  actor_engine uut{host,
+                   {.plan = plan,
+                    .order = order_of_rank(*plan, 1),
+                    .rows = rows_of_rank(*plan),
+                    .crew = std::make_shared<worker_crew>(0, 1, fault_drill{}),
+                    .metrics = metrics,
+                    .calls = std::make_shared<call_record>(),
+                    .memory = nullptr},
+                   {.workers = 2}};
+  uut.make_room(1);
+  const auto next = [&] { return code_of([&] { uut.next(); }).value_or(errc{}); };
+  REQUIRE(code_at_once(next, [&] { uut.interrupt(); }) == errc::interrupted);
+}
+
+TEST_CASE("interrupt ends a first next() that learns the fields of the records that came") {
+  for (const std::size_t workers : {0, 2}) {
+    CAPTURE(workers);
+    std::promise<void> all_came;
+    std::atomic<bool> is_first = true;
+    loader* job = nullptr;
+    const auto take = [&, n = 0](sample& into) mutable {
+      if (n == 40) {
+        all_came.set_value();
+        return false;
+      }
+      into.set("n", n++);
+      return true;
+    };
+    const auto stop = [&](sample&, context&) {
+      if (!is_first.exchange(false))
+        return;
+      all_came.get_future().wait(); // no other wait sees it
+      job->interrupt();
+    };
+    loader uut{once("numbers", take).map("stops@1", stop).batch(4, {.end = epoch_end::drop}),
+               {.workers = workers}};
+    job = &uut;
+    REQUIRE(code_of_next_at_once(uut) == errc::interrupted);
+    REQUIRE(uut.position().step == 0);
+  }
+}
+
+/// Two sets of a job, the newer one torn, so that a restore says so in a notice.
+void save_two(const pipeline& data, const std::string& directory) {
+  loader job{data, {.workers = 0}};
+  for (int i = 0; i < 2; ++i)
+    job.save(directory, *job.next());
+  job.wait_saved();
+  std::filesystem::path newest;
+  for (const auto& x : std::filesystem::directory_iterator{directory})
+    newest = std::max(newest, x.path());
+  std::filesystem::resize_file(newest, 20);
+}
+
+TEST_CASE("an interrupt before a restore, or in it, holds for each next() after it") {
+  for (const bool in_restore : {false, true})
+    for (const std::size_t workers : {0, 2}) {
+      CAPTURE(in_restore, workers);
+      const temporary_directory at;
+      const auto data = count(40).batch(4);
+      save_two(data, at / "sets");
+      loader job{data, {.workers = workers}};
+      int notices = 0;
+      set_notice_handler([&](const std::string&) {
+        ++notices;
+        if (in_restore)
+          job.interrupt();
+      });
+      if (!in_restore)
+        job.interrupt();
+      const auto found = job.restore(at / "sets", {.allow_older = true});
+      set_notice_handler({});
+      REQUIRE(found);
+      REQUIRE(notices == 1);
+      REQUIRE(code_of_next_at_once(job) == errc::interrupted);
+      REQUIRE(job.position().step == 1);
+      job.save(at / "after");
+      job.wait_saved();
+      loader again{data, {.workers = workers}};
+      REQUIRE(again.restore(at / "after")->step == 1);
+      REQUIRE(again.next()->step() == 1);
+    }
+}
+
+TEST_CASE("a run through batches that nothing is missing for can be ended") {
+  const auto data =
+      count(std::uint64_t{1} << 40).shuffle_buffer(8).batch(4, {.end = epoch_end::drop});
+  loader job{data, {.workers = 1}};
+  int looks = 0;
+  {
+    const patience waits{[&] { return ++looks < 3; }, std::chrono::milliseconds{0}};
+    REQUIRE(code_of([&] { job.skip_first_batches(100'000); }) == errc::interrupted);
+  }
+  REQUIRE(looks == 3);
+  REQUIRE(job.position().global_step == 0);
+  job.interrupt();
+  REQUIRE(code_of([&] { job.skip_first_batches(100'000); }) == errc::interrupted);
 }
 
 TEST_CASE("while_waiting ends one next(), and the next call gives the batch that it waited for") {

@@ -258,6 +258,31 @@ TEST_CASE("journal_retention: letting go trims a journal to the oldest snapshot 
   REQUIRE(x.next());
 }
 
+TEST_CASE("journal_retention: letting go of another pipeline's snapshot is refused") {
+  test::temporary_directory at;
+  const auto data = job_of(records()).journal(at / "journal", {.file_bytes = 2000});
+  loader x{data, {}};
+  loader other{count(600).batch(2), {.workers = 0}};
+  std::string kept;
+  std::string foreign; // from the same place
+  for (int i = 1; i <= 120; ++i) {
+    const auto batch = x.next();
+    const auto validated = other.next();
+    if (i == 40) {
+      x.keep({kept = batch->snapshot()});
+      foreign = validated->snapshot();
+    }
+    if (i == 80)
+      x.keep({batch->snapshot()});
+  }
+  REQUIRE(code_of([&] { x.keep({foreign}); }) == errc::mismatch);
+  REQUIRE(code_of([&] { x.let_go({foreign}); }) == errc::mismatch);
+  x.keep({kept}); // it is there still
+  x.let_go({kept});
+  x.let_go({kept});
+  REQUIRE(code_of([&] { x.keep({kept}); }) == errc::mismatch);
+}
+
 /// Snapshots of one of two ranks, after steps 20 and 60. It keeps only the second one.
 struct two_snapshots {
   std::string early;

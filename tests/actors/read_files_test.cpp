@@ -96,7 +96,7 @@ TEST_CASE("read_files: what cannot be read ends the job, under any policy") {
                {"torn.txt.gz", errc::torn_file},
                {"folder", errc::invalid_argument},
                {"pipe", errc::invalid_argument},
-               {"", errc::invalid_argument}};
+               {".", errc::invalid_argument}};
   for (const auto& [name, code] : cases)
     for (const std::size_t workers : {0, 2}) {
       CAPTURE(name, workers);
@@ -111,6 +111,29 @@ TEST_CASE("read_files: what cannot be read ends the job, under any policy") {
       CHECK(problem->code() == code);
       CHECK(std::string{problem->what()}.find(dir / name) != std::string::npos);
     }
+}
+
+TEST_CASE("read_files: a blank line of the list is no file, wherever it stands") {
+  temporary_directory dir;
+  save(dir / "a.txt", "1\n2\n");
+  save(dir / "list.txt", "\na.txt\n\n \t\r\na.txt\n\n");
+  const auto data = leat::lines(dir / "list.txt")
+                        .read_files(file_format::lines, {.folder = dir.path()})
+                        .batch(3, {.lanes = 1, .end = epoch_end::mask});
+  for (const std::size_t workers : {0, 2}) {
+    loader from{data, {.workers = workers}};
+    REQUIRE(texts_of(*from.next()) == std::vector<std::string>{"1", "2", "1"});
+    from.save(dir / "state");
+    from.wait_saved();
+    loader again{data, {.workers = workers}};
+    REQUIRE(again.restore(dir / "state"));
+    for (auto* x : {&from, &again}) {
+      const auto last = x->next();
+      REQUIRE(last);
+      CHECK(texts_of(*last) == std::vector<std::string>{"2", "", ""}); // masked rows
+      CHECK_FALSE(x->next());
+    }
+  }
 }
 
 TEST_CASE("read_files: a bad item of the list is an invalid row under mask") {

@@ -2,6 +2,7 @@
 #include "runtime/snapshot/snapshot_store.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/operator_facts.hpp"
+#include "tests/support/stream_reading.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
@@ -107,6 +108,50 @@ TEST_CASE("save_queue: in the background the first error is told, once, by the n
   uut.wait_for_all();
   uut.check();
   CHECK(x.newest() == 3);
+}
+
+TEST_CASE("save_queue: its end tells the error that nobody asked for, once") {
+  queues x;
+  const test::caught_notices told;
+  const auto fail = [&](save_queue& uut) {
+    uut.save(x.request(1, "file"), {});
+    uut.wait_for_all();
+  };
+  auto& unasked = x.make(true);
+  fail(unasked);
+  unasked.end();
+  CHECK(told.texts().empty()); // it may be asked still
+  auto& asked = x.make(true);
+  REQUIRE(told.texts().size() == 1);
+  CHECK(told.texts().front().find("a snapshot was not saved: ") != std::string::npos);
+  CHECK(told.texts().front().find(x.path("file")) != std::string::npos);
+  fail(asked);
+  CHECK(problem_of([&] { asked.check(); }));
+  x.make(false);
+  CHECK(told.texts().size() == 1);
+}
+
+TEST_CASE("save_queue: an error that may never be asked for is told as soon as it is there") {
+  queues x;
+  const test::caught_notices told;
+  auto& uut = x.make(true);
+  const auto fail = [&] {
+    uut.save(x.request(1, "file"), {});
+    uut.wait_for_all();
+  };
+  uut.set_unasked(true);
+  CHECK(told.texts().empty());
+  fail();
+  CHECK(told.texts().size() == 1);
+  CHECK(problem_of([&] { uut.check(); })); // it is asked for after all
+  uut.set_unasked(false);
+  fail();
+  CHECK(told.texts().size() == 1);
+  uut.set_unasked(true);
+  CHECK(told.texts().size() == 2);
+  uut.set_unasked(true);
+  x.make(true);
+  CHECK(told.texts().size() == 2);
 }
 
 TEST_CASE("save_queue: once it has ended, what was on its way is stored, and nothing begins") {

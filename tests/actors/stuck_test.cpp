@@ -379,6 +379,93 @@ TEST_CASE("stuck: a reader that hangs where a job resumes is named") {
   told(at, to, "read gated", [&] { (void)x.next(); });
 }
 
+TEST_CASE("stuck: a loader whose function never returns ends, and says what it abandons") {
+  const auto at = std::make_shared<barrier>();
+  const auto data = numbers().map("map@1", [at](sample&, context&) { at->pass(); }).batch(4);
+  const bool has_runtime = GENERATE(false, true);
+  const bool opens = GENERATE(false, true);
+  CAPTURE(has_runtime, opens);
+  notices heard{false};
+  auto own = has_runtime ? std::make_shared<runtime>() : nullptr;
+  {
+    loader x{data, {.workers = 2, .stuck_after = 50ms, .runtime = own}};
+    at->close(); // the first sample has been made
+    CHECK(code_of([&] { x.next(); }) == errc::stuck);
+  }
+  heard.wait("abandoned, with its thread, as it does not return: ");
+  heard.wait("map@1");
+  if (own)
+    own->shutdown();
+  // What was abandoned stays whole, should it return after all.
+  if (opens)
+    at->open();
+  // Others are as they were.
+  loader y{numbers().batch(4), {.workers = 2}};
+  CHECK(y.next());
+}
+
+TEST_CASE("stuck: what hangs in the iterators is abandoned, too") {
+  const auto at = std::make_shared<barrier>();
+  const filter_stage by_id{.name = "by_id@1", .of_id = [at](std::string_view) {
+                             at->pass();
+                             return true;
+                           }};
+  notices heard{false};
+  {
+    loader x{numbers().filter(by_id).batch(4, whole()), {.workers = 2, .stuck_after = 50ms}};
+    at->close();
+    REQUIRE(problem_of([&] {
+      while (x.next())
+        ;
+    }));
+  }
+  heard.wait("abandoned, with its thread, as it does not return: ");
+  heard.wait("filter by_id@1");
+}
+
+TEST_CASE("stuck: without workers a caller that gives up in mid-batch gets the same batch later") {
+  const auto make = [](std::atomic<int>& made) {
+    return numbers()
+        .filter({.name = "keep@1",
+                 .make =
+                     [&made] {
+                       return [&made](sample&) {
+                         ++made;
+                         return true;
+                       };
+                     }})
+        .map("map@1", [&made](sample&, context&) { ++made; })
+        .batch(40, whole());
+  };
+  std::atomic<int> made = 0;
+  std::vector<std::vector<std::string>> due;
+  {
+    loader x{make(made), {.workers = 0}};
+    while (const auto batch = x.next())
+      due.push_back(batch->ids());
+  }
+  const auto whole_job = made.load();
+  made = 0;
+  std::vector<std::vector<std::string>> got;
+  std::size_t asked = 0;
+  std::size_t given_up = 0;
+  loader x{make(made), {.workers = 0}};
+  const patience impatient{[&] { return ++asked % 3 != 0; }, 0ms};
+  for (bool has_ended = false; !has_ended;)
+    try {
+      const auto batch = x.next();
+      has_ended = !batch;
+      if (batch)
+        got.push_back(batch->ids());
+    } catch (const error& problem) {
+      REQUIRE(problem.code() == errc::interrupted);
+      ++given_up;
+    }
+  CHECK(got == due);
+  CHECK(made == whole_job); // nothing is made twice
+  CHECK(given_up > due.size());
+}
+
 TEST_CASE("stuck: a limit of 0 waits, and work that makes progress is not stuck") {
   barrier at;
   for (const auto& [stage, data] : all(at))

@@ -95,13 +95,16 @@ void write_books() {
   write_gap();
 }
 
-/// A JSON object with a text, a number and a list.
+/// A JSON object with a text, a number and a list; a blank line may follow.
 std::string document(std::uint64_t i) {
   std::string tokens;
   for (std::uint64_t k = 0; k < i * 5 % 14; ++k)
     tokens += (k == 0 ? "" : ",") + std::to_string(i + k);
   return R"({"n":)" + std::to_string(i) + R"(,"text":")" + words(i) + R"(","tokens":[)" + tokens
-         + "]}\n";
+         + "]}\n"
+         + (i % 7 == 3    ? "\n"
+            : i % 11 == 5 ? " \r\n"
+                          : "");
 }
 
 void write_documents() {
@@ -122,7 +125,7 @@ void write_names() {
   std::string pages;
   std::string shards;
   for (std::uint64_t unit = 0; unit < units; ++unit) {
-    pages += "page-" + two_digits(unit) + ".txt\n";
+    pages += "page-" + two_digits(unit) + ".txt\n\n"; // blank lines are no names
     const char* const endings[] = {"", ".gz", ".zst"};
     shards += R"({"file":"shard-)" + two_digits(unit) + ".tar" + endings[unit % 3] + "\"}\n";
   }

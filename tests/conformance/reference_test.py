@@ -25,7 +25,8 @@ from plain import iterators, weights
 from plain.hashes import keyed, mulhi, permutation, row_digest
 from plain.layouts import Layout, kind_of
 from plain.random_numbers import Rng, sample_key_of, map_stream, philox
-from plain.samples import BadSample, Refused, Sample, Tensor, vector
+from plain.samples import BadSample, Refused, Sample, Tensor, scalar, vector
+from plain.sources import open_image_folder
 from reference import Pipeline, to_text
 
 
@@ -283,6 +284,11 @@ class FiltersAndChildren(InDirectory):
         ):  # fmt: skip
             self.assertEqual(row(f'json_lines("x.jsonl").filter("field_between@1", {bounds})'), kept, bounds)
 
+    def test_numbers_beyond_float64_are_infinite_or_zero(self):
+        self.write("x", b"1e400\n-1e400\n1e-400\n-1e-400\n")
+        for bounds, kept in (("min=1e308", ["0"]), ("max=-1e308", ["1"]), ("min=0, max=0", ["2", "3"])):
+            self.assertEqual(row(f'lines("x").filter("field_between@1", field="text", {bounds})'), kept, bounds)
+
     def test_bytes_between_counts_bytes(self):
         self.write("x", b"\na\nbb\nccc\n")
         self.assertEqual(row('lines("x").filter("bytes_between@1", field="text", min=1, max=2)'), digits("1 2"))
@@ -456,12 +462,36 @@ class Streams(InDirectory):
         (x,) = samples('json_lines("x")')
         self.assertEqual(x.fields, {
             "s": "ü".encode(), "i": Tensor("i64", [], b"\xff" * 8), "f": Tensor("f64", [], b"\0" * 7 + b"\x40"),
-            "b": Tensor("u8", [], b"\1"), "n": b"null", "a": vector("i64", [1, 2]), "e": vector("i64", []),
+            "b": Tensor("u8", [], b"\1"), "a": vector("i64", [1, 2]), "e": vector("i64", []),
             "m": vector("f64", [1, 0.5]), "o": b'{"z": [true], "a": "x"}',
         })  # fmt: skip
 
+    def test_members_have_the_types_that_are_asked_for(self):
+        self.write("x", b'{"u": 18446744073709551615, "f": 1, "b": [1, "x"], "n": null, "l": [1, 0.5], "t": true}\n')
+        (x,) = samples('json_lines("x", types=["u:u64", "f:f64", "b:bytes", "n:i8", "l:f32", "t:i16"])')
+        self.assertEqual(x.fields, {
+            "u": Tensor("u64", [], b"\xff" * 8), "f": scalar("f64", 1), "b": b'[1, "x"]', "l": vector("f32", [1, 0.5]),
+            "t": scalar("i16", 1),
+        })  # fmt: skip
+        for bad in ("u:i64", "u:u64\", \"b:u8", "u:u64\", \"l:i64", ""):
+            types = f'["{bad}"]' if bad else "[]"
+            self.assertEqual([y.bad for y in samples(f'json_lines("x", types={types})')], [True], bad)
+
+    def test_cast_makes_elements_of_another_type(self):
+        self.write("x", b'{"a": 1}\n{"a": 0.5}\n{"a": [1, 300]}\n{"a": "x"}\n')
+        rows = samples('json_lines("x").map("cast@1", field="a", type="f64")')
+        self.assertEqual([y.fields and y.fields["a"] for y in rows], [scalar("f64", 1), scalar("f64", 0.5), vector("f64", [1, 300]), None])
+        rows = samples('json_lines("x").map("cast@1", field="a", type="u8")')
+        self.assertEqual([y.bad for y in rows], [False, True, True, True])
+
+    def test_a_blank_line_of_json_is_no_record_but_has_a_number(self):
+        self.write("x", b'\n{"i": 1}\n \t\r\n{"i": 2}\n\n')
+        self.assertEqual([x.id for x in samples('json_lines("x")')], ["x/1", "x/3"])
+        self.assertEqual([x.id for x in samples('json_lines("x", ranges=3)')], ["x/@1", "x/@14"])
+        self.assertEqual([x.id for x in samples('lines("x")')], [f"x/{i}" for i in range(5)])
+
     def test_a_line_that_is_no_object_is_bad_and_passes_under_mask(self):
-        self.write("x", b'{"i": 1}\n\n[1]\n{"i": 2\n{"i": 5}\n')
+        self.write("x", b'{"i": 1}\n\f\n[1]\n{"i": 2\n{"i": 5}\n')
         self.assertEqual([x.bad for x in samples('json_lines("x")')], [False, True, True, True, False])
         text = ('json_lines("x").filter("field_between@1", field="i", min=4).scan("running_count@1", into="n")'
                 '.flat_map("windows@1", field="i", length=1).batch(1, end="mask")')  # fmt: skip
@@ -509,10 +539,39 @@ class Streams(InDirectory):
         self.assertEqual([x.id for x in rows], [f"{name}/{key}" for name in names for key in "ab"])
         self.assertEqual(rows[2].fields, {"txt": b"a.txt", "cls": b"a.cls"})
 
+    def test_hidden_members_and_entries_are_passed_over_at_any_depth(self):
+        hidden = ("__MACOSX/a.txt", ".x.txt", "a/.b/c.txt", "d/@eaDir/e.txt", "Thumbs.db", "x/desktop.ini")
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as shard:
+            for name in ("./a.txt", *hidden, "./a.cls", "../b.txt"):
+                shard.addfile(tarfile.TarInfo(name))
+        self.write("1.tar", data.getvalue())
+        self.assertEqual([x.id for x in samples('tar_shards("1.tar")')], ["1.tar/a", "1.tar/../b"])
+        for path in ("b/1.jpg", "a/2.jfif", "b/.x/1.jpg", "b/._1.jpg", "a/@eaDir/2.jpg"):
+            self.write("in/" + path, b"")
+        digest = open_image_folder({"directory": "in"}).digest
+        labels = [(x.id, x.fields["cls"]) for x in samples('image_folder("in")')]
+        self.assertEqual(labels, [("a/2.jfif", b"0"), ("b/1.jpg", b"1")])
+        self.write("in/__MACOSX/x", b"")
+        self.assertEqual([(x.id, x.fields["cls"]) for x in samples('image_folder("in")')], labels)
+        self.assertNotEqual(open_image_folder({"directory": "in"}).digest, digest)
+
+    def test_a_tar_file_without_an_end_mark_is_refused(self):
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as shard:
+            shard.addfile(tarfile.TarInfo("a.txt"))
+        for cut in (0, 512):
+            self.write("1.tar", data.getvalue()[:cut])
+            for source in ("tar_shards", "tar_stream"):
+                with self.assertRaises(Refused):
+                    samples(f'{source}("1.tar")')
+        self.write("1.tar", data.getvalue()[:1024])
+        self.assertEqual([x.id for x in samples('tar_shards("1.tar")')], ["1.tar/a"])
+
     def test_read_files_reads_whole_files_in_the_order_of_their_names(self):
         self.write("in/a.txt", b"one\ntwo\n")
         self.write("in/b.txt", b"three")
-        self.write("list.txt", b"b.txt\na.txt\nb.txt\n")
+        self.write("list.txt", b"\nb.txt\na.txt\n \r\nb.txt\n")
         got = ids('lines("list.txt").read_files("lines", folder="in").batch(1, end="mask")')
         self.assertEqual(got, [["b.txt/0"], ["a.txt/0"], ["a.txt/1"], ["b.txt/0"]])
 

@@ -71,34 +71,54 @@ bool is_field(const sample& s, const std::string& name, const json& x) {
   return !text.empty() && text.front() > ' ' && text.back() > ' ' && json::parse(text) == x;
 }
 
-bool is_good(std::string_view line, sample& into) {
+/// How good it is: null is no field, and an integer that int64 cannot hold makes a line bad that is
+/// JSON.
+enum class verdict { good, unsupported, bad };
+
+verdict verdict_on(std::string_view line, sample& into) {
   const auto bytes = into.scratch(line.size() + leat::json_slack);
   std::memcpy(bytes.data(), line.data(), line.size());
   for (std::size_t i = 0; i < leat::json_slack; ++i)
     bytes[line.size() + i] = static_cast<std::byte>("\n]}\"\\,1"[i % 7]);
   try {
     leat::set_json_fields(bytes.first(line.size()), into);
-    return true;
+    return verdict::good;
   } catch (const leat::bad_sample& x) {
     require(!std::string_view{x.what()}.empty(), "no reason", line);
-    return false;
+    return x.why() == leat::cause::unsupported ? verdict::unsupported : verdict::bad;
   }
+}
+
+bool has_long_number(std::string_view line) {
+  std::size_t digits = 0;
+  for (const char c : line) {
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    if (digits == 19)
+      return true;
+  }
+  return false;
 }
 
 void try_line(std::string_view line) {
   sample s;
-  const bool good = is_good(line, s);
+  const auto found = verdict_on(line, s);
+  const bool good = found != verdict::bad;
   const auto known = json::parse(line, nullptr, false);
   // To the other parser a byte 0 is the end of the text; to JSON it is nothing.
   const bool expected = !known.is_discarded() && known.is_object()
                         && depth_of(known) <= leat::max_json_depth
                         && line.find('\0') == std::string_view::npos;
   require(good == expected, expected ? "a good line was refused" : "a bad line was taken", line);
-  if (!good)
+  if (found != verdict::good) {
+    require(!good || has_long_number(line), "an integer that is not too large was refused", line);
     return;
-  require(s.fields().size() == known.size(), "other members", line);
-  for (const auto& [name, value] : known.items())
-    require(is_field(s, name, value), "another value", line);
+  }
+  std::size_t fields = 0;
+  for (const auto& [name, value] : known.items()) {
+    require(value.is_null() ? !s.has(name) : is_field(s, name, value), "another value", line);
+    fields += value.is_null() ? 0 : 1;
+  }
+  require(s.fields().size() == fields, "other members", line);
 }
 
 } // namespace

@@ -89,7 +89,7 @@ void read_tar(const std::string& archive, std::size_t part, const temporary_dire
 void read_packed(const std::string& bytes, const temporary_directory& dir) {
   for (const std::string name : {"p.gz", "p.zst"}) {
     tar_writer::write(dir / name, bytes);
-    read_at_every_place(line_source{"lines", {dir / name}, 1, parse_text_line});
+    read_at_every_place(line_source{"lines", {dir / name}, 1, text_lines()});
   }
 }
 
@@ -98,7 +98,7 @@ void read_lines(const std::string& text, std::uint64_t ranges, const temporary_d
   if (const auto kind = kind_of_path(dir / "x.txt"); kind && kind.is != file_kind::form::text)
     return; // compressed, or of another kind: refused, as its first bytes say
   std::string together;
-  for (const auto& x : read_stream(line_source{"lines", {dir / "x.txt"}, ranges, parse_text_line}))
+  for (const auto& x : read_stream(line_source{"lines", {dir / "x.txt"}, ranges, text_lines()}))
     together += x.fields.at(0).second + "\n";
   require(together == (text.empty() || text.ends_with('\n') ? text : text + "\n"));
 }

@@ -1,5 +1,5 @@
-#include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
+#include "tests/support/seal_index.hpp"
 
 #include <leat/error.hpp>
 
@@ -25,12 +25,14 @@ void visit(const tar_index& index) {
         std::abort();
       for (auto x : places)
         sum += std::to_integer<unsigned>(x);
-      if (field.offset() + field.size > index.shard_bytes())
+      if (field.offset() + field.size > index.shard().size || field.offset() < 512)
         std::abort();
     }
   }
   for (char c : index.tear())
     sum += static_cast<unsigned char>(c);
+  for (const auto& x : index.others().entries())
+    sum += x.first.size() + name_of(x.why, x.count).size();
   volatile auto used = sum;
   (void)used;
 }
@@ -59,24 +61,50 @@ void walk_archive(std::span<const std::byte> archive) {
   }
 }
 
-/// The input is an index file. Magic, checksum and stamp are corrected, so that the checks after
-/// them are reached.
+/// The index of an empty archive of this version.
+std::vector<std::byte> empty_index(object_version shard) {
+  auto read = [](std::uint64_t, std::span<std::byte> into) {
+    std::fill(into.begin(), into.end(), std::byte{0});
+    return into.size();
+  };
+  return build_tar_index(tar_reader{"fuzz", 1024, read}, shard, false);
+}
+
+/// The input is an index file. What tells it from others, and its checksums, are corrected, so that
+/// the checks after them are reached.
 void read_index(std::span<const std::byte> input) {
-  std::vector<std::byte> bytes(input.begin(), input.end());
-  constexpr std::size_t header = 88;
-  if (bytes.size() < header)
+  if (input.empty())
     return;
-  std::memcpy(bytes.data(), "leattar3", 8);
-  // Places of MCU rows, at the end, are not part of the sum.
-  std::uint64_t places = 0;
-  std::memcpy(&places, bytes.data() + header - sizeof places, sizeof places);
-  const auto unchecked = std::min<std::uint64_t>(places, bytes.size() - header);
-  const auto sum = xxh3_64(std::span{bytes}.subspan(16, bytes.size() - 16 - unchecked));
-  std::memcpy(bytes.data() + 8, &sum, sizeof sum);
-  object_version stamp;
-  std::memcpy(&stamp.size, bytes.data() + 16, sizeof stamp.size);
-  std::memcpy(&stamp.mtime_ns, bytes.data() + 24, sizeof stamp.mtime_ns);
-  if (auto index = adopt(std::move(bytes), stamp))
+  const object_version shard{std::to_integer<std::uint64_t>(input.back()) << 10, 1};
+  std::vector<std::byte> bytes(input.begin(), input.end() - 1);
+  test::seal_index(bytes, empty_index(shard));
+  if (auto index = adopt(std::move(bytes), shard))
+    visit(*index);
+}
+
+/// The input is the sections of an index, each after its length in two bytes.
+void read_sections(std::span<const std::byte> input) {
+  const object_version shard{1 << 16, 1};
+  auto taken = [&] {
+    if (input.size() < 2)
+      return std::span<const std::byte>{};
+    const auto length =
+        std::to_integer<std::size_t>(input[0]) << 8 | std::to_integer<std::size_t>(input[1]);
+    const auto part = input.subspan(2).first(std::min(length, input.size() - 2));
+    input = input.subspan(2 + part.size());
+    return part;
+  };
+  hash128 subject;
+  const auto right = empty_index(shard);
+  std::memcpy(&subject, right.data() + 16, sizeof subject);
+  index_writer to{subject};
+  for (const auto* name : {"fields", "headers", "records", "names", "text", "others", "tear"})
+    to.hold(name, taken());
+  if (!input.empty()) {
+    to.hold("row-ends", taken());
+    to.leave("rows", std::vector<std::vector<std::byte>>{{input.begin(), input.end()}});
+  }
+  if (auto index = adopt(std::move(to).finish(), shard))
     visit(*index);
 }
 
@@ -99,6 +127,7 @@ void seal_headers(std::span<std::byte> archive) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto input = std::as_bytes(std::span{data, size});
   read_index(input);
+  read_sections(input);
   walk_archive(input);
   std::vector<std::byte> sealed(input.begin(), input.end());
   seal_headers(sealed);

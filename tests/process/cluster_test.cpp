@@ -89,6 +89,31 @@ TEST_CASE("ranks that are killed and stopped come back alone") {
   job.check_sets();
 }
 
+TEST_CASE(
+    "a rank that gets its place back from another process of its log hands over nothing twice") {
+  cluster_job job{GENERATE(by_key, indexed),
+                  3,
+                  2,
+                  {"--snapshot-every", "20", "--step-time", "5", "--on-rank-loss", "alone",
+                   "--run-ahead", "200"}};
+  job.start_all();
+  job.wait_for_batches(1, 10);
+  auto& first = job.rank(1);
+  first.signal(SIGSTOP);
+  auto second = job.launch("second", job.log_of(1), job.with_coordinator(1));
+  const auto before = job.batches_of(1);
+  while (job.batches_of(1) < before + 10 && second->is_running())
+    std::this_thread::sleep_for(milliseconds{2});
+  first.signal(SIGCONT); // it learns that it was lost, and waits
+  const bool dies_at_once = GENERATE(true, false);
+  if (!dies_at_once)
+    std::this_thread::sleep_for(milliseconds{300});
+  second->kill();
+  job.check_end();
+  CHECK(contains(read_file(job.errors_of(1)), "came back"));
+  job.check_sets();
+}
+
 TEST_CASE("a rank that is started when the job has ended and its coordinator gone learns that") {
   cluster_job job{indexed, 1, 2, {"--step-time", "1"}};
   job.start_all();

@@ -1,5 +1,7 @@
 #include "tests/support/command.hpp"
+#include "tests/support/packing.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/tar_writer.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -150,7 +152,7 @@ TEST_CASE("inputs: anything but a log, snapshot or pipeline is refused, even if 
   refused({"verify", x.at / "corpus.jsonl", x.at / "log"}, 1);
 }
 
-TEST_CASE("inputs: links in a class folder that lead nowhere are left out, with a notice") {
+TEST_CASE("inputs: links in a class folder that lead nowhere are passed over, with a notice") {
   command_bench x;
   x.make_photos(x.at / "shards", 8, 1);
   fs::create_directories(x.at / "photos/a");
@@ -167,7 +169,67 @@ TEST_CASE("inputs: links in a class folder that lead nowhere are left out, with 
   CAPTURE(indexed.errors);
   REQUIRE(indexed.code == 0);
   REQUIRE(json_lines(indexed.output).size() == 2);
-  REQUIRE(contains(indexed.errors, "left out 3 links that lead nowhere"));
+  REQUIRE(contains(indexed.errors, "passed over 3 links that lead nowhere"));
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++n;
+  return n;
+}
+
+TEST_CASE("inputs: what is passed over is said once, and counted by leat index") {
+  command_bench x;
+  tar_writer tar;
+  tar.file("a.txt", "1").file("b.txt", "", '1').file("__MACOSX/a.txt", "x").file("c.txt", "2");
+  tar.file("d.txt", "", '1').end();
+  tar.save(x.at / "x.tar");
+  tar_writer{}.file("e.txt", "3").end().file("f.txt", "4").end().save(x.at / "y.tar");
+  fs::create_symlink("nowhere", x.at / "z.tar");
+  const auto json = x.ask({"index", x.at / "?.tar"});
+  REQUIRE(json["records"] == 3);
+  REQUIRE(json["passed_over"]
+          == nlohmann::json::parse(R"([
+    {"why": "hidden", "count": 1, "first": "x.tar: __MACOSX/a.txt"},
+    {"why": "hard_link", "count": 2, "first": "x.tar: b.txt"},
+    {"why": "rest", "count": 1, "first": "y.tar: 2048 bytes from byte 2048 on"},
+    {"why": "lost_link", "count": 1, "first": ")"
+                                   + (x.at / "z.tar") + "\"}]"));
+  const auto told = x.leat({"index", x.at / "?.tar"});
+  REQUIRE(contains(told.output, "passed over 2 hard links: x.tar: b.txt, ...\n"));
+  REQUIRE(contains(told.output, "passed over 1 hidden entry: x.tar: __MACOSX/a.txt\n"));
+  for (const words& command : {words{"index"}, words{"order", "--global-batch", "1"},
+                               words{"run", "--global-batch", "1"}}) {
+    CAPTURE(command);
+    const auto ran = x.leat(command + words{x.at / "?.tar"});
+    REQUIRE(ran.code == 0);
+    REQUIRE(count_of(ran.errors, "passed over") == 1);
+    REQUIRE(contains(ran.errors, "passed over 2 hard links (x.tar: b.txt, ...), "));
+  }
+  REQUIRE(x.ask({"index", "count:5"})["passed_over"].empty());
+}
+
+TEST_CASE("inputs: a tar file without an end mark is torn, unless that is allowed") {
+  command_bench x;
+  tar_writer{}.file("a.txt", "1").file("b.txt", "2").save(x.at / "x.tar");
+  tar_writer{}.save(x.at / "empty.tar");
+  std::ofstream{x.at / "x.tar.gz", std::ios::binary}
+      << gzip(tar_writer{}.file("a.txt", "1").bytes());
+  for (const auto* name : {"x.tar", "empty.tar", "x.tar.gz"})
+    for (const words& command :
+         {words{"order", "--global-batch", "1"}, words{"run", "--global-batch", "1"}}) {
+      CAPTURE(name, command);
+      const auto refused = x.leat(command + words{x.at / name});
+      REQUIRE(refused.code == 1);
+      REQUIRE(contains(refused.errors, "end mark"));
+      REQUIRE(contains(refused.errors, name));
+    }
+  const auto allowed =
+      x.leat({"order", x.at / "x.tar", "--global-batch", "1", "--shuffle", "none", "--allow-torn"});
+  REQUIRE(allowed.code == 0);
+  REQUIRE(json_lines(allowed.output).size() == 2);
+  REQUIRE(contains(allowed.errors, "end mark"));
 }
 
 } // namespace

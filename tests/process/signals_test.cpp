@@ -2,6 +2,7 @@
 #include "tests/support/pipe.hpp"
 #include "tests/support/places.hpp"
 
+#include <sched.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -53,6 +54,15 @@ public:
     wait_until([&] { return contains(read_file(errors()), "the job ends after its batch"); });
   }
   outcome end() { return {child_->wait(), read_file(output()), read_file(errors())}; }
+  /// The same; a job that does not end is killed.
+  outcome end_within(std::chrono::seconds time) {
+    const auto limit = std::chrono::steady_clock::now() + time;
+    while (child_->is_running() && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(milliseconds{1});
+    if (child_->is_running())
+      child_->signal(SIGKILL);
+    return end();
+  }
 
   std::string log() const { return bench_.at / "log"; }
 
@@ -152,6 +162,46 @@ TEST_CASE("command: a signal ends a job that waits for standard input, and no li
     REQUIRE(ids.size() == 16);
     std::sort(ids.begin(), ids.end());
     REQUIRE(std::unique(ids.begin(), ids.end()) == ids.end());
+  }
+}
+
+/// While it lives, this thread and the processes that it starts have one core.
+class one_core {
+public:
+  one_core() {
+    REQUIRE(::sched_getaffinity(0, sizeof before_, &before_) == 0);
+    std::size_t core = 0;
+    while (!CPU_ISSET(core, &before_))
+      ++core;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  }
+  ~one_core() { (void)::sched_setaffinity(0, sizeof before_, &before_); }
+  one_core(const one_core&) = delete;
+  one_core& operator=(const one_core&) = delete;
+
+private:
+  cpu_set_t before_;
+};
+
+TEST_CASE("command: a signal as a job over standard input begins ends it") {
+  const one_core busy;
+  for (int i = 0; i < 25; ++i) {
+    CAPTURE(i);
+    command_bench x;
+    pipe_pair input;
+    const standard_input_from place{input.out()};
+    input.write("1\n2\n3\n4\n5\n");
+    signalled_job job{x, words{"run", "-", "--global-batch", "4", "--end", "drop", "--workers", "2",
+                               "--journal", x.at / "journal"}
+                             + with_log(x)};
+    job.wait_until([&] { return contains(read_file(job.log()), "\n"); });
+    job.signal(SIGTERM);
+    const auto ended = job.end_within(std::chrono::seconds{30});
+    CAPTURE(ended.errors);
+    REQUIRE(ended.code == 143);
   }
 }
 

@@ -169,7 +169,7 @@ class Rank:
     def go_back(self) -> None:
         at = self.loader.position().global_step
         self.came.regrouped.append((self.call, at))
-        if self.x.on_rank_loss == "alone":  # the others went on without this process, which was only slow
+        if self.loader.has_come_back:  # the others went on without this process, which was only slow
             self.loader.resume_at(self.trainer.step)
         else:
             self.trainer.load(at)
@@ -180,7 +180,9 @@ class Rank:
         except leat.InvalidArgument as problem:
             self.came.refused = str(problem)
         self.trainer.load(max(map(int, self.trainer.kept)))
+        assert self.loader.has_come_back
         self.loader.resume_at(self.trainer.step)
+        assert not self.loader.has_come_back
         assert self.loader.position().global_step == self.trainer.step
         assert self.loader.position().digest == self.trainer.weights
 

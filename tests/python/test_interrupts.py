@@ -281,3 +281,29 @@ except KeyboardInterrupt:
         if len(os.listdir(folder / "indexes")) < number:
             return
     pytest.fail("all shards were opened first")
+
+
+@pytest.mark.parametrize("stage", ["map", "filter", "first samples"])
+def test_a_batch_of_slow_rows_without_workers(stage: str) -> None:
+    text = """
+made = []
+def take(sample):
+    made.append(sample.id)
+    if len(made) == (3 if sys.argv[1] == "first samples" else 103):
+        tell("ready")
+    if len(made) > 100 or sys.argv[1] == "first samples":
+        time.sleep(0.05)
+    return True
+def change(sample):
+    take(sample)
+data = leat.count(1000)
+if sys.argv[1] == "map":
+    data = data.map("slow@1", change).batch(1000)
+else:
+    data = data.filter("slow@1", take).batch(1000, lanes=1, end="mask")
+try:
+    batch = next(leat.Loader(data, workers=0))
+except KeyboardInterrupt:
+    tell(f"{len(made) < 200}")
+"""
+    assert interrupted(text, stage) == ["True"]

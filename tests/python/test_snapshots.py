@@ -1,6 +1,8 @@
 """Snapshots and logs go between Python and the command (C++) in both directions."""
 
+import logging
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,59 @@ def test_the_command_resumes_what_python_saved(data: leat.Pipeline, file: Path, 
     loader.wait_saved()
     found = command_log(file, tmp_path, "--resume")
     assert found == [*enumerate(expected)][14:]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_batch_of_another_loader_is_not_saved(workers: int, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    loader = leat.Loader(ITERATED, workers=workers)
+    for batch in loader:
+        if batch.step == 13:
+            break
+    trained = batch
+    for batch in leat.Loader(INDEXED, workers=workers, steps=2):
+        assert batch.step < 2  # a validation, whose batches have the name of the training's
+    with pytest.raises(leat.errors.InvalidArgument, match=r"of another loader: step 1 of rank 0 of 1 of count\.shuffle\.batch"):
+        loader.save(str(saved), batch)
+    assert not saved.exists()
+    loader.save(str(saved), trained)
+    loader.wait_saved()
+    again = leat.Loader(ITERATED, workers=0)
+    assert again.restore(str(saved)) == loader.position()
+
+
+def test_a_batch_of_a_closed_loader_still_has_its_snapshot(tmp_path: Path) -> None:
+    with leat.Loader(INDEXED, workers=1) as loader:
+        held = loader.next()
+    assert held is not None
+    again = leat.Loader(INDEXED, workers=1)
+    with pytest.raises(leat.errors.InvalidArgument, match="another loader"):
+        again.save(str(tmp_path / "saved"), held)
+    assert again.restore_parts([held.snapshot()]).step == 1
+
+
+@pytest.mark.parametrize("ends", ["closed", "dropped", "over"])
+def test_the_last_failure_to_save_is_told(ends: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    no_directory = tmp_path / "file"
+    no_directory.write_text("no directory")
+    with caplog.at_level(logging.WARNING, logger="leat"):
+        loader = leat.Loader(INDEXED, workers=1, steps=1)
+        batch = loader.next()
+        if ends == "over":
+            assert loader.next() is None
+        loader.save(str(no_directory), batch)
+        del batch
+        limit = time.monotonic() + 20
+        while ends == "over" and not caplog.records and time.monotonic() < limit:
+            time.sleep(0.01)
+        if ends == "closed":
+            loader.close()
+        elif ends == "dropped":
+            del loader
+    told = [x.message for x in caplog.records]
+    assert len(told) == 1
+    assert "a snapshot was not saved" in told[0]
+    assert str(no_directory) in told[0]
 
 
 def test_python_resumes_what_the_command_saved(data: leat.Pipeline, file: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ inline void check_every_place(const stream_source& from, std::uint64_t unit) {
   }
   stream_record end;
   CHECK(!reader->next(end));
-  CHECK(reader->place() == places.back());
+  CHECK(!from.open(unit, reader->place())->next(end));
   sample into;
   for (std::size_t k = 0; k < places.size(); ++k) {
     CAPTURE(unit, k);

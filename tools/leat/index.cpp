@@ -74,11 +74,8 @@ std::optional<row_index_facts> build_rows(const pipeline& data) {
                          [&](std::uint64_t done, std::uint64_t all) { shown.show(done, all); });
 }
 
-std::optional<row_index> row_index_of(const index_options& x) {
-  if (x.no_row_index)
-    return std::nullopt;
-  const auto data = data_pipeline(x.data);
-  const auto facts = build_rows(data);
+std::optional<row_index> row_index_of(const std::optional<row_index_facts>& facts,
+                                      const pipeline& data) {
   if (!facts)
     return std::nullopt;
   return row_index{*facts, measure_gain(*indexed_sources(data).front())};
@@ -124,6 +121,22 @@ void print_facts(const std::string& kind, bool is_counted, const source_facts& x
   print_line("opened in " + fixed(seconds, 3) + " s");
 }
 
+void print_passed_over(const std::vector<data_passed_over>& all) {
+  for (const auto& x : all)
+    print_line("passed over " + with_commas(x.count) + " " + x.what + ": " + x.first
+               + (x.count > 1 ? ", ..." : ""));
+}
+
+nlohmann::json json_of(const std::vector<data_passed_over>& all) {
+  auto list = nlohmann::json::array();
+  for (const auto& x : all) {
+    std::string first;
+    append_utf8(x.first, first);
+    list.push_back({{"why", x.why}, {"count", x.count}, {"first", first}});
+  }
+  return list;
+}
+
 /// Comes after everything else is printed: whoever asks for an index wants it to be kept.
 void expect_stored(const std::optional<row_index>& x) {
   if (x && x->facts.not_stored > 0)
@@ -135,21 +148,24 @@ void expect_stored(const std::optional<row_index>& x) {
 }
 
 void index_data(const index_options& x) {
-  const auto rows = row_index_of(x);
-  auto start = std::chrono::steady_clock::now();
-  auto data = data_pipeline(x.data);
+  const auto data = data_pipeline(x.data);
   if (is_once(data))
     bad_usage("DATA", "standard input", "data that can be indexed");
+  const auto row_facts = x.no_row_index ? std::nullopt : build_rows(data);
+  const auto start = std::chrono::steady_clock::now();
   const auto source = operators_with_data(data);
   const auto facts = *source.data;
   const bool is_counted = !is_sequential(x.data);
-  auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
+  const auto seconds = in_seconds(std::chrono::steady_clock::now() - start);
+  const auto others = passed_over_in(data);
+  const auto rows = row_index_of(row_facts, data);
   if (!x.json) {
     print_facts(source.op, is_counted, facts, seconds);
     if (const auto classes = classes_of(source); !classes.empty())
       print_classes(classes);
     if (rows && rows->facts.images > 0)
       print_row_index(*rows);
+    print_passed_over(others);
     return expect_stored(rows);
   }
   nlohmann::json result{{"kind", source.op},
@@ -157,6 +173,7 @@ void index_data(const index_options& x) {
                         {"records", is_counted ? nlohmann::json(facts.records) : nlohmann::json()},
                         {"bytes", facts.bytes},
                         {"digest", to_string(facts.digest)},
+                        {"passed_over", json_of(others)},
                         {"seconds", seconds}};
   if (const auto classes = classes_of(source); !classes.empty())
     for (const auto& name : classes) {

@@ -28,6 +28,7 @@ struct replay_options {
   order_options order;
   std::uint64_t step = 0;
   std::optional<transform> maps;
+  std::vector<std::string> weights = {};
   bad_sample_policy bad_samples = bad_sample_policy::fail;
   std::string images;
   std::string sheet;
@@ -36,7 +37,10 @@ struct replay_options {
 
 batch_line line_at(const replay_options& x) {
   auto due =
-      due_batches(job_pipeline(x.order, transform::none), {.epoch = x.order.epoch, .step = x.step});
+      due_batches(job_pipeline(x.order, transform::none), {.epoch = x.order.epoch,
+                                                           .step = x.step,
+                                                           .weights = weight_changes_of(x.weights),
+                                                           .bad_samples = x.bad_samples});
   if (const auto steps = due.epoch().batches; steps && x.step >= *steps)
     bad_usage("--step", std::to_string(x.step),
               "below " + std::to_string(*steps) + ", the steps of the epoch");
@@ -53,6 +57,8 @@ lease deliver(const replay_options& x, const pipeline& job) {
                           .prefetch = 1,
                           .bad_samples = x.bad_samples};
   loader loader{job, settings};
+  for (const auto& change : weight_changes_of(x.weights))
+    loader.set_weights(change.weights, change.step);
   loader.seek(x.order.epoch, x.step);
   return loader.next();
 }
@@ -141,6 +147,7 @@ void add_replay(CLI::App& app) {
   add_order_options(*sub, x->order);
   whole_number(sub->add_option("--step", x->step, "Step of the epoch"), 0)->required();
   add_transform_option(*sub, x->maps);
+  add_weights_option(*sub, x->weights);
   add_bad_sample_option(*sub, x->bad_samples);
   sub->add_option("--images", x->images,
                   "Write DIR/POSITION.png: the images as the trainer got them, before normalize")

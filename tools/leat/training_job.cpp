@@ -96,7 +96,13 @@ void training_job::join() {
   else
     resumed_at_ = mine.restore(settings_.snapshot_dir, settings_.restore);
   saved_ = mine.position().global_step; // of what the log has behind it nothing may be saved yet
-  if (settings_.loader.cluster->on_rank_loss == rank_loss::alone)
+  resume_from_log();
+}
+
+/// Where the others went on, this rank goes on where its log ends.
+void training_job::resume_from_log() {
+  auto& mine = loaders_.front();
+  if (mine.has_come_back())
     mine.resume_at(mine.position().global_step + steps_in_log());
 }
 
@@ -105,17 +111,22 @@ std::uint64_t training_job::steps_in_log() const {
     return 0;
   const auto at = loaders_.front().position();
   std::set<std::pair<std::uint64_t, std::uint64_t>> steps;
+  std::optional<std::uint64_t> term;
   log_reader log{settings_.log};
   while (const auto line = log.next())
     if (const auto* batch = std::get_if<batch_line>(&*line)) {
       if (std::pair{batch->epoch, batch->step} >= std::pair{at.epoch, at.step})
         steps.emplace(batch->epoch, batch->step);
     } else {
-      // It went back, with all others.
-      const auto from = std::get<attempt_start>(*line).resumed_at.value_or(attempt_start::point{});
-      steps.erase(steps.lower_bound({from.epoch, from.step}), steps.end());
+      const auto& start = std::get<attempt_start>(*line);
+      const bool goes_back = start.continues || !start.term || start.term != term;
+      const auto from = start.resumed_at.value_or(attempt_start::point{});
+      if (goes_back) // with all others, or to where its trainer was
+        steps.erase(steps.lower_bound({from.epoch, from.step}), steps.end());
+      term = start.term;
     }
-  return steps.size();
+  // A process that was killed before it wrote a header has handed over nothing in its term.
+  return term == loaders_.front().cluster_term() ? steps.size() : 0;
 }
 
 void training_job::note_position() {
@@ -165,6 +176,7 @@ void training_job::run(const std::function<void(const training_progress&)>& watc
 void training_job::go_back() {
   leases_.clear();
   next_leases_.clear();
+  resume_from_log();
   note_position();
   digest_ = digest_of_ranks(); // perhaps no batch follows
   saved_ = progress_.global_step;

@@ -110,9 +110,10 @@ private:
   void train(const std::function<void(const training_progress&)>& watch);
   /// Saves at the end, and waits for other processes.
   void end();
-  /// Other ranks have gone back, and this one with them.
+  /// Other ranks have gone back, and this one with them; or only this one was lost.
   void go_back();
-  /// Steps that the log has after where the job stands.
+  void resume_from_log();
+  /// Steps that the log has after where the job stands, and that count.
   std::uint64_t steps_in_log() const;
   bool is_clustered() const noexcept { return settings_.loader.cluster.has_value(); }
   void restore();

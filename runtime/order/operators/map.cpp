@@ -78,7 +78,7 @@ field_names fields_of_map(const operator_node& x, std::vector<field_names>& inpu
   auto& fields = inputs.front();
   const auto& name = x.get<std::string>("name");
   if (name == "pad@1" || name == "ragged@1" || name == "truncate@1" || name == "add_tokens@1"
-      || name == "normalize_text@1")
+      || name == "normalize_text@1" || name == "cast@1")
     return fields;
   if (name == "default_field@1") {
     fields.insert(parameter_value(x, "field"));

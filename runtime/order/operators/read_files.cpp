@@ -1,3 +1,4 @@
+#include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterator_planner.hpp"
@@ -8,6 +9,7 @@
 #include "runtime/pipeline/op_traits.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/sample/sample_access.hpp"
+#include "runtime/sources/lines/json_types.hpp"
 #include "runtime/sources/named_files.hpp"
 #include "runtime/sources/open_stream.hpp"
 #include "runtime/storage/stream_files.hpp"
@@ -17,15 +19,22 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leat {
 
 pipeline pipeline::read_files(file_format format, read_files_options options) const {
   check_field("read_files", options.field);
-  return then({.op = "read_files",
-               .options = {{"format", word_of(format, file_formats)},
-                           {"field", std::move(options.field)},
-                           {"folder", std::move(options.folder)}}});
+  const auto types = json_types{options.types}.texts();
+  if (!types.empty() && format != file_format::json_lines)
+    refuse_argument("read_files.types", "types of fields", "the format \"json_lines\"");
+  operator_node node{.op = "read_files",
+                     .options = {{"format", word_of(format, file_formats)},
+                                 {"field", std::move(options.field)},
+                                 {"folder", std::move(options.folder)}}};
+  if (!types.empty())
+    node.options.push_back({"types", types});
+  return then(std::move(node));
 }
 
 namespace {
@@ -33,7 +42,7 @@ namespace {
 /// Reads the files that the input names, one after the other.
 ///
 /// An item begins with the number of its file's item in the lane, from 1; 0 precedes an item of the
-/// input that could not be judged.
+/// input that could not be judged. Blank names are counted, and no files.
 class reading_iterator final : public iterator {
 public:
   reading_iterator(edge_iterator input, const named_files& files, const lane_context& lane)
@@ -61,6 +70,8 @@ public:
         into.append(named);
         return pulled::item;
       }
+      if (is_blank(found.text))
+        continue;
       name_ = std::move(found.text);
       place_ = {};
       is_reading_ = true;
@@ -202,8 +213,9 @@ iterator_form_ptr build_read_files(const operator_node& x, const surroundings& a
         const auto name = s.bytes(field);
         return probe_result{.text = {reinterpret_cast<const char*>(name.data()), name.size()}};
       });
-  auto open = [format = value_of(x, "format", file_formats)](file_set files) {
-    return open_stream(format, std::move(files));
+  const json_types types{json_types_in(x.get<std::vector<std::string>>("types"))};
+  auto open = [format = value_of(x, "format", file_formats), types](file_set files) {
+    return open_stream(format, std::move(files), types);
   };
   return std::make_shared<reading_form>(
       std::move(names),
@@ -221,18 +233,21 @@ operator_type read_files_operator() {
           .role = operator_role::step,
           .options = {format,
                       {"field", option_type::text, std::string{"text"}},
-                      {"folder", option_type::text, std::string{}}},
+                      {"folder", option_type::text, std::string{}},
+                      later({"types", option_type::texts, std::vector<std::string>{}})},
           .make =
               [](const operator_node& call, const std::vector<pipeline>& on) {
-                return on[0].read_files(value_of(call, "format", file_formats),
-                                        {.field = call.get<std::string>("field"),
-                                         .folder = call.get<std::string>("folder")});
+                return on[0].read_files(
+                    value_of(call, "format", file_formats),
+                    {.field = call.get<std::string>("field"),
+                     .folder = call.get<std::string>("folder"),
+                     .types = json_types_in(call.get<std::vector<std::string>>("types"))});
               },
           .traits = {.is_expensive = true,
                      .replaces_samples = true,
                      .probes_content = [](const operator_node&) { return true; },
                      .sure_fields = fields_of_format},
-          .forms = {.iterator = build_read_files, .state_version = 1},
+          .forms = {.iterator = build_read_files, .state_version = 1, .reading_version = 1},
           .graph = {.state = [](const operator_node&, const graph_facts& facts) -> state_sizes {
                       return {"an open file, and place in it", 40, plus(facts.item, 60)};
                     },

@@ -121,6 +121,14 @@ map_stage make_ragged(const std::string& parameters) {
   return ragged(field);
 }
 
+map_stage make_cast(const std::string& parameters) {
+  parameter_reader from{"cast@1", parameters};
+  const auto field = from.required("field");
+  const auto to = parse_dtype(from.required("type"), "cast@1");
+  from.done();
+  return cast(field, to);
+}
+
 map_stage make_truncate(const std::string& parameters) {
   parameter_reader from{"truncate@1", parameters};
   const auto field = from.required("field");
@@ -386,6 +394,7 @@ stage_makers<map_stage> built_in_maps() {
           {"select@1", make_select},
           {"rename@1", make_rename},
           {"pad@1", make_pad},
+          {"cast@1", make_cast},
           {"ragged@1", make_ragged},
           {"truncate@1", make_truncate},
           {"drop_fields@1", make_drop_fields},

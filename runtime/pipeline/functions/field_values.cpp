@@ -1,12 +1,12 @@
 #include "runtime/pipeline/functions/field_values.hpp"
 
+#include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"
 
 #include <leat/bad_sample.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -26,24 +26,13 @@ T scalar(std::span<const std::byte> bytes) {
   return x;
 }
 
-/// Reads "12", "-0.5", "+1e3": nothing may surround the number, and the words that from_chars
-/// accepts are refused.
-bool parse_number(std::string_view text, double& into) {
-  const bool negative = text.starts_with('-');
-  const auto digits = text.substr(negative || text.starts_with('+') ? 1 : 0);
-  if (digits.find_first_of("0123456789.") != 0)
-    return false;
-  const auto* end = digits.data() + digits.size();
-  const auto [stop, failure] = std::from_chars(digits.data(), end, into);
-  into = negative ? -into : into;
-  return failure == std::errc{} && stop == end;
-}
-
+/// Reads "12", "-0.5", "+1e3": nothing may surround the number.
 double parsed(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
   double x = 0;
-  if (!parse_number(text, x))
+  if (!read_decimal(text.substr(is_negative || text.starts_with('+') ? 1 : 0), x))
     throw bad_sample(cause::corrupt, excerpt(text) + " is not a decimal number");
-  return x;
+  return is_negative ? -x : x;
 }
 
 } // namespace

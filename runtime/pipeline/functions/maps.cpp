@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,48 @@ void pad_field(sample& x, const std::string& field, std::uint64_t length, double
     const auto all = make_elements(x, field, old, length);
     std::copy(old.data.begin(), old.data.end(), all.begin());
     fill(all.subspan(old.data.size()), element);
+  });
+}
+
+template <class To, class From>
+To cast_element(From x, const std::string& field) {
+  if constexpr (std::is_integral_v<From> && !std::is_integral_v<To>)
+    return static_cast<To>(x); // the nearest
+  else
+    return element_of<To>(x, field);
+}
+
+template <class To>
+void set_cast(sample& x, const std::string& field, std::vector<To> elements,
+              const sample_access::field_view& like) {
+  if (!like.ragged)
+    return x.set(field, elements, like.dims);
+  shape inner;
+  for (auto i = like.dims.rank(); i > 1; --i)
+    inner = inner.behind(like.dims[i - 1]);
+  x.set_ragged(field, elements, inner);
+}
+
+void cast_field(sample& x, const std::string& field, dtype to) {
+  const auto from = sample_access::view(x, field);
+  if (x.is_bytes(field))
+    throw bad_sample(cause::wrong_shape,
+                     "field \"" + field + "\" is bytes, and cast@1 takes numbers");
+  if (from.type == to)
+    return;
+  visit_type(from.type, [&](auto of) {
+    visit_type(to, [&](auto into) {
+      using from_type = decltype(of);
+      using to_type = decltype(into);
+      std::vector<to_type> all;
+      all.reserve(from.bytes.size() / sizeof(from_type));
+      for (auto rest = from.bytes; !rest.empty(); rest = rest.subspan(sizeof(from_type))) {
+        from_type element; // the field's bytes need not be aligned
+        std::memcpy(&element, rest.data(), sizeof element);
+        all.push_back(cast_element<to_type>(element, field));
+      }
+      set_cast(x, field, std::move(all), from);
+    });
   });
 }
 
@@ -121,6 +164,16 @@ std::string words_of(const char* function, const std::vector<std::string>& field
 }
 
 } // namespace
+
+map_stage cast(const std::string& field, dtype to) {
+  constexpr auto name = "cast@1";
+  check_field_name(name, field);
+  const std::string type{to_string(to)};
+  if (to == dtype::f16 || to == dtype::bf16)
+    refuse_argument(name, "type=" + type, "a type without 16-bit floats: u8 to i64, f32, f64");
+  return {name, word("field", field) + ' ' + word("type", type),
+          [=] { return [=](sample& x, context&) { cast_field(x, field, to); }; }};
+}
 
 map_stage truncate(const std::string& field, std::uint64_t length) {
   constexpr auto name = "truncate@1";

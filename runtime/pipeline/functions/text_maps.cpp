@@ -62,7 +62,7 @@ void add_around(sample& x, const std::string& field, const numbers& begin, const
   });
 }
 
-/// Bytes that JSON's null becomes: no number, so that a default which is one takes their place.
+/// The bytes `null` are no number, so that a default which is one takes their place.
 bool is_lacking(const sample& x, const std::string& field, bool is_text) {
   return !x.has(field) || (!is_text && x.is_bytes(field) && x.text(field) == "null");
 }

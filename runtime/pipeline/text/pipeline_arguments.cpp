@@ -177,6 +177,8 @@ public:
   }
 
   void fill_presets(const text_position& call) {
+    if (is_default_real_ && !parameters_.contains("type"))
+      add_word(values_.back(), "type", "f64");
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const auto& option = op_.options[i];
       if (given_[i])
@@ -264,6 +266,14 @@ private:
     else
       add_word(values_[last], x.name, *value);
     given_[last] = true;
+    if (is_default(x))
+      is_default_real_ = std::holds_alternative<double>(x.value.data);
+  }
+
+  /// The value of a default_field.
+  bool is_default(const syntax_argument& x) const {
+    const auto* name = values_.front() ? std::get_if<std::string>(&*values_.front()) : nullptr;
+    return name && *name == "default_field@1" && x.name == "value";
   }
 
   void add_word(std::optional<option_value>& to, const std::string& name,
@@ -291,6 +301,9 @@ private:
   bool by_name_ = false;
   /// Names of a function's parameters so far.
   std::set<std::string> parameters_;
+  /// A default with a point or an exponent, which the function could not tell from a whole number:
+  /// parameters are texts, and that of 1.0 is "1".
+  bool is_default_real_ = false;
 };
 
 } // namespace

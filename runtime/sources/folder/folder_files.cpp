@@ -3,10 +3,10 @@
 #include "runtime/base/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
+#include "runtime/storage/hidden_entry.hpp"
 #include "runtime/storage/local_store.hpp"
 
 #include <leat/error.hpp>
-#include <leat/notice.hpp>
 #include <leat/sources.hpp>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool is_image(const std::string& path) {
            && std::equal(ending.rbegin(), ending.rend(), path.rbegin(),
                          [](char want, char c) { return want == c || want == c - 'A' + 'a'; });
   };
-  return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".png");
+  return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".jfif") || ends_with(".png");
 }
 
 /// A folder that is being listed.
@@ -39,8 +39,12 @@ public:
   std::vector<class_folder> classes() {
     std::vector<class_folder> found;
     store_.list(directory_, [&](listed_object x) {
-      if (!x.name.starts_with('.') && stat(x.name, x).is == object_kind::folder)
+      if (is_hidden_entry(x.name))
+        add_hidden_class(x);
+      else if (const auto is = stat(x.name, x).is; is == object_kind::folder)
         found.push_back({.name = std::move(x.name)});
+      else if (is == object_kind::plain && !x.name.ends_with(".leat-index"))
+        pass_over(passed_over_reason::outside, x.name);
     });
     std::sort(found.begin(), found.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -52,31 +56,57 @@ public:
     std::vector<std::string> folders;
     store_.list(directory_ + "/" + folder, [&](const listed_object& x) {
       auto path = folder + "/" + x.name;
-      if (x.is == object_kind::folder)
+      if (is_hidden_entry(x.name))
+        pass_over(passed_over_reason::hidden, path);
+      else if (x.is == object_kind::folder)
         folders.push_back(std::move(path));
       else if (is_image(path))
         add_image(std::move(path), label, x, to);
+      else if (x.is == object_kind::link)
+        pass_over_link(path, x);
+      else
+        pass_over(passed_over_reason::other_ending, path);
     });
     for (const auto& x : folders)
       add_images(x, label, to);
   }
 
-  void tell_lost_links() const {
-    if (lost_ > 0)
-      notice("image_folder: " + directory_ + ": left out " + std::to_string(lost_)
-             + (lost_ == 1 ? " link that leads" : " links that lead") + " nowhere: " + first_lost_
-             + (lost_ == 1 ? "" : ", ..."));
+  void pass_over(passed_over_reason why, const std::string& path) {
+    others_.add_by_name(why, directory_ + "/" + path);
   }
+  const passed_over& others() const noexcept { return others_; }
+  std::uint64_t hidden_classes() const noexcept { return hidden_classes_; }
 
 private:
+  void add_hidden_class(const listed_object& x) {
+    pass_over(passed_over_reason::hidden, x.name);
+    if (!x.name.starts_with('.') && stat(x.name, x).is == object_kind::folder)
+      ++hidden_classes_;
+  }
+
   void add_image(std::string path, std::size_t label, const listed_object& entry,
                  std::vector<image_file>& to) {
     check_patience();
-    if (entry.is == object_kind::other)
-      return;
     const auto x = entry.version ? object_stat{entry.is, *entry.version} : version_of(path, entry);
-    if (x.is == object_kind::plain)
+    if (x.is == object_kind::folder)
+      pass_over(passed_over_reason::folder_link, path);
+    else if (x.is == object_kind::plain)
       to.push_back({std::move(path), x.version.size, label, x.version.mtime_ns});
+  }
+
+  /// A link that is no image by its name: where it leads decides only what is said of it.
+  void pass_over_link(const std::string& path, const listed_object& entry) {
+    auto is = object_kind::plain;
+    try {
+      is = stat(path, entry).is;
+    } catch (const error& x) {
+      if (x.code() != errc::io)
+        throw;
+    }
+    if (is != object_kind::other)
+      pass_over(is == object_kind::folder ? passed_over_reason::folder_link
+                                          : passed_over_reason::other_ending,
+                path);
   }
 
   /// What an entry is; asks the store only if the listing does not say.
@@ -84,24 +114,24 @@ private:
     return entry.is == object_kind::link ? version_of(path, entry) : object_stat{entry.is};
   }
 
-  /// An entry that no longer exists counts as nothing; a link to nothing counts as lost.
+  /// An entry that no longer exists counts as nothing; a link to nothing is passed over.
   object_stat version_of(const std::string& path, const listed_object& entry) try {
-    return store_.stat(directory_ + "/" + path);
+    const auto x = store_.stat(directory_ + "/" + path);
+    if (x.is == object_kind::other)
+      pass_over(passed_over_reason::special, path);
+    return x;
   } catch (const error& x) {
     if (x.code() != errc::not_found)
       throw;
-    if (entry.is == object_kind::link) {
-      const auto lost = directory_ + "/" + path;
-      if (lost_++ == 0 || lost < first_lost_)
-        first_lost_ = lost;
-    }
+    if (entry.is == object_kind::link)
+      pass_over(passed_over_reason::lost_link, path);
     return {.is = object_kind::other};
   }
 
   const std::string directory_;
   const object_store& store_;
-  std::uint64_t lost_ = 0;
-  std::string first_lost_;
+  passed_over others_;
+  std::uint64_t hidden_classes_ = 0;
 };
 
 [[noreturn]] void refuse_folder(const std::string& directory, const error& x) {
@@ -123,12 +153,16 @@ std::shared_ptr<const folder_files> find_in_folder(const std::string& directory,
   x->classes = entries.classes();
   for (std::size_t i = 0; i < x->classes.size(); ++i)
     entries.add_images(x->classes[i].name, i, x->images);
-  entries.tell_lost_links();
   std::sort(x->images.begin(), x->images.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   for (std::size_t i = 0; i < x->images.size(); ++i)
     if (auto& folder = x->classes[x->images[i].label]; folder.images++ == 0)
       folder.first = i;
+  for (const auto& folder : x->classes)
+    if (folder.images == 0)
+      entries.pass_over(passed_over_reason::empty_class, folder.name);
+  x->others = entries.others();
+  x->hidden_classes = entries.hidden_classes();
   return x;
 }
 
@@ -148,12 +182,13 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory,
   } catch (const error& problem) {
     refuse_folder(directory, problem);
   }
-  if (x->images.empty())
+  if (const auto others = x->others.notice_text(); x->images.empty())
     throw error(errc::not_found,
                 {.stage = "image_folder",
                  .file = directory,
-                 .got = std::to_string(x->classes.size()) + " class folders without an image",
-                 .needed = "images in them: CLASS/*.jpg, *.jpeg or *.png"});
+                 .got = std::to_string(x->classes.size()) + " class folders without an image"
+                        + (others.empty() ? "" : ", " + others),
+                 .needed = "images in them: CLASS/*.jpg, *.jpeg, *.jfif or *.png"});
   return x;
 }
 
@@ -166,12 +201,14 @@ std::vector<std::string> class_names(const std::string& directory) try {
   refuse_folder(directory, x);
 }
 
-hash128 digest_of(std::span<const image_file> images) {
+hash128 digest_of(const folder_files& x) {
   hash_stream hash;
-  for (const auto& image : images) {
+  for (const auto& image : x.images) {
     hash.add(image.path);
     hash.add(image.bytes);
   }
+  if (x.hidden_classes > 0)
+    hash.add(x.hidden_classes);
   return hash.digest128();
 }
 

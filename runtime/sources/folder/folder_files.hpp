@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/storage/local_store.hpp"
+#include "runtime/storage/passed_over.hpp"
 
 #include <leat/hash128.hpp>
 
@@ -23,7 +24,8 @@ struct image_file {
   std::int64_t mtime_ns = 0;
 };
 
-/// The images of one class: all files *.jpg, *.jpeg and *.png below its folder.
+/// The images of one class: all files *.jpg, *.jpeg, *.jfif and *.png below its folder that are not
+/// hidden (is_hidden_entry).
 struct class_folder {
   std::string name;
   /// Index of its first image among those of all classes.
@@ -39,6 +41,9 @@ struct folder_files final : object_names {
   std::vector<class_folder> classes;
   /// Sorted bytewise by path, so that those of one class are adjacent.
   std::vector<image_file> images;
+  passed_over others;
+  /// Folders that would be classes, did they not have one of the hidden names without a dot.
+  std::uint64_t hidden_classes = 0;
 
   std::span<const image_file> of(const class_folder& x) const noexcept {
     return std::span{images}.subspan(x.first, x.images);
@@ -56,7 +61,8 @@ std::string folder_name(std::string directory);
 std::shared_ptr<const folder_files> list_folder(const std::string& directory,
                                                 const object_store& store = local_store());
 
-/// The digest of the images' paths and sizes.
-hash128 digest_of(std::span<const image_file> images);
+/// The digest of the images' paths and sizes, and, where there are any, of the number of hidden
+/// folders that older versions took for classes: their snapshots have other labels.
+hash128 digest_of(const folder_files& x);
 
 } // namespace leat

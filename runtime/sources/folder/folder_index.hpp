@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/sources/folder/folder_files.hpp"
-#include "runtime/sources/index_files.hpp"
+#include "runtime/sources/index_sections.hpp"
 
 #include <leat/sources.hpp>
 
@@ -44,10 +44,9 @@ private:
   std::uint64_t place_begin(std::size_t image) const noexcept {
     return image == 0 ? 0 : ends_[image - 1];
   }
-  static std::uint64_t held_bytes(std::span<const std::byte> bytes, std::uint64_t all);
-  struct header;
+  static std::optional<folder_index> from(std::optional<index_sections> found, std::size_t images);
 
-  index_bytes bytes_;
+  std::optional<index_sections> sections_;
   std::span<const std::uint64_t> ends_;
   index_tail places_;
 };

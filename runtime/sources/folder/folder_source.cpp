@@ -17,7 +17,7 @@ namespace leat {
 
 namespace {
 
-class folder_source final : public stored_source {
+class folder_source final : public stored_source, public passing_over {
 public:
   folder_source(std::shared_ptr<const folder_files> files, const folder_options& options,
                 const object_store& store)
@@ -51,13 +51,14 @@ public:
   }
 
   source_facts facts() const override {
-    source_facts x{.files = 1, .records = size(), .bytes = 0, .digest = digest_of(files_->images)};
+    source_facts x{.files = 1, .records = size(), .bytes = 0, .digest = digest_of(*files_)};
     for (const auto& image : files_->images)
       x.bytes += image.bytes;
     return x;
   }
 
   std::string name() const override { return "folder"; }
+  const passed_over& what_is_passed_over() const override { return files_->others; }
 
 private:
   static void read_places(const folder_index& index, std::size_t image, sample& into) {

@@ -1,20 +1,23 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
-#include "runtime/base/utf8.hpp"
+#include "runtime/base/number_as.hpp"
+#include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_number.hpp"
+#include "runtime/sources/lines/json_refusal.hpp"
 #include "runtime/sources/lines/json_text.hpp"
 
 #include <leat/bad_sample.hpp>
 
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,7 +35,7 @@ static_assert(json_slack >= simdjson::SIMDJSON_PADDING);
 /// The parser of a longer line is not kept: it has five bytes of memory for each of the line.
 constexpr std::size_t kept_line = std::size_t{1} << 20;
 
-/// What is wrong is found out later: see `refuse`.
+/// What is wrong is found out later: see refuse_json.
 struct malformed {};
 
 /// What a thread keeps for its next line.
@@ -41,6 +44,7 @@ struct reading_memory {
   std::string text;
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
+  std::vector<json_number> numbers;
 };
 
 /// The value, if simdjson has one.
@@ -65,11 +69,27 @@ bool has_escapes(std::string_view x) {
   return x.find('\\') != std::string_view::npos;
 }
 
+double nearest(const json_number& x) {
+  return std::visit([](auto value) { return static_cast<double>(value); }, x.value);
+}
+
+/// As an element of a type: an integer exactly, or else the nearest number. Nothing if the type
+/// cannot represent it.
+template <class T>
+std::optional<T> element_of_number(const json_number& x) {
+  if (std::is_floating_point_v<T>)
+    return number_as<T>(nearest(x));
+  if (x.is_beyond_integers)
+    return std::nullopt;
+  return std::visit([](auto value) { return number_as<T>(value); }, x.value);
+}
+
 /// Sets the fields of one line. simdjson finds its structure, and validates its UTF-8; each value
 /// is checked here, also those that become text.
 class line_walk {
 public:
-  line_walk(reading_memory& memory, sample& into) : memory_(memory), into_(into) {}
+  line_walk(reading_memory& memory, sample& into, const json_types& types)
+      : memory_(memory), into_(into), types_(types) {}
 
   void run(std::string_view line) {
     document_ = given(
@@ -83,24 +103,131 @@ public:
     }
     if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS)
       throw malformed{}; // something follows the object
+    if (!wrong_.empty())
+      throw bad_sample(wrong_.front().why, wrong_.front().text);
   }
 
 private:
   void set(std::string_view name, od::value x) {
+    if (!wrong_.empty()) // the last of several members of one name counts
+      std::erase_if(wrong_, [&](const auto& before) { return before.name == name; });
+    const auto* type = types_.find(name);
+    if (type && given(x.type()) != od::json_type::null)
+      return *type ? set_typed(name, x, **type) : set_bytes(name, x);
     switch (given(x.type())) {
     case od::json_type::string:
       return set_text(name, x);
     case od::json_type::boolean:
       return into_.set(name, static_cast<std::uint8_t>(boolean(x)));
     case od::json_type::number:
-      return std::visit([&](auto value) { into_.set(name, value); }, number(x));
+      return set_number(name, x);
     case od::json_type::array:
       return set_array(name, x);
     case od::json_type::object:
-      return set_object(name, x);
+      return set_structure(name, x);
     default:
-      into_.borrow(name, std::as_bytes(std::span{null(x)}));
+      check_null(x);
+      into_.erase(name); // of a member before it
     }
+  }
+
+  // -- fields with a type of their own
+
+  void set_bytes(std::string_view name, od::value& x) {
+    switch (given(x.type())) {
+    case od::json_type::string:
+      return set_text(name, x);
+    case od::json_type::array:
+    case od::json_type::object:
+      return set_structure(name, x);
+    default:
+      check(x, 2);
+      into_.borrow(name, std::as_bytes(std::span{scalar(x)}));
+    }
+  }
+
+  void set_typed(std::string_view name, od::value& x, dtype type) {
+    memory_.numbers.clear();
+    const auto what = given(x.type());
+    const bool is_list = what == od::json_type::array;
+    bool fits = true;
+    if (what == od::json_type::boolean)
+      memory_.numbers.push_back({std::int64_t{boolean(x)}});
+    else if (what == od::json_type::number)
+      memory_.numbers.push_back(number(x));
+    else if (is_list)
+      fits = read_numbers(x, [&](const auto& value) { memory_.numbers.push_back(value); });
+    else {
+      check(x, 2);
+      fits = false;
+    }
+    fits = fits && set_elements_of(name, type, is_list);
+    if (!fits)
+      be_wrong(cause::wrong_shape, name,
+               "holds something other than " + std::string{to_string(type)}
+                   + ", its type (`types` of json_lines): a number, a list of numbers, true or "
+                     "false, which the type can represent");
+  }
+
+  /// Calls `add` with the elements of an array; false if some are no numbers.
+  template <class Add>
+  bool read_numbers(od::value& x, Add add) {
+    bool are_numbers = true;
+    for (auto element : given(x.get_array())) {
+      auto value = given(element);
+      if (given(value.type()) == od::json_type::number) {
+        add(number(value));
+      } else {
+        are_numbers = false;
+        check(value, 3);
+      }
+    }
+    return are_numbers;
+  }
+
+  /// False if the type cannot represent one of the numbers.
+  bool set_elements_of(std::string_view name, dtype type, bool is_list) {
+    return visit_type(type, [&](auto zero) {
+      using element = decltype(zero);
+      const auto& from = memory_.numbers;
+      const auto to = into_.make<element>(name, is_list ? shape{from.size()} : shape{});
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const auto x = element_of_number<element>(from[i]);
+        if (!x)
+          return false;
+        to[i] = *x;
+      }
+      return true;
+    });
+  }
+
+  // -- all others
+
+  void set_number(std::string_view name, od::value& x) {
+    const auto value = number(x);
+    if (!is_plain(value))
+      return be_too_large(name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value.value))
+      into_.set(name, *integer);
+    else
+      into_.set(name, std::get<double>(value.value));
+  }
+
+  /// It is an int64, or a float64 that was none.
+  static bool is_plain(const json_number& x) {
+    return !x.is_beyond_integers && !std::holds_alternative<std::uint64_t>(x.value);
+  }
+
+  void be_too_large(std::string_view name) {
+    const auto text = std::string{name};
+    be_wrong(cause::unsupported, name,
+             "has an integer that int64 cannot hold: give it a type, as json_lines(..., types=[\""
+                 + text + ":u64\"]), or {\"" + text + "\": \"u64\"} in Python; \"f64\" rounds");
+  }
+
+  /// The line is bad, unless it is no JSON at all: that comes first.
+  void be_wrong(cause why, std::string_view name, const std::string& what) {
+    wrong_.push_back({std::string{name}, why, "field \"" + std::string{name} + "\" " + what});
   }
 
   /// The text of a value without brackets. simdjson does not see it as read, and passes over it to
@@ -142,11 +269,9 @@ private:
     return token == "true";
   }
 
-  static std::string_view null(od::value& x) {
-    const auto token = scalar(x);
-    if (token != "null")
+  static void check_null(od::value& x) {
+    if (scalar(x) != "null")
       throw malformed{};
-    return token;
   }
 
   static json_number number(od::value& x) {
@@ -160,19 +285,16 @@ private:
     const auto* begin = place();
     memory_.integers.clear();
     memory_.reals.clear();
-    bool are_numbers = true;
-    for (auto element : given(x.get_array())) {
-      auto value = given(element);
-      if (given(value.type()) == od::json_type::number) {
-        add(number(value));
-      } else {
-        are_numbers = false;
-        check(value, 3);
-      }
-    }
+    bool are_plain = true;
+    const bool are_numbers = read_numbers(x, [&](const auto& value) {
+      are_plain = are_plain && is_plain(value);
+      add(value);
+    });
     if (!are_numbers)
-      into_.borrow(name, bytes_since(begin));
-    else if (memory_.reals.empty())
+      return into_.borrow(name, bytes_since(begin));
+    if (!are_plain)
+      return be_too_large(name);
+    if (memory_.reals.empty())
       set_elements(name, memory_.integers);
     else
       set_elements(name, memory_.reals);
@@ -180,15 +302,16 @@ private:
 
   /// Integers are numbers like others once there is one that is none.
   void add(const json_number& x) {
-    auto& [parser, text, integers, reals] = memory_;
-    if (const auto* integer = std::get_if<std::int64_t>(&x); integer && reals.empty()) {
+    auto& integers = memory_.integers;
+    auto& reals = memory_.reals;
+    if (const auto* integer = std::get_if<std::int64_t>(&x.value); integer && reals.empty()) {
       integers.push_back(*integer);
       return;
     }
     if (reals.empty())
       std::transform(integers.begin(), integers.end(), std::back_inserter(reals),
                      [](auto value) { return static_cast<double>(value); });
-    reals.push_back(std::visit([](auto value) { return static_cast<double>(value); }, x));
+    reals.push_back(nearest(x));
   }
 
   template <class T>
@@ -197,7 +320,8 @@ private:
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  void set_object(std::string_view name, od::value& x) {
+  /// An object, or an array as text.
+  void set_structure(std::string_view name, od::value& x) {
     const auto* begin = place();
     check(x, 2);
     into_.borrow(name, bytes_since(begin));
@@ -235,7 +359,7 @@ private:
       (void)boolean(x);
       return;
     default:
-      (void)null(x);
+      check_null(x);
     }
   }
 
@@ -255,77 +379,16 @@ private:
 
   reading_memory& memory_;
   sample& into_;
+  const json_types& types_;
+  /// Of a line that is JSON.
+  struct wrong_member {
+    std::string name;
+    cause why;
+    std::string text;
+  };
+  std::vector<wrong_member> wrong_;
   od::document document_;
 };
-
-/// Brackets count up to where the text ends, whatever else is wrong with it.
-bool is_too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_text && c == '\\')
-      ++i;
-    else if (c == '"')
-      in_text = !in_text;
-    else if (!in_text && (c == '[' || c == '{') && ++depth > max_json_depth)
-      return true;
-    else if (!in_text && (c == ']' || c == '}') && depth > 0)
-      --depth;
-  }
-  return false;
-}
-
-/// Says where a line is wrong, as simdjson does not.
-class refusal final : public nlohmann::json_sax<nlohmann::json> {
-public:
-  bool null() override { return be("null"); }
-  bool boolean(bool) override { return be("boolean"); }
-  bool number_integer(number_integer_t) override { return be("number"); }
-  bool number_unsigned(number_unsigned_t) override { return be("number"); }
-  bool number_float(number_float_t, const string_t&) override { return be("number"); }
-  bool string(string_t&) override { return be("string"); }
-  bool binary(binary_t&) override { return be("binary"); }
-  bool start_object(std::size_t) override { return be("object"); }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(std::size_t) override { return be("array"); }
-  bool end_array() override { return true; }
-  bool parse_error(std::size_t, const std::string&,
-                   const nlohmann::detail::exception& problem) override {
-    const std::string text = problem.what();
-    const auto name_end = text.find("] "); // the library's name for it comes before
-    problem_ = name_end == std::string::npos ? text : text.substr(name_end + 2);
-    return false;
-  }
-
-  std::string text() const {
-    if (!problem_.empty())
-      return problem_;
-    return type_ == "object" ? "the line is no JSON"
-                             : "the line is a JSON " + std::string{type_} + ", not an object";
-  }
-
-private:
-  bool be(std::string_view type) {
-    if (type_.empty())
-      type_ = type;
-    return true;
-  }
-
-  std::string_view type_;
-  std::string problem_;
-};
-
-[[noreturn]] void refuse(std::string_view text) {
-  if (is_too_deep(text))
-    throw bad_sample(cause::too_large, "JSON nested deeper than " + std::to_string(max_json_depth));
-  refusal reader;
-  (void)nlohmann::json::sax_parse(text, &reader);
-  auto why = reader.text(); // quotes the line, which may not be UTF-8
-  make_utf8(why, 0);
-  throw bad_sample(cause::corrupt, why);
-}
 
 /// A byte order mark before the object counts as nothing.
 std::string_view without_mark(std::string_view text) {
@@ -335,18 +398,18 @@ std::string_view without_mark(std::string_view text) {
 
 } // namespace
 
-void set_json_fields(std::span<const std::byte> line, sample& into) {
+void set_json_fields(std::span<const std::byte> line, sample& into, const json_types& types) {
   thread_local reading_memory kept;
   const std::string_view text{reinterpret_cast<const char*>(line.data()), line.size()};
   try {
     if (text.size() <= kept_line) {
-      line_walk{kept, into}.run(without_mark(text));
+      line_walk{kept, into, types}.run(without_mark(text));
     } else {
       reading_memory memory;
-      line_walk{memory, into}.run(without_mark(text));
+      line_walk{memory, into, types}.run(without_mark(text));
     }
   } catch (const malformed&) {
-    refuse(text);
+    refuse_json(text);
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/sources/lines/json_types.hpp"
+
 #include <leat/sample.hpp>
 
 #include <cstddef>
@@ -14,7 +16,8 @@ inline constexpr std::size_t json_slack = 64;
 
 /// Sets the members of a JSON object as fields: see `json_lines`. `line` must outlive the sample's
 /// row, as fields may borrow it. Throws `bad_sample`: corrupt for anything but an object, too_large
-/// if it is nested too deeply.
-void set_json_fields(std::span<const std::byte> line, sample& into);
+/// if it is nested too deeply; unsupported for an integer that int64 cannot hold, in a field for
+/// which `types` has none; wrong_shape for a value that is not of the type that it has.
+void set_json_fields(std::span<const std::byte> line, sample& into, const json_types& types = {});
 
 } // namespace leat

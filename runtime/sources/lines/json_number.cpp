@@ -1,9 +1,11 @@
 #include "runtime/sources/lines/json_number.hpp"
 
+#include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <system_error>
 
@@ -11,11 +13,11 @@ namespace leat {
 
 namespace {
 
-/// The digits at the beginning, which are removed from `text`.
-std::string_view take_digits(std::string_view& text) noexcept {
+/// Removes the digits at the beginning of `text`, and returns how many there were.
+std::size_t take_digits(std::string_view& text) noexcept {
   const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-  const auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  text.remove_prefix(digits.size());
+  const auto digits = static_cast<std::size_t>(end - text.begin());
+  text.remove_prefix(digits);
   return digits;
 }
 
@@ -26,77 +28,52 @@ bool take(std::string_view& text, std::string_view any_of) noexcept {
   return true;
 }
 
-struct parts {
-  bool is_integer = true;
-  std::string_view whole;
-  std::string_view fraction;
-  std::string_view exponent;
-  bool exponent_is_negative = false;
-};
-
-std::optional<parts> split(std::string_view text) noexcept {
-  parts x;
-  take(text, "-");
-  x.whole = take_digits(text);
-  if (x.whole.empty() || (x.whole.size() > 1 && x.whole.front() == '0'))
-    return {};
-  if (take(text, ".")) {
-    x.is_integer = false;
-    x.fraction = take_digits(text);
-    if (x.fraction.empty())
-      return {};
-  }
-  if (take(text, "eE")) {
-    x.is_integer = false;
-    x.exponent_is_negative = text.starts_with('-');
-    take(text, "+-");
-    x.exponent = take_digits(text);
-    if (x.exponent.empty())
-      return {};
-  }
-  return text.empty() ? std::optional{x} : std::nullopt;
+template <class T>
+bool reads_as(std::string_view integer, T& into) noexcept {
+  return std::from_chars(integer.data(), integer.data() + integer.size(), into).ec == std::errc{};
 }
 
-/// Of a number that float64 cannot hold: whether that is because it is too near to zero.
-bool is_tiny(const parts& x) noexcept {
-  const auto not_zero = [](std::string_view digits) {
-    return std::min(digits.find_first_not_of('0'), digits.size());
-  };
-  const auto whole = not_zero(x.whole);
-  const auto zeros = not_zero(x.fraction);
-  if (whole == x.whole.size() && zeros == x.fraction.size())
-    return true;
-  // The exponent of the first digit that counts.
-  const auto exponent = whole < x.whole.size()
-                            ? static_cast<std::int64_t>(x.whole.size() - whole) - 1
-                            : -static_cast<std::int64_t>(zeros) - 1;
-  std::int64_t stated = 0;
-  constexpr std::int64_t beyond_any_line = std::int64_t{1} << 60;
-  if (!x.exponent.empty()
-      && std::from_chars(x.exponent.data(), x.exponent.data() + x.exponent.size(), stated).ec
-             != std::errc{})
-    stated = beyond_any_line;
-  return exponent + (x.exponent_is_negative ? -stated : stated) < 0;
+enum class number_form { none, integer, other };
+
+number_form form_of(std::string_view text) noexcept {
+  take(text, "-");
+  const bool begins_with_zero = text.starts_with('0');
+  const auto digits = take_digits(text);
+  if (digits == 0 || (digits > 1 && begins_with_zero))
+    return number_form::none;
+  auto form = number_form::integer;
+  if (take(text, ".")) {
+    form = number_form::other;
+    if (take_digits(text) == 0)
+      return number_form::none;
+  }
+  if (take(text, "eE")) {
+    form = number_form::other;
+    take(text, "+-");
+    if (take_digits(text) == 0)
+      return number_form::none;
+  }
+  return text.empty() ? form : number_form::none;
 }
 
 } // namespace
 
 std::optional<json_number> read_json_number(std::string_view text) noexcept {
-  const auto found = split(text);
-  if (!found)
+  const auto form = form_of(text);
+  if (form == number_form::none)
     return {};
-  const auto* end = text.data() + text.size();
-  if (found->is_integer) {
-    std::int64_t integer = 0;
-    if (std::from_chars(text.data(), end, integer).ec == std::errc{})
-      return integer;
-  }
+  const bool is_integer = form == number_form::integer;
+  std::int64_t integer = 0;
+  if (is_integer && reads_as(text, integer))
+    return json_number{integer};
+  std::uint64_t unsigned_integer = 0;
+  if (is_integer && reads_as(text, unsigned_integer))
+    return json_number{unsigned_integer};
+  const bool is_negative = text.starts_with('-');
   double real = 0;
-  if (std::from_chars(text.data(), end, real).ec == std::errc{})
-    return real;
-  if (is_tiny(*found))
-    return text.starts_with('-') ? -0.0 : 0.0;
-  return {};
+  if (!read_decimal(text.substr(is_negative ? 1 : 0), real) || std::isinf(real))
+    return {};
+  return json_number{is_negative ? -real : real, is_integer};
 }
 
 } // namespace leat

@@ -1,13 +1,16 @@
 #include "runtime/sources/lines/line_reader.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace leat {
@@ -21,6 +24,10 @@ std::size_t before_newline(std::span<const std::byte> bytes) {
                : bytes.size();
 }
 
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// Where reading begins: finding the first line of a part takes the byte before it.
 std::uint64_t first_byte(const line_range& part, const stream_place& from) {
   if (from.number > 0)
@@ -30,11 +37,17 @@ std::uint64_t first_byte(const line_range& part, const stream_place& from) {
 
 } // namespace
 
+std::string name_of_line(const line_range& part, std::uint64_t number, std::uint64_t offset) {
+  return part.begin == 0 ? "line " + std::to_string(number + 1)
+                         : "the line at byte " + std::to_string(offset);
+}
+
 line_reader::line_reader(const stream_opener& opener, const line_range& part,
-                         const stream_place& from, const reader_options& options)
-    : opener_(opener), part_(part), options_(options), path_(opener.files().path(part.file)),
-      has_content_(!opener.seekable(part.file)), begun_(from.number > 0), number_(from.number),
-      at_(first_byte(part, from)), restart_(from.restart) {
+                         const stream_place& from, const reader_options& options, bool passes_blank)
+    : opener_(opener), part_(part), options_(options), passes_blank_(passes_blank),
+      path_(opener.files().path(part.file)), has_content_(!opener.seekable(part.file)),
+      begun_(from.number > 0), number_(from.number), at_(first_byte(part, from)),
+      restart_(from.restart) {
   window_ = window_at(at_);
   if (!has_content_ && !options.surroundings)
     ends_.emplace(opener.files().objects(), part.file);
@@ -49,42 +62,57 @@ std::unique_ptr<byte_window> line_reader::window_at(std::uint64_t offset) const 
 bool line_reader::next(stream_record& into) {
   if (!std::exchange(begun_, true))
     at_ = first_line();
-  if (at_ >= part_.end)
-    return false;
-  if (const auto end = find_end()) {
-    into = {.unit = part_.unit, .number = number_, .offset = at_, .length = *end - at_};
-    if (into.length > max_line)
-      too_long();
-    ++number_;
-    at_ = *end + 1;
-    if (!is_passed_)
-      window_->forget_before(at_);
-    return true;
+  while (at_ < part_.end) {
+    if (const auto line = find_line()) {
+      if (take_found(*line, into))
+        return true;
+      continue;
+    }
+    if (std::exchange(is_passed_, false))
+      window_ = window_at(at_);
+    if (window_->from(at_).empty())
+      return false;
+    if (take_read(into))
+      return true;
   }
-  if (std::exchange(is_passed_, false))
-    window_ = window_at(at_);
-  if (window_->from(at_).empty())
-    return false;
-  const auto length = length_of_line();
-  into = {.unit = part_.unit, .number = number_, .offset = at_, .length = length};
-  if (has_content_) {
-    into.key = to_code(window_->restart(at_));
-    auto content = std::make_shared<line_content>();
-    window_->move_to(content->bytes, at_, length);
-    into.content = std::move(content);
-  } else if (options_.surroundings && length >= shortest_shared) {
-    into.surroundings = block_of(length);
-  }
+  return false;
+}
+
+bool line_reader::take_found(const found_line& line, stream_record& into) {
+  into = {.unit = part_.unit, .number = number_, .offset = at_, .length = line.length};
+  ++number_;
+  at_ += line.length + 1;
+  if (!is_passed_)
+    window_->forget_before(at_);
+  return !line.is_blank;
+}
+
+bool line_reader::take_read(stream_record& into) {
+  const auto line = read_line();
+  into = {.unit = part_.unit, .number = number_, .offset = at_, .length = line.length};
+  if (!line.is_blank)
+    set_content(line, into);
   ++number_;
   // The last line may have no newline.
-  at_ += length + (window_->from(at_ + length).empty() ? 0 : 1);
+  at_ += line.length + (window_->from(at_ + line.length).empty() ? 0 : 1);
   window_->forget_before(at_);
   if (has_content_)
     restart_ = to_code(window_->restart(at_));
-  return true;
+  return !line.is_blank;
 }
 
-std::optional<std::uint64_t> line_reader::find_end() {
+void line_reader::set_content(const found_line& line, stream_record& into) {
+  if (has_content_) {
+    into.key = to_code(window_->restart(at_));
+    auto content = std::make_shared<line_content>();
+    window_->move_to(content->bytes, at_, line.length);
+    into.content = std::move(content);
+  } else if (options_.surroundings && line.length >= shortest_shared) {
+    into.surroundings = block_of(line.length);
+  }
+}
+
+std::optional<line_reader::found_line> line_reader::find_line() {
   // The last block is read in any case: the store does not look into the last page.
   if (!ends_ || opener_.files().bytes(part_.file) - at_ <= stream_block_bytes)
     return std::nullopt;
@@ -92,11 +120,29 @@ std::optional<std::uint64_t> line_reader::find_end() {
     const auto held = window_->from(at_, 0);
     const auto before = before_newline(held);
     if (before < held.size())
-      return at_ + before;
+      return found_line{before, passes_blank_ && is_blank(text_of(held.first(before)))};
   }
   const auto end = ends_->next(at_, max_line);
-  is_passed_ = is_passed_ || end;
-  return end;
+  if (!end)
+    return std::nullopt;
+  is_passed_ = true;
+  const auto length = end->at - at_;
+  if (length > max_line)
+    too_long();
+  return found_line{length, passes_blank_ && end->may_be_blank && looks_blank(length)};
+}
+
+bool line_reader::looks_blank(std::uint64_t length) const {
+  std::array<std::byte, 256> piece;
+  for (std::uint64_t done = 0; done < length;) {
+    const auto part = std::span{piece}.first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), length - done)));
+    opener_.read_again(part_.file, at_ + done, {}, part);
+    if (!is_blank(text_of(part)))
+      return false;
+    done += part.size();
+  }
+  return true;
 }
 
 stream_place line_reader::place() const {
@@ -133,20 +179,21 @@ void line_reader::check_kind() {
                                          .needed = std::move(kind.instead)});
 }
 
-std::uint64_t line_reader::length_of_line() {
-  std::uint64_t length = 0;
+line_reader::found_line line_reader::read_line() {
+  found_line line{.is_blank = passes_blank_};
   for (;;) {
-    const auto held = window_->from(at_ + length);
+    const auto held = window_->from(at_ + line.length);
     const auto before = before_newline(held);
-    length += before;
-    if (length > max_line)
+    line.is_blank = line.is_blank && is_blank(text_of(held.first(before)));
+    line.length += before;
+    if (line.length > max_line)
       too_long();
     // Nothing is held at the end of the file.
     if (held.empty() || before < held.size())
-      return length;
+      return line;
     // Content is kept until its end is known.
-    if (!has_content_ && length >= stream_block_bytes)
-      window_->forget_before(at_ + length);
+    if (!has_content_ && line.length >= stream_block_bytes)
+      window_->forget_before(at_ + line.length);
   }
 }
 
@@ -160,11 +207,12 @@ payload_ptr line_reader::block_of(std::uint64_t length) {
 }
 
 void line_reader::too_long() const {
-  throw error(errc::invalid_argument, {.stage = "lines",
-                                       .file = path_,
-                                       .offset = at_,
-                                       .got = "a line of more than 256 MiB",
-                                       .needed = "shorter lines"});
+  throw error(errc::invalid_argument,
+              {.stage = "lines",
+               .file = path_,
+               .offset = at_,
+               .got = "more than 256 MiB in " + name_of_line(part_, number_, at_),
+               .needed = "shorter lines"});
 }
 
 } // namespace leat

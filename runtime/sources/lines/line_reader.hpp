@@ -37,6 +37,10 @@ struct line_range {
   std::uint64_t end = 0;
 };
 
+/// What people call a line: by its number in the file, from 1, or where nobody has counted those
+/// before the part, by its first byte.
+std::string name_of_line(const line_range& part, std::uint64_t number, std::uint64_t offset);
+
 /// Finds lines, from one of them on. Reads plain files in large blocks; records of lines that are
 /// long enough share these. If nobody wants them, only looks for the lines' ends where it can.
 class line_reader final : public unit_reader {
@@ -46,30 +50,44 @@ public:
   /// Of shorter ones sharing costs more than reading them again in blocks: see record_blocks.
   static constexpr std::uint64_t shortest_shared = 512;
 
-  /// `opener` must outlive it.
+  /// `opener` must outlive it. Blank lines are counted, and passed over if `passes_blank`.
   line_reader(const stream_opener& opener, const line_range& part, const stream_place& from,
-              const reader_options& options);
+              const reader_options& options, bool passes_blank = false);
 
   bool next(stream_record& into) override;
   stream_place place() const override;
 
 private:
+  struct found_line {
+    /// Without its "\n".
+    std::uint64_t length = 0;
+    /// It is to be passed over.
+    bool is_blank = false;
+  };
+
+  /// The line at `at_`, which is then passed, as a record; false if it is passed over.
+  bool take_found(const found_line& line, stream_record& into);
+  bool take_read(stream_record& into);
+  void set_content(const found_line& line, stream_record& into);
   /// Throws if the file is of a kind other than text.
   void check_kind();
   /// Where the first line at or after `begin` begins, or the end of the part.
   std::uint64_t first_line();
   /// The block with the line that begins at `at_`; null if it does not have all of it.
   payload_ptr block_of(std::uint64_t length);
-  /// The end of the line at `at_`, if it is found without reading.
-  std::optional<std::uint64_t> find_end();
-  /// Bytes up to the next "\n", or to the end of the file.
-  std::uint64_t length_of_line();
+  /// The line at `at_`, if it is found without reading more than its beginning.
+  std::optional<found_line> find_line();
+  /// The line at `at_`, up to the next "\n" or to the end of the file.
+  found_line read_line();
+  /// Whether the line at `at_` is blank; reads no more of it than tells that.
+  bool looks_blank(std::uint64_t length) const;
   std::unique_ptr<byte_window> window_at(std::uint64_t offset) const;
   [[noreturn]] void too_long() const;
 
   const stream_opener& opener_;
   line_range part_;
   reader_options options_;
+  bool passes_blank_;
   std::string path_;
   /// Records carry their content.
   bool has_content_;

@@ -3,12 +3,12 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/sample/sample_access.hpp"
-#include "runtime/sources/lines/json_fields.hpp"
 #include "runtime/sources/reread_notice.hpp"
 #include "runtime/sources/stream_codes.hpp"
 #include "runtime/storage/mapped_store.hpp"
 #include "runtime/storage/record_blocks.hpp"
 
+#include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace leat {
 
-static_assert(line_slack >= json_slack && shared_bytes::slack >= line_slack);
+static_assert(shared_bytes::slack >= line_slack);
 
 namespace {
 
@@ -40,20 +40,38 @@ std::span<const std::byte> line_in(const shared_bytes& block, const stream_recor
                              static_cast<std::size_t>(x.length));
 }
 
-} // namespace
-
-void parse_text_line(std::span<const std::byte> line, sample& into) {
-  into.borrow("text", line);
+/// Each earlier line has at least one byte.
+void check_line_place(const stream_opener& opener, const line_range& part,
+                      const stream_place& from) {
+  opener.check_place(part.file, from.offset, restart_from(from.restart));
+  if (from.number == 0 ? from != stream_place{}
+                       : from.offset < part.begin || from.number > from.offset - part.begin)
+    refuse_state("line " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
+                     + " of \"" + opener.files().path(part.file) + '"',
+                 "lines from byte " + std::to_string(part.begin) + " on");
 }
 
-line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
-                         std::uint64_t ranges, line_parser parse, std::size_t pool_bytes)
-    : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges, parse,
-                  pool_bytes, mapped_store(mapped_use::passing)) {}
+/// Bad samples name their line.
+void parse_line(const line_format& format, std::span<const std::byte> line, const line_range& in,
+                const stream_record& record, sample& into) {
+  try {
+    format.parse(line, into);
+  } catch (const bad_sample& problem) {
+    throw bad_sample(problem.why(),
+                     name_of_line(in, record.number, record.offset) + ": " + problem.what());
+  }
+}
 
-line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
+} // namespace
+
+line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
+                         std::uint64_t ranges, line_format format, std::size_t pool_bytes)
+    : line_source(name, find_files(patterns, name, file_kinds::with_pipes), ranges,
+                  std::move(format), pool_bytes, mapped_store(mapped_use::passing)) {}
+
+line_source::line_source(std::string name, file_set files, std::uint64_t ranges, line_format format,
                          std::size_t pool_bytes, const object_store& store)
-    : name_(std::move(name)), ranges_(ranges), parse_(parse),
+    : name_(std::move(name)), ranges_(ranges), format_(std::move(format)),
       opener_(std::move(files), pool_bytes, store) {
   if (ranges > max_units / opener_.files().size())
     refuse_argument(name_ + ".ranges",
@@ -83,19 +101,9 @@ line_range line_source::part(std::uint64_t unit) const {
 std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_place& from,
                                                const reader_options& options) const {
   const auto range = part(unit);
-  check(range, from);
+  check_line_place(opener_, range, from);
   notice_reread(opener_, range.file, from.offset, restart_from(from.restart));
-  return std::make_unique<line_reader>(opener_, range, from, options);
-}
-
-/// Each earlier line has at least one byte.
-void line_source::check(const line_range& part, const stream_place& from) const {
-  opener_.check_place(part.file, from.offset, restart_from(from.restart));
-  if (from.number == 0 ? from != stream_place{}
-                       : from.offset < part.begin || from.number > from.offset - part.begin)
-    refuse_state("line " + std::to_string(from.number) + " at byte " + std::to_string(from.offset)
-                     + " of \"" + opener_.files().path(part.file) + '"',
-                 "lines from byte " + std::to_string(part.begin) + " on");
+  return std::make_unique<line_reader>(opener_, range, from, options, format_.passes_blank_lines);
 }
 
 void line_source::check(const stream_record& record) const {
@@ -110,11 +118,11 @@ std::optional<extent> line_source::locate(const stream_record& record) const {
   return extent{.file = file_of(record), .offset = record.offset, .size = record.length};
 }
 
-void line_source::decode(const stream_record&, std::span<const std::byte> bytes,
+void line_source::decode(const stream_record& record, std::span<const std::byte> bytes,
                          sample& into) const {
   const auto line = room_for(bytes.size(), into);
   std::copy(bytes.begin(), bytes.end(), line.begin());
-  parse_(line, into);
+  parse_line(format_, line, part(record.unit), record, into);
 }
 
 void line_source::read(const stream_record& record, sample& into) const {
@@ -123,7 +131,7 @@ void line_source::read(const stream_record& record, sample& into) const {
     const auto line = line_in(*block->held, record);
     sample_access::keep_alive(into, record.surroundings);
     into.count_read(line.size());
-    return parse_(line, into);
+    return parse_line(format_, line, part(record.unit), record, into);
   }
   const auto bytes = room_for(record.length, into);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
@@ -132,7 +140,7 @@ void line_source::read(const stream_record& record, sample& into) const {
     opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
                        sample_access::stop_of(into));
   into.count_read(bytes.size());
-  parse_(bytes, into);
+  parse_line(format_, bytes, part(record.unit), record, into);
 }
 
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/sample/stream_source.hpp"
+#include "runtime/sources/lines/line_format.hpp"
 #include "runtime/sources/lines/line_reader.hpp"
 #include "runtime/sources/stream_opener.hpp"
 
@@ -14,26 +15,16 @@
 
 namespace leat {
 
-/// So many bytes behind a line are readable: a line feed, and whatever follows it.
-inline constexpr std::size_t line_slack = 64;
-
-/// Turns a line, with its slack, into fields; its bytes live as long as the sample's row. Throws
-/// `bad_sample`.
-using line_parser = void (*)(std::span<const std::byte> line, sample& into);
-
-/// Sets the field "text".
-void parse_text_line(std::span<const std::byte> line, sample& into);
-
 /// The lines of text files. A unit is a file, or one of `ranges` parts of it.
-class line_source final : public located_stream {
+class line_source final : public located_stream, public passing_over {
 public:
   /// Files of this machine, mapped while they are read. Throws as `find_files` does;
   /// `errc::invalid_argument` if a file cannot be cut.
   line_source(const std::string& name, const std::vector<std::string>& patterns,
-              std::uint64_t ranges, line_parser parse,
+              std::uint64_t ranges, line_format format,
               std::size_t pool_bytes = stream_pool::default_limit_bytes);
   /// Throws `errc::not_found`, `errc::io`; `errc::invalid_argument` if a file cannot be cut.
-  line_source(std::string name, file_set files, std::uint64_t ranges, line_parser parse,
+  line_source(std::string name, file_set files, std::uint64_t ranges, line_format format,
               std::size_t pool_bytes = stream_pool::default_limit_bytes,
               const object_store& store = local_store());
 
@@ -54,13 +45,13 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }
+  const passed_over& what_is_passed_over() const override { return opener_.files().others(); }
   std::size_t cheap_again() const override { return is_near_ ? largest_cheap : 0; }
 
 private:
   /// Longer lines take as long to find and parse again as it takes to keep them for a while.
   static constexpr std::size_t largest_cheap = 1024;
 
-  void check(const line_range& part, const stream_place& from) const;
   void check(const stream_record& record) const;
   /// Short lines of plain files, with those near them; false if it is to be read alone.
   bool read_with_others(const stream_record& record, std::span<std::byte> bytes,
@@ -72,7 +63,7 @@ private:
 
   std::string name_;
   std::uint64_t ranges_;
-  line_parser parse_;
+  line_format format_;
   stream_opener opener_;
   /// All files are on this machine and not compressed.
   bool is_near_ = false;

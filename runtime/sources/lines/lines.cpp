@@ -1,6 +1,6 @@
 #include "runtime/base/limits.hpp"
 #include "runtime/sources/file_orders.hpp"
-#include "runtime/sources/lines/json_fields.hpp"
+#include "runtime/sources/lines/line_format.hpp"
 #include "runtime/sources/lines/line_source.hpp"
 #include "runtime/storage/stream_files.hpp"
 
@@ -12,17 +12,19 @@ namespace leat {
 namespace {
 
 pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
-                        const line_options& options, line_parser parse) {
+                        const line_options& options, line_format format,
+                        std::vector<std::string> types = {}) {
   check_at_least_one(op, "ranges", options.ranges);
   check_range(op + ".ranges", options.ranges, 1, max_ranges);
-  return stream_pipeline(op,
-                         {{"patterns", patterns},
-                          {"ranges", options.ranges},
-                          {"file_order", word_of(options.order, file_orders)},
-                          {"seed", options.seed}},
-                         [=, ranges = options.ranges] {
-                           return std::make_shared<const line_source>(op, patterns, ranges, parse);
-                         });
+  std::vector<node_option> stated{{"patterns", patterns},
+                                  {"ranges", options.ranges},
+                                  {"file_order", word_of(options.order, file_orders)},
+                                  {"seed", options.seed}};
+  if (!types.empty())
+    stated.push_back({"types", std::move(types)});
+  return stream_pipeline(op, std::move(stated), [=, ranges = options.ranges] {
+    return std::make_shared<const line_source>(op, patterns, ranges, format);
+  });
 }
 
 std::string more_ranges(const operator_node& source) {
@@ -39,11 +41,25 @@ std::vector<operator_option> line_source_options() {
                           {"ranges", option_type::number, std::uint64_t{1}}});
 }
 
-template <pipeline (*Make)(std::vector<std::string>, line_options)>
+std::vector<operator_option> json_line_options() {
+  auto options = line_source_options();
+  options.push_back(later({"types", option_type::texts, std::vector<std::string>{}}));
+  return options;
+}
+
 pipeline make_lines(const operator_node& call, const std::vector<pipeline>&) {
   const auto [order, seed] = stream_options_of(call);
-  return Make(call.get<std::vector<std::string>>("patterns"),
-              {.ranges = call.get<std::uint64_t>("ranges"), .order = order, .seed = seed});
+  return lines(call.get<std::vector<std::string>>("patterns"),
+               {.ranges = call.get<std::uint64_t>("ranges"), .order = order, .seed = seed});
+}
+
+pipeline make_json_lines(const operator_node& call, const std::vector<pipeline>&) {
+  const auto [order, seed] = stream_options_of(call);
+  return json_lines(call.get<std::vector<std::string>>("patterns"),
+                    {.ranges = call.get<std::uint64_t>("ranges"),
+                     .order = order,
+                     .seed = seed,
+                     .types = json_types_in(call.get<std::vector<std::string>>("types"))});
 }
 
 } // namespace
@@ -53,7 +69,9 @@ pipeline lines(std::string pattern, line_options options) {
 }
 
 pipeline lines(std::vector<std::string> patterns, line_options options) {
-  return lines_pipeline("lines", std::move(patterns), options, parse_text_line);
+  if (!options.types.empty())
+    refuse_argument("lines.types", "types of fields", "json_lines: lines have one field, a text");
+  return lines_pipeline("lines", std::move(patterns), options, text_lines());
 }
 
 pipeline json_lines(std::string pattern, line_options options) {
@@ -61,7 +79,9 @@ pipeline json_lines(std::string pattern, line_options options) {
 }
 
 pipeline json_lines(std::vector<std::string> patterns, line_options options) {
-  return lines_pipeline("json_lines", std::move(patterns), options, set_json_fields);
+  const json_types types{options.types};
+  return lines_pipeline("json_lines", std::move(patterns), options, json_object_lines(types),
+                        types.texts());
 }
 
 operator_type lines_operator() {
@@ -69,7 +89,7 @@ operator_type lines_operator() {
       .word = "lines",
       .role = operator_role::source,
       .options = line_source_options(),
-      .make = make_lines<lines>,
+      .make = make_lines,
       .traits = {.more_units = more_ranges,
                  .sure_fields = [](const operator_node&, std::vector<field_names>&) -> field_names {
                    return {"text"};
@@ -83,10 +103,10 @@ operator_type lines_operator() {
 operator_type json_lines_operator() {
   return {.word = "json_lines",
           .role = operator_role::source,
-          .options = line_source_options(),
-          .make = make_lines<json_lines>,
+          .options = json_line_options(),
+          .make = make_json_lines,
           .traits = {.more_units = more_ranges},
-          .forms = {.state_version = 1},
+          .forms = {.state_version = 1, .reading_version = 1},
           .graph = {.state = [](const operator_node& x, const graph_facts&) {
             return sizes_of_stream(x, 1, 1);
           }}};

@@ -66,8 +66,8 @@ void set_field(const table_column& x, std::uint64_t row, sample& into) {
 
 table_source::table_source(std::string format, file_set files, table_options options,
                            std::shared_ptr<const table_reader> reader)
-    : format_(std::move(format)), paths_(std::move(files.paths)), options_(std::move(options)),
-      reader_(std::move(reader)), in_files_(files.names) {
+    : format_(std::move(format)), paths_(std::move(files.paths)), others_(std::move(files.others)),
+      options_(std::move(options)), reader_(std::move(reader)), in_files_(files.names) {
   open_all(files.names);
   cache_.emplace(blocks_.size(), options_.cache_bytes,
                  [this](std::uint64_t block) { return decode(block); });

@@ -3,6 +3,7 @@
 #include "runtime/sources/tables/block_cache.hpp"
 #include "runtime/sources/tokens/records_in_files.hpp"
 #include "runtime/storage/file_set.hpp"
+#include "runtime/storage/passed_over.hpp"
 
 #include <leat/source.hpp>
 #include <leat/tables.hpp>
@@ -17,7 +18,7 @@
 namespace leat {
 
 /// The rows of files that are stored in blocks, each decoded as a whole.
-class table_source final : public source {
+class table_source final : public source, public passing_over {
 public:
   /// Opens all files. `format` is the operator's name. Throws what the reader throws, and
   /// `errc::invalid_argument` for files whose columns differ.
@@ -33,6 +34,7 @@ public:
   std::vector<std::uint64_t> records_per_file() const override { return in_blocks_.counts(); }
   source_facts facts() const override { return facts_; }
   std::string name() const override { return format_; }
+  const passed_over& what_is_passed_over() const override { return others_; }
 
 private:
   /// The file of a block, and its number there.
@@ -50,6 +52,7 @@ private:
 
   std::string format_;
   std::vector<std::string> paths_;
+  passed_over others_;
   table_options options_;
   std::shared_ptr<const table_reader> reader_;
   records_in_files in_files_;

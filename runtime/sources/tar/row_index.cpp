@@ -65,7 +65,7 @@ public:
     if (index.has_places() && is_whole(index)) {
       for (const auto& field : index.all_fields())
         count_known(*file, 0, field.offset(), field.size, index.place_bytes(field));
-      return tell(index.shard_bytes());
+      return tell(index.shard().size);
     }
     std::vector<std::vector<std::byte>> places;
     places.reserve(index.all_fields().size());
@@ -76,7 +76,7 @@ public:
       told += field.size;
     }
     store(index_paths(shard, options.index_dir), index.with_places(places));
-    tell(index.shard_bytes() - told);
+    tell(index.shard().size - told);
   }
 
   void survey(const folder_files& files, stored_objects& objects, const class_folder& folder,

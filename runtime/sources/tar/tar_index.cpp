@@ -22,116 +22,90 @@
 
 namespace leat {
 
-// The file: header, fields, records, names, blob, and then, aligned, the ends of places and the
-// places, each as large as the header says. Numbers are little-endian. A new layout gets a new
-// magic; old files then count as damaged and are replaced.
-
-struct tar_index::header {
-  std::array<char, 8> magic;
-  /// XXH3-64 of all bytes after it except the places, which are checked one by one when they are
-  /// used.
-  std::uint64_t checksum;
-  std::uint64_t shard_bytes;
-  std::int64_t shard_mtime_ns;
-  std::uint64_t fields;
-  std::uint64_t records;
-  std::uint64_t names;
-  std::uint64_t blob_bytes;
-  /// How many bytes at the end of the blob are the tear.
-  std::uint64_t tear_bytes;
-  /// One for each field, or none.
-  std::uint64_t place_ends;
-  std::uint64_t place_bytes;
-};
+// Sections: "fields", "headers", "records", "names", "text" (keys and names), "others" and "tear";
+// "apart", if there is something to say; and once the shard's images have been surveyed,
+// "row-ends", the end of each field's places, and "rows", the places.
 
 namespace {
 
-constexpr std::array<char, 8> magic{'l', 'e', 'a', 't', 't', 'a', 'r', '3'};
-constexpr std::size_t checked_from = 16;
 constexpr std::size_t threads_a_core = 4;
 constexpr std::size_t most_threads = 64;
 /// A thread holds a shard and its index file; most descriptors are left to other uses.
 constexpr std::size_t descriptors_a_thread = 8;
 
 static_assert(sizeof(tar_field) == 16 && std::is_trivially_copyable_v<tar_field>);
+static_assert(sizeof(tar_header_mark) == 8 && std::is_trivially_copyable_v<tar_header_mark>);
 
-/// Rounds up to an offset at which aligned data may begin.
-constexpr std::uint64_t round_up(std::uint64_t bytes) {
-  return (bytes + 7) / 8 * 8;
-}
+/// Indexes by other rules of what is a record have other subjects.
+constexpr std::string_view tar_rules = "tar shard";
 
-template <class T>
-std::span<const T> take(const std::byte*& at, std::uint64_t count) {
-  auto* first = reinterpret_cast<const T*>(at);
-  at += count * sizeof(T);
-  return {first, static_cast<std::size_t>(count)};
-}
-
-template <class T>
-void put(std::byte*& at, const T& values) {
-  const auto bytes = std::as_bytes(std::span{values});
-  at = std::copy(bytes.begin(), bytes.end(), at);
+hash128 subject_of(const object_version& shard) {
+  hash_stream hash;
+  hash.add(tar_rules);
+  hash.add(shard.size);
+  hash.add(static_cast<std::uint64_t>(shard.mtime_ns));
+  return hash.digest128();
 }
 
 } // namespace
 
-/// Everything except the places, which are read one by one; 0 if this is not an index.
-std::uint64_t tar_index::held_bytes(std::span<const std::byte> bytes, std::uint64_t all) {
-  header h;
-  if (bytes.size() < sizeof h)
-    return 0;
-  std::memcpy(&h, bytes.data(), sizeof h);
-  // No sum below can overflow once each count is known to be below the size.
-  for (auto count : {h.fields, h.records, h.names, h.blob_bytes, h.place_ends, h.place_bytes})
-    if (count > all)
-      return 0;
-  const auto plain = sizeof h + h.fields * sizeof(tar_field) + (h.records + 1) * sizeof(record)
-                     + (h.names + 1) * sizeof(std::uint32_t) + h.blob_bytes;
-  const auto held = round_up(plain) + h.place_ends * sizeof(std::uint64_t);
-  const bool is_index = h.magic == magic && held + h.place_bytes == all
-                        && (h.place_ends == 0 || h.place_ends == h.fields)
-                        && h.tear_bytes <= h.blob_bytes;
-  return is_index ? held : 0;
-}
-
 std::optional<tar_index> tar_index::load(const std::string& path, const object_version& shard) {
-  const auto bytes = read_index(path, sizeof(header), held_bytes);
-  return bytes ? adopt(*bytes, shard) : std::nullopt;
+  return from(index_sections::load(path, subject_of(shard)), shard);
 }
 
 std::optional<tar_index> tar_index::adopt(const index_bytes& bytes, const object_version& shard) {
-  const auto held = held_bytes({bytes.data.get(), bytes.size}, bytes.all());
-  if (held == 0 || held > bytes.size)
+  return from(index_sections::adopt(bytes, subject_of(shard)), shard);
+}
+
+std::optional<tar_index> tar_index::from(std::optional<index_sections> found,
+                                         const object_version& shard) {
+  if (!found)
     return {};
-  header h;
-  std::memcpy(&h, bytes.data.get(), sizeof h);
-  if (h.shard_bytes != shard.size || h.shard_mtime_ns != shard.mtime_ns
-      || xxh3_64({bytes.data.get() + checked_from, held - checked_from}) != h.checksum)
+  const auto fields = found->array<tar_field>("fields");
+  const auto headers = found->array<tar_header_mark>("headers");
+  const auto records = found->array<record>("records");
+  const auto names = found->array<std::uint32_t>("names");
+  const auto blob = found->text("text");
+  const auto tear = found->text("tear");
+  const auto others = found->text("others");
+  auto passed = others ? passed_over::decoded(*others) : std::nullopt;
+  if (!fields || !headers || !records || !names || !blob || !tear || !passed)
     return {};
   tar_index x;
-  const auto* at = bytes.data.get() + sizeof h;
-  x.fields_ = take<tar_field>(at, h.fields);
-  x.records_ = take<record>(at, h.records + 1);
-  x.names_ = take<std::uint32_t>(at, h.names + 1);
-  x.blob_ = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(h.blob_bytes)};
-  x.tear_ = x.blob_.substr(x.blob_.size() - h.tear_bytes);
-  at = bytes.data.get() + held - h.place_ends * sizeof(std::uint64_t);
-  x.place_ends_ = take<std::uint64_t>(at, h.place_ends);
-  x.places_ = {bytes, held};
-  x.bytes_ = bytes.data;
+  x.fields_ = *fields;
+  x.headers_ = *headers;
+  x.records_ = *records;
+  x.names_ = *names;
+  x.blob_ = *blob;
+  x.tear_ = *tear;
+  x.apart_ = found->text("apart").value_or(std::string_view{});
+  x.others_ = *std::move(passed);
+  if (found->has("row-ends")) {
+    const auto ends = found->array<std::uint64_t>("row-ends");
+    if (!ends)
+      return {};
+    x.place_ends_ = *ends;
+    x.places_ = found->at_use("rows");
+  }
+  x.sections_ = std::move(found);
   x.shard_ = shard;
   return x.within_bounds() ? std::optional{std::move(x)} : std::nullopt;
 }
 
 bool tar_index::within_bounds() const noexcept {
+  if (records_.empty() || names_.empty() || headers_.size() != fields_.size()
+      || !(place_ends_.empty() || place_ends_.size() == fields_.size()))
+    return false;
   for (std::size_t i = 0; i + 1 < records_.size(); ++i)
     if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
       return false;
   const auto names = names_.size() - 1;
-  // In a row: fields of a record are read together.
+  // In a row, each behind its headers: fields of a record are read together.
   auto inside = [&, end = std::uint64_t{0}](const tar_field& x) mutable {
-    const bool is_good = x.name < names && x.offset() >= end && x.offset() <= shard_.size
-                         && x.size <= shard_.size - x.offset();
+    const auto blocks = headers_[number_of(x)].blocks;
+    const bool is_good = x.name < names && blocks > 0 && blocks <= tar_header_mark::max_blocks
+                         && x.offset() >= end + blocks * tar_reader::block_size
+                         && x.offset() <= shard_.size && x.size <= shard_.size - x.offset();
     end = x.offset() + x.size;
     return is_good;
   };
@@ -142,51 +116,21 @@ bool tar_index::within_bounds() const noexcept {
          && std::all_of(fields_.begin(), fields_.end(), inside);
 }
 
-std::vector<std::byte> tar_index::write(header h, std::span<const tar_field> fields,
-                                        std::span<const record> records,
-                                        std::span<const std::uint32_t> names, std::string_view blob,
-                                        std::span<const std::uint64_t> place_ends,
-                                        std::span<const std::byte> places) {
-  h.checksum = 0;
-  const auto plain =
-      sizeof h + fields.size_bytes() + records.size_bytes() + names.size_bytes() + blob.size();
-  const auto checked = round_up(plain) + place_ends.size_bytes();
-  std::vector<std::byte> bytes(checked + places.size());
-  auto* at = bytes.data() + sizeof h;
-  put(at, fields);
-  put(at, records);
-  put(at, names);
-  put(at, blob);
-  at = bytes.data() + round_up(plain);
-  put(at, place_ends);
-  put(at, places);
-  std::memcpy(bytes.data(), &h, sizeof h);
-  h.checksum = xxh3_64(std::span{bytes}.subspan(checked_from, checked - checked_from));
-  std::memcpy(bytes.data(), &h, sizeof h);
-  return bytes;
-}
-
 std::vector<std::byte>
 tar_index::with_places(std::span<const std::vector<std::byte>> of_fields) const {
-  std::vector<std::uint64_t> ends;
-  std::vector<std::byte> places;
-  ends.reserve(of_fields.size());
-  for (const auto& x : of_fields) {
-    places.insert(places.end(), x.begin(), x.end());
-    ends.push_back(places.size());
-  }
-  const header h{.magic = magic,
-                 .checksum = 0,
-                 .shard_bytes = shard_.size,
-                 .shard_mtime_ns = shard_.mtime_ns,
-                 .fields = fields_.size(),
-                 .records = size(),
-                 .names = names_.size() - 1,
-                 .blob_bytes = blob_.size(),
-                 .tear_bytes = tear_.size(),
-                 .place_ends = ends.size(),
-                 .place_bytes = places.size()};
-  return write(h, fields_, records_, names_, blob_, ends, places);
+  index_writer to{subject_of(shard_)};
+  to.hold("fields", std::as_bytes(fields_));
+  to.hold("headers", std::as_bytes(headers_));
+  to.hold("records", std::as_bytes(records_));
+  to.hold("names", std::as_bytes(names_));
+  to.hold("text", blob_);
+  to.hold("others", others_.encoded());
+  to.hold("tear", tear_);
+  if (!apart_.empty())
+    to.hold("apart", apart_);
+  to.hold("row-ends", ends_of(of_fields));
+  to.leave("rows", of_fields);
+  return std::move(to).finish();
 }
 
 /// Collects records member by member.
@@ -194,15 +138,24 @@ class tar_index_builder {
 public:
   explicit tar_index_builder(std::string file) : file_(std::move(file)) {}
 
-  void add(const tar_member& x) {
-    auto name = x.regular ? split_member_path(x.path) : std::nullopt;
+  /// The member that the reader has just given.
+  void add(const tar_member& x, tar_reader& from) {
+    auto name = field_of(x);
     if (!name)
-      return;
+      return count_passed_over(x, others_);
     const auto number = intern(std::move(name->field));
-    if (!continues(name->key, number))
+    if (!continues(name->key, number)) {
+      note_return(name->key, number);
       begin_record(name->key);
+    }
     fields_.push_back({.block = x.offset / tar_reader::block_size, .name = number, .size = x.size});
+    headers_.push_back(from.header_mark());
     check(x.offset / tar_reader::block_size < std::uint64_t{1} << 40, "members above 512 TiB");
+  }
+
+  void add_rest(std::uint64_t begin, std::uint64_t shard_bytes) {
+    others_.add(passed_over_reason::rest, std::to_string(shard_bytes - begin) + " bytes from byte "
+                                              + std::to_string(begin) + " on");
   }
 
   void drop_last_record() {
@@ -210,6 +163,7 @@ public:
       return;
     keys_.resize(records_.back().key);
     fields_.resize(records_.back().field);
+    headers_.resize(fields_.size());
     records_.pop_back();
   }
 
@@ -221,21 +175,19 @@ public:
       blob += name;
     }
     names.push_back(static_cast<std::uint32_t>(blob.size()));
-    blob += tear;
     check(blob.size() <= max_u32 && fields_.size() <= max_u32, "4 GiB of names, or 2^32 fields");
-    tar_index::header h{.magic = magic,
-                        .checksum = 0,
-                        .shard_bytes = shard.size,
-                        .shard_mtime_ns = shard.mtime_ns,
-                        .fields = fields_.size(),
-                        .records = records_.size(),
-                        .names = names_.size(),
-                        .blob_bytes = blob.size(),
-                        .tear_bytes = tear.size(),
-                        .place_ends = 0,
-                        .place_bytes = 0};
     records_.push_back(end());
-    return tar_index::write(h, fields_, records_, names, blob, {}, {});
+    index_writer to{subject_of(shard)};
+    to.hold("fields", fields_);
+    to.hold("headers", headers_);
+    to.hold("records", records_);
+    to.hold("names", names);
+    to.hold("text", blob);
+    to.hold("others", others_.encoded());
+    to.hold("tear", tear);
+    if (apart_.count > 0)
+      to.hold("apart", apart_text());
+    return std::move(to).finish();
   }
 
 private:
@@ -258,6 +210,17 @@ private:
     return std::none_of(first, fields_.end(), [&](const auto& x) { return x.name == name; });
   }
 
+  /// A key that was there before makes another sample with its id.
+  void note_return(std::string_view key, std::uint32_t field) {
+    const auto hash = xxh3_64(std::as_bytes(std::span{key.data(), key.size()}));
+    const auto [at, is_new] = first_fields_.try_emplace(hash, fields_.size());
+    if (is_new)
+      return;
+    if (apart_.count++ == 0)
+      apart_.first = std::string{key} + '.' + names_[field] + " after " + std::string{key} + '.'
+                     + names_[fields_[at->second].name];
+  }
+
   void begin_record(std::string_view key) {
     check(keys_.size() + key.size() <= max_u32 && fields_.size() <= max_u32,
           "4 GiB of keys, or 2^32 fields");
@@ -267,6 +230,15 @@ private:
 
   tar_index::record end() const {
     return {static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(fields_.size())};
+  }
+
+  std::string apart_text() const {
+    const bool one = apart_.count == 1;
+    return std::to_string(apart_.count)
+           + (one ? " sample has the id of an earlier one" : " samples have ids of earlier ones")
+           + " (" + apart_.first + (one ? "" : ", ...")
+           + "): the members of a key must be neighbours, of different names; tar --sort=name "
+             "makes them neighbours";
   }
 
   void check(bool fits, std::string_view limit) const {
@@ -280,8 +252,16 @@ private:
   std::string file_;
   std::string keys_;
   std::vector<tar_field> fields_;
+  std::vector<tar_header_mark> headers_;
   std::vector<tar_index::record> records_;
   std::vector<std::string> names_;
+  passed_over others_;
+  /// By the hash of a key: the first field of its first record.
+  std::unordered_map<std::uint64_t, std::size_t> first_fields_;
+  struct {
+    std::uint64_t count = 0;
+    std::string first = {};
+  } apart_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
@@ -291,14 +271,18 @@ std::vector<std::byte> build_tar_index(tar_reader members, const object_version&
   std::string tear;
   try {
     while (auto member = members.next()) {
-      builder.add(*member);
+      builder.add(*member, members);
       check_patience();
     }
+    if (const auto rest = members.rest())
+      builder.add_rest(*rest, shard.size);
   } catch (const error& x) {
     if (x.code() != errc::torn_file || !allow_torn)
       throw;
     // The tear is in it, or in the header after it, which might have been one more of its members.
-    builder.drop_last_record();
+    // Without an end mark it may be complete: only its reader can tell.
+    if (!members.lacks_end_mark())
+      builder.drop_last_record();
     tear = x.what();
   }
   return builder.finish(shard, tear);

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "runtime/sources/index_files.hpp"
+#include "runtime/sources/index_sections.hpp"
 #include "runtime/sources/tar/tar_reader.hpp"
 #include "runtime/storage/local_store.hpp"
+#include "runtime/storage/passed_over.hpp"
 
 #include <leat/sources.hpp>
 
@@ -34,9 +35,9 @@ struct tar_field {
 ///
 /// A record is a run of members with one key: the member's path, without a leading "./", up to the
 /// first dot of its basename. What follows the dot, in lower case, is the field's name. Members
-/// other than plain files, and those whose basename begins with a dot, has no dot, or has nothing
-/// after it, are skipped and do not end a run. A name that the record already has begins the next
-/// record.
+/// other than plain files, hidden ones (is_hidden_entry), and those whose basename has no dot, or
+/// nothing after it, are passed over and do not end a run. A name that the record already has
+/// begins the next record.
 class tar_index {
 public:
   /// Takes bytes that `build_tar_index` made for a shard of this size and time. Empty for all
@@ -72,6 +73,11 @@ public:
   bool read_places(const tar_field& x, std::span<std::byte> into) const {
     return places_.read(place_begin(x), into);
   }
+  /// The headers that lay before the field's content when the shard was indexed. `x` is one of
+  /// all_fields().
+  const tar_header_mark& header(const tar_field& x) const noexcept {
+    return headers_[number_of(x)];
+  }
   /// True if the shard's images have been surveyed.
   bool has_places() const noexcept { return !place_ends_.empty(); }
   /// Fields of all records, in stored order.
@@ -82,13 +88,15 @@ public:
 
   /// The version of the shard that the index belongs to.
   const object_version& shard() const noexcept { return shard_; }
-  std::uint64_t shard_bytes() const noexcept { return shard_.size; }
   /// The error that ended the walk of a torn shard; empty for a whole one.
   std::string_view tear() const noexcept { return tear_; }
+  /// Says that members of one key are not neighbours; empty if they all are.
+  std::string_view apart() const noexcept { return apart_; }
+  /// The members that belong to no record, and the rest after the end mark.
+  const passed_over& others() const noexcept { return others_; }
 
 private:
   friend class tar_index_builder;
-  struct header;
   /// Where a record's key and fields begin; they end where the next one's begin.
   struct record {
     std::uint32_t key;
@@ -102,32 +110,32 @@ private:
     const auto field = number_of(x);
     return field == 0 ? 0 : place_ends_[field - 1];
   }
-  static std::uint64_t held_bytes(std::span<const std::byte> bytes, std::uint64_t all);
+  static std::optional<tar_index> from(std::optional<index_sections> found,
+                                       const object_version& shard);
   bool within_bounds() const noexcept;
-  static std::vector<std::byte> write(header h, std::span<const tar_field> fields,
-                                      std::span<const record> records,
-                                      std::span<const std::uint32_t> names, std::string_view blob,
-                                      std::span<const std::uint64_t> place_ends,
-                                      std::span<const std::byte> places);
 
-  std::shared_ptr<const std::byte> bytes_;
+  std::optional<index_sections> sections_;
   object_version shard_;
   std::span<const tar_field> fields_;
+  /// One for each field.
+  std::span<const tar_header_mark> headers_;
   /// One more than there are records.
   std::span<const record> records_;
   /// Where each field name begins; one more than there are names.
   std::span<const std::uint32_t> names_;
-  /// Keys, field names and the tear, one after the other.
+  /// Keys and field names, one after the other.
   std::string_view blob_;
   std::string_view tear_;
+  std::string_view apart_;
+  passed_over others_;
   /// Where the places of each field end in `places_`; empty if the shard has not been surveyed.
   std::span<const std::uint64_t> place_ends_;
   index_tail places_;
 };
 
 /// Walks a shard's headers and makes its index. With `allow_torn`, the walk ends before the record
-/// that a tear cuts; otherwise, and for members that are not supported, throws what
-/// `tar_reader::next` throws.
+/// that a tear cuts, or, where only the end mark is missing, with the last member; otherwise, and
+/// for members that are not supported, throws what `tar_reader::next` throws.
 std::vector<std::byte> build_tar_index(tar_reader members, const object_version& shard,
                                        bool allow_torn);
 

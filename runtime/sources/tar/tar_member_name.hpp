@@ -1,5 +1,8 @@
 #pragma once
 
+#include "runtime/sources/tar/tar_reader.hpp"
+#include "runtime/storage/passed_over.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +17,15 @@ struct tar_member_name {
   std::string field;
 };
 
-/// Empty for a member that is not a field of a record: its basename begins with a dot, has none, or
-/// has nothing after it.
+/// Empty for a path that is hidden (is_hidden_entry), or whose basename has no dot, or nothing
+/// after it.
 std::optional<tar_member_name> split_member_path(std::string_view path);
+
+/// Empty for a member that is not a field of a record: it is no plain file, or has no such path. A
+/// view of the member's path.
+std::optional<tar_member_name> field_of(const tar_member& x);
+
+/// Counts a member that is no field of a record. Directories do not count.
+void count_passed_over(const tar_member& x, passed_over& into);
 
 } // namespace leat

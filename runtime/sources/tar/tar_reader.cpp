@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_reader.hpp"
 
+#include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/error.hpp>
@@ -126,6 +127,15 @@ std::string quoted_member(std::string_view member) {
 
 } // namespace
 
+tar_header_mark tar_header_mark::of(std::span<const std::byte> headers) noexcept {
+  return {.hash = static_cast<std::uint32_t>(xxh3_64(headers)),
+          .blocks = static_cast<std::uint32_t>(headers.size() / tar_reader::block_size)};
+}
+
+std::size_t tar_header_mark::bytes() const noexcept {
+  return blocks * tar_reader::block_size;
+}
+
 tar_reader::tar_reader(std::string file, std::uint64_t file_size, byte_reader read, tar_place from)
     : file_(std::move(file)), file_size_(file_size), read_(std::move(read)), at_(from.offset),
       global_(std::move(from.global)) {}
@@ -146,11 +156,31 @@ bool tar_reader::at_end() {
   auto block = peek(at_, block_size);
   if (!is_zero(block))
     return false;
-  // Zeros to the end of the file: no end mark, half of one, or a whole one.
   if (block.size() < block_size)
-    return true;
+    refuse_end(block.size());
   at_ += block_size;
+  // A cut in the second block of the mark takes no member away.
   return is_zero(peek(at_, block_size));
+}
+
+void tar_reader::refuse_end(std::size_t bytes) {
+  lacks_end_mark_ = true;
+  torn(
+      bytes == 0 ? "the end of the file" : std::to_string(bytes) + " zero bytes at its end",
+      "another member, or the end mark of an archive (1024 zero bytes): the file was cut short, or "
+      "its writer was not closed. Copy or make it again; tar_shards with allow_torn=true reads "
+      "what there is");
+}
+
+std::optional<std::uint64_t> tar_reader::rest() {
+  while (true) {
+    const auto block = peek(at_, block_size);
+    if (!is_zero(block))
+      return at_;
+    if (block.size() < block_size)
+      return {};
+    at_ += block_size;
+  }
 }
 
 std::optional<tar_member> tar_reader::next() {
@@ -186,6 +216,12 @@ std::optional<tar_member> tar_reader::next() {
   return {};
 }
 
+tar_header_mark tar_reader::header_mark() {
+  const auto bytes = std::min<std::uint64_t>(last_->offset - last_->begin,
+                                             tar_header_mark::max_blocks * block_size);
+  return tar_header_mark::of(peek(last_->offset - bytes, static_cast<std::size_t>(bytes)));
+}
+
 std::uint64_t tar_reader::size_in(std::span<const std::byte> header) {
   auto size = parse_number(raw(header, size_field));
   if (!size)
@@ -199,6 +235,7 @@ tar_member tar_reader::describe(std::span<const std::byte> header, char type, st
   tar_member x;
   x.offset = at_ + block_size;
   x.regular = is_plain_file(type);
+  x.type = type;
   if (!extended.path)
     extended.path = global_.path ? *global_.path : header_path(header);
   x.path = std::move(*extended.path);
@@ -207,8 +244,8 @@ tar_member tar_reader::describe(std::span<const std::byte> header, char type, st
   if (has_content(type))
     x.size = extended.size.value_or(global_.size.value_or(size));
   // v7 had no type for directories.
-  if (x.path.ends_with('/'))
-    x.regular = false;
+  x.directory = type == '5' || x.path.ends_with('/');
+  x.regular = x.regular && !x.directory;
   return x;
 }
 

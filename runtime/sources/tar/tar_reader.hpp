@@ -26,6 +26,9 @@ struct tar_member {
   std::uint64_t size = 0;
   /// A plain file: not a directory, link, device or vendor-specific entry.
   bool regular = false;
+  bool directory = false;
+  /// The type as its header has it: '1' for a hard link.
+  char type = '0';
 };
 
 /// What extended headers say about a member, or about all members from there on.
@@ -43,10 +46,27 @@ struct tar_place {
   tar_attributes global = {};
 };
 
+/// What an index keeps of a member's headers, extended ones included, to know them again.
+struct tar_header_mark {
+  /// Of longer ones only the end counts, which has the member's own header.
+  static constexpr std::size_t max_blocks = 8;
+
+  /// A part of a hash of these bytes.
+  std::uint32_t hash = 0;
+  /// How many blocks before the member's content they are, from 1 to max_blocks.
+  std::uint32_t blocks = 0;
+
+  /// Of whole blocks.
+  static tar_header_mark of(std::span<const std::byte> headers) noexcept;
+  std::size_t bytes() const noexcept;
+  friend bool operator==(const tar_header_mark&, const tar_header_mark&) = default;
+};
+
 /// Walks the headers of one tar archive, in order, without reading contents. Knows v7, ustar, GNU
 /// ('L' names, base-256 numbers) and PAX ('x' and 'g': path, size). Two zero blocks end an archive,
-/// and so does the end of the file; a single zero block is skipped. Used by one thread. Source:
-/// POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar 1.34 manual, "Basic Tar Format".
+/// and so does one at the end of the file; elsewhere a single zero block is skipped. A file that
+/// ends without either is torn: it may have been cut between two members. Used by one thread.
+/// Source: POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar 1.34 manual, "Basic Tar Format".
 class tar_reader {
 public:
   static constexpr std::size_t block_size = 512;
@@ -64,6 +84,15 @@ public:
   /// for sparse and multi-volume members, and for a file of another kind, saying which.
   std::optional<tar_member> next();
 
+  /// Of the headers of the last member. The archive is read again for longer ones only.
+  tar_header_mark header_mark();
+  /// Whether the last error of next() was that of an archive whose members are all complete, but
+  /// which has no end mark.
+  bool lacks_end_mark() const noexcept { return lacks_end_mark_; }
+  /// Once next() has given nothing: where something other than zeros follows the end mark, if it
+  /// does. Reads on to there, or to the end of the file.
+  std::optional<std::uint64_t> rest();
+
   const std::string& file() const noexcept { return file_; }
   /// The attributes that held for all members when the last one was read.
   const tar_attributes& global() const noexcept { return global_; }
@@ -72,6 +101,7 @@ private:
   /// A view of at most `size` bytes at `offset`, valid until the next call.
   std::span<const std::byte> peek(std::uint64_t offset, std::size_t size);
   bool at_end();
+  [[noreturn]] void refuse_end(std::size_t bytes);
   std::uint64_t size_in(std::span<const std::byte> header);
   tar_member describe(std::span<const std::byte> header, char type, std::uint64_t size,
                       tar_attributes& extended) const;
@@ -93,6 +123,7 @@ private:
   tar_attributes global_;
   /// Returned, but not yet skipped.
   std::optional<tar_member> last_;
+  bool lacks_end_mark_ = false;
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "runtime/sources/tar/tar_index.hpp"
 #include "runtime/storage/local_store.hpp"
 
+#include <leat/error.hpp>
 #include <leat/notice.hpp>
 #include <leat/sources.hpp>
 
@@ -20,7 +21,7 @@ namespace {
 // another request would cost.
 constexpr std::uint64_t max_gap = 1 << 16;
 
-/// Neighbouring fields that one read covers.
+/// Neighbouring fields that one read covers, each with its headers before it.
 struct run {
   std::size_t fields = 0;
   std::uint64_t begin = 0;
@@ -30,8 +31,10 @@ struct run {
 };
 
 /// The run that begins with the first of these fields; there is at least one.
-run first_run(std::span<const tar_field> fields) {
-  run x{.fields = 1, .begin = fields[0].offset(), .end = fields[0].offset() + fields[0].size};
+run first_run(const tar_index& index, std::span<const tar_field> fields) {
+  run x{.fields = 1,
+        .begin = fields[0].offset() - index.header(fields[0]).bytes(),
+        .end = fields[0].offset() + fields[0].size};
   while (x.fields < fields.size()) {
     const auto& next = fields[x.fields];
     if (next.offset() < x.end || next.offset() - x.end > max_gap)
@@ -42,13 +45,18 @@ run first_run(std::span<const tar_field> fields) {
   return x;
 }
 
-class tar_source final : public stored_source {
+class tar_source final : public stored_source, public passing_over {
 public:
   tar_source(file_set files, const tar_options& options, const object_store& store)
-      : stored_source(store.open(files.paths)), names_(std::move(files.names)),
-        indexes_(open_tar_indexes(files.paths, options, store)) {
-    for (const auto& x : indexes_) {
+      : stored_source(store.open(files.paths)), index_dir_(options.index_dir),
+        names_(std::move(files.names)), indexes_(open_tar_indexes(files.paths, options, store)),
+        others_(std::move(files.others)) {
+    for (std::size_t i = 0; i < indexes_.size(); ++i) {
+      const auto& x = indexes_[i];
       first_record_.push_back(first_record_.back() + x.size());
+      others_.add(x.others(), names_[i] + ": ");
+      if (!x.apart().empty())
+        notice(names_[i] + ": " + std::string{x.apart()});
       if (!x.tear().empty())
         notice("using the samples before a tear: " + std::string{x.tear()});
     }
@@ -60,7 +68,7 @@ public:
     const auto [shard, index] = place_of(record);
     const auto fields = indexes_[shard].fields(index);
     for (std::size_t i = 0; i < fields.size();) {
-      const auto run = first_run(fields.subspan(i));
+      const auto run = first_run(indexes_[shard], fields.subspan(i));
       into.push_back({.file = shard, .offset = run.begin, .size = run.end - run.begin});
       i += run.fields;
     }
@@ -70,9 +78,15 @@ public:
     const auto [shard, index] = place_of(record);
     const auto fields = indexes_[shard].fields(index);
     for (std::size_t i = 0; i < fields.size();) {
-      const auto run = first_run(fields.subspan(i));
-      for (const auto& x : fields.subspan(i, run.fields))
-        into.borrow(indexes_[shard].name(x), bytes.subspan(x.offset() - run.begin, x.size));
+      const auto run = first_run(indexes_[shard], fields.subspan(i));
+      for (const auto& x : fields.subspan(i, run.fields)) {
+        const auto begin = static_cast<std::size_t>(x.offset() - run.begin);
+        const auto& header = indexes_[shard].header(x);
+        const auto headers = bytes.subspan(begin - header.bytes(), header.bytes());
+        if (tar_header_mark::of(headers) != header)
+          has_changed(shard, index, x);
+        into.borrow(indexes_[shard].name(x), bytes.subspan(begin, x.size));
+      }
       bytes = bytes.subspan(run.bytes());
       i += run.fields;
     }
@@ -99,15 +113,16 @@ public:
     hash_stream hash;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       hash.add(names_[i]);
-      hash.add(indexes_[i].shard_bytes());
+      hash.add(indexes_[i].shard().size);
       hash.add(indexes_[i].size());
-      x.bytes += indexes_[i].shard_bytes();
+      x.bytes += indexes_[i].shard().size;
     }
     x.digest = hash.digest128();
     return x;
   }
 
   std::string name() const override { return "tar"; }
+  const passed_over& what_is_passed_over() const override { return others_; }
 
 private:
   struct place {
@@ -128,6 +143,23 @@ private:
     }
   }
 
+  [[noreturn]] void has_changed(std::size_t shard, std::uint64_t index, const tar_field& x) const {
+    const bool is_forgotten = remove_indexes(index_paths(objects().name(shard), index_dir_));
+    throw error(errc::torn_file,
+                {.stage = "tar",
+                 .sample = std::string{indexes_[shard].key(index)},
+                 .file = objects().name(shard),
+                 .offset = x.offset() - tar_reader::block_size,
+                 .got =
+                     "another header than when the shard was indexed: the shard was changed, and "
+                     "has the size and the time of before",
+                 .needed = is_forgotten
+                               ? "the shard as it was; or start the job anew: its index was "
+                                 "removed, so it will be indexed again"
+                               : "the shard as it was; or set its time (touch FILE), so that it is "
+                                 "indexed again, and start the job anew"});
+  }
+
   place place_of(std::uint64_t record) const {
     // The last shard that begins at or before the record: empty shards begin where the next does.
     auto behind = std::upper_bound(first_record_.begin(), first_record_.end(), record);
@@ -135,10 +167,12 @@ private:
     return {shard, record - first_record_[shard]};
   }
 
+  std::string index_dir_;
   std::vector<std::string> names_;
   std::vector<tar_index> indexes_;
   /// Records before each shard, and the total after them.
   std::vector<std::uint64_t> first_record_{0};
+  passed_over others_;
 };
 
 } // namespace

@@ -26,7 +26,7 @@ operator_type tar_stream_operator() {
                 return tar_stream(call.get<std::vector<std::string>>("patterns"),
                                   stream_options_of(call));
               },
-          .forms = {.state_version = 1},
+          .forms = {.state_version = 1, .reading_version = 1},
           .graph = {.state = [](const operator_node& x, const graph_facts&) {
             return sizes_of_stream(x, 24, 24);
           }}};

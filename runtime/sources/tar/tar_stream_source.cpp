@@ -67,7 +67,7 @@ std::unique_ptr<unit_reader> tar_stream_source::open(std::uint64_t unit, const s
   const auto restart = tar_context_from(from.restart).restart;
   check(unit, from, restart);
   notice_reread(opener_, unit, from.offset, restart);
-  return std::make_unique<tar_unit_reader>(opener_, unit, from, options.ahead);
+  return std::make_unique<tar_unit_reader>(opener_, unit, from, options.ahead, others_told_);
 }
 
 /// A record has at least a header, and what follows it begins at a block.
@@ -96,14 +96,19 @@ void tar_stream_source::decode(const stream_record& record, std::span<const std:
                                sample& into) const {
   const auto [key, context] = tar_record_key_from(record.key);
   auto members = members_of(opener_.files().path(record.unit), record, context.global, bytes);
-  while (auto x = members.next()) {
-    const auto name = x->regular ? split_member_path(x->path) : std::nullopt;
+  bool is_last = false;
+  while (!is_last) {
+    const auto x = members.next();
+    if (!x)
+      has_changed(members.file(), record, key);
+    const auto name = field_of(*x);
     if (!name)
       continue;
     const auto begin = x->offset - record.offset;
     if (name->key != key || begin > bytes.size() || x->size > bytes.size() - begin)
       has_changed(members.file(), record, key);
     into.borrow(name->field, bytes.subspan(begin, x->size));
+    is_last = begin + x->size == bytes.size();
   }
 }
 

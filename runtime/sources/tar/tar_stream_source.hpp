@@ -2,7 +2,9 @@
 
 #include "runtime/sample/stream_source.hpp"
 #include "runtime/sources/stream_opener.hpp"
+#include "runtime/storage/passed_over.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -14,7 +16,7 @@ namespace leat {
 
 /// The samples of tar files, found by reading their headers. A unit is a file. For uncompressed
 /// files only headers are read ahead; records of others carry their content.
-class tar_stream_source final : public located_stream {
+class tar_stream_source final : public located_stream, public passing_over {
 public:
   /// Throws as `find_files` does.
   explicit tar_stream_source(const std::vector<std::string>& patterns,
@@ -38,6 +40,8 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return "tar_stream"; }
+  /// Of what patterns match only: members are known when they have been read.
+  const passed_over& what_is_passed_over() const override { return opener_.files().others(); }
 
 private:
   void check(std::uint64_t unit, const stream_place& from, restart_point restart) const;
@@ -45,6 +49,8 @@ private:
   restart_point checked_restart(const stream_record& record) const;
 
   stream_opener opener_;
+  /// Whether a notice has said what is passed over in a file.
+  mutable std::atomic<bool> others_told_ = false;
 };
 
 } // namespace leat

@@ -36,11 +36,12 @@ bool tar_record_content::has(const std::string& field) const {
 }
 
 tar_unit_reader::tar_unit_reader(const stream_opener& opener, std::size_t file,
-                                 const stream_place& from, ahead_threads* ahead)
+                                 const stream_place& from, ahead_threads* ahead,
+                                 std::atomic<bool>& others_told)
     : file_(file), path_(opener.files().path(file)), window_(window_of(opener, file, from, ahead)),
       headers_(path_, window_ ? unknown_size : opener.files().bytes(file), reader_of(opener),
                {from.offset, tar_context_from(from.restart).global}),
-      place_(from) {}
+      place_(from), others_told_(others_told) {}
 
 byte_reader tar_unit_reader::reader_of(const stream_opener& opener) {
   if (!window_)
@@ -91,9 +92,11 @@ void tar_unit_reader::move_place(std::uint64_t end, const tar_context& context) 
 void tar_unit_reader::advance() {
   ahead_.reset();
   while (auto x = headers_.next()) {
-    auto name = x->regular ? split_member_path(x->path) : std::nullopt;
-    if (!name)
+    auto name = field_of(*x);
+    if (!name) {
+      count_passed_over(*x, others_);
       continue;
+    }
     ahead_ = {
         .begin = x->begin,
         .end = x->offset + x->size,
@@ -103,6 +106,23 @@ void tar_unit_reader::advance() {
         .context = {window_ ? window_->restart(x->begin) : restart_point{}, headers_.global()}};
     return;
   }
+  tell_others();
+}
+
+void tar_unit_reader::tell_others() {
+  try {
+    if (const auto begin = headers_.rest())
+      others_.add(passed_over_reason::rest, "from byte " + std::to_string(*begin) + " on");
+  } catch (const error& x) {
+    // All samples have been read: what follows them may be anything.
+    if (x.code() != errc::torn_file)
+      throw;
+    others_.add(passed_over_reason::rest, "which cannot be unpacked");
+  }
+  passed_over named;
+  named.add(others_, path_ + ": ");
+  if (!named.notice_text().empty() && !others_told_.exchange(true))
+    tell(named);
 }
 
 void tar_unit_reader::take(const member& x, std::uint64_t begin, tar_record_content& to) {

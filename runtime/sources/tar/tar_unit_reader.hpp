@@ -5,7 +5,9 @@
 #include "runtime/sources/stream_opener.hpp"
 #include "runtime/sources/tar/tar_reader.hpp"
 #include "runtime/storage/byte_window.hpp"
+#include "runtime/storage/passed_over.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,9 +45,11 @@ public:
   /// its fields.
   static constexpr std::uint64_t max_span = 2 * max_content;
 
-  /// `opener` must outlive it, and so must `ahead`, which may be null.
+  /// `opener` must outlive it, and so must `ahead`, which may be null, and `others_told`: the first
+  /// reader of a source that comes to the end of a file in which it has passed over members says so
+  /// in a notice, and sets it.
   tar_unit_reader(const stream_opener& opener, std::size_t file, const stream_place& from,
-                  ahead_threads* ahead);
+                  ahead_threads* ahead, std::atomic<bool>& others_told);
 
   bool next(stream_record& into) override;
   stream_place place() const override { return place_; }
@@ -65,6 +69,8 @@ private:
   byte_reader reader_of(const stream_opener& opener);
   /// Finds the next member; nothing after the last one.
   void advance();
+  /// Says what was passed over, and what follows the end mark.
+  void tell_others();
   /// Adds this field to the record that begins at `begin`, with its bytes if content is read here.
   void take(const member& x, std::uint64_t begin, tar_record_content& to);
   void move_place(std::uint64_t end, const tar_context& context);
@@ -77,6 +83,8 @@ private:
   bool begun_ = false;
   std::optional<member> ahead_;
   stream_place place_;
+  passed_over others_;
+  std::atomic<bool>& others_told_;
 };
 
 } // namespace leat

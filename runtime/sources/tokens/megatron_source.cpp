@@ -37,7 +37,8 @@ std::vector<std::string> with_ending(std::vector<std::string> names, std::string
 class megatron_source final : public piece_source {
 public:
   megatron_source(file_set indexes, const object_store& store)
-      : piece_source(store.open(with_ending(indexes.paths, data_ending)), "tokens"),
+      : piece_source(store.open(with_ending(indexes.paths, data_ending)), "tokens",
+                     std::move(indexes.others)),
         in_files_(with_ending(std::move(indexes.names), {})) {
     const auto stored = store.open(indexes.paths);
     for (std::size_t i = 0; i < indexes.paths.size(); ++i) {

@@ -21,7 +21,8 @@ std::string npy_form_of(const npy_header& x) {
 class npy_source final : public piece_source {
 public:
   npy_source(file_set files, const object_store& store)
-      : piece_source(store.open(files.paths), "value"), in_files_(std::move(files.names)) {
+      : piece_source(store.open(files.paths), "value", std::move(files.others)),
+        in_files_(std::move(files.names)) {
     for (std::size_t i = 0; i < files.paths.size(); ++i) {
       const auto bytes = objects().stat(i).size;
       arrays_.push_back(read_npy_header("npy", files.paths[i], bytes, [&](auto offset, auto into) {

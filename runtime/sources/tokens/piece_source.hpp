@@ -4,6 +4,7 @@
 #include "runtime/sample/hinted_source.hpp"
 #include "runtime/sources/tokens/records_in_files.hpp"
 #include "runtime/storage/object_store.hpp"
+#include "runtime/storage/passed_over.hpp"
 
 #include <leat/sample.hpp>
 #include <leat/source_facts.hpp>
@@ -18,7 +19,7 @@
 namespace leat {
 
 /// A source whose records are pieces of files, and have one field: those bytes, as they are stored.
-class piece_source : public stored_source, public hinted_source {
+class piece_source : public stored_source, public hinted_source, public passing_over {
 public:
   void locate(std::uint64_t record, std::vector<extent>& into) const final {
     into.push_back(piece(record));
@@ -33,15 +34,17 @@ public:
     const auto x = piece(record);
     objects().expect(x.file, x.offset, x.size);
   }
+  const passed_over& what_is_passed_over() const final { return others_; }
 
 protected:
-  piece_source(std::shared_ptr<stored_objects> objects, std::string_view field)
-      : stored_source(std::move(objects)), field_(field) {}
+  piece_source(std::shared_ptr<stored_objects> objects, std::string_view field, passed_over others)
+      : stored_source(std::move(objects)), field_(field), others_(std::move(others)) {}
 
   virtual extent piece(std::uint64_t record) const = 0;
 
 private:
   std::string_view field_;
+  passed_over others_;
 };
 
 /// What the facts about a source are made of.

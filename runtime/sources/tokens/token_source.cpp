@@ -81,8 +81,9 @@ class token_source final : public piece_source {
 public:
   token_source(file_set files, dtype type, std::uint64_t length, const token_options& options,
                const object_store& store)
-      : piece_source(store.open(files.paths), "tokens"), type_(type), dims_{length},
-        is_dense_(options.drop_last), files_(open_files_of(objects(), files.paths.size(), type)),
+      : piece_source(store.open(files.paths), "tokens", std::move(files.others)),
+        type_(type), dims_{length}, is_dense_(options.drop_last),
+        files_(open_files_of(objects(), files.paths.size(), type)),
         windows_(std::move(files.names), tokens_of(files_), length, options) {}
 
   std::uint64_t size() const override { return windows_.size(); }

@@ -4,6 +4,7 @@
 
 #include <leat/functions.hpp>
 #include <leat/loader.hpp>
+#include <leat/notice.hpp>
 #include <leat/snapshot.hpp>
 #include <leat/sources.hpp>
 
@@ -109,6 +110,54 @@ TEST_CASE("other threads look at a loader of a cluster, and interrupt it") {
   CHECK(x.position().global_step == 20);
   stop = true;
   observer.join();
+}
+
+TEST_CASE("a loader of a cluster that is interrupted before it has a seat gives nothing") {
+  for (const bool restores : {false, true}) {
+    const small_cluster in;
+    loader x{data(), in.options()};
+    x.interrupt();
+    if (restores) { // with a seat, if it is there at once
+      const auto code = code_of([&] { x.restore(in.sets()); });
+      CHECK(code.value_or(errc::interrupted) == errc::interrupted);
+    }
+    CHECK(code_of([&] { x.next(); }) == errc::interrupted);
+    CHECK(x.position().global_step == 0);
+  }
+}
+
+TEST_CASE("a batch of a loader outside the cluster is not saved in it") {
+  const small_cluster in;
+  loader x{data(), in.options()};
+  loader validate{data(), {.workers = 0}};
+  x.restore(in.sets());
+  const auto mine = x.next();
+  const auto seen = validate.next();
+  const auto problem = problem_of([&] { x.save(in.sets(), *seen); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(has_text(*problem, "of another loader"));
+  x.save(in.sets(), *mine);
+  x.wait_saved();
+}
+
+TEST_CASE("the end of a loader of a cluster tells that its last set was not stored") {
+  const small_cluster in;
+  std::string told;
+  set_notice_handler([&](const std::string& text) {
+    if (text.find("not saved") != std::string::npos)
+      told += text;
+  });
+  {
+    loader x{data(), in.options(0)};
+    x.restore(in.sets());
+    while (x.next())
+      ;
+    std::ofstream{in.sets()} << "no directory";
+    x.save(in.sets());
+  }
+  set_notice_handler({});
+  CHECK(told.find("a snapshot was not saved: ") != std::string::npos);
 }
 
 TEST_CASE("a wait for ranks that never come is interrupted, and ends in time") {

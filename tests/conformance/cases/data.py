@@ -81,12 +81,15 @@ def indexed_data():
     even = {"txt": "bytes", "cls": "digits"}
     for shard, records in enumerate((5, 0, 7, 1, 11)):
         write_file(f"tar/even-{shard}.tar", tar_of(members_of(shard, records)))
-    # Irregular: fields that not all records have, a name that occurs twice, members to skip, a name that is not ASCII.
-    odd = ["./a.txt", "./a.cls", "b", ".c.txt", "d.txt", "d.txt", "d.seg.png", "e.", "x.y/e.txt", "é.txt", "a.txt"]
+    # Irregular: fields that not all records have, a name that occurs twice, members to skip, hidden ones among them, a name that
+    # is not ASCII.
+    odd = ["./a.txt", "__MACOSX/a.txt", "./a.cls", "Thumbs.db", "x/.y/z.txt", "b", ".c.txt", "d.txt", "d.txt", "d.seg.png", "e.", "x.y/e.txt", "é.txt", "a.txt"]
     write_file("tar/odd-0.tar", tar_of([(name, name.encode()) for name in odd]))
     write_file("tar/odd-1.tar", tar_of([]))
     write_file("tar/odd-2.tar", tar_of([(f"{i}.txt", b"") for i in range(6)]))
-    for path in ("b/1.jpg", "b/2.JPEG", "b/deep/3.jpg", "a/9.jpg", "a/x.txt", ".hidden/1.jpg", "ü/4.jpeg"):
+    images = ("b/1.jpg", "b/2.JPEG", "b/deep/3.jfif", "a/9.jpg", "ü/4.jpeg")
+    others = ("a/x.txt", ".hidden/1.jpg", "__MACOSX/b/1.jpg", "@eaDir/x.txt", "b/._1.jpg", "b/@eaDir/1.jpg/2.jpg", "a/.x/deep/1.jpg")
+    for path in images + others:
         write_file("folder/" + path, path.encode())
     write_file("raw/numbers.f32", bytes(range(12 * 17)))
     for name, tokens in (("a", 19), ("b", 3), ("c", 8)):
@@ -146,7 +149,7 @@ def line_data():
         end = b"" if i % 2 else b"\n"
         text = b"\n".join(b"%d,%s" % (j, b"ab,c" * (j % 4)) for j in range(lines))
         write_file(f"lines/{i}.txt", text + (end if lines else b""))
-        objects = [json_object(i, j) for j in range(lines)]
+        objects = [with_blank_lines(i, j, json_object(i, j)) for j in range(lines)]
         write_file(f"json/{i}.jsonl", b"".join(x.encode() + b"\n" for x in objects))
 
         bad = [b"[]\n" if j % 5 == i else b"{\n" if j % 7 == i else x.encode() + b"\n" for j, x in enumerate(objects)]
@@ -156,7 +159,7 @@ def line_data():
     packed_sizes = (11, 0, 17, 25)
     for i, lines in enumerate(packed_sizes):
         text = b"".join(b"%d,%s\n" % (j, b"xy,z" * (j % 5)) for j in range(lines))
-        objects = "".join(json_object(i + 10, j) + "\n" for j in range(lines)).encode()
+        objects = "".join(with_blank_lines(i, j, json_object(i + 10, j)) + "\n" for j in range(lines)).encode()
         size = (30, 10**6)[i % 2]
         for path, data in ((f"lines/q{i}.txt.{('gz', zst)[i // 2]}", text), (f"json/q{i}.jsonl.{(zst, 'gz')[i // 2]}", objects)):
             write_file(path, packed_in_parts(path, data, size))
@@ -181,9 +184,10 @@ def list_data():
     for format, folder in FOLDERS.items():
         names = [x for x in sorted(os.listdir(folder)) if not x.endswith(".bad")]
         names += names[1::3]
-        write_file(f"lists/{format}.txt", "".join(x + "\n" for x in names).encode())
+        lines = "".join(with_blank_lines(i, 1, x) + "\n" for i, x in enumerate(names))
+        write_file(f"lists/{format}.txt", lines.encode())
         fields = {"text": f"names:{format}"}
-        result += [known("lines", [f"lists/{format}.txt"], fields, len(names), 1, ranges) for ranges in (1, 4, 12)]
+        result += [known("lines", [f"lists/{format}.txt"], fields, lines.count("\n"), 1, ranges) for ranges in (1, 4, 12)]
     return result
 
 
@@ -237,8 +241,14 @@ def array_data():
 
 def known(op, patterns, fields, size, files, ranges, wrong=""):
     """A source of lines."""
-    call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0})
+    call = (op, {"patterns": patterns, "ranges": ranges, "file_order": "stored", "seed": 0, **({"types": []} if op == "json_lines" else {})})
     return KnownSource(call, fields, size, files * ranges, wrong)
+
+
+def with_blank_lines(file, line, text):
+    """A line, and now and then blank ones before it or after it."""
+    blank = ("", " \t\r", "\n\r")[line % 3]
+    return {1: blank + "\n" + text, 5: text + "\n" + blank}.get((line * 3 + file) % 8, text)
 
 
 def json_object(file, line):

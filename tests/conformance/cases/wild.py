@@ -98,7 +98,7 @@ class WildGrower:
 
     def map(self, budget, below):
         node, fields = self.tree(budget, below)
-        field, kind = self.some(fields), self.rng.randrange(12)
+        field, kind = self.some(fields), self.rng.randrange(13)
         if kind == 0:
             return self.over("map", {"name": "select@1", "fields": [field]}, node), [field]
         if kind == 1:
@@ -133,12 +133,14 @@ class WildGrower:
             return self.over("map", {"name": "add_tokens@1", "field": field, "begin": tokens(0), "end": tokens(1)}, node), fields
         if kind == 9:
             name = rng.choice((field, *FIELDS))
-            o = {"name": "default_field@1", "field": name, "value": rng.choice((0, -3, 0.5, True, "none", ""))}
+            o = {"name": "default_field@1", "field": name, "value": rng.choice((0, -3, 0.5, 1.0, -0.0, True, "none", ""))}
             return self.over("map", o, node), [*(x for x in fields if x != name), name]
         if kind == 10:
             o = {"name": "loss_mask@1", "field": field, "begin": tokens(1)[:1], "end": tokens(0)[:1], "include_end": rng.random() < 0.5}
             into = o["into"] = rng.choice((self.new_name(), field))
             return self.over("map", o, node), [*(x for x in fields if x != into), into]
+        if kind == 12:
+            return self.over("map", {"name": "cast@1", "field": field, "type": rng.choice(("f64", "f32", "i64", "u8", "i16"))}, node), fields
         o = {"name": "normalize_text@1", "field": field, "spaces": rng.choice(("keep", "lines", "all"))}
         o.update({x: rng.random() < 0.5 for x in ("trim", "line_ends", "control", "lower")})
         if rng.random() < 0.5:
@@ -392,13 +394,20 @@ class WildGrower:
                                                 ("filter", {"name": "key_hash@1", "keep": 60, "salt": 0}))), names)  # fmt: skip
             if names.op == "repeat" and names.inputs[0].op == "standard_input":
                 names = names.inputs[0]
-        return Node("read_files", {"format": "json_lines", "field": "text", "folder": "mixed"}, [names]), ["i", "x", "a", "s"]
+        types = self.types() if self.rng.random() < 0.4 else []
+        return Node("read_files", {"format": "json_lines", "field": "text", "folder": "mixed", "types": types}, [names]), ["i", "x", "a", "s"]
 
     def lines(self, op, patterns, ranges=None):
         shuffled = self.rng.random() < 0.4
         o = {"patterns": patterns, "ranges": self.rng.choice((self.lanes, self.lanes + 1, 2 * self.lanes)),
              "file_order": "shuffled" if shuffled else "stored", "seed": self.seed() if shuffled else 0}  # fmt: skip
+        if op == "json_lines":
+            o["types"] = self.types() if self.rng.random() < 0.4 else []
         return Node(op, o, [])
+
+    def types(self):
+        fields = self.rng.sample(("i", "x", "a", "s", "u"), self.rng.randint(1, 3))
+        return [f"{x}:{self.rng.choice(('f64', 'f32', 'u64', 'i64', 'i32', 'u8', 'bytes'))}" for x in fields]
 
     def leaf(self, below):
         rng = self.rng

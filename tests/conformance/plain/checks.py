@@ -3,7 +3,7 @@
 import re
 
 from plain.functions import SHARES
-from plain.samples import Undocumented
+from plain.samples import CODES, Undocumented
 from plain.text_form import FUNCTION_CALLS, JOINS, OPTIONS
 from plain.weights import BadWeights, phases
 
@@ -19,7 +19,7 @@ WORDS = {
     ("tokens", "type"): ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"),
 }  # fmt: skip
 TEXTS = ("name", "field", "directory", "index_dir", "path", "type", "format", "folder", "file_order", "kind", "end", "rule", "stop", "cost", "schedule_by", "fit", "cut")
-LISTS = {"patterns": str, "dims": int, "delimiter": int, "fields": str, "boundaries": int, "schedule": str}
+LISTS = {"patterns": str, "dims": int, "delimiter": int, "fields": str, "boundaries": int, "schedule": str, "types": str}
 LEAST = {
     ("count", "bytes"): 1, ("lines", "ranges"): 1, ("json_lines", "ranges"): 1, ("shuffle", "window"): 1, ("repeat", "n"): 1,
     ("deduplicate", "keys"): 1, ("length_bucket", "group"): 1, ("pack", "length"): 1, ("tokens", "length"): 1, ("pack", "bins"): 1, ("batch", "rows"): 1,
@@ -28,6 +28,7 @@ LEAST = {
 FUNCTIONS = {
     "map": {"select@1": ({"fields": list}, 1), "rename@1": ({"from": str, "to": str}, 2), "int_label@1": ({"field": str}, 1),
             "pad@1": ({"field": str, "length": int, "value": float}, 2), "ragged@1": ({"field": str}, 1),
+            "cast@1": ({"field": str, "type": str}, 2),
             "truncate@1": ({"field": str, "length": int}, 2), "drop_fields@1": ({"fields": list}, 1),
             "concat_fields@1": ({"fields": list, "into": str, "between": int}, 2),
             "add_tokens@1": ({"field": str, "begin": "numbers", "end": "numbers"}, 1),
@@ -305,6 +306,8 @@ def check_text_function(name, o):
         right = {"i64": is_whole(o["value"]), "f64": isinstance(o["value"], float), "u8": isinstance(o["value"], bool)}
         if not right.get(o["type"], isinstance(o["value"], str) and o["type"] == "bytes"):
             raise Undocumented("a default that is written in another way")
+    if name == "cast@1" and o["type"] not in CODES:  # 16-bit floats, too
+        raise Wrong(f"cast to {o['type']}")
     if name == "matches@1" and not re.fullmatch(r"[\^$]?[a-z0-9\[\]+*.|()-]+[$]?", o["pattern"]):
         raise Undocumented("a pattern that may mean something else in Python")
     if name == "matches@1" and (re.search(r"[+*][+*]", o["pattern"]) or not is_pattern(o["pattern"])):
@@ -321,6 +324,12 @@ def is_word(x):
 
 def check_rules(node):
     o = node.options
+    if node.op == "read_files" and o["types"] and o["format"] != "json_lines":
+        raise Wrong("types of other files than JSON lines")
+    if node.op in ("json_lines", "read_files"):
+        names = [x.rpartition(":")[0] for x in o["types"]]
+        if any(":" not in x or x.rpartition(":")[2] not in (*CODES, "bytes") for x in o["types"]) or len(set(names)) < len(names):
+            raise Wrong(f"types {o['types']}")
     if node.op == "mix":
         try:
             phases(node)

@@ -10,7 +10,7 @@ import unicodedata
 from urllib.parse import unquote_to_bytes
 
 from plain.hashes import hash128, mulhi, number_bytes
-from plain.samples import CODES, BadSample, Ragged, Sample, Tensor, field_bytes, scalar, size_of
+from plain.samples import CODES, BadSample, Ragged, Sample, Tensor, element, field_bytes, scalar, size_of, vector
 
 MASK = 2**64 - 1
 
@@ -177,6 +177,17 @@ SCANS = {"running_count@1": running_count, "running_sum@1": running_sum}
 # ----------------------------------------------------------------------------------------------------------- map
 
 
+def cast(sample, field, type):
+    x = sample.field(field)
+    if not isinstance(x, Tensor) or x.type not in CODES:
+        raise BadSample(f"{field} of {sample.id} has no numbers")
+    try:
+        raw = vector(type, [element(y, type) for y in x.numbers()]).raw
+    except ValueError:
+        raise BadSample(f"{field} of {sample.id} is no {type}") from None
+    return sample.but(**{field: raw if isinstance(x, Ragged) and type == "u8" and len(x.dims) == 1 else x._replace(type=type, raw=raw)})
+
+
 def select(sample, fields):
     return Sample(sample.id, {name: sample.field(name) for name in fields})
 
@@ -324,7 +335,7 @@ def normalize_text(sample, field, spaces="lines", trim=True, line_ends=True, con
     return sample.but(**{field: x.strip(white) if trim else x})
 
 
-MAPS = {"select@1": select, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged,
+MAPS = {"select@1": select, "cast@1": cast, "rename@1": rename, "int_label@1": int_label, "pad@1": pad, "ragged@1": ragged,
         "truncate@1": truncate, "drop_fields@1": drop_fields, "concat_fields@1": concat_fields, "add_tokens@1": add_tokens,
         "default_field@1": default_field, "loss_mask@1": loss_mask, "normalize_text@1": normalize_text}  # fmt: skip
 

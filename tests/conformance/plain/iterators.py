@@ -11,7 +11,7 @@ import struct
 from plain import functions
 from plain.hashes import MASK, hash128, keyed, mulhi, number_bytes, pass_word, permutation, raw_bytes, share, text_bytes, windowed_order
 from plain.samples import CODES, BadSample, Ragged, Refused, Sample, Tensor, field_bytes, scalar, size_of, vector
-from plain.sources import INDEXED, STREAMS, records_of_file
+from plain.sources import INDEXED, STREAMS, is_blank, records_of_file
 from plain.weights import phases
 
 INDEXED_OPERATORS = (*INDEXED, "shuffle", "map", "take", "skip", "repeat", "enumerate", "zip", "concat")
@@ -271,7 +271,7 @@ class Lane:
 
         def records(named):
             name = os.fsdecode(field_bytes(named.field(o["field"])))
-            return records_of_file(o["format"], os.path.join(o["folder"], name), name)
+            return [] if is_blank(os.fsencode(name)) else records_of_file(o["format"], os.path.join(o["folder"], name), name, o["types"])
 
         for x in self.items(node.inputs[0], repeat_pass):
             yield from self.judged(x, records, lambda bad: [bad])

@@ -38,6 +38,18 @@ def scalar(type, x):
     return Tensor(type, [], struct.pack("<" + CODES[type], x))
 
 
+def element(x, type):
+    """A number as an element: an integer exactly, a float as the nearest one. Raises ValueError for numbers that the type cannot
+    represent."""
+    try:
+        whole = x if isinstance(x, int) else int(x) if type[0] != "f" else None
+        x = float(x) if type[0] == "f" else whole if whole == x else None
+        struct.pack("<" + CODES[type], x)
+        return x
+    except (struct.error, OverflowError, ValueError):
+        raise ValueError(f"{x} is no {type}") from None
+
+
 def vector(type, numbers):
     return Tensor(type, [len(numbers)], struct.pack(f"<{len(numbers)}{CODES[type]}", *numbers))
 

@@ -14,7 +14,7 @@ import tarfile
 
 from plain.hashes import hash128, id_text, keyed, number_bytes, pass_word, permutation, text_bytes
 from plain.random_numbers import Rng
-from plain.samples import Ragged, Refused, Sample, Tensor, scalar, size_of, vector
+from plain.samples import Ragged, Refused, Sample, Tensor, element, scalar, size_of, vector
 
 
 def read_file(path):
@@ -155,12 +155,13 @@ def open_megatron(o):
 
 def open_image_folder(o):
     top = o["directory"].rstrip("/") or "/"
-    classes = sorted((x for x in os.listdir(top) if is_class(top, x)), key=os.fsencode)
+    folders = [x for x in os.listdir(top) if not x.startswith(".") and os.path.isdir(os.path.join(top, x))]
+    classes = sorted((x for x in folders if not is_hidden(x)), key=os.fsencode)
     images = []
     for number, name in enumerate(classes):
         for folder, _, files in os.walk(os.path.join(top, name)):
-            paths = [os.path.join(folder, x) for x in files if x.lower().endswith((".jpg", ".jpeg", ".png"))]
-            images += [(os.path.relpath(x, top), number, name) for x in paths]
+            paths = [os.path.relpath(os.path.join(folder, x), top) for x in files if is_image(x)]
+            images += [(x, number, name) for x in paths if not is_hidden(x)]
     images.sort(key=lambda image: os.fsencode(image[0]))
     records, facts = [], b""
     for path, number, name in images:
@@ -168,11 +169,19 @@ def open_image_folder(o):
         fields = {"jpg": data, "cls": str(number).encode(), "class": os.fsencode(name)}
         records.append(Sample(id_text(path), fields))
         facts += text_bytes(path) + number_bytes(len(data))
+    if len(folders) > len(classes):
+        facts += number_bytes(len(folders) - len(classes))
     return Source(records, [len(records)], hash128(facts))
 
 
-def is_class(top, name):
-    return not name.startswith(".") and os.path.isdir(os.path.join(top, name))
+def is_image(name):
+    return name.lower().endswith((".jpg", ".jpeg", ".jfif", ".png"))
+
+
+def is_hidden(path):
+    """For paths inside of the data: what systems keep beside it."""
+    names = [x for x in path.split("/") if x not in (".", "..")]
+    return any(x.startswith(".") or x in ("__MACOSX", "@eaDir", "Thumbs.db", "desktop.ini") for x in names)
 
 
 def open_tar_shards(o):
@@ -187,12 +196,14 @@ def open_tar_shards(o):
 
 def read_shard(path, name):
     """Neighbouring members with the same key are a record."""
-    records, last = [], None
-    with open_tar(path) as shard:
+    records, last, data = [], None, unpacked_file(path)
+    if not data:
+        raise Refused(f"no end mark: {path}")
+    with tarfile.open(fileobj=io.BytesIO(data), errors="surrogateescape", encoding="utf-8") as shard:
         for member in shard:
             folder, slash, base = re.sub(r"^(\./)+", "", member.name).rpartition("/")
             stem, _, extension = base.partition(".")
-            if not member.isfile() or not stem or not extension:
+            if not member.isfile() or not stem or not extension or is_hidden(member.name):
                 continue
             key = folder + slash + stem
             field = re.sub("[A-Z]", lambda x: x.group().lower(), extension)
@@ -200,11 +211,9 @@ def read_shard(path, name):
                 records.append(Sample(id_text(name) + "/" + id_text(key), {}))
                 last = key
             records[-1].fields[field] = shard.extractfile(member).read()
+        if data[shard.offset : shard.offset + 512] != bytes(512):
+            raise Refused(f"no end mark: {path}")
     return records
-
-
-def open_tar(path):
-    return tarfile.open(fileobj=io.BytesIO(unpacked_file(path)), errors="surrogateescape", encoding="utf-8")
 
 
 def is_packed(path):
@@ -273,12 +282,18 @@ def tar_units(path, name, _):
     return [read_shard(path, name)]
 
 
-def line_units(path, name, options, fields_of=lambda line: {"text": line}):
+def is_blank(line):
+    return not line.strip(b" \t\r")
+
+
+def line_units(path, name, options, fields_of=lambda line: {"text": line}, passes_blank=False):
     data, ranges = unpacked_file(path), options["ranges"]
     if ranges > 1 and is_packed(path):
         raise Refused("ranges of a compressed file")
     units = [[] for _ in range(ranges)]
     for number, (offset, line) in enumerate(lines_of(data)):
+        if passes_blank and is_blank(line):
+            continue
         id = f"{id_text(name)}/{number}" if ranges == 1 else f"{id_text(name)}/@{offset}"
         r = max(r for r in range(ranges) if offset >= len(data) * r // ranges)
         units[r].append(Sample(id, fields_of(line)))
@@ -286,17 +301,18 @@ def line_units(path, name, options, fields_of=lambda line: {"text": line}):
 
 
 def json_line_units(path, name, options):
-    return line_units(path, name, options, json_fields)
+    types = dict(x.rsplit(":", 1) for x in options.get("types", []))
+    return line_units(path, name, options, lambda line: json_fields(line, types), passes_blank=True)
 
 
 UNITS = {"tar_stream": tar_units, "lines": line_units, "json_lines": json_line_units}
 STREAMS = (*UNITS, "standard_input")
 
 
-def records_of_file(format, path, name):
+def records_of_file(format, path, name, types):
     """The records of one file, by what read_files calls its format."""
     units = UNITS["tar_stream" if format == "tar" else format]
-    return units(path, name, {"ranges": 1})[0]
+    return units(path, name, {"ranges": 1, "types": types})[0]
 
 
 def lines_of(data):
@@ -308,12 +324,12 @@ def lines_of(data):
     return lines[:-1] if lines[-1][1] == b"" else lines
 
 
-def json_fields(line):
+def json_fields(line, types):
     try:
         members = members_of(line.decode().removeprefix("\ufeff"))
+        return {name: json_field(x, text, types.get(name)) for name, (x, text) in members.items() if x is not None}
     except ValueError:
         return None
-    return {name: json_field(x, text) for name, (x, text) in members.items()}
 
 
 def members_of(line):
@@ -343,9 +359,15 @@ def after_space(text, at):
     return at
 
 
-def json_field(x, text):
-    if isinstance(x, str):
+def json_field(x, text, type):
+    if isinstance(x, str) and type in (None, "bytes"):
         return x.encode()
+    if type == "bytes":
+        return text.encode()
+    if type:
+        return typed_field(x, type)
+    if is_large(x) or isinstance(x, list) and all(map(is_number, x)) and any(map(is_large, x)):
+        raise ValueError(f"{text} is no int64")
     if isinstance(x, bool):
         return scalar("u8", x)
     if is_integer(x):
@@ -359,12 +381,24 @@ def json_field(x, text):
     return text.encode()
 
 
+def typed_field(x, type):
+    if isinstance(x, bool) or is_number(x):
+        return scalar(type, element(x, type))
+    if isinstance(x, list) and all(map(is_number, x)):
+        return vector(type, [element(y, type) for y in x])
+    raise ValueError(f"{x} is no {type}")
+
+
 def is_number(x):
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
 def is_integer(x):
-    return is_number(x) and isinstance(x, int) and -(2**63) <= x < 2**63
+    return is_number(x) and isinstance(x, int) and not is_large(x)
+
+
+def is_large(x):
+    return isinstance(x, int) and not -(2**63) <= x < 2**63
 
 
 # -------------------------------------------------------------------------------------------------------- files

@@ -460,7 +460,9 @@ TEST_CASE("job_plan: batch fields are those that were asked for, and must be the
     plan_job(data.batch(4, {.fields = {"image"}}));
     FAIL("no exception");
   } catch (const error& x) {
-    CHECK(x.details().got == "batch field \"image\" is not in the sample");
+    CHECK(x.details().got
+          == "batch field \"image\" is not in the sample; "
+             "default_field@1(field=\"image\", value=...) sets it");
   }
 }
 

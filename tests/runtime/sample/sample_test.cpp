@@ -211,12 +211,27 @@ TEST_CASE("sample: a missing field is named in the error, with those that exist"
   sample x;
   CHECK(problem([&] { x.bytes("jpg"); })
         == std::pair{cause::missing_field,
-                     std::string{"field \"jpg\" is missing; the sample has none"}});
+                     std::string{"field \"jpg\" is missing; the sample has none; "
+                                 "default_field@1(field=\"jpg\", value=...) sets it"}});
   x.set("cls", "1");
   x.set("png", "");
   CHECK(problem([&] { x.get<int>("jpg"); })
         == std::pair{cause::missing_field,
-                     std::string{"field \"jpg\" is missing; the sample has cls png"}});
+                     std::string{"field \"jpg\" is missing; the sample has cls png; "
+                                 "default_field@1(field=\"jpg\", value=...) sets it"}});
+}
+
+TEST_CASE("sample: a missing field whose ending is there says that keys end at the first dot") {
+  const auto text_of = [](const char* have, const char* want) {
+    sample x;
+    x.set(have, "1");
+    return problem([&] { x.bytes(want); }).value().second;
+  };
+  const std::string hint = "a key ends at the first dot";
+  CHECK(text_of("05.png", "png").find(hint) != std::string::npos);
+  CHECK(text_of("05.png", "06.png").find(hint) != std::string::npos);
+  CHECK(text_of("05.png", "jpg").find(hint) == std::string::npos);
+  CHECK(text_of("png", "seg.png").find(hint) == std::string::npos);
 }
 
 TEST_CASE("sample: a wrong type, rank or kind is named in the error, with what was asked for") {
@@ -386,13 +401,18 @@ TEST_CASE_METHOD(row_fixture, "sample: delivery refuses a missing field and a wr
   x.set("t", "");
   CHECK(problem([&] { sample_access::deliver(x); })
         == std::pair{cause::missing_field,
-                     std::string{"field \"f\" is missing; the sample has n t"}});
+                     std::string{"field \"f\" is missing; the sample has n t; "
+                                 "default_field@1(field=\"f\", value=...) sets it"}});
   x.make<float>("f", {2, 2});
   CHECK(problem([&] { sample_access::deliver(x); })
         == std::pair{cause::wrong_shape, std::string{"got f f32 [2, 2], the batch has f f32 [3]"}});
   x.set("f", "bytes");
   CHECK(problem([&] { sample_access::deliver(x); })
         == std::pair{cause::wrong_shape, std::string{"got f bytes, the batch has f f32 [3]"}});
+  x.make<std::int64_t>("f", {3});
+  CHECK(problem([&] { sample_access::deliver(x); })->second
+        == "got f i64 [3], the batch has f f32 [3]; for one type: cast@1(field=\"f\", "
+           "type=\"f32\"), or json_lines(..., types=[\"f:f32\"])");
 }
 
 TEST_CASE_METHOD(row_fixture, "sample: borrowed bytes are not copied before delivery") {

@@ -5,6 +5,8 @@
 
 #include <leat/error.hpp>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 
 namespace leat::file_set_test {
@@ -71,6 +73,26 @@ TEST_CASE("files stand in the order given, globs bytewise") {
   CHECK(find_files({dir / "*"}, "test").names == texts{"B.tar", "a-1.tar", "a.tar", "b.tar"});
   CHECK(find_files({dir / "{b,a}.tar", dir / "[B].ta?"}, "test").names
         == texts{"b.tar", "a.tar", "B.tar"});
+}
+
+TEST_CASE("what a pattern matches that is no file is counted, and named by name") {
+  temporary_directory dir;
+  for (auto name : {"a.tar", "a.tar.leat-index", ".hidden.tar"})
+    touch(dir / name);
+  for (auto name : {"d.tar", "c.tar"})
+    std::filesystem::create_directory(dir / name);
+  std::filesystem::create_symlink("a.tar", dir / "b.tar");
+  std::filesystem::create_symlink("gone", dir / "z.tar");
+  std::filesystem::create_symlink("round.tar", dir / "round.tar");
+  std::filesystem::create_symlink("c.tar", dir / "folder.tar");
+  REQUIRE(::mkfifo((dir / "pipe.tar").c_str(), 0600) == 0);
+  const auto found = find_files({dir / "*"}, "test");
+  CHECK(found.names == texts{"a.tar", "b.tar"});
+  const std::vector<passed_over_entry> want{{passed_over_reason::special, 1, dir / "pipe.tar"},
+                                            {passed_over_reason::lost_link, 2, dir / "round.tar"},
+                                            {passed_over_reason::folder, 3, dir / "c.tar"}};
+  CHECK(found.others.entries() == want);
+  CHECK(find_files({dir / "{a,b}.tar"}, "test").others == passed_over{});
 }
 
 TEST_CASE("a name with glob characters that exists is that file") {

@@ -199,9 +199,11 @@ TEST_CASE("mapped files: a search finds what the file has, or says that it is go
       const std::size_t offset = random() % (size + 10);
       const std::size_t end = offset + random() % (3 * page);
       std::vector<std::uint64_t> places(random() % 20);
+      std::vector<std::byte> following(i % 2 == 0 ? places.size() : 0);
       CAPTURE(offset, end, places.size());
       std::size_t found = 0;
-      const auto to = guarded_find(map.bytes(), offset, end, std::byte{'\n'}, places, found);
+      const auto to =
+          guarded_find(map.bytes(), offset, end, std::byte{'\n'}, places, following, found);
       const auto last = std::min(end, 4 * page);
       REQUIRE(to.has_value() == (now > 4 * page && offset < last && !places.empty()));
       if (!to) {
@@ -213,6 +215,9 @@ TEST_CASE("mapped files: a search finds what the file has, or says that it is go
       want.resize(std::min(want.size(), places.size()));
       places.resize(found);
       REQUIRE(places == want);
+      for (std::size_t k = 0; k < found && !following.empty(); ++k)
+        REQUIRE(static_cast<char>(following[k])
+                == (want[k] + 1 < 4 * page ? bytes[want[k] + 1] : '\n'));
       REQUIRE(*to == (is_full ? want.back() + 1 : last));
     }
   }
@@ -230,7 +235,7 @@ TEST_CASE("mapped files: a search of a file goes on where the last one ended, to
   std::vector<std::uint64_t> places(100);
   std::uint64_t at = 0;
   std::size_t found = 0;
-  while (const auto to = objects->find(0, at, std::byte{'\n'}, places, found)) {
+  while (const auto to = objects->find(0, at, std::byte{'\n'}, places, {}, found)) {
     REQUIRE(*to > at);
     at = *to;
     for (const auto x : std::span{places}.first(found))
@@ -238,7 +243,7 @@ TEST_CASE("mapped files: a search of a file goes on where the last one ended, to
   }
   CHECK(at == 100 * page);
   CHECK(all == places_in(bytes, '\n', 0, 100 * page));
-  CHECK_FALSE(local_store().open({dir / "x"})->find(0, 0, std::byte{'\n'}, places, found));
+  CHECK_FALSE(local_store().open({dir / "x"})->find(0, 0, std::byte{'\n'}, places, {}, found));
 }
 
 TEST_CASE("mapped files: what is read, and what is wrong, is what pread says") {

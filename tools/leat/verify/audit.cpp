@@ -90,17 +90,23 @@ void audit::begin_attempt(const attempt_start& header) {
   const auto resumed = header.resumed_at.value_or(attempt_start::point{});
   const step_key start{resumed.epoch, resumed.step};
   auto& log = logs_.back().back();
-  if (header.continues && !log.empty() && log.back().what.rank == header.rank
-      && log.back().what.world_size == header.world_size && log.back().what.start <= start) {
+  const bool is_same_rank = !log.empty() && log.back().what.rank == header.rank
+                            && log.back().what.world_size == header.world_size
+                            && log.back().what.start <= start;
+  if (is_same_rank && header.continues) {
+    log.back().term = header.term;
     for (auto& [rank, parts] : log.back().what.parts)
       parts.erase(parts.lower_bound(start), parts.end());
     return;
   }
-  log.push_back({{.world_size = header.world_size,
-                  .rank = header.rank,
-                  .is_alone = !header.rank || header.world_size == 1,
-                  .start = start},
-                 true});
+  if (is_same_rank && header.term && header.term == log.back().term)
+    return; // the others did not go back: what it hands over again is repeated
+  log.push_back({.what = {.world_size = header.world_size,
+                          .rank = header.rank,
+                          .is_alone = !header.rank || header.world_size == 1,
+                          .start = start},
+                 .has_header = true,
+                 .term = header.term});
 }
 
 /// The one that the line belongs to.
@@ -111,10 +117,10 @@ process_attempt& audit::attempt_of(const batch_line& line) {
   const step_key at{line.epoch, line.step};
   if (log.empty())
     log.push_back({{.world_size = line.world_size, .is_alone = line.world_size == 1, .start = at}});
-  auto& [what, has_header] = log.back();
-  if (!has_header)
-    what.start = std::min(what.start, at);
-  return what;
+  auto& last = log.back();
+  if (!last.has_header)
+    last.what.start = std::min(last.what.start, at);
+  return last.what;
 }
 
 void audit::deliver(const batch_line& line) {

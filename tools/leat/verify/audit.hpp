@@ -119,6 +119,8 @@ private:
   struct log_attempt {
     process_attempt what;
     bool has_header = false;
+    /// Of the cluster, if the last header has one.
+    std::optional<std::uint64_t> term = {};
   };
   using process_log = std::vector<log_attempt>;
   /// Groups of logs of the same time.

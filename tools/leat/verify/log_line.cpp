@@ -46,6 +46,7 @@ attempt_start parse_start(const json& x) {
   if (auto at = x.find("resumed_at"); at != x.end() && !at->is_null())
     result.resumed_at = {at->at("epoch"), at->at("step")};
   result.continues = x.value("continues", false);
+  result.term = optional_number(x, "term");
   result.records = x.value("records", std::uint64_t{0});
   if (auto digest = x.find("data_digest"); digest != x.end())
     result.data_digest = hash_of(*digest);

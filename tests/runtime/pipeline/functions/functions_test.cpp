@@ -150,9 +150,24 @@ TEST_CASE("field_between takes numbers of any form, both bounds inclusive") {
   CHECK_FALSE(holds_of(field_between("f", {}, {}), std::nan("")));
 }
 
+TEST_CASE("field_between takes texts of numbers that no float64 can hold for what they are") {
+  for (const auto* text : {"1e400", "+1e400", "0.0001e405", "100e309", "1e99999999999999999999"}) {
+    CAPTURE(text);
+    CHECK(holds_of(field_between("f", 1e308, {}), text));
+    CHECK_FALSE(holds_of(field_between("f", {}, 1e308), text));
+    CHECK(holds_of(field_between("f", {}, -1e308), '-' + std::string{text}.substr(*text == '+')));
+  }
+  for (const auto* text :
+       {"1e-400", "-1e-400", "1000e-403", "0.1e-399", "0e400", "-1e-99999999999999999999"}) {
+    CAPTURE(text);
+    CHECK(holds_of(field_between("f", 0, 0), text));
+  }
+}
+
 TEST_CASE("field_between calls fields that are not numbers bad") {
   const auto within = field_between("f", 0, 1);
-  for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", "."})
+  for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", ".",
+                           "1e400x", "-inf", "e400"})
     CHECK(why_bad([&] { holds_of(within, text); }) == cause::corrupt);
   sample x;
   CHECK(why_bad([&] { holds(within, x); }) == cause::missing_field);
@@ -307,6 +322,36 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
   x.set("n", 1);
   CHECK(why_bad([&] { leat::truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
   CHECK(why_bad([&] { leat::truncate("none", 2).make()(x, in); }) == cause::missing_field);
+}
+
+TEST_CASE("cast makes elements of another type, exactly or the nearest ones") {
+  sample x;
+  context in{rng{0, 0}, 0, 0, 1, nullptr};
+  const auto casts = [&](const std::string& field, dtype to) { cast(field, to).make()(x, in); };
+  x.set("n", std::int64_t{-3});
+  casts("n", dtype::f64);
+  CHECK(x.get<double>("n") == -3);
+  casts("n", dtype::i8);
+  CHECK(x.get<std::int8_t>("n") == -3);
+  x.set("big", std::int64_t{16'777'217});
+  casts("big", dtype::f32);
+  CHECK(x.get<float>("big") == 16'777'216);
+  x.set<double>("m", std::vector{1.0, 2.0, 300.0, 4.0}, {2, 2});
+  casts("m", dtype::u16);
+  CHECK(x.view<std::uint16_t, 2>("m")[1][0] == 300);
+  x.set_ragged<int>("r", std::vector{5, 6});
+  casts("r", dtype::u64);
+  CHECK(x.is_ragged("r"));
+  CHECK(x.view<std::uint64_t, 1>("r")[1] == 6);
+  x.set("s", "12");
+  for (const auto& [field, to] : {std::pair{"n", dtype::u8}, {"m", dtype::u8}, {"s", dtype::i64}})
+    CHECK(why_bad([&, f = std::string{field}, t = to] { casts(f, t); }) == cause::wrong_shape);
+  x.set("n", 0.5);
+  CHECK(why_bad([&] { casts("n", dtype::i64); }) == cause::wrong_shape);
+  x.set("n", 1e300);
+  CHECK(why_bad([&] { casts("n", dtype::f32); }) == cause::wrong_shape);
+  CHECK(why_bad([&] { casts("none", dtype::f32); }) == cause::missing_field);
+  CHECK_THROWS_AS(cast("n", dtype::bf16), error);
 }
 
 TEST_CASE("drop_fields removes what is there") {

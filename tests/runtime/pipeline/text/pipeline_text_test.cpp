@@ -175,6 +175,11 @@ TEST_CASE("every stream and once source stands in the text as in C++") {
              json_lines("a", {.ranges = 16, .order = file_order::shuffled, .seed = 2}),
              R"(json_lines("a", ranges=16, file_order="shuffled", seed=2))"
              "\n");
+  check_form(
+      R"(json_lines("a", types=["score:f64", "id:u64"]))",
+      json_lines("a", {.types = {{"id", "u64"}, {"score", "f64"}}}),
+      R"(json_lines("a", ranges=1, file_order="stored", seed=0, types=["id:u64", "score:f64"]))"
+      "\n");
   check_form("standard_input()", standard_input(), "standard_input()\n");
   register_names();
   check_form(R"(sequential("crawl@1", 8, "shuffled", 5))",
@@ -337,6 +342,8 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.map("ragged@1", field="t"))");
   check_step(R"(.map("truncate@1", field="t", length=9))", x.map(leat::truncate("t", 9)),
              R"(.map("truncate@1", field="t", length=9))");
+  check_step(R"(.map("cast@1", field="t", type="f64"))", x.map(cast("t", dtype::f64)),
+             R"(.map("cast@1", field="t", type="f64"))");
   check_step(R"(.map("drop_fields@1", fields=["t", "u"]))", x.map(drop_fields({"t", "u"})),
              R"(.map("drop_fields@1", fields=["t", "u"]))");
   check_step(R"(.map("concat_fields@1", fields=["t", "u"], into="v", between=10))",
@@ -357,6 +364,19 @@ TEST_CASE("leat's functions for text are made from their parameters") {
              R"(.map("default_field@1", field="t", type="i64", value=7))");
   check_step(R"(.map("default_field@1", field="t", value=0.5))", x.map(default_field("t", 0.5)),
              R"(.map("default_field@1", field="t", type="f64", value=0.5))");
+  for (const auto& [text, value] : {std::pair{"1.0", 1.0}, {"-0.0", -0.0}, {"7e0", 7.0}})
+    check_step(R"(.map("default_field@1", field="t", value=)" + std::string{text} + ')',
+               x.map(default_field("t", value)),
+               R"(.map("default_field@1", field="t", type="f64", value=)"
+                   + std::string{value == 7   ? "7"
+                                 : value == 1 ? "1"
+                                              : R"("-0")"}
+                   + ')');
+  check_step(R"(.map("default_field@1", field="t", value=1.0, type="i64"))",
+             x.map(default_field("t", 1)),
+             R"(.map("default_field@1", field="t", type="i64", value=1))");
+  check_step(R"(.map("default_field@1", field="t", value="1.0"))", x.map(default_field("t", "1.0")),
+             R"(.map("default_field@1", field="t", type="bytes", value="1.0"))");
   check_step(R"(.map("default_field@1", field="t", value=true))", x.map(default_field("t", true)),
              R"(.map("default_field@1", field="t", type="u8", value=1))");
   check_step(R"(.map("default_field@1", field="t", value="en"))", x.map(default_field("t", "en")),
@@ -864,6 +884,11 @@ TEST_CASE("values that a function refuses get the place of its call") {
   for (const std::string source : {"lines", "json_lines"})
     check_error(source + "(\"x\", ranges=65537)", source + ".ranges", "65537 at line 1, column 1",
                 "1 to 65536");
+  check_error("json_lines(\"x\", types=[\"a:f8\"])", "json_lines.types",
+              "type \"f8\" at line 1, column 1",
+              "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
+  check_error("json_lines(\"x\", types=[\"a:u8\", \"a:u8\"])", "json_lines.types",
+              "field \"a\" twice at line 1, column 1", "one type per field");
   check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
               "delimiter with 2 numbers at line 1, column 10", "one, or none");
   check_error("tokens(\"x\", type=\"f32\", length=4)", "tokens", "type f32 at line 1, column 1",
@@ -1016,6 +1041,13 @@ private:
     return {.ranges = 1 + below(1000), .order = order, .seed = seed};
   }
 
+  line_options typed(line_options x) {
+    for (const auto* type : {"bytes", "u64", "f32"})
+      if (coin())
+        x.types.emplace(text(), type);
+    return x;
+  }
+
   pipeline join(std::vector<pipeline> inputs) {
     switch (below(3)) {
     case 0:
@@ -1074,7 +1106,7 @@ private:
     case 6:
       return lines(some_texts(1), line_streaming());
     case 7:
-      return json_lines(some_texts(1), line_streaming());
+      return json_lines(some_texts(1), typed(line_streaming()));
     case 8:
       return sequential("crawl@1", 1 + below(1000), no_reader, streaming());
     case 9:

@@ -65,7 +65,7 @@ private:
     }
     std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset, std::byte what,
                                       std::span<std::uint64_t> places,
-                                      std::size_t& found) override {
+                                      std::span<std::byte> following, std::size_t& found) override {
       found = 0;
       ++of_.searches_;
       if (of_.how_ == finds::nothing || (of_.how_ == finds::now_and_then && of_.random_() % 3 == 0))
@@ -79,6 +79,8 @@ private:
         if (bytes[i] == what) {
           if (found == places.size())
             return places.back() + 1;
+          if (!following.empty())
+            following[found] = i + 1 < n ? bytes[i + 1] : what;
           places[found++] = offset + i;
         }
       return offset + n;
@@ -95,9 +97,10 @@ private:
   mutable std::uint64_t searches_ = 0;
 };
 
-line_source lines_of(const std::string& path, std::uint64_t ranges, const object_store& store) {
-  return {"lines",         file_set{{path}, {"x.txt"}},      ranges,
-          parse_text_line, stream_pool::default_limit_bytes, store};
+line_source lines_of(const std::string& path, std::uint64_t ranges, const object_store& store,
+                     line_format format = text_lines()) {
+  return {"lines",           file_set{{path}, {"x.txt"}},      ranges,
+          std::move(format), stream_pool::default_limit_bytes, store};
 }
 
 struct read_place {
@@ -127,12 +130,15 @@ void check_same(std::span<const read_place> got, std::span<const read_place> wan
   }
 }
 
-/// Lines of about `usual` bytes, and some that are longer than what is looked through at a time.
+/// Lines of about `usual` bytes, some that are longer than what is looked through at a time, some
+/// that begin with white space, and some that are blank.
 std::string text_of(std::mt19937_64& random, std::size_t size, std::size_t usual, bool ends) {
   std::string text;
-  while (text.size() < size)
-    text +=
-        std::string(random() % 60 == 0 ? random() % 300'000 : random() % (2 * usual), 'x') + '\n';
+  while (text.size() < size) {
+    const auto line = random() % 60 == 0 ? random() % 300'000 : random() % (2 * usual);
+    text += random() % 5 == 0 ? std::string(random() % 500, ' ') : "";
+    text += std::string(random() % 6 == 0 ? 0 : line, random() % 7 == 0 ? '\t' : 'x') + '\n';
+  }
   if (!ends)
     text += "the last";
   return text;
@@ -152,16 +158,38 @@ TEST_CASE("lines whose ends are found without reading are the lines, from every 
         const auto text = text_of(random, usual * 700 + random() % 900'000, usual, random() % 2);
         tar_writer::write(dir / "x.txt", text);
         const finding_store store{how, random()};
-        const auto source = lines_of(dir / "x.txt", ranges, store);
-        for (std::uint64_t r = 0; r < ranges; ++r) {
-          const auto want = read_from(source, r, {}, true);
-          check_same(read_from(source, r, {}, false), want);
-          for (int k = 0; k < 20 && !want.empty(); ++k) {
-            const auto i = random() % want.size();
-            check_same(read_from(source, r, want[i].after, false), std::span{want}.subspan(i + 1));
+        for (const auto& format : {text_lines(), json_object_lines()}) {
+          CAPTURE(format.passes_blank_lines);
+          const auto source = lines_of(dir / "x.txt", ranges, store, format);
+          for (std::uint64_t r = 0; r < ranges; ++r) {
+            const auto want = read_from(source, r, {}, true);
+            check_same(read_from(source, r, {}, false), want);
+            for (int k = 0; k < 20 && !want.empty(); ++k) {
+              const auto i = random() % want.size();
+              check_same(read_from(source, r, want[i].after, false),
+                         std::span{want}.subspan(i + 1));
+            }
           }
         }
       }
+}
+
+TEST_CASE("a blank line that is longer than what is read at once is found to be blank") {
+  const temporary_directory dir;
+  const std::string blank(200'000, ' ');
+  const std::string object = "{\"a\": \"" + std::string(200'000, 'x') + "\"}";
+  tar_writer::write(dir / "x.txt", blank + '\n' + object + '\n' + blank + '\n' + blank + object
+                                       + '\n' + object + '\n' + blank);
+  for (const auto how : {finds::nothing, finds::all}) {
+    const finding_store store{how};
+    const auto source = lines_of(dir / "x.txt", 1, store, json_object_lines());
+    for (const bool surroundings : {true, false}) {
+      std::vector<std::uint64_t> numbers;
+      for (const auto& x : read_from(source, 0, {}, surroundings))
+        numbers.push_back(x.record.number);
+      CHECK(numbers == std::vector<std::uint64_t>{1, 3, 4});
+    }
+  }
 }
 
 TEST_CASE("what is found without reading is not read, but for the ends of files") {
@@ -170,7 +198,8 @@ TEST_CASE("what is found without reading is not read, but for the ends of files"
   tar_writer::write(dir / "x.txt", text_of(random, 40'000'000, 1000, false));
   for (const auto how : {finds::all, finds::nothing}) {
     const finding_store store{how};
-    const auto source = lines_of(dir / "x.txt", 1, store);
+    // Of lines that begin with white space the beginning is read.
+    const auto source = lines_of(dir / "x.txt", 1, store, text_lines());
     const auto lines = read_from(source, 0, {}, false).size();
     CHECK((store.bytes_read() < 500'000) == (how == finds::all));
     // One that cannot find is asked now and then.
@@ -205,7 +234,7 @@ TEST_CASE("a file that is cut short while its lines' ends are looked for is torn
   const temporary_directory dir;
   tar_writer::write(dir / "x.txt", text_of(random, 3'000'000, 1000, true));
   // The store that maps files.
-  const line_source source{"lines", {dir / "x.txt"}, 1, parse_text_line};
+  const line_source source{"lines", {dir / "x.txt"}, 1, text_lines()};
   const auto reader = source.open(0, {}, {.surroundings = false});
   stream_record x;
   for (int i = 0; i < 100; ++i)

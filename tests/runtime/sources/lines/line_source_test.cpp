@@ -1,3 +1,4 @@
+#include "runtime/base/text.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/line_reader.hpp"
 #include "runtime/sources/lines/line_source.hpp"
@@ -8,6 +9,7 @@
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+#include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 #include <leat/streams.hpp>
 
@@ -26,7 +28,7 @@ using samples = std::vector<stream_sample>;
 using texts = std::vector<std::string>;
 
 line_source lines_of(const texts& paths, std::uint64_t ranges = 1) {
-  return {"lines", paths, ranges, parse_text_line};
+  return {"lines", paths, ranges, text_lines()};
 }
 
 void save(const std::string& path, std::string_view bytes) {
@@ -80,6 +82,69 @@ TEST_CASE("lines end with newlines, the last needs none, nothing else is taken a
   CHECK(read("a\r\nb\r\n") == texts{"a\r", "b\r"});
   CHECK(read(std::string_view{"\0\xff\n\xef\xbb\xbf", 6})
         == texts{std::string{"\0\xff", 2}, "\xef\xbb\xbf"});
+}
+
+TEST_CASE("blank lines of JSON are no records, and other lines keep their numbers and places") {
+  temporary_directory dir;
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  const texts blanks{"", " ", "\t \r", "\r", std::string(70'000, ' '), std::string(300, '\t')};
+  const texts objects{R"({"a": 1})", " {}", "\t" + std::string(600, ' ') + R"({"a": [1, 2]} )",
+                      R"({"text": ")" + std::string(70'000, 'x') + "\"}"};
+  for (int round = 0; round < 60; ++round) {
+    std::string text;
+    for (std::size_t i = random() % 20; i > 0; --i) {
+      const auto& from = random() % 2 == 0 ? blanks : objects;
+      text += from[random() % from.size()] + '\n';
+    }
+    if (random() % 2 == 0 && !text.empty())
+      text.pop_back();
+    const auto is_record = [&](const stream_record& x) {
+      return !is_blank(std::string_view{text}.substr(x.offset, x.length));
+    };
+    for (const std::string name : {"x.txt", "x.txt.gz", "x.txt.zst"}) {
+      save(dir / name, name.ends_with("gz")    ? gzip(text)
+                       : name.ends_with("zst") ? zstd(text)
+                                               : text);
+      for (const std::uint64_t ranges : {1, 3}) {
+        CAPTURE(round, name, ranges, text.size());
+        if (ranges > 1 && name != "x.txt")
+          continue;
+        const line_source json{"json_lines", {dir / name}, ranges, json_object_lines()};
+        for (std::uint64_t unit = 0; unit < ranges; ++unit) {
+          auto want = read_unit(lines_of({dir / name}, ranges), unit);
+          std::erase_if(want, [&](const auto& x) { return !is_record(x); });
+          const auto got = read_unit(json, unit);
+          REQUIRE(std::equal(got.begin(), got.end(), want.begin(), want.end(), same_record));
+        }
+        if (round < 10)
+          check_every_place(json);
+      }
+    }
+  }
+}
+
+TEST_CASE("a bad line is named by its number, and in the middle of a file by its first byte") {
+  temporary_directory dir;
+  save(dir / "x.txt", "\n{}\n{]\n{]\n");
+  const auto texts_of_bad = [&](std::uint64_t ranges) {
+    const line_source source{"json_lines", {dir / "x.txt"}, ranges, json_object_lines()};
+    texts all;
+    for (std::uint64_t unit = 0; unit < ranges; ++unit)
+      for (const auto& record : read_unit(source, unit))
+        try {
+          (void)read_record(source, record);
+        } catch (const bad_sample& x) {
+          CHECK(x.why() == cause::corrupt);
+          const std::string text = x.what();
+          all.push_back(text.substr(0, text.find(": syntax error")));
+        }
+    return all;
+  };
+  const std::string why = ": parse error at column 2";
+  CHECK(texts_of_bad(1) == texts{"line 3" + why, "line 4" + why});
+  CHECK(texts_of_bad(2) == texts{"line 3" + why, "the line at byte 7" + why});
 }
 
 TEST_CASE("ranges of a file have its lines, each once and in order, however they are cut") {

@@ -25,6 +25,7 @@ tar_reader reader_of(const std::string& bytes) {
 struct walked {
   std::vector<tar_member> members;
   std::optional<error> failure;
+  bool lacks_end_mark = false;
 };
 
 walked walk(const std::string& bytes) {
@@ -35,6 +36,7 @@ walked walk(const std::string& bytes) {
       result.members.push_back(*x);
   } catch (const error& x) {
     result.failure = x;
+    result.lacks_end_mark = reader.lacks_end_mark();
   }
   return result;
 }
@@ -71,7 +73,7 @@ TEST_CASE("names of all dialects are put together") {
   tar.gnu_long(deep, "1").pax(deep + "2", "2").file("old", "3", '0', tar_writer::dialect::v7);
   tar.file(std::string(100, 'n'), "4");
   // A GNU header keeps times where POSIX has the prefix.
-  tar.raw(tar_writer::header("gnu", 0, '0', tar_writer::dialect::gnu, "1234567"));
+  tar.raw(tar_writer::header("gnu", 0, '0', tar_writer::dialect::gnu, "1234567")).end();
   auto x = walk(tar.bytes());
   REQUIRE(!x.failure);
   CHECK(regular_paths(x)
@@ -113,16 +115,43 @@ TEST_CASE("links, devices and directories have no content") {
   CHECK(regular_paths(x) == paths{"contiguous"});
 }
 
-TEST_CASE("archives end with two zero blocks, with one, or without") {
+TEST_CASE("archives end with two zero blocks, or with one at the end; without they are torn") {
   tar_writer tar;
   tar.file("a", "1");
   const auto body = tar.bytes();
   const std::string zeros(512, '\0');
-  for (const auto& tail : {std::string{}, zeros, zeros + zeros, zeros + std::string(100, '\0'),
-                           std::string(100, '\0'), zeros + zeros + "what follows is not read"})
+  for (const auto& tail : {zeros, zeros + zeros, zeros + std::string(100, '\0'),
+                           zeros + zeros + "what follows is not read"}) {
     CHECK(regular_paths(walk(body + tail)) == paths{"a"});
-  CHECK(regular_paths(walk(body + zeros + body)) == paths{"a", "a"});
+    CHECK(!walk(body + tail).failure);
+  }
+  for (const auto& tail : {std::string{}, std::string(1, '\0'), std::string(511, '\0')}) {
+    const auto x = walk(body + tail);
+    CHECK(regular_paths(x) == paths{"a"});
+    REQUIRE(x.failure);
+    CHECK(x.failure->code() == errc::torn_file);
+    CHECK(x.failure->details().offset == body.size());
+    CHECK(x.lacks_end_mark);
+  }
+  CHECK(regular_paths(walk(body + zeros + body + zeros)) == paths{"a", "a"});
   CHECK(walk("").members.empty());
+  CHECK(walk("").failure);
+}
+
+TEST_CASE("what follows the end mark is found behind its padding") {
+  const auto whole = tar_writer{}.file("a", "1").end().bytes();
+  const auto rest_of = [](const std::string& bytes) {
+    auto reader = reader_of(bytes);
+    while (reader.next())
+      ;
+    return reader.rest();
+  };
+  CHECK(!rest_of(whole));
+  CHECK(!rest_of(whole + std::string(9000, '\0')));
+  CHECK(!rest_of(whole.substr(0, whole.size() - 512)));
+  CHECK(rest_of(whole + whole) == whole.size());
+  CHECK(rest_of(whole + std::string(8192, '\0') + whole) == whole.size() + 8192);
+  CHECK(rest_of(whole + std::string(100, '\0') + "x") == whole.size());
 }
 
 TEST_CASE("sizes above 8 GiB are read, and a missing content is a tear that says how much") {
@@ -136,7 +165,7 @@ TEST_CASE("sizes above 8 GiB are read, and a missing content is a tear that says
   CHECK(x.failure->details().needed == std::to_string(size + 507) + " of member \"huge.bin\"");
 }
 
-TEST_CASE("a cut at any byte is a tear after the last whole header, or a proper end") {
+TEST_CASE("a cut at any byte is a tear after the last whole header, or lacks the end mark") {
   tar_writer tar;
   tar.file("a.jpg", std::string(700, 'a')).gnu_long(std::string(120, 'n'), "b").pax("c.c", "cc");
   const auto whole = tar.bytes();
@@ -154,9 +183,9 @@ TEST_CASE("a cut at any byte is a tear after the last whole header, or a proper 
     const auto named = std::upper_bound(starts.begin(), starts.end(), cut) - starts.begin();
     REQUIRE(x.members.size() == static_cast<std::size_t>(named));
     const bool clean = std::find(ends.begin(), ends.end(), cut) != ends.end();
-    REQUIRE(x.failure.has_value() == !clean);
-    if (!clean)
-      REQUIRE(x.failure->code() == errc::torn_file);
+    REQUIRE(x.failure);
+    REQUIRE(x.failure->code() == errc::torn_file);
+    REQUIRE(x.lacks_end_mark == clean);
   }
 }
 

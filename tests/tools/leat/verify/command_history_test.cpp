@@ -404,6 +404,31 @@ TEST_CASE("history: a rank that came back where it was lost goes on with its att
       == 0);
 }
 
+TEST_CASE("history: a rank that begins twice in a term has not gone back with all others") {
+  const auto in_term = [](std::uint64_t term, std::uint64_t rank, std::uint64_t begin,
+                          std::uint64_t end) {
+    auto x = run_of(2, rank, begin, end);
+    x.header.term = term;
+    return x;
+  };
+  const auto repeated = [](std::vector<std::vector<start>> logs) {
+    simulated_job job{0};
+    job.logs = std::move(logs);
+    return judge(job, job.random).counts[static_cast<std::size_t>(fault_kind::repeated)];
+  };
+  const auto other = in_term(1, 0, 0, job_steps);
+  // It says that it resumes at step 3, without "continues", and hands over two steps again.
+  CHECK(repeated({{other}, {in_term(1, 1, 0, 5), in_term(1, 1, 3, job_steps)}}) == batch_rows);
+  CHECK(repeated({{other}, {in_term(1, 1, 0, 5), in_term(1, 1, 5, 5), in_term(1, 1, 5, job_steps)}})
+        == 0);
+  CHECK(repeated({{other}, {in_term(1, 1, 0, 5), in_term(1, 1, 0, job_steps)}})
+        == 5 * batch_rows / 2);
+  // All went back.
+  CHECK(repeated({{in_term(1, 0, 0, 6), in_term(2, 0, 3, job_steps)},
+                  {in_term(1, 1, 0, 5), in_term(2, 1, 3, job_steps)}})
+        == 0);
+}
+
 TEST_CASE("history: a job whose newest set was torn resumes from an older one, with fewer ranks") {
   CHECK(lost_of({{run_of(3, 0, 0, 8), run_of(2, 0, 4, job_steps)},
                  {run_of(3, 1, 0, 8), run_of(2, 1, 4, job_steps)},

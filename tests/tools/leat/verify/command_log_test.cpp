@@ -47,6 +47,7 @@ TEST_CASE("log line: a header has no step, and reads back as it was written") {
                       .rank = 2,
                       .resumed_at = {{1, 8}},
                       .continues = true,
+                      .term = 7,
                       .records = 12,
                       .data_digest = {5, 6}};
   REQUIRE(std::get<attempt_start>(parse_log_line(to_json(start))) == start);

@@ -1,0 +1,103 @@
+#include "tests/support/command.hpp"
+#include "tests/support/jpeg_writer.hpp"
+#include "tests/support/tar_writer.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+// What `leat replay` shows of a step is what a job with the same options handed over there, also
+// where an operator meets a bad sample and where the job changed weights.
+
+namespace leat::test::replay_test {
+namespace {
+
+std::string photo(std::uint32_t seed) {
+  const auto bytes = write_jpeg(64, 48, {}, seed);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A shard of photos with labels; every seventh lacks its label, but for the first.
+std::string shard(std::uint32_t photos, std::uint32_t first_seed) {
+  tar_writer tar;
+  for (std::uint32_t i = 0; i < photos; ++i) {
+    const auto key = std::to_string(100 + i);
+    tar.file(key + ".jpg", photo(first_seed + i));
+    if (i % 7 != 3)
+      tar.file(key + ".cls", std::to_string(i % 10));
+  }
+  return tar.end().bytes();
+}
+
+class replay_bench : public command_bench {
+public:
+  explicit replay_bench(const std::string& pipeline) {
+    tar_writer::write(at / "a.tar", shard(24, 1));
+    tar_writer::write(at / "b.tar", shard(24, 100));
+    auto text = pipeline;
+    for (auto place = text.find("DIR"); place != std::string::npos; place = text.find("DIR"))
+      text.replace(place, 3, at.path());
+    std::ofstream{at / "job.leat"} << text;
+  }
+
+  /// Each of the job's steps that the log has, with and without images.
+  void check_steps(const words& options, const words& length) {
+    const words job{"--pipeline", at / "job.leat"};
+    succeed(words{"run"} + job + options + length + words{"--workers", "2", "--log", at / "log"});
+    const auto batches = batches_of(at / "log");
+    REQUIRE(batches.size() > 4);
+    for (const auto& batch : batches) {
+      CAPTURE(batch.step);
+      const auto images = at / ("images-" + std::to_string(batch.step));
+      const auto replay =
+          words{"replay"} + job + options + words{"--step", std::to_string(batch.step)};
+      const auto shown = ask(replay + words{"--images", images});
+      REQUIRE(rows_of(logged_batch{shown}) == rows_of(batch));
+      REQUIRE(shown.at("images").size() == batch.rows.size());
+      for (const auto& row : batch.rows)
+        REQUIRE(std::filesystem::exists(images + "/" + std::to_string(row.position) + ".png"));
+      // Without images nothing but the order is known: what is masked is among the rows.
+      const auto due = rows_of(logged_batch{ask(replay)});
+      for (const auto& row : rows_of(batch))
+        REQUIRE(std::find(due.begin(), due.end(), row) != due.end());
+      bad_rows += batch.bad.size();
+    }
+  }
+
+  using row = std::pair<std::uint64_t, std::string>;
+  static std::vector<row> rows_of(const logged_batch& x) {
+    std::vector<row> rows;
+    for (const auto& y : x.rows)
+      rows.emplace_back(y.position, y.id);
+    return rows;
+  }
+
+  std::size_t bad_rows = 0;
+};
+
+constexpr auto decoded = R"(.map("decode_image@1", field="jpg", )"
+                         R"(transforms=["resize:32", "center_crop:32:32", "to_layout:nhwc"]))";
+
+TEST_CASE("replay: a bad sample that an operator looks at is masked where the job masks it") {
+  replay_bench x{R"(tar_stream("DIR/?.tar").filter("field_between@1", field="cls", min=2))"
+                 R"(.shuffle_buffer(8, seed=4))"
+                 + std::string{decoded} + R"(.batch(6, lanes=1, end="mask"))"};
+  x.check_steps({"--bad-sample", "mask"}, {});
+  CHECK(x.bad_rows == 6);
+  const auto failed = x.leat({"replay", "--pipeline", x.at / "job.leat", "--step", "2"});
+  CHECK(failed.code == 1);
+  CHECK(contains(failed.errors, "a.tar/103"));
+}
+
+TEST_CASE("replay: a step of a job that changed weights has the samples of that job") {
+  replay_bench x{R"(mix(tar_stream("DIR/a.tar"), tar_stream("DIR/b.tar"), weights=[1, 1]))"
+                 R"(.map("drop_fields@1", fields=["cls"]))"
+                 + std::string{decoded} + R"(.batch(6, lanes=1, end="cycle"))"};
+  const words changes{"--weights", "2:1,9", "--weights", "4:5,1"};
+  x.check_steps(changes, {"--steps", "7"});
+  const words replay{"replay", "--pipeline", x.at / "job.leat", "--step", "3"};
+  CHECK(x.ask(replay).at("ids") != x.ask(replay + changes).at("ids"));
+}
+
+} // namespace
+} // namespace leat::test::replay_test

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "runtime/base/xxh3.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace leat::test {
+
+/// Makes a forged index file one that readers look into: its magic and subject become those of a
+/// right one, and the checksums of its header and sections those of what is there.
+inline void seal_index(std::span<std::byte> index, std::span<const std::byte> right) {
+  constexpr std::size_t subject_end = 32;
+  constexpr std::size_t table = 40;
+  constexpr std::size_t entry = 32;
+  constexpr std::size_t entries = 16;
+  if (index.size() < table + entries * entry)
+    return;
+  std::copy_n(right.begin(), subject_end, index.begin());
+  for (std::size_t i = 0; i < entries; ++i) {
+    const auto at = index.subspan(table + i * entry, entry);
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+    std::memcpy(&begin, at.data() + 8, sizeof begin);
+    std::memcpy(&bytes, at.data() + 16, sizeof bytes);
+    const auto filled = (bytes + 7) / 8 * 8;
+    if (begin > index.size() || filled > index.size() - begin)
+      continue;
+    const auto sum = xxh3_64(index.subspan(begin, filled));
+    std::memcpy(at.data() + 24, &sum, sizeof sum);
+  }
+  const auto sum = xxh3_64(index.subspan(16, table + entries * entry - 16));
+  std::memcpy(index.data() + 8, &sum, sizeof sum);
+}
+
+} // namespace leat::test
