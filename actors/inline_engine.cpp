@@ -40,8 +40,8 @@ void inline_engine::make_rows() {
   while (made_ < begun_->num_rows() && result == worker_state::verdict::going_on) {
     const auto n = std::min(worker_.group(), begun_->num_rows() - made_);
     result = worker_.run(*begun_, made_, made_ + n);
-    for (std::size_t i = made_; i < made_ + n; ++i)
-      throw_if_interrupted(begun_->result(i));
+    if (worker_.function->was_interrupted())
+      throw_interruption(*begun_, made_, made_ + n);
     made_ += n;
     check_patience();
   }

@@ -22,9 +22,11 @@ void throw_interrupted() {
   throw error(errc::interrupted, {.stage = "loader", .got = "a call of interrupt()"});
 }
 
-void throw_if_interrupted(const row_result& x) {
-  if (x.what == row_result::outcome::failed && x.failure->code() == errc::interrupted)
-    throw error(*x.failure);
+void throw_interruption(const batch_slot& of, std::size_t first, std::size_t end) {
+  for (; first < end; ++first)
+    if (const auto& x = of.result(first);
+        x.what == row_result::outcome::failed && x.failure->code() == errc::interrupted)
+      throw error(*x.failure);
 }
 
 inline_order::inline_order(std::unique_ptr<batch_order> order, row_runner& function)
@@ -87,7 +89,8 @@ void inline_order::probe_one() {
   if (probed_ + 1 < probe_.num_rows())
     function_.expect(probe_.request(probed_ + 1));
   function_.run(probe_.request(probed_), {}, probe_.result(probed_));
-  throw_if_interrupted(probe_.result(probed_));
+  if (function_.was_interrupted())
+    throw_interruption(probe_, probed_, probed_ + 1);
 }
 
 void inline_order::end_probe() {

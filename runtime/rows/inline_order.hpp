@@ -11,8 +11,8 @@ namespace leat {
 [[noreturn]] void throw_interrupted();
 
 /// For a caller who makes rows itself: a function that it has interrupted ends the call at once,
-/// and not when all other rows are done.
-void throw_if_interrupted(const row_result& x);
+/// and not when all other rows are done. Throws what ended one of these rows.
+void throw_interruption(const batch_slot& of, std::size_t first, std::size_t end);
 
 /// Opens batches in one thread: probes items itself when iterators ask for it.
 class inline_order {

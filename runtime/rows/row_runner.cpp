@@ -38,6 +38,7 @@ void row_runner::run(const row_request& row, const row_target& target, row_resul
   } catch (...) {
     result.what = row_result::outcome::failed;
     result.failure = with_sample(error_in_flight(errc::io, {.stage = stage_name()}), row, result);
+    was_interrupted_ = was_interrupted_ || result.failure->code() == errc::interrupted;
   }
   const auto beside = maker_ ? maker_->take_bytes_read() : 0;
   count_read(sample_access::take_bytes_read(sample_) + beside);
@@ -74,6 +75,7 @@ void row_runner::run_together(std::span<const work> rows) {
   } catch (const error& problem) {
     // Not to be asked for a second time.
     is_done = problem.code() == errc::interrupted;
+    was_interrupted_ = was_interrupted_ || is_done;
     for (const auto* x : begun_rows_)
       if (is_done) {
         x->result->what = row_result::outcome::failed;

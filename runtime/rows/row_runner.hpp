@@ -51,6 +51,8 @@ public:
   worker_record& record() noexcept { return *record_; }
   /// The job asks functions to end.
   const std::atomic<bool>& cancelled() const noexcept { return *plan_->cancelled; }
+  /// A row has failed because a function was interrupted: all later ones are for nothing.
+  bool was_interrupted() const noexcept { return was_interrupted_; }
 
 private:
   void count_read(std::uint64_t bytes) noexcept;
@@ -86,6 +88,7 @@ private:
   std::optional<sample_maker> maker_;
   sample sample_;
   bool is_in_one_thread_ = false;
+  bool was_interrupted_ = false;
   /// That the last row read.
   std::uint64_t last_bytes_ = 0;
   std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>(most_samples_kept);

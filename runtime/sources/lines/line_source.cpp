@@ -51,14 +51,15 @@ void check_line_place(const stream_opener& opener, const line_range& part,
                  "lines from byte " + std::to_string(part.begin) + " on");
 }
 
-/// Bad samples name their line.
-void parse_line(const line_format& format, std::span<const std::byte> line, const line_range& in,
-                const stream_record& record, sample& into) {
+/// Bad samples name their line. `part`: gives that of the record's unit.
+template <class Part>
+void parse_line(const line_format& format, std::span<const std::byte> line,
+                const stream_record& record, Part part, sample& into) {
   try {
     format.parse(line, into);
   } catch (const bad_sample& problem) {
     throw bad_sample(problem.why(),
-                     name_of_line(in, record.number, record.offset) + ": " + problem.what());
+                     name_of_line(part(), record.number, record.offset) + ": " + problem.what());
   }
 }
 
@@ -122,7 +123,8 @@ void line_source::decode(const stream_record& record, std::span<const std::byte>
                          sample& into) const {
   const auto line = room_for(bytes.size(), into);
   std::copy(bytes.begin(), bytes.end(), line.begin());
-  parse_line(format_, line, part(record.unit), record, into);
+  parse_line(
+      format_, line, record, [&] { return part(record.unit); }, into);
 }
 
 void line_source::read(const stream_record& record, sample& into) const {
@@ -131,7 +133,8 @@ void line_source::read(const stream_record& record, sample& into) const {
     const auto line = line_in(*block->held, record);
     sample_access::keep_alive(into, record.surroundings);
     into.count_read(line.size());
-    return parse_line(format_, line, part(record.unit), record, into);
+    return parse_line(
+        format_, line, record, [&] { return part(record.unit); }, into);
   }
   const auto bytes = room_for(record.length, into);
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
@@ -140,7 +143,8 @@ void line_source::read(const stream_record& record, sample& into) const {
     opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
                        sample_access::stop_of(into));
   into.count_read(bytes.size());
-  parse_line(format_, bytes, part(record.unit), record, into);
+  parse_line(
+      format_, bytes, record, [&] { return part(record.unit); }, into);
 }
 
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,
