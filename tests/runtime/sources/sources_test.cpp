@@ -312,7 +312,8 @@ TEST_CASE("of any shard in place of another one, samples are right, or an error"
     tar_writer tar;
     for (std::size_t i = 0; i < 4; ++i) {
       const auto name = names[below(names.size())] + std::to_string(i);
-      const auto content = name.back() + std::string(below(3) * 300, 'x') + std::to_string(below(9));
+      const auto content =
+          name.back() + std::string(below(3) * 300, 'x') + std::to_string(below(9));
       below(2) == 0 ? tar.pax(name + ".txt", content) : tar.gnu_long(name + ".txt", content);
       want.push_back({"a.tar/" + name, {{"txt", content}}});
     }
