@@ -115,7 +115,7 @@ TEST_CASE("links, devices and directories have no content") {
   CHECK(regular_paths(x) == paths{"contiguous"});
 }
 
-TEST_CASE("archives end with two zero blocks, or with one at the end; without they are torn") {
+TEST_CASE("archives end with two zero blocks, or with one at the end, and without they are torn") {
   tar_writer tar;
   tar.file("a", "1");
   const auto body = tar.bytes();
