@@ -131,7 +131,9 @@ CASES: dict[str, Make] = {
     "chunks": lambda x: lines(x).flat_map(leat.chunks("text", 4, overlap=1)).batch(4, end="mask"),
     "truncate": lambda x: lines(x).map(leat.truncate("text", 3)).batch(4, end="mask"),
     "cast": lambda x: records(x).map(leat.cast("n", "f32")).batch(2, end="mask"),
-    "json_lines with types": lambda x: leat.json_lines(f"{x}/more.jsonl", types={"n": "f64", "tokens": "bytes"}).batch(2, end="mask"),
+    "json_lines with types": lambda x: leat.json_lines(f"{x}/more.jsonl", types={"n": "f64", "tokens": "bytes"}).batch(
+        2, end="mask"
+    ),
     "drop_fields": lambda x: records(x).map(leat.drop_fields(["word", "none"])).batch(2, end="mask"),
     "concat_fields": lambda x: records(x).map(leat.concat_fields(["word", "word"], "twice", between=10)).batch(2, end="mask"),
     "add_tokens": lambda x: records(x).map(leat.add_tokens("tokens", [7], end=[8, -1])).batch(2, end="mask"),
