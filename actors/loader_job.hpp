@@ -119,8 +119,11 @@ public:
     if (!job)
       return;
     job->registration_.leave(); // also where another thread still looks at it
-    if (job->is_abandoned())
-      job->self_ = job;
+    if (job->is_abandoned()) {
+      auto& x = *job;
+      x.self_ = std::move(job);
+      x.abandoned_before_ = last_abandoned_.exchange(&x);
+    }
   }
   bool is_asked_to_end() const noexcept { return is_shut_down_; }
   /// Throws `errc::shut_down` once the runtime is.
@@ -204,8 +207,10 @@ private:
   std::shared_ptr<batch_engine> engine_;
   std::shared_ptr<lease_desk> desk_;
   save_queue saves_;
-  /// Set once it is abandoned.
+  /// Set once it is abandoned; all such jobs can be reached, so that nobody takes them for leaks.
   std::shared_ptr<loader_job> self_;
+  loader_job* abandoned_before_ = nullptr;
+  static inline std::atomic<loader_job*> last_abandoned_{nullptr};
   /// Last: who ends the runtime uses all others.
   runtime_core::registration registration_;
 };

@@ -116,8 +116,8 @@ void runtime_core::shutdown() noexcept {
     const mutex_lock lock{mutex_};
     host.swap(host_);
   }
-  if (is_abandoned_)
-    (void)host.release(); // it cannot join the thread
+  if (is_abandoned_ && host)
+    abandoned_host_ = host.release(); // it cannot join the thread
 }
 
 } // namespace leat

@@ -86,6 +86,8 @@ private:
   bool is_shut_down_ LEAT_GUARDED_BY(mutex_) = false;
   /// A thread of a member that was abandoned uses the host.
   std::atomic<bool> is_abandoned_{false};
+  /// For good, as the member keeps the runtime.
+  actor_host* abandoned_host_ LEAT_GUARDED_BY(ending_) = nullptr;
   std::vector<entry_ptr> members_ LEAT_GUARDED_BY(mutex_);
   std::unique_ptr<actor_host> host_ LEAT_GUARDED_BY(mutex_);
 };

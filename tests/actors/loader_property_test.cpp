@@ -1,6 +1,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/job.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -121,6 +122,7 @@ public:
       options.world_size = size;
       ranks_.emplace_back(data, options);
     }
+    other_.emplace(data, loader_options{.workers = 0});
   }
 
   void restore(const std::vector<std::string>& parts) {
@@ -137,6 +139,8 @@ public:
       if (auto batch = x.next()) {
         append(steps, *batch);
         parts.push_back(batch->snapshot());
+        // No other loader takes it for its own, were it one of the same pipeline.
+        REQUIRE(code_of([&] { other_->save("/proc/nowhere", *batch); }) == errc::invalid_argument);
       } else {
         ++ended;
       }
@@ -152,6 +156,7 @@ public:
 
 private:
   std::vector<loader> ranks_;
+  std::optional<loader> other_;
 };
 
 /// The rows of an epoch: none lost, none twice, each in its place; and the number of batches.
