@@ -63,9 +63,11 @@ void walk_archive(std::span<const std::byte> archive) {
 
 /// The index of an empty archive of this version.
 std::vector<std::byte> empty_index(object_version shard) {
-  auto read = [](std::uint64_t, std::span<std::byte> into) {
-    std::fill(into.begin(), into.end(), std::byte{0});
-    return into.size();
+  auto read = [](std::uint64_t offset, std::span<std::byte> into) {
+    const auto part = into.first(
+        std::min<std::size_t>(into.size(), 1024 - std::min<std::uint64_t>(offset, 1024)));
+    std::fill(part.begin(), part.end(), std::byte{0});
+    return part.size();
   };
   return build_tar_index(tar_reader{"fuzz", 1024, read}, shard, false);
 }
