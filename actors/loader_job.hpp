@@ -122,7 +122,7 @@ public:
     if (job->is_abandoned()) {
       auto& x = *job;
       x.self_ = std::move(job);
-      x.abandoned_before_ = last_abandoned_.exchange(&x);
+      x.abandoned_before_ = last_abandoned.exchange(&x);
     }
   }
   bool is_asked_to_end() const noexcept { return is_shut_down_; }
@@ -210,7 +210,7 @@ private:
   /// Set once it is abandoned; all such jobs can be reached, so that nobody takes them for leaks.
   std::shared_ptr<loader_job> self_;
   loader_job* abandoned_before_ = nullptr;
-  static inline std::atomic<loader_job*> last_abandoned_{nullptr};
+  static inline std::atomic<loader_job*> last_abandoned{nullptr};
   /// Last: who ends the runtime uses all others.
   runtime_core::registration registration_;
 };

@@ -39,7 +39,7 @@ std::string missing_text(std::string_view field, const std::vector<std::string>&
 }
 
 std::string other_layout_text(const field_layout& have, const field_layout& want) {
-  const auto text = "got " + to_string(have) + ", the batch has " + to_string(want);
+  auto text = "got " + to_string(have) + ", the batch has " + to_string(want);
   const auto& numbers = have.is_bytes() ? want : have;
   const bool is_of_json = numbers.type == dtype::i64 || numbers.type == dtype::f64;
   if (have.is_bytes() != want.is_bytes() && is_of_json)

@@ -29,7 +29,18 @@ def parts(build, place):
             part = place / f"{number}_{begin}.cpp"
             lines = (f'// NOLINTNEXTLINE(bugprone-suspicious-include)\n#include "{ROOT}/{x}"\n' for x in those)
             part.write_text("".join(lines), encoding="utf-8")
-            yield part, arguments[1:], len(those)
+            yield part, without_precompiled(arguments[1:]), len(those)
+
+
+def without_precompiled(arguments):
+    """Without the precompiled header, which nobody builds for this."""
+    kept = []
+    for x in arguments:
+        if x != "-Winvalid-pch" and "cmake_pch" not in x and x not in ("-include-pch", "-include"):
+            kept.append(x)
+        elif kept and kept[-1] == "-Xclang":
+            kept.pop()
+    return kept
 
 
 def problem_of(work):

@@ -116,7 +116,7 @@ private:
 
   /// An entry that no longer exists counts as nothing; a link to nothing is passed over.
   object_stat version_of(const std::string& path, const listed_object& entry) try {
-    const auto x = store_.stat(directory_ + "/" + path);
+    auto x = store_.stat(directory_ + "/" + path);
     if (x.is == object_kind::other)
       pass_over(passed_over_reason::special, path);
     return x;

@@ -12,7 +12,7 @@ namespace leat {
 namespace {
 
 pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns,
-                        const line_options& options, line_format format,
+                        const line_options& options, const line_format& format,
                         std::vector<std::string> types = {}) {
   check_at_least_one(op, "ranges", options.ranges);
   check_range(op + ".ranges", options.ranges, 1, max_ranges);
@@ -65,9 +65,11 @@ pipeline make_json_lines(const operator_node& call, const std::vector<pipeline>&
 } // namespace
 
 pipeline lines(std::string pattern, line_options options) {
-  return lines(std::vector{std::move(pattern)}, options);
+  return lines(std::vector{std::move(pattern)}, std::move(options));
 }
 
+// As all sources take their options.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 pipeline lines(std::vector<std::string> patterns, line_options options) {
   if (!options.types.empty())
     refuse_argument("lines.types", "types of fields", "json_lines: lines have one field, a text");
@@ -75,9 +77,10 @@ pipeline lines(std::vector<std::string> patterns, line_options options) {
 }
 
 pipeline json_lines(std::string pattern, line_options options) {
-  return json_lines(std::vector{std::move(pattern)}, options);
+  return json_lines(std::vector{std::move(pattern)}, std::move(options));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 pipeline json_lines(std::vector<std::string> patterns, line_options options) {
   const json_types types{options.types};
   return lines_pipeline("json_lines", std::move(patterns), options, json_object_lines(types),
