@@ -83,11 +83,7 @@ slot_ptr actor_engine::next_slot() {
       throw_interrupted();
     // Workers and iterators may be idle while the batch is still on its way: then there is no one
     // to name.
-    const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
-    const steady_clock::time_point since{std::chrono::nanoseconds{oldest}};
-    const auto now = steady_clock::now();
-    const auto limit = stuck_after_.count() > 0 ? since + stuck_after_ : now + no_limit;
-    auto slot = ready_.pop_until(std::min(limit, end_of_patience()));
+    auto slot = ready_.pop_until(std::min(stuck_at(iterators), end_of_patience()));
     if (slot) {
       metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
@@ -162,14 +158,12 @@ void actor_engine::resize(std::size_t workers) {
   caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
 }
 
-/// Until something can be said to hang. What was said before may still return.
-steady_clock::time_point actor_engine::end_of_wait(const call_watch& iterators) const {
-  const auto now = steady_clock::now();
+/// When something can be said to hang: what runs longest is what does.
+steady_clock::time_point actor_engine::stuck_at(const call_watch& iterators) const {
   if (stuck_after_.count() == 0)
-    return now + no_limit;
+    return steady_clock::now() + no_limit;
   const auto oldest = std::min(crew_->board().oldest_start_ns(), iterators.since_ns());
-  return std::max(now + grace,
-                  steady_clock::time_point{std::chrono::nanoseconds{oldest}} + stuck_after_);
+  return steady_clock::time_point{std::chrono::nanoseconds{oldest}} + stuck_after_;
 }
 
 bool actor_engine::shutdown() noexcept {
@@ -181,7 +175,11 @@ bool actor_engine::shutdown() noexcept {
   }
   call_watch iterators;
   (void)iterators.look(*calls_, steady_ns(), 0);
-  while (!lives_->wait_until_none(end_of_wait(iterators))) {
+  // What was said to hang may still return.
+  const auto end_of_wait = [&] {
+    return std::max(steady_clock::now() + grace, stuck_at(iterators));
+  };
+  while (!lives_->wait_until_none(end_of_wait())) {
     if (const auto problem = stuck(iterators)) {
       notice(std::string{"loader: abandoned, with its thread, as it does not return: "}
              + problem->what());

@@ -46,7 +46,7 @@ private:
   error stuck_error(const worker_record& record) const;
   /// The function that a worker or the iterators have not returned from in time, if there is one.
   std::optional<error> stuck(call_watch& iterators) const;
-  std::chrono::steady_clock::time_point end_of_wait(const call_watch& iterators) const;
+  std::chrono::steady_clock::time_point stuck_at(const call_watch& iterators) const;
 
   caf::actor_system& system_;
   const std::shared_ptr<const job_plan> plan_;

@@ -31,9 +31,9 @@ public:
   /// Ends the runtime for good, and with it all loaders that live. Saves in progress are finished,
   /// running functions of pipelines are asked to stop (`context::cancelled`), and all threads are
   /// joined, which waits for these functions, unless one does not return (has_abandoned()).
-  /// Afterwards next(), save() and all else that changes a
-  /// loader throw `errc::shut_down`, also the next() that another thread waits in; batches that are
-  /// leased, position(), snapshot() and stats() stay good. Another call does nothing.
+  /// Afterwards next(), save() and all else that changes a loader throw `errc::shut_down`, also the
+  /// next() that another thread waits in; batches that are leased, position(), snapshot() and
+  /// stats() stay good. Another call does nothing.
   ///
   /// Not for functions of a pipeline, which it would wait for. In the child of a fork it does
   /// nothing to a runtime of the parent.
@@ -56,7 +56,7 @@ LEAT_API void shutdown() noexcept;
 
 /// Whether the end of a loader, or of a runtime, has given up waiting for a function of a pipeline
 /// that does not return (`errc::stuck`): its thread lives until the process ends, and so does all
-/// that it may use. A program that goes on to its end from there ends.
+/// that it may use. The program can still return from main.
 LEAT_API bool has_abandoned() noexcept;
 
 } // namespace leat

@@ -16,6 +16,16 @@ inline bool is_line_space(char x) noexcept {
   return x == ' ' || x == '\t' || x == '\r';
 }
 
+/// Without the white space around it.
+inline std::string_view trimmed(std::string_view text) noexcept {
+  const auto is_space = [](char x) { return is_line_space(x) || x == '\n'; };
+  while (!text.empty() && is_space(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back()))
+    text.remove_suffix(1);
+  return text;
+}
+
 /// True for a line that says nothing: it is empty, or white space alone.
 bool is_blank(std::string_view line) noexcept;
 

@@ -1,5 +1,6 @@
 #include "runtime/sources/index_sections.hpp"
 
+#include "runtime/base/aligned_vector.hpp"
 #include "runtime/base/xxh3.hpp"
 
 #include <algorithm>
@@ -14,8 +15,11 @@ constexpr std::array<char, 8> index_magic{'l', 'e', 'a', 't', 'i', 'd', 'x', '1'
 /// The checksum of the header begins after itself.
 constexpr std::size_t index_checked_from = 16;
 
+/// Sections begin at multiples of this.
+constexpr std::size_t section_alignment = 8;
+
 constexpr std::uint64_t filled_up(std::uint64_t bytes) {
-  return (bytes + 7) / 8 * 8;
+  return round_up(bytes, section_alignment);
 }
 
 std::array<char, index_sections::max_name> section_name(std::string_view name) {

@@ -1,4 +1,5 @@
 #include "runtime/base/number_text.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/image/image_maker.hpp"
 #include "runtime/image/jpeg/row_places.hpp"
@@ -129,18 +130,6 @@ void check_range(const char* stage, const char* option, const std::array<double,
   // Not a number fails, too.
   require(x[0] > 0 && x[0] <= x[1] && x[1] <= highest, stage, option, list_text(x),
           highest == 1 ? "0 < lowest <= highest <= 1" : "0 < lowest <= highest <= 1000");
-}
-
-bool is_space(char x) {
-  return x == ' ' || x == '\t' || x == '\r' || x == '\n';
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front()))
-    text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back()))
-    text.remove_suffix(1);
-  return text;
 }
 
 /// The text for an error, which is one line, since any bytes may stand in a field that should be a

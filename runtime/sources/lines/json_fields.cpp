@@ -1,6 +1,7 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
 #include "runtime/base/number_as.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_number.hpp"
@@ -59,10 +60,6 @@ T given(simdjson::simdjson_result<T> x) {
   default:
     throw malformed{};
   }
-}
-
-std::string_view trimmed(std::string_view x) {
-  return x.substr(0, x.find_last_not_of(" \t\r\n") + 1);
 }
 
 bool has_escapes(std::string_view x) {

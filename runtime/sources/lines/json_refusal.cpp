@@ -1,5 +1,6 @@
 #include "runtime/sources/lines/json_refusal.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/sources/lines/json_fields.hpp"
 
@@ -7,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -79,18 +79,14 @@ private:
   std::string problem_;
 };
 
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/// Of names that stand for numbers in Python, where JSON has a value.
+/// Whether one of the names that Python has for numbers stands where JSON has a value.
 bool has_number_name(std::string_view text) {
   for (const std::string_view name : {"NaN", "Infinity"})
     for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-      auto before = text.substr(0, at);
-      while (!before.empty() && (is_space(before.back()) || before.back() == '-'))
-        before.remove_suffix(1);
-      if (!before.empty() && (before.back() == ':' || before.back() == ',' || before.back() == '['))
+      auto before = trimmed(text.substr(0, at));
+      if (before.ends_with('-'))
+        before = trimmed(before.substr(0, before.size() - 1));
+      if (before.ends_with(':') || before.ends_with(',') || before.ends_with('['))
         return true;
     }
   return false;
@@ -102,11 +98,7 @@ std::string_view kind_of(std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")
       || (has_zeros && (text[0] == '\0' || text[1] == '\0')))
     return "it is UTF-16; needed is UTF-8: iconv -f UTF-16 -t UTF-8 FILE";
-  while (!text.empty() && is_space(text.back()))
-    text.remove_suffix(1);
-  while (!text.empty() && is_space(text.front()))
-    text.remove_prefix(1);
-  if (text == "{" || text == "[")
+  if (const auto all = trimmed(text); all == "{" || all == "[")
     return "JSON over several lines; needed is one object a line: jq -c . FILE, or for one list of "
            "objects jq -c '.[]' FILE";
   if (has_number_name(text))
