@@ -67,7 +67,7 @@ slot_ptr inline_engine::next() {
     worker_.rest();
     begun_->close();
   } catch (const patience_ended&) {
-    throw; // the next call goes on with the batch that has begun
+    throw; // the next call continues the batch that has begun
   } catch (...) {
     throw error_in_flight(errc::io, {.stage = "iterators"});
   }

@@ -29,7 +29,7 @@ public:
   virtual void ask_to_end() noexcept = 0;
   /// Ends actors and threads: nothing of it uses the runtime any more, unless it is abandoned.
   virtual void end() noexcept = 0;
-  /// After end(): a thread of it does not end, and may go on using the runtime.
+  /// After end(): a thread of it does not end, and may still use the runtime.
   virtual bool is_abandoned() const noexcept { return false; }
 };
 

@@ -390,7 +390,7 @@ void end_loaders() {
     has_abandoned() ? leave_abandoned_calls() : wait_for_kept_states();
   }
   if (has_abandoned())
-    nb::set_leak_warnings(false); // their objects are left behind on purpose
+    nb::set_leak_warnings(false); // their objects are kept on purpose
   end_python_calls();
 }
 

@@ -23,7 +23,7 @@ std::int64_t stated_exponent(std::string_view text) noexcept {
   return is_negative ? -x : x;
 }
 
-/// Of a number above 0 that float64 cannot hold: whether that is because it is too near to zero.
+/// Whether float64 cannot hold this number above 0 because it is too near to zero.
 bool is_tiny(std::string_view text) noexcept {
   const auto e = std::min(text.find_first_of("eE"), text.size());
   const auto digits = text.substr(0, e);

@@ -213,7 +213,7 @@ struct read_files_options {
   std::string field = "text";
   /// Where names begin that do not begin with "/"; empty: in the process's working directory.
   std::string folder = {};
-  /// Of the fields, if the format is `json_lines`: see `line_options::types`.
+  /// Types of fields, if the format is `json_lines`: see `line_options::types`.
   std::map<std::string, std::string> types = {};
 };
 

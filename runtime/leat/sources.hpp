@@ -16,7 +16,7 @@ struct tar_options {
   /// ($XDG_CACHE_HOME/leat or ~/.cache/leat) if that is not writable.
   std::string index_dir = {};
   /// Uses the complete samples before a tear instead of refusing the shard; each opening says so
-  /// with a notice. Of a shard that only lacks its end mark, all samples are used.
+  /// with a notice. A shard that only lacks its end mark gives all its samples.
   bool allow_torn = false;
 };
 

@@ -15,7 +15,7 @@ std::string_view ending_of(std::string_view field) {
   return field.substr(field.rfind('.') + 1);
 }
 
-/// Of a tar file whose names have dots where their writer did not mean one.
+/// Whether this may be a tar file whose names have dots where their writer did not mean one.
 bool is_split_early(std::string_view field, std::string_view have) {
   return have.find('.') != std::string_view::npos && ending_of(have) == ending_of(field);
 }

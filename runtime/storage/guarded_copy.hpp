@@ -24,8 +24,8 @@ bool guarded_copy(std::span<const std::byte> mapping, std::uint64_t offset,
 
 /// Looks for `what` from `offset` up to `end` of such a mapping: writes the offsets at which it is,
 /// in rising order, into `places`, and how many there are into `found`; into `following`, which has
-/// as many elements or none, the byte behind each, or `what` where that is in the last page.
-/// Returns where it stopped: at `end`, or at the last page, or behind the last place if there are
+/// as many elements or none, the byte after each, or `what` where that is in the last page.
+/// Returns where it stopped: at `end`, or at the last page, or after the last place if there are
 /// no more; nothing where guarded_copy is false. No other byte is copied.
 std::optional<std::uint64_t> guarded_find(std::span<const std::byte> mapping, std::uint64_t offset,
                                           std::uint64_t end, std::byte what,

@@ -108,7 +108,7 @@ public:
 
   /// Looks for a byte without reading others into memory, if the store can: where it is, from
   /// `offset` on, in rising order, into `places`, and how many there are into `found`; into
-  /// `following`, which has as many elements or none, the byte behind each, or `what` if the store
+  /// `following`, which has as many elements or none, the byte after each, or `what` if the store
   /// cannot tell. Returns up to where it has looked, at least one byte. Nothing: it has to be found
   /// by reading.
   virtual std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset,

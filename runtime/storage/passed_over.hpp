@@ -18,7 +18,7 @@ enum class passed_over_reason : std::uint8_t {
   special = 3,
   /// A member of an archive whose name has no key or no field.
   nameless = 4,
-  /// An archive goes on after its end mark.
+  /// An archive has more after its end mark.
   rest = 5,
   lost_link = 6,
   folder_link = 7,

@@ -99,7 +99,7 @@ void training_job::join() {
   resume_from_log();
 }
 
-/// Where the others went on, this rank goes on where its log ends.
+/// Continues where this rank's log ends, if the others did not stop.
 void training_job::resume_from_log() {
   auto& mine = loaders_.front();
   if (mine.has_come_back())

@@ -11,7 +11,7 @@ namespace leat {
 
 namespace {
 
-/// Of the images' paths, sizes and times.
+/// A digest of the images' paths, sizes and times.
 hash128 subject_of(std::span<const image_file> images) {
   hash_stream hash;
   hash.add("class folder");

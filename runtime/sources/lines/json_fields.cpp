@@ -377,7 +377,7 @@ private:
   reading_memory& memory_;
   sample& into_;
   const json_types& types_;
-  /// Of a line that is JSON.
+  /// A member that is wrong in a line that is JSON.
   struct wrong_member {
     std::string name;
     cause why;

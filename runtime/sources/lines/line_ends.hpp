@@ -36,7 +36,7 @@ private:
   std::size_t file_;
   /// Those found in the last search.
   std::array<std::uint64_t, 128> places_;
-  /// The byte behind each of them.
+  /// The byte after each of them.
   std::array<std::byte, 128> following_;
   std::size_t found_ = 0;
   std::size_t used_ = 0;

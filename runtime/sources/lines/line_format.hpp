@@ -10,7 +10,7 @@
 
 namespace leat {
 
-/// So many bytes behind a line are readable: a line feed, and whatever follows it.
+/// So many bytes after a line are readable: a line feed, and whatever follows it.
 inline constexpr std::size_t line_slack = 64;
 
 /// What lines of a file are.

@@ -100,7 +100,7 @@ bool tar_index::within_bounds() const noexcept {
     if (records_[i].key > records_[i + 1].key || records_[i].field > records_[i + 1].field)
       return false;
   const auto names = names_.size() - 1;
-  // In a row, each behind its headers: fields of a record are read together.
+  // In a row, each after its headers: fields of a record are read together.
   auto inside = [&, end = std::uint64_t{0}](const tar_field& x) mutable {
     const auto blocks = headers_[number_of(x)].blocks;
     const bool is_good = x.name < names && blocks > 0 && blocks <= tar_header_mark::max_blocks

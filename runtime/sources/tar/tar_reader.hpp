@@ -48,7 +48,7 @@ struct tar_place {
 
 /// What an index keeps of a member's headers, extended ones included, to know them again.
 struct tar_header_mark {
-  /// Of longer ones only the end counts, which has the member's own header.
+  /// Only the end of longer ones counts, which has the member's own header.
   static constexpr std::size_t max_blocks = 8;
 
   /// A part of a hash of these bytes.
@@ -56,7 +56,7 @@ struct tar_header_mark {
   /// How many blocks before the member's content they are, from 1 to max_blocks.
   std::uint32_t blocks = 0;
 
-  /// Of whole blocks.
+  /// `headers`: whole blocks.
   static tar_header_mark of(std::span<const std::byte> headers) noexcept;
   std::size_t bytes() const noexcept;
   friend bool operator==(const tar_header_mark&, const tar_header_mark&) = default;
@@ -84,7 +84,7 @@ public:
   /// for sparse and multi-volume members, and for a file of another kind, saying which.
   std::optional<tar_member> next();
 
-  /// Of the headers of the last member. The archive is read again for longer ones only.
+  /// The mark of the last member's headers. The archive is read again for longer ones only.
   tar_header_mark header_mark();
   /// Whether the last error of next() was that of an archive whose members are all complete, but
   /// which has no end mark.

@@ -40,7 +40,7 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return "tar_stream"; }
-  /// Of what patterns match only: members are known when they have been read.
+  /// Only among what patterns match: members are known when they have been read.
   const passed_over& what_is_passed_over() const override { return opener_.files().others(); }
 
 private:

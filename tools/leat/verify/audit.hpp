@@ -119,7 +119,7 @@ private:
   struct log_attempt {
     process_attempt what;
     bool has_header = false;
-    /// Of the cluster, if the last header has one.
+    /// The cluster's, if the last header has one.
     std::optional<std::uint64_t> term = {};
   };
   using process_log = std::vector<log_attempt>;
