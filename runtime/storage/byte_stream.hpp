@@ -36,7 +36,7 @@ public:
   virtual restart_point restart() const { return {}; }
 };
 
-/// How much is read at once by those who read streams in blocks. One size for all: a failure hides
+/// How much is read at once by those who read streams in blocks. One size for all: damage hides
 /// what lies before it in its block, and how much that is must not depend on who reads.
 inline constexpr std::size_t stream_block_bytes = std::size_t{1} << 16;
 

@@ -30,8 +30,11 @@ std::size_t packed_stream::read(std::span<std::byte> into) {
     done += x.given;
     ended = x.ended;
     const bool needs_input = x.taken == 0 && x.given == 0 && !ended;
-    if (needs_input && (!ready_.empty() || !refill()))
+    if (needs_input && (!ready_.empty() || !refill())) {
+      if (done > 0) // all that there is comes before the error, which the next call throws
+        return done;
       torn();
+    }
   }
   if (!ended)
     look_for_end(into.subspan(done));

@@ -62,6 +62,20 @@ reading read_rest(packed_stream& from, std::size_t piece) {
   return x;
 }
 
+/// What a stream gives before it fails as one that was cut short.
+std::string read_until_torn(packed_stream& from, std::size_t piece) {
+  std::string text;
+  std::vector<std::byte> into(piece);
+  try {
+    while (const auto n = from.read(into))
+      text.append(reinterpret_cast<const char*>(into.data()), n);
+    FAIL("no error");
+  } catch (const error& x) {
+    CHECK(x.code() == errc::torn_file);
+  }
+  return text;
+}
+
 error error_of(const std::string& packed, packing how) {
   try {
     auto stream = open(packed, how);
@@ -212,6 +226,26 @@ TEST_CASE("compressed bytes that are cut at any byte are torn, except between me
       CHECK(x.code() == errc::torn_file);
       CHECK(x.details().file == "x");
     }
+  }
+}
+
+TEST_CASE("all that is there of a file that was cut short comes before the error") {
+  const auto seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random{seed};
+  for (const auto how : {packing::gzip, packing::zstd}) {
+    const auto text = some_text(random, 1'000'000);
+    const auto whole = pack(how, text);
+    const auto cut = whole.substr(0, whole.size() / 2 + random() % (whole.size() / 4));
+    std::vector<std::string> found;
+    for (const std::size_t piece : {std::size_t{1} << 16, std::size_t{5'000}, std::size_t{77}}) {
+      auto stream = open(cut, how);
+      found.push_back(read_until_torn(stream, piece));
+      CHECK(text.starts_with(found.back()));
+    }
+    CHECK(found[0].size() > text.size() / 4);
+    CHECK(found[0] == found[1]);
+    CHECK(found[0] == found[2]);
   }
 }
 
