@@ -1,5 +1,6 @@
 #include "runtime/sources/tar/tar_stream_source.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/drawn.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/stream_places.hpp"
@@ -310,6 +311,8 @@ TEST_CASE("a tar file that is cut anywhere is torn, up to the middle of its end 
   const auto end = tar.bytes().size();
   const auto whole = tar.end().bytes();
   for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+    if (!is_drawn(cut))
+      continue;
     CAPTURE(cut);
     save(dir / "x.tar", whole.substr(0, cut));
     save(dir / "x.tar.gz", gzip(whole.substr(0, cut)));
