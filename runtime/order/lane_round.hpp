@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace leat {
@@ -106,6 +107,9 @@ public:
   bool run();
   /// The iterator threw: no items follow those that wait.
   const std::optional<error>& failure() const noexcept { return failure_; }
+
+  /// For errors: the files that this lane reads, as far as they are known.
+  void add_files(std::vector<std::string>& to) const;
 
   // For the last round:
   const ring<round_item>& items() const noexcept { return items_; }
