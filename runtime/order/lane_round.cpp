@@ -222,18 +222,22 @@ void lane_round::keep(pulled result) {
     ++clock_.items;
     return;
   }
-  if (limits_.is_endless && !edge_ && number == 0) {
-    std::vector<std::string> files;
-    add_files(files);
-    throw error(errc::empty_epoch,
-                {.stage = "batch",
-                 .file = first_of(files),
-                 .got = "nothing from lane " + std::to_string(context_.lane) + " in its epoch "
-                        + std::to_string(when_.epoch),
-                 .needed = "at least one sample per epoch, to begin again: fewer lanes, so that "
-                           "each has more files, or end=\"mask\" or \"drop\""});
-  }
+  if (limits_.is_endless && !edge_ && number == 0)
+    refuse_empty_lane();
   start(after(when_), limits_.is_endless ? clock_.items : 0);
+}
+
+/// Apart from `keep`, which is called for every item.
+void lane_round::refuse_empty_lane() const {
+  std::vector<std::string> files;
+  add_files(files);
+  throw error(errc::empty_epoch,
+              {.stage = "batch",
+               .file = first_of(files),
+               .got = "nothing from lane " + std::to_string(context_.lane) + " in its epoch "
+                      + std::to_string(when_.epoch),
+               .needed = "at least one sample per epoch, to begin again: fewer lanes, so that "
+                         "each has more files, or end=\"mask\" or \"drop\""});
 }
 
 void lane_round::take_front(item& what, lap& when) {

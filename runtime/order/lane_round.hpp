@@ -169,6 +169,7 @@ private:
   void start(const lap& g, std::uint64_t before);
   void load_inputs(const lane_base& base);
   void check_inputs(const lane_base& base) const;
+  [[noreturn]] void refuse_empty_lane() const;
   [[noreturn]] void refuse_not_there(const lap& g, std::uint64_t number) const;
   const iterator_form& form() const;
   lap after(const lap& g) const;
