@@ -9,13 +9,35 @@ namespace {
 
 /// Names, and contents that a text quotes, may hold any bytes: control characters, which a terminal
 /// would act on, are shown as a backslash, x and two digits.
-void append_shown(std::string& to, std::string_view text) {
+void append_bytes(std::string& to, std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char x : text)
     if (const auto byte = static_cast<unsigned char>(x); byte >= ' ' && byte != 0x7F)
       to += x;
     else
       to.append("\\x").append({digits[byte / 16], digits[byte % 16]});
+}
+
+bool begins_character(char x) {
+  return (static_cast<unsigned char>(x) & 0xC0) != 0x80;
+}
+
+/// A text that nobody would read to its end, such as a name of a megabyte, is shown without its
+/// middle; `details` has all of it.
+void append_shown(std::string& to, std::string_view text) {
+  constexpr std::size_t most = 2000;
+  constexpr std::size_t part = most / 2 - 50;
+  if (text.size() <= most)
+    return append_bytes(to, text);
+  auto head = part;
+  while (head > part - 4 && !begins_character(text[head]))
+    --head;
+  auto tail = text.size() - part;
+  while (tail < text.size() - part + 4 && !begins_character(text[tail]))
+    ++tail;
+  append_bytes(to, text.substr(0, head));
+  to += " ... (" + std::to_string(tail - head) + " more bytes) ... ";
+  append_bytes(to, text.substr(tail));
 }
 
 std::string text_of(errc code, const error_details& x) {

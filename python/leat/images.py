@@ -13,7 +13,7 @@ def decode(
     exact: bool = False,
     max_pixels: int = 1 << 27,
 ) -> Any:
-    """The pixels of a JPEG or PNG as a NumPy array, [height, width, 3]; with "nchw", [3, height, width].
+    """The pixels of a JPEG, PNG or WebP as a NumPy array, [height, width, 3]; with "nchw", [3, height, width].
 
     u8 as decoded; floats are value / 255. Raises BadSample for what cannot be decoded.
     For many images, or parts of them: ImageDecoder.

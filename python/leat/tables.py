@@ -8,67 +8,61 @@ import importlib
 import os
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from leat._columns import Column, Field, Names, Types, UnfitColumnsError, column_of, field_text, fields_of
 from leat.errors import BadSample, Error, error_of
 
-Names = Sequence[str]
+Opened = tuple[list[int], str, list[str]]
 
 
-class Column(NamedTuple):
-    """A column as the module takes it: `dims` are those of a row's tensor, or of an element of a ragged one; None for bytes."""
+def open_parquet(path: str, columns: Names, types: Types) -> Opened:
+    """The rows of all row groups, the fields as text, and their names."""
 
-    name: str
-    dims: tuple[int, ...] | None
-    values: Any
-    offsets: Any
-    nulls: Any
-
-
-def open_parquet(path: str, columns: Names) -> tuple[list[int], str]:
-    """The rows of all row groups, and the columns as text."""
-
-    def read() -> tuple[list[int], str]:
+    def read() -> Opened:
         found = _parquet(path, *_stamp(path))
         groups = [found.row_group(i) for i in range(found.num_row_groups)]
         rows = [x.num_rows for x in groups]
         if sum(rows) != found.num_rows or any(x.num_columns > 0 and x.column(0).num_values < x.num_rows for x in groups):
             raise ValueError("a footer whose numbers of rows contradict each other")
-        return rows, _columns_text(found.schema.to_arrow_schema(), columns, "parquet", path)
+        return rows, *_described(found.schema.to_arrow_schema(), columns, types, "parquet", path)
 
     return _opened(path, "parquet", read)
 
 
-def read_parquet(path: str, block: int, columns: Names) -> tuple[int, int, list[Column]]:
+def read_parquet(path: str, block: int, columns: Names, types: Types) -> tuple[int, int, list[Column]]:
     """One row group: its rows, bytes and columns."""
 
-    def table() -> Any:
+    def table() -> tuple[Any, list[Field]]:
         known = _parquet(path, *_stamp(path))
+        fields = fields_of(known.schema.to_arrow_schema(), columns, types)
+        stored = [".".join(x.path) for x in fields] if columns else None
         parquet = importlib.import_module("pyarrow.parquet")
         with parquet.ParquetFile(path, metadata=known, pre_buffer=False, page_checksum_verification=True) as file:
-            return file.read_row_group(block, columns=list(columns) or None, use_threads=False)
+            return file.read_row_group(block, columns=stored, use_threads=False), fields
 
-    return _decoded(table, columns)
+    return _decoded(table)
 
 
-def open_arrow(path: str, columns: Names) -> tuple[list[int], str]:
-    """The rows of all record batches, and the columns as text."""
+def open_arrow(path: str, columns: Names, types: Types) -> Opened:
+    """The rows of all record batches, the fields as text, and their names."""
 
-    def read() -> tuple[list[int], str]:
+    def read() -> Opened:
         found = _ipc(path, *_stamp(path))
-        return [x.rows for x in found.batches], _columns_text(found.schema, columns, "arrow", path)
+        return [x.rows for x in found.batches], *_described(found.schema, columns, types, "arrow", path)
 
     return _opened(path, "arrow", read)
 
 
-def read_arrow(path: str, block: int, columns: Names) -> tuple[int, int, list[Column]]:
+def read_arrow(path: str, block: int, columns: Names, types: Types) -> tuple[int, int, list[Column]]:
     """One record batch: its rows, bytes and columns."""
 
-    def batch() -> Any:
+    def batch() -> tuple[Any, list[Field]]:
         arrow = _pyarrow("arrow")
         known = _ipc(path, *_stamp(path))
-        included = [known.schema.get_field_index(x) for x in columns]
+        fields = fields_of(known.schema, columns, types)
+        included = sorted({known.schema.get_field_index(x.path[0]) for x in fields}) if columns else []
         options = arrow.ipc.IpcReadOptions(use_threads=False, included_fields=included or None)
         with arrow.OSFile(path) as file:
             if known.is_file:
@@ -79,9 +73,9 @@ def read_arrow(path: str, block: int, columns: Names) -> tuple[int, int, list[Co
                 file.seek(at.begin)
                 made = arrow.ipc.open_stream(head + file.read(at.end - at.begin), options=options).read_next_batch()
         made.validate(full=any(arrow.types.is_dictionary(x.type) for x in made.schema))
-        return made
+        return made, fields
 
-    return _decoded(batch, columns)
+    return _decoded(batch)
 
 
 def _pyarrow(caller: str) -> Any:
@@ -186,7 +180,16 @@ def _refusal(stage: str, path: str, got: str, needed: str, code: str = "invalid_
     return error_of(code, text, stage, "", path, None, got, needed, ())
 
 
-def _opened(path: str, stage: str, read: Callable[[], tuple[list[int], str]]) -> tuple[list[int], str]:
+def _described(schema: Any, columns: Names, types: Types, stage: str, path: str) -> tuple[str, list[str]]:
+    """The chosen columns with their types, and their names."""
+    try:
+        fields = fields_of(schema, columns, types)
+    except UnfitColumnsError as problem:
+        raise _refusal(stage, path, problem.got, problem.needed) from None
+    return ", ".join(f"{x.name}: {field_text(x)}" for x in fields), [x.name for x in fields]
+
+
+def _opened(path: str, stage: str, read: Callable[[], Opened]) -> Opened:
     _pyarrow(stage)
     kind = "Parquet" if stage == "parquet" else "Arrow IPC"
     try:
@@ -203,98 +206,6 @@ def _one_line(problem: BaseException) -> str:
     return " ".join(str(problem).split()) or type(problem).__name__
 
 
-def _columns_text(schema: Any, columns: Names, stage: str, path: str) -> str:
-    """The chosen columns with their types. Raises for those that are not there, or cannot be fields."""
-    twice = sorted({x for x in schema.names if schema.names.count(x) > 1 and (not columns or x in columns)})
-    if twice:
-        raise _refusal(stage, path, f'two columns "{twice[0]}"', "columns=[...] with names that occur once")
-    lacking = [x for x in columns if x not in schema.names]
-    if lacking:
-        raise _refusal(stage, path, f'no column "{lacking[0]}"', f"one of {', '.join(schema.names)}")
-    chosen = [schema.field(x) for x in (columns or schema.names)]
-    good = [x.name for x in schema if _is_supported(x.type)]
-    for x in chosen:
-        if not _is_supported(x.type):
-            needed = f"numbers, texts, bytes, or lists of numbers: columns={good}"
-            raise _refusal(stage, path, f'column "{x.name}" of type {x.type}', needed)
-    if not chosen:
-        raise _refusal(stage, path, "no column", "at least one")
-    return ", ".join(f"{x.name}: {_field_text(x.type)}" for x in chosen)
-
-
-def _stored(type: Any) -> Any:
-    """The type without dictionaries and extensions."""
-    types = importlib.import_module("pyarrow").types
-    while True:
-        if types.is_dictionary(type):
-            type = type.value_type
-        elif hasattr(type, "storage_type"):
-            order = list(getattr(type, "permutation", None) or [])
-            if order != sorted(order):
-                return type
-            type = type.storage_type
-        else:
-            return type
-
-
-def _is_number(type: Any) -> bool:
-    types = importlib.import_module("pyarrow").types
-    return bool(types.is_integer(type) or types.is_floating(type) or types.is_boolean(type) or _is_time(type))
-
-
-def _is_time(type: Any) -> bool:
-    types = importlib.import_module("pyarrow").types
-    return bool(types.is_timestamp(type) or types.is_date(type) or types.is_time(type) or types.is_duration(type))
-
-
-def _is_bytes(type: Any) -> bool:
-    types = importlib.import_module("pyarrow").types
-    kinds = ("binary", "large_binary", "string", "large_string", "fixed_size_binary", "string_view", "binary_view")
-    return any(getattr(types, f"is_{x}")(type) for x in kinds)
-
-
-def _is_dense(type: Any, dimensions: int = 6) -> bool:
-    types = importlib.import_module("pyarrow").types
-    type = _stored(type)
-    if types.is_fixed_size_list(type):
-        return dimensions > 0 and type.list_size > 0 and _is_dense(type.value_type, dimensions - 1)
-    return _is_number(type)
-
-
-def _is_list(type: Any) -> bool:
-    types = importlib.import_module("pyarrow").types
-    return bool(types.is_list(type) or types.is_large_list(type))
-
-
-def _field_text(type: Any) -> str:
-    """What becomes of a column, however a file stores it: "bytes", "float [2, 3]", "ragged int32 []"."""
-    types = importlib.import_module("pyarrow").types
-    dims = list(_tensor_dims(type) or ())
-    type = _stored(type)
-    if _is_bytes(type):
-        return "bytes"
-    if _is_list(type):
-        return f"ragged {_field_text(type.value_type)}"
-    if dims:
-        return f"{_stored(type.value_type)} {dims}"
-    while types.is_fixed_size_list(type):
-        dims.append(type.list_size)
-        type = _stored(type.value_type)
-    return f"{type} {dims}"
-
-
-def _tensor_dims(type: Any) -> tuple[int, ...] | None:
-    """Those of Arrow's tensors of one shape, which are stored flat."""
-    return tuple(type.shape) if hasattr(type, "storage_type") and hasattr(type, "shape") else None
-
-
-def _is_supported(type: Any) -> bool:
-    if len(_tensor_dims(type) or ()) > 6:
-        return False
-    type = _stored(type)
-    return _is_bytes(type) or _is_dense(type) or (_is_list(type) and _is_dense(type.value_type, 5))
-
-
 def _is_of_the_machine(problem: Exception) -> bool:
     """Whether the machine refused something. Damaged files have sizes that none has, and no error number."""
     if isinstance(problem, MemoryError):
@@ -303,11 +214,11 @@ def _is_of_the_machine(problem: Exception) -> bool:
     return isinstance(problem, OSError) and problem.errno is not None
 
 
-def _decoded(read: Any, columns: Names) -> tuple[int, int, list[Column]]:
-    """Columns of a table or record batch, in the order in which they were chosen."""
+def _decoded(read: Callable[[], tuple[Any, list[Field]]]) -> tuple[int, int, list[Column]]:
+    """Fields of a table or record batch, in the order in which they were chosen."""
     try:
-        table = read()
-        made = [_column(x, table.column(x)) for x in (columns or table.schema.names)]
+        table, fields = read()
+        made = [column_of(x, table) for x in fields]
         rows = int(table.num_rows)
     except Exception as problem:  # pyarrow's ArrowInvalid; NumPy's ValueError where a buffer is too short
         if _is_of_the_machine(problem):
@@ -315,119 +226,3 @@ def _decoded(read: Any, columns: Names) -> tuple[int, int, list[Column]]:
         raise BadSample("corrupt", _one_line(problem)) from None
     size = sum(a.nbytes for x in made for a in (x.values, x.offsets, x.nulls) if a is not None)
     return rows, size, made
-
-
-def _plain(array: Any) -> Any:
-    """The values without dictionaries and extensions."""
-    types = importlib.import_module("pyarrow").types
-    while True:
-        if types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        elif hasattr(array.type, "storage_type"):
-            array = array.storage
-        else:
-            return array
-
-
-def _joined(array: Any) -> Any:
-    """All chunks as one array."""
-    arrow = importlib.import_module("pyarrow")
-    chunks = [_widened(_plain(x)) for x in array.chunks]
-    return arrow.concat_arrays(chunks) if chunks else arrow.array([], array.type)
-
-
-def _column(name: str, array: Any) -> Column:
-    arrow = importlib.import_module("pyarrow")
-    dims = _tensor_dims(array.type)
-    if isinstance(array, arrow.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks == 1 else _joined(array)
-    array = _widened(_plain(array))
-    if _is_bytes(array.type):
-        return _bytes(name, array)
-    if _is_list(array.type):
-        return _ragged(name, array)
-    values, nulls = _dense(array)
-    return Column(name, dims or values.shape[1:], values, None, nulls)
-
-
-def _widened(array: Any) -> Any:
-    """Texts and lists with offsets of 64 bits, so that they can be joined; bytes of one size and views as any others."""
-    arrow = importlib.import_module("pyarrow")
-    types = arrow.types
-    type = array.type
-    if types.is_string(type) or types.is_string_view(type):
-        return array.cast(arrow.large_string())
-    if types.is_binary(type) or types.is_binary_view(type) or types.is_fixed_size_binary(type):
-        return array.cast(arrow.large_binary())
-    if types.is_list(type):
-        return array.cast(arrow.large_list(type.value_field))
-    return array
-
-
-def _numbers(buffer: Any, dtype: Any, begin: int, count: int) -> Any:
-    import numpy as np
-
-    if buffer is None or count == 0:
-        return np.empty(0, dtype)
-    return np.frombuffer(buffer, dtype, count, begin * np.dtype(dtype).itemsize)
-
-
-def _null_rows(array: Any) -> Any:
-    """uint8, 1 for nulls; None if there is none."""
-    arrow = importlib.import_module("pyarrow")
-    if array.null_count == 0:
-        return None
-    found = array.is_null().cast(arrow.uint8())
-    return _numbers(found.buffers()[1], "uint8", found.offset, len(found))
-
-
-def _offsets(array: Any) -> Any:
-    """Those of its rows, in the child's or the bytes' own numbers."""
-    import numpy as np
-
-    if len(array) == 0:
-        return np.zeros(1, np.int64)
-    return _numbers(array.buffers()[1], "int64", array.offset, len(array) + 1)
-
-
-def _bytes(name: str, array: Any) -> Column:
-    import numpy as np
-
-    data = array.buffers()[2]
-    values = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return Column(name, None, values, _offsets(array), _null_rows(array))
-
-
-def _dense(array: Any) -> tuple[Any, Any]:
-    """Values [rows, ...], and nulls: 1 for a row that is null, 2 for one that contains a null."""
-    import numpy as np
-
-    arrow = importlib.import_module("pyarrow")
-    array = _plain(array)
-    if not arrow.types.is_fixed_size_list(array.type):
-        nulls = _null_rows(array)
-        if _is_time(array.type):
-            array = array.view(arrow.int32() if array.type.bit_width == 32 else arrow.int64()).cast(arrow.int64())
-        elif arrow.types.is_boolean(array.type):
-            array = array.cast(arrow.uint8())
-        return _numbers(array.buffers()[1], array.type.to_pandas_dtype(), array.offset, len(array)), nulls
-    size = array.type.list_size
-    values, inner = _dense(array.values.slice(array.offset * size, len(array) * size))
-    values = values.reshape(len(array), size, *values.shape[1:])
-    nulls = _null_rows(array)
-    if inner is None:
-        return values, nulls
-    inside = np.where(inner.reshape(len(array), size).any(axis=1), np.uint8(2), np.uint8(0))
-    return values, inside if nulls is None else np.where(nulls == 1, nulls, inside)
-
-
-def _ragged(name: str, array: Any) -> Column:
-    import numpy as np
-
-    values, inner = _dense(array.values)
-    offsets, nulls = _offsets(array), _null_rows(array)
-    if inner is not None:
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(inner != 0)])
-        inside = np.where(before[offsets[1:]] > before[offsets[:-1]], np.uint8(2), np.uint8(0))
-        nulls = inside if nulls is None else np.where(nulls == 1, nulls, inside)
-    return Column(name, values.shape[1:], values, offsets, nulls)

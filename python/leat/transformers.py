@@ -390,7 +390,9 @@ class _Saved:
         os.makedirs(directory, exist_ok=True)
         Path(directory, "trainer_state.json").unlink(missing_ok=True)  # of a checkpoint that was here before
         path = Path(directory, DATA_FILE)
-        with open(path.with_suffix(".new"), "wb") as file:
+        new = path.with_suffix(".new")
+        new.unlink(missing_ok=True)  # of a process that died, or a link that leads elsewhere
+        with open(new, "xb") as file:
             torch.save(
                 {
                     "leat_transformers": _VERSION,
@@ -402,7 +404,7 @@ class _Saved:
             )
             file.flush()
             os.fsync(file.fileno())
-        path.with_suffix(".new").replace(path)
+        new.replace(path)
 
     @staticmethod
     def read(directory: str, accumulation: int) -> "_Saved":

@@ -151,8 +151,11 @@ void bind_functions(nb::module_& m) {
       "keep"_a, "salt"_a = 0, "Keeps about `keep` percent of the samples, by a hash of their ids.");
   m.def(
       "key_matches",
-      [](std::string pattern) { return filter_value{key_matches(std::move(pattern))}; },
-      "pattern"_a, "Keeps samples whose ids match a pattern of *, ? and [a-z].");
+      [](std::string pattern, bool invert) {
+        return filter_value{key_matches(std::move(pattern), invert)};
+      },
+      "pattern"_a, nb::kw_only(), "invert"_a = false,
+      "Keeps samples whose ids match a pattern of *, ? and [a-z]; with `invert` the others.");
   m.def(
       "field_hash",
       [](const std::string& field, std::uint64_t keep, std::uint64_t salt) {

@@ -8,6 +8,7 @@
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -35,7 +36,7 @@ std::span<const T> numbers_in(nb::handle x) {
   return elements_of<T>(array);
 }
 
-/// `from` is a leat.tables.Column.
+/// `from` is a leat._columns.Column.
 table_column column_of(nb::handle from) {
   const auto array = nb::cast<any_array>(from.attr("values"));
   const nb::object dims = from.attr("dims");
@@ -64,21 +65,22 @@ class python_table_reader final : public table_reader {
 public:
   python_table_reader(nb::handle open, nb::handle read) : open_(open), read_(read) {}
 
-  table_file open(const std::string& path, const std::vector<std::string>& columns) const override {
+  table_file open(const std::string& path, const table_options& options) const override {
     const gil_held held;
     try {
-      const nb::object found = open_(path, columns);
-      return {nb::cast<std::vector<std::uint64_t>>(found[0]), nb::cast<std::string>(found[1])};
+      const nb::object found = open_(path, options.columns, options.types);
+      return {nb::cast<std::vector<std::uint64_t>>(found[0]), nb::cast<std::string>(found[1]),
+              nb::cast<std::vector<std::string>>(found[2])};
     } catch (const nb::python_error& problem) {
       throw_through(problem);
     }
   }
 
   table_block read(const std::string& path, std::uint64_t block,
-                   const std::vector<std::string>& columns) const override {
+                   const table_options& options) const override {
     const gil_held held;
     try {
-      auto found = std::make_unique<nb::object>(read_(path, block, columns));
+      auto found = std::make_unique<nb::object>(read_(path, block, options.columns, options.types));
       table_block result{.rows = nb::cast<std::uint64_t>((*found)[0]),
                          .bytes = nb::cast<std::uint64_t>((*found)[1])};
       for (const nb::handle x : nb::object((*found)[2]))
@@ -100,12 +102,13 @@ private:
 template <class Make>
 auto table_pipeline(Make make) {
   return [make](const patterns& pattern, std::optional<std::vector<std::string>> columns,
-                null_policy nulls, std::uint64_t cache_bytes) {
+                null_policy nulls, std::uint64_t cache_bytes,
+                std::map<std::string, std::string> types) {
     if (columns && columns->empty())
       throw error(errc::invalid_argument,
                   {.stage = "columns", .got = "[]", .needed = "names of columns, or None for all"});
     const table_options options{std::move(columns).value_or(std::vector<std::string>{}), nulls,
-                                cache_bytes};
+                                cache_bytes, std::move(types)};
     return pipeline_value{std::visit([&](const auto& x) { return make(x, options); }, pattern)};
   };
 }
@@ -117,12 +120,15 @@ void bind_tables(nb::module_& m) {
       "parquet", table_pipeline([](const auto& x, const auto& how) { return parquet(x, how); }),
       "pattern"_a, "columns"_a = nb::none(), nb::kw_only(), "nulls"_a = null_policy::bad,
       "cache_bytes"_a = table_options{}.cache_bytes,
+      "types"_a = std::map<std::string, std::string>{},
       "The rows of Parquet files, by the package pyarrow: paths with braces and globs. Columns are "
       "fields: all, or those that are named. `nulls`: a row with a null is a bad sample, or lacks "
-      "the field. `cache_bytes`: how much of decoded row groups is kept.");
+      "the field. `cache_bytes`: how much of decoded row groups is kept. `types`: what fields are, "
+      "whatever the columns hold: {\"id\": \"i64\", \"price\": \"f64\", \"tax\": \"bytes\"}.");
   m.def("arrow", table_pipeline([](const auto& x, const auto& how) { return arrow(x, how); }),
         "pattern"_a, "columns"_a = nb::none(), nb::kw_only(), "nulls"_a = null_policy::bad,
         "cache_bytes"_a = table_options{}.cache_bytes,
+        "types"_a = std::map<std::string, std::string>{},
         "The rows of Arrow IPC files and streams, and of Feather files of version 2: as parquet, "
         "with record batches in place of row groups.");
   m.def(
@@ -132,13 +138,13 @@ void bind_tables(nb::module_& m) {
                                                      open.release(), read.release()));
       },
       "format"_a, "open"_a, "read"_a,
-      nb::sig("def register_table_reader(format: str, open: collections.abc.Callable[[str, "
-              "list[str]], tuple[list[int], str]], read: collections.abc.Callable[[str, int, "
-              "list[str]], typing.Any]) -> None"),
-      "Replaces what reads files for \"parquet\" or \"arrow\": `open(path, columns)` gives the "
-      "rows of all blocks, and the columns as text; `read(path, block, columns)` gives rows, bytes "
-      "and "
-      "columns of one, as those of leat.tables do.");
+      nb::sig(
+          "def register_table_reader(format: str, open: collections.abc.Callable[[str, "
+          "list[str], dict[str, str]], tuple[list[int], str, list[str]]], read: "
+          "collections.abc.Callable[[str, int, list[str], dict[str, str]], typing.Any]) -> None"),
+      "Replaces what reads files for \"parquet\" or \"arrow\": `open(path, columns, types)` gives "
+      "the rows of all blocks, the columns as text, and their names; `read(path, block, columns, "
+      "types)` gives rows, bytes and columns of one, as those of leat.tables do.");
 }
 
 } // namespace leat::python

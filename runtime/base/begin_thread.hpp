@@ -13,10 +13,9 @@ namespace leat {
 inline error no_thread(const std::string& stage, const std::system_error& problem) {
   return {errc::no_resources,
           {.stage = stage,
-           .got = std::string{"no thread: "} + problem.what(),
-           .needed =
-               "one more thread: check the limits on threads and memory of this process, its user "
-               "and its container"}};
+           .got = std::string{"no more threads ("} + problem.what() + ")",
+           .needed = "one more: check the limits on threads and memory of this process, its user "
+                     "(ulimit -u) and its container (pids.max)"}};
 }
 
 /// Begins a new thread. Throws `errc::no_resources` if the machine gives no more of them.

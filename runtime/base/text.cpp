@@ -80,6 +80,12 @@ std::string excerpt(std::string_view text) {
   return text.size() <= most ? in_quotes(text) : in_quotes(text.substr(0, most)) + "...";
 }
 
+std::string first_of(const std::vector<std::string>& names) {
+  if (names.size() < 2)
+    return names.empty() ? std::string{} : names.front();
+  return names.front() + " and " + std::to_string(names.size() - 1) + " more";
+}
+
 std::string counted(std::uint64_t n, const std::string& one) {
   return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s");
 }

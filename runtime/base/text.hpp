@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leat {
 
@@ -45,6 +46,9 @@ std::string excerpt(std::string_view text);
 
 /// A text to go between JSON's quotes; bytes that are not UTF-8 become U+FFFD.
 std::string json_escaped(std::string_view text);
+
+/// "a.tar and 2 more", for errors; empty for none.
+std::string first_of(const std::vector<std::string>& names);
 
 /// "1 item", "2 items"
 std::string counted(std::uint64_t n, const std::string& one);

@@ -8,8 +8,10 @@
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <system_error>
@@ -23,7 +25,33 @@ namespace fs = std::filesystem;
 
 constexpr mode_t private_directory = 0700;
 constexpr mode_t private_file = 0600;
+constexpr mode_t mode_bits = 07777;
 constexpr std::size_t largest_file = max_state_bytes + 8192;
+
+std::string octal(mode_t mode) {
+  std::string text;
+  for (; mode != 0; mode >>= 3)
+    text.insert(text.begin(), static_cast<char>('0' + (mode & 7)));
+  return '0' + text;
+}
+
+/// Whoever may write to the directory may become the job's coordinator.
+void check_writers(const fs::path& directory) {
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0)
+    throw_errno("cluster", directory.string(), "a state directory that can be read");
+  const auto mode = octal(status.st_mode & mode_bits);
+  if ((status.st_mode & S_IWOTH) != 0)
+    throw error(errc::invalid_argument,
+                {.stage = "cluster",
+                 .file = directory.string(),
+                 .got = "a state directory that everybody may write to (mode " + mode + ")",
+                 .needed = "one that is its user's own (chmod go-w), or the name of a new one: "
+                           "whoever writes to it may become the job's coordinator"});
+  if ((status.st_mode & S_IWGRP) != 0)
+    notice("cluster: all users of the group of " + directory.string() + " may write to it (mode "
+           + mode + "), and so become the job's coordinator; chmod g-w if that is not meant");
+}
 
 } // namespace
 
@@ -34,6 +62,7 @@ file_state_directory::file_state_directory(fs::path directory) : directory_(std:
 
 void file_state_directory::prepare() {
   make_directory_durably(directory_, private_directory);
+  check_writers(directory_);
 }
 
 /// Clients of NFS remember listings for up to a minute. A change to the directory, whoever else
@@ -41,9 +70,10 @@ void file_state_directory::prepare() {
 void file_state_directory::refresh() {
   const auto file = (directory_ / "look.tmp").string();
   const file_descriptor made{uninterrupted([&] {
-    return ::open(file.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, private_file);
+    return ::open(file.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  private_file);
   })};
-  if (made)
+  if (made || errno == ELOOP) // a link is no more than an old file of that name
     remove_file(file);
   else if (errno != ENOENT && errno != ENOSPC && errno != EDQUOT)
     throw_errno("cluster", file, "a state directory that this process may write to");

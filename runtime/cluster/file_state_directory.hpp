@@ -7,7 +7,8 @@
 namespace leat {
 
 /// A state directory of files, on a file system that all hosts share. Made by the first life, for
-/// its user only (0700, files 0600). The file system must have hard links.
+/// its user only (0700, files 0600); one that everybody may write to is refused, one that its group
+/// may write to gets a notice. The file system must have hard links.
 class file_state_directory final : public state_directory {
 public:
   explicit file_state_directory(std::filesystem::path directory);

@@ -1,5 +1,7 @@
 #include "runtime/image/image_format.hpp"
 
+#include "runtime/storage/file_kind.hpp"
+
 namespace leat {
 
 namespace {
@@ -32,6 +34,11 @@ std::string_view image_format(std::span<const std::byte> bytes) {
   if (begins(file, "ftyp"sv, 4))
     return "HEIF or AVIF";
   return {};
+}
+
+std::string what_is_no_image(std::span<const std::byte> file) {
+  constexpr std::size_t least = 16; // of fewer bytes, those of a JPEG that was cut may be text
+  return file.size() < least ? std::string{} : kind_of_file({}, file).what;
 }
 
 } // namespace leat

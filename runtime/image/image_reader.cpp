@@ -42,9 +42,12 @@ image_size image_reader::open(std::span<const std::byte> file, std::size_t max_p
   file_ = file;
   max_pixels_ = max_pixels;
   places_ = places;
-  if (image_format(file) == "PNG") {
+  if (const auto format = image_format(file); format == "PNG") {
     kind_ = kind::png;
-    size_ = png_.open(file, max_pixels);
+    size_ = whole_.png.open(file, max_pixels);
+  } else if (format == "WebP") {
+    kind_ = kind::webp;
+    size_ = whole_.webp.open(file, max_pixels);
   } else {
     frame_ = planes_.open(file, max_pixels);
     kind_ = has_planes(frame_) ? kind::jpeg_planes : kind::jpeg_rows;
@@ -106,8 +109,8 @@ bool image_reader::make_planes(plane_decoder::way by, const tensor_form& form, s
 /// Gives the part's rows, from the top down, some at a time.
 template <class Take>
 void image_reader::read_rows(const pixel_rect& part, Take take) {
-  if (kind_ == kind::png) {
-    const auto image = png_.decode();
+  if (kind_ == kind::png || kind_ == kind::webp) {
+    const auto image = kind_ == kind::png ? whole_.png.decode() : whole_.webp.decode();
     lap(times_, decode_part::decoding);
     return take(rgb_view{image.row(part.y) + 3 * part.x, part.width, part.height, image.stride});
   }

@@ -5,6 +5,7 @@
 #include "runtime/image/pixels/plane_resampler.hpp"
 #include "runtime/image/pixels/reference_resampler.hpp"
 #include "runtime/image/png/png_decoder.hpp"
+#include "runtime/image/webp/webp_decoder.hpp"
 
 #include <leat/decode_times.hpp>
 #include <leat/resize_plan.hpp>
@@ -68,6 +69,7 @@ private:
   /// What the opened file is.
   enum class kind : std::uint8_t {
     png,
+    webp,
     /// A JPEG whose pixels are sums of products of its planes' samples.
     jpeg_planes,
     /// Any other.
@@ -91,7 +93,11 @@ private:
   plane_decoder planes_;
   plane_resampler resampler_;
   jpeg_decoder rows_;
-  png_decoder png_;
+  /// Formats of which all pixels are decoded.
+  struct {
+    png_decoder png;
+    webp_decoder webp;
+  } whole_;
   /// Rows of R, of G, of B.
   std::vector<std::uint8_t> split_rows_;
   reference_resampler reference_;

@@ -21,7 +21,7 @@ enum class decode_part : std::uint8_t {
   /// Entropy decoding of what lies beside the crop, and is only passed over.
   skimming,
   /// Entropy decoding of what the crop needs. For files that leat's own decoder does not take (PNG,
-  /// progressive JPEGs), everything that libpng or libjpeg-turbo does.
+  /// WebP, progressive JPEGs), everything that libpng, libwebp or libjpeg-turbo does.
   decoding,
   /// The inverse DCT.
   transforming,

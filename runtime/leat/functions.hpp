@@ -24,8 +24,8 @@ LEAT_API filter_stage key_hash(std::uint64_t keep, std::uint64_t salt = 0);
 
 /// Keeps samples whose ids match a pattern, byte by byte: `*` stands for any bytes, `/` too, `?`
 /// for one, `[a-z]` for one of these, `[!a-z]` for another one; all else for itself. The pattern is
-/// not empty and has no spaces. Reads no sample.
-LEAT_API filter_stage key_matches(std::string pattern);
+/// not empty and has no spaces. With `invert`: the others. Reads no sample.
+LEAT_API filter_stage key_matches(std::string pattern, bool invert = false);
 
 /// As `key_hash`, by a hash of the field's bytes: equal content is kept or dropped together.
 LEAT_API filter_stage field_hash(const std::string& field, std::uint64_t keep,

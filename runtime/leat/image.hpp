@@ -13,7 +13,7 @@
 
 namespace leat {
 
-/// Decodes the JPEG or PNG in `field` ("jpg;jpeg;png": the first that exists), applies the
+/// Decodes the JPEG, PNG or WebP in `field` ("jpg;jpeg;png": the first that exists), applies the
 /// transforms in order, and sets the field "image"; `field` is removed. As in torchvision,
 /// normalize comes after everything that changes pixels, and random_erasing last. Grayscale,
 /// palettes and CMYK become RGB; alpha, EXIF orientation and colour profiles are ignored. Pixels

@@ -24,10 +24,10 @@ struct image_decoder_options {
   bool own_decoder = true;
 };
 
-/// Makes tensors of parts of JPEGs and PNGs, as decode_image does: for a map of a program's own
-/// that chooses the part itself, and for measurements. It decodes as little of a file as the part
-/// needs. Pixels depend on the file and the plan alone. It keeps its memory from image to image;
-/// used by one thread at a time.
+/// Makes tensors of parts of JPEGs, PNGs and WebPs, as decode_image does: for a map of a program's
+/// own that chooses the part itself, and for measurements. It decodes as little of a file as the
+/// part needs. Pixels depend on the file and the plan alone. It keeps its memory from image to
+/// image; used by one thread at a time.
 ///
 ///     leat::image_decoder decoder;
 ///     const auto size = decoder.open(file);

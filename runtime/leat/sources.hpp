@@ -35,12 +35,12 @@ struct folder_options {
 LEAT_API pipeline tar_shards(std::string pattern, tar_options options = {});
 LEAT_API pipeline tar_shards(std::vector<std::string> patterns, tar_options options = {});
 
-/// A folder with one subfolder per class. Records are its files *.jpg, *.jpeg, *.jfif and *.png,
-/// sorted bytewise by relative path; hidden entries are passed over as in tar_shards, at any depth,
-/// and a notice says what else is. Fields "jpg" (the file, even if it is a PNG, so that all samples
-/// have the same fields; decoding looks at the bytes), "cls" (the class's number in bytewise order,
-/// as ASCII) and "class" (the subfolder's name). On opening, throws `errc::not_found` (no folder,
-/// no class, no image), `errc::io`.
+/// A folder with one subfolder per class. Records are its files *.jpg, *.jpeg, *.jfif, *.png and
+/// *.webp, sorted bytewise by relative path; hidden entries are passed over as in tar_shards, at
+/// any depth, and a notice says what else is. Fields "jpg" (the file, even if it is a PNG or WebP,
+/// so that all samples have the same fields; decoding looks at the bytes), "cls" (the class's
+/// number in bytewise order, as ASCII) and "class" (the subfolder's name). On opening, throws
+/// `errc::not_found` (no folder, no class, no image), `errc::io`.
 LEAT_API pipeline image_folder(std::string directory, folder_options options = {});
 
 /// The classes of such a folder: the name of class i is the i-th. Throws what opening it throws.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,9 @@ struct table_options {
   null_policy nulls = null_policy::bad;
   /// Decoded blocks are kept until they take more than this. The two used last are always kept.
   std::uint64_t cache_bytes = std::uint64_t{1} << 29;
+  /// What fields are to be, whatever columns hold: "u8" to "i64", "f32", "f64" for elements of
+  /// numbers, decimals and columns of nulls; "bytes" for the text of decimals.
+  std::map<std::string, std::string> types = {};
 };
 
 /// The rows of Parquet files: see docs/operators/parquet.md. Patterns are as in tar_shards. Blocks
@@ -83,6 +87,8 @@ struct table_file {
   std::vector<std::uint64_t> rows_per_block = {};
   /// Names and types of the chosen columns as text, which is part of the data's identity.
   std::string columns = {};
+  /// The names alone, in the same order.
+  std::vector<std::string> names = {};
 };
 
 /// Reads files of one format. All members are const and called by many threads at once.
@@ -91,12 +97,11 @@ public:
   virtual ~table_reader();
 
   /// Reads no rows. Throws `leat::error`.
-  virtual table_file open(const std::string& path,
-                          const std::vector<std::string>& columns) const = 0;
+  virtual table_file open(const std::string& path, const table_options& options) const = 0;
   /// Throws `bad_sample` for damaged content, which makes every row of the block bad, and
   /// `leat::error` for a failing store.
   virtual table_block read(const std::string& path, std::uint64_t block,
-                           const std::vector<std::string>& columns) const = 0;
+                           const table_options& options) const = 0;
 };
 
 /// Makes a reader known for `format`: "parquet" or "arrow". A later one replaces it. Any thread.

@@ -1,6 +1,7 @@
 #include "runtime/order/lane_round.hpp"
 
 #include "runtime/base/exception_text.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/order/lane_message.hpp"
 
 #include <algorithm>
@@ -57,6 +58,12 @@ lane_round::lane_round(const sample_graph& plan, std::optional<std::size_t> edge
 
 const iterator_form& lane_round::form() const {
   return edge_ ? *plan_.edges[*edge_].input : *plan_.iterator;
+}
+
+void lane_round::add_files(std::vector<std::string>& to) const {
+  form().add_files(context_.lane, context_.lanes, when_, to);
+  for (const auto& x : inputs_)
+    x.round->add_files(to);
 }
 
 void lane_round::begin(const lap& g) {
@@ -216,11 +223,21 @@ void lane_round::keep(pulled result) {
     return;
   }
   if (limits_.is_endless && !edge_ && number == 0)
-    throw error(errc::empty_epoch, {.stage = "batch",
-                                    .got = "nothing from lane " + std::to_string(context_.lane)
-                                           + " in its epoch " + std::to_string(when_.epoch),
-                                    .needed = "at least one sample per epoch, to begin again"});
+    refuse_empty_lane();
   start(after(when_), limits_.is_endless ? clock_.items : 0);
+}
+
+/// Apart from `keep`, which is called for every item.
+void lane_round::refuse_empty_lane() const {
+  std::vector<std::string> files;
+  add_files(files);
+  throw error(errc::empty_epoch,
+              {.stage = "batch",
+               .file = first_of(files),
+               .got = "nothing from lane " + std::to_string(context_.lane) + " in its epoch "
+                      + std::to_string(when_.epoch),
+               .needed = "at least one sample per epoch, to begin again: fewer lanes, so that "
+                         "each has more files, or end=\"mask\" or \"drop\""});
 }
 
 void lane_round::take_front(item& what, lap& when) {

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace leat {
@@ -107,6 +108,9 @@ public:
   /// The iterator threw: no items follow those that wait.
   const std::optional<error>& failure() const noexcept { return failure_; }
 
+  /// For errors: the files that this lane reads, as far as they are known.
+  void add_files(std::vector<std::string>& to) const;
+
   // For the last round:
   const ring<round_item>& items() const noexcept { return items_; }
   /// Hands over the first of items(), into `what` and `when`. Bases of earlier marks stay valid.
@@ -165,6 +169,7 @@ private:
   void start(const lap& g, std::uint64_t before);
   void load_inputs(const lane_base& base);
   void check_inputs(const lane_base& base) const;
+  [[noreturn]] void refuse_empty_lane() const;
   [[noreturn]] void refuse_not_there(const lap& g, std::uint64_t number) const;
   const iterator_form& form() const;
   lap after(const lap& g) const;

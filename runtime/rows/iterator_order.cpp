@@ -1,5 +1,6 @@
 #include "runtime/rows/iterator_order.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/sample/live_source.hpp"
 
@@ -168,11 +169,16 @@ bool iterator_order::open(planned_batch& batch) {
     begin_epoch(next_.epoch + 1); // the data ended where the job was resumed
     return open(batch);
   }
-  if (!exists && world_size_ == 1)
+  if (!exists && world_size_ == 1) {
+    std::vector<std::string> files;
+    for (const auto& x : lanes_)
+      x->add_files(files);
     return open_failed(
         error(errc::empty_epoch, {.stage = "batch",
+                                  .file = first_of(files),
                                   .got = "no batch in epoch " + std::to_string(next_.epoch),
                                   .needed = "at least one"}));
+  }
   const bool is_last = ahead.is_final && ahead.batches <= 1;
   plan.end_of_epoch = world_size_ == 1 && is_last;
   plan.horizon = horizon_of(ahead);

@@ -1,6 +1,7 @@
 #include "runtime/rows/job_plan.hpp"
 
 #include "runtime/base/patience.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/plan_samples.hpp"
@@ -184,6 +185,17 @@ std::uint64_t lanes_to_plan(const operator_node& batch) {
   }
 }
 
+/// For errors: the first source's patterns; empty if it has none.
+std::string data_of(const operator_node& x) {
+  if (!x.is_source())
+    return data_of(*x.inputs.front());
+  for (const auto& option : x.options)
+    if (const auto* patterns = std::get_if<std::vector<std::string>>(&option.value);
+        patterns && option.name == "patterns")
+      return first_of(*patterns);
+  return {};
+}
+
 } // namespace
 
 epoch_plan plan_epochs(const pipeline& x) {
@@ -205,18 +217,20 @@ epoch_geometry shape_of(const pipeline& x) {
   return plan_epochs(x).shape;
 }
 
-void check_not_empty(const epoch_geometry& x) {
+void check_not_empty(const epoch_geometry& x, const pipeline& of) {
   if (!x.is_indexed)
     return; // learned on the way
   if (x.is_endless() && x.items < x.lanes)
-    throw error(errc::empty_epoch, {.stage = "batch",
-                                    .got = std::to_string(x.items) + " samples for "
-                                           + std::to_string(x.lanes) + " lanes",
-                                    .needed = "at least one per lane, to begin again"});
+    throw error(errc::empty_epoch,
+                {.stage = "batch",
+                 .file = data_of(of.root()),
+                 .got = std::to_string(x.items) + " samples for " + counted(x.lanes, "lane"),
+                 .needed = "at least one per lane, to begin again"});
   if (x.is_endless() || x.batches() != 0)
     return;
   throw error(errc::empty_epoch,
               {.stage = "batch",
+               .file = data_of(of.root()),
                .got = std::to_string(x.items) + " samples",
                .needed = x.end == epoch_end::drop
                              ? "at least one global batch of " + std::to_string(x.batch_rows)
@@ -231,7 +245,7 @@ job_plan plan_job(const pipeline& x) {
 
 job_plan plan_without_layout(const pipeline& x) {
   auto [shape, samples] = plan_epochs(x);
-  check_not_empty(shape);
+  check_not_empty(shape, x);
   job_plan plan;
   plan.shape = shape;
   plan.samples = std::move(samples);

@@ -50,8 +50,8 @@ struct epoch_plan {
 epoch_plan plan_epochs(const pipeline& x);
 epoch_geometry shape_of(const pipeline& x);
 
-/// Throws `errc::empty_epoch` if an epoch has no batch.
-void check_not_empty(const epoch_geometry& x);
+/// Throws `errc::empty_epoch` if an epoch of the pipeline has no batch.
+void check_not_empty(const epoch_geometry& x, const pipeline& of);
 
 /// Checks the pipeline and learns the batch's layout by making one sample of epoch 0: item 0, or
 /// the next good one. Throws `leat::error`.

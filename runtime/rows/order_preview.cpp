@@ -17,7 +17,7 @@ namespace {
 
 std::shared_ptr<const job_plan> plan_of(const pipeline& data, bad_sample_policy bad_samples) {
   auto [shape, samples] = plan_epochs(data);
-  check_not_empty(shape);
+  check_not_empty(shape, data);
   auto plan = std::make_shared<job_plan>();
   plan->shape = shape;
   plan->samples = std::move(samples);

@@ -270,7 +270,9 @@ void row_runner::treat_bad(const row_request& row, const row_target& target, row
     result.failure =
         error(errc::bad_sample, {.stage = stage, .sample = result.bad->id, .got = got});
   };
-  const auto what = std::string{to_string(problem.why())} + ": " + problem.what();
+  auto what = std::string{to_string(problem.why())} + ": " + problem.what();
+  if (problem.why() == cause::missing_field && stage.starts_with("tar"))
+    what += "; the members of one key must be neighbours in a tar file (tar --sort=name)";
   switch (plan_->bad_samples) {
   case bad_sample_policy::fail:
     return fail(what);

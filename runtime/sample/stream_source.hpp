@@ -115,6 +115,8 @@ public:
   virtual source_facts facts() const = 0;
   /// Short name of the kind of data: "tar_stream".
   virtual std::string name() const = 0;
+  /// For errors: the file that a unit lies in; empty where there is none.
+  virtual std::string file_of_unit(std::uint64_t) const { return {}; }
   /// To read a record of at most this many bytes again costs less than to keep its sample.
   virtual std::size_t cheap_again() const { return 0; }
 };

@@ -2,12 +2,12 @@
 
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/base/xxh3.hpp"
+#include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,23 +54,22 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
 
 /// Puts an index in its place at once, so that no reader ever sees half of it; false if the
 /// directory or the disk does not accept it.
-bool store(const std::string& path, std::span<const std::byte> bytes) {
+bool store(const std::string& path, std::span<const std::byte> bytes) try {
   auto dir = fs::path{path}.parent_path();
   std::error_code ignored;
   fs::create_directories(dir, ignored);
-  auto temporary = (dir / ".leat-index-XXXXXX").string();
-  file_descriptor file{uninterrupted([&] {
-    std::fill_n(temporary.end() - 6, 6, 'X');
-    return ::mkostemp(temporary.data(), O_CLOEXEC);
-  })};
+  const auto temporary = temporary_name(dir / ".leat-index");
+  // Other users may read the index of shared data, unless the umask says otherwise.
+  const file_descriptor file{uninterrupted(
+      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); })};
   if (!file)
     return false;
-  // mkostemp's 0600 would hide the index of shared data from other users.
-  const bool done = write_all(file.get(), bytes) && ::fchmod(file.get(), 0644) == 0
-                    && ::rename(temporary.c_str(), path.c_str()) == 0;
+  const bool done = write_all(file.get(), bytes) && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done)
     ::unlink(temporary.c_str());
   return done;
+} catch (const error&) { // no random bits for a name
+  return false;
 }
 
 } // namespace

@@ -33,12 +33,26 @@ namespace fs = std::filesystem;
       {.stage = action, .file = file.string(), .got = std::generic_category().message(code)});
 }
 
-file_descriptor open_file(const fs::path& file, int flags, mode_t mode = 0644) {
-  file_descriptor descriptor{
-      uninterrupted([&] { return ::open(file.c_str(), flags | O_CLOEXEC, mode); })};
-  if (!descriptor)
+/// A new file, so that no link leads what is written elsewhere. Without a descriptor if something
+/// has that name.
+file_descriptor make_file(const fs::path& path, const fs::path& file, mode_t mode) {
+  file_descriptor descriptor{uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); })};
+  if (!descriptor && errno != EEXIST)
     throw_io(file, "open");
   return descriptor;
+}
+
+/// A new file in place of what a process that died, or a link that somebody else, left there.
+file_descriptor make_file_anew(const fs::path& file, mode_t mode) {
+  auto made = make_file(file, file, mode);
+  if (!made) {
+    remove_file(file);
+    made = make_file(file, file, mode);
+  }
+  if (!made)
+    throw_io(file, "open", EEXIST);
+  return made;
 }
 
 void write_all(const file_descriptor& to, const fs::path& file, std::string_view bytes) {
@@ -61,7 +75,11 @@ fs::path directory_of(const fs::path& file) {
 }
 
 void sync_directory(const fs::path& directory) {
-  sync(open_file(directory, O_RDONLY | O_DIRECTORY), directory);
+  const file_descriptor opened{
+      uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })};
+  if (!opened)
+    throw_io(directory, "open");
+  sync(opened, directory);
 }
 
 /// A name beside `file` that nothing in this process has used.
@@ -83,21 +101,25 @@ std::string unique_text() {
 class temporary_file {
 public:
   temporary_file(fs::path path, mode_t mode)
-      : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_TRUNC, mode)) {}
+      : path_(std::move(path)), descriptor_(make_file_anew(path_, mode)) {}
   /// One that no other writer on any machine has.
   static temporary_file apart(const fs::path& file, mode_t mode) {
-    return temporary_file{file.string() + '.' + unique_text() + std::string{temporary_suffix},
-                          mode};
-  }
-  /// One that no other writer of `file` has; with its mode where it is there.
-  static temporary_file beside(const fs::path& file) {
-    return temporary_file{file, name_beside(file)};
+    return temporary_file{temporary_name(file), mode};
   }
   temporary_file(const temporary_file&) = delete;
   temporary_file& operator=(const temporary_file&) = delete;
   ~temporary_file() {
     if (!renamed_)
       ::unlink(path_.c_str());
+  }
+
+  /// Takes over the mode of `file`, if it is there.
+  void take_mode_of(const fs::path& file) {
+    struct stat old {};
+    if (::stat(file.c_str(), &old) == 0) {
+      // If the file belongs to another owner, not all of its mode can be kept.
+      [[maybe_unused]] const int ignored = ::fchmod(descriptor_.get(), old.st_mode & 07777);
+    }
   }
 
   void fill(std::string_view bytes) {
@@ -127,21 +149,16 @@ public:
   }
 
 private:
-  temporary_file(const fs::path& file, fs::path path)
-      : path_(std::move(path)), descriptor_(open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666)) {
-    struct stat old {};
-    if (::stat(file.c_str(), &old) == 0) {
-      // If the file belongs to another owner, not all of its mode can be kept.
-      [[maybe_unused]] const int ignored = ::fchmod(descriptor_.get(), old.st_mode & 07777);
-    }
-  }
-
   fs::path path_;
   file_descriptor descriptor_;
   bool renamed_ = false;
 };
 
 } // namespace
+
+fs::path temporary_name(const fs::path& file) {
+  return file.string() + '.' + unique_text() + std::string{temporary_suffix};
+}
 
 void write_durably(const fs::path& file, std::string_view bytes, mode_t mode) {
   temporary_file temporary{file.string() + std::string{temporary_suffix}, mode};
@@ -164,7 +181,8 @@ void write_output(const fs::path& file, std::string_view bytes, const std::strin
   if (!place.is_file)
     return write_all(open_output(place, O_WRONLY, option), file, bytes);
   try {
-    auto temporary = temporary_file::beside(place.file);
+    auto temporary = temporary_file::apart(place.file, 0666);
+    temporary.take_mode_of(place.file);
     temporary.fill(bytes);
     temporary.rename_to(place.file);
     sync_directory(directory_of(place.file));
@@ -187,12 +205,11 @@ public:
   /// there is one already.
   file_descriptor make(const fs::path& path, const fs::path& file, key& made) {
     const mutex_lock lock{mutex_};
-    file_descriptor descriptor{uninterrupted(
-        [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); })};
-    if (!descriptor && errno == EEXIST)
+    file_descriptor descriptor = make_file(path, file, 0644);
+    if (!descriptor)
       return {};
     struct stat status {};
-    if (!descriptor || ::fstat(descriptor.get(), &status) != 0)
+    if (::fstat(descriptor.get(), &status) != 0)
       throw_io(file, "open");
     made = {status.st_dev, status.st_ino};
     all_.insert(made);

@@ -12,8 +12,13 @@ namespace leat {
 /// What stands at the end of a temporary file's name.
 inline constexpr std::string_view temporary_suffix = ".tmp";
 
+/// A name for a temporary file beside `file` that no other writer on any machine has. Throws
+/// `errc::io`.
+std::filesystem::path temporary_name(const std::filesystem::path& file);
+
 /// Writes a file so that it is there whole, also after a power cut, or not at all: into
-/// `file` + ".tmp", fsync, rename, fsync of the directory. Replaces an older file.
+/// `file` + ".tmp", fsync, rename, fsync of the directory. Replaces an older file, or a link; no
+/// link that somebody put in the place of either leads the bytes elsewhere.
 /// Throws `errc::io` with the file and the system's words; the temporary file is removed then.
 /// One writer for each file at a time. `mode` is that of the new file.
 void write_durably(const std::filesystem::path& file, std::string_view bytes, mode_t mode = 0644);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <vector>
 
@@ -27,6 +26,10 @@ struct kind_mark {
 
 constexpr auto to_tables =
     "tar shards, JSON lines or raw records made of it, or a source of your own (leat::indexed)"sv;
+constexpr auto to_parquet =
+    "parquet(\"NAME\") in a program that reads such files: leat.parquet in Python"sv;
+constexpr auto to_arrow =
+    "arrow(\"NAME\") in a program that reads such files: leat.arrow in Python"sv;
 constexpr auto to_unpack =
     "the decompressed file, or one compressed with gzip or zstd, which tar_stream, lines and "
     "json_lines read"sv;
@@ -37,8 +40,8 @@ constexpr auto to_arrays =
 constexpr auto to_megatron = "megatron(\"NAME\"), with the .bin file beside it"sv;
 
 constexpr std::array first_bytes_of_kinds{
-    kind_mark{"PAR1", "a Parquet file", to_tables},
-    kind_mark{"ARROW1", "an Arrow file", to_tables},
+    kind_mark{"PAR1", "a Parquet file", to_parquet},
+    kind_mark{"ARROW1", "an Arrow file", to_arrow},
     kind_mark{"ORC", "an ORC file", to_tables},
     kind_mark{"Obj\x01", "an Avro file", to_tables},
     kind_mark{"SQLite format 3"sv, "an SQLite database", to_tables},
@@ -67,7 +70,7 @@ constexpr std::array endings_of_kinds{
     kind_mark{".tfrecords", "a TFRecord file", to_tables},
     kind_mark{".beton", "an FFCV file", to_tables},
     kind_mark{".mds", "a shard of MosaicML Streaming", to_tables},
-    kind_mark{".parquet", "a Parquet file", to_tables},
+    kind_mark{".parquet", "a Parquet file", to_parquet},
     kind_mark{".pt", "a PyTorch file", to_tables},
     kind_mark{".pkl", "a Python pickle", to_tables},
 };
@@ -102,14 +105,14 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 /// The name as errors show it, and as a call has it.
 std::string quoted_name(const std::string& path) {
   std::string text{'"'};
-  append_utf8(fs::path{path}.filename().string(), text);
+  append_utf8(path, text);
   return text + '"';
 }
 
 file_kind filled_in(const kind_mark& x, const std::string& path) {
   file_kind kind{file_kind::form::other, std::string{x.what}, std::string{x.instead}};
   if (const auto at = kind.instead.find("NAME"); at != std::string::npos)
-    kind.instead.replace(at, 4, fs::path{path}.filename().string());
+    kind.instead.replace(at, 4, path);
   return kind;
 }
 
@@ -137,16 +140,11 @@ file_kind kind_of_packed(const std::string& path, std::string_view packer,
   const auto call = [&](const char* source) {
     return std::string{source} + "(" + quoted_name(path) + "), which decompresses while it reads";
   };
-  const auto name = fs::path{path}.filename().string();
-  const bool says_so =
-      name.size() >= ending.size()
-      && std::equal(ending.rbegin(), ending.rend(), name.rbegin(), [](char a, char b) {
-           return a == std::tolower(static_cast<unsigned char>(b));
-         });
+  const bool says_so = lower_case(path).ends_with(ending);
   const auto read_as = reading_of(path);
   if (!says_so && (read_as == reading::json_lines || read_as == reading::lines)) {
     kind.instead =
-        "a name that says so, by which it is decompressed: " + name + std::string{ending};
+        "a name that says so, by which it is decompressed: " + path + std::string{ending};
     return kind;
   }
   switch (read_as) {
@@ -168,6 +166,11 @@ file_kind kind_of_packed(const std::string& path, std::string_view packer,
   return kind;
 }
 
+/// Text in UTF-16 with a byte order mark.
+bool is_utf16(std::string_view bytes) {
+  return bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff");
+}
+
 file_kind kind_of_text(const std::string& path, std::string_view text) {
   const auto begin = text.find_first_not_of("\t\n\v\f\r ");
   const auto name = quoted_name(path);
@@ -175,6 +178,10 @@ file_kind kind_of_text(const std::string& path, std::string_view text) {
     return {};
   if (text[begin] == '{')
     return {file_kind::form::text, "JSON", "json_lines(" + name + ") if each line is an object"};
+  if (const auto head = lower_case(text.substr(begin, 14));
+      head.starts_with("<!doctype html") || head.starts_with("<html"))
+    return {file_kind::form::text, "a page of HTML",
+            "the file itself: a server may have answered a download with this page"};
   if (text[begin] == '[')
     return {file_kind::form::text, "a JSON array",
             "JSON lines, one object per line (jq -c '.[]'), which json_lines reads"};
@@ -217,6 +224,8 @@ file_kind kind_of_file(const std::string& path, std::span<const std::byte> first
       return filled_in(x, path);
   if (holds_text(bytes))
     return kind_of_text(path, bytes);
+  if (is_utf16(bytes))
+    return {file_kind::form::text, "text in UTF-16", "UTF-8: iconv -f UTF-16 -t UTF-8"};
   const auto name = lower_case(path);
   for (const auto& x : endings_of_kinds)
     if (name.ends_with(x.bytes))

@@ -1,6 +1,7 @@
 #include "runtime/storage/file_set.hpp"
 
 #include "runtime/base/limits.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/storage/file_kind.hpp"
 
 #include <leat/error.hpp>
@@ -25,7 +26,7 @@ void check_count(std::uint64_t count, std::string_view pattern) {
   if (count > max_files)
     throw error(errc::invalid_argument,
                 {.stage = "braces",
-                 .got = '"' + std::string{pattern} + "\", which stands for more files",
+                 .got = excerpt(pattern) + ", which stands for more files",
                  .needed = "at most " + std::to_string(max_files) + " files for one pattern"});
 }
 
@@ -158,10 +159,13 @@ std::vector<std::string> match(const std::string& pattern, file_kinds kinds, pas
                                          .file = name,
                                          .got = kind.what + ", which is not a file",
                                          .needed = std::move(kind.instead)});
+  std::string needed = "at least one file";
+  if (name.find('[') != std::string::npos)
+    needed += "; \"[\" begins a set of characters in a pattern, and \"[[]\" stands for itself";
   throw error(errc::not_found, {.stage = stage,
                                 .file = name,
-                                .got = "no file that matches \"" + pattern + '"',
-                                .needed = "at least one file"});
+                                .got = "no file that matches " + excerpt(pattern),
+                                .needed = std::move(needed)});
 }
 
 std::string common_directory(const std::vector<std::string>& paths) {

@@ -109,8 +109,8 @@ void read_fully(const file_descriptor& file, const std::string& path, std::uint6
                 {.stage = "read",
                  .file = path,
                  .offset = offset,
-                 .got = std::to_string(got) + " bytes",
-                 .needed = std::to_string(into.size()) + " bytes: the file was cut short"});
+                 .got = "the end of the file after " + counted(got, "byte") + " of it",
+                 .needed = counted(into.size(), "byte") + ": the file was cut short"});
 }
 
 open_files::open_files(std::vector<std::string> paths, std::size_t limit)

@@ -1,7 +1,11 @@
 #include "runtime/storage/packed_stream.hpp"
 
+#include "runtime/storage/file_kind.hpp"
+
 #include <leat/error.hpp>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace leat {
@@ -9,13 +13,36 @@ namespace leat {
 namespace {
 
 constexpr std::size_t input_bytes = std::size_t{1} << 16;
+/// Of a file that is not packed, so many tell what it is.
+constexpr std::size_t longest_mark = 4;
+
+/// Whether bytes begin as a mark does; where there are fewer of them, they may have been cut.
+bool begins(std::string_view bytes, std::string_view mark) {
+  return !bytes.empty() && mark.starts_with(bytes.substr(0, mark.size()));
+}
+
+/// A frame of zstd that has nothing to unpack.
+bool is_skipped_frame(std::string_view bytes) {
+  return begins(bytes.substr(std::min<std::size_t>(bytes.size(), 1)), "\x2a\x4d\x18")
+         && (bytes[0] & 0xf0) == 0x50;
+}
+
+std::string_view name_of(packing how) {
+  return how == packing::gzip ? "gzip" : "zstd";
+}
+
+/// x.jsonl for x.jsonl.gz.
+std::string without_ending(const std::string& file) {
+  const auto dot = file.rfind('.');
+  return file.substr(0, dot == std::string::npos || dot == 0 ? file.size() : dot);
+}
 
 } // namespace
 
 packed_stream::packed_stream(std::string file, packing how, std::unique_ptr<byte_stream> in,
                              restart_point from)
-    : file_(std::move(file)), unpacker_(unpacker::make(how)), in_(std::move(in)),
-      buffer_(input_bytes), offset_(from.unpacked), restart_(from) {}
+    : file_(std::move(file)), how_(how), unpacker_(unpacker::make(how)), in_(std::move(in)),
+      buffer_(input_bytes), offset_(from.unpacked), restart_(from), has_member_(from.packed > 0) {}
 
 std::size_t packed_stream::read(std::span<std::byte> into) {
   std::size_t done = 0;
@@ -26,6 +53,8 @@ std::size_t packed_stream::read(std::span<std::byte> into) {
         torn();
       return done;
     }
+    if (!inside_)
+      begin_member();
     const auto x = run(into.subspan(done));
     done += x.given;
     ended = x.ended;
@@ -46,6 +75,11 @@ void packed_stream::look_for_end(std::span<std::byte> nothing) {
   do {
     if (ready_.empty() && !refill())
       return;
+    if (!inside_) {
+      if (!next_packing())
+        return; // the next read says so: all that came before is whole
+      begin_member();
+    }
     x = run(nothing);
   } while (x.taken > 0 && !x.ended);
 }
@@ -57,6 +91,7 @@ unpacker::progress packed_stream::run(std::span<std::byte> into) {
     offset_ += x.given;
     inside_ = !x.ended && (inside_ || x.taken > 0);
     // If several are at one byte, because of empty members, the first one counts.
+    has_member_ = has_member_ || x.ended;
     if (x.ended && offset_ != restart_.unpacked)
       restart_ = {.packed = in_->offset() - ready_.size(), .unpacked = offset_};
     return x;
@@ -72,6 +107,46 @@ bool packed_stream::refill() {
   const auto n = in_->read(buffer_);
   ready_ = std::span{buffer_}.first(n);
   return n > 0;
+}
+
+std::optional<packing> packed_stream::next_packing() {
+  while (ready_.size() < longest_mark) {
+    std::copy(ready_.begin(), ready_.end(), buffer_.begin());
+    const auto n = in_->read(std::span{buffer_}.subspan(ready_.size()));
+    ready_ = std::span{buffer_}.first(ready_.size() + n);
+    if (n == 0)
+      break;
+  }
+  const std::string_view bytes{reinterpret_cast<const char*>(ready_.data()), ready_.size()};
+  if (begins(bytes, "\x1f\x8b"))
+    return packing::gzip;
+  if (begins(bytes, "\x28\xb5\x2f\xfd") || is_skipped_frame(bytes))
+    return packing::zstd;
+  return std::nullopt;
+}
+
+void packed_stream::begin_member() {
+  const auto found = next_packing();
+  if (found && *found != how_) {
+    how_ = *found;
+    unpacker_ = unpacker::make(how_);
+  }
+  if (found)
+    return;
+  const std::string how{name_of(how_)};
+  if (has_member_)
+    throw error(errc::torn_file,
+                {.stage = "unpack",
+                 .file = file_,
+                 .offset = in_->offset() - ready_.size(),
+                 .got = "other bytes after the end of what " + how + " packed",
+                 .needed = "nothing there, or more of " + how + ": what comes before is whole"});
+  if (const auto kind = kind_of_file(file_, ready_))
+    throw error(errc::invalid_argument,
+                {.stage = "unpack",
+                 .file = file_,
+                 .got = kind.what + ", which its name says " + how + " has packed",
+                 .needed = "packed data, or a name without its ending: " + without_ending(file_)});
 }
 
 std::size_t packed_stream::memory() const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,10 +14,11 @@
 namespace leat {
 
 /// What a packed stream unpacks to. All of it is checked: a file that ends inside a member or
-/// frame is torn, and so is one without any.
+/// frame is torn, and so is one without any. What is packed is seen by its first bytes, whatever
+/// the file's name says; other data is refused as what it is.
 class packed_stream final : public byte_stream {
 public:
-  /// `in` stands at `from.packed`. `file` is named in errors.
+  /// `in` stands at `from.packed`. `file` is named in errors, and `how` is what its name says.
   packed_stream(std::string file, packing how, std::unique_ptr<byte_stream> in, restart_point from);
 
   std::size_t read(std::span<std::byte> into) override;
@@ -33,9 +35,14 @@ private:
   void look_for_end(std::span<std::byte> nothing);
   /// False at the end of the packed file.
   bool refill();
+  /// How the next member or frame is packed; nothing if what comes is none.
+  std::optional<packing> next_packing();
+  /// Before a member or frame: takes the unpacker that it needs. Throws if none can begin there.
+  void begin_member();
   [[noreturn]] void torn() const;
 
   std::string file_;
+  packing how_;
   std::unique_ptr<unpacker> unpacker_;
   std::unique_ptr<byte_stream> in_;
   std::vector<std::byte> buffer_;
@@ -45,6 +52,8 @@ private:
   bool inside_ = false;
   std::uint64_t offset_;
   restart_point restart_;
+  /// A member or frame has ended, so that more of them may follow, and nothing else.
+  bool has_member_;
 };
 
 } // namespace leat

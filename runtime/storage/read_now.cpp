@@ -1,5 +1,7 @@
 #include "runtime/storage/read_now.hpp"
 
+#include "runtime/base/text.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -34,8 +36,10 @@ public:
                 {.stage = "read",
                  .file = from.name(whole_.object),
                  .offset = whole_.offset,
-                 .got = std::to_string(parts_.front().offset - whole_.offset) + " bytes",
-                 .needed = std::to_string(whole_.into.size())});
+                 .got = "the end of the file after "
+                        + counted(parts_.front().offset - whole_.offset, "byte") + " of it",
+                 .needed = counted(whole_.into.size(), "byte")
+                           + ": the file has become shorter since it was opened"});
   }
 
 private:

@@ -159,6 +159,12 @@ private:
                   {.stage = "zstd",
                    .got = "a frame with a window above 128 MiB",
                    .needed = "at most 128 MiB: compress it with zstd --long=27 or less"});
+    if (code == ZSTD_error_dictionary_wrong)
+      throw error(
+          errc::invalid_argument,
+          {.stage = "zstd",
+           .got = "a frame that was made with a dictionary",
+           .needed = "one without: zstd -d -D DICTIONARY FILE, and zstd of what comes out"});
     damaged("zstd", ::ZSTD_getErrorName(result));
   }
 

@@ -167,7 +167,7 @@ TEST_CASE("no threads: an error that says so, or the same batches, and then all 
           });
           if (problem) {
             CHECK(problem->code() == errc::no_resources);
-            CHECK(problem->details().got.starts_with("no thread: "));
+            CHECK(problem->details().got.starts_with("no more threads ("));
           }
           const auto again = run(of, workers, at / "again");
           if (expected.empty())

@@ -37,6 +37,20 @@ TEST_CASE("error: its text is one line without control characters, whatever was 
         == "bad sample: sample a\\x0Ab, got \\x00\\x1B\\x7F ü, needed x\\x0A  y");
 }
 
+TEST_CASE("error: a long text is shown without its middle, cut between characters") {
+  std::string name;
+  while (name.size() < 1'000'000)
+    name += "ü";
+  const error x{errc::not_found, {.file = "a" + name, .got = "nothing"}};
+  const std::string text = x.what();
+  CHECK(text.size() < 2100);
+  CHECK(text.starts_with("not found: file aü"));
+  CHECK(text.find("ü ... (") != std::string::npos);
+  CHECK(text.find(" more bytes) ... ü") != std::string::npos);
+  CHECK(text.ends_with("ü, got nothing"));
+  CHECK(x.details().file.size() == name.size() + 1);
+}
+
 TEST_CASE("error: each entry of a list has a line of its own") {
   const error x{errc::mismatch, {.stage = "snapshot", .got = "2 errors", .list = {"a", "b\nc"}}};
   CHECK(std::string{x.what()} == "mismatch: snapshot, got 2 errors\n  a\n  b\\x0Ac");

@@ -1,6 +1,7 @@
 """leat.parquet and leat.arrow: rows as pyarrow has them, exactly once and in order, through restores, kills and rescales."""
 
 import functools
+import json
 import logging
 import pickle
 import random
@@ -164,9 +165,9 @@ def test_each_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.Monk
     decoded: list[Any] = []
     real = leat.tables._decoded
 
-    def counted(read: Any, columns: Any) -> Any:
+    def counted(read: Any) -> Any:
         decoded.append(read)
-        return real(read, columns)
+        return real(read)
 
     monkeypatch.setattr(leat.tables, "_decoded", counted)
     for order in ("stored", "windowed", "buffer"):
@@ -213,7 +214,7 @@ def test_rows_that_cost_a_row_group_each_are_told_of(tmp_path: Path) -> None:
     assert 'needed: shuffle(kind="windowed") with few lanes, a larger cache_bytes' in told[0]
 
 
-def rows_of(found: leat.tables.Column, rows: int) -> list[Any]:
+def rows_of(found: leat._columns.Column, rows: int) -> list[Any]:
     """The rows of a column as C++ takes them: None for a null, "inside" for a list that contains one."""
     made: list[Any] = []
     for i in range(rows):
@@ -241,9 +242,9 @@ def test_columns_that_are_slices_or_chunks_with_nulls(seed: int) -> None:
     part = array.slice(begin, count)
     at = draw.randint(0, count)
     for given in (part, pa.chunked_array([part]), pa.chunked_array([part.slice(0, at), part.slice(at)])):
-        found = leat.tables._column("x", given)
+        found = leat._columns.column("x", given)
         assert rows_of(found, count) == expected
-    assert rows_of(leat.tables._column("x", pa.chunked_array([], of)), 0) == []
+    assert rows_of(leat._columns.column("x", pa.chunked_array([], of)), 0) == []
 
 
 def one(data: leat.Pipeline, rows: int = 4, **options: Any) -> leat.Batch:
@@ -303,10 +304,8 @@ def test_columns_are_chosen_in_any_order(tmp_path: Path) -> None:
 def test_what_cannot_be_a_field_is_refused_by_name(tmp_path: Path) -> None:
     refused = {
         "money": pa.array([1, 2], pa.decimal128(9, 2)),
-        "pair": pa.array([{"a": 1}, {"a": 2}]),
-        "words": pa.array([["a"], ["b", "c"]]),
-        "lists": pa.array([[[1]], [[2], [3, 4]]]),
-        "nothing": pa.nulls(2),
+        "blobs": pa.array([[b"a"], [b"b", b"c"]]),
+        "times": pa.array([[{"t": 1}], []], pa.list_(pa.struct([("t", pa.timestamp("s"))]))),
         "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int32())),
     }
     for name, values in refused.items():
@@ -323,6 +322,93 @@ def test_what_cannot_be_a_field_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(leat.InvalidArgument, match='two columns "a"'):
         one(leat.parquet(str(tmp_path / "twice.parquet")))
     assert one(leat.parquet(str(tmp_path / "twice.parquet"), ["b"]), 1)["b"].tolist() == [2]
+
+
+def same(data: leat.Pipeline, rows: int = 3) -> dict[str, Any]:
+    batch = one(data, rows)
+    return {x: values_of(batch, x) if isinstance(batch[x], leat.Ragged) else batch[x].tolist() for x in batch}
+
+
+def text_list(*texts: str) -> list[list[int]]:
+    return [list(x.encode()) for x in texts]
+
+
+def test_structs_are_their_members(tmp_path: Path) -> None:
+    inner = [{"n": 1, "deep": {"text": "a"}}, None, {"n": 3, "deep": None}]
+    path = saved(tmp_path, group=2, id=[7, 8, 9], pair=inner)
+    assert same(leat.parquet(path, ["pair.n", "id"], nulls="no_field").map(leat.default_field("pair.n", -1))) == {
+        "id": [7, 8, 9], "pair.n": [1, -1, 3],
+    }  # fmt: skip
+    texts = leat.parquet(path, ["pair.deep"], nulls="no_field").map(leat.default_field("pair.deep.text", "none"))
+    assert same(texts) == {"pair.deep.text": text_list("a", "none", "none")}
+    assert sorted(one(leat.parquet(path), 1)) == ["id", "pair.deep.text", "pair.n"]
+    batch = one(leat.parquet(path), 3, bad_samples="mask")
+    assert batch.valid.tolist() == [True, False, False]
+    with pytest.raises(leat.InvalidArgument, match=r'no column "pair.m", needed one of id, pair, pair.n, pair.deep.text'):
+        one(leat.parquet(path, ["pair.m"]))
+    with pytest.raises(leat.InvalidArgument, match=r'two fields "pair\.n"'):
+        one(leat.parquet(path, ["pair", "pair.n"]))
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_struct_members_of_all_writers_and_any_row_group(writer: str, tmp_path: Path) -> None:
+    rows = [{"image": {"bytes": bytes([i]) * i, "path": f"{i}.png"}, "label": i} for i in range(9)]
+    WRITERS[writer](tmp_path / "rows", pa.Table.from_pylist(rows), 2, random.Random(1))
+    found = same(source(writer, tmp_path / "rows"), 9)
+    assert found["image.bytes"] == [[i] * i for i in range(9)]
+    assert found["image.path"] == text_list(*(f"{i}.png" for i in range(9)))
+    assert same(source(writer, tmp_path / "rows", columns=["image.path"]), 9) == {"image.path": found["image.path"]}
+
+
+def test_nested_lists_are_json(tmp_path: Path) -> None:
+    columns = {
+        "chat": [[{"role": "user", "content": 'a "é"', "n": 1.5}], [], [{"role": None, "content": "", "n": None}]],
+        "tags": [["a", "b"], [], ["\n"]],
+        "lists": [[[1]], [[2], [3, 4]], []],
+    }
+    path = saved(tmp_path, **columns)
+    found = same(leat.parquet(path))
+    for name, rows in columns.items():
+        assert [json.loads(bytes(x)) for x in found[name]] == rows
+    assert bytes(found["chat"][0]).decode() == '[{"role":"user","content":"a \\"é\\"","n":1.5}]'
+    batch = one(leat.parquet(saved(tmp_path, tags=[["a"], None])), 2, bad_samples="mask")
+    assert batch.valid.tolist() == [True, False]
+
+
+def test_types_give_columns_one_type(tmp_path: Path) -> None:
+    money = pa.array(["0.10", None, "12345678901234567890.25"]).cast(pa.decimal128(38, 2))
+    path = saved(tmp_path, n=pa.array([1, 2, 3], pa.int8()), v=[[1], [], [2, 3]], money=money, none=pa.nulls(3))
+    data = leat.parquet(path, types={"n": "i64", "v": "f32", "money": "f64", "none": "i32"}, nulls="no_field")
+    found = one(data.map(leat.default_field("money", 0.5)).map(leat.default_field("none", 7)), 3)
+    assert (found["n"].dtype, found["n"].tolist()) == (np.int64, [1, 2, 3])
+    assert [x.dtype for x in found["v"]] == [np.float32] * 3
+    assert found["money"].tolist() == [0.1, 0.5, 12345678901234567890.25]
+    assert found["none"].tolist() == [7, 7, 7]
+    texts = leat.parquet(path, ["money"], types={"money": "bytes"}, nulls="no_field")
+    assert same(texts.map(leat.default_field("money", "?")))["money"] == text_list("0.10", "?", "12345678901234567890.25")
+    again = leat.parse_pipeline(str(data.batch(3)))
+    assert again == data.batch(3)
+    assert again == pickle.loads(pickle.dumps(again))
+    assert "types=" not in str(leat.parquet(path).batch(3))
+    for types, told in (
+        ({"m": "i64"}, 'types with "m", needed one of n, v, money, none'),
+        ({"n": "bytes"}, 'column "n" of type int8 as "bytes"'),
+        ({"n": "f8"}, "f8"),
+    ):
+        with pytest.raises(leat.InvalidArgument, match=told):
+            one(leat.parquet(path, types=types))
+    large = leat.parquet(saved(tmp_path, n=[1, 300]), types={"n": "u8"})
+    with pytest.raises(leat.Error, match=r'column "n" as u8 \(types\)'):
+        one(large, 2)
+
+
+def test_columns_may_lie_in_any_order(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"n": [1], "text": ["a"]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"text": ["b"], "n": [2]}), tmp_path / "1.parquet")
+    assert same(leat.parquet(str(tmp_path / "*.parquet")), 2) == {"n": [1, 2], "text": text_list("a", "b")}
+    pq.write_table(pa.table({"text": ["b"], "n": [2], "more": [1]}), tmp_path / "2.parquet")
+    with pytest.raises(leat.InvalidArgument, match="columns= leaves others out"):
+        one(leat.parquet(str(tmp_path / "*.parquet")))
 
 
 def test_tensors_of_one_shape_are_dense(tmp_path: Path) -> None:

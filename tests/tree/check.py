@@ -143,6 +143,17 @@ def large_circles(files):
             yield f"{len(circle)} units include one another, at most {LARGEST_CIRCLE}: {', '.join(sorted(circle))}"
 
 
+def followed_links(files):
+    """Files that are made through symbolic links. `open_output` alone does that: its files are named by the user."""
+    for path in files:
+        text = (ROOT / path).read_text()
+        for call in re.finditer(r"::(open|openat|fopen|creat)\([^;]*;|\bofstream\b", text):
+            makes = "O_CREAT" in call[0] or call[1] in ("fopen", "creat") or not call[1]
+            if makes and not re.search(r"O_EXCL|O_NOFOLLOW", call[0]) and not path.startswith(("tools/made_data/", "demos/")):
+                line = text.count("\n", 0, call.start()) + 1
+                yield f"{path}:{line}: makes a file through links: O_EXCL or O_NOFOLLOW, or open_output if its user names it"
+
+
 def large_types(files):
     for path in files:
         if path.endswith(".hpp"):
@@ -155,7 +166,7 @@ def main():
     parser.add_argument("--stamp", type=Path, help="is written where all is well")
     options = parser.parse_args()
     files = own_files(["messages", "runtime", "actors", "tools", "python", "demos"])
-    checks = (wrong_includes, opened_insides, large_folders, large_files, large_circles, large_types)
+    checks = (wrong_includes, opened_insides, large_folders, large_files, large_circles, followed_links, large_types)
     problems = [x for check in checks for x in check(files)]
     print(*problems, sep="\n", end="\n" if problems else "")
     if not problems and options.stamp:

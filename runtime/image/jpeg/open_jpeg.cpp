@@ -15,8 +15,13 @@ void check_is_jpeg(std::span<const std::byte> file) {
   if (file.empty())
     throw bad_sample(cause::empty, "JPEG: 0 bytes");
   const auto name = image_format(file);
-  if (!name.empty() && name != "JPEG")
-    throw bad_sample(cause::unsupported, "a " + std::string{name} + " file, not a JPEG");
+  if (name == "JPEG")
+    return;
+  if (!name.empty())
+    throw bad_sample(cause::unsupported,
+                     "a " + std::string{name} + " file; needed: JPEG, PNG or WebP");
+  if (const auto what = what_is_no_image(file); !what.empty())
+    throw bad_sample(cause::corrupt, what + ", which is no image");
 }
 
 /// Whatever follows the last end marker does not matter.

@@ -185,6 +185,10 @@ public:
 
   /// A hint: this item is made after the one that the thread is about to make.
   virtual void expect(item_reader&) const {}
+
+  /// For errors: appends the files that a lane reads, as far as they are known.
+  virtual void add_files(std::uint64_t /*lane*/, std::uint64_t /*lanes*/, const lap&,
+                         std::vector<std::string>& /*to*/) const {}
 };
 
 using iterator_form_ptr = std::shared_ptr<const iterator_form>;

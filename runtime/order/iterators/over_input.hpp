@@ -28,6 +28,11 @@ public:
     if constexpr (std::is_same_v<Input, iterator_form>)
       input_->expect(from);
   }
+  void add_files(std::uint64_t lane, std::uint64_t lanes, const lap& g,
+                 std::vector<std::string>& to) const override {
+    if constexpr (std::is_same_v<Input, iterator_form>)
+      input_->add_files(lane, lanes, g, to);
+  }
 
 protected:
   const Input& input() const noexcept { return *input_; }

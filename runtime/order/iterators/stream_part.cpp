@@ -6,6 +6,7 @@
 #include "runtime/order/sample_maker.hpp"
 #include "runtime/sample/sample_access.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -120,6 +121,15 @@ public:
 
   std::unique_ptr<iterator> begin(const lane_context& lane, const lap& g) const override {
     return std::make_unique<stream_iterator>(*data_, name_, order_, keeps_content_, lane, g);
+  }
+
+  void add_files(std::uint64_t lane, std::uint64_t lanes, const lap& g,
+                 std::vector<std::string>& to) const override {
+    const auto order = order_.order ? order_.order->get(g.epoch, pass_word(g.pass)) : nullptr;
+    for (auto j = lane; j < order_.units; j += lanes)
+      if (auto file = data_->file_of_unit(order ? order->record(j) : j);
+          !file.empty() && std::find(to.begin(), to.end(), file) == to.end())
+        to.push_back(std::move(file));
   }
 
   std::uint64_t make(item_reader& from, const item_place& at, sample& into,

@@ -209,8 +209,9 @@ probe_result probe_document(const pack_plan& plan, const sample& x) {
                                            + std::to_string(longest_pack));
   if (!plan.cuts() && size > plan.length)
     throw bad_sample(cause::too_large, "a document of " + std::to_string(size)
-                                           + " elements; a pack has "
-                                           + std::to_string(plan.length));
+                                           + " elements; a pack has " + std::to_string(plan.length)
+                                           + ": cut=\"above\" cuts only those, split=true cuts "
+                                             "wherever a pack is full, truncate@1 shortens");
   return {.number = size};
 }
 

@@ -259,8 +259,10 @@ filter_stage make_key_hash(const std::string& parameters) {
 filter_stage make_key_matches(const std::string& parameters) {
   parameter_reader from{"key_matches@1", parameters};
   auto pattern = from.required("pattern");
+  bool invert = false;
+  from.read("invert", invert);
   from.done();
-  return key_matches(std::move(pattern));
+  return key_matches(std::move(pattern), invert);
 }
 
 filter_stage make_field_hash(const std::string& parameters) {

@@ -50,15 +50,16 @@ filter_stage key_hash(std::uint64_t keep, std::uint64_t salt) {
           }};
 }
 
-filter_stage key_matches(std::string pattern) {
+filter_stage key_matches(std::string pattern, bool invert) {
   constexpr auto name = "key_matches@1";
   if (pattern.empty() || pattern.find_first_of(" \t\n\v\f\r") != std::string::npos)
     refuse_argument(name, "pattern " + excerpt(pattern), "a pattern without spaces");
-  auto text = word("pattern", pattern);
+  // Only where it is given: older snapshots have none.
+  auto text = word("pattern", pattern) + (invert ? " invert=true" : "");
   return {.name = name,
           .parameters = std::move(text),
-          .of_id = [pattern = std::move(pattern)](std::string_view id) {
-            return name_matches(pattern, id);
+          .of_id = [pattern = std::move(pattern), invert](std::string_view id) {
+            return name_matches(pattern, id) != invert;
           }};
 }
 

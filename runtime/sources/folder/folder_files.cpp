@@ -27,7 +27,8 @@ bool is_image(const std::string& path) {
            && std::equal(ending.rbegin(), ending.rend(), path.rbegin(),
                          [](char want, char c) { return want == c || want == c - 'A' + 'a'; });
   };
-  return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".jfif") || ends_with(".png");
+  return ends_with(".jpg") || ends_with(".jpeg") || ends_with(".jfif") || ends_with(".png")
+         || ends_with(".webp");
 }
 
 /// A folder that is being listed.
@@ -188,7 +189,7 @@ std::shared_ptr<const folder_files> list_folder(const std::string& directory,
                  .file = directory,
                  .got = std::to_string(x->classes.size()) + " class folders without an image"
                         + (others.empty() ? "" : ", " + others),
-                 .needed = "images in them: CLASS/*.jpg, *.jpeg, *.jfif or *.png"});
+                 .needed = "images in them: CLASS/*.jpg, *.jpeg, *.jfif, *.png or *.webp"});
   return x;
 }
 

@@ -24,8 +24,8 @@ struct image_file {
   std::int64_t mtime_ns = 0;
 };
 
-/// The images of one class: all files *.jpg, *.jpeg, *.jfif and *.png below its folder that are not
-/// hidden (is_hidden_entry).
+/// The images of one class: all files *.jpg, *.jpeg, *.jfif, *.png and *.webp below its folder that
+/// are not hidden (is_hidden_entry).
 struct class_folder {
   std::string name;
   /// Index of its first image among those of all classes.

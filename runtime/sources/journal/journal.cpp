@@ -38,10 +38,10 @@ std::string_view other_suffix(record_format format) {
 
 file_descriptor lock_directory(const fs::path& directory) {
   const auto path = (directory / "lock").string();
-  file_descriptor lock{
-      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); })};
+  file_descriptor lock{uninterrupted(
+      [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644); })};
   if (!lock)
-    throw_errno("journal", path, "a lock file that can be opened");
+    throw_errno("journal", path, "a lock file that can be opened, and is no symbolic link");
   if (uninterrupted([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0)
     throw error(
         errc::io,

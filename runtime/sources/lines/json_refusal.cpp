@@ -92,13 +92,20 @@ bool has_number_name(std::string_view text) {
   return false;
 }
 
+/// Whether the line is a piece of JSON that was laid out for people, or of a list with an object a
+/// line. A line that was cut off ends anywhere else.
+bool goes_on_in_next_line(std::string_view line) {
+  return !line.empty() && (line.front() == '{' || line.front() == '[')
+         && (line.back() == '{' || line.back() == '[' || line.back() == ',');
+}
+
 /// What the line probably is.
 std::string_view kind_of(std::string_view text) {
   const bool has_zeros = text.size() > 2 && text.find('\0') != std::string_view::npos;
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")
       || (has_zeros && (text[0] == '\0' || text[1] == '\0')))
     return "it is UTF-16; needed is UTF-8: iconv -f UTF-16 -t UTF-8 FILE";
-  if (const auto all = trimmed(text); all == "{" || all == "[")
+  if (goes_on_in_next_line(trimmed(text)))
     return "JSON over several lines; needed is one object a line: jq -c . FILE, or for one list of "
            "objects jq -c '.[]' FILE";
   if (has_number_name(text))

@@ -9,12 +9,11 @@ namespace leat {
 
 namespace {
 
-constexpr auto stage = "json_lines.types";
 constexpr auto bytes = "bytes";
 
 } // namespace
 
-json_types::json_types(const std::map<std::string, std::string>& of) {
+json_types::json_types(const std::map<std::string, std::string>& of, const std::string& stage) {
   for (const auto& [name, text] : of) {
     type x;
     if (text != bytes)
@@ -33,7 +32,8 @@ std::vector<std::string> json_types::texts() const {
   return all;
 }
 
-std::map<std::string, std::string> json_types_in(const std::vector<std::string>& texts) {
+std::map<std::string, std::string> json_types_in(const std::vector<std::string>& texts,
+                                                 const std::string& stage) {
   std::map<std::string, std::string> all;
   for (const auto& text : texts) {
     const auto colon = text.rfind(':'); // a name may have one, too

@@ -17,8 +17,9 @@ public:
 
   json_types() = default;
   /// From names of fields to those of types: "f64", "bytes". Throws `errc::invalid_argument` for
-  /// types that are neither, or have 16 bits and a fraction.
-  explicit json_types(const std::map<std::string, std::string>& of);
+  /// types that are neither, or have 16 bits and a fraction; errors have this `stage`.
+  explicit json_types(const std::map<std::string, std::string>& of,
+                      const std::string& stage = "json_lines.types");
 
   /// "score:f64", as pipelines have it, by name.
   std::vector<std::string> texts() const;
@@ -34,7 +35,8 @@ private:
 };
 
 /// The names in such texts, for the constructor. Throws `errc::invalid_argument` for other texts,
-/// and for a name that comes twice.
-std::map<std::string, std::string> json_types_in(const std::vector<std::string>& texts);
+/// and for a name that comes twice; they have this `stage`.
+std::map<std::string, std::string> json_types_in(const std::vector<std::string>& texts,
+                                                 const std::string& stage = "json_lines.types");
 
 } // namespace leat

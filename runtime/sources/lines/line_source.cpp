@@ -63,6 +63,10 @@ void parse_line(const line_format& format, std::span<const std::byte> line,
   }
 }
 
+std::size_t file_number(std::uint64_t unit, std::uint64_t ranges) {
+  return static_cast<std::size_t>(unit / ranges);
+}
+
 } // namespace
 
 line_source::line_source(const std::string& name, const std::vector<std::string>& patterns,
@@ -108,15 +112,16 @@ std::unique_ptr<unit_reader> line_source::open(std::uint64_t unit, const stream_
 }
 
 void line_source::check(const stream_record& record) const {
-  opener_.check_record(file_of(record), record.offset, restart_from(record.key), record.length,
-                       line_reader::max_line);
+  opener_.check_record(file_number(record.unit, ranges_), record.offset, restart_from(record.key),
+                       record.length, line_reader::max_line);
 }
 
 std::optional<extent> line_source::locate(const stream_record& record) const {
-  if (record.content || !opener_.seekable(file_of(record)))
+  if (record.content || !opener_.seekable(file_number(record.unit, ranges_)))
     return {};
   check(record);
-  return extent{.file = file_of(record), .offset = record.offset, .size = record.length};
+  return extent{
+      .file = file_number(record.unit, ranges_), .offset = record.offset, .size = record.length};
 }
 
 void line_source::decode(const stream_record& record, std::span<const std::byte> bytes,
@@ -140,8 +145,8 @@ void line_source::read(const stream_record& record, sample& into) const {
   if (const auto* content = dynamic_cast<const line_content*>(record.content.get()))
     std::copy(content->bytes.begin(), content->bytes.end(), bytes.begin());
   else if (!read_with_others(record, bytes, into))
-    opener_.read_again(file_of(record), record.offset, restart_from(record.key), bytes,
-                       sample_access::stop_of(into));
+    opener_.read_again(file_number(record.unit, ranges_), record.offset, restart_from(record.key),
+                       bytes, sample_access::stop_of(into));
   into.count_read(bytes.size());
   parse_line(
       format_, bytes, record, [&] { return part(record.unit); }, into);
@@ -150,7 +155,7 @@ void line_source::read(const stream_record& record, sample& into) const {
 bool line_source::read_with_others(const stream_record& record, std::span<std::byte> bytes,
                                    const sample& into) const {
   auto* blocks = sample_access::blocks_of(into);
-  const auto file = file_of(record);
+  const auto file = file_number(record.unit, ranges_);
   return blocks && bytes.size() <= record_blocks::largest_record && opener_.seekable(file)
          && blocks->read(opener_.files(), file, record.offset, bytes, is_near_,
                          sample_access::stop_of(into));
@@ -161,18 +166,19 @@ payload_ptr line_source::read_content(const stream_record& record,
   check(record);
   auto content = std::make_shared<line_content>();
   content->bytes.resize(static_cast<std::size_t>(record.length));
-  opener_.read_again(file_of(record), record.offset, restart_from(record.key), content->bytes,
-                     stop);
+  opener_.read_again(file_number(record.unit, ranges_), record.offset, restart_from(record.key),
+                     content->bytes, stop);
   return content;
 }
 
 void line_source::expect(const stream_record& record) const {
-  if (!record.content && !record.surroundings && opener_.seekable(file_of(record)))
-    objects().expect(file_of(record), record.offset, record.length);
+  if (!record.content && !record.surroundings
+      && opener_.seekable(file_number(record.unit, ranges_)))
+    objects().expect(file_number(record.unit, ranges_), record.offset, record.length);
 }
 
 void line_source::append_id(const stream_record& record, std::string& to) const {
-  to += opener_.files().name(file_of(record));
+  to += opener_.files().name(file_number(record.unit, ranges_));
   to += ranges_ == 1 ? "/" : "/@";
   append_number(to, ranges_ == 1 ? record.number : record.offset);
 }

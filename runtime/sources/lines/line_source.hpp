@@ -45,6 +45,9 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return name_; }
+  std::string file_of_unit(std::uint64_t unit) const override {
+    return opener_.files().path(static_cast<std::size_t>(unit / ranges_));
+  }
   const passed_over& what_is_passed_over() const override { return opener_.files().others(); }
   std::size_t cheap_again() const override { return is_near_ ? largest_cheap : 0; }
 
@@ -56,9 +59,6 @@ private:
   /// Short lines of plain files, with those near them; false if it is to be read alone.
   bool read_with_others(const stream_record& record, std::span<std::byte> bytes,
                         const sample& into) const;
-  std::size_t file_of(const stream_record& x) const {
-    return static_cast<std::size_t>(x.unit / ranges_);
-  }
   line_range part(std::uint64_t unit) const;
 
   std::string name_;

@@ -76,14 +76,9 @@ table_source::table_source(std::string format, file_set files, table_options opt
 void table_source::open_all(const std::vector<std::string>& names) {
   hash_stream hash;
   for (std::size_t i = 0; i < paths_.size(); ++i) {
-    const auto file = reader_->open(paths_[i], options_.columns);
+    const auto file = i == 0 ? reader_->open(paths_[i], options_) : open_like_first(paths_[i]);
     if (i == 0)
-      columns_ = file.columns;
-    if (file.columns != columns_)
-      throw error(errc::invalid_argument, {.stage = format_,
-                                           .file = paths_[i],
-                                           .got = "the columns " + file.columns,
-                                           .needed = columns_ + ", as in " + paths_[0]});
+      first_ = file;
     const auto bytes = bytes_of_file(format_, paths_[i]);
     hash.add(names[i]);
     hash.add(bytes);
@@ -98,10 +93,31 @@ void table_source::open_all(const std::vector<std::string>& names) {
     }
     in_files_.add(rows, format_);
   }
-  hash.add(columns_);
+  hash.add(first_.columns);
   facts_.files = paths_.size();
   facts_.records = size();
   facts_.digest = hash.digest128();
+}
+
+table_file table_source::open_like_first(const std::string& path) const {
+  auto file = reader_->open(path, options_);
+  if (file.columns != first_.columns
+      && std::is_permutation(file.names.begin(), file.names.end(), first_.names.begin(),
+                             first_.names.end())) {
+    auto by_name = options_;
+    by_name.columns = first_.names;
+    file = reader_->open(path, by_name);
+  }
+  if (file.columns != first_.columns)
+    throw error(
+        errc::invalid_argument,
+        {.stage = format_,
+         .file = path,
+         .got = "the columns " + file.columns,
+         .needed = first_.columns + ", as in " + paths_[0]
+                   + "; types=[\"NAME:i64\"], in Python {\"NAME\": \"i64\"}, gives a column "
+                     "one type in all files, and columns= leaves others out"});
+  return file;
 }
 
 void table_source::read(std::uint64_t record, sample& into) const {
@@ -123,7 +139,7 @@ cached_block table_source::decode(std::uint64_t block) const {
   const auto [file, number] = blocks_[block];
   notice_waste();
   try {
-    cached_block made{reader_->read(paths_[file], number, options_.columns), {}};
+    cached_block made{reader_->read(paths_[file], number, options_), {}};
     const auto rows = in_blocks_.count_of(block);
     const auto& columns = made.content.columns;
     if (made.content.rows == rows
@@ -151,7 +167,7 @@ void table_source::refuse_null(const table_column& x, std::uint64_t block,
       "column " + in_quotes(x.name) + (is_whole ? " is null" : " is a list that contains a null")
           + " in row " + number_text(in_file) + " of " + paths_[place.file] + "; needed: "
           + (is_whole ? "a value, or nulls=\"no_field\", which leaves the field out (and then "
-                        "default_field, which sets it)"
+                        "default_field, which sets it), or columns= without it"
                       : "a list without nulls"));
 }
 

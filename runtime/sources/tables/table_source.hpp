@@ -44,6 +44,8 @@ private:
   };
 
   void open_all(const std::vector<std::string>& names);
+  /// Columns may lie in another order there.
+  table_file open_like_first(const std::string& path) const;
   cached_block decode(std::uint64_t block) const;
   [[noreturn]] void refuse_null(const table_column& x, std::uint64_t block,
                                 std::uint64_t row) const;
@@ -58,7 +60,8 @@ private:
   records_in_files in_files_;
   records_in_files in_blocks_{{}};
   std::vector<block_place> blocks_;
-  std::string columns_;
+  /// Its columns are those of all files.
+  table_file first_;
   source_facts facts_;
   std::optional<block_cache> cache_;
   mutable std::atomic<std::uint64_t> rows_read_ = 0;

@@ -1,6 +1,7 @@
 #include "runtime/base/exception_text.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
+#include "runtime/sources/lines/json_types.hpp"
 #include "runtime/sources/tables/table_source.hpp"
 
 #include <leat/tables.hpp>
@@ -46,10 +47,13 @@ pipeline rows_of(const std::string& format, std::vector<std::string> patterns,
     if (column.empty() || std::count(options.columns.begin(), options.columns.end(), column) > 1)
       refuse_argument(format, "columns with " + in_quotes(column),
                       "names that are not empty, each once");
+  const json_types types{options.types, format + ".types"}; // their words are the same
   std::vector<node_option> written{{"patterns", patterns},
                                    {"columns", options.columns},
                                    {"nulls", word_of(options.nulls, null_policies)},
                                    {"cache_bytes", options.cache_bytes}};
+  if (!options.types.empty())
+    written.push_back({"types", types.texts()});
   return source_pipeline(format, std::move(written), [=, options = std::move(options)] {
     return std::make_shared<const table_source>(format, find_files(patterns, format), options,
                                                 readers().get(format));
@@ -63,15 +67,18 @@ operator_type table_operator(std::string_view format,
           .options = {in_facts(plain("patterns", option_type::listed_texts)),
                       {"columns", option_type::texts, std::vector<std::string>{}},
                       one_of("nulls", null_policies, null_policy::bad),
-                      in_facts({"cache_bytes", option_type::number, table_options{}.cache_bytes})},
+                      in_facts({"cache_bytes", option_type::number, table_options{}.cache_bytes}),
+                      later({"types", option_type::texts, std::vector<std::string>{}})},
           .make = make};
 }
 
 pipeline of_call(const operator_node& call, const std::vector<pipeline>&) {
-  return rows_of(call.op, call.get<std::vector<std::string>>("patterns"),
-                 {.columns = call.get<std::vector<std::string>>("columns"),
-                  .nulls = value_of(call, "nulls", null_policies),
-                  .cache_bytes = call.get<std::uint64_t>("cache_bytes")});
+  return rows_of(
+      call.op, call.get<std::vector<std::string>>("patterns"),
+      {.columns = call.get<std::vector<std::string>>("columns"),
+       .nulls = value_of(call, "nulls", null_policies),
+       .cache_bytes = call.get<std::uint64_t>("cache_bytes"),
+       .types = json_types_in(call.get<std::vector<std::string>>("types"), call.op + ".types")});
 }
 
 } // namespace

@@ -6,8 +6,17 @@ namespace leat {
 
 namespace {
 
+/// What WebDataset keeps for its own use: `__index__` and others, which have no folder.
+bool is_meta(std::string_view path) {
+  constexpr std::string_view mark = "__";
+  while (path.starts_with("./"))
+    path.remove_prefix(2);
+  return path.size() > 2 * mark.size() && path.starts_with(mark) && path.ends_with(mark)
+         && path.find('/') == std::string_view::npos;
+}
+
 passed_over_reason reason_for(const tar_member& x) {
-  if (is_hidden_entry(x.path))
+  if (is_hidden_entry(x.path) || is_meta(x.path))
     return passed_over_reason::hidden;
   if (x.regular)
     return passed_over_reason::nameless;

@@ -40,6 +40,9 @@ public:
   void append_id(const stream_record& record, std::string& to) const override;
   source_facts facts() const override { return opener_.files().facts(); }
   std::string name() const override { return "tar_stream"; }
+  std::string file_of_unit(std::uint64_t unit) const override {
+    return opener_.files().path(static_cast<std::size_t>(unit));
+  }
   /// Only among what patterns match: members are known when they have been read.
   const passed_over& what_is_passed_over() const override { return opener_.files().others(); }
 

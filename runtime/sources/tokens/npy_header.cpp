@@ -27,11 +27,11 @@ struct npy_type {
 };
 
 constexpr std::array npy_types{
-    npy_type{"|u1", dtype::u8},  npy_type{"|i1", dtype::i8},  npy_type{"<u1", dtype::u8},
-    npy_type{"<i1", dtype::i8},  npy_type{"<u2", dtype::u16}, npy_type{"<i2", dtype::i16},
-    npy_type{"<u4", dtype::u32}, npy_type{"<i4", dtype::i32}, npy_type{"<u8", dtype::u64},
-    npy_type{"<i8", dtype::i64}, npy_type{"<f2", dtype::f16}, npy_type{"<f4", dtype::f32},
-    npy_type{"<f8", dtype::f64},
+    npy_type{"|b1", dtype::u8},  npy_type{"|u1", dtype::u8},  npy_type{"|i1", dtype::i8},
+    npy_type{"<u1", dtype::u8},  npy_type{"<i1", dtype::i8},  npy_type{"<u2", dtype::u16},
+    npy_type{"<i2", dtype::i16}, npy_type{"<u4", dtype::u32}, npy_type{"<i4", dtype::i32},
+    npy_type{"<u8", dtype::u64}, npy_type{"<i8", dtype::i64}, npy_type{"<f2", dtype::f16},
+    npy_type{"<f4", dtype::f32}, npy_type{"<f8", dtype::f64},
 };
 
 /// The header's text: a dict of Python with the three keys that NumPy writes.
@@ -209,6 +209,14 @@ void check_npy_end(const npy_header& x, std::uint64_t bytes, const std::string& 
 
 } // namespace
 
+bool has_npy_header(std::uint64_t bytes, const read_file_at& read) {
+  std::array<char, npy_magic.size()> first{};
+  if (bytes < first.size())
+    return false;
+  read(0, std::as_writable_bytes(std::span{first}));
+  return std::string_view{first.data(), first.size()} == npy_magic;
+}
+
 npy_header read_npy_header(const std::string& stage, const std::string& file, std::uint64_t bytes,
                            const read_file_at& read) {
   const header_text beginning{stage, file, {}};
@@ -219,8 +227,11 @@ npy_header read_npy_header(const std::string& stage, const std::string& file, st
     read(offset, std::as_writable_bytes(std::span{text}));
     return text;
   };
-  if (bytes < npy_magic.size() || text_at(0, npy_magic.size()) != npy_magic)
-    beginning.refuse("a file without NumPy's first bytes", "an array that numpy.save wrote");
+  if (!has_npy_header(bytes, read))
+    beginning.refuse("a file without NumPy's first bytes",
+                     "an array that numpy.save wrote; numbers without a header are read by "
+                     "tokens(\""
+                         + file + "\", type=..., length=...), or raw_records");
   const auto version = text_at(npy_magic.size(), 2);
   if (version[0] < 1 || version[0] > 3 || version[1] != 0)
     beginning.refuse("format " + std::to_string(static_cast<unsigned char>(version[0])) + '.'

@@ -25,6 +25,9 @@ struct npy_header {
 /// Fills `into` with a file's bytes at `offset`, all of which are there.
 using read_file_at = std::function<void(std::uint64_t offset, std::span<std::byte> into)>;
 
+/// Whether a file of `bytes` bytes begins as arrays of NumPy do.
+bool has_npy_header(std::uint64_t bytes, const read_file_at& read);
+
 /// Reads the header of a file of `bytes` bytes: formats 1.0, 2.0 and 3.0 of NumPy.
 ///
 /// Throws, with `stage` and `file`, `errc::torn_file` if the file ends before its data do, and

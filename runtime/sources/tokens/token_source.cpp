@@ -57,12 +57,11 @@ std::vector<token_file> open_files_of(stored_objects& objects, std::size_t count
   for (std::size_t i = 0; i < count; ++i) {
     const auto name = objects.name(i);
     const auto bytes = objects.stat(i).size;
-    if (name.ends_with(".npy"))
-      files.push_back(open_token_array(
-          name,
-          read_npy_header("tokens", name, bytes,
-                          [&](auto offset, auto into) { read_now(objects, i, offset, into); }),
-          bytes, type));
+    const auto read = [&](auto offset, auto into) { read_now(objects, i, offset, into); };
+    // numpy.tofile writes no header, whatever its file is called.
+    if (name.ends_with(".npy") && has_npy_header(bytes, read))
+      files.push_back(
+          open_token_array(name, read_npy_header("tokens", name, bytes, read), bytes, type));
     else
       files.push_back(open_raw_tokens(name, bytes, type));
   }

@@ -21,8 +21,8 @@ def key_hash(sample, keep, salt=0):
     return kept(sample.id.encode(), keep, salt)
 
 
-def key_matches(sample, pattern):
-    return fnmatch.fnmatchcase(sample.id.encode(), pattern.encode())
+def key_matches(sample, pattern, invert=False):
+    return fnmatch.fnmatchcase(sample.id.encode(), pattern.encode()) != invert
 
 
 def field_hash(sample, field, keep, salt=0):

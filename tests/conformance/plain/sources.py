@@ -175,7 +175,7 @@ def open_image_folder(o):
 
 
 def is_image(name):
-    return name.lower().endswith((".jpg", ".jpeg", ".jfif", ".png"))
+    return name.lower().endswith((".jpg", ".jpeg", ".jfif", ".png", ".webp"))
 
 
 def is_hidden(path):

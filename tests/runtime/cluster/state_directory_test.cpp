@@ -8,6 +8,8 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
+#include <leat/notice.hpp>
+
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +130,50 @@ TEST_CASE("state directory: names that leat does not give are not looked at") {
   CHECK(x.newest_life() == 0);
   CHECK_FALSE(x.read_state());
   CHECK(x.begin_life("job", "a:1") == 1);
+}
+
+TEST_CASE(
+    "state directory: one that everybody may write to is refused, its group's gets a notice") {
+  const temporary_directory at;
+  file_state_directory x{at.path()};
+  std::vector<std::string> heard;
+  set_notice_handler([&](const std::string& text) { heard.push_back(text); });
+  for (const mode_t mode : {0777, 01777, 0702}) {
+    ::chmod(at.path().c_str(), mode);
+    const auto problem = problem_of([&] { x.begin_life("job", "a:1"); });
+    REQUIRE(problem);
+    CHECK(problem->code() == errc::invalid_argument);
+    CHECK(problem->details().file == at.path());
+    CHECK(contains_text(problem->details().got, "everybody"));
+  }
+  CHECK(names_in(at.path()).empty());
+  CHECK(heard.empty());
+  ::chmod(at.path().c_str(), 0770);
+  CHECK(x.begin_life("job", "a:1") == 1);
+  REQUIRE(heard.size() == 1);
+  CHECK(contains_text(heard[0], at.path()));
+  ::chmod(at.path().c_str(), 0755);
+  CHECK(x.begin_life("job", "a:1") == 2);
+  CHECK(heard.size() == 1);
+  set_notice_handler({});
+}
+
+TEST_CASE("state directory: no link leads what is written elsewhere") {
+  const temporary_directory at;
+  fs::create_directory(at / "state");
+  file_state_directory x{at / "state"};
+  put(at / "victim", "precious");
+  for (const std::string name : {"look.tmp", "state.1.tmp"})
+    fs::create_symlink("../victim", at / ("state/" + name));
+  const auto life = x.begin_life("job", "a:1");
+  for (const std::string name : {"look.tmp", "state.1", "state.1.tmp"})
+    if (!fs::is_symlink(at / ("state/" + name)))
+      fs::create_symlink("../victim", at / ("state/" + name));
+  x.write_state(life, "job", "bytes");
+  CHECK(x.newest_life() == life);
+  CHECK(x.read_state().value().state.bytes == "bytes");
+  CHECK(fs::file_size(at / "victim") == 8);
+  CHECK_FALSE(fs::exists(at / "state/look.tmp"));
 }
 
 TEST_CASE("state directory: no number comes after the last one") {

@@ -119,13 +119,13 @@ TEST_CASE("rows that were indexed with hidden images are not those of the images
   CHECK_FALSE(adopted(older));
 }
 
-TEST_CASE(".jfif is an image") {
-  CHECK(made_folder{{"cat/0.jfif", "cat/1.JFIF"}}.images()
-        == texts{"cat/0.jfif 0", "cat/1.JFIF 0"});
+TEST_CASE(".jfif and .webp are images") {
+  CHECK(made_folder{{"cat/0.jfif", "cat/1.JFIF", "cat/2.WebP"}}.images()
+        == texts{"cat/0.jfif 0", "cat/1.JFIF 0", "cat/2.WebP 0"});
 }
 
 TEST_CASE("all that a class folder leaves out is counted, with the first name and the reason") {
-  const made_folder x{{"a/0.jpg", "a/0.webp", "a/1.bmp", "a/deep/x.txt", "b/readme", "top.jpg",
+  const made_folder x{{"a/0.jpg", "a/0.gif", "a/1.bmp", "a/deep/x.txt", "b/readme", "top.jpg",
                        "labels.csv", "else/0.jpg", "a.leat-index", "c/.x/0.jpg"}};
   x.link("../else", "a/more");
   x.link("..", "a/up.jpg");
@@ -134,20 +134,20 @@ TEST_CASE("all that a class folder leaves out is counted, with the first name an
   x.link("else", "linked");
   x.link("a/0.jpg", "top-link.jpg");
   x.link("nowhere", "class");
-  x.link("0.webp", "a/link.webp");
+  x.link("0.gif", "a/link.gif");
   REQUIRE(::mkfifo(x.at("a/pipe.jpg").c_str(), 0600) == 0);
   using why = passed_over_reason;
   const std::vector<passed_over_entry> want{
-      {why::hidden, 1, x.at("c/.x")},           {why::special, 1, x.at("a/pipe.jpg")},
-      {why::lost_link, 3, x.at("a/gone")},      {why::folder_link, 2, x.at("a/more")},
-      {why::other_ending, 5, x.at("a/0.webp")}, {why::outside, 3, x.at("labels.csv")},
+      {why::hidden, 1, x.at("c/.x")},          {why::special, 1, x.at("a/pipe.jpg")},
+      {why::lost_link, 3, x.at("a/gone")},     {why::folder_link, 2, x.at("a/more")},
+      {why::other_ending, 5, x.at("a/0.gif")}, {why::outside, 3, x.at("labels.csv")},
       {why::empty_class, 2, x.at("b")}};
   CHECK(x.images() == texts{"a/0.jpg 0", "else/0.jpg 3", "linked/0.jpg 4"});
   CHECK(list_folder(x.path())->others.entries() == want);
 }
 
 TEST_CASE("what a source passes over is said once, in one notice, and is a fact of the pipeline") {
-  const made_folder x{{"a/0.jpg", "a/0.webp", "a/._1.jpg", "b/x.bmp"}};
+  const made_folder x{{"a/0.jpg", "a/0.gif", "a/._1.jpg", "b/x.bmp"}};
   caught_notices notices;
   const auto data = image_folder(x.path());
   CHECK(data.size() == 1);
@@ -156,7 +156,7 @@ TEST_CASE("what a source passes over is said once, in one notice, and is a fact 
   CHECK(operators_with_data(batched).inputs.size() == 1);
   REQUIRE(notices.texts().size() == 1);
   CHECK(notices.texts()[0]
-        == "passed over 2 files that are no .jpg, .jpeg, .jfif or .png (" + x.at("a/0.webp")
+        == "passed over 2 files that are no .jpg, .jpeg, .jfif, .png or .webp (" + x.at("a/0.gif")
                + ", ...), 1 class folder without an image, which has a number all the same ("
                + x.at("b") + ")");
   const auto facts = passed_over_in(batched);
@@ -169,7 +169,7 @@ TEST_CASE("what a source passes over is said once, in one notice, and is a fact 
 }
 
 TEST_CASE("a folder without an image says what it has instead") {
-  const made_folder x{{"a/0.webp", "a/1.webp"}};
+  const made_folder x{{"a/0.gif", "a/1.gif"}};
   try {
     list_folder(x.path());
     FAIL("no error");

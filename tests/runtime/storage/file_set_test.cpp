@@ -123,8 +123,17 @@ TEST_CASE("a pattern without a file is named") {
     FAIL("no error");
   } catch (const error& x) {
     CHECK(x.details().file == dir / "1.tar");
-    CHECK(x.details().got.find("{0..1}.tar") != std::string::npos);
+    CHECK(x.details().got.find("no file that matches") != std::string::npos);
+    CHECK(x.details().needed == "at least one file");
   }
+  try {
+    touch(dir / "data [v2]/0.tar");
+    find_files({dir / "data [v2]/*.tar"}, "test");
+    FAIL("no error");
+  } catch (const error& x) {
+    CHECK(x.details().needed.find("\"[[]\"") != std::string::npos);
+  }
+  CHECK(find_files({dir / "data [[]v2]/*.tar"}, "test").paths.size() == 1);
 }
 
 TEST_CASE("the same file twice is refused") {

@@ -297,9 +297,54 @@ TEST_CASE("gzip is read as zlib reads it, also where it is damaged") {
 }
 
 TEST_CASE("other formats are torn") {
-  CHECK(error_of("no gzip at all", packing::gzip).code() == errc::torn_file);
-  CHECK(error_of("no zstd at all", packing::zstd).code() == errc::torn_file);
+  CHECK(error_of("no\x01gzip at all", packing::gzip).code() == errc::torn_file);
+  CHECK(error_of("no\x01zstd at all", packing::zstd).code() == errc::torn_file);
   CHECK(error_of(gzip("a") + "rest", packing::gzip).code() == errc::torn_file);
+}
+
+TEST_CASE("what is packed is seen by its first bytes, whatever the name says") {
+  for (const auto how : {packing::gzip, packing::zstd})
+    for (const auto named : {packing::gzip, packing::zstd})
+      for (const std::size_t most : {1U, 3U, 1000U}) {
+        auto stream = open(pack(how, "one") + pack(how, "two"), named, {}, most);
+        CHECK(read_rest(stream, 100).text == "onetwo");
+      }
+}
+
+TEST_CASE("data that is not packed is called what it is") {
+  for (const auto& [bytes, what] : {std::pair<std::string, std::string>{"{\"a\": 1}\n", "JSON"},
+                                    {"some words\n", "text"},
+                                    {std::string{"PAR1\x15\x04\x15", 7}, "a Parquet file"}})
+    for (const auto how : {packing::gzip, packing::zstd}) {
+      const auto x = error_of(bytes, how);
+      CAPTURE(x.what());
+      CHECK(x.code() == errc::invalid_argument);
+      CHECK(x.details().got.starts_with(what + ", which its name says "));
+      CHECK(x.details().needed.find("without its ending") != std::string::npos);
+    }
+}
+
+TEST_CASE("bytes after what is packed are an error of their own, once all before was given") {
+  for (const auto how : {packing::gzip, packing::zstd})
+    for (const std::string rest : {"garbage!", "x", "a text of more than ten bytes"}) {
+      const auto packed = pack(how, "one");
+      auto stream = open(packed + rest, how);
+      std::string text(100, '\0');
+      REQUIRE(stream.read(std::as_writable_bytes(std::span{text})) == 3);
+      CHECK(text.starts_with("one"));
+      const auto x = error_of(packed + rest, how);
+      CHECK(x.code() == errc::torn_file);
+      CHECK(x.details().offset == packed.size());
+      CHECK(x.details().got.starts_with("other bytes after the end"));
+    }
+}
+
+TEST_CASE("a frame of zstd that needs a dictionary says so") {
+  // zstd -D of a file with two lines
+  const std::string frame{"\x28\xb5\x2f\xfd\x23\x7f\xaf\x4b\x31\x20\xad\x00\x00", 13};
+  const auto x = error_of(frame, packing::zstd);
+  CHECK(x.code() == errc::invalid_argument);
+  CHECK(x.details().got.find("dictionary") != std::string::npos);
 }
 
 TEST_CASE("zstd windows above the limit are refused, those within it are not") {

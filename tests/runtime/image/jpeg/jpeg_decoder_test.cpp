@@ -229,6 +229,11 @@ TEST_CASE("what follows the end marker does not matter") {
 
 TEST_CASE("a broken format is called corrupt") {
   check_bad(bytes_of("certainly no image"), cause::corrupt);
+  jpeg_decoder decoder;
+  CHECK(decode_all(decoder, bytes_of("<!DOCTYPE html>\n<html><p>404")).text
+        == "a page of HTML, which is no image");
+  CHECK(decode_all(decoder, bytes_of("GIF89a and so on")).text
+        == "a GIF file; needed: JPEG, PNG or WebP");
   // The scan's data are missing, but not its end marker.
   auto file = write_jpeg(64, 64);
   file.resize(scan_begin(file) + 20);

@@ -119,6 +119,11 @@ TEST_CASE("key_matches looks only at the id") {
   CHECK(jpegs.of_id("train/a/b.jpg"));
   CHECK_FALSE(jpegs.of_id("train/a/b.png"));
   CHECK_FALSE(jpegs.make);
+  const auto others = key_matches("*/README", true);
+  CHECK(others.of_id("x.tar/000"));
+  CHECK_FALSE(others.of_id("x.tar/README"));
+  CHECK(others.parameters == "pattern=*/README invert=true");
+  CHECK(jpegs.parameters == "pattern=train/*.jp[eg]");
 }
 
 TEST_CASE("field_hash keeps by content, as key_hash by id") {

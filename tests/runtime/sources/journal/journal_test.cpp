@@ -324,6 +324,24 @@ TEST_CASE("journal: releasing removes files that are not needed, and numbers con
   }
 }
 
+TEST_CASE("journal: nothing is appended or locked through a symbolic link") {
+  test::temporary_directory at;
+  write_file(at / "victim", "a\n");
+  for (const std::string name : {"lock", "00000000000000000000.lines"}) {
+    const auto directory = fs::path{at / ("journal-" + name)};
+    fs::create_directory(directory);
+    fs::create_symlink("../victim", directory / name);
+    CHECK(code_of([&] { journal{directory, lines}; }) == errc::io);
+  }
+  CHECK(fs::file_size(at / "victim") == 2);
+
+  fs::create_directory_symlink(at / "target", at / "linked"); // directories may be links
+  fs::create_directory(at / "target");
+  journal to{at / "linked", lines};
+  pour(to, "a\n");
+  CHECK(records(to) == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("journal: half a line is not counted in the file that it was copied from") {
   test::temporary_directory at;
   write_file(at.path() + first_lines, "a\nb\nhal");

@@ -287,7 +287,8 @@ TEST_CASE("what others write in place of a line of JSON is told by its name, wit
   using namespace std::string_literals;
   for (const auto& line : {"\xFF\xFE{\0\"\0"s, "\xFE\xFF\0{"s, "{\0\"\0a\0"s, "\0{\0\""s})
     CHECK(has(told(line), "iconv -f UTF-16"));
-  for (const auto* line : {"{", "[", " {  ", "{\r"})
+  for (const auto* line :
+       {"{", "[", " {  ", "{\r", "[{", R"({"a": 1,)", R"({"a": 1},)", R"({"a": {)"})
     CHECK(has(told(line), "jq -c"));
   for (const auto* line : {R"({"x": NaN})", R"({"x":Infinity})", R"({"x": [1, -Infinity]})"})
     CHECK(has(told(line), "json.dumps"));

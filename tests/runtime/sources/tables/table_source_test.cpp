@@ -39,12 +39,11 @@ struct stored_rows {
 
 class fake_reader final : public table_reader {
 public:
-  table_file open(const std::string& path, const std::vector<std::string>&) const override {
+  table_file open(const std::string& path, const table_options&) const override {
     const auto blocks = static_cast<std::size_t>(path.back() - '0');
     return {std::vector<std::uint64_t>(blocks, rows_said), columns};
   }
-  table_block read(const std::string&, std::uint64_t block,
-                   const std::vector<std::string>&) const override {
+  table_block read(const std::string&, std::uint64_t block, const table_options&) const override {
     ++reads;
     if (damage == "bad")
       throw bad_sample(cause::corrupt, "no such page");

@@ -314,6 +314,18 @@ TEST_CASE("an index beside the shard is preferred, and the cache comes second") 
   ::unsetenv("XDG_CACHE_HOME");
 }
 
+TEST_CASE("the mode of an index follows the umask") {
+  for (const mode_t mask : {0022, 0077, 0027}) {
+    temporary_directory dir;
+    tar_writer{}.file("a.jpg", "1").end().save(dir / "x.tar");
+    const auto before = ::umask(mask);
+    open_tar_index(dir / "x.tar", {});
+    ::umask(before);
+    const auto mode = fs::status(dir / "x.tar.leat-index").permissions();
+    CHECK(static_cast<mode_t>(mode) == (0644U & ~mask));
+  }
+}
+
 TEST_CASE("processes and threads may build one index at the same time") {
   shard_fixture f;
   const auto want = describe(f.open());

@@ -217,6 +217,8 @@ TEST_CASE("tokens: a file that was cut short after the opening is an error that 
   REQUIRE(problem);
   CHECK(problem->code() == errc::torn_file);
   CHECK(problem->details().file == dir / "a.bin");
+  CHECK(problem->details().got == "the end of the file after 100 bytes of it");
+  CHECK(problem->details().needed == "200 bytes: the file has become shorter since it was opened");
   CHECK(tokens_in<std::uint16_t>(data, 38)[99] == 3899);
 }
 
@@ -231,6 +233,17 @@ TEST_CASE("tokens: arrays of NumPy are files of tokens") {
   CHECK(refused(tokens(dir / "a.npy", dtype::u16, 4)).got == "an array of i32 and rank 1");
   tar_writer::write(dir / "c.npy", npy_bytes("<i4", "(3, 3)", tokens_from<std::int32_t>(50, 9)));
   CHECK(refused(tokens(dir / "c.npy", dtype::i32, 4)).got == "an array of i32 and rank 2");
+}
+
+TEST_CASE("tokens: a file without a header may be called npy") {
+  const temporary_directory dir;
+  tar_writer::write(dir / "a.npy", tokens_from<std::int32_t>(7, 9));
+  const auto job = tokens(dir / "a.npy", dtype::i32, 4);
+  const auto& data = source_of(job);
+  REQUIRE(data.size() == 2);
+  CHECK(tokens_in<std::int32_t>(data, 0) == std::vector<std::int32_t>{7, 8, 9, 10});
+  CHECK(refused(npy(dir / "a.npy")).needed.find("tokens(\"" + (dir / "a.npy") + "\"")
+        != std::string::npos);
 }
 
 TEST_CASE("npy: records lie along the first axis of several arrays") {
@@ -258,9 +271,9 @@ TEST_CASE("npy: records lie along the first axis of several arrays") {
 TEST_CASE("npy: numbers of rank 1, of every type") {
   const temporary_directory dir;
   const std::map<std::string, dtype> types{
-      {"|u1", dtype::u8},  {"|i1", dtype::i8},  {"<u2", dtype::u16}, {"<i2", dtype::i16},
-      {"<u4", dtype::u32}, {"<i4", dtype::i32}, {"<u8", dtype::u64}, {"<i8", dtype::i64},
-      {"<f2", dtype::f16}, {"<f4", dtype::f32}, {"<f8", dtype::f64}};
+      {"|b1", dtype::u8},  {"|u1", dtype::u8},  {"|i1", dtype::i8},  {"<u2", dtype::u16},
+      {"<i2", dtype::i16}, {"<u4", dtype::u32}, {"<i4", dtype::i32}, {"<u8", dtype::u64},
+      {"<i8", dtype::i64}, {"<f2", dtype::f16}, {"<f4", dtype::f32}, {"<f8", dtype::f64}};
   for (const auto& [descr, type] : types) {
     CAPTURE(descr);
     tar_writer::write(dir / "x.npy", npy_bytes(descr, "(3,)", std::string(3 * size_of(type), 'x')));
