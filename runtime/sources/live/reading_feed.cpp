@@ -151,8 +151,8 @@ void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const
          .got = "a journal that begins with record " + std::to_string(first_)
                 + ": earlier ones were released",
          .needed = "record " + std::to_string(lowest)
-                   + ", which the snapshot needs: restore a newer one, and use loader::keep "
-                     "for snapshots that may be restored"});
+                   + ", which the snapshot needs: restore a newer one, and use keep of the "
+                     "loader for snapshots that may be restored"});
 }
 
 source_facts reading_feed::facts() const {
