@@ -21,6 +21,17 @@ std::set<loader_value*>& living() {
   return all;
 }
 
+/// A pipeline's text, whose lines begin with spaces or a dot.
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\n')
+      line += text[i];
+    else
+      i = std::min(text.find_first_not_of(' ', i + 1), text.size()) - 1;
+  return line;
+}
+
 } // namespace
 
 loader_value::loader_value(nb::handle data, loader_options options, kept_objects kept_)
@@ -35,7 +46,7 @@ loader_value::loader_value(nb::handle data, loader_options options, kept_objects
     options.workers = 1; // so that a next() that waits for records can be interrupted
   without_gil([&] { job_.emplace(value, std::move(options)); });
   is_endless_ = end_of(value) == epoch_end::cycle;
-  text_ = to_string(value);
+  text_ = on_one_line(to_string(value));
   living().insert(this);
 }
 
