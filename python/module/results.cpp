@@ -53,7 +53,8 @@ bool is_true(nb::handle result) {
 bool is_kept(nb::handle result) {
   if (PyBool_Check(result.ptr()))
     return result.ptr() == Py_True;
-  if (result.is_none() || is_not_run(result))
+  const bool is_number = PyNumber_Check(result.ptr()) != 0; // quicker than the name of a type
+  if (!is_number && (result.is_none() || is_not_run(result)))
     refuse(result, "True for samples to keep, False for others");
   return is_true(result);
 }
