@@ -57,11 +57,9 @@ field_view batch::checked(std::string_view name, dtype type, std::size_t rank, b
   auto needed =
       std::string{to_string(have.type)} + " of rank " + std::to_string(have.dims.rank() + 1);
   if (have.is_bytes())
-    needed = "ragged(\"" + have.name + "\"): it is bytes";
-  else if (have.ragged && !ragged)
-    needed = "ragged<T, N>(\"" + have.name + "\"): it is ragged " + needed;
-  else if (ragged && !have.ragged)
-    needed = "view(): it is " + needed;
+    needed = "a read of bytes, which the field is";
+  else if (have.ragged)
+    needed = "ragged " + needed;
   throw error(errc::wrong_field, {.stage = "batch",
                                   .got = "\"" + std::string{name} + "\" as " + asked,
                                   .needed = std::move(needed)});
@@ -71,11 +69,9 @@ ragged_view batch::ragged(std::string_view field) const {
   const auto i = find_field(slot_->memory().layout(), field, "bytes");
   const auto& have = slot_->memory().layout().fields()[i];
   if (!have.is_bytes())
-    throw error(
-        errc::wrong_field,
-        {.stage = "batch",
-         .got = "\"" + have.name + "\" as bytes",
-         .needed = (have.ragged ? "ragged<T, N>(): it is " : "view(): it is ") + to_string(have)});
+    throw error(errc::wrong_field, {.stage = "batch",
+                                    .got = "\"" + have.name + "\" as bytes",
+                                    .needed = "a read of what the field is: " + to_string(have)});
   const auto x = slot_->memory().field(i);
   return {x.bytes(), x.offsets};
 }

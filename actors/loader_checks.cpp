@@ -13,7 +13,7 @@ namespace leat {
 namespace {
 
 void refuse(const char* field, const std::string& got, const std::string& needed) {
-  refuse_argument(std::string{"loader_options."} + field, got, needed);
+  refuse_argument(std::string{"loader."} + field, got, needed);
 }
 
 /// "1, 2, 3, 4, 6, 8, 12 or 24"
@@ -45,9 +45,9 @@ void check_options(const loader_options& x) {
   if (x.workers > most_workers && x.workers != automatic)
     refuse("workers", std::to_string(x.workers),
            "at most " + std::to_string(most_workers) + ", or automatic");
-  check_range("loader_options.world_size", x.world_size, 1, max_world_size);
-  check_range("loader_options.prefetch", x.prefetch, 0, max_batches_ahead);
-  check_range("loader_options.leases", x.leases, 1, max_leases);
+  check_range("loader.world_size", x.world_size, 1, max_world_size);
+  check_range("loader.prefetch", x.prefetch, 0, max_batches_ahead);
+  check_range("loader.leases", x.leases, 1, max_leases);
   if (x.workers == 0 && !x.fault.deaths.empty())
     refuse("fault.deaths", "a death, and 0 workers", "at least one worker");
 }
@@ -67,7 +67,7 @@ void check_options(const loader_options& x, const job_plan& plan,
   if (x.world_size > 1 && !shape.is_endless() && !x.agree && !x.cluster)
     refuse("agree",
            "no all-gather, " + std::to_string(x.world_size) + " ranks and epochs of unknown length",
-           "an all-gather, a cluster, or batch({.end = epoch_end::cycle})");
+           "an all-gather, a cluster, or batch with the end \"cycle\"");
 }
 
 void check_leases(const loader_options& x, std::size_t leases) {
@@ -75,7 +75,7 @@ void check_leases(const loader_options& x, std::size_t leases) {
     throw error(errc::leases_exhausted,
                 {.stage = "next",
                  .got = std::to_string(leases) + " leases that are still held",
-                 .needed = "fewer than loader_options.leases = " + std::to_string(x.leases)});
+                 .needed = "fewer than leases, which is " + std::to_string(x.leases)});
 }
 
 void check_resize(const loader_options& x, std::size_t workers) {
@@ -106,7 +106,7 @@ void refuse_child() {
               {.stage = "loader",
                .got = "a call in the child of a fork, which does not have its parent's threads",
                .needed = "loaders made after the fork, by a process whose parent has no loader and "
-                         "has called leat::shutdown(); or a process of its own (exec; in Python "
+                         "has called shutdown of leat; or a process of its own (exec; in Python "
                          "spawn or forkserver)"});
 }
 

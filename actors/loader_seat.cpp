@@ -409,7 +409,7 @@ void loader_seat::finish() {
   if (is_over_)
     return;
   if (!has_ended_)
-    refuse_argument("finish", "a loader with batches left", "next() up to the empty lease");
+    refuse_argument("finish", "a loader with batches left", "next() up to the end");
   const patience waits{options_.while_waiting};
   cluster_->finish();
   wait_in_seat([&] { cluster_->wait_until_over(); });

@@ -93,10 +93,10 @@ own_loader_snapshots::own_loader_snapshots(std::string name, const own_loader_op
   if (name_.empty())
     refuse("own_loader", "no name", "a name, as \"photos@1\"");
   if (options.rank >= options.world_size)
-    refuse("own_loader_options.rank", std::to_string(options.rank),
+    refuse("own_loader.rank", std::to_string(options.rank),
            "below the world size of " + std::to_string(options.world_size));
   if (options.keep == 0)
-    refuse("own_loader_options.keep", "0", "at least 1");
+    refuse("own_loader.keep", "0", "at least 1");
 }
 
 void own_loader_snapshots::refuse(const char* stage, std::string got, std::string needed) {

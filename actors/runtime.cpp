@@ -28,7 +28,7 @@ struct process_runtime {
 } // namespace
 
 runtime::runtime(runtime_options options) : core_(std::make_shared<runtime_core>(options)) {
-  check_range("runtime_options.control_threads", options.control_threads, 1, most_control_threads);
+  check_range("runtime.control_threads", options.control_threads, 1, most_control_threads);
 }
 
 runtime::~runtime() {

@@ -30,7 +30,7 @@ void take_over(const char* name, std::uint64_t& option, std::uint64_t unsaid,
   if (!said)
     return;
   if (option != unsaid && option != *said)
-    refuse_argument(std::string{"loader_options."} + name,
+    refuse_argument(std::string{"loader."} + name,
                     std::to_string(option) + ", and " + std::to_string(*said) + " of its cluster",
                     "one of the two");
   option = *said;

@@ -3,6 +3,7 @@
 import logging as _logging
 import sys as _sys
 
+from leat import _calls as _calls  # before anything keeps a function of the module
 from leat import _leat
 from leat import tables as _tables
 from leat._leat import *

@@ -35,9 +35,10 @@ def gather_for_metrics(accelerator: Any, data: Any, batch: Batch | None = None, 
         return [objects[i] for i in rows.tolist()]
 
     def pick(x: torch.Tensor) -> torch.Tensor:
-        if len(rows) == len(every) and len(x) != len(every):
+        count = len(x) if x.dim() > 0 else None  # one process gathers a number as it is
+        if len(rows) == len(every) and count != len(every):
             return x
-        _check_rows(len(x), len(every))
+        _check_rows(1 if count is None else count, len(every) if count is not None else 0)
         return x[rows.to(x.device)]
 
     return recursively_apply(pick, accelerator.gather(data))

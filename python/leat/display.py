@@ -6,12 +6,14 @@ import importlib.util
 import io
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from leat._leat import Batch, Loader, Pipeline, operators_of
 
 if TYPE_CHECKING:
     import numpy
+
+    from leat._epochs import BatchType, Epochs
 
 BOX = "border:1px solid #999;border-radius:4px;padding:2px 8px;margin:2px;display:inline-block;vertical-align:middle"
 
@@ -71,7 +73,8 @@ def _images(x: Batch, name: str) -> "numpy.ndarray | None":
     shape = x.field(name)["shape"]
     if x.field(name)["is_ragged"] or len(shape) != 4 or 3 not in (shape[1], shape[3]) or 0 in shape:
         return None
-    values = x[name] if shape[3] == 3 else x[name].transpose(0, 2, 3, 1)
+    values: Any = x[name]
+    values = values if shape[3] == 3 else values.transpose(0, 2, 3, 1)
     if values.dtype == numpy.uint8:
         return numpy.ascontiguousarray(values)
     values = values.astype(numpy.float32)
@@ -107,10 +110,20 @@ def show(x: Batch, field: str = "", columns: int = 8) -> Any:
     raise ImportError("batch.show() takes Pillow or matplotlib: pip install pillow")
 
 
-def progress(loader: Loader, **options: Any) -> Iterator[Batch]:
-    """The batches of a loader, with a bar of tqdm for each epoch, where tqdm is installed. `options` go to tqdm."""
+@overload
+def progress(loader: Loader, **options: Any) -> Iterator[Batch]: ...
+@overload
+def progress(loader: "Epochs[BatchType]", **options: Any) -> Iterator["BatchType"]: ...
+def progress(loader: Any, **options: Any) -> Iterator[Any]:
+    """The batches of a loader, with a bar of tqdm for each epoch, where tqdm is installed. `options` go to tqdm.
+
+    A loader of leat.torch or leat.jax gives the batches of one epoch, as its `iter` does.
+    """
     if importlib.util.find_spec("tqdm") is None:
         yield from loader
+        return
+    if not isinstance(loader, Loader):
+        yield from _progress_of_epoch(loader, options)
         return
     at = loader.position()
     with _optional("tqdm.auto").tqdm(total=loader.batches_per_epoch(), initial=at.step, unit="batch", **options) as bar:
@@ -121,3 +134,14 @@ def progress(loader: Loader, **options: Any) -> Iterator[Batch]:
                 bar.set_description(f"epoch {batch.epoch}")
             yield batch
             bar.update()
+
+
+def _progress_of_epoch(loader: Any, options: dict[str, Any]) -> Iterator[Any]:
+    try:
+        total = len(loader)
+    except TypeError:  # not known beforehand
+        total = None
+    with _optional("tqdm.auto").tqdm(total=total, unit="batch", desc=f"epoch {loader.epoch}", **options) as bar:
+        for batch in loader:
+            yield batch
+            bar.update(batch.step + 1 - bar.n)  # the rest of an epoch begins within it

@@ -10,7 +10,8 @@ from typing import Any
 class Error(Exception):
     """The base of all that leat raises: what was found, what was needed, and where.
 
-    `code` is one of C++'s `errc`: "not_found", "mismatch", "stuck", ...
+    `code`: "not_found", "mismatch", "stuck", ... `stage`: the operator, function or part of leat. `sample`: its id. `file`,
+    `offset`: where, in bytes. `got`, `needed`: what was found, and what would be right. `list`: all of several causes.
     """
 
     code: str = ""
@@ -83,7 +84,12 @@ def one_line(problem: BaseException, trace: TracebackType | None) -> str:
     """An exception with the places that it came through, innermost first."""
     text = " ".join("".join(traceback.format_exception_only(problem)).split())
     places = [f"{x.filename}:{x.lineno} in {x.name}" for x in reversed(traceback.extract_tb(trace))]
-    return f"{text} ({'; '.join(places)})" if places else text
+    return as_utf8(f"{text} ({'; '.join(places)})" if places else text)
+
+
+def as_utf8(text: str) -> str:
+    """A text with its lone surrogates, which UTF-8 does not have, as \\udXXX."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def num_arguments(function: Callable[..., Any], most: int) -> int:

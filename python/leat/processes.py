@@ -26,7 +26,7 @@ class Recipe:
     def __init__(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         self._content = (make, arguments, options)
         for x in arguments:
-            _check(x)
+            check_name(x, "processes= for")
 
     def begin(self) -> "tuple[Process, int, int, int]":
         """A new process, this end of its socket, and the files of requests and replies."""
@@ -35,7 +35,7 @@ class Recipe:
                 "processes= within a process that leat began: the program's main module is imported there, so what it does "
                 'belongs under `if __name__ == "__main__":`'
             )
-        content = _pickled((_main_module(), _pickled(self._content)))
+        content = pickled_by_name((_main_module(), pickled_by_name(self._content)))
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         files: list[int] = []
         try:
@@ -145,7 +145,8 @@ class _Pickler(pickle.Pickler):
         return (_function_of, place) if getattr(_named(*place), "function", None) is x else NotImplemented
 
 
-def _pickled(x: Any) -> bytes:
+def pickled_by_name(x: Any) -> bytes:
+    """Bytes that have functions, also decorated ones, as the names by which they are imported. Raises InvalidArgument."""
     to = io.BytesIO()
     try:
         _Pickler(to).dump(x)
@@ -166,18 +167,18 @@ def _function_of(module: str, name: str) -> Any:
     return _named(module, name).function
 
 
-def _check(x: Any) -> None:
+def check_name(x: Any, what: str) -> None:
+    """Refuses a function that other processes cannot import."""
     if not isinstance(x, FunctionType):
         return
     if x.__name__ == "<lambda>" or "<locals>" in x.__qualname__:
         raise InvalidArgument(
-            f"processes= for {x.__qualname__}, which other processes cannot import: needed is a function at the top level of a "
-            "module"
+            f"{what} {x.__qualname__}, which other processes cannot import: needed is a function at the top level of a module"
         )
     main = sys.modules["__main__"]
     if x.__module__ == "__main__" and main.__spec__ is None and getattr(main, "__file__", None) is None:
         raise InvalidArgument(
-            f"processes= for {x.__qualname__}, which was written in an interactive session: other processes cannot import it, "
+            f"{what} {x.__qualname__}, which was written in an interactive session: other processes cannot import it, "
             "so put it into a module"
         )
 

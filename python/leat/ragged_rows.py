@@ -16,7 +16,7 @@ def padded_width(longest: int, multiple: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Row i is `values[offsets[i]:offsets[i + 1]]`; bytes are uint8."""
+    """Row i is `values[offsets[i]:offsets[i + 1]]`: `values` of all rows, bytes as uint8, and `offsets`, int64 [rows + 1]."""
 
     values: Any
     offsets: Any

@@ -21,6 +21,13 @@ constexpr auto numpy_names = std::to_array<std::string_view>(
     {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
      "float16", "bfloat16"});
 
+std::string name_of(nb::dlpack::dtype x) {
+  constexpr auto kinds = std::to_array<std::string_view>(
+      {"int", "uint", "float", "pointers of ", "bfloat", "complex", "bool"});
+  const auto kind = x.code < kinds.size() ? kinds[x.code] : "elements of ";
+  return std::string{kind} + std::to_string(x.bits);
+}
+
 template <class Array>
 Array array_over(const lent_memory& x, dtype type) {
   std::array<std::size_t, max_dimensions> shape{};
@@ -57,11 +64,10 @@ dtype dtype_of_array(const any_array& x) {
   for (std::size_t i = 0; i < codes.size(); ++i)
     if (dlpack_type(static_cast<dtype>(i)) == type)
       return static_cast<dtype>(i);
-  throw error(
-      errc::invalid_argument,
-      {.stage = "sample",
-       .got = "an array of a type that leat does not have (" + std::to_string(type.bits) + " bits)",
-       .needed = "integers of 8 to 64 bits, float16, bfloat16, float32 or float64"});
+  throw error(errc::invalid_argument,
+              {.stage = "sample",
+               .got = "an array of " + name_of(type) + ", a type that leat does not have",
+               .needed = "integers of 8 to 64 bits, float16, bfloat16, float32 or float64"});
 }
 
 nb::object as_numpy(const lent_memory& x) {

@@ -34,6 +34,11 @@ nb::object value_of(const batch_value& x, std::string_view name) {
   return view.is_ragged() ? ragged_of(view, owner) : as_numpy(memory_of(view, owner));
 }
 
+bool has_field(const batch_value& x, std::string_view name) {
+  const auto all = x.get().fields();
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
 template <class Convert>
 nb::list rows_of(const batch_value& x, std::string_view name, Convert convert) {
   const auto rows = x.get().ragged(name);
@@ -64,7 +69,7 @@ void bind_fields(nb::class_<batch_value>& type) {
   type.def(
           "__getitem__",
           [](const batch_value& x, std::string_view name) { return value_of(x, name); },
-          nb::sig("def __getitem__(self, name: str, /) -> typing.Any"),
+          nb::sig("def __getitem__(self, name: str, /) -> numpy.ndarray | leat.ragged_rows.Ragged"),
           "A field as a NumPy array over the batch's memory, [size, ...]; a Ragged where rows have "
           "different lengths. The array keeps the batch.")
       .def(
@@ -119,13 +124,38 @@ void bind_fields(nb::class_<batch_value>& type) {
       .def(
           "keys", [](const batch_value& x) { return x.get().fields(); }, "As fields().")
       .def(
+          "values",
+          [](const batch_value& x) {
+            nb::list result;
+            for (const auto& name : x.get().fields())
+              result.append(value_of(x, name));
+            return result;
+          },
+          nb::sig("def values(self) -> list[numpy.ndarray | leat.ragged_rows.Ragged]"),
+          "All fields, in the order of their names.")
+      .def(
+          "items",
+          [](const batch_value& x) {
+            nb::list result;
+            for (const auto& name : x.get().fields())
+              result.append(nb::make_tuple(name, value_of(x, name)));
+            return result;
+          },
+          nb::sig("def items(self) -> list[tuple[str, numpy.ndarray | leat.ragged_rows.Ragged]]"),
+          "(name, field) of all fields, in the order of their names.")
+      .def(
+          "get",
+          [](const batch_value& x, std::string_view name, nb::object otherwise) {
+            return has_field(x, name) ? value_of(x, name) : otherwise;
+          },
+          "name"_a, "default"_a = nb::none(),
+          nb::sig("def get(self, name: str, default: typing.Any = None) -> typing.Any"),
+          "A field, or `default` if the batch does not have it.")
+      .def(
           "__iter__", [](const batch_value& x) { return nb::iter(nb::cast(x.get().fields())); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[str]"))
       .def("__len__", [](const batch_value& x) { return x.get().fields().size(); })
-      .def("__contains__", [](const batch_value& x, std::string_view name) {
-        const auto all = x.get().fields();
-        return std::find(all.begin(), all.end(), name) != all.end();
-      });
+      .def("__contains__", &has_field);
 }
 
 } // namespace
@@ -148,7 +178,7 @@ nb::object batch_value::owner() const {
 
 void bind_batch(nb::module_& m) {
   nb::class_<hash128>(m, "Hash128", "A 128-bit hash, or a sum of such hashes modulo 2^128.")
-      .def(nb::init<>())
+      .def(nb::init<>(), "Of 32 hexadecimal digits; without them 0.")
       .def(
           "__init__",
           [](hash128* to, const std::string& text) {
@@ -158,9 +188,9 @@ void bind_batch(nb::module_& m) {
                           {.stage = "hash", .got = text, .needed = "32 hexadecimal digits"});
             new (to) hash128(*found);
           },
-          "text"_a)
-      .def_ro("low", &hash128::low)
-      .def_ro("high", &hash128::high)
+          "text"_a, "Of 32 hexadecimal digits; without them 0.")
+      .def_ro("low", &hash128::low, "The lower 64 bits.")
+      .def_ro("high", &hash128::high, "The upper 64 bits.")
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const hash128& x) { return static_cast<Py_ssize_t>(x.low >> 1); })
       .def(
@@ -189,7 +219,8 @@ void bind_batch(nb::module_& m) {
           },
           nb::sig("def valid(self) -> numpy.ndarray"),
           "True for each row that carries a sample, bool [size].")
-      .def_prop_ro("epoch", [](const batch_value& x) { return x.get().epoch(); })
+      .def_prop_ro(
+          "epoch", [](const batch_value& x) { return x.get().epoch(); }, "Its epoch.")
       .def_prop_ro(
           "step", [](const batch_value& x) { return x.get().step(); },
           "Number of the batch in its epoch.")
@@ -199,8 +230,11 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro(
           "end_of_epoch", [](const batch_value& x) { return x.get().end_of_epoch(); },
           "No further batch of this epoch follows.")
-      .def_prop_ro("rank", [](const batch_value& x) { return x.get().rank(); })
-      .def_prop_ro("world_size", [](const batch_value& x) { return x.get().world_size(); })
+      .def_prop_ro(
+          "rank", [](const batch_value& x) { return x.get().rank(); }, "The rank whose part it is.")
+      .def_prop_ro(
+          "world_size", [](const batch_value& x) { return x.get().world_size(); },
+          "Ranks that share the global batch.")
       .def(
           "positions", [](const batch_value& x) { return x.get().positions(); },
           "Position of each valid row in the epoch, rising.")
@@ -237,10 +271,11 @@ void bind_batch(nb::module_& m) {
       .def("__repr__", &summary);
 
   nb::class_<bad_row>(m, "BadRow", "One bad sample, as logs list it.")
-      .def_ro("position", &bad_row::position)
-      .def_ro("id", &bad_row::id)
-      .def_ro("why", &bad_row::why)
-      .def_prop_ro("text", [](const bad_row& x) { return as_message(x.text); })
+      .def_ro("position", &bad_row::position, "Position of the row in the epoch.")
+      .def_ro("id", &bad_row::id, "Id of the bad sample.")
+      .def_ro("why", &bad_row::why, "The cause: \"corrupt\", \"missing_field\", ...")
+      .def_prop_ro(
+          "text", [](const bad_row& x) { return as_message(x.text); }, "What was wrong.")
       .def_ro("substitute", &bad_row::substitute,
               "Id of the sample that took its row; None if the row was masked.")
       .def("__repr__", [](const bad_row& x) {

@@ -48,6 +48,7 @@ public:
   void add(const kept_objects& x) {
     objects_.insert(objects_.end(), x.objects_.begin(), x.objects_.end());
   }
+  const std::vector<nb::object>& all() const noexcept { return objects_; }
   /// None if there is none.
   nb::object first() const { return objects_.empty() ? nb::none() : objects_.front(); }
   int traverse(visitproc visit, void* arg) const {

@@ -6,16 +6,48 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace leat::python {
 
 /// The type of elements that a Python object names: "f32", "float32", a dtype of NumPy or torch.
 bool dtype_from(nb::handle from, dtype& to);
+
+/// A path: a str, or whatever has __fspath__ (pathlib.Path), in the encoding of file names.
+struct path_text : std::string {
+  using std::string::string;
+};
+
+/// One pattern of paths, or several.
+using patterns = std::variant<path_text, std::vector<path_text>>;
+
+/// Calls a source that takes one pattern or several.
+template <class Source>
+auto with_patterns(Source source, const patterns& names) {
+  if (const auto* one = std::get_if<path_text>(&names))
+    return source(std::string{*one});
+  const auto& several = std::get<std::vector<path_text>>(names);
+  return source(std::vector<std::string>{several.begin(), several.end()});
+}
+
+/// A time: a timedelta, or seconds, also as a whole number.
+using time_or_seconds = std::variant<std::chrono::milliseconds, double>;
+
+inline std::chrono::milliseconds time_of(const time_or_seconds& x) {
+  if (const auto* time = std::get_if<std::chrono::milliseconds>(&x))
+    return *time;
+  constexpr double longest = 1e12; // more would overflow
+  const auto seconds = std::min(std::get<double>(x), longest);
+  return std::chrono::milliseconds{static_cast<std::int64_t>(1000 * std::max(-longest, seconds))};
+}
 
 /// Weights by the step from which they hold.
 using weights_by_step = std::map<std::uint64_t, std::vector<double>>;
@@ -30,6 +62,28 @@ inline std::vector<weight_change> changes_of(const weights_by_step& xs) {
 } // namespace leat::python
 
 namespace nanobind::detail {
+
+template <>
+struct type_caster<leat::python::path_text> {
+  NB_TYPE_CASTER(leat::python::path_text, const_name("str | os.PathLike[str]"))
+
+  bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept {
+    auto path = steal(PyOS_FSPath(from.ptr()));
+    if (path.is_valid() && PyUnicode_Check(path.ptr()))
+      path = steal(PyUnicode_EncodeFSDefault(path.ptr()));
+    char* text = nullptr;
+    Py_ssize_t size = 0;
+    if (!path.is_valid() || PyBytes_AsStringAndSize(path.ptr(), &text, &size) != 0) {
+      PyErr_Clear();
+      return false;
+    }
+    value.assign(text, static_cast<std::size_t>(size));
+    return true;
+  }
+  static handle from_cpp(const leat::python::path_text& x, rv_policy, cleanup_list*) noexcept {
+    return PyUnicode_DecodeFSDefaultAndSize(x.data(), static_cast<Py_ssize_t>(x.size()));
+  }
+};
 
 /// From and to the name of an enumerator, whose number is its place in the list.
 template <class E, class Names>

@@ -11,8 +11,6 @@ namespace leat::python {
 
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr const char* how_a_process_takes_part =
     "How a process takes part in a job of several processes, on one machine or many: "
     "`leat.Loader(data, cluster=leat.Cluster.from_env())`. What is not given is as in C++ "
@@ -37,12 +35,13 @@ void bind_cluster(nb::module_& m) {
   nb::class_<cluster>(m, "Cluster", how_a_process_takes_part)
       .def(
           "__init__",
-          [](cluster* to, std::string address, std::string state_directory,
+          [](cluster* to, std::string address, path_text state_directory,
              std::optional<bool> runs_coordinator, std::string token, bool insecure,
              std::string job, std::string interface, std::optional<std::uint64_t> rank,
              std::optional<std::uint64_t> world_size, std::uint64_t least_ranks,
              std::uint64_t most_ranks, rank_loss on_rank_loss, std::uint64_t run_ahead,
-             milliseconds beat, milliseconds join_within, milliseconds coordinator_lost_after) {
+             const time_or_seconds& beat, const time_or_seconds& join_within,
+             const time_or_seconds& coordinator_lost_after) {
             new (to) cluster{.address = std::move(address),
                              .state_directory = std::move(state_directory),
                              .runs_coordinator = runs_coordinator,
@@ -56,9 +55,9 @@ void bind_cluster(nb::module_& m) {
                              .most_ranks = most_ranks,
                              .on_rank_loss = on_rank_loss,
                              .run_ahead = run_ahead,
-                             .beat = beat,
-                             .join_within = join_within,
-                             .coordinator_lost_after = coordinator_lost_after};
+                             .beat = time_of(beat),
+                             .join_within = time_of(join_within),
+                             .coordinator_lost_after = time_of(coordinator_lost_after)};
           },
           "address"_a = "", nb::kw_only(), "state_directory"_a = "",
           "runs_coordinator"_a = nb::none(), "token"_a = "", "insecure"_a = false, "job"_a = "",
@@ -66,13 +65,15 @@ void bind_cluster(nb::module_& m) {
           "least_ranks"_a = usual.least_ranks, "most_ranks"_a = usual.most_ranks,
           "on_rank_loss"_a = usual.on_rank_loss, "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0,
           "join_within"_a = 1800.0, "coordinator_lost_after"_a = 120.0,
-          nb::sig("def __init__(self, address: str = '', *, state_directory: str = '', "
+          nb::sig("def __init__(self, address: str = '', *, state_directory: str | "
+                  "os.PathLike[str] = '', "
                   "runs_coordinator: bool | None = None, token: str = '', insecure: bool = False, "
                   "job: str = '', interface: str = '', rank: int | None = None, world_size: int | "
                   "None = None, least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
                   "typing.Literal['back', 'alone'] = 'back', run_ahead: int = 1000, beat: float | "
                   "datetime.timedelta = 1.0, join_within: float | datetime.timedelta = 1800.0, "
-                  "coordinator_lost_after: float | datetime.timedelta = 120.0) -> None"))
+                  "coordinator_lost_after: float | datetime.timedelta = 120.0) -> None"),
+          "Times in seconds; each argument is an attribute of the same name.")
       .def_static("from_env", &cluster::from_env,
                   "What the environment says: rank and world size from torchrun, Open MPI or "
                   "Slurm, the coordinator from LEAT_CLUSTER_ADDRESS or the launcher, and "
@@ -82,8 +83,10 @@ void bind_cluster(nb::module_& m) {
                   "leat's own variables alone, for a program that knows its rank and world size "
                   "otherwise.")
       .def_rw("address", &cluster::address, "value"_a, "host:port of the coordinator.")
-      .def_rw("state_directory", &cluster::state_directory, "value"_a,
-              "Where the coordinator keeps its state; rank 0 runs it if it is given one.")
+      .def_prop_rw(
+          "state_directory", [](const cluster& x) { return x.state_directory; },
+          [](cluster& x, path_text value) { x.state_directory = std::move(value); }, "value"_a,
+          "Where the coordinator keeps its state; rank 0 runs it if it is given one.")
       .def_rw("runs_coordinator", &cluster::runs_coordinator, "value"_a.none(),
               "Whether this process runs the coordinator; None: rank 0 does if it has a state "
               "directory.")
@@ -93,16 +96,27 @@ void bind_cluster(nb::module_& m) {
       .def_rw("job", &cluster::job, "value"_a, "The job's id.")
       .def_rw("interface", &cluster::interface, "value"_a,
               "Where a coordinator of this process listens.")
-      .def_rw("rank", &cluster::rank, "value"_a.none())
-      .def_rw("world_size", &cluster::world_size, "value"_a.none())
-      .def_rw("least_ranks", &cluster::least_ranks, "value"_a)
+      .def_rw("rank", &cluster::rank, "value"_a.none(),
+              "This process among world_size; None: that of the loader.")
+      .def_rw("world_size", &cluster::world_size, "value"_a.none(),
+              "How many there are; None: that of the loader.")
+      .def_rw("least_ranks", &cluster::least_ranks, "value"_a,
+              "Of an elastic job: with how many ranks it begins, and below how many it waits.")
       .def_rw("most_ranks", &cluster::most_ranks, "value"_a, "Above 0: the job is elastic.")
-      .def_rw("on_rank_loss", &cluster::on_rank_loss, "value"_a)
-      .def_rw("run_ahead", &cluster::run_ahead, "value"_a)
-      .def_rw("beat", &cluster::beat, "value"_a)
-      .def_rw("join_within", &cluster::join_within, "value"_a)
-      .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after, "value"_a)
-      .def_prop_ro("is_elastic", &cluster::is_elastic)
+      .def_rw("on_rank_loss", &cluster::on_rank_loss, "value"_a,
+              "\"back\": all ranks go back to the newest stored set when one is lost. \"alone\": "
+              "the others go on, as far as run_ahead allows.")
+      .def_rw("run_ahead", &cluster::run_ahead, "value"_a,
+              "For \"alone\": batches that a rank may be ahead of the last one.")
+      .def_rw("beat", &cluster::beat, "value"_a,
+              "Time between two signs of life, 10 ms to 60 s; a rank that is silent for 10 of them "
+              "is lost. The same for all processes.")
+      .def_rw("join_within", &cluster::join_within, "value"_a,
+              "How long restore() and the first next() wait for all ranks to come.")
+      .def_rw("coordinator_lost_after", &cluster::coordinator_lost_after, "value"_a,
+              "How long next() waits for a coordinator that is gone.")
+      .def_prop_ro("is_elastic", &cluster::is_elastic,
+                   "The coordinator numbers the ranks, whose number may change.")
       .def("__repr__", &repr_of);
 }
 

@@ -49,6 +49,8 @@ void translate(const std::exception_ptr& problem, void*) {
   } catch (const bad_sample& x) {
     raise(
         [&] { return errors_module().attr("BadSample")(nb::cast(x.why()), as_message(x.what())); });
+  } catch (const nb::cast_error&) {
+    PyErr_SetString(PyExc_TypeError, "a function of Python gave a value of a wrong type");
   }
 }
 
@@ -115,11 +117,13 @@ nb::str as_message(std::string_view text) {
 }
 
 std::string text_of(const nb::python_error& problem) {
+  // There is none where Python's code was not reached: a wrong number of arguments, say.
+  const nb::object trace =
+      problem.traceback().is_valid() ? nb::borrow(problem.traceback()) : nb::none();
   try {
-    return nb::cast<std::string>(
-        errors_module().attr("one_line")(problem.value(), problem.traceback()));
-  } catch (const std::exception&) { // an exception whose str() raises
-    return "an exception without a text";
+    return nb::cast<std::string>(errors_module().attr("one_line")(problem.value(), trace));
+  } catch (const std::exception&) {
+    return "an exception whose text cannot be made";
   }
 }
 
@@ -143,7 +147,8 @@ void throw_for_job(nb::python_error& problem) {
   const auto raised = problem.value();
   if (is_a(raised, "leat.errors", "BadSample")) {
     const auto why = parse_cause(nb::cast<std::string>(nb::str(raised.attr("cause"))));
-    throw bad_sample(why.value_or(cause::function_error), nb::cast<std::string>(nb::str(raised)));
+    const nb::object text = errors_module().attr("as_utf8")(nb::str(raised));
+    throw bad_sample(why.value_or(cause::function_error), nb::cast<std::string>(text));
   }
   auto text = text_of(problem);
   if (is_a(raised, "builtins", "KeyboardInterrupt") || is_a(raised, "builtins", "SystemExit")) {

@@ -67,13 +67,19 @@ void bind_graph(nb::module_& m) {
           },
           nb::sig("def rounds(self) -> list[dict[str, typing.Any]]"),
           "In data order; the last one feeds the batch.")
-      .def_ro("batch", &plan_graph::batch)
-      .def_ro("epoch", &plan_graph::epoch)
-      .def_ro("unkept", &plan_graph::unkept)
-      .def_ro("lane_limit", &plan_graph::lane_limit)
-      .def_prop_ro("is_indexed", &plan_graph::is_indexed)
-      .def_prop_ro("lane_bytes", &plan_graph::lane_bytes)
-      .def("of_unknown_size", &plan_graph::of_unknown_size);
+      .def_ro("batch", &plan_graph::batch, "The call of batch.")
+      .def_ro("epoch", &plan_graph::epoch, "How the samples become batches: an EpochFacts.")
+      .def_ro("unkept", &plan_graph::unkept,
+              "Sources whose records exist once and that have no journal, by their names.")
+      .def_ro("lane_limit", &plan_graph::lane_limit,
+              "Which source keeps the lanes, and so the ranks, below what the others would "
+              "allow, and what to do about it; None if none does.")
+      .def_prop_ro("is_indexed", &plan_graph::is_indexed,
+                   "The order is a formula, without state; else iterators find it, lane by lane.")
+      .def_prop_ro("lane_bytes", &plan_graph::lane_bytes,
+                   "Bytes of state per lane, as far as they are known.")
+      .def("of_unknown_size", &plan_graph::of_unknown_size,
+           "What keeps a state whose size is not known beforehand.");
   m.def(
       "graph_of",
       [](const pipeline_value& x) { return without_gil([&] { return graph_of(x.value); }); },
@@ -84,18 +90,25 @@ void bind_snapshot_facts(nb::module_& m) {
   nb::class_<snapshot_facts>(m, "SnapshotFacts", "What a snapshot says.")
       .def_prop_ro(
           "operators", [](const snapshot_facts& x) { return dict_of(x.pipeline.root); },
-          nb::sig("def operators(self) -> dict[str, typing.Any]"))
-      .def_prop_ro("lanes", [](const snapshot_facts& x) { return x.pipeline.lanes; })
-      .def_ro("epoch", &snapshot_facts::epoch)
-      .def_ro("step", &snapshot_facts::step)
-      .def_ro("global_step", &snapshot_facts::global_step)
-      .def_ro("world_size", &snapshot_facts::world_size)
-      .def_ro("parts", &snapshot_facts::parts)
-      .def_ro("largest_part", &snapshot_facts::largest_part)
-      .def_ro("in_one_file", &snapshot_facts::in_one_file)
-      .def_ro("digest", &snapshot_facts::digest)
-      .def_ro("epoch_digest", &snapshot_facts::epoch_digest)
-      .def_ro("samples", &snapshot_facts::samples)
+          nb::sig("def operators(self) -> dict[str, typing.Any]"),
+          "The pipeline that it was taken of, as operators_of gives it.")
+      .def_prop_ro(
+          "lanes", [](const snapshot_facts& x) { return x.pipeline.lanes; },
+          "Lanes of that pipeline.")
+      .def_ro("epoch", &snapshot_facts::epoch, "Epoch of the next batch.")
+      .def_ro("step", &snapshot_facts::step, "Number of the next batch in its epoch.")
+      .def_ro("global_step", &snapshot_facts::global_step,
+              "Steps of the job before it, left out or handed over.")
+      .def_ro("world_size", &snapshot_facts::world_size, "Ranks of the job that saved it.")
+      .def_ro("parts", &snapshot_facts::parts, "Parts that were put together.")
+      .def_ro("largest_part", &snapshot_facts::largest_part, "Bytes of the largest of them.")
+      .def_ro("in_one_file", &snapshot_facts::in_one_file,
+              "They lie in the one file of a whole job.")
+      .def_ro("digest", &snapshot_facts::digest,
+              "Digest of what was handed over since the job began.")
+      .def_ro("epoch_digest", &snapshot_facts::epoch_digest, "The same of the current epoch.")
+      .def_ro("samples", &snapshot_facts::samples,
+              "Samples that were handed over since the job began.")
       .def_prop_ro(
           "bad",
           [](const snapshot_facts& x) {
@@ -104,20 +117,23 @@ void bind_snapshot_facts(nb::module_& m) {
               result[std::string{to_string(static_cast<cause>(i))}.c_str()] = x.bad[i];
             return result;
           },
-          nb::sig("def bad(self) -> dict[str, int]"))
+          nb::sig("def bad(self) -> dict[str, int]"), "Bad samples among them, by cause.")
       .def_prop_ro(
           "mixes", [](const snapshot_facts& x) { return list_of(x.mixes); },
           nb::sig("def mixes(self) -> list[dict[str, typing.Any]]"),
           "What the inputs of each mix gave since the job began, mixes in data order: the cost, "
           "and for each of the inputs name, weight, samples and cost.")
-      .def_ro("partial", &snapshot_facts::partial)
-      .def_prop_ro("left_out",
-                   [](const snapshot_facts& x) {
-                     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
-                     for (const auto& range : x.left_out)
-                       result.emplace_back(range.first, range.last);
-                     return result;
-                   })
+      .def_ro("partial", &snapshot_facts::partial,
+              "The sums lack what the missing parts would add.")
+      .def_prop_ro(
+          "left_out",
+          [](const snapshot_facts& x) {
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
+            for (const auto& range : x.left_out)
+              result.emplace_back(range.first, range.last);
+            return result;
+          },
+          "Steps of the job that were, or will be, left out: (first, last).")
       .def_prop_ro(
           "weights",
           [](const snapshot_facts& x) {
@@ -127,10 +143,11 @@ void bind_snapshot_facts(nb::module_& m) {
             return result;
           },
           "Changes of the weights of the job's mix, by the steps from which they hold.")
-      .def_ro("skipped", &snapshot_facts::skipped);
+      .def_ro("skipped", &snapshot_facts::skipped,
+              "Newer sets of a directory that were passed over, and why.");
   m.def(
       "newest_snapshot",
-      [](const std::string& directory, bool allow_older) {
+      [](const path_text& directory, bool allow_older) {
         const auto found = newest_snapshot(directory, {allow_older});
         nb::list parts;
         for (const auto& x : found.parts)
@@ -138,12 +155,13 @@ void bind_snapshot_facts(nb::module_& m) {
         return parts;
       },
       "directory"_a, nb::kw_only(), "allow_older"_a = false,
-      nb::sig("def newest_snapshot(directory: str, *, allow_older: bool = False) -> list[bytes]"),
+      nb::sig("def newest_snapshot(directory: str | os.PathLike[str], *, allow_older: bool = "
+              "False) -> list[bytes]"),
       "The parts of the newest complete set, as Loader.restore_parts takes them; empty if there "
       "is none.");
   m.def(
       "read_snapshot",
-      [](const std::string& path, bool allow_older) { return read_snapshot(path, {allow_older}); },
+      [](const path_text& path, bool allow_older) { return read_snapshot(path, {allow_older}); },
       "path"_a, nb::kw_only(), "allow_older"_a = false,
       "What the newest complete set of a directory says, or what a file says: one rank's part, or "
       "the parts of a whole job.");

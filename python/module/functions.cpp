@@ -90,7 +90,7 @@ void bind_text_functions(nb::module_& m) {
       "space, line ends, control characters and ASCII letters.");
   m.def(
       "sentencepiece",
-      [](const std::string& model, std::string field, std::string into, bool keep_text, bool begin,
+      [](const path_text& model, std::string field, std::string into, bool keep_text, bool begin,
          bool end) {
         return map_value{
             sentencepiece(model, {std::move(field), std::move(into), keep_text, begin, end})};

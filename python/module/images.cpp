@@ -97,7 +97,7 @@ void bind_bare_loop(nb::module_& m) {
             auto made = without_gil([&] { return bare_loop{job.value, threads}; });
             new (to) measured{std::move(made), job.kept};
           },
-          "job"_a, "threads"_a = 1)
+          "job"_a, "threads"_a = 1, "`threads`: in how many the rows are made.")
       .def_prop_ro(
           "batch_rows", [](const measured& x) { return x.of.batch_rows(); },
           "Rows of a batch, over all ranks.")
@@ -126,7 +126,10 @@ void bind_images(nb::module_& m) {
             new (to) decoder(image_decoder_options{exact, max_pixels, own_decoder});
           },
           nb::kw_only(), "exact"_a = usual.exact, "max_pixels"_a = usual.max_pixels,
-          "own_decoder"_a = usual.own_decoder)
+          "own_decoder"_a = usual.own_decoder,
+          "`exact`: a full decode, and a resize in double precision, rounded once; slower. "
+          "`max_pixels`: a larger image is a bad sample. `own_decoder`: False leaves all JPEGs to "
+          "libjpeg-turbo, which makes the same pixels, slower.")
       .def("open", &open, "file"_a, "rows"_a = nb::bytes(""),
            nb::sig("def open(self, file: bytes, rows: bytes = b'') -> tuple[int, int]"),
            "Takes a file; (height, width) of its image. `rows`: what find_jpeg_rows says of it. "

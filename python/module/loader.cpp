@@ -1,17 +1,12 @@
 #include "python/module/loader.hpp"
 
-#include <leat/notice.hpp>
-#include <leat/pipeline_facts.hpp>
-
 #include "python/module/batch.hpp"
 #include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
-#include "python/module/without_gil.hpp"
 
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,13 +15,29 @@ namespace leat::python {
 
 namespace {
 
-using worker_number = std::variant<std::size_t, std::string>;
+constexpr const char* options_of_loaders =
+    "`data`: a pipeline that ends with batch(rows).\n\n"
+    "`rank`, `world_size`: this process among those that share each batch; one that is alone needs "
+    "neither.\n"
+    "`workers`: threads that read, decode and call functions; 0: the thread that calls next().\n"
+    "`epochs`, `steps`: the job's length, counted from epoch 0, also after a restore: the shorter "
+    "one. One loop goes through all of it.\n"
+    "`prefetch`: batches made ahead of the one in use; 0: two, and more of small ones.\n"
+    "`leases`: batches that the program may hold at one time.\n"
+    "`dispatch`: how rows are dealt to workers; the batches are the same.\n"
+    "`bad_samples`: a bad sample ends the job (\"fail\"), another one takes its row "
+    "(\"substitute\"), or the row is not valid (\"mask\"). `bad_sample_log`: a file with a line "
+    "for each.\n"
+    "`stuck_after`: a function that runs longer, in seconds, is an error at next(); None: never. "
+    "`on_stuck`: is called with that error by another thread.\n"
+    "`keep`: complete snapshot sets that save() keeps.\n"
+    "`hash_pixels`: computes Batch.content_hashes().\n"
+    "`agree`: an all-gather of three integers, for several ranks whose epochs end where reading "
+    "finds it.\n"
+    "`cluster`: the other ranks, in its place: see Cluster.\n"
+    "`trace`, `runtime`, `fault`: see Trace, Runtime, FaultDrill.";
 
-/// Those that live, for the interpreter's end. Guarded by the GIL.
-std::set<loader_value*>& living() {
-  static std::set<loader_value*> all;
-  return all;
-}
+using worker_number = std::variant<std::size_t, std::string>;
 
 std::size_t number_of(const worker_number& x) {
   if (const auto* number = std::get_if<std::size_t>(&x))
@@ -54,6 +65,10 @@ std::function<std::vector<epoch_agreement>(const epoch_agreement&)> gather_of(nb
       if (!problem.matches(PyExc_Exception))
         throw_through(problem);
       throw error(errc::io, {.stage = "agree", .got = text_of(problem)});
+    } catch (const nb::cast_error&) {
+      throw error(errc::io, {.stage = "agree",
+                             .got = "a value of a wrong type",
+                             .needed = "for each rank what it gave: three integers"});
     }
   };
 }
@@ -86,6 +101,7 @@ nb::object next_of(loader_value& x) {
   if (x.is_place_new)
     x.check_place();
   auto found = x.call([](loader& job) { return job.next(); });
+  x.loops.got(static_cast<bool>(found));
   return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
 
@@ -102,17 +118,18 @@ PyType_Slot loader_slots[] = {
     {0, nullptr},
 };
 
-void construct(loader_value* to, nb::handle_t<pipeline_value> data, std::uint64_t rank,
-               std::uint64_t world_size, const worker_number& workers, std::uint64_t epochs,
+void construct(loader_value* to, nb::handle_t<pipeline_value> data,
+               const std::optional<std::uint64_t>& rank, std::uint64_t world_size,
+               const worker_number& workers, std::uint64_t epochs,
                std::optional<std::uint64_t> steps, std::size_t prefetch, std::size_t leases,
-               dispatch_policy dispatch, bad_sample_policy bad_samples, std::string bad_sample_log,
-               std::optional<std::chrono::milliseconds> stuck_after, nb::object on_stuck,
+               dispatch_policy dispatch, bad_sample_policy bad_samples, path_text bad_sample_log,
+               const std::optional<time_or_seconds>& stuck_after, nb::object on_stuck,
                std::uint64_t keep, bool hash_pixels, nb::object agree,
                const std::optional<cluster>& others, std::shared_ptr<trace> timeline,
                std::shared_ptr<runtime> in, std::optional<fault_drill> fault) {
   kept_objects kept;
   loader_options options;
-  options.rank = rank;
+  options.rank = others ? rank.value_or(0) : rank_among(rank, world_size);
   options.world_size = world_size;
   options.workers = number_of(workers);
   options.epochs = epochs;
@@ -122,7 +139,7 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data, std::uint64_
   options.dispatch = dispatch;
   options.bad_samples = bad_samples;
   options.bad_sample_log = std::move(bad_sample_log);
-  options.stuck_after = stuck_after.value_or(std::chrono::milliseconds{0});
+  options.stuck_after = stuck_after ? time_of(*stuck_after) : std::chrono::milliseconds{0};
   if (!on_stuck.is_none())
     options.on_stuck = stuck_handler_of(kept.add(std::move(on_stuck)));
   options.keep = keep;
@@ -137,53 +154,10 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data, std::uint64_
   new (to) loader_value(data, std::move(options), std::move(kept));
 }
 
-void bind_options(nb::module_& m) {
-  nb::class_<trace>(m, "Trace", "A timeline of what loaders do, for https://ui.perfetto.dev.")
-      .def(nb::init<const std::string&, std::uint64_t>(), "file"_a,
-           "max_bytes"_a = trace::default_max_bytes)
-      .def("flush", &trace::flush, nb::call_guard<nb::gil_scoped_release>(),
-           "Writes everything that was recorded so far.")
-      .def_prop_ro("spans_left_out", &trace::spans_left_out, "Spans that max_bytes left out.");
-  nb::class_<runtime>(m, "Runtime", "What loaders run in: their actors, and the threads of these.")
-      .def(
-          "__init__",
-          [](runtime* to, std::size_t control_threads) { new (to) runtime({control_threads}); },
-          "control_threads"_a = runtime_options{}.control_threads)
-      .def(
-          "shutdown",
-          [](const std::shared_ptr<runtime>& x) { end_patiently([x] { x->shutdown(); }); },
-          "Ends the runtime for good, and with it all loaders that live.");
-  m.def(
-      "shutdown", [] { end_patiently(after_all_ends(leat::shutdown)); },
-      "Ends the process's own runtime; the next loader begins a new one. Call it before a fork, "
-      "so that the child can have loaders of its own.");
-  using seconds = std::chrono::milliseconds;
-  nb::class_<fault_drill>(m, "FaultDrill", "Failures on purpose, for demonstrations and drills.")
-      .def(
-          "__init__",
-          [](fault_drill* to, const std::vector<std::pair<std::size_t, seconds>>& slow,
-             std::vector<std::uint64_t> throw_at,
-             const std::vector<std::pair<std::size_t, std::uint64_t>>& deaths) {
-            fault_drill made;
-            for (const auto& [worker, by] : slow)
-              made.slow.push_back({worker, by});
-            made.throw_at = std::move(throw_at);
-            for (const auto& [worker, position] : deaths)
-              made.deaths.push_back({worker, position});
-            new (to) fault_drill(std::move(made));
-          },
-          nb::kw_only(), "slow"_a = std::vector<std::pair<std::size_t, seconds>>{},
-          "throw_at"_a = std::vector<std::uint64_t>{},
-          "deaths"_a = std::vector<std::pair<std::size_t, std::uint64_t>>{},
-          "`slow`: (worker, seconds) for each row; `throw_at`: positions at which a function "
-          "throws; `deaths`: (worker, position).");
-  m.def("usable_cores", &usable_cores, "Cores that this process may use at a time.");
-}
-
 void bind_positions(nb::class_<loader_value>& type) {
   type.def(
           "restore",
-          [](loader_value& x, const std::string& directory, std::vector<std::string> allow,
+          [](loader_value& x, const path_text& directory, std::vector<std::string> allow,
              bool allow_older) {
             const auto found = x.call([&](loader& job) {
               return job.restore(directory, {std::move(allow), allow_older});
@@ -192,7 +166,8 @@ void bind_positions(nb::class_<loader_value>& type) {
           },
           "directory"_a, nb::kw_only(), "allow"_a = std::vector<std::string>{},
           "allow_older"_a = false,
-          nb::sig("def restore(self, directory: str, *, allow: collections.abc.Sequence[str] = (), "
+          nb::sig("def restore(self, directory: str | os.PathLike[str], *, allow: "
+                  "collections.abc.Sequence[str] = (), "
                   "allow_older: bool = False) -> leat.position.Position | None"),
           "Resumes after the newest complete snapshot set of a directory, or after the one that is "
           "the file of a whole job; None if there is none.")
@@ -239,8 +214,7 @@ void bind_positions(nb::class_<loader_value>& type) {
 void bind_snapshots(nb::class_<loader_value>& type) {
   type.def(
           "save",
-          [](loader_value& x, const std::string& directory,
-             const std::optional<batch_value>& after) {
+          [](loader_value& x, const path_text& directory, const std::optional<batch_value>& after) {
             x.call([&](loader& job) {
               after ? job.save(directory, after->get()) : job.save(directory);
             });
@@ -280,129 +254,14 @@ void bind_snapshots(nb::class_<loader_value>& type) {
 
 } // namespace
 
-loader_value::loader_value(nb::handle data, loader_options options, kept_objects kept_)
-    : kept(std::move(kept_)), rank_(options.rank), world_size_(options.world_size) {
-  check_place();
-  is_place_new = true; // the place where it is iterated is another one
-  const auto& of = nb::cast<pipeline_value&>(data);
-  kept.add(of.kept);
-  const pipeline value = of.value;
-  if (options.workers == 0 && is_once(value))
-    options.workers = 1; // so that a next() that waits for records can be interrupted
-  without_gil([&] { job_.emplace(value, std::move(options)); });
-  living().insert(this);
-}
-
-loader_value::~loader_value() {
-  close_quietly();
-  living().erase(this);
-}
-
-void loader_value::check_place() {
-  nb::module_::import_("leat._refusals").attr("check_loader")(rank_, world_size_);
-  is_place_new = false;
-}
-
-loader& loader_value::get() {
-  if (!job_)
-    throw error(errc::shut_down,
-                {.stage = "loader", .got = "a call after close()", .needed = "a new loader"});
-  return *job_;
-}
-
-void loader_value::end(std::chrono::seconds most) {
-  if (!job_)
-    return;
-  if (*is_used_) { // another thread waits in next()
-    (void)interrupt_user();
-    return;
-  }
-  living().erase(this);
-  auto ended = std::make_shared<loader>(std::move(*job_));
-  job_.reset();
-  if (process_ != getpid())
-    return;
-  // Functions that still run need their objects.
-  auto functions = dropped_with_gil(std::make_unique<kept_objects>(kept));
-  end_patiently(
-      [ended = std::move(ended), functions = std::move(functions)]() mutable {
-        ended.reset();
-        functions.reset();
-      },
-      most);
-}
-
-void loader_value::close_quietly() noexcept {
-  const nb::error_scope error_of_others;
-  try {
-    end(std::chrono::seconds{1});
-  } catch (nb::python_error& problem) {
-    raise_later(std::move(problem));
-  } catch (const std::exception& problem) {
-    notice(std::string{"loader: "} + problem.what());
-  }
-}
-
-std::shared_ptr<std::atomic<bool>> loader_value::interrupt_user() {
-  if (process_ != getpid())
-    return nullptr;
-  if (*is_used_ && job_)
-    job_->interrupt();
-  return is_used_;
-}
-
-loader_value::in_use::in_use(loader_value& of) : used_(of.is_used_) {
-  if (used_->exchange(true))
-    throw error(errc::invalid_argument, {.stage = "loader",
-                                         .got = "a call while another thread is in one",
-                                         .needed = "one thread at a time"});
-}
-
-loader_value::in_use::~in_use() {
-  *used_ = false;
-  used_->notify_all();
-}
-
-void end_loaders() {
-  const auto all = living();
-  for (auto* x : all) {
-    if (!living().contains(x)) // dropped by a thread meanwhile
-      continue;
-    const auto used = x->interrupt_user();
-    if (used) {
-      // A daemon thread, say: the interpreter's end would kill it in the middle of C++.
-      const nb::gil_scoped_release released;
-      used->wait(true);
-    }
-    if (!living().contains(x))
-      continue;
-    try {
-      x->close();
-    } catch (const nb::python_error&) { // a second ctrl-C: nobody is left to get it
-      end_process();
-    }
-  }
-  {
-    const nb::gil_scoped_release released;
-    end_callers();
-    wait_for_ends();
-    leat::shutdown();
-    has_abandoned() ? leave_abandoned_calls() : wait_for_kept_states();
-  }
-  if (has_abandoned())
-    nb::set_leak_warnings(false); // their objects are kept on purpose
-  end_python_calls();
-}
-
 void bind_loader(nb::module_& m) {
   prepare_forks();
-  bind_options(m);
   nb::class_<loader_value> type{
       m, "Loader", nb::type_slots(loader_slots), nb::is_weak_referenceable(),
       "Feeds one rank of a training job. One thread at a time calls it; batches are "
       "for any thread."};
   const loader_options usual;
-  type.def("__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = usual.rank,
+  type.def("__init__", &construct, "data"_a, nb::kw_only(), "rank"_a = nb::none(),
            "world_size"_a = usual.world_size, "workers"_a = "auto", "epochs"_a = usual.epochs,
            "steps"_a = nb::none(), "prefetch"_a = usual.prefetch, "leases"_a = 64,
            "dispatch"_a = usual.dispatch, "bad_samples"_a = usual.bad_samples,
@@ -411,11 +270,13 @@ void bind_loader(nb::module_& m) {
            "cluster"_a = nb::none(), "trace"_a = nb::none(), "runtime"_a = nb::none(),
            "fault"_a = nb::none(),
            nb::sig(
-               "def __init__(self, data: Pipeline, *, rank: int = 0, world_size: int = 1, workers: "
+               "def __init__(self, data: Pipeline, *, rank: int | None = None, world_size: int = "
+               "1, workers: "
                "int | typing.Literal['auto'] = 'auto', epochs: int = 1, steps: int | None = None, "
                "prefetch: int = 0, leases: int = 64, dispatch: typing.Literal['on_demand', "
                "'round_robin', 'by_lane'] = 'on_demand', bad_samples: typing.Literal['fail', "
-               "'substitute', 'mask'] = 'fail', bad_sample_log: str = '', stuck_after: float | "
+               "'substitute', 'mask'] = 'fail', bad_sample_log: str | os.PathLike[str] = '', "
+               "stuck_after: float | "
                "datetime.timedelta | None = 300.0, on_stuck: "
                "collections.abc.Callable[[leat.errors.Error], typing.Any] | None = None, keep: int "
                "= 3, hash_pixels: bool = False, agree: collections.abc.Callable[[tuple[int, int, "
@@ -423,13 +284,16 @@ void bind_loader(nb::module_& m) {
                "Cluster | "
                "None = None, trace: Trace "
                "| None = None, runtime: Runtime | None = None, fault: FaultDrill | None = None) -> "
-               "None"))
+               "None"),
+           options_of_loaders)
       .def("next", &next_of, nb::sig("def next(self) -> Batch | None"),
            "The next batch; None after the last one of the job.")
       .def(
           "__iter__",
           [](nb::handle_t<loader_value> x) {
-            nb::cast<loader_value&>(x).check_place();
+            auto& of = nb::cast<loader_value&>(x);
+            of.check_place();
+            of.loops.begin();
             return nb::borrow(x);
           },
           nb::sig("def __iter__(self) -> Loader"))
@@ -480,7 +344,9 @@ void bind_loader(nb::module_& m) {
                  .needed = "its pipeline, from which another process makes a loader of its own"});
           },
           nb::sig("def __reduce__(self) -> typing.Never"))
-      .def("__repr__", &loader_value::repr);
+      .def("__len__", &loader_value::num_batches)
+      .def("__bool__", [](const loader_value&) { return true; })
+      .def("__repr__", [](const loader_value& x) { return as_message(x.repr()); });
   bind_positions(type);
   bind_place_in_cluster(type);
   bind_changes_of_order(type);

@@ -3,6 +3,7 @@
 #include <leat/loader.hpp>
 
 #include "python/module/callables.hpp"
+#include "python/module/passes.hpp"
 #include "python/module/python.hpp"
 #include "python/module/without_gil.hpp"
 #include <sys/types.h>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace leat::python {
 
@@ -40,7 +42,9 @@ public:
   /// most: functions that still run are then waited for by the interpreter's end, and by shutdown.
   void close_quietly() noexcept;
   bool is_closed() const noexcept { return !job_; }
-  const char* repr() const noexcept { return job_ ? "<leat.Loader>" : "<leat.Loader, closed>"; }
+  std::string repr() const;
+  /// Batches of the whole job. Throws TypeError where they are not known beforehand.
+  std::uint64_t num_batches();
   /// Throws InvalidArgument where something else would give the batches out once more: see
   /// leat/_refusals.py.
   void check_place();
@@ -51,6 +55,7 @@ public:
   kept_objects kept;
   /// Not checked yet in this process.
   bool is_place_new = true;
+  passes loops;
 
 private:
   void end(std::chrono::seconds most);
@@ -68,11 +73,19 @@ private:
 
   const std::uint64_t rank_;
   const std::uint64_t world_size_;
+  const std::uint64_t epochs_;
+  const std::uint64_t steps_;
+  bool is_endless_ = false;
+  std::string text_;
   std::optional<loader> job_;
   /// Outlives the loader, for the interpreter's end, which waits for the thread that uses it.
   std::shared_ptr<std::atomic<bool>> is_used_ = std::make_shared<std::atomic<bool>>(false);
   const pid_t process_ = getpid();
 };
+
+/// This process's number among the ranks. One that is left out is 0 of 1: of more, each would take
+/// the same rows.
+std::uint64_t rank_among(const std::optional<std::uint64_t>& rank, std::uint64_t world_size);
 
 /// Statistics as a dict; times in seconds.
 nb::dict dict_of(const loader_stats& x);

@@ -3,6 +3,7 @@
 
 #include "python/module/batch.hpp"
 #include "python/module/callables.hpp"
+#include "python/module/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
@@ -19,7 +20,7 @@ void bind_log(nb::module_& m) {
                       "What a job handed over, one JSON line per batch: what `leat verify` checks.")
       .def(
           "__init__",
-          [](run_log* to, const std::string& file, loader_value& of, std::string program,
+          [](run_log* to, const path_text& file, loader_value& of, std::string program,
              bool all_ranks) {
             new (to) run_log(file, of.get(), {std::move(program), all_ranks});
           },

@@ -3,12 +3,20 @@
 #include "python/module/callables.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
-#include "python/module/process_server.hpp"
+#include "python/module/processes/process_server.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/wrong_calls.hpp"
+
+#include <stdexcept>
 
 NB_MODULE(_leat, m) {
   using namespace leat::python;
+  // Which thread holds the GIL is a question with one answer here: PyGILState knows the main
+  // interpreter alone.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0)
+    throw std::runtime_error("leat works in a process's first interpreter; needed: a process "
+                             "(multiprocessing, subprocess) in place of another interpreter");
   m.doc() = "The C++ part of leat.";
   m.attr("__version__") = LEAT_VERSION;
   nb::set_leak_warnings(false); // registered functions live as long as the process
@@ -16,6 +24,7 @@ NB_MODULE(_leat, m) {
   bind_made_objects(m);
   bind_sample(m);
   bind_stages(m);
+  bind_registered(m);
   bind_pipeline(m);
   bind_sources(m);
   bind_tables(m);
@@ -23,6 +32,7 @@ NB_MODULE(_leat, m) {
   bind_transforms(m);
   bind_batch(m);
   bind_cluster(m);
+  bind_runtime(m);
   bind_loader(m);
   bind_own_loader(m);
   bind_images(m);
@@ -30,5 +40,6 @@ NB_MODULE(_leat, m) {
   bind_facts(m);
   bind_log(m);
   bind_process_server(m);
+  bind_wrong_calls(m);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_loaders));
 }

@@ -14,6 +14,8 @@ void bind_log(nb::module_& m);
 void bind_own_loader(nb::module_& m);
 void bind_order(nb::module_& m);
 void bind_pipeline(nb::module_& m);
+void bind_registered(nb::module_& m);
+void bind_runtime(nb::module_& m);
 void bind_sources(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_transforms(nb::module_& m);

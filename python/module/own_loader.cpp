@@ -2,8 +2,10 @@
 
 #include "python/module/bytes.hpp"
 #include "python/module/casters.hpp"
+#include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
+#include "python/module/values.hpp"
 
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@ namespace {
 struct own_loader_value {
   own_loader<nb::object> of;
   kept_objects kept;
+  passes loops = {};
 };
 
 own_loader_functions<nb::object> functions_of(std::string name, nb::handle begin_epoch,
@@ -30,8 +33,11 @@ own_loader_functions<nb::object> functions_of(std::string name, nb::handle begin
   };
   if (!save.is_none())
     result.save = [save] {
-      const auto place = nb::cast<nb::bytes>(save());
-      return std::string{place.c_str(), place.size()};
+      const nb::object place = save();
+      if (!PyBytes_Check(place.ptr()))
+        throw nb::type_error(("save() gave a " + name_of_type(place) + "; needed: bytes").c_str());
+      const auto bytes = nb::borrow<nb::bytes>(place);
+      return std::string{bytes.c_str(), bytes.size()};
     };
   if (!load.is_none())
     result.load = [load](const std::string& place) { load(to_bytes(place)); };
@@ -40,6 +46,7 @@ own_loader_functions<nb::object> functions_of(std::string name, nb::handle begin
 
 nb::object next_own_batch(own_loader_value& x) {
   auto found = x.of.next();
+  x.loops.got(found.has_value());
   if (!found)
     return nb::none();
   return nb::module_::import_("leat.position")
@@ -65,17 +72,18 @@ void bind_own_snapshots(nb::class_<own_loader_value>& type) {
           "\"Resume after the last batch\", as bytes.")
       .def(
           "save",
-          [](const own_loader_value& x, const std::string& directory) { x.of.save(directory); },
+          [](const own_loader_value& x, const path_text& directory) { x.of.save(directory); },
           "directory"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Writes that snapshot as this rank's part.")
       .def(
           "restore",
-          [](own_loader_value& x, const std::string& directory) {
+          [](own_loader_value& x, const path_text& directory) {
             const auto found = x.of.restore(directory);
             return found ? own_position(*found) : nb::none();
           },
           "directory"_a,
-          nb::sig("def restore(self, directory: str) -> leat.position.Position | None"),
+          nb::sig("def restore(self, directory: str | os.PathLike[str]) -> leat.position.Position "
+                  "| None"),
           "Resumes after the newest complete set; None if there is none.")
       .def(
           "restore_parts",
@@ -109,24 +117,25 @@ void bind_own_loader(nb::module_& m) {
   type.def(
           "__init__",
           [](own_loader_value* to, std::string name, nb::object begin_epoch, nb::object next,
-             nb::object save, nb::object load, std::uint64_t rank, std::uint64_t world_size,
-             std::uint64_t epochs, std::uint64_t keep) {
+             nb::object save, nb::object load, const std::optional<std::uint64_t>& rank,
+             std::uint64_t world_size, std::uint64_t epochs, std::uint64_t keep) {
             kept_objects kept;
             const auto begins = kept.add(std::move(begin_epoch));
             const auto gives = kept.add(std::move(next));
             const auto saves = kept.add(std::move(save));
             const auto loads = kept.add(std::move(load));
             own_loader<nb::object> made{functions_of(std::move(name), begins, gives, saves, loads),
-                                        {rank, world_size, epochs, keep}};
+                                        {rank_among(rank, world_size), world_size, epochs, keep}};
             new (to) own_loader_value{std::move(made), std::move(kept)};
           },
           "name"_a, nb::kw_only(), "begin_epoch"_a, "next"_a, "save"_a = nb::none(),
-          "load"_a = nb::none(), "rank"_a = usual.rank, "world_size"_a = usual.world_size,
+          "load"_a = nb::none(), "rank"_a = nb::none(), "world_size"_a = usual.world_size,
           "epochs"_a = usual.epochs, "keep"_a = usual.keep,
           nb::sig("def __init__(self, name: str, *, begin_epoch: collections.abc.Callable[[int], "
                   "typing.Any], next: collections.abc.Callable[[], typing.Any], save: "
                   "collections.abc.Callable[[], bytes] | None = None, load: "
-                  "collections.abc.Callable[[bytes], typing.Any] | None = None, rank: int = 0, "
+                  "collections.abc.Callable[[bytes], typing.Any] | None = None, rank: int | None = "
+                  "None, "
                   "world_size: int = 1, epochs: int = 1, keep: int = 3) -> None"),
           "`begin_epoch(epoch)` begins an epoch at its first batch; `next()` gives its next batch, "
           "or None after the last. `save()` and `load(place)`, both or none: the place after the "
@@ -135,7 +144,12 @@ void bind_own_loader(nb::module_& m) {
       .def("next", &next_own_batch, nb::sig("def next(self) -> leat.position.OwnBatch | None"),
            "The next batch; None after the last one.")
       .def(
-          "__iter__", [](nb::object x) { return x; }, nb::sig("def __iter__(self) -> OwnLoader"))
+          "__iter__",
+          [](nb::handle_t<own_loader_value> x) {
+            nb::cast<own_loader_value&>(x).loops.begin();
+            return nb::borrow(x);
+          },
+          nb::sig("def __iter__(self) -> OwnLoader"))
       .def(
           "__next__",
           [](own_loader_value& x) {

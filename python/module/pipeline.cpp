@@ -59,8 +59,8 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           "stage"_a, "Appends a map: one of leat's own, or a MapStage.")
       .def(
           "map",
-          [](const pipeline_value& x, std::string name, nb::object function, std::string parameters,
-             bool per_worker, bool batched, std::size_t processes) {
+          [](const pipeline_value& x, std::string name, nb::callable function,
+             std::string parameters, bool per_worker, bool batched, std::size_t processes) {
             const auto stage = make_map(std::move(name), std::move(function), std::move(parameters),
                                         per_worker, batched, processes);
             return then(x, x.value.map(stage.value), stage);
@@ -79,8 +79,8 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           "stage"_a, "The samples that a filter keeps.")
       .def(
           "filter",
-          [](const pipeline_value& x, std::string name, nb::object function, std::string parameters,
-             bool of_id, std::size_t processes) {
+          [](const pipeline_value& x, std::string name, nb::callable function,
+             std::string parameters, bool of_id, std::size_t processes) {
             const auto stage = make_filter(std::move(name), std::move(function),
                                            std::move(parameters), of_id, processes);
             return then(x, x.value.filter(stage.value), stage);
@@ -137,7 +137,7 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           "lane and epoch. `keys`: how many are remembered, over all lanes.")
       .def(
           "read_files",
-          [](const pipeline_value& x, file_format format, std::string field, std::string folder,
+          [](const pipeline_value& x, file_format format, std::string field, path_text folder,
              std::map<std::string, std::string> types) {
             return then(x, x.value.read_files(
                                format, {std::move(field), std::move(folder), std::move(types)}));
@@ -186,7 +186,7 @@ void bind_operators(nb::class_<pipeline_value>& type) {
           "Samples of `length` elements, put together from several documents.")
       .def(
           "journal",
-          [](const pipeline_value& x, std::string directory, bool sync, std::uint64_t file_bytes) {
+          [](const pipeline_value& x, path_text directory, bool sync, std::uint64_t file_bytes) {
             return then(x, x.value.journal(std::move(directory), {sync, file_bytes}));
           },
           "directory"_a, nb::kw_only(), "sync"_a = false,
@@ -235,10 +235,32 @@ void bind_facts_of_pipelines(nb::module_& m, nb::class_<pipeline_value>& type) {
             return nb::module_::import_("leat.display").attr("pipeline_html")(x);
           },
           nb::sig("def _repr_html_(self) -> str"))
-      .def("__getstate__", [](const pipeline_value& x) { return to_string(x.value); })
+      .def(
+          "__reduce__",
+          [](const pipeline_value& x) {
+            return nb::module_::import_("leat._pickling")
+                .attr("reduce")(to_string(x.value), x.kept.all());
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "__copy__", [](nb::handle_t<pipeline_value> x) { return nb::borrow(x); },
+          nb::sig("def __copy__(self) -> Pipeline"))
+      .def(
+          "__deepcopy__", [](nb::handle_t<pipeline_value> x, nb::handle) { return nb::borrow(x); },
+          "memo"_a, nb::sig("def __deepcopy__(self, memo: object) -> Pipeline"))
+      // Pickles of older versions have the text.
       .def("__setstate__", [](pipeline_value* to, const std::string& text) {
         new (to) pipeline_value(parse(text));
       });
+  m.def(
+      "_keep",
+      [](const pipeline_value& x, const std::vector<nb::object>& objects) {
+        auto result = x;
+        for (const auto& one : objects)
+          result.kept.add(one);
+        return result;
+      },
+      "pipeline"_a, "objects"_a);
   m.def(
       "is_once", [](const pipeline_value& x) { return is_once(x.value); }, "pipeline"_a,
       "True if records of the pipeline exist once (standard_input, once).");

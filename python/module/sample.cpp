@@ -4,6 +4,7 @@
 #include <leat/error.hpp>
 
 #include "python/module/arrays.hpp"
+#include "python/module/values.hpp"
 
 #include <cstring>
 #include <map>
@@ -27,65 +28,6 @@ std::string id_of(const sample& x) {
               {.stage = what,
                .got = "a use after the function to which it was given had returned",
                .needed = "what is needed of it, copied before"});
-}
-
-std::span<const std::byte> bytes_in(nb::handle x, Py_buffer& view) {
-  if (PyObject_GetBuffer(x.ptr(), &view, PyBUF_SIMPLE) != 0)
-    throw nb::python_error();
-  return {static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len)};
-}
-
-std::string name_of_type(nb::handle x) {
-  return nb::cast<std::string>(x.type().attr("__name__"));
-}
-
-/// Lists, strided arrays, scalars of NumPy.
-nb::object as_contiguous(nb::handle x) {
-  const auto numpy = nb::module_::import_("numpy");
-  return numpy.attr("array")(x, "order"_a = "C");
-}
-
-/// Copies an array in.
-void set_array(sample& x, const std::string& name, const any_array& values) {
-  shape dims;
-  if (values.ndim() > shape::max_rank)
-    throw bad_sample(cause::wrong_shape, "field " + name + " has " + std::to_string(values.ndim())
-                                             + " dimensions; at most "
-                                             + std::to_string(shape::max_rank));
-  for (std::size_t i = values.ndim(); i-- > 0;)
-    dims = dims.behind(values.shape(i));
-  auto* to = x.make_tensor(name, dtype_of_array(values), dims);
-  if (values.nbytes() > 0)
-    std::memcpy(to, values.data(), values.nbytes());
-}
-
-void set_value(sample& x, const std::string& name, nb::handle value) {
-  if (PyBool_Check(value.ptr())) {
-    x.set(name, value.ptr() == Py_True);
-  } else if (PyLong_Check(value.ptr())) {
-    x.set(name, nb::cast<std::int64_t>(value));
-  } else if (PyFloat_Check(value.ptr())) {
-    x.set(name, nb::cast<double>(value));
-  } else if (PyUnicode_Check(value.ptr())) {
-    x.set(name, nb::cast<std::string_view>(value));
-  } else if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr())) {
-    Py_buffer view;
-    const auto bytes = bytes_in(value, view);
-    try {
-      x.set(name, bytes);
-    } catch (...) {
-      PyBuffer_Release(&view);
-      throw;
-    }
-    PyBuffer_Release(&view);
-  } else {
-    any_array values;
-    if (!nb::try_cast(value, values) && !nb::try_cast(as_contiguous(value), values))
-      throw nb::type_error(("field " + name + " was set to a " + name_of_type(value)
-                            + "; needed: a number, str, bytes, or an array of numbers")
-                               .c_str());
-    set_array(x, name, values);
-  }
 }
 
 std::vector<std::int64_t> extents_of(const shape& dims) {
@@ -220,14 +162,6 @@ void give_id(const sample& x, const std::string& id) {
   given_ids[&x] = id;
 }
 
-void set_fields(sample& x, nb::handle fields) {
-  if (!PyDict_Check(fields.ptr()))
-    throw bad_sample(cause::function_error,
-                     "a function gave a " + name_of_type(fields) + "; needed: a dict of fields");
-  for (const auto& [name, value] : nb::borrow<nb::dict>(fields))
-    set_value(x, nb::cast<std::string>(name), value);
-}
-
 nb::dict fields_of(const sample& x) {
   nb::dict result;
   for (const auto& name : x.fields()) {
@@ -248,24 +182,25 @@ void bind_sample(nb::module_& m) {
           "cancelled", [](const self& x) { return x.get().cancelled(); },
           "True once the loader is being destroyed: a long function should return.")
       .def(
-          "has", [](const self& x, std::string_view name) { return x.get().has(name); }, "name"_a)
+          "has", [](const self& x, std::string_view name) { return x.get().has(name); }, "name"_a,
+          "Whether it has such a field.")
       .def("__contains__", [](const self& x, std::string_view name) { return x.get().has(name); })
       .def(
           "fields", [](const self& x) { return x.get().fields(); },
           "Names in the order in which they were set.")
       .def(
           "is_bytes", [](const self& x, const std::string& name) { return x.get().is_bytes(name); },
-          "name"_a)
+          "name"_a, "Whether a field is bytes, as str and bytes are.")
       .def(
           "is_ragged",
           [](const self& x, const std::string& name) { return x.get().is_ragged(name); }, "name"_a,
           "Whether its length may differ in every sample, as that of bytes.")
       .def(
           "type_of", [](const self& x, const std::string& name) { return x.get().type_of(name); },
-          "name"_a)
+          "name"_a, "Type of a field's elements: \"u8\", \"f32\", ...")
       .def(
           "shape_of", [](const self& x, const std::string& name) { return x.get().shape_of(name); },
-          "name"_a)
+          "name"_a, "Shape of a field.")
       .def(
           "bytes",
           [](const self& x, const std::string& name) { return as_bytes(x.get().bytes(name)); },
@@ -284,7 +219,7 @@ void bind_sample(nb::module_& m) {
       .def(
           "get",
           [](self& x, const std::string& name) { return value_of(x.get(), name, owner_of(x)); },
-          "name"_a, nb::sig("def get(self, name: str) -> typing.Any"))
+          "name"_a, nb::sig("def get(self, name: str) -> typing.Any"), "As sample[name].")
       .def(
           "set",
           [](const self& x, const std::string& name, nb::handle value) {
@@ -303,16 +238,8 @@ void bind_sample(nb::module_& m) {
           nb::sig("def __setitem__(self, name: str, value: typing.Any, /) -> None"))
       .def(
           "set_ragged",
-          [](const self& x, const std::string& name, const any_array& values) {
-            if (values.ndim() == 0)
-              throw bad_sample(cause::wrong_shape,
-                               "a ragged field has at least one dimension, got a number");
-            shape element;
-            for (std::size_t i = values.ndim(); i-- > 1;)
-              element = element.behind(values.shape(i));
-            auto* to = x.get().make_ragged(name, dtype_of_array(values), values.shape(0), element);
-            if (values.nbytes() > 0)
-              std::memcpy(to, values.data(), values.nbytes());
+          [](const self& x, const std::string& name, nb::handle values) {
+            set_ragged(x.get(), name, values);
           },
           "name"_a, "values"_a,
           nb::sig("def set_ragged(self, name: str, values: typing.Any) -> None"),
@@ -365,7 +292,8 @@ void bind_sample(nb::module_& m) {
 
   using place = lent_context;
   nb::class_<place>(m, "Context", "What a function may know about its row.")
-      .def_prop_ro("epoch", [](const place& x) { return x.get().epoch(); })
+      .def_prop_ro(
+          "epoch", [](const place& x) { return x.get().epoch(); }, "The epoch of the row.")
       .def_prop_ro(
           "position", [](const place& x) { return x.get().position(); },
           "Number of the row in the epoch. Raises leat.Error in a map whose samples a later "
@@ -374,8 +302,10 @@ void bind_sample(nb::module_& m) {
       .def_prop_ro(
           "has_row", [](const place& x) { return x.get().has_row(); },
           "False where a later operator looks at the samples, so that `position` is not known.")
-      .def_prop_ro("lane", [](const place& x) { return x.get().lane(); })
-      .def_prop_ro("lanes", [](const place& x) { return x.get().lanes(); })
+      .def_prop_ro(
+          "lane", [](const place& x) { return x.get().lane(); }, "The lane of the sample.")
+      .def_prop_ro(
+          "lanes", [](const place& x) { return x.get().lanes(); }, "How many lanes there are.")
       .def_prop_ro(
           "cancelled", [](const place& x) { return x.get().cancelled(); },
           "True once the loader is being destroyed: a long function should return.")

@@ -66,8 +66,6 @@ private:
 /// a process that serves calls.
 void give_id(const sample& x, const std::string& id);
 
-/// Sets the fields that a dict names.
-void set_fields(sample& x, nb::handle fields);
 /// All fields of a sample as a dict; arrays are copies.
 nb::dict fields_of(const sample& x);
 

@@ -5,7 +5,7 @@
 #include "python/module/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
-#include "python/module/process_functions.hpp"
+#include "python/module/processes/process_functions.hpp"
 #include "python/module/sample.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"
@@ -18,12 +18,9 @@ namespace leat::python {
 
 namespace {
 
-using patterns = std::variant<std::string, std::vector<std::string>>;
-
-/// Calls a source that takes one pattern or several.
 template <class Source, class Options>
 pipeline_value open(Source source, const patterns& names, const Options& options) {
-  return {std::visit([&](const auto& x) { return source(x, options); }, names)};
+  return {with_patterns([&](const auto& x) { return source(x, options); }, names)};
 }
 
 /// Bound methods are made anew by each access: the one that C++ calls must be kept.
@@ -51,6 +48,9 @@ private:
 pipeline_value indexed_of(std::string name, nb::object from, std::size_t processes) {
   pipeline_value result{count(0)};
   const nb::handle kept = result.kept.add(std::move(from));
+  nb::dict options;
+  options["processes"] = processes;
+  keep_part(result.kept, "indexed", name, "", nb::make_tuple(kept), options);
   if (processes > 0) {
     const auto make = nb::module_::import_("leat.processes").attr("reader_of");
     auto pool = pool_of(result.kept, name, processes, recipe_type()(make, kept));
@@ -79,13 +79,13 @@ void bind_arrays(nb::module_& m) {
   m.def(
       "npy",
       [](const patterns& pattern) {
-        return pipeline_value{std::visit([](const auto& x) { return npy(x); }, pattern)};
+        return pipeline_value{with_patterns([](const auto& x) { return npy(x); }, pattern)};
       },
       "pattern"_a, "NumPy arrays: records along the first axis. Field \"value\".");
   m.def(
       "megatron",
       [](const patterns& prefix) {
-        return pipeline_value{std::visit([](const auto& x) { return megatron(x); }, prefix)};
+        return pipeline_value{with_patterns([](const auto& x) { return megatron(x); }, prefix)};
       },
       "prefix"_a,
       "Documents of Megatron-LM's data sets, PREFIX.bin and PREFIX.idx. Field \"tokens\", ragged.");
@@ -94,7 +94,7 @@ void bind_arrays(nb::module_& m) {
 void bind_files(nb::module_& m) {
   m.def(
       "tar_shards",
-      [](const patterns& pattern, std::string index_dir, bool allow_torn) {
+      [](const patterns& pattern, path_text index_dir, bool allow_torn) {
         return open([](const auto& x, const tar_options& how) { return tar_shards(x, how); },
                     pattern, tar_options{std::move(index_dir), allow_torn});
       },
@@ -103,15 +103,17 @@ void bind_files(nb::module_& m) {
       "extensions, as bytes.");
   m.def(
       "image_folder",
-      [](std::string directory, std::string index_dir) {
+      [](path_text directory, path_text index_dir) {
         return pipeline_value{image_folder(std::move(directory), {std::move(index_dir)})};
       },
       "directory"_a, nb::kw_only(), "index_dir"_a = "",
       "A folder with one subfolder per class: fields \"jpg\", \"cls\" and \"class\".");
-  m.def("class_names", &class_names, "directory"_a, "The classes of such a folder, by number.");
+  m.def(
+      "class_names", [](const path_text& directory) { return class_names(directory); },
+      "directory"_a, "The classes of such a folder, by number.");
   m.def(
       "raw_records",
-      [](std::string path, dtype type, const shape& dims, bool drop_last) {
+      [](path_text path, dtype type, const shape& dims, bool drop_last) {
         return pipeline_value{raw_records(std::move(path), type, dims, {drop_last})};
       },
       "path"_a, "dtype"_a, "shape"_a = nb::tuple(), nb::kw_only(), "drop_last"_a = false,
@@ -163,9 +165,10 @@ void bind_own(nb::module_& m) {
       "`processes`: it is pickled, and read in as many processes; 0: in leat's threads.");
   m.def(
       "from_function",
-      [](std::string name, std::uint64_t records, nb::object read) {
+      [](std::string name, std::uint64_t records, nb::callable read) {
         pipeline_value result{count(0)};
         const nb::handle kept = result.kept.add(std::move(read));
+        keep_part(result.kept, "from_function", name, "", nb::make_tuple(records, kept));
         result.value = from_function(std::move(name), records, reader_of(kept));
         return result;
       },
@@ -176,10 +179,11 @@ void bind_own(nb::module_& m) {
       "`read(record, sample)` sets them.");
   m.def(
       "sequential",
-      [](std::string name, std::uint64_t units, nb::object open, file_order order,
+      [](std::string name, std::uint64_t units, nb::callable open, file_order order,
          std::uint64_t seed) {
         pipeline_value result{count(0)};
         const nb::handle kept = result.kept.add(std::move(open));
+        keep_part(result.kept, "sequential", name, "", nb::make_tuple(units, kept));
         const auto made = made_objects::shown_by(result.kept);
         result.value = sequential(std::move(name), units, opener_of(kept, made), {order, seed});
         return result;
@@ -192,9 +196,10 @@ void bind_own(nb::module_& m) {
       "object with `next(sample)` -> bool, and perhaps `save()` and `load(state)`.");
   m.def(
       "once",
-      [](std::string name, nb::object next) {
+      [](std::string name, nb::callable next) {
         pipeline_value result{count(0)};
         const nb::handle kept = result.kept.add(std::move(next));
+        keep_part(result.kept, "once", name, "", nb::make_tuple(kept));
         result.value = once(std::move(name), once_reader_of(kept));
         return result;
       },
@@ -209,6 +214,7 @@ void bind_own(nb::module_& m) {
   m.def(
       "register_source",
       [](std::string name, nb::object from) {
+        note_registered("indexed", name);
         auto made = std::make_shared<python_source>(name, from.release());
         leat::register_source(std::move(name), std::move(made));
       },
@@ -216,8 +222,17 @@ void bind_own(nb::module_& m) {
       nb::sig("def register_source(name: str, source: collections.abc.Sized) -> None"),
       "Makes such a source known to parse_pipeline.");
   m.def(
+      "_register_indexed",
+      [](std::string name, const pipeline_value& x) {
+        static auto* const kept = new kept_objects; // as long as the process lives
+        kept->add(x.kept);
+        leat::register_source(std::move(name), leat::indexed_sources(x.value).front());
+      },
+      "name"_a, "pipeline"_a);
+  m.def(
       "register_sequential",
-      [](std::string name, nb::object open) {
+      [](std::string name, nb::callable open) {
+        note_registered("sequential", name);
         leat::register_sequential(std::move(name),
                                   opener_of(open.release(), std::make_shared<made_objects>()));
       },
@@ -227,7 +242,8 @@ void bind_own(nb::module_& m) {
       "Makes such a source known to parse_pipeline.");
   m.def(
       "register_once",
-      [](std::string name, nb::object next) {
+      [](std::string name, nb::callable next) {
+        note_registered("once", name);
         leat::register_once(std::move(name), once_reader_of(next.release()));
       },
       "name"_a, "next"_a,
@@ -272,8 +288,9 @@ void bind_readers(nb::module_& m) {
             x.of->append_id(record, id);
             return id;
           },
-          "record"_a)
-      .def_prop_ro("name", [](const records& x) { return x.of->name(); });
+          "record"_a, "Id of a record.")
+      .def_prop_ro(
+          "name", [](const records& x) { return x.of->name(); }, "Name of the source.");
   m.def(
       "indexed_sources",
       [](nb::handle_t<pipeline_value> x) {

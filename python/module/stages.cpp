@@ -4,8 +4,10 @@
 
 #include "python/module/bytes.hpp"
 #include "python/module/errors.hpp"
-#include "python/module/process_functions.hpp"
+#include "python/module/processes/process_functions.hpp"
+#include "python/module/results.hpp"
 #include "python/module/sample.hpp"
+#include "python/module/values.hpp"
 
 #include <string>
 #include <utility>
@@ -13,8 +15,6 @@
 namespace leat::python {
 
 namespace {
-
-thread_local parsing_keeps* innermost = nullptr;
 
 /// Calls Python for a job, in any thread: what it raises becomes what leat treats.
 template <class Call>
@@ -48,7 +48,7 @@ map_function map_of(nb::handle function) {
   return [function, takes_context, lender = new_lender()](sample& x, context& in) {
     for_job([&] {
       lender->lend(x, &in, [&](const nb::object& lent, const nb::object& place) {
-        takes_context ? function(lent, place) : function(lent);
+        take_result(x, lent, takes_context ? function(lent, place) : function(lent));
       });
     });
   };
@@ -63,7 +63,7 @@ public:
       lenders_.resize(samples.size());
     try {
       begin(samples, in);
-      call(function, takes_contexts, samples.size());
+      call(function, takes_contexts, samples);
       for (std::size_t i = 0; i < samples.size(); ++i)
         lenders_[i].end();
     } catch (...) {
@@ -78,15 +78,17 @@ private:
     for (std::size_t i = 0; i < samples.size(); ++i)
       lenders_[i].begin(*samples[i], &in[i]);
   }
-  void call(nb::handle function, bool takes_contexts, std::size_t n) {
+  void call(nb::handle function, bool takes_contexts, std::span<sample* const> samples) {
     nb::list lent;
     nb::list places;
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
       lent.append(lenders_[i].lent());
       if (takes_contexts)
         places.append(lenders_[i].place());
     }
-    takes_contexts ? function(lent, places) : function(lent);
+    const nb::object result = takes_contexts ? function(lent, places) : function(lent);
+    for (std::size_t i = 0; i < num_results(lent, result); ++i)
+      take_result(*samples[i], lenders_[i].lent(), nb::object(result[i]));
   }
 
   std::vector<sample_lender> lenders_;
@@ -131,19 +133,16 @@ std::function<Result(sample&)> of_sample(nb::handle function, Convert convert) {
   };
 }
 
-std::string bytes_from(nb::handle x) {
-  if (PyUnicode_Check(x.ptr()))
-    return nb::cast<std::string>(x);
-  const auto bytes = nb::cast<nb::bytes>(x);
-  return {bytes.c_str(), bytes.size()};
-}
-
 flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick,
                              std::string parameters, std::optional<std::uint64_t> children,
                              std::size_t processes) {
   flat_map_value result;
   const nb::handle counts = result.kept.add(std::move(count));
   const nb::handle picks = result.kept.add(std::move(pick));
+  nb::dict options;
+  options["children"] = children;
+  options["processes"] = processes;
+  keep_part(result.kept, "flat_map", name, parameters, nb::make_tuple(counts, picks), options);
   result.value = {std::move(name), std::move(parameters), {}, children};
   if (processes > 0) {
     result.value.make =
@@ -158,12 +157,12 @@ flat_map_value make_flat_map(std::string name, nb::object count, nb::object pick
                      ? std::function<std::uint64_t(sample&)>{[n = children.value_or(0)](sample&) {
                          return n;
                        }}
-                     : of_sample<std::uint64_t>(
-                         counts, [](const nb::object& x) { return nb::cast<std::uint64_t>(x); });
+                     : of_sample<std::uint64_t>(counts, count_in);
     made.pick = [picks, lender = new_lender()](sample& x, std::uint64_t child) {
       for_job([&] {
-        lender->lend(x, nullptr,
-                     [&](const nb::object& lent, const nb::object&) { picks(lent, child); });
+        lender->lend(x, nullptr, [&](const nb::object& lent, const nb::object&) {
+          take_result(x, lent, picks(lent, child));
+        });
       });
     };
     return made;
@@ -177,6 +176,15 @@ scan_value make_scan(std::string name, nb::object look, nb::object step, nb::obj
   const nb::handle looks = result.kept.add(std::move(look));
   const nb::handle steps = result.kept.add(std::move(step));
   const nb::handle applies = result.kept.add(std::move(apply));
+  nb::dict options;
+  options["look"] = looks;
+  options["step"] = steps;
+  options["apply"] = applies;
+  options["initial"] = initial;
+  options["processes"] = processes;
+  keep_part(result.kept, "scan", name, parameters, nb::tuple(), options);
+  if (!PyBytes_Check(initial.ptr()) && !PyUnicode_Check(initial.ptr()))
+    throw nb::type_error("initial is the state before the first sample: bytes, or a str");
   result.value = {std::move(name), std::move(parameters), {}, bytes_from(initial), {}};
   if (processes > 0)
     result.value.make =
@@ -190,7 +198,7 @@ scan_value make_scan(std::string name, nb::object look, nb::object step, nb::obj
       made.apply = [applies, lender = new_lender()](sample& x, std::string_view found) {
         for_job([&] {
           lender->lend(x, nullptr, [&](const nb::object& lent, const nb::object&) {
-            applies(lent, to_bytes(found));
+            take_result(x, lent, applies(lent, to_bytes(found)));
           });
         });
       };
@@ -214,13 +222,13 @@ public:
   python_reader(nb::object from, const std::shared_ptr<made_objects>& among)
       : lender_(dropped_with_gil(std::make_unique<sample_lender>())),
         has_next_(nb::hasattr(from, "next")), has_save_(nb::hasattr(from, "save")),
-        from_(made_objects::keep(among, has_next_ ? std::move(from) : nb::iter(from))) {}
+        from_(made_objects::keep(among, has_next_ ? std::move(from) : iterator_over(from))) {}
 
   bool next(sample& into) override {
     return for_job([&] {
       if (has_next_)
         return lender_->lend(into, nullptr, [&](const nb::object& lent, const nb::object&) {
-          return PyObject_IsTrue(nb::object(from_->attr("next")(lent)).ptr()) == 1;
+          return is_true(from_->attr("next")(lent));
         });
       auto item = nb::steal(PyIter_Next(from_->ptr()));
       if (!item.is_valid() && PyErr_Occurred())
@@ -240,6 +248,14 @@ public:
   }
 
 private:
+  static nb::object iterator_over(const nb::object& from) {
+    if (!nb::hasattr(from, "__iter__") && !nb::hasattr(from, "__getitem__"))
+      throw nb::type_error(("open(unit) gave a " + name_of_type(from)
+                            + "; needed: an iterator of dicts, or an object with next(sample)")
+                               .c_str());
+    return nb::iter(from);
+  }
+
   std::shared_ptr<sample_lender> lender_;
   bool has_next_;
   bool has_save_;
@@ -249,40 +265,33 @@ private:
 template <class T>
 nb::class_<T> bind_stage(nb::module_& m, const char* name, const char* doc) {
   return nb::class_<T>(m, name, nb::type_slots(garbage_slots<T>), doc)
-      .def_prop_ro("name", [](const T& x) { return x.value.name; })
-      .def_prop_ro("parameters", [](const T& x) { return x.value.parameters; })
+      .def_prop_ro(
+          "name", [](const T& x) { return x.value.name; }, "\"name@version\", its identity.")
+      .def_prop_ro(
+          "parameters", [](const T& x) { return x.value.parameters; },
+          "What tells it from others of its name, as text.")
       .def("__repr__", [](const T& x) {
         return x.value.name + (x.value.parameters.empty() ? "" : "(" + x.value.parameters + ")");
       });
 }
 
-/// What a factory of Python gives for a name in a text, kept while the pipeline lives.
-template <class Value>
-auto registered(nb::handle make) {
-  return [make](const std::string& parameters) {
-    const gil_held held;
-    try {
-      nb::object made = make(parameters);
-      auto stage = nb::cast<Value&>(made).value;
-      parsing_keeps::add(std::move(made));
-      return stage;
-    } catch (nb::python_error& problem) {
-      throw error(errc::invalid_argument, {.stage = "parse_pipeline", .got = text_of(problem)});
-    }
-  };
-}
-
-/// Registered for as long as the process lives.
-nb::handle for_ever(nb::object x) {
-  return x.release();
-}
-
 } // namespace
+
+void keep_part(kept_objects& in, const char* kind, const std::string& name,
+               const std::string& parameters, const nb::tuple& arguments, const nb::dict& options) {
+  in.add(nb::module_::import_("leat._pickling")
+             .attr("Part")(kind, name, parameters, arguments, options));
+}
 
 map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
                    bool batched, std::size_t processes) {
   map_value result;
   const nb::handle borrowed = result.kept.add(std::move(function));
+  nb::dict options;
+  options["per_worker"] = per_worker;
+  options["batched"] = batched;
+  options["processes"] = processes;
+  keep_part(result.kept, "map", name, parameters, nb::make_tuple(borrowed), options);
   result.value = {std::move(name), std::move(parameters), {}, {}};
   if (processes > 0) {
     result.value.make_together =
@@ -304,6 +313,10 @@ filter_value make_filter(std::string name, nb::object keeps, std::string paramet
                          std::size_t processes) {
   filter_value result;
   const nb::handle f = result.kept.add(std::move(keeps));
+  nb::dict options;
+  options["of_id"] = of_id;
+  options["processes"] = processes;
+  keep_part(result.kept, "filter", name, parameters, nb::make_tuple(f), options);
   result.value = {std::move(name), std::move(parameters), {}, {}};
   if (of_id && processes > 0)
     throw error(errc::invalid_argument,
@@ -312,30 +325,15 @@ filter_value make_filter(std::string name, nb::object keeps, std::string paramet
                  .needed = "one of them: ids are judged where the order is made"});
   if (of_id)
     result.value.of_id = [f](std::string_view id) {
-      return for_job([&] { return nb::cast<bool>(nb::bool_(f(nb::str(id.data(), id.size())))); });
+      return for_job([&] { return is_kept(f(nb::str(id.data(), id.size()))); });
     };
   else if (processes > 0)
     result.value.make =
         filter_in(pool_of(result.kept, result.value.name, processes,
                           recipe_type()(nb::type<filter_value>(), result.value.name, f)));
   else
-    result.value.make = [f] {
-      return of_sample<bool>(f, [](const nb::object& x) { return PyObject_IsTrue(x.ptr()) == 1; });
-    };
+    result.value.make = [f] { return of_sample<bool>(f, is_kept); };
   return result;
-}
-
-parsing_keeps::parsing_keeps() : outer_(std::exchange(innermost, this)) {}
-
-parsing_keeps::~parsing_keeps() {
-  innermost = outer_;
-}
-
-void parsing_keeps::add(nb::object x) {
-  if (innermost)
-    innermost->kept_.add(std::move(x));
-  else
-    x.release();
 }
 
 std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function) {
@@ -345,8 +343,9 @@ std::function<void(std::uint64_t, sample&)> reader_of(nb::handle function) {
       if (!sets)
         return set_fields(into, nb::object(function(record)));
       sample_lender lender;
-      lender.lend(into, nullptr,
-                  [&](const nb::object& lent, const nb::object&) { function(record, lent); });
+      lender.lend(into, nullptr, [&](const nb::object& lent, const nb::object&) {
+        take_result(into, lent, function(record, lent));
+      });
     });
   };
 }
@@ -356,7 +355,7 @@ std::function<bool(sample&)> once_reader_of(nb::handle function) {
     return for_job([&] {
       sample_lender lender;
       return lender.lend(into, nullptr, [&](const nb::object& lent, const nb::object&) {
-        return PyObject_IsTrue(nb::object(function(lent)).ptr()) == 1;
+        return is_true(function(lent));
       });
     });
   };
@@ -373,7 +372,7 @@ void bind_stages(nb::module_& m) {
   bind_stage<map_value>(m, "MapStage", "What a map does to one sample: pipeline.map(stage).")
       .def(
           "__init__",
-          [](map_value* to, std::string name, nb::object function, std::string parameters,
+          [](map_value* to, std::string name, nb::callable function, std::string parameters,
              bool per_worker, bool batched, std::size_t processes) {
             new (to) map_value(make_map(std::move(name), std::move(function), std::move(parameters),
                                         per_worker, batched, processes));
@@ -396,7 +395,7 @@ void bind_stages(nb::module_& m) {
   bind_stage<filter_value>(m, "FilterStage", "What a filter keeps: pipeline.filter(stage).")
       .def(
           "__init__",
-          [](filter_value* to, std::string name, nb::object function, std::string parameters,
+          [](filter_value* to, std::string name, nb::callable function, std::string parameters,
              bool of_id, std::size_t processes) {
             new (to) filter_value(make_filter(std::move(name), std::move(function),
                                               std::move(parameters), of_id, processes));
@@ -415,7 +414,7 @@ void bind_stages(nb::module_& m) {
                              "What a flat_map makes of a sample: pipeline.flat_map(stage).")
       .def(
           "__init__",
-          [](flat_map_value* to, std::string name, nb::object count, nb::object pick,
+          [](flat_map_value* to, std::string name, nb::object count, nb::callable pick,
              std::string parameters, std::optional<std::uint64_t> children, std::size_t processes) {
             new (to)
                 flat_map_value(make_flat_map(std::move(name), std::move(count), std::move(pick),
@@ -432,8 +431,9 @@ void bind_stages(nb::module_& m) {
   bind_stage<scan_value>(m, "ScanStage", "A map with state: pipeline.scan(stage).")
       .def(
           "__init__",
-          [](scan_value* to, std::string name, nb::object look, nb::object step, nb::object apply,
-             nb::object initial, std::string parameters, std::size_t processes) {
+          [](scan_value* to, std::string name, nb::callable look, nb::callable step,
+             nb::callable apply, nb::object initial, std::string parameters,
+             std::size_t processes) {
             new (to)
                 scan_value(make_scan(std::move(name), std::move(look), std::move(step),
                                      std::move(apply), initial, std::move(parameters), processes));
@@ -448,44 +448,6 @@ void bind_stages(nb::module_& m) {
           "bytes, sample by sample in each lane; `apply(sample, result)` sets fields. `processes`: "
           "as "
           "in MapStage, for `look` and `apply`.");
-  m.def(
-      "register_map",
-      [](std::string name, nb::object make) {
-        leat::register_map(std::move(name), registered<map_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig(
-          "def register_map(name: str, make: collections.abc.Callable[[str], MapStage]) -> None"),
-      "Makes a function known to parse_pipeline: `make(parameters)` returns a MapStage.");
-  m.def(
-      "register_predicate",
-      [](std::string name, nb::object make) {
-        leat::register_predicate(std::move(name),
-                                 registered<filter_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig("def register_predicate(name: str, make: collections.abc.Callable[[str], "
-              "FilterStage]) -> None"),
-      "As register_map, for a FilterStage.");
-  m.def(
-      "register_flat_map",
-      [](std::string name, nb::object make) {
-        leat::register_flat_map(std::move(name),
-                                registered<flat_map_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig("def register_flat_map(name: str, make: collections.abc.Callable[[str], "
-              "FlatMapStage]) -> None"),
-      "As register_map, for a FlatMapStage.");
-  m.def(
-      "register_scan",
-      [](std::string name, nb::object make) {
-        leat::register_scan(std::move(name), registered<scan_value>(for_ever(std::move(make))));
-      },
-      "name"_a, "make"_a,
-      nb::sig(
-          "def register_scan(name: str, make: collections.abc.Callable[[str], ScanStage]) -> None"),
-      "As register_map, for a ScanStage.");
 }
 
 } // namespace leat::python

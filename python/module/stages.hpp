@@ -39,6 +39,15 @@ inline PyType_Slot garbage_slots[] = {
     {0, nullptr},
 };
 
+/// Keeps with what arguments a stage or source was made, by which its pipeline is pickled: see
+/// leat/_pickling.py.
+void keep_part(kept_objects& in, const char* kind, const std::string& name,
+               const std::string& parameters, const nb::tuple& arguments,
+               const nb::dict& options = {});
+
+/// The name is known in this process: a pipeline's text is enough for it.
+void note_registered(const char* kind, const std::string& name);
+
 /// A map or filter of a Python function: see MapStage and FilterStage.
 map_value make_map(std::string name, nb::object function, std::string parameters, bool per_worker,
                    bool batched, std::size_t processes);

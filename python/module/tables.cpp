@@ -18,8 +18,6 @@ namespace leat::python {
 
 namespace {
 
-using patterns = std::variant<std::string, std::vector<std::string>>;
-
 template <class T>
 std::span<const T> elements_of(const any_array& x) {
   return {static_cast<const T*>(x.data()), x.size()};
@@ -109,7 +107,7 @@ auto table_pipeline(Make make) {
                   {.stage = "columns", .got = "[]", .needed = "names of columns, or None for all"});
     const table_options options{std::move(columns).value_or(std::vector<std::string>{}), nulls,
                                 cache_bytes, std::move(types)};
-    return pipeline_value{std::visit([&](const auto& x) { return make(x, options); }, pattern)};
+    return pipeline_value{with_patterns([&](const auto& x) { return make(x, options); }, pattern)};
   };
 }
 

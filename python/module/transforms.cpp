@@ -163,8 +163,8 @@ void bind_image_maps(nb::module_& m) {
 
 void bind_transforms(nb::module_& m) {
   nb::class_<image_transform>(m, "ImageTransform", "One step from a decoded image to a tensor.")
-      .def_ro("name", &image_transform::name)
-      .def_ro("arguments", &image_transform::arguments)
+      .def_ro("name", &image_transform::name, "As texts have it: \"center_crop\".")
+      .def_ro("arguments", &image_transform::arguments, "Its arguments, as texts have them.")
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__repr__", [](const image_transform& x) {
         std::string text = x.name + "(";

@@ -50,11 +50,11 @@ void agreement::ask(const epoch_agreement& mine) {
   } catch (...) {
     if (mine.has_failed != 0)
       return; // what it failed of says more
-    throw error_in_flight(errc::worker_lost, {.stage = "loader_options.agree"});
+    throw error_in_flight(errc::worker_lost, {.stage = "loader.agree"});
   }
   if (all.size() != world_size_)
     throw error(errc::invalid_argument,
-                {.stage = "loader_options.agree",
+                {.stage = "loader.agree",
                  .got = std::to_string(all.size()) + " answers",
                  .needed = "one from each of " + std::to_string(world_size_) + " ranks"});
   const auto failed =

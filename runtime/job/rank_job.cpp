@@ -83,7 +83,7 @@ snapshot rank_job::make_snapshot(pipeline_facts of, const job_progress& x,
   if (!can_snapshot())
     throw error(errc::invalid_argument, {.stage = "snapshot",
                                          .got = "records that exist once and are not kept",
-                                         .needed = "a journal: pipeline::journal, --journal DIR"});
+                                         .needed = "a journal: the pipeline's operator journal"});
   return {std::move(of),
           x.next.epoch,
           x.next.step,

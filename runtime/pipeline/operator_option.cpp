@@ -21,6 +21,11 @@ operator_option later(operator_option x) {
   return x;
 }
 
+operator_option written_as(std::string_view text_name, operator_option x) {
+  x.written = text_name;
+  return x;
+}
+
 bool holds(const option_value& x, option_type type) {
   switch (type) {
   case option_type::flag:

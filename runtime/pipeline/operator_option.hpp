@@ -45,6 +45,11 @@ struct operator_option {
   /// The option came after its operator: a node has it only where its value is not the preset, so
   /// that nodes without it, their texts and their snapshots stay what they were.
   bool only_if_changed = false;
+  /// Its name in texts, where that is another: what functions call it. `name` is that of nodes and
+  /// snapshots, and texts may have it, too.
+  std::string_view written = {};
+
+  std::string_view text_name() const noexcept { return written.empty() ? name : written; }
 };
 
 /// Whether a value has the C++ type that options of this type have.
@@ -58,6 +63,9 @@ operator_option in_facts(operator_option x);
 
 /// The same option, marked as `only_if_changed`.
 operator_option later(operator_option x);
+
+/// The same option, with its name in texts.
+operator_option written_as(std::string_view text_name, operator_option x);
 
 /// An option whose value is one of an enum's words.
 template <class T, std::size_t N>

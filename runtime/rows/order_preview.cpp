@@ -29,18 +29,18 @@ std::shared_ptr<const job_plan> plan_of(const pipeline& data, bad_sample_policy 
 void check_epoch(std::uint64_t epoch, const epoch_geometry& shape) {
   if (shape.is_endless() && epoch != 0)
     throw error(errc::invalid_argument,
-                {.stage = "preview_options.epoch",
+                {.stage = "order_preview.epoch",
                  .got = std::to_string(epoch),
                  .needed = "0: with end \"cycle\" there is one epoch, without end"});
   if (epoch == UINT64_MAX)
-    throw error(errc::invalid_argument, {.stage = "preview_options.epoch",
+    throw error(errc::invalid_argument, {.stage = "order_preview.epoch",
                                          .got = std::to_string(epoch),
                                          .needed = "at most 2^64 - 2"});
 }
 
 std::unique_ptr<batch_order> order_from(const job_plan& plan, const preview_options& from) {
   const auto& shape = plan.shape;
-  auto changes = whole_changes("preview_options.weights", from.weights, *plan.samples, plan.shape);
+  auto changes = whole_changes("order_preview.weights", from.weights, *plan.samples, plan.shape);
   if (shape.is_indexed)
     return std::make_unique<indexed_order>(shape, 0, 1, from.epoch + 1,
                                            job_position{from.epoch, from.step});

@@ -122,7 +122,7 @@ private:
                         + ", and " + std::to_string(rest)
                         + (rest == 1 ? " more byte" : " more bytes"),
                  .needed = "a multiple of " + std::to_string(record_bytes_)
-                           + " bytes, another type or dims, or drop_last=true, which leaves the "
+                           + " bytes, another dtype or shape, or drop_last=true, which leaves the "
                              "rest out"});
   }
 
@@ -159,7 +159,7 @@ pipeline count(std::uint64_t records, std::size_t record_bytes) {
   if (record_bytes == 0)
     throw error(errc::invalid_argument,
                 {.stage = "count", .got = "0 bytes per record", .needed = "at least 1"});
-  check_range("count.bytes", record_bytes, 1, max_record_bytes);
+  check_range("count.record_bytes", record_bytes, 1, max_record_bytes);
   return source_pipeline(
       "count", {{"records", records}, {"bytes", std::uint64_t{record_bytes}}},
       [=] { return std::make_shared<const count_source>(records, record_bytes); });
@@ -211,7 +211,7 @@ operator_type count_operator() {
   return {.word = "count",
           .role = operator_role::source,
           .options = {in_facts(plain("records", option_type::number)),
-                      {"bytes", option_type::number, std::uint64_t{8}}},
+                      written_as("record_bytes", {"bytes", option_type::number, std::uint64_t{8}})},
           .make =
               [](const operator_node& call, const std::vector<pipeline>&) {
                 return count(call.get<std::uint64_t>("records"), call.get<std::uint64_t>("bytes"));
@@ -223,8 +223,8 @@ operator_type raw_records_operator() {
   return {.word = "raw_records",
           .role = operator_role::source,
           .options = {in_facts(plain("path", option_type::text)),
-                      {"type", option_type::text},
-                      {"dims", option_type::numbers},
+                      written_as("dtype", {"type", option_type::text}),
+                      written_as("shape", {"dims", option_type::numbers}),
                       {"drop_last", option_type::flag, false}},
           .make =
               [](const operator_node& call, const std::vector<pipeline>&) {

@@ -25,7 +25,7 @@ struct kind_mark {
 };
 
 constexpr auto to_tables =
-    "tar shards, JSON lines or raw records made of it, or a source of your own (leat::indexed)"sv;
+    "tar shards, JSON lines or raw records made of it, or a source of your own (indexed)"sv;
 constexpr auto to_parquet =
     "parquet(\"NAME\") in a program that reads such files: leat.parquet in Python"sv;
 constexpr auto to_arrow =
@@ -58,7 +58,7 @@ constexpr std::array first_bytes_of_kinds{
         "files"},
     kind_mark{"\xff\xd8\xff", "a JPEG image", to_image_sources},
     kind_mark{"\x89PNG\r\n", "a PNG image", to_image_sources},
-    kind_mark{"leatsnap", "a snapshot of leat", "leat inspect NAME, or loader::restore"},
+    kind_mark{"leatsnap", "a snapshot of leat", "leat inspect NAME, or restore of a loader"},
     kind_mark{"leattar", "an index file that leat keeps beside a shard", "the shard itself"},
     kind_mark{"leatdir", "an index file that leat keeps beside a class folder",
               "the folder itself"},

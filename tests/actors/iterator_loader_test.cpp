@@ -362,7 +362,7 @@ TEST_CASE("iterators: a world size that does not divide the lanes is refused, wi
     CHECK_FALSE(refusal(world, 24));
   REQUIRE(refusal(5, 24));
   CHECK(refusal(5, 24)->code() == errc::invalid_argument);
-  CHECK(refusal(5, 24)->details().stage == "loader_options.world_size");
+  CHECK(refusal(5, 24)->details().stage == "loader.world_size");
   CHECK(refusal(5, 24)->details().needed == "1, 2, 3, 4, 6, 8, 12 or 24");
   CHECK(refusal(2, 9)->details().needed == "1, 3 or 9");
   CHECK(refusal(2, 7)->details().needed == "1 or 7");
@@ -376,12 +376,12 @@ TEST_CASE("iterators: what they cannot do is refused when a loader is made") {
   options.bad_samples = bad_sample_policy::substitute;
   const auto substitute = problem_of([&] { loader(data, options); });
   REQUIRE(substitute);
-  CHECK(substitute->details().stage == "loader_options.bad_samples");
+  CHECK(substitute->details().stage == "loader.bad_samples");
   CHECK(substitute->details().needed == "fail or mask");
   for (auto end : {epoch_end::mask, epoch_end::drop}) {
     const auto alone = problem_of([&] { loader(job_of(end), {.world_size = 2}); });
     REQUIRE(alone);
-    CHECK(alone->details().stage == "loader_options.agree");
+    CHECK(alone->details().stage == "loader.agree");
   }
   CHECK_NOTHROW(loader(job_of(epoch_end::cycle), {.world_size = 2}));
 }

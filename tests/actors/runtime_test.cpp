@@ -94,7 +94,7 @@ TEST_CASE("runtime: as many control threads as no machine needs are refused by n
     const auto problem = problem_of([&] { (void)new_runtime(n); });
     REQUIRE(problem);
     CHECK(problem->code() == errc::invalid_argument);
-    CHECK(problem->details().stage == "runtime_options.control_threads");
+    CHECK(problem->details().stage == "runtime.control_threads");
   }
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("command: files of lines and compressed archives work as they are") {
   }
   // A notice about one lane, with one remedy.
   const words job{"run", x.at / "x.jsonl", "--global-batch", "8"};
-  REQUIRE(contains(x.leat(job).errors, "--ranges N"));
+  REQUIRE(contains(x.leat(job).errors, "ranges=N"));
   REQUIRE(x.leat(job + words{"--world-size", "2"}).code == 2);
   const auto cut = x.leat(job + words{"--ranges", "4", "--world-size", "2", "--json"});
   REQUIRE_FALSE(contains(cut.errors, "lane"));

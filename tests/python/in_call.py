@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 
 
@@ -15,6 +16,13 @@ def tell(*what: object) -> None:
 def when_in_call() -> None:
     """Tells "ready" once the main thread stays in one call that the program itself made, or the interpreter's end."""
     threading.Thread(target=_watch, daemon=True).start()
+
+
+def when_in_call_later() -> Callable[[], object]:
+    """The same as of the result's call, which may come where no thread begins any more: at the interpreter's end."""
+    begins = threading.Event()
+    threading.Thread(target=lambda: begins.wait() and _watch(), daemon=True).start()
+    return begins.set
 
 
 def _watch() -> None:

@@ -76,6 +76,20 @@ def marked(sample: leat.Sample) -> None:
         raise leat.BadSample("corrupt", "on purpose")
 
 
+def numbers() -> list[list[float]]:
+    of = accelerator()
+    loader = of.prepare(leat.torch.DataLoader(leat.count(48, 1).batch(12), workers=0))
+    return [of.gather_for_metrics(batch["value"].sum()).reshape(-1).tolist() for batch in loader]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_number_of_a_batch_of_valid_rows_is_gathered_from_each_rank(ranks: int) -> None:
+    sums = [sum(range(i, i + 12)) for i in range(0, 48, 12)]
+    for found in run_ranks(numbers, ranks):
+        assert [len(x) for x in found] == [ranks] * 4
+        assert [sum(x) for x in found] == sums
+
+
 def with_bad_rows() -> leat.Pipeline:
     return leat.count(50, 1).shuffle(seed=5).map("marked@1", marked).batch(12, end="mask")
 

@@ -259,3 +259,32 @@ def test_batches_dropped_in_other_threads() -> None:
 
 def test_digests_of_python_fields_are_those_of_the_order() -> None:
     assert digests(leat.Loader(DATA, workers=2)) == due(DATA)
+
+
+def test_a_batch_is_a_mapping() -> None:
+    data = leat.count(8).map("more@1", lambda s: s.set_ragged("ragged", np.arange(int(s["value"][0])))).batch(4)
+    batch = leat.Loader(data, workers=0).next()
+    assert batch is not None
+    assert list(batch) == batch.keys() == [name for name, _ in batch.items()] == ["ragged", "value"]
+    assert [type(x) for x in batch.values()] == [leat.Ragged, np.ndarray]
+    assert dict(batch)["value"].tolist() == batch["value"].tolist() == batch.get("value").tolist()
+    assert (batch.get("other"), batch.get("other", 7)) == (None, 7)
+
+
+def test_what_a_loader_is_and_how_long() -> None:
+    data = leat.count(80).batch(4)
+    loader = leat.Loader(data, epochs=3, rank=1, world_size=2)
+    text = 'count(80, record_bytes=8).batch(4, lanes=0, end="auto", fields=[])'
+    assert repr(loader) == f"<leat.Loader, rank 1 of 2: {text}>"
+    assert (len(loader), len(list(loader)), len(loader)) == (60, 60, 60)
+    assert len(leat.Loader(data, epochs=3, steps=45)) == 45
+    assert len(leat.Loader(leat.count(8).batch(4, end="cycle"), steps=5)) == 5
+    for unknown in (
+        leat.Loader(leat.count(80).sample(0.5).batch(4, end="mask"), workers=0),
+        leat.Loader(leat.count(8).batch(4, end="cycle")),
+        leat.Loader(data, epochs=2**64 - 1),
+    ):
+        assert unknown
+        with pytest.raises(TypeError, match="number of"):
+            len(unknown)
+        next(unknown)

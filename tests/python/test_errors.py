@@ -154,7 +154,7 @@ def test_a_fault_drill_changes_nothing() -> None:
 
 def test_bad_samples_go_to_a_log(tmp_path: Path) -> None:
     log = tmp_path / "bad"
-    data = leat.count(40).map("odd@1", lambda s: 1 / (int(s.id[6:]) % 7)).batch(4)
+    data = leat.count(40).map("odd@1", lambda s: s.set("x", 1 / (int(s.id[6:]) % 7))).batch(4)
     loader = leat.Loader(data, workers=1, bad_samples="mask", bad_sample_log=str(log))
     bad = [x.id for batch in loader for x in batch.bad()]
     assert bad == [f"count/{i}" for i in range(0, 40, 7)]
@@ -240,7 +240,7 @@ def test_a_failing_agreement_ends_the_job() -> None:
 
     data = leat.count(80).sample(0.5).batch(4, end="mask")
     with pytest.raises(leat.Error, match="gone"):
-        digests(leat.Loader(data, world_size=2, workers=1, agree=agree))
+        digests(leat.Loader(data, rank=0, world_size=2, workers=1, agree=agree))
 
 
 def test_ctrl_c_in_an_agreement_is_raised() -> None:
@@ -250,7 +250,7 @@ def test_ctrl_c_in_an_agreement_is_raised() -> None:
 
     data = leat.count(80).sample(0.5).batch(4, end="mask")
     with pytest.raises(KeyboardInterrupt):
-        digests(leat.Loader(data, world_size=2, workers=1, agree=agree))
+        digests(leat.Loader(data, rank=0, world_size=2, workers=1, agree=agree))
 
 
 def test_texts_that_quote_what_is_not_utf8(tmp_path: Path) -> None:
@@ -263,3 +263,30 @@ def test_texts_that_quote_what_is_not_utf8(tmp_path: Path) -> None:
     batch = leat.Loader(data, workers=0, bad_samples="mask").next()
     assert batch is not None
     assert [(x.id, "\\xE9" in x.text, "\\xE9" in repr(x)) for x in batch.bad()] == [("x.jsonl/1", True, True)]
+
+
+def test_ranks_without_a_number_are_refused() -> None:
+    with pytest.raises(leat.InvalidArgument, match=r"world_size=2 without rank.*0 to 1"):
+        leat.Loader(DATA, world_size=2)
+    with pytest.raises(leat.InvalidArgument, match="world_size=2 without rank"):
+        leat.OwnLoader("own@1", begin_epoch=lambda epoch: None, next=lambda: None, world_size=2)
+    assert leat.Loader(DATA, world_size=1).next() is not None
+
+
+def test_a_loop_after_the_last_batch_gives_a_notice(caplog: pytest.LogCaptureFixture) -> None:
+    at = iter([1, 2, None, None])
+    own = leat.OwnLoader("own@1", begin_epoch=lambda epoch: None, next=lambda: next(at))
+    for loader in (leat.Loader(DATA), own):
+        caplog.clear()
+        passes = [len(list(loader)) for _ in range(3)]
+        assert passes == [passes[0], 0, 0]
+        assert ["epochs=3" in x.message for x in caplog.records] == [True]
+    caplog.clear()
+    loader = leat.Loader(DATA, epochs=2)
+    for _ in range(3):
+        assert len([next(loader) for _ in range(10)]) == 10
+        loader.rewind()
+    digests(loader)
+    loader.rewind()
+    digests(loader)
+    assert caplog.records == []

@@ -14,7 +14,7 @@ HEAD = f"""
 import os, signal, sys, threading, time
 sys.path.append({str(Path(__file__).parent)!r})
 import leat
-from in_call import tell, when_in_call
+from in_call import tell, when_in_call, when_in_call_later
 go, runs = threading.Event(), threading.Event()
 def wait(sample):
     if sample.id == "count/9":
@@ -208,7 +208,7 @@ next(loader)
 runs.wait()
 import atexit
 atexit.register(lambda: None)
-threading._register_atexit(when_in_call)
+threading._register_atexit(when_in_call_later())
 """
     assert interrupted(text, code=-signal.SIGINT) == ["waits"]
 

@@ -119,7 +119,7 @@ def test_the_bare_loop() -> None:
     assert loop.run(200) > 0
     assert threads
     with pytest.raises(leat.Error, match="division"):
-        leat.BareLoop(leat.count(9).map("bad@1", lambda s: 1 / (int(s.id[6:]) - 5)).batch(3)).run(9)
+        leat.BareLoop(leat.count(9).map("bad@1", lambda s: s.set("x", 1 / (int(s.id[6:]) - 5))).batch(3)).run(9)
 
 
 @pytest.fixture

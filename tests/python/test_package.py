@@ -106,3 +106,19 @@ def test_text_that_is_not_utf_8_is_a_unicode_decode_error() -> None:
         batch.text("text")
     with pytest.raises(leat.Error, match="UnicodeDecodeError"):
         leat.Loader(data.map("text@1", lambda sample: sample.set("text", sample.text("text"))).batch(2), workers=0)
+
+
+def test_a_second_interpreter_is_refused() -> None:
+    text = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import leat
+said = interpreters.run_string(interpreters.create(), "import leat._leat")
+print("refused", said)
+"""
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    told = found.stdout + found.stderr
+    assert found.returncode in (0, 1), told
+    assert "ImportError" in told

@@ -1,7 +1,9 @@
 """Every source, operator, transform, predicate and option: as text, as a value, and in batches."""
 
 import gc
+import os
 import pickle
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -406,3 +408,78 @@ def test_own_sources_are_registered(workers: int) -> None:
     assert values('indexed("list@1").batch(8, lanes=1)') == list(range(40))
     assert values('sequential("units@1", 4).batch(8, lanes=1, end="mask")') == list(range(40))
     assert values('once("once@1").batch(8, lanes=1, end="mask")') == list(range(8))
+
+
+def test_paths_of_pathlib(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    (tmp_path / "x.bin").write_bytes(bytes(16))
+    for made, text in (
+        (lambda x: leat.json_lines(x / "x.jsonl"), "x.jsonl"),
+        (lambda x: leat.json_lines([x / "x.jsonl", str(x / "y")]), "y"),
+        (lambda x: leat.lines(x / "x.jsonl"), "x.jsonl"),
+        (lambda x: leat.raw_records(x / "x.bin", "u8", [4]), "x.bin"),
+        (lambda x: leat.tokens(x / "x.bin", "u16", 4), "x.bin"),
+        (lambda x: leat.tar_shards(x / "x.tar", index_dir=x / "index"), "index"),
+        (lambda x: leat.tar_stream([x / "x.tar"]), "x.tar"),
+        (lambda x: leat.image_folder(x / "train", index_dir=x), "train"),
+        (lambda x: leat.npy(x / "x.npy"), "x.npy"),
+        (lambda x: leat.megatron(x / "x"), "x"),
+        (lambda x: leat.parquet(x / "x.parquet"), "x.parquet"),
+        (lambda x: leat.arrow(x / "x.arrow"), "x.arrow"),
+        (lambda x: leat.lines("x").read_files("lines", folder=x / "folder"), "folder"),
+        (lambda x: leat.standard_input().journal(x / "journal"), "journal"),
+    ):
+        assert made(tmp_path) == made(Path(str(tmp_path)))
+        assert f"{tmp_path}/{text}" in str(made(tmp_path)) or "standard_input" in str(made(tmp_path))
+    data = leat.json_lines(tmp_path / "x.jsonl").batch(1, end="mask")
+    log = tmp_path / "log"
+    loader = leat.Loader(data, workers=0, bad_sample_log=tmp_path / "bad", trace=leat.Trace(tmp_path / "trace"))
+    assert loader.restore(tmp_path) is None
+    run_log = leat.RunLog(log, loader)
+    batch = loader.next()
+    assert batch is not None
+    run_log.append(batch)
+    loader.save(tmp_path, batch)
+    loader.wait_saved()
+    assert leat.read_snapshot(tmp_path).step == len(leat.newest_snapshot(tmp_path)) == 1
+    assert leat.Cluster(state_directory=tmp_path).state_directory == str(tmp_path)
+    own = leat.OwnLoader("own@1", begin_epoch=lambda epoch: None, next=iter([1, None]).__next__)
+    own.next()
+    own.save(tmp_path / "own")
+    assert leat.OwnLoader("own@1", begin_epoch=lambda epoch: None, next=lambda: None).restore(tmp_path / "own") is not None
+    with pytest.raises(TypeError):
+        leat.json_lines(3)
+    with pytest.raises(leat.NotFound):
+        leat.class_names(tmp_path / "nowhere")
+
+
+def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+    (tmp_path / name).write_text("a\nb\n")
+    assert len(list(leat.Loader(leat.lines(tmp_path / name).batch(1, end="mask"), workers=0))) == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        leat.count(1),
+        leat.raw_records("x", "u8"),
+        leat.tokens("x", "u16", 4),
+        leat.tar_shards("x"),
+        leat.image_folder("x"),
+        leat.tar_stream("x"),
+        leat.lines("x"),
+        leat.json_lines("x", types={"a": "f64"}),
+        leat.parquet("x"),
+        leat.arrow("x"),
+    ],
+)
+def test_names_in_texts_are_those_of_arguments(data: leat.Pipeline) -> None:
+    text = str(data)
+    arguments = inspect_signature(text.partition("(")[0])
+    assert set(re.findall(r"(\w+)=", text)) - set(arguments) <= {"file_order"}
+
+
+def inspect_signature(function: str) -> list[str]:
+    (signature, *_), *_ = getattr(leat, function).__nb_signature__
+    return re.findall(r"(\w+): ", signature)

@@ -31,6 +31,18 @@ def stateful() -> leat.Pipeline:
     )
 
 
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_progress_of_an_epoch(has_tqdm: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if has_tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for data in (indexed(), stateful()):
+        loader = DataLoader(data, workers=0)
+        for epoch in range(2):
+            assert [seen(x) for x in leat.progress(loader)] == due(data, 2)[epoch * len(due(data, 1)) :][: len(due(data, 1))]
+
+
 def due(data: leat.Pipeline, epochs: int) -> list[tuple[int, int, leat.Hash128]]:
     return [(x.epoch, x.step, x.digest) for epoch in range(epochs) for x in leat.OrderPreview(data, epoch=epoch)]
 

@@ -18,6 +18,7 @@ OF_NANOBIND = re.compile(
     r"is not a function$|metaclass differs$|is a disjoint base at runtime"
     r"|stub is a staticmethod but runtime is not$"
     r'|is inconsistent, stub does not have \*args parameter "args"$'
+    r"|\.__signature__ is not present in stub$"  # that of __init__
 )
 PROGRAM = """
 from pathlib import Path
@@ -36,7 +37,9 @@ data: leat.Pipeline = leat.count(100).shuffle(seed=3).map(double).batch(10, end=
 loader = leat.Loader(data, workers="auto", bad_samples="mask", agree=None)
 at: leat.Position | None = loader.restore("snapshots")
 for batch in loader:
-    values: numpy.ndarray = batch["double"]
+    values: numpy.ndarray | leat.Ragged = batch["double"]
+    for name, field in batch.items():
+        print(name, len(field))
     names: list[str] = batch.ids()
     part: bytes = batch.snapshot()
     raw: list[bytes] = batch.bytes("value")

@@ -34,11 +34,17 @@ image_layout layout_of(const std::string& text, const parameter_reader& from) {
   return text == "nchw" ? image_layout::nchw : image_layout::nhwc;
 }
 
+/// The type that Python's functions call dtype; parameters that were written have `type`.
+std::optional<std::string> type_in(parameter_reader& from) {
+  auto type = from.optional("dtype");
+  return type ? type : from.optional("type");
+}
+
 /// The options that both short image maps share.
 image_options common_options(parameter_reader& from, const std::string& map) {
   image_options x;
   from.read("size", x.size);
-  if (const auto type = from.optional("type"))
+  if (const auto type = type_in(from))
     x.type = parse_dtype(*type, map);
   if (const auto layout = from.optional("layout"))
     x.layout = layout_of(*layout, from);
@@ -124,7 +130,8 @@ map_stage make_ragged(const std::string& parameters) {
 map_stage make_cast(const std::string& parameters) {
   parameter_reader from{"cast@1", parameters};
   const auto field = from.required("field");
-  const auto to = parse_dtype(from.required("type"), "cast@1");
+  const auto type = type_in(from);
+  const auto to = parse_dtype(type ? *type : from.required("type"), "cast@1");
   from.done();
   return cast(field, to);
 }
@@ -175,7 +182,7 @@ std::string likely_type(const std::string& value) {
 map_stage make_default_field(const std::string& parameters) {
   parameter_reader from{"default_field@1", parameters};
   const auto field = from.required("field");
-  auto type = from.optional("type");
+  auto type = type_in(from);
   const auto value = from.required("value");
   from.done();
   if (!type)

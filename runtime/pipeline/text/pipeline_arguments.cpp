@@ -184,7 +184,7 @@ public:
       if (given_[i])
         continue;
       if (!option.preset)
-        errors_.add(call, std::string{op_.word} + " without " + std::string{option.name},
+        errors_.add(call, std::string{op_.word} + " without " + std::string{option.text_name()},
                     element_needed(option));
       values_[i] = option.preset;
     }
@@ -218,8 +218,9 @@ private:
     const auto& options = op_.options;
     if (!options.empty() && options.back().type == option_type::parameters)
       return append_parameter(x);
-    const auto found = std::find_if(options.begin(), options.end(),
-                                    [&](const auto& option) { return option.name == x.name; });
+    const auto found = std::find_if(options.begin(), options.end(), [&](const auto& option) {
+      return option.text_name() == x.name || option.name == x.name;
+    });
     if (found == options.end())
       errors_.add(x.at, excerpt(x.name), option_names());
     else
@@ -229,7 +230,7 @@ private:
   void set(std::size_t i, const syntax_argument& x) {
     const auto& option = op_.options[i];
     if (given_[i])
-      return errors_.add(x.at, excerpt(option.name) + " once more", "one value of a name");
+      return errors_.add(x.at, excerpt(option.text_name()) + " once more", "one value of a name");
     given_[i] = true;
     try {
       if (!x.expression)
@@ -239,7 +240,7 @@ private:
     }
     if (!values_[i])
       errors_.add(place_of_value(x), describe(x),
-                  needed_for(option.type) + (" as " + std::string{option.name}));
+                  needed_for(option.type) + (" as " + std::string{option.text_name()}));
   }
 
   void append_text(const syntax_argument& x) {
@@ -287,7 +288,7 @@ private:
   std::string option_names() const {
     std::string names;
     for (const auto& x : op_.options)
-      names += (names.empty() ? "one of " : ", ") + std::string{x.name};
+      names += (names.empty() ? "one of " : ", ") + std::string{x.text_name()};
     return names;
   }
 

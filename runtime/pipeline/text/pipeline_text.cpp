@@ -72,7 +72,7 @@ std::string option_text(const operator_option& option, const option_value& value
   if (option.type == option_type::listed_texts && texts && !texts->empty())
     return listed(*texts, value_printer{});
   const bool named = option.named || option.type == option_type::listed_texts;
-  return (named ? std::string{option.name} + '=' : "") + std::visit(value_printer{}, value);
+  return (named ? std::string{option.text_name()} + '=' : "") + std::visit(value_printer{}, value);
 }
 
 enum class options_shown : std::uint8_t { all, changed };

@@ -71,7 +71,7 @@ private:
           const auto feed = std::dynamic_pointer_cast<reading_feed>(plain->get());
           if (!feed || feed->has_journal())
             refuse(feed ? "a source that has a journal already" : "a source that can be read again",
-                   "one journal per source, and only for sources that exist once (leat::once)");
+                   "one journal per source, and only for sources that exist once");
           const auto folder = file_name_of(feed->name()) + '-' + std::to_string(ordinal);
           return with_journal(feed->input(), directory / folder, options);
         });

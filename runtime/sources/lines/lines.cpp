@@ -29,7 +29,7 @@ pipeline lines_pipeline(const std::string& op, std::vector<std::string> patterns
 
 std::string more_ranges(const operator_node& source) {
   const auto& patterns = source.get<std::vector<std::string>>("patterns");
-  const std::string ranges = "ranges=N (`leat run DATA`: --ranges N)";
+  const std::string ranges = "ranges=N";
   return std::any_of(patterns.begin(), patterns.end(),
                      [](const auto& x) { return packing_of(x) != packing::none; })
              ? "spread its lines over more files, or decompress it and write " + ranges

@@ -145,14 +145,13 @@ void reading_feed::check_holds(std::uint64_t lowest, std::uint64_t behind) const
          .got = "a journal that ends before record " + std::to_string(next_),
          .needed = "the snapshot's journal, with all records before " + std::to_string(behind)});
   if (lowest < first_)
-    throw error(
-        errc::mismatch,
-        {.stage = "once source \"" + name() + '"',
-         .got = "a journal that begins with record " + std::to_string(first_)
-                + ": earlier ones were released",
-         .needed = "record " + std::to_string(lowest)
-                   + ", which the snapshot needs: restore a newer one, and use loader::keep "
-                     "for snapshots that may be restored"});
+    throw error(errc::mismatch,
+                {.stage = "once source \"" + name() + '"',
+                 .got = "a journal that begins with record " + std::to_string(first_)
+                        + ": earlier ones were released",
+                 .needed = "record " + std::to_string(lowest)
+                           + ", which the snapshot needs: restore a newer one, and use keep of the "
+                             "loader for snapshots that may be restored"});
 }
 
 source_facts reading_feed::facts() const {

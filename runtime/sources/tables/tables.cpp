@@ -28,7 +28,7 @@ public:
       return found->second;
     refuse_argument(format, "a program that has no reader of such files",
                     "a program in Python (leat." + format
-                        + ", over pyarrow), or one that calls leat::register_table_reader");
+                        + ", over pyarrow), or one that calls register_table_reader");
   }
 
 private:

@@ -167,7 +167,7 @@ operator_type tokens_operator() {
   return {.word = "tokens",
           .role = operator_role::source,
           .options = {in_facts(plain("patterns", option_type::listed_texts)),
-                      {"type", option_type::text},
+                      written_as("dtype", {"type", option_type::text}),
                       {"length", option_type::number},
                       {"stride", option_type::number, std::uint64_t{0}},
                       {"drop_last", option_type::flag, true},

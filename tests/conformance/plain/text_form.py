@@ -194,9 +194,18 @@ class Parser:
         return items
 
 
+# What texts call these options; in nodes, and in older texts, they have their first names.
+WRITTEN = {"count": {"record_bytes": "bytes"}, "raw_records": {"dtype": "type", "shape": "dims"}, "tokens": {"dtype": "type"},
+           "map": {"dtype": "type"}}
+
+
 def make_node(op, values, by_name, inputs):
     if op not in OPTIONS:
         raise SyntaxError(f"no call {op}")
+    first_names = [WRITTEN.get(op, {}).get(x, x) for x in by_name]
+    if len(set(first_names)) < len(by_name):
+        raise SyntaxError(f"an option of {op} by two names")
+    by_name = dict(zip(first_names, by_name.values()))
     if "patterns" in OPTIONS[op]:
         values = [values]
     defaults = OPTIONS[op]

@@ -153,7 +153,7 @@ TEST_CASE("sample: a job resumed after any batch continues with the same samples
 }
 
 TEST_CASE("sample: text form, and what is refused") {
-  CHECK(to_string(count(9).sample(0.5, 3)) == "count(9, bytes=8)\n  .sample(0.5, seed=3)\n");
+  CHECK(to_string(count(9).sample(0.5, 3)) == "count(9, record_bytes=8)\n  .sample(0.5, seed=3)\n");
   CHECK(to_string(parse_pipeline("count(9).sample(1)")) == to_string(count(9).sample(1)));
   CHECK(parse_pipeline(to_string(count(9).sample(1e-7))) == count(9).sample(1e-7));
   CHECK(to_string(count(9).sample(-0.0)) == to_string(count(9).sample(0)));

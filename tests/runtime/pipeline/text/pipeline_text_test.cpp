@@ -104,7 +104,7 @@ void check_form(const std::string& text, const pipeline& x, const std::string& p
 
 /// Checks `count(1)` and a step, which prints as this.
 void check_step(const std::string& text, const pipeline& x, const std::string& printed) {
-  check_form("count(1)" + text, x, "count(1, bytes=8)\n  " + printed + "\n");
+  check_form("count(1)" + text, x, "count(1, record_bytes=8)\n  " + printed + "\n");
 }
 
 std::string parameters_of(const std::string& map) {
@@ -133,29 +133,33 @@ TEST_CASE("every source stands in the text as in C++") {
   check_form(R"(image_folder(index_dir="i", directory="train"))",
              image_folder("train", {.index_dir = "i"}),
              "image_folder(\"train\", index_dir=\"i\")\n");
-  check_form("count(10)", count(10), "count(10, bytes=8)\n");
+  check_form("count(10)", count(10), "count(10, record_bytes=8)\n");
   check_form("count(bytes=3, records=18446744073709551615)",
              count(std::numeric_limits<std::uint64_t>::max(), 3),
-             "count(18446744073709551615, bytes=3)\n");
+             "count(18446744073709551615, record_bytes=3)\n");
   check_form(R"(raw_records("x.bin", "f32", [3, 32, 16,]))",
              raw_records("x.bin", dtype::f32, {3, 32, 16}),
-             R"(raw_records("x.bin", type="f32", dims=[3, 32, 16], drop_last=false))"
+             R"(raw_records("x.bin", dtype="f32", shape=[3, 32, 16], drop_last=false))"
+             "\n");
+  // The names of older texts.
+  check_form(R"(raw_records("x.bin", type="f32", dims=[3]))", raw_records("x.bin", dtype::f32, {3}),
+             R"(raw_records("x.bin", dtype="f32", shape=[3], drop_last=false))"
              "\n");
   check_form(R"(tokens("a.bin", "b-*.npy", type="u16", length=8))",
              tokens(std::vector<std::string>{"a.bin", "b-*.npy"}, dtype::u16, 8),
-             R"(tokens("a.bin", "b-*.npy", type="u16", length=8, stride=0, drop_last=true, )"
+             R"(tokens("a.bin", "b-*.npy", dtype="u16", length=8, stride=0, drop_last=true, )"
              R"(random_windows=0, seed=0))"
              "\n");
   check_form(R"(tokens("a", seed=3, random_windows=9, length=8, type="i32"))",
              tokens("a", dtype::i32, 8, {.random_windows = 9, .seed = 3}),
-             R"(tokens("a", type="i32", length=8, stride=0, drop_last=true, random_windows=9, )"
+             R"(tokens("a", dtype="i32", length=8, stride=0, drop_last=true, random_windows=9, )"
              R"(seed=3))"
              "\n");
   check_form(R"(npy("a.npy", "b.npy"))", npy(std::vector<std::string>{"a.npy", "b.npy"}),
              "npy(\"a.npy\", \"b.npy\")\n");
   check_form(R"(megatron("a{0..3}"))", megatron("a{0..3}"), "megatron(\"a{0..3}\")\n");
   check_form(R"(raw_records("x.bin", "u8", []))", raw_records("x.bin", dtype::u8, {}),
-             R"(raw_records("x.bin", type="u8", dims=[], drop_last=false))"
+             R"(raw_records("x.bin", dtype="u8", shape=[], drop_last=false))"
              "\n");
 }
 
@@ -248,22 +252,22 @@ TEST_CASE("joins are printed with their inputs below each other") {
   check_form("zip(count(1), concat(count(2), count(3).take(1),),).take(4)",
              zip({count(1), concat({count(2), count(3).take(1)})}).take(4),
              "zip(\n"
-             "  count(1, bytes=8),\n"
+             "  count(1, record_bytes=8),\n"
              "  concat(\n"
-             "    count(2, bytes=8),\n"
-             "    count(3, bytes=8)\n"
+             "    count(2, record_bytes=8),\n"
+             "    count(3, record_bytes=8)\n"
              "      .take(1)\n"
              "  )\n"
              ")\n"
              "  .take(4)\n");
-  check_form("zip(count(1))", zip({count(1)}), "zip(\n  count(1, bytes=8)\n)\n");
+  check_form("zip(count(1))", zip({count(1)}), "zip(\n  count(1, record_bytes=8)\n)\n");
 }
 
 TEST_CASE("a mix has its options after its inputs") {
   check_form("mix(count(1), count(2))", mix({count(1), count(2)}),
              "mix(\n"
-             "  count(1, bytes=8),\n"
-             "  count(2, bytes=8),\n"
+             "  count(1, record_bytes=8),\n"
+             "  count(2, record_bytes=8),\n"
              "  weights=[], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0\n"
              ")\n");
   check_form("zip(mix(count(1), count(2), seed=4, weights=[3, 1], cost=\"t\", stop=\"cycle\",\n"
@@ -276,8 +280,8 @@ TEST_CASE("a mix has its options after its inputs") {
                       .take(1)}),
              "zip(\n"
              "  mix(\n"
-             "    count(1, bytes=8),\n"
-             "    count(2, bytes=8),\n"
+             "    count(1, record_bytes=8),\n"
+             "    count(2, record_bytes=8),\n"
              "    weights=[3, 1], rule=\"random\", stop=\"cycle\", cost=\"t\", seed=4\n"
              "  )\n"
              "    .take(1)\n"
@@ -286,8 +290,8 @@ TEST_CASE("a mix has its options after its inputs") {
       "mix(count(1), count(2), weights=[0.7, 0.3], schedule=[\"5: 0.5,2\", \"9:0,1\"])",
       mix({count(1), count(2)}, {.weights = {0.7, 0.3}, .schedule = {{5, {0.5, 2}}, {9, {0, 1}}}}),
       "mix(\n"
-      "  count(1, bytes=8),\n"
-      "  count(2, bytes=8),\n"
+      "  count(1, record_bytes=8),\n"
+      "  count(2, record_bytes=8),\n"
       "  weights=[7, 3], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0, "
       "schedule=[\"5:5,20\", \"9:0,1\"]\n"
       ")\n");
@@ -295,8 +299,8 @@ TEST_CASE("a mix has its options after its inputs") {
       "mix(count(1), count(2), weights=[4, 1], temperature=2, schedule=[\"1:1,16\"])",
       mix({count(1), count(2)}, {.weights = {4, 1}, .schedule = {{1, {1, 16}}}, .temperature = 2}),
       "mix(\n"
-      "  count(1, bytes=8),\n"
-      "  count(2, bytes=8),\n"
+      "  count(1, record_bytes=8),\n"
+      "  count(2, record_bytes=8),\n"
       "  weights=[1048576, 524288], rule=\"deficit\", stop=\"all\", cost=\"\", seed=0, "
       "schedule=[\"1:262144,1048576\"]\n"
       ")\n");
@@ -342,6 +346,8 @@ TEST_CASE("leat's own functions are made from their parameters") {
              R"(.map("ragged@1", field="t"))");
   check_step(R"(.map("truncate@1", field="t", length=9))", x.map(leat::truncate("t", 9)),
              R"(.map("truncate@1", field="t", length=9))");
+  check_step(R"(.map("cast@1", field="t", dtype="f64"))", x.map(cast("t", dtype::f64)),
+             R"(.map("cast@1", field="t", type="f64"))");
   check_step(R"(.map("cast@1", field="t", type="f64"))", x.map(cast("t", dtype::f64)),
              R"(.map("cast@1", field="t", type="f64"))");
   check_step(R"(.map("drop_fields@1", fields=["t", "u"]))", x.map(drop_fields({"t", "u"})),
@@ -552,9 +558,9 @@ TEST_CASE("names stand for what they were given, as often as they are used") {
              "\tboth . take ( 2 )",
              zip({count(5).take(3), count(5).take(3).skip(1)}).take(2),
              "zip(\n"
-             "  count(5, bytes=8)\n"
+             "  count(5, record_bytes=8)\n"
              "    .take(3),\n"
-             "  count(5, bytes=8)\n"
+             "  count(5, record_bytes=8)\n"
              "    .take(3)\n"
              "    .skip(1)\n"
              ")\n"
@@ -666,7 +672,10 @@ TEST_CASE("arguments that do not fit are refused with their place") {
   check_text_error("count(1, 8, 9)", "9 at line 1, column 13", "no more than 2 values of count");
   check_text_error("count(1.5)", "1.5 at line 1, column 7", "a whole number as records");
   check_text_error("count(records=true)", "true at line 1, column 15", "a whole number as records");
-  check_text_error("count(1, size=3)", "\"size\" at line 1, column 10", "one of records, bytes");
+  check_text_error("count(1, size=3)", "\"size\" at line 1, column 10",
+                   "one of records, record_bytes");
+  check_text_error("count(1, bytes=3, record_bytes=3)",
+                   "\"record_bytes\" once more at line 1, column 19", "one value of a name");
   check_text_error("count(1, records=3)", "\"records\" once more at line 1, column 10",
                    "one value of a name");
   check_text_error("count(records=3, 8)", "a value without a name at line 1, column 18",
@@ -877,7 +886,7 @@ TEST_CASE("values that a function refuses get the place of its call") {
               "3 at line 1, column 10", "4 to 4294967296");
   check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
               "1 to 16777216");
-  check_error("count(1, bytes=2147483649)", "count.bytes", "2147483649 at line 1, column 1",
+  check_error("count(1, bytes=2147483649)", "count.record_bytes", "2147483649 at line 1, column 1",
               "1 to 2147483648");
   check_error("raw_records(\"x\", \"u8\", [2147483649])", "raw_records",
               "shape [2147483649] at line 1, column 1", "1 to 2^31 bytes per record");

@@ -1,4 +1,4 @@
-#include "python/module/process_team.hpp"
+#include "python/module/processes/process_team.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>

@@ -3,7 +3,7 @@
 #include <leat/pipeline.hpp>
 
 #include "python/module/callables.hpp"
-#include "python/module/process_team.hpp"
+#include "python/module/processes/process_team.hpp"
 #include "python/module/python.hpp"
 
 #include <cstdint>

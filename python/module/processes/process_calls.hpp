@@ -3,7 +3,7 @@
 #include <leat/bad_sample.hpp>
 #include <leat/sample.hpp>
 
-#include "python/module/shared_memory.hpp"
+#include "python/module/processes/shared_memory.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "python/module/process_calls.hpp"
+#include "python/module/processes/process_calls.hpp"
 #include "python/module/python.hpp"
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-#include "python/module/process_calls.hpp"
+#include "python/module/processes/process_calls.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "python/module/shared_memory.hpp"
+#include "python/module/processes/shared_memory.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "python/module/process_functions.hpp"
+#include "python/module/processes/process_functions.hpp"
 
 #include <utility>
 #include <vector>
