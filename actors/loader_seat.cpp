@@ -198,6 +198,21 @@ void loader_seat::fail(const error& problem) {
   throw error(problem);
 }
 
+/// An elastic job may end without a process that had a seat before: that stands where one does
+/// which comes too late.
+void loader_seat::end_without_seat() {
+  if (!options_.cluster->is_elastic())
+    fail(error(errc::cluster, {.stage = "cluster",
+                               .got = "a job that has ended without this rank",
+                               .needed = "all ranks up to the last batch"}));
+  replace_job(make_job());
+  if (!sets_.empty())
+    job_->restore(sets_, restore_options_);
+  throw error(errc::regrouped, {.stage = "cluster",
+                                .got = "a job that has ended on other ranks",
+                                .needed = "next(), which has no batches any more"});
+}
+
 void loader_seat::regroup() {
   try {
     if (has_seat_)
@@ -213,9 +228,7 @@ void loader_seat::regroup() {
     fail(problem);
   }
   if (is_over_)
-    fail(error(errc::cluster, {.stage = "cluster",
-                               .got = "a job that has ended without this rank",
-                               .needed = "all ranks up to the last batch"}));
+    end_without_seat();
   throw error(errc::regrouped,
               {.stage = "cluster",
                .got = cluster_->reason(),

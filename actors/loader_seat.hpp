@@ -64,6 +64,7 @@ private:
   void stand_at(const cluster_seat& seat);
   /// Waits for a new seat, then throws `errc::regrouped`, or `errc::cluster` if there is none.
   [[noreturn]] void regroup();
+  [[noreturn]] void end_without_seat();
   template <class Wait>
   void wait_in_seat(Wait wait);
   /// Each later next() throws it.

@@ -2,6 +2,8 @@
 
 #include "actors/cluster/dialer.hpp"
 #include "actors/cluster/member.hpp"
+#include "runtime/base/exception_text.hpp"
+#include "runtime/base/mutex.hpp"
 #include "runtime/base/patience.hpp"
 #include "runtime/cluster/boot_clock.hpp"
 
@@ -11,6 +13,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace leat {
@@ -57,6 +60,22 @@ std::pair<std::string, std::vector<std::string>> lines_of(const std::string& tex
   return lines;
 }
 
+/// A process is one rank of a job: two would be taken for each other, by pid, and one of them could
+/// not connect to a coordinator in its own process. Held as long as the rank is there. Any thread.
+std::shared_ptr<const std::string> take_place(const std::string& coordinator) {
+  static mutex guard;
+  static std::map<std::string, std::weak_ptr<const std::string>> places;
+  const mutex_lock lock{guard};
+  auto& place = places[coordinator];
+  if (!place.expired())
+    refuse_argument("cluster", "a second loader of the job at " + coordinator + " in this process",
+                    "one loader of the job in each process; one that does not belong to the job, "
+                    "such as that of a validation, without a cluster");
+  auto taken = std::make_shared<const std::string>(coordinator);
+  place = taken;
+  return taken;
+}
+
 /// Until then, or until the caller is to be asked.
 steady_clock::time_point end_of_wait() {
   return std::min(steady_clock::now() + look_again_after, end_of_patience());
@@ -65,7 +84,8 @@ steady_clock::time_point end_of_wait() {
 } // namespace
 
 cluster_rank::cluster_rank(cluster_rank_config config)
-    : config_(std::move(config)), on_(network_system::of_process()),
+    : config_(std::move(config)), place_in_process_(take_place(config_.coordinator_name)),
+      on_(network_system::of_process()),
       place_(std::make_shared<membership>(config_.hello, config_.times, boot_time)) {
   if (config_.own_coordinator)
     own_coordinator_ = std::make_unique<listening_coordinator>(on_, *config_.own_coordinator);
@@ -224,7 +244,12 @@ std::optional<cluster_seat> cluster_rank::take_seat() {
       if (is_over)
         return std::nullopt;
       const auto text = place_->look([](const member& x, member::time) {
-        return x.no_connection().empty() ? x.waits_for() : x.no_connection();
+        if (!x.no_connection().empty() || !x.waits_for().empty())
+          return x.no_connection().empty() ? x.waits_for() : x.no_connection();
+        return std::string{x.heard()
+                               ? "a coordinator that has given no lease"
+                               : "somebody listens there who has not answered: a coordinator "
+                                 "with another token (LEAT_CLUSTER_TOKEN), or one that hangs"};
       });
       const auto [first, others] = lines_of(text);
       refuse("no seat within " + seconds_text(config_.join_within) + ": " + first,
@@ -381,11 +406,13 @@ void cluster_rank::wait_until_over() {
   wait([&](const member& x, member::time) {
     return x.is_over() || (x.is_done() && x.silence() > config_.coordinator_lost_after);
   });
+  place_in_process_ = nullptr;
 }
 
 void cluster_rank::leave() noexcept {
   if (std::exchange(has_left_, true))
     return;
+  place_in_process_ = nullptr;
   try {
     const auto deadline = steady_clock::now() + 2 * config_.times.beat;
     // Otherwise nobody may ever learn why it went.

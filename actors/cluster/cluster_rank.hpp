@@ -23,6 +23,8 @@ struct cluster_rank_config {
   cluster_times times = {};
   /// Where the coordinator is to be found now.
   std::function<network_address()> coordinator = {};
+  /// The same for all loaders that look for the same one.
+  std::string coordinator_name = {};
   /// Whether the job is over, as far as can be seen without a coordinator.
   std::function<bool()> is_over = {};
   /// Set if this process runs it.
@@ -37,8 +39,9 @@ struct cluster_rank_config {
 /// Large because it is all that a loader says and hears.
 class cluster_rank final : public job_peers {
 public:
-  /// Begins to look for the coordinator. Throws `errc::no_resources`, `errc::forked`, and what a
-  /// coordinator of its own throws.
+  /// Begins to look for the coordinator. Throws `errc::no_resources`, `errc::forked`, what a
+  /// coordinator of its own throws, and `errc::invalid_argument` where this process has another
+  /// rank of the same coordinator.
   explicit cluster_rank(cluster_rank_config config);
   /// Leaves at once: see leave().
   ~cluster_rank() override;
@@ -103,6 +106,8 @@ private:
   void wait(IsSo is_so);
 
   const cluster_rank_config config_;
+  /// Of this process; given back when it has left, or the job is over.
+  std::shared_ptr<const std::string> place_in_process_;
   network_system& on_;
   std::shared_ptr<membership> place_;
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();

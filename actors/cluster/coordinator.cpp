@@ -5,6 +5,7 @@
 
 #include <leat/error.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace leat {
@@ -47,13 +48,16 @@ void send_output(coordinator_ptr self, bool with_words = true) {
       self->send(state.connections.at(found->second).to, std::move(x.what));
   if (state.value->is_superseded())
     end(self, coordinator_end::superseded);
+  else if (state.value->has_lost_directory())
+    end(self, coordinator_end::lost_directory);
   else if (state.value->has_ended() && !is_looked_at(self))
     end(self, coordinator_end::job_over);
 }
 
 /// A state directory that cannot be written is told once; what was to be done is tried again with
 /// the next beat or tick. Nothing is granted meanwhile for longer than it was certain, and nothing
-/// is said that may not be durable: whatever is not said now is said with the next beat.
+/// is said that may not be durable: whatever is not said now is said with the next beat. After
+/// anything else the value may not be what it should: this coordinator ends.
 template <class Call>
 void guarded(coordinator_ptr self, Call call) {
   auto& state = self->state;
@@ -64,6 +68,9 @@ void guarded(coordinator_ptr self, Call call) {
     if (std::exchange(state.problem, x.what()) != x.what())
       state.config.log(x.what());
     send_output(self, false);
+  } catch (const std::exception& x) {
+    state.config.log(std::string{"the coordinator cannot go on: "} + x.what());
+    end(self, coordinator_end::broken);
   }
 }
 
@@ -74,22 +81,20 @@ const coordinator_shell_state::connection* source_of(coordinator_ptr self) {
   return found == all.end() || !found->second.is_known ? nullptr : &found->second;
 }
 
-/// Tells the value of those that have said hello. The first one also begins it, which reads and
-/// writes the state directory: if that fails, all wait for the next try.
+/// Tells the value of those that have said hello. It begins with reading and writing the state
+/// directory: if that fails, all wait for the next try.
 void introduce_all(coordinator_ptr self) {
   auto& state = self->state;
+  if (!state.value)
+    state.value = std::make_unique<coordinator>(
+        coordinator_settings{.job = state.config.job, .times = state.config.times},
+        state.config.token, state.config.life, *state.config.memory, state.config.newest_set,
+        state.config.now());
   for (auto& [address, x] : state.connections) {
     if (x.is_known)
       continue;
-    const auto now = state.config.now();
-    if (!state.value)
-      state.value = std::make_unique<coordinator>(
-          coordinator_settings{
-              .rules = x.hello.rules, .job = state.config.job, .times = state.config.times},
-          state.config.token, state.config.life, *state.config.memory, state.config.newest_set,
-          now);
     x.is_known = true;
-    state.value->on_hello(x.number, x.hello, now);
+    state.value->on_hello(x.number, std::exchange(x.hello, {}), state.config.now());
   }
 }
 
@@ -112,30 +117,12 @@ void hear_hello(coordinator_ptr self, const cluster_hello& x) {
   introduce_all(self);
 }
 
-/// As long as no rank has come, there is nothing but the directory to look at.
-void watch_directory(coordinator_ptr self) {
-  auto& state = self->state;
-  auto& memory = *state.config.memory;
-  if (memory.newest_life() != state.config.life)
-    return end(self, coordinator_end::superseded);
-  if (!state.was_over) {
-    const auto found = memory.read_state();
-    state.was_over =
-        found && decode_coordinator_state(found->bytes, "the state").phase == job_phase::over;
-    if (*state.was_over)
-      state.config.log("the job is over already: a new one needs another id, or another directory");
-  }
-  if (*state.was_over && state.config.now() - state.began > state.config.times.linger)
-    end(self, coordinator_end::job_over);
-}
-
 cluster_status status_of(coordinator_ptr self) {
   auto& state = self->state;
   if (state.value)
     return state.value->status(state.config.now());
-  const auto phase = state.was_over.value_or(false) ? job_phase::over : job_phase::forming;
   return {.life = state.config.life,
-          .phase = static_cast<std::uint8_t>(phase),
+          .phase = static_cast<std::uint8_t>(job_phase::forming),
           .rules = {.world_size = 0, .least_ranks = 0, .most_ranks = 0}, // not known yet
           .job = state.config.job};
 }
@@ -157,11 +144,19 @@ coordinator_actor::behavior_type
 coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> self,
                   const coordinator_config& config, gate_token alive) {
   self->state.config = config;
-  self->state.began = config.now();
   self->state.store = config.make_store(self);
+  self->monitor(self->state.store);
   keep_until_end(self, std::move(alive));
-  self->set_down_handler(
-      [self](const caf::down_msg& x) { guarded(self, [&] { forget(self, x.source); }); });
+  if (config.ended)
+    self->attach_functor([ended = config.ended](const caf::error& reason) {
+      if (reason && reason != caf::exit_reason::user_shutdown)
+        ended(coordinator_end::broken);
+    });
+  self->set_down_handler([self](const caf::down_msg& x) {
+    if (x.source == self->state.store.address())
+      return end(self, coordinator_end::broken); // it would wait for its answers for ever
+    guarded(self, [&] { forget(self, x.source); });
+  });
   const auto tick = config.times.beat / 2;
   self->send(self, tick_atom_v);
   return {
@@ -188,10 +183,7 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
       [self, tick](tick_atom) {
         guarded(self, [&] {
           introduce_all(self);
-          if (self->state.value)
-            self->state.value->tick(self->state.config.now());
-          else
-            watch_directory(self);
+          self->state.value->tick(self->state.config.now());
           self->state.problem.clear(); // a tick tries all that is to be tried
         });
         self->delayed_send(self, tick, tick_atom_v);

@@ -23,6 +23,10 @@ enum class coordinator_end : std::uint8_t {
   job_over,
   /// Another coordinator has begun.
   superseded,
+  /// The state directory was removed.
+  lost_directory,
+  /// Something went wrong that is no matter of the state directory: another coordinator may go on.
+  broken,
 };
 
 struct coordinator_config {
@@ -49,13 +53,13 @@ struct coordinator_shell_state {
 
   coordinator_config config;
   set_store_actor store;
-  /// Made with the first hello, which says the job's rules, as soon as the state can be read.
+  /// Made as soon as the state can be read.
   std::unique_ptr<coordinator> value;
   struct connection {
     source_id number = 0;
     member_actor to;
+    /// Empty once the value has heard it.
     cluster_hello hello;
-    /// The value has heard it.
     bool is_known = false;
   };
   std::map<caf::actor_addr, connection> connections;
@@ -63,9 +67,6 @@ struct coordinator_shell_state {
   source_id next = 1;
   /// The last thing that went wrong, which is told once.
   std::string problem;
-  /// When it began; the job was over already, as far as that is known.
-  coordinator::time began{0};
-  std::optional<bool> was_over;
   /// When somebody looked last, and since when there is nothing else to do.
   std::optional<coordinator::time> looked;
   std::optional<coordinator::time> idle;

@@ -112,6 +112,17 @@ public:
       changed_.wait(mutex_);
     if (end_ == coordinator_end::superseded)
       throw_superseded();
+    if (end_ == coordinator_end::lost_directory)
+      throw error(errc::cluster, {.stage = "cluster",
+                                  .file = directory_->name(),
+                                  .got = "a state directory that was removed while the job ran",
+                                  .needed = "it to stay until the job is over; start the job "
+                                            "again: it begins at its newest stored set"});
+    if (end_ == coordinator_end::broken)
+      throw error(errc::cluster, {.stage = "cluster",
+                                  .file = directory_->name(),
+                                  .got = "a coordinator that cannot go on",
+                                  .needed = "another one, which can: start it again"});
     return end_.has_value();
   }
 

@@ -4,6 +4,8 @@
 #include "actors/keep_until_end.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
 
+#include <leat/error.hpp>
+
 #include <caf/io/middleman.hpp>
 #include <caf/io/middleman_actor.hpp>
 
@@ -19,6 +21,8 @@ using member_ptr = member_actor::stateful_pointer<member_state>;
 using namespace std::chrono_literals;
 
 constexpr int ticks_per_beat = 4;
+/// After which another hello was of no use.
+constexpr int beats_of_silence = 5;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
 /// CAF answers at once, unless the other side accepts a connection and then says nothing.
@@ -53,6 +57,7 @@ void say(member_ptr self) {
 void try_again_later(member_ptr self) {
   auto& state = self->state;
   state.is_dialing = false;
+  state.goes_where_told = !state.goes_where_told;
   state.pause = std::clamp(2 * state.pause, first_pause, longest_pause);
   if (state.config.is_over && state.config.is_over())
     state.config.place->hear([](member& x, member::time) { x.on_over(); });
@@ -66,7 +71,7 @@ void be_connected(member_ptr self, const coordinator_actor& to) {
   self->monitor(state.coordinator);
   auto hello = state.config.place->hear([&](member& x, member::time now) {
     x.on_connected();
-    state.greeted = now;
+    state.greeted = state.connected = now;
     return x.hello();
   });
   self->send(state.coordinator, std::move(hello));
@@ -89,6 +94,35 @@ void greet_again(member_ptr self) {
   });
   if (hello)
     self->send(state.coordinator, std::move(*hello));
+}
+
+/// Looks for the coordinator again where no word comes at all: it may have ended without a sign,
+/// and another one may have begun elsewhere.
+void leave_the_silent(member_ptr self) {
+  auto& state = self->state;
+  if (!state.coordinator || state.config.local)
+    return;
+  const bool is_silent = state.config.place->look([&](const member& x, member::time now) {
+    return now - std::max(state.connected, x.heard().value_or(state.connected))
+           > beats_of_silence * state.config.beat;
+  });
+  if (!is_silent)
+    return;
+  self->demonitor(state.coordinator.address());
+  state.coordinator = nullptr;
+  dial(self);
+}
+
+network_address place_of_coordinator(member_ptr self) {
+  auto& state = self->state;
+  const auto told =
+      state.config.place->look([](const member& x, member::time) { return x.moved_to(); });
+  if (state.goes_where_told && !told.empty())
+    try {
+      return parse_address(told, "the coordinator's word");
+    } catch (const error&) { // no address: it may be known elsewhere
+    }
+  return state.config.coordinator();
 }
 
 void connect(member_ptr self, const network_address& to) {
@@ -124,7 +158,7 @@ void dial(member_ptr self) {
     return be_connected(self, state.config.local);
   state.is_dialing = true;
   const auto attempt = ++state.attempt;
-  const auto to = state.config.coordinator();
+  const auto to = place_of_coordinator(self);
   self->request(state.config.dialer, caf::infinite, dial_atom_v, to.host, to.port)
       .then(
           [self, attempt, to](const std::string& problem) {
@@ -171,6 +205,7 @@ member_actor::behavior_type member_shell(member_actor::stateful_pointer<member_s
         if (state.ticks++ % ticks_per_beat == 0)
           look_around(self);
         greet_again(self);
+        leave_the_silent(self);
         say(self);
         if (!state.coordinator && !state.is_dialing) {
           state.pause -= std::chrono::duration_cast<std::chrono::milliseconds>(tick);

@@ -40,9 +40,14 @@ struct member_state {
   /// Attempts are numbered: an answer to an earlier one is of no use.
   std::uint64_t attempt = 0;
   bool is_dialing = false;
+  /// Where it dials next: where it was told that the coordinator has moved to, or where that should
+  /// be; in turns, as long as nobody answers.
+  bool goes_where_told = true;
   std::uint64_t ticks = 0;
   /// When the hello was sent last, by the clock of the membership.
   membership::time greeted{0};
+  /// When the connection was made.
+  membership::time connected{0};
 };
 
 /// Keeps up the connection to the coordinator, says what the rank states, and hears what is said.

@@ -8,10 +8,12 @@
 #include "runtime/cluster/listen_place.hpp"
 #include "runtime/cluster/machine_interfaces.hpp"
 #include "runtime/cluster/process_environment.hpp"
+#include "runtime/cluster/processes.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
 
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -63,21 +65,14 @@ cluster_hello full_hello(const loader_options& x, const rank_job& job) {
   if (!of.is_elastic())
     hello.rank = x.rank;
   hello.rules = rules_of(x);
-  const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  hello.options.emplace_back("ranks", of.is_elastic()
-                                          ? number(of.least_ranks) + " to " + number(of.most_ranks)
-                                          : number(x.world_size));
-  hello.options.emplace_back(
-      "on_rank_loss",
-      hello.rules.comes_back_alone ? "alone, " + number(of.run_ahead) + " batches ahead" : "back");
-  hello.options.emplace_back("beat", number(static_cast<std::uint64_t>(of.beat.count())) + " ms");
+  hello.beat_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds{of.beat}.count());
   return hello;
 }
 
 /// Of a job that nobody has named: another pipeline, or another length, is another job.
 std::string own_name_of(const cluster_hello& x) {
   auto text = x.pipeline;
-  for (const auto& [name, value] : x.options)
+  for (const auto& [name, value] : comparable(x))
     text += '\n' + name + '=' + value;
   return "job-" + to_string(xxh3_128(std::as_bytes(std::span{text}))).substr(0, 16);
 }
@@ -168,6 +163,13 @@ cluster cluster_from(const cluster_settings& said) {
   return x;
 }
 
+/// The same for all loaders that look for the same coordinator.
+std::string name_of_coordinator(const cluster& x) {
+  if (x.state_directory.empty())
+    return x.address;
+  return std::filesystem::absolute(x.state_directory).lexically_normal().string();
+}
+
 bool runs_coordinator(const loader_options& x) {
   const auto& of = *x.cluster;
   return of.runs_coordinator.value_or(!of.state_directory.empty() && of.rank.value_or(x.rank) == 0
@@ -224,6 +226,7 @@ cluster_rank_config config_for(const loader_options& x, const rank_job& job) {
   cluster_rank_config config{.hello = full_hello(x, job),
                              .times = times_of(*x.cluster),
                              .coordinator = finder_of(*x.cluster),
+                             .coordinator_name = name_of_coordinator(*x.cluster),
                              .join_within = x.cluster->join_within,
                              .coordinator_lost_after = x.cluster->coordinator_lost_after};
   config.is_over = end_finder_of(*x.cluster, config.hello);

@@ -14,7 +14,7 @@ namespace leat {
 
 /// Raised with every change of what the messages of a cluster mean: nodes of two versions do not
 /// work together.
-inline constexpr std::uint64_t cluster_protocol = 1;
+inline constexpr std::uint64_t cluster_protocol = 2;
 
 /// The first message of a rank's process on each connection: who it is, and what it would train on.
 /// A coordinator hears nothing else from it before.
@@ -33,6 +33,8 @@ struct cluster_hello {
   /// The rank that the launcher gave it; none: the coordinator gives one.
   std::optional<std::uint64_t> rank = {};
   job_rules rules = {};
+  /// The time between two of its beats, in ns.
+  std::uint64_t beat_ns = 0;
   /// An encoded snapshot of the job's beginning: its pipeline, which must be the same everywhere.
   std::string pipeline = {};
   /// What else must be the same everywhere: names with values as texts.

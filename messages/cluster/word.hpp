@@ -75,7 +75,10 @@ struct cluster_word {
   std::uint64_t store_failures = 0;
   std::string store_failure = {};
 
-  /// Other processes on the same host: it looks whether they are alive.
+  /// Where a newer coordinator has begun: the one that says so ends. Empty: nowhere.
+  std::string moved_to = {};
+
+  /// Processes of the same host that hold seats, and may have ended: it looks whether they have.
   std::vector<std::pair<incarnation, process_identity>> neighbours = {};
 };
 

@@ -3,11 +3,32 @@
 #include "runtime/base/text.hpp"
 #include "runtime/cluster/waiting_text.hpp"
 
+#include <leat/error.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace leat {
+
+namespace {
+
+/// Processes that one word asks about: no word grows with the ranks of a host.
+constexpr std::size_t most_suspects = 16;
+
+constexpr job_rules no_rules{.world_size = 0, .least_ranks = 0, .most_ranks = 0};
+
+std::string seconds_text(std::uint64_t ns) {
+  const auto tenths = ns / 100'000'000;
+  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10))
+         + " s";
+}
+
+std::string seconds_text(coordinator::time x) {
+  return seconds_text(static_cast<std::uint64_t>(x.count()));
+}
+
+} // namespace
 
 coordinator::coordinator(const coordinator_settings& settings, std::string token,
                          std::uint64_t life, coordinator_memory& memory, find_newest_set newest_set,
@@ -26,6 +47,9 @@ coordinator::coordinator(const coordinator_settings& settings, std::string token
   }
   if (!state_.sets.empty())
     set_directory(state_.sets);
+  if (state_.phase == job_phase::over)
+    output_.log.emplace_back(
+        "the job is over already: a new one needs another id, or another directory");
 }
 
 void coordinator::set_directory(const std::string& sets) {
@@ -35,7 +59,7 @@ void coordinator::set_directory(const std::string& sets) {
 
 coordinator_output coordinator::take_output() {
   if (has_ended_)
-    output_.words.clear();
+    output_.words = std::exchange(last_words_, {});
   output_.sets = sets_.take_commands();
   return std::exchange(output_, {});
 }
@@ -56,9 +80,17 @@ void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
                       + "; needed: " + std::to_string(cluster_protocol);
     return say(from, now);
   }
-  if (x.rank && !settings_.rules.is_elastic() && *x.rank >= settings_.rules.world_size) {
+  if (x.rank && !x.rules.is_elastic() && *x.rank >= x.rules.world_size) {
     process.refused = "rank " + std::to_string(*x.rank) + " of a job of "
-                      + std::to_string(settings_.rules.world_size) + " ranks";
+                      + std::to_string(x.rules.world_size) + " ranks";
+    return say(from, now);
+  }
+  const auto patience = std::min(settings_.times.lost, settings_.times.lease);
+  if (x.beat_ns > static_cast<std::uint64_t>(patience.count()) / 2) {
+    process.refused = "a beat of " + seconds_text(x.beat_ns) + " at a coordinator that takes ranks "
+                      + "for lost after " + seconds_text(settings_.times.lost)
+                      + ", and lets them go on for " + seconds_text(settings_.times.lease)
+                      + "; needed: at most half of both (lost_after and lease of the coordinator)";
     return say(from, now);
   }
   if (!settings_.job.empty() && !x.job.empty() && x.job != settings_.job) {
@@ -66,29 +98,26 @@ void coordinator::on_hello(source_id from, const cluster_hello& x, time now) {
                       + ", the one of this coordinator";
     return say(from, now);
   }
-  compare_with_others(process);
+  compare_with_others(process, now);
 }
 
-/// All must train on the same. Those that have held a seat of the newest term are right; among
-/// others nobody knows which one is wrong.
-void coordinator::compare_with_others(cluster_process& x) {
-  const auto has_sat = [&](const cluster_process& y) {
-    return std::any_of(state_.seats.begin(), state_.seats.end(),
-                       [&](const auto& seat) { return seat.holder.is_same_process(y.hello.who); });
-  };
+/// All must train on the same. Those that hold a seat of the newest term are right; among others
+/// nobody knows which one is wrong. Who has gone does not count.
+void coordinator::compare_with_others(cluster_process& x, time now) {
+  const auto has_sat = [&](const cluster_process& y) { return holds_seat(y.hello.who); };
   const auto counts = [&](const cluster_process& y) {
-    return y.connection != x.connection && y.refused.empty();
+    return y.connection != x.connection && is_present(y, now);
   };
   const cluster_process* first = nullptr;
   for (auto seat = state_.seats.begin(); !first && seat != state_.seats.end(); ++seat)
     if (const auto* holder = processes_.find(seat->holder); holder && counts(*holder))
       first = holder;
   for (auto other = processes_.all().begin(); !first && other != processes_.all().end(); ++other)
-    if (counts(other->second) && !other->second.is_closed)
+    if (counts(other->second))
       first = &other->second;
-  const auto found = first ? differences(first->hello, x.hello) : std::vector<std::string>{};
-  if (found.empty())
+  if (!first || first->work == x.work)
     return;
+  const auto found = differences(first->hello, x.hello);
   auto text = name_of(x) + " (here) and " + name_of(*first) + " (there) differ";
   for (const auto& one : found)
     text += "\n  " + one;
@@ -96,28 +125,50 @@ void coordinator::compare_with_others(cluster_process& x) {
   const bool is_first_right = has_sat(*first);
   if (!has_sat(x))
     x.refused = text;
-  if (!is_first_right)
-    for (auto& [connection, other] : processes_.all())
-      if (!has_sat(other))
-        other.refused = text;
+  if (is_first_right)
+    return;
+  for (auto& [connection, other] : processes_.all())
+    if (!has_sat(other))
+      other.refused = text;
   has_news_ = true;
+}
+
+bool coordinator::is_foreign(cluster_process& x, const cluster_beat& beat) {
+  if (beat.life <= life_ && beat.term <= state_.term)
+    return false;
+  // It has heard more than this one knows. The directory alone says whether a newer life has begun.
+  if (memory_.newest_life() > life_) {
+    give_way();
+    return true;
+  }
+  x.refused = name_of(x) + " has heard of coordinator " + std::to_string(beat.life) + " and term "
+              + std::to_string(beat.term) + ", but here is coordinator " + std::to_string(life_)
+              + ", and its state directory has term " + std::to_string(state_.term)
+              + ": that is another job's, or it was removed while the job ran";
+  output_.log.push_back("refused: " + x.refused);
+  return true;
 }
 
 void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
   auto* process = processes_.find(from);
-  if (has_ended_ || !process)
-    return;
-  if (x.life > life_)
-    return give_way();
-  if (!x.who.is_same_process(process->hello.who)
+  if (has_ended_ || !process || !x.who.is_same_process(process->hello.who)
       || (process->beat.number > 0 && x.number < process->beat.number))
     return;
+  if (process->refused.empty() && !x.is_leaving && !is_present(*process, now))
+    compare_with_others(*process, now); // when it was away, others may have come
+  if (!process->refused.empty() || is_foreign(*process, x)) {
+    process->beat = {.number = x.number, .who = x.who, .life = x.life, .term = x.term};
+    process->heard = now;
+    return say(from, now); // and nothing that it says counts
+  }
   const bool begins_to_want = process->beat.number == 0 || process->beat.who != x.who;
   process->beat = x;
   process->heard = now;
   process->is_closed = false;
   if (begins_to_want)
     process->wants_since = now;
+  for (const auto& one : x.gone)
+    dead_.insert(number_of(one));
   hear(*process, x);
   if (has_ended_)
     return;
@@ -128,17 +179,17 @@ void coordinator::on_beat(source_id from, const cluster_beat& x, time now) {
 }
 
 void coordinator::hear(const cluster_process& who, const cluster_beat& x) {
-  if (state_.sets.empty() && !x.sets.empty() && who.refused.empty()) {
-    auto state = state_;
-    state.sets = x.sets;
-    write(std::move(state));
-    set_directory(x.sets);
-  }
   if (state_.phase != job_phase::running || x.term != state_.term)
     return;
   const auto rank = rank_of(x.who);
   if (!rank)
     return;
+  if (state_.sets.empty() && !x.sets.empty()) {
+    auto state = state_;
+    state.sets = x.sets;
+    write(std::move(state));
+    set_directory(x.sets);
+  }
   if (x.global_step)
     steps_[*rank] = x.global_step;
   hear_ends(*rank, who);
@@ -169,8 +220,13 @@ void coordinator::on_part(source_id from, const cluster_part& x, time now) {
 }
 
 void coordinator::on_closed(source_id from) {
-  if (auto* process = processes_.find(from))
-    process->is_closed = true;
+  auto* process = processes_.find(from);
+  if (!process)
+    return;
+  process->is_closed = true;
+  if (!holds_seat(process->hello.who))
+    return processes_.forget(from);
+  has_news_ = true; // others on its host look whether it has ended
 }
 
 void coordinator::on_stored(const job_position& at) {
@@ -246,13 +302,17 @@ std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time
                       .step_limit = step_limit_};
 }
 
-/// The others on its host; also those that had a seat and were never heard by this coordinator.
-cluster_processes::neighbours coordinator::neighbours_of(const cluster_process& x) const {
-  auto all = processes_.neighbours_of(x);
-  for (const auto& seat : state_.seats)
-    if (host_of(seat.process) == host_of(x.hello.process) && !processes_.find(seat.holder))
-      all.emplace_back(seat.holder, seat.process);
-  return all;
+/// Where there are many, others with each word, and others for each process.
+coordinator::neighbours coordinator::suspects_for(const cluster_process& x) const {
+  const auto found = suspects_.find(host_of(x.hello.process));
+  if (found == suspects_.end() || found->second.size() <= most_suspects)
+    return found == suspects_.end() ? neighbours{} : found->second;
+  const auto& all = found->second;
+  neighbours some;
+  const auto turn = (x.beat.number + x.hello.who.low) % all.size();
+  for (std::size_t i = 0; i < most_suspects; ++i)
+    some.push_back(all[(turn * most_suspects + i) % all.size()]);
+  return some;
 }
 
 void coordinator::say(source_id to, time now) {
@@ -264,12 +324,13 @@ void coordinator::say(source_id to, time now) {
 void coordinator::say(const cluster_process& to, time now) {
   const bool is_running = state_.phase == job_phase::running;
   const bool was_of_the_term = to.beat.term == state_.term;
-  cluster_word x{.life = life_,
+  // Who has heard of a newer life hears no older one, and not why it is refused either.
+  cluster_word x{.life = to.refused.empty() ? life_ : std::max(life_, to.beat.life),
                  .echo = to.beat.number,
                  .term = state_.term,
                  .stop = state_.term == 0 ? 0 : state_.term - 1,
                  .reason = state_.reason,
-                 .waits_for = what_it_waits_for(to, processes_, state_, settings_),
+                 .waits_for = what_it_waits_for(to, processes_, state_),
                  .refused = to.refused,
                  .is_over = state_.phase == job_phase::over,
                  .target = sets_.target(),
@@ -277,7 +338,7 @@ void coordinator::say(const cluster_process& to, time now) {
                  .stored = sets_.stored(),
                  .store_failures = sets_.failures(),
                  .store_failure = sets_.failure(),
-                 .neighbours = neighbours_of(to)};
+                 .neighbours = suspects_for(to)};
   if (to.refused.empty() && to.beat.number > 0)
     x.seat = seat_for(to, now);
   if (state_.phase == job_phase::forming
@@ -302,7 +363,7 @@ cluster_status coordinator::status(time now) const {
                    .target = sets_.target(),
                    .store_failures = sets_.failures(),
                    .store_failure = sets_.failure(),
-                   .rules = settings_.rules,
+                   .rules = rules().value_or(no_rules),
                    .sets = state_.sets,
                    .job = settings_.job};
   for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank) {
@@ -329,13 +390,12 @@ cluster_status coordinator::status(time now) const {
   for (const auto& [connection, process] : processes_.all())
     if (!process.is_closed && !rank_of(process.beat.who)
         && (process.wants_seat() || !process.refused.empty()))
-      x.waiting.push_back(
-          {.host_name = process.hello.host_name,
-           .pid = process.hello.process.pid,
-           .rank = process.hello.rank,
-           .waits_for = process.refused.empty()
-                            ? what_it_waits_for(process, processes_, state_, settings_)
-                            : "nothing: it was refused: " + process.refused});
+      x.waiting.push_back({.host_name = process.hello.host_name,
+                           .pid = process.hello.process.pid,
+                           .rank = process.hello.rank,
+                           .waits_for = process.refused.empty()
+                                            ? what_it_waits_for(process, processes_, state_)
+                                            : "nothing: it was refused: " + process.refused});
   return x;
 }
 
@@ -347,6 +407,28 @@ void coordinator::retire() {
 void coordinator::give_way() {
   is_superseded_ = true;
   retire();
+  std::string address;
+  try {
+    address = memory_.newest_address();
+  } catch (const error&) { // then they look for it where they found this one
+    return;
+  }
+  for (const auto& [connection, x] : processes_.all())
+    if (!x.is_closed)
+      last_words_.push_back({connection, {.life = life_, .moved_to = address}});
+}
+
+void coordinator::give_up() {
+  has_lost_directory_ = true;
+  retire();
+  const std::string why = "the state directory was removed while the job ran";
+  output_.log.push_back(why);
+  for (const auto& [connection, x] : processes_.all()) {
+    cluster_word word{.life = life_, .echo = x.beat.number, .term = x.beat.term};
+    (x.beat.term == 0 ? word.refused : word.failure) = why;
+    if (!x.is_closed)
+      last_words_.push_back({connection, std::move(word)});
+  }
 }
 
 } // namespace leat

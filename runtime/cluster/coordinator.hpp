@@ -17,7 +17,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leat {
@@ -59,7 +61,7 @@ public:
   void on_hello(source_id from, const cluster_hello& x, time now);
   void on_beat(source_id from, const cluster_beat& x, time now);
   void on_part(source_id from, const cluster_part& x, time now);
-  /// A connection was closed. That frees no seat.
+  /// A connection was closed. That frees no seat; who holds none is forgotten.
   void on_closed(source_id from);
   /// Answers to `finish`; and to any command that failed.
   void on_stored(const job_position& at);
@@ -74,21 +76,26 @@ public:
   bool has_ended() const noexcept { return has_ended_; }
   /// It has ended because a newer life has begun.
   bool is_superseded() const noexcept { return is_superseded_; }
+  /// It has ended because the state directory was removed.
+  bool has_lost_directory() const noexcept { return has_lost_directory_; }
 
   const coordinator_state& state() const noexcept { return state_; }
   const cluster_processes& processes() const noexcept { return processes_; }
   const set_collection& sets() const noexcept { return sets_; }
 
 private:
+  using neighbours = std::vector<std::pair<incarnation, process_identity>>;
+
   // What comes in:
   void hear(const cluster_process& who, const cluster_beat& x);
   void hear_ends(std::uint64_t rank, const cluster_process& who);
-  void compare_with_others(cluster_process& x);
+  void compare_with_others(cluster_process& x, time now);
+  /// Of another state directory, as far as this one's tells: it is not heard any more.
+  bool is_foreign(cluster_process& x, const cluster_beat& beat);
   // Terms:
   void form(time now);
   std::optional<std::vector<coordinator_state::seat>> new_seats(time now) const;
-  std::optional<std::vector<coordinator_state::seat>> numbered_seats(time now) const;
-  std::uint64_t largest_world(std::size_t candidates) const;
+  std::vector<const cluster_process*> candidates(time now) const;
   void begin_term(std::vector<coordinator_state::seat> seats, time now);
   void refuse_starts(const std::vector<coordinator_state::seat>& seats);
   void stop_term(const std::string& reason);
@@ -96,14 +103,23 @@ private:
   bool end_if_done();
   void make_room_for_more(time now);
   void let_come_back(time now);
+  void give_way_to_others(time now);
   void watch_losses(time now);
   void linger(time now);
   // What is known:
   const cluster_process* holder_of(std::uint64_t rank) const;
   std::vector<std::pair<std::uint64_t, const cluster_process*>> members() const;
   bool is_lost(const incarnation& holder, time now) const;
+  /// It is there, as far as anybody knows.
+  bool is_present(const cluster_process& x, time now) const;
+  /// In whatever incarnation.
+  bool holds_seat(const incarnation& who) const;
   bool is_gone(const incarnation& holder) const;
   bool is_free(const incarnation& holder, time now) const;
+  /// Of the term, or of the ranks that wait for the next one; none before anybody has come.
+  std::optional<job_rules> rules() const;
+  void look_for_suspects(time now);
+  void forget_others(time now);
   /// Under the policy `alone`: see cluster_seat::step_limit.
   std::uint64_t step_limit() const;
   /// The seat that it holds; none if it holds none.
@@ -118,11 +134,13 @@ private:
   void say(source_id to, time now);
   void say(const cluster_process& to, time now);
   void say_all(time now);
-  cluster_processes::neighbours neighbours_of(const cluster_process& x) const;
+  neighbours suspects_for(const cluster_process& x) const;
   std::optional<cluster_seat> seat_for(const cluster_process& x, time now);
   void retire();
   /// To a newer life.
   void give_way();
+  /// The state directory was removed: nothing can be promised any more.
+  void give_up();
 
   coordinator_settings settings_;
   std::string token_;
@@ -135,10 +153,15 @@ private:
   time formed_;
   bool has_ended_ = false;
   bool is_superseded_ = false;
+  bool has_lost_directory_ = false;
 
   coordinator_state state_;
   cluster_processes processes_;
   leases leases_;
+  /// Holders of seats that are known to have ended.
+  std::set<process_number> dead_;
+  /// Those of each host that may have, as of the last tick.
+  std::map<host_key, neighbours> suspects_;
   // Of one term:
   std::optional<epoch_ends> ends_;
   set_collection sets_;
@@ -150,6 +173,8 @@ private:
   /// Everybody is to hear of what has changed.
   bool has_news_ = false;
   coordinator_output output_;
+  /// What it says when it has ended.
+  std::vector<coordinator_output::addressed> last_words_;
 };
 
 } // namespace leat

@@ -22,6 +22,8 @@ public:
 
   /// Looked up each time: another coordinator may have begun. Throws `errc::io`.
   virtual std::uint64_t newest_life() = 0;
+  /// Where the coordinator of the newest life is; empty if that is not known.
+  virtual std::string newest_address() { return {}; }
   /// Durable when it returns. Throws `errc::io`.
   virtual void write_state(std::uint64_t life, const std::string& bytes) = 0;
   /// What the newest life has written, or, if that has written nothing, the one before. Throws

@@ -36,7 +36,6 @@ inline bool is_possible(const job_rules& x) noexcept {
 }
 
 struct coordinator_settings {
-  job_rules rules = {};
   /// The job's id, which processes that name one must name; empty: any.
   std::string job = {};
   cluster_times times = {};

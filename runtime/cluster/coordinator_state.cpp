@@ -18,6 +18,10 @@ std::string encode(const coordinator_state& x) {
     one.set_has_come_back(seat.has_come_back);
     write(seat.process, *one.mutable_process());
   }
+  if (x.rules)
+    write(*x.rules, *to.mutable_rules());
+  to.set_work_low(x.work.low);
+  to.set_work_high(x.work.high);
   if (x.start) {
     to.set_has_start(true);
     to.set_start_epoch(x.start->epoch);
@@ -41,8 +45,13 @@ coordinator_state decode_coordinator_state(std::string_view bytes, const std::st
                                   .needed = "what a coordinator has written"});
   coordinator_state x{.term = from.term(),
                       .phase = static_cast<job_phase>(from.phase()),
+                      .work = {from.work_low(), from.work_high()},
                       .reason = from.reason(),
                       .sets = from.sets()};
+  if (from.has_rules())
+    x.rules = read(from.rules());
+  else if (x.phase == job_phase::running)
+    x.phase = job_phase::forming; // of a version that did not keep them: all begin again
   for (const auto& seat : from.seats())
     x.seats.push_back({.holder = read(seat.holder()),
                        .process = read(seat.process()),

@@ -1,8 +1,11 @@
 #pragma once
 
 #include "messages/cluster/incarnation.hpp"
+#include "messages/cluster/job_rules.hpp"
 #include "messages/cluster/process_identity.hpp"
 #include "messages/job_position.hpp"
+
+#include <leat/hash128.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -41,6 +44,10 @@ struct coordinator_state {
   job_phase phase = job_phase::forming;
   /// Those of the newest term, by rank.
   std::vector<seat> seats = {};
+  /// What they wanted alike when the term began; none before the first. A new term has its own.
+  std::optional<job_rules> rules = {};
+  /// What they train on: see `work_of`.
+  hash128 work = {};
   /// The stored set that the term began with; none: the job's beginning.
   std::optional<job_position> start = {};
   /// Why the term began, why the job waits, or what has failed.

@@ -15,6 +15,36 @@ coordinator_state::seat seat_of(const cluster_process& x) {
   return {.holder = x.beat.who, .process = x.hello.process};
 }
 
+std::string start_text(const cluster_beat& x) {
+  const auto place = x.start ? place_text(x.start) : "the newest set";
+  return x.sets.empty() ? "the beginning, without a restore()" : place + " in " + x.sets;
+}
+
+std::optional<std::vector<coordinator_state::seat>>
+numbered_seats(const std::vector<const cluster_process*>& waiting) {
+  const auto world = waiting.front()->hello.rules.world_size;
+  std::vector<coordinator_state::seat> seats(world);
+  std::vector<bool> is_taken(world);
+  std::uint64_t taken = 0;
+  for (const auto* x : waiting) {
+    if (!x->hello.rank || is_taken[*x->hello.rank])
+      continue;
+    is_taken[*x->hello.rank] = true;
+    seats[*x->hello.rank] = seat_of(*x);
+    ++taken;
+  }
+  return taken == world ? std::optional{std::move(seats)} : std::nullopt;
+}
+
+/// The most ranks that an elastic job can have of so many; 0: too few.
+std::uint64_t largest_world(std::size_t candidates, const cluster_hello& job) {
+  for (auto world = std::min<std::uint64_t>(candidates, job.rules.most_ranks);
+       world >= std::max<std::uint64_t>(1, job.rules.least_ranks); --world)
+    if (job.lanes == 0 || job.lanes % world == 0)
+      return world;
+  return 0;
+}
+
 } // namespace
 
 // -- what time does
@@ -22,9 +52,11 @@ coordinator_state::seat seat_of(const cluster_process& x) {
 void coordinator::tick(time now) {
   if (has_ended_)
     return;
-  if (memory_.newest_life() != life_)
-    return give_way();
+  if (const auto newest = memory_.newest_life(); newest != life_)
+    return newest > life_ ? give_way() : give_up();
   checked_ = now;
+  forget_others(now);
+  look_for_suspects(now);
   switch (state_.phase) {
   case job_phase::forming:
   case job_phase::failed:
@@ -44,8 +76,6 @@ void coordinator::tick(time now) {
 /// Begins a term once there are enough ranks, and nobody may believe to hold a seat of the one
 /// before.
 void coordinator::form(time now) {
-  processes_.forget(
-      [&](const cluster_process& x) { return now - x.heard > 2 * settings_.times.lease; });
   if (sets_.is_storing())
     return; // where the next term begins is not certain
   const bool all_free = std::all_of(state_.seats.begin(), state_.seats.end(),
@@ -56,18 +86,27 @@ void coordinator::form(time now) {
     begin_term(std::move(*seats), now);
 }
 
-std::optional<std::vector<coordinator_state::seat>> coordinator::new_seats(time now) const {
-  if (!settings_.rules.is_elastic())
-    return numbered_seats(now);
-  std::vector<const cluster_process*> waiting;
-  time newest{std::numeric_limits<time::rep>::min()};
+/// Those that wait, and train on the same as the first of them.
+std::vector<const cluster_process*> coordinator::candidates(time now) const {
+  std::vector<const cluster_process*> all;
   for (const auto& [connection, x] : processes_.all())
-    if (is_waiting(x, now)) {
-      waiting.push_back(&x);
-      newest = std::max(newest, x.wants_since);
-    }
-  const auto world = largest_world(waiting.size());
-  const bool all_are_there = waiting.size() >= settings_.rules.most_ranks;
+    if (is_waiting(x, now) && (all.empty() || all.front()->work == x.work))
+      all.push_back(&x);
+  return all;
+}
+
+std::optional<std::vector<coordinator_state::seat>> coordinator::new_seats(time now) const {
+  const auto waiting = candidates(now);
+  if (waiting.empty())
+    return std::nullopt;
+  const auto& rules = waiting.front()->hello.rules;
+  if (!rules.is_elastic())
+    return numbered_seats(waiting);
+  time newest{std::numeric_limits<time::rep>::min()};
+  for (const auto* x : waiting)
+    newest = std::max(newest, x->wants_since);
+  const auto world = largest_world(waiting.size(), waiting.front()->hello);
+  const bool all_are_there = waiting.size() >= rules.most_ranks;
   if (world == 0 || (!all_are_there && now - newest < settings_.times.last_call))
     return std::nullopt;
   std::vector<coordinator_state::seat> seats;
@@ -76,40 +115,17 @@ std::optional<std::vector<coordinator_state::seat>> coordinator::new_seats(time 
   return seats;
 }
 
-std::optional<std::vector<coordinator_state::seat>> coordinator::numbered_seats(time now) const {
-  std::vector<coordinator_state::seat> seats(settings_.rules.world_size);
-  std::vector<bool> is_taken(settings_.rules.world_size);
-  std::uint64_t taken = 0;
-  for (const auto& [connection, x] : processes_.all()) {
-    if (!is_waiting(x, now) || !x.hello.rank || is_taken[*x.hello.rank])
-      continue;
-    is_taken[*x.hello.rank] = true;
-    seats[*x.hello.rank] = seat_of(x);
-    ++taken;
-  }
-  return taken == settings_.rules.world_size ? std::optional{std::move(seats)} : std::nullopt;
-}
-
-/// The most ranks that the job can have of so many; 0: too few.
-std::uint64_t coordinator::largest_world(std::size_t candidates) const {
-  const auto first = std::find_if(processes_.all().begin(), processes_.all().end(),
-                                  [](const auto& x) { return x.second.refused.empty(); });
-  const auto lanes = first == processes_.all().end() ? 0 : first->second.hello.lanes;
-  for (auto world = std::min<std::uint64_t>(candidates, settings_.rules.most_ranks);
-       world >= std::max<std::uint64_t>(1, settings_.rules.least_ranks); --world)
-    if (lanes == 0 || lanes % world == 0)
-      return world;
-  return 0;
-}
-
 void coordinator::begin_term(std::vector<coordinator_state::seat> seats, time now) {
   const auto world = seats.size();
-  if (!state_.sets.empty())
-    set_directory(state_.sets);
-  const auto wanted = processes_.find(seats.front().holder)->beat.start;
+  const auto& first = *processes_.find(seats.front().holder);
+  const auto wanted = first.beat.start;
   for (const auto& x : seats)
-    if (processes_.find(x.holder)->beat.start != wanted)
+    if (const auto& beat = processes_.find(x.holder)->beat;
+        beat.start != wanted || beat.sets != first.beat.sets)
       return refuse_starts(seats);
+  const auto sets = first.beat.sets.empty() ? state_.sets : first.beat.sets;
+  if (!sets.empty())
+    set_directory(sets);
   const auto start = wanted ? wanted : sets_.stored();
   sets_.begin_term(world);
   ends_.reset();
@@ -123,6 +139,9 @@ void coordinator::begin_term(std::vector<coordinator_state::seat> seats, time no
   auto state = state_;
   ++state.term;
   state.phase = job_phase::running;
+  state.rules = first.hello.rules;
+  state.work = first.work;
+  state.sets = sets;
   state.start = start;
   state.reason = "term " + std::to_string(state.term) + ": " + std::to_string(world)
                  + (world == 1 ? " rank" : " ranks") + " from " + place_text(start)
@@ -134,12 +153,12 @@ void coordinator::begin_term(std::vector<coordinator_state::seat> seats, time no
   has_news_ = true;
 }
 
-/// Ranks want to begin at different places.
+/// Ranks want to begin at different places, or in different directories.
 void coordinator::refuse_starts(const std::vector<coordinator_state::seat>& seats) {
   std::string text = "ranks want to begin at different places:";
   for (std::size_t rank = 0; rank < seats.size(); ++rank)
     text += "\n  rank " + std::to_string(rank) + ": "
-            + place_text(processes_.find(seats[rank].holder)->beat.start);
+            + start_text(processes_.find(seats[rank].holder)->beat);
   for (auto& [connection, x] : processes_.all())
     x.refused = text;
   output_.log.push_back("refused: " + text);
@@ -162,10 +181,12 @@ void coordinator::watch(time now) {
   if (end_if_done())
     return;
   collect();
-  if (settings_.rules.lets_ranks_come_back())
+  if (state_.rules->lets_ranks_come_back())
     let_come_back(now);
   watch_losses(now);
-  if (state_.phase == job_phase::running && settings_.rules.is_elastic())
+  if (state_.phase == job_phase::running)
+    give_way_to_others(now);
+  if (state_.phase == job_phase::running && state_.rules->is_elastic())
     make_room_for_more(now);
 }
 
@@ -174,11 +195,11 @@ void coordinator::make_room_for_more(time now) {
   if (!sets_.stored() || sets_.stored() == state_.start || sets_.is_storing()
       || now - formed_ <= 2 * settings_.times.lost)
     return;
-  const auto waiting = std::count_if(processes_.all().begin(), processes_.all().end(),
-                                     [&](const auto& x) { return is_waiting(x.second, now); });
+  const auto waiting = candidates(now);
   const auto world = state_.seats.size();
-  if (waiting > 0 && largest_world(world + static_cast<std::size_t>(waiting)) > world)
-    stop_term(std::to_string(waiting) + (waiting == 1 ? " more rank waits" : " more ranks wait"));
+  if (!waiting.empty() && largest_world(world + waiting.size(), waiting.front()->hello) > world)
+    stop_term(std::to_string(waiting.size())
+              + (waiting.size() == 1 ? " more rank waits" : " more ranks wait"));
 }
 
 bool coordinator::end_if_done() {
@@ -202,7 +223,7 @@ void coordinator::let_come_back(time now) {
   if (sets_.is_storing())
     return; // a set with a part of the former life could be ahead of the new one
   for (const auto& [connection, x] : processes_.all()) {
-    if (!is_waiting(x, now) || !x.hello.rank)
+    if (!is_waiting(x, now) || !x.hello.rank || x.work != state_.work)
       continue;
     const auto rank = *x.hello.rank;
     if (rank >= state_.seats.size() || state_.seats[rank].holder == x.beat.who
@@ -223,11 +244,23 @@ void coordinator::let_come_back(time now) {
   }
 }
 
+/// Where all ranks are lost, and others want to train on something else: what they want goes. None
+/// of them would ever take a seat of this term.
+void coordinator::give_way_to_others(time now) {
+  const auto waiting = candidates(now);
+  if (waiting.empty() || waiting.front()->work == state_.work
+      || now - began_ < 2 * settings_.times.lost)
+    return;
+  if (std::all_of(state_.seats.begin(), state_.seats.end(),
+                  [&](const auto& x) { return is_lost(x.holder, now); }))
+    stop_term("all ranks are lost, and others have come");
+}
+
 void coordinator::watch_losses(time now) {
   // Members must have had the time to find a new coordinator, and to take their seats.
   const auto& times = settings_.times;
   const bool is_early = now - began_ < 2 * times.lost || now - formed_ < times.lost;
-  const bool goes_back = !settings_.rules.lets_ranks_come_back();
+  const bool goes_back = !state_.rules->lets_ranks_come_back();
   for (std::uint64_t rank = 0; rank < state_.seats.size(); ++rank) {
     const auto& holder = state_.seats[rank].holder;
     if (!(is_early ? is_gone(holder) : is_lost(holder, now))) {
@@ -275,6 +308,16 @@ bool coordinator::is_lost(const incarnation& holder, time now) const {
   return now - x->heard > (x->is_closed ? settings_.times.lost_unconnected : settings_.times.lost);
 }
 
+bool coordinator::is_present(const cluster_process& x, time now) const {
+  return x.refused.empty() && !x.is_closed && !x.beat.is_leaving
+         && now - x.heard <= settings_.times.lost;
+}
+
+bool coordinator::holds_seat(const incarnation& who) const {
+  return std::any_of(state_.seats.begin(), state_.seats.end(),
+                     [&](const auto& seat) { return seat.holder.is_same_process(who); });
+}
+
 bool coordinator::is_waiting(const cluster_process& x, time now) const {
   return x.wants_seat() && !is_lost(x.beat.who, now);
 }
@@ -284,12 +327,7 @@ bool coordinator::is_gone(const incarnation& holder) const {
   const auto* x = processes_.find(holder);
   if (x && (x->beat.who.let_go > holder.let_go || x->beat.is_leaving))
     return true;
-  const auto says_it_is_gone = [&](const auto& other) {
-    const auto& gone = other.second.beat.gone;
-    return std::any_of(gone.begin(), gone.end(),
-                       [&](const incarnation& y) { return y.is_same_process(holder); });
-  };
-  return std::any_of(processes_.all().begin(), processes_.all().end(), says_it_is_gone);
+  return dead_.contains(number_of(holder));
 }
 
 /// Nobody can hand over batches in its place: the holder is gone, or its lease has run out by any
@@ -301,7 +339,7 @@ bool coordinator::is_free(const incarnation& holder, time now) const {
 /// It stays where it is until all ranks of the term have said where they stand.
 std::uint64_t coordinator::step_limit() const {
   constexpr auto none = std::numeric_limits<std::uint64_t>::max();
-  if (!settings_.rules.lets_ranks_come_back())
+  if (!state_.rules || !state_.rules->lets_ranks_come_back())
     return none;
   auto least = none;
   for (const auto& step : steps_) {
@@ -309,7 +347,40 @@ std::uint64_t coordinator::step_limit() const {
       return step_limit_;
     least = std::min(least, *step);
   }
-  return least > none - settings_.rules.run_ahead ? none : least + settings_.rules.run_ahead;
+  return least > none - state_.rules->run_ahead ? none : least + state_.rules->run_ahead;
+}
+
+std::optional<job_rules> coordinator::rules() const {
+  if (state_.phase == job_phase::running)
+    return state_.rules;
+  for (const auto& [connection, x] : processes_.all())
+    if (x.wants_seat() && !x.is_closed)
+      return x.hello.rules;
+  return state_.rules;
+}
+
+/// Holders of seats that may have ended: their hosts' processes look. Who is heard needs no look.
+void coordinator::look_for_suspects(time now) {
+  suspects_.clear();
+  std::set<process_number> dead;
+  for (const auto& seat : state_.seats) {
+    const auto* x = processes_.find(seat.holder);
+    if (dead_.contains(number_of(seat.holder)))
+      dead.insert(number_of(seat.holder));
+    else if (!x || x->is_closed || now - x->heard > settings_.times.lost_unconnected)
+      suspects_[host_of(seat.process)].emplace_back(seat.holder, seat.process);
+  }
+  dead_ = std::move(dead);
+}
+
+/// Those that nothing was heard of for long, or whose connections are closed. The holders of a
+/// running term's seats stay.
+void coordinator::forget_others(time now) {
+  const bool is_running = state_.phase == job_phase::running || state_.phase == job_phase::over;
+  processes_.forget([&](const cluster_process& x) {
+    const bool is_silent = now - x.heard > 2 * settings_.times.lease;
+    return (is_silent || x.is_closed) && !(holds_seat(x.hello.who) && (is_running || !is_silent));
+  });
 }
 
 void coordinator::collect() {

@@ -24,7 +24,9 @@ public:
   /// the directory throws.
   std::uint64_t begin_life(const std::string& address);
 
-  std::uint64_t newest_life() override { return directory_->newest_life(); }
+  /// 0 where the directory was removed, and perhaps another one has begun in its place.
+  std::uint64_t newest_life() override;
+  std::string newest_address() override;
   void write_state(std::uint64_t life, const std::string& bytes) override {
     directory_->write_state(life, job_, bytes);
   }
@@ -34,6 +36,8 @@ public:
 private:
   std::shared_ptr<state_directory> directory_;
   std::string job_;
+  /// Of the life that it has begun.
+  coordinator_place own_ = {};
 };
 
 } // namespace leat

@@ -108,6 +108,8 @@ void member::measure(time now) {
 void member::on_word(const cluster_word& x, time now) {
   if (x.life < life_)
     return;
+  if (!x.moved_to.empty())
+    moved_to_ = x.moved_to;
   life_ = x.life;
   heard_ = now;
   silence_ = time{0};

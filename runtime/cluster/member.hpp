@@ -98,6 +98,8 @@ public:
   const std::string& waits_for() const noexcept { return waits_for_; }
   const std::string& no_connection() const noexcept { return no_connection_; }
   const std::string& reason() const noexcept { return reason_; }
+  /// Where a coordinator that was replaced has said that the newer one is; empty: none was.
+  const std::string& moved_to() const noexcept { return moved_to_; }
   /// How long no word was heard while this process ran: not while it, or its machine, was stopped.
   time silence() const noexcept { return silence_; }
   /// How long it has had its seat without a lease while this process ran: the coordinator may
@@ -177,6 +179,7 @@ private:
   std::string waits_for_;
   std::string no_connection_;
   std::string reason_;
+  std::string moved_to_;
   std::vector<std::pair<incarnation, process_identity>> neighbours_;
 
   // For people, in the term:

@@ -26,22 +26,6 @@ job_position read(const wire::Position& x) {
   return {x.epoch(), x.step()};
 }
 
-void write(const job_rules& x, wire::JobRules& to) {
-  to.set_world_size(x.world_size);
-  to.set_least_ranks(x.least_ranks);
-  to.set_most_ranks(x.most_ranks);
-  to.set_comes_back_alone(x.comes_back_alone);
-  to.set_run_ahead(x.run_ahead);
-}
-
-job_rules read(const wire::JobRules& x) {
-  return {.world_size = x.world_size(),
-          .least_ranks = x.least_ranks(),
-          .most_ranks = x.most_ranks(),
-          .comes_back_alone = x.comes_back_alone(),
-          .run_ahead = x.run_ahead()};
-}
-
 template <class Horizons>
 void write(const std::map<std::uint64_t, epoch_horizon>& x, Horizons& to) {
   for (const auto& [epoch, horizon] : x) {
@@ -162,6 +146,7 @@ std::string encode(const cluster_hello& x) {
   }
   to.set_lanes(x.lanes);
   to.set_ends_with_last(x.ends_with_last);
+  to.set_beat_ns(x.beat_ns);
   return to.SerializeAsString();
 }
 
@@ -178,6 +163,7 @@ std::optional<cluster_hello> decode_message(std::string_view bytes) {
                    .process = read(x.process()),
                    .host_name = x.host_name(),
                    .rules = read(x.rules()),
+                   .beat_ns = x.beat_ns(),
                    .pipeline = x.pipeline(),
                    .lanes = x.lanes(),
                    .ends_with_last = x.ends_with_last()};
@@ -275,6 +261,7 @@ std::string encode(const cluster_word& x) {
     write(*x.stored, *to.mutable_stored());
   to.set_store_failures(x.store_failures);
   to.set_store_failure(x.store_failure);
+  to.set_moved_to(x.moved_to);
   for (const auto& [who, process] : x.neighbours) {
     auto& one = *to.add_neighbours();
     write(who, *one.mutable_who());
@@ -299,7 +286,8 @@ std::optional<cluster_word> decode_message(std::string_view bytes) {
                   .refused = x.refused(),
                   .is_over = x.is_over(),
                   .store_failures = x.store_failures(),
-                  .store_failure = x.store_failure()};
+                  .store_failure = x.store_failure(),
+                  .moved_to = x.moved_to()};
   if (x.has_seat())
     to.seat = read(x.seat());
   if (x.has_target())

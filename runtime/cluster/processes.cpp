@@ -1,10 +1,11 @@
 #include "runtime/cluster/processes.hpp"
 
+#include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/error.hpp>
 
-#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace leat {
@@ -16,10 +17,11 @@ std::string difference_text(const std::string& name, const std::string& first,
   return name + ": \"" + first + "\" there, \"" + x + "\" here";
 }
 
-std::string value_of(const cluster_hello& x, const std::string& name) {
-  const auto found = std::find_if(x.options.begin(), x.options.end(),
-                                  [&](const auto& option) { return option.first == name; });
-  return found == x.options.end() ? "not set" : found->second;
+using named_values = std::map<std::string, std::string>;
+
+std::string value_of(const named_values& x, const std::string& name) {
+  const auto found = x.find(name);
+  return found == x.end() ? "not set" : found->second;
 }
 
 void add_pipeline_differences(const cluster_hello& first, const cluster_hello& x,
@@ -39,11 +41,11 @@ void add_pipeline_differences(const cluster_hello& first, const cluster_hello& x
 cluster_process& cluster_processes::add(source_id from, const cluster_hello& x, time now) {
   if (const auto old = all_.find(from); old != all_.end())
     remove(old);
-  if (const auto newest = newest_.find({x.who.high, x.who.low}); newest != newest_.end())
+  if (const auto newest = newest_.find(number_of(x.who)); newest != newest_.end())
     remove(all_.find(newest->second));
-  newest_[{x.who.high, x.who.low}] = from;
-  by_host_.emplace(host_of(x.process), from);
-  return all_[from] = {.connection = from, .hello = x, .heard = now, .wants_since = now};
+  newest_[number_of(x.who)] = from;
+  return all_[from] = {
+             .connection = from, .hello = x, .work = work_of(x), .heard = now, .wants_since = now};
 }
 
 cluster_process* cluster_processes::find(source_id from) {
@@ -52,26 +54,44 @@ cluster_process* cluster_processes::find(source_id from) {
 }
 
 const cluster_process* cluster_processes::find(const incarnation& who) const {
-  const auto newest = newest_.find({who.high, who.low});
+  const auto newest = newest_.find(number_of(who));
   if (newest == newest_.end())
     return nullptr;
   return &all_.at(newest->second);
 }
 
+void cluster_processes::forget(source_id x) {
+  if (const auto found = all_.find(x); found != all_.end())
+    remove(found);
+}
+
 cluster_processes::table::iterator cluster_processes::remove(table::iterator x) {
-  newest_.erase({x->second.hello.who.high, x->second.hello.who.low});
-  auto [first, last] = by_host_.equal_range(host_of(x->second.hello.process));
-  by_host_.erase(std::find_if(first, last, [&](const auto& y) { return y.second == x->first; }));
+  newest_.erase(number_of(x->second.hello.who));
   return all_.erase(x);
 }
 
-cluster_processes::neighbours cluster_processes::neighbours_of(const cluster_process& x) const {
-  neighbours all;
-  const auto [first, last] = by_host_.equal_range(host_of(x.hello.process));
-  for (auto other = first; other != last; ++other)
-    if (const auto& hello = all_.at(other->second).hello; other->second != x.connection)
-      all.emplace_back(hello.who, hello.process);
+std::map<std::string, std::string> comparable(const cluster_hello& x) {
+  const auto text = [](std::uint64_t n) { return std::to_string(n); };
+  named_values all{x.options.begin(), x.options.end()};
+  const auto& rules = x.rules;
+  all["ranks"] = rules.is_elastic() ? text(rules.least_ranks) + " to " + text(rules.most_ranks)
+                                    : text(rules.world_size);
+  all["on_rank_loss"] =
+      rules.comes_back_alone ? "alone, " + text(rules.run_ahead) + " batches ahead" : "back";
+  all["beat"] = text(x.beat_ns / 1'000'000) + " ms";
   return all;
+}
+
+hash128 work_of(const cluster_hello& x) {
+  hash_stream hash;
+  hash.add(x.version);
+  hash.add(std::uint64_t{x.rank.has_value()});
+  for (const auto& [name, value] : comparable(x)) {
+    hash.add(name);
+    hash.add(value);
+  }
+  hash.add(x.pipeline);
+  return hash.digest128();
 }
 
 std::vector<std::string> differences(const cluster_hello& first, const cluster_hello& x) {
@@ -86,11 +106,13 @@ std::vector<std::string> differences(const cluster_hello& first, const cluster_h
   } catch (const error& problem) {
     all.emplace_back(problem.what());
   }
-  for (const auto& [name, value] : x.options)
-    if (value_of(first, name) != value)
-      all.push_back(difference_text(name, value_of(first, name), value));
-  for (const auto& [name, value] : first.options)
-    if (value_of(x, name) == "not set" && value != "not set")
+  const auto there = comparable(first);
+  const auto here = comparable(x);
+  for (const auto& [name, value] : here)
+    if (value_of(there, name) != value)
+      all.push_back(difference_text(name, value_of(there, name), value));
+  for (const auto& [name, value] : there)
+    if (!here.contains(name))
       all.push_back(difference_text(name, value, "not set"));
   return all;
 }

@@ -23,6 +23,7 @@ struct cluster_process {
 
   source_id connection = 0;
   cluster_hello hello = {};
+  hash128 work = {};
   /// The newest one; its number is 0 before the first.
   cluster_beat beat = {};
   time heard{0};
@@ -36,6 +37,12 @@ struct cluster_process {
     return beat.number > 0 && beat.term == 0 && !beat.is_leaving && refused.empty();
   }
 };
+
+/// What all incarnations of a process have in common.
+using process_number = std::pair<std::uint64_t, std::uint64_t>;
+inline process_number number_of(const incarnation& x) noexcept {
+  return {x.high, x.low};
+}
 
 /// What names a host to those who can look at each other's processes.
 using host_key = std::array<std::uint64_t, 3>;
@@ -54,16 +61,13 @@ public:
   cluster_process* find(source_id from);
   /// By its 128 bits, in whatever incarnation.
   const cluster_process* find(const incarnation& who) const;
+  void forget(source_id x);
   /// Forgets those that `is_useless` says.
   template <class IsUseless>
   void forget(IsUseless is_useless) {
     for (auto x = all_.begin(); x != all_.end();)
       x = is_useless(x->second) ? remove(x) : std::next(x);
   }
-
-  /// The others on the same host.
-  using neighbours = std::vector<std::pair<incarnation, process_identity>>;
-  neighbours neighbours_of(const cluster_process& x) const;
 
   const std::map<source_id, cluster_process>& all() const noexcept { return all_; }
   std::map<source_id, cluster_process>& all() noexcept { return all_; }
@@ -74,12 +78,15 @@ private:
   table::iterator remove(table::iterator x);
 
   table all_;
-  std::multimap<host_key, source_id> by_host_;
-  /// The newest connection of a process, by the halves of its number.
-  std::map<std::pair<std::uint64_t, std::uint64_t>, source_id> newest_ = {};
+  /// The newest connection of a process.
+  std::map<process_number, source_id> newest_ = {};
 };
 
-/// What differs between two processes of what must be the same everywhere, one text each.
+/// The options that must be the same in all processes of a job, and their rules, by name.
+std::map<std::string, std::string> comparable(const cluster_hello& x);
+/// All that must be the same, as one number: equal where nothing differs.
+hash128 work_of(const cluster_hello& x);
+/// What differs between two processes of that, one text each.
 std::vector<std::string> differences(const cluster_hello& first, const cluster_hello& x);
 
 } // namespace leat

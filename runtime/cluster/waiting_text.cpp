@@ -32,11 +32,11 @@ std::string place_text(const std::optional<job_position>& x) {
 }
 
 std::string what_it_waits_for(const cluster_process& x, const cluster_processes& processes,
-                              const coordinator_state& state,
-                              const coordinator_settings& settings) {
+                              const coordinator_state& state) {
   if (state.phase == job_phase::over || !x.wants_seat())
     return {};
-  const bool is_numbered = !settings.rules.is_elastic() && x.hello.rank;
+  const auto& rules = x.hello.rules;
+  const bool is_numbered = !rules.is_elastic() && x.hello.rank;
   const auto rank = x.hello.rank.value_or(0);
   if (is_numbered && rank < state.seats.size() && state.phase == job_phase::running)
     if (const auto* holder = processes.find(state.seats[rank].holder); holder != &x)
@@ -45,19 +45,19 @@ std::string what_it_waits_for(const cluster_process& x, const cluster_processes&
   std::string missing;
   std::set<std::uint64_t> there;
   for (const auto& [connection, other] : processes.all()) {
-    if (!other.wants_seat())
+    if (!other.wants_seat() || other.work != x.work)
       continue;
     if (is_numbered && other.hello.rank == rank && connection < x.connection)
       return "rank " + std::to_string(rank) + " was claimed first by " + name_of(other);
     there.insert(other.hello.rank.value_or(connection));
   }
-  if (settings.rules.is_elastic())
-    return std::to_string(there.size()) + " ranks, of " + std::to_string(settings.rules.least_ranks)
-           + " to " + std::to_string(settings.rules.most_ranks);
-  if (there.size() == settings.rules.world_size)
+  if (rules.is_elastic())
+    return std::to_string(there.size()) + " ranks, of " + std::to_string(rules.least_ranks) + " to "
+           + std::to_string(rules.most_ranks);
+  if (there.size() == rules.world_size)
     return "the seats of the term before to become free";
-  return std::to_string(there.size()) + " of " + std::to_string(settings.rules.world_size)
-         + " ranks are there, not " + missing_of(there, settings.rules.world_size);
+  return std::to_string(there.size()) + " of " + std::to_string(rules.world_size)
+         + " ranks are there, not " + missing_of(there, rules.world_size);
 }
 
 } // namespace leat

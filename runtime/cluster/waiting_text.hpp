@@ -17,6 +17,6 @@ std::string place_text(const std::optional<job_position>& x);
 
 /// What a process that wants a seat waits for; empty if it wants none.
 std::string what_it_waits_for(const cluster_process& x, const cluster_processes& processes,
-                              const coordinator_state& state, const coordinator_settings& settings);
+                              const coordinator_state& state);
 
 } // namespace leat

@@ -30,17 +30,20 @@ cluster_run::cluster_run(std::uint64_t seed, focus where, std::set<rule> left_ou
     cluster_->note = [this](const std::string& x) { note(x); };
   net_.in(seconds_of(net_.between(0, 2)), [this] { start_coordinator(); });
   const auto spread = net_.one_of({0.5, 5.0});
+  const auto begin = with_->has_false_start ? 5.0 : 0.0;
   for (std::uint64_t i = 0; i < with_->ranks + with_->spares; ++i)
-    net_.in(seconds_of(net_.between(0, spread)), [this, i] { start_rank(i); });
+    net_.in(seconds_of(begin + net_.between(0, spread)), [this, i] { start_rank(i); });
+  if (with_->has_false_start)
+    net_.in(seconds_of(0.1), [this] { start_falsely(); });
   if (with_->has_stranger)
     net_.in(seconds_of(net_.between(8, 12)), [this] {
-      net_.start<simulated_rank>(
-          *cluster_, twin_host,
-          with_->settings.rules.is_elastic() ? std::nullopt : std::optional<std::uint64_t>{0},
-          true);
+      net_.start<simulated_rank>(*cluster_, twin_host,
+                                 with_->rules.is_elastic() ? std::nullopt
+                                                           : std::optional<std::uint64_t>{0},
+                                 belonging::stranger);
     });
   if (!with_->faults.empty())
-    for (auto t = seconds_of(1); t < with_->storm; t += with_->between_faults)
+    for (auto t = seconds_of(begin + 1); t < with_->storm; t += with_->between_faults)
       net_.in(t + seconds_of(net_.between(0, 1)), [this] { strike(); });
   if (with_->has_bad_sample)
     net_.in(seconds_of(net_.between(3, 7)), [this] { spoil(); });
@@ -135,10 +138,19 @@ void cluster_run::start_rank(std::uint64_t number) {
   const auto host =
       old != ranks_.end() && net_.happens(0.6) ? old->second->host() : number * 10 + net_.below(10);
   auto& x = net_.start<simulated_rank>(
-      *cluster_, host, with_->settings.rules.is_elastic() ? std::nullopt : std::optional{number},
-      false);
+      *cluster_, host, with_->rules.is_elastic() ? std::nullopt : std::optional{number},
+      belonging::member);
   ranks_[number] = &x;
   note("rank " + std::to_string(number) + ": process " + std::to_string(x.pid()));
+}
+
+/// Whoever comes first has no say once it has gone.
+void cluster_run::start_falsely() {
+  auto& x = net_.start<simulated_rank>(*cluster_, twin_host,
+                                       with_->rules.is_elastic() ? std::nullopt
+                                                                 : std::optional<std::uint64_t>{0},
+                                       belonging::false_start);
+  net_.in(seconds_of(net_.between(2, 3)), [this, &x] { net_.kill(x, net_.happens(0.7)); });
 }
 
 void cluster_run::start_again(simulated_process& x) {
@@ -232,7 +244,8 @@ void cluster_run::strike(fault what) {
     break;
   case fault::twin:
     if (const auto* rank = dynamic_cast<simulated_rank*>(x))
-      net_.start<simulated_rank>(*cluster_, twin_host + ++twins_, rank->given_rank(), false);
+      net_.start<simulated_rank>(*cluster_, twin_host + ++twins_, rank->given_rank(),
+                                 belonging::member);
     break;
   case fault::leader:
     start_coordinator();

@@ -39,6 +39,7 @@ public:
 private:
   void start_coordinator();
   void start_rank(std::uint64_t number);
+  void start_falsely();
   void start_again(simulated_process& x);
   void kill_for_a_while(simulated_process& x, bool told);
   void strike();

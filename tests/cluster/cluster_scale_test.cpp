@@ -26,10 +26,11 @@ constexpr std::uint64_t ranks_per_host = 8;
 struct star {
   explicit star(std::uint64_t ranks)
       : lead(
-          {.rules = {.world_size = ranks}}, "secret", memory.begin_life(), memory,
+          {}, "secret", memory.begin_life(), memory,
           [](const std::string&) { return std::nullopt; }, now) {
     for (std::uint64_t rank = 0; rank < ranks; ++rank) {
       auto hello = hello_of(rank + 1, rank);
+      hello.rules.world_size = ranks;
       hello.process.boot = {rank / ranks_per_host, 1};
       members.push_back(std::make_unique<member>(hello, cluster_times{}));
       members.back()->want("sets", {});

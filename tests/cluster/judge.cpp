@@ -82,7 +82,7 @@ void judge::handed_over(const seat_life& who, const job_position& at, const row_
 }
 
 void judge::check_run_ahead(const seat_life& who, const job_position& at) const {
-  const auto& rules = with_.settings.rules;
+  const auto& rules = with_.rules;
   if (!rules.comes_back_alone)
     return;
   const auto step = with_.job->global_step_at(at);

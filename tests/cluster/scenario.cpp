@@ -118,11 +118,11 @@ std::optional<scenario> make_scenario(simulated_network& net, focus where) {
                         && (where == focus::alone || where == focus::leases
                             || (where != focus::sets && net.happens(0.5)));
   x.settings.times = times_of_tests();
-  x.settings.rules.world_size = is_elastic ? 0 : x.ranks;
-  x.settings.rules.least_ranks = 1;
-  x.settings.rules.most_ranks = x.ranks;
-  x.settings.rules.comes_back_alone = is_alone;
-  x.settings.rules.run_ahead = net.one_of({3U, 8U, 1000U});
+  x.rules.world_size = is_elastic ? 0 : x.ranks;
+  x.rules.least_ranks = 1;
+  x.rules.most_ranks = x.ranks;
+  x.rules.comes_back_alone = is_alone;
+  x.rules.run_ahead = net.one_of({3U, 8U, 1000U});
   x.spares = is_elastic ? net.below(3) : 0;
   x.lock_step = net.happens(0.5);
   x.ahead = net.one_of({1U, 2U, 5U});
@@ -134,6 +134,7 @@ std::optional<scenario> make_scenario(simulated_network& net, focus where) {
   x.faults = usual_faults();
   x.has_bad_sample = net.happens(0.08);
   x.has_stranger = net.happens(0.15);
+  x.has_false_start = net.happens(0.1);
   look_at(x, net, where);
   return x;
 }

@@ -61,6 +61,7 @@ inline constexpr std::uint64_t num_focuses = 9;
 struct scenario {
   std::shared_ptr<const simulated_job> job;
   coordinator_settings settings;
+  job_rules rules;
   /// The most ranks.
   std::uint64_t ranks = 1;
   std::uint64_t spares = 0;
@@ -77,6 +78,8 @@ struct scenario {
   std::vector<fault> faults;
   bool has_bad_sample = false;
   bool has_stranger = false;
+  /// The first process that comes wants other rules, and is killed before the others come.
+  bool has_false_start = false;
   std::set<rule> left_out;
 
   bool saves(const job_position& x) const {

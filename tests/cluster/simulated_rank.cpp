@@ -15,8 +15,20 @@ constexpr std::size_t most_parts_kept = 3;
 /// Without a coordinator.
 const auto patience = seconds_of(60);
 
-cluster_hello hello_of(const simulated_process& x, const simulated_job& job,
-                       std::optional<std::uint64_t> rank, bool is_stranger) {
+job_rules rules_of(const scenario& with, belonging what) {
+  auto rules = with.rules;
+  if (what != belonging::false_start)
+    return rules;
+  rules.comes_back_alone = !rules.comes_back_alone;
+  rules.world_size += rules.is_elastic() ? 0 : 1; // which never come
+  rules.least_ranks = 2;
+  ++rules.most_ranks;
+  return rules;
+}
+
+cluster_hello hello_of(const simulated_process& x, const scenario& with,
+                       std::optional<std::uint64_t> rank, belonging what) {
+  const auto& job = *with.job;
   return {
       .version = "1",
       .token = "secret",
@@ -24,8 +36,9 @@ cluster_hello hello_of(const simulated_process& x, const simulated_job& job,
       .process = {.host = {x.host(), 1}, .boot = {x.host(), 1}, .pid_namespace = 1, .pid = x.pid()},
       .host_name = "host" + std::to_string(x.host()),
       .rank = rank,
+      .rules = rules_of(with, what),
       .pipeline = job.beginning(),
-      .options = {{"seed", is_stranger ? "8" : "7"}},
+      .options = {{"seed", what == belonging::stranger ? "8" : "7"}},
       .lanes = job.is_indexed() ? 0 : job.lanes(),
       .ends_with_last = job.end_rule() == epoch_end::mask};
 }
@@ -33,10 +46,10 @@ cluster_hello hello_of(const simulated_process& x, const simulated_job& job,
 } // namespace
 
 simulated_rank::simulated_rank(simulated_cluster& in, std::uint64_t host,
-                               std::optional<std::uint64_t> rank, bool is_stranger)
+                               std::optional<std::uint64_t> rank, belonging what)
     : simulated_process(in.net, host), in_(in),
-      member_(hello_of(*this, *in.with.job, rank, is_stranger), in.with.settings.times),
-      heard_(clock()), began_(clock()) {
+      member_(hello_of(*this, in.with, rank, what), in.with.settings.times), heard_(clock()),
+      began_(clock()) {
   member_.want("sets", {});
   after(seconds_of(in_.net.between(0, 0.25)), [this] { tick(); });
 }

@@ -13,12 +13,21 @@
 
 namespace leat::test {
 
+/// What a process is to the job.
+enum class belonging : std::uint8_t {
+  member,
+  /// It would train on something else.
+  stranger,
+  /// It wants other rules.
+  false_start,
+};
+
 /// A rank's process: a member, the lists of batches that leat's runtime gives, and a trainer.
 class simulated_rank final : public simulated_process {
 public:
-  /// `rank`: none for elastic jobs. `is_stranger`: of another job.
+  /// `rank`: none for elastic jobs.
   simulated_rank(simulated_cluster& in, std::uint64_t host, std::optional<std::uint64_t> rank,
-                 bool is_stranger);
+                 belonging what);
 
   void on_word(const cluster_word& word);
   void on_closed(connection_id x) override;

@@ -73,12 +73,9 @@ public:
 private:
   std::chrono::nanoseconds now_{std::chrono::hours{1}};
   test::kept_in_memory memory_;
-  coordinator lead_{{.rules = {.world_size = 2}},
-                    "secret",
-                    memory_.begin_life(),
-                    memory_,
-                    [](const std::string&) { return std::nullopt; },
-                    now_};
+  coordinator lead_{
+      {},  "secret", memory_.begin_life(), memory_, [](const std::string&) { return std::nullopt; },
+      now_};
   member member_{test::hello_of(1, 0), {}};
 };
 

@@ -210,7 +210,8 @@ TEST_CASE("a process with another token gets no seat, and one alone says who is 
                       "--world-size", "2", "--beat", "100", "--join-within", "2"},
                      "LEAT_CLUSTER_TOKEN=guess");
   CHECK(other.code == 1);
-  CHECK(contains(other.errors, "no seat within 2 s"));
+  CHECK(contains(other.errors, "no seat within 2 s: somebody listens there who has not answered"));
+  CHECK(contains(other.errors, "another token"));
   CHECK(job.rank(0).wait() == 1);
   const auto errors = read_file(job.errors_of(0));
   CAPTURE(errors);

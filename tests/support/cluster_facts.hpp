@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -20,11 +21,26 @@ namespace leat::test {
 /// What a coordinator keeps, in memory: several may come after each other, or at the same time.
 class kept_in_memory final : public coordinator_memory {
 public:
-  std::uint64_t begin_life() { return ++life_; }
+  std::uint64_t begin_life(const std::string& address = {}) {
+    address_ = address;
+    return ++life_;
+  }
+  /// As if somebody had removed the directory.
+  void remove() {
+    life_ = 0;
+    state_.reset();
+  }
   /// Writes fail.
   std::atomic<bool> is_broken = false;
+  /// Calls throw what is no matter of a directory.
+  std::atomic<bool> has_no_memory = false;
 
-  std::uint64_t newest_life() override { return life_; }
+  std::uint64_t newest_life() override {
+    if (has_no_memory)
+      throw std::bad_alloc{};
+    return life_;
+  }
+  std::string newest_address() override { return address_; }
   void write_state(std::uint64_t life, const std::string& bytes) override {
     if (is_broken)
       throw error(errc::io, {.stage = "state directory", .got = "a broken one"});
@@ -35,6 +51,7 @@ public:
 
 private:
   std::atomic<std::uint64_t> life_ = 0;
+  std::string address_;
   std::optional<found> state_;
 };
 

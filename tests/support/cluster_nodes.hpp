@@ -9,6 +9,7 @@
 #include <caf/send.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -43,15 +44,16 @@ inline network_system& node(std::size_t number) {
 
 /// A rank's process, on a node of its own.
 struct rank_process {
-  rank_process(std::uint64_t number, const cluster_hello& hello, std::uint16_t port)
-      : on(node(number)), place(std::make_shared<membership>(hello, short_times(), steady_now)) {
+  rank_process(std::uint64_t number, const cluster_hello& hello, std::uint16_t at)
+      : on(node(number)), port(std::make_shared<std::atomic<std::uint16_t>>(at)),
+        place(std::make_shared<membership>(hello, short_times(), steady_now)) {
     const logger_release released;
     dial = spawn_in_thread(on.system(), on.threads(), "dialer", dialer, gate_token{lives});
     handle = on.system().spawn(member_shell,
                                member_config{.place = place,
                                              .coordinator =
-                                                 [port] {
-                                                   return network_address{"127.0.0.1", port};
+                                                 [port = port] {
+                                                   return network_address{"127.0.0.1", *port};
                                                  },
                                              .dialer = dial,
                                              .beat = short_times().beat},
@@ -76,6 +78,8 @@ struct rank_process {
   }
 
   network_system& on;
+  /// Where it looks for the coordinator.
+  std::shared_ptr<std::atomic<std::uint16_t>> port;
   std::shared_ptr<membership> place;
   std::shared_ptr<gate> lives = std::make_shared<gate>();
   dialer_actor dial;

@@ -34,4 +34,20 @@ process_identity read(const wire::Process& x) {
           .start_ticks = x.start_ticks()};
 }
 
+void write(const job_rules& x, wire::JobRules& to) {
+  to.set_world_size(x.world_size);
+  to.set_least_ranks(x.least_ranks);
+  to.set_most_ranks(x.most_ranks);
+  to.set_comes_back_alone(x.comes_back_alone);
+  to.set_run_ahead(x.run_ahead);
+}
+
+job_rules read(const wire::JobRules& x) {
+  return {.world_size = x.world_size(),
+          .least_ranks = x.least_ranks(),
+          .most_ranks = x.most_ranks(),
+          .comes_back_alone = x.comes_back_alone(),
+          .run_ahead = x.run_ahead()};
+}
+
 } // namespace leat

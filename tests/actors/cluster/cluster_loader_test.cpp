@@ -12,6 +12,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -124,6 +125,22 @@ TEST_CASE("a loader of a cluster that is interrupted before it has a seat gives 
     CHECK(code_of([&] { x.next(); }) == errc::interrupted);
     CHECK(x.position().global_step == 0);
   }
+}
+
+TEST_CASE("a process has one loader of a job at a time") {
+  const small_cluster in;
+  auto first = std::make_unique<loader>(data(), in.options());
+  first->restore(in.sets());
+  CHECK(first->next());
+  loader second{data(), in.options()};
+  const auto problem = problem_of([&] { second.restore(in.sets()); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::invalid_argument);
+  CHECK(has_text(*problem, "a second loader of the job"));
+  CHECK(first->next());
+  first = nullptr;
+  second.restore(in.sets());
+  CHECK(second.next());
 }
 
 TEST_CASE("a batch of a loader outside the cluster is not saved in it") {

@@ -1,15 +1,18 @@
 #include "actors/cluster/listening_coordinator.hpp"
+#include "actors/cluster/wire.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "tests/support/cluster_nodes.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/thrown_error.hpp"
 
+#include <caf/io/middleman.hpp>
 #include <caf/send.hpp>
 
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace leat::network_test {
@@ -158,6 +161,47 @@ TEST_CASE("a coordinator without ranks ends for a newer one, and where its job i
   over->write_state(over->begin_life(), encode(coordinator_state{.phase = job_phase::over}));
   lead_on_node late{0, over};
   CHECK(late.wait_for_end() == coordinator_end::job_over);
+}
+
+TEST_CASE("a coordinator that cannot go on says so, and its ranks find the next one") {
+  const auto is_at_same_port = GENERATE(true, false);
+  const auto memory = std::make_shared<kept_in_memory>();
+  std::optional<lead_on_node> first{std::in_place, std::uint16_t{0}, memory};
+  rank_process a{1, hello_for(1, 0, 1), first->port};
+  REQUIRE(a.becomes([](const member& x) { return x.term() == 1; }));
+  memory->has_no_memory = true;
+  CHECK(first->wait_for_end() == coordinator_end::broken);
+  memory->has_no_memory = false;
+  const auto port = first->port;
+  first.reset();
+  const lead_on_node second{is_at_same_port ? port : std::uint16_t{0}, memory};
+  *a.port = second.port;
+  const auto before = a.place->look([](const member& x, member::time) { return *x.heard(); });
+  CHECK(a.becomes([&](const member& x) { return *x.heard() > before; }));
+  CHECK(a.place->look([](const member& x, member::time) { return x.term(); }) == 1);
+}
+
+TEST_CASE("a rank whose coordinator says nothing any more looks for another one") {
+  const auto mute = [](coordinator_actor::pointer) -> coordinator_actor::behavior_type {
+    return {[](const cluster_hello&) {},
+            [](const cluster_beat&) {},
+            [](const cluster_part&) {},
+            [](stored_atom, std::uint64_t, std::uint64_t, const std::string&) {},
+            [](tick_atom) {},
+            [](look_atom, const std::string&) { return cluster_status{}; }};
+  };
+  const logger_release released;
+  auto& on = node(2).system();
+  auto handle = on.spawn(mute);
+  const auto port = on.middleman().publish(handle, 0, "127.0.0.1");
+  REQUIRE(port);
+  const lead_on_node lead;
+  rank_process a{1, hello_for(1, 0, 1), *port};
+  std::this_thread::sleep_for(300ms); // it is connected
+  *a.port = lead.port;
+  CHECK(a.becomes([](const member& x) { return x.term() == 1; }));
+  (void)on.middleman().unpublish(handle, *port);
+  caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
 }
 
 TEST_CASE("a coordinator that finds its port taken begins no life") {

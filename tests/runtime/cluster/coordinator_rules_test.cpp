@@ -1,0 +1,268 @@
+#include "runtime/cluster/message_codec.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/coordinator_cluster.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace leat::coordinator_rules_test {
+
+// Whom a coordinator believes, and for how long: who came first, who has gone, who belongs
+// elsewhere.
+
+using namespace std::chrono_literals;
+using cluster = test::coordinator_cluster;
+using test::kept_in_memory;
+
+// -- rules belong to the term
+
+TEST_CASE("who comes first and goes again has no say in the job") {
+  cluster x{{.world_size = 2}};
+  auto wrong = x.hello(9, 0);
+  wrong.rules = {.world_size = 3, .comes_back_alone = true};
+  const bool leaves = GENERATE(true, false);
+  auto& first = x.join(9, wrong);
+  x.pass(2s);
+  CHECK(first.waits_for() == "1 of 3 ranks are there, not 1, 2");
+  if (leaves)
+    first.leave();
+  x.settle();
+  x.lead->on_closed(9);
+  x.members.erase(9);
+  auto& a = x.join(1, 0);
+  x.join(2, 1);
+  x.pass(2s);
+  CHECK(x.all_sit_in(1));
+  CHECK(a.seat().world_size == 2);
+  CHECK(x.lead->state().rules == x.rules);
+  CHECK(x.lead->status(x.now).rules == x.rules);
+  a.begin({0, 0}, 0);
+  x.members.at(2).begin({0, 0}, 0);
+  x.pass(25s);
+  x.silent[2] = true;
+  x.pass(12s);
+  CHECK(a.term() == 0); // it goes back
+}
+
+TEST_CASE(
+    "who was silent for long does not count, and is told what differs when it is heard again") {
+  cluster x{{.world_size = 1}};
+  auto wrong = x.hello(9, 0);
+  wrong.rules.world_size = 2;
+  auto& first = x.join(9, wrong);
+  x.pass(2s);
+  x.silent[9] = true;
+  x.pass(11s);
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  CHECK(a.term() == 1);
+  x.silent.clear();
+  x.pass(2s);
+  CHECK(first.refused().find("ranks: \"1\" there, \"2\" here") != std::string::npos);
+  CHECK(a.refused().empty());
+}
+
+TEST_CASE("processes with other rules are told so, both of them, before a term has begun") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  auto other = x.hello(2, 1);
+  other.rules = {.world_size = 2, .comes_back_alone = true, .run_ahead = 7};
+  auto& b = x.join(2, other);
+  x.pass(2s);
+  const std::string text = "on_rank_loss: \"back\" there, \"alone, 7 batches ahead\" here";
+  CHECK(a.refused().find(text) != std::string::npos);
+  CHECK(b.refused().find(text) != std::string::npos);
+}
+
+TEST_CASE("a job that stopped begins again with another number of ranks") {
+  const bool lets_come_back = GENERATE(false, true);
+  const bool has_new_coordinator = GENERATE(false, true);
+  cluster x{{.world_size = 2, .comes_back_alone = lets_come_back}};
+  x.join(1, 0);
+  x.join(2, 1);
+  x.pass(2s);
+  REQUIRE(x.all_sit_in(1));
+  for (const std::uint64_t process : {1, 2})
+    x.lead->on_closed(process);
+  x.members.clear();
+  if (has_new_coordinator)
+    x.begin();
+  x.rules.world_size = 3;
+  for (std::uint64_t rank = 0; rank < 3; ++rank)
+    x.join(rank + 3, rank);
+  x.pass(2s);
+  CHECK(x.members.at(3).refused().empty());
+  x.pass(60s); // until the former ones are lost, and their leases have run out
+  CHECK(x.all_sit_in(2));
+  CHECK(x.members.at(5).seat().world_size == 3);
+}
+
+TEST_CASE("a process of another job takes no seat of a running term") {
+  cluster x{{.world_size = 2, .comes_back_alone = true}};
+  x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  x.silent[1] = true;
+  x.members.at(2).on_gone({7, 1, 0});
+  x.begin(); // has heard nobody
+  x.members.erase(1);
+  auto other = x.hello(3, 0);
+  other.options = {{"seed", "8"}};
+  auto& c = x.join(3, other);
+  x.pass(2s);
+  CHECK(b.term() == 1);
+  CHECK(c.term() == 0);
+  CHECK_FALSE(c.refused().empty());
+}
+
+TEST_CASE("where sets are kept is said by the ranks that begin") {
+  cluster x{{.world_size = 2}};
+  x.join(9, 0).want("elsewhere", {});
+  x.pass(2s);
+  x.lead->on_closed(9);
+  x.members.erase(9);
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  SECTION("alike") {
+    x.pass(2s);
+    CHECK(x.all_sit_in(1));
+    CHECK(x.lead->state().sets == "sets");
+  }
+  SECTION("not alike") {
+    b.want("others", {});
+    x.pass(2s);
+    CHECK(a.refused().find("rank 1: the newest set in others") != std::string::npos);
+    CHECK(b.refused() == a.refused());
+  }
+}
+
+// -- who is believed
+
+TEST_CASE("a process that has heard of a coordinator elsewhere ends no job") {
+  cluster x{{.world_size = 1}};
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  const bool differs = GENERATE(false, true);
+  auto left_over = x.hello(9, 0);
+  if (differs)
+    left_over.options = {{"seed", "8"}};
+  auto& other = x.join(9, left_over);
+  other.on_word({.life = 7}, x.now);
+  x.pass(2s);
+  CHECK_FALSE(x.lead->has_ended());
+  CHECK(a.has_lease(x.now));
+  CHECK_FALSE(other.refused().empty());
+  x.memory.begin_life();
+  other.on_word({.life = 8}, x.now);
+  x.pass(1s);
+  CHECK(x.lead->is_superseded());
+}
+
+TEST_CASE("a member of a term that the state directory does not know is told so") {
+  cluster x{{.world_size = 1}};
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  REQUIRE(a.term() == 1);
+  kept_in_memory anew;
+  x.lead = std::make_unique<coordinator>(
+      x.settings, "secret", anew.begin_life(), anew,
+      [](const std::string&) { return std::nullopt; }, x.now);
+  x.connect(1);
+  x.settle();
+  CHECK(a.refused().find("term 1") != std::string::npos);
+}
+
+TEST_CASE("a state directory that is removed ends the job at once") {
+  cluster x{{.world_size = 2}};
+  auto& a = x.join(1, 0);
+  x.join(2, 1);
+  x.pass(2s);
+  auto& waiting = x.join(3, 0);
+  x.pass(2s);
+  x.memory.remove();
+  x.pass(500ms);
+  CHECK(x.lead->has_ended());
+  CHECK(x.lead->has_lost_directory());
+  CHECK_FALSE(x.lead->is_superseded());
+  CHECK(a.failure().find("state directory was removed") != std::string::npos);
+  CHECK(waiting.refused().find("state directory was removed") != std::string::npos);
+}
+
+TEST_CASE("a coordinator that is replaced says where the newer one is") {
+  cluster x{{.world_size = 1}};
+  auto& a = x.join(1, 0);
+  x.pass(2s);
+  x.memory.begin_life("node2:4242");
+  x.pass(500ms);
+  CHECK(x.lead->is_superseded());
+  CHECK(a.moved_to() == "node2:4242");
+  CHECK(a.term() == 1);
+}
+
+TEST_CASE("a beat that is too long for the coordinator is refused") {
+  cluster x{{.world_size = 1}};
+  auto hello = x.hello(1, 0);
+  hello.beat_ns = 6'000'000'000; // ranks are lost after 10 s
+  auto& a = x.join(1, hello);
+  x.settle();
+  CHECK(a.refused().find("a beat of 6 s") != std::string::npos);
+  hello = x.hello(2, 0);
+  hello.beat_ns = 5'000'000'000;
+  CHECK(x.join(2, hello).refused().empty());
+}
+
+// -- how much is kept and said
+
+TEST_CASE("processes that come and go leave nothing behind") {
+  cluster x{{.world_size = 2}};
+  x.join(1, 0);
+  x.join(2, 1);
+  x.pass(2s);
+  std::size_t bytes = 0;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    auto hello = x.hello(100 + i, 0);
+    if (i % 2 == 0)
+      hello.options = {{"seed", "8"}}; // refused
+    x.lead->on_hello(100 + i, hello, x.now);
+    x.lead->on_beat(100 + i, {.number = 1, .who = hello.who}, x.now);
+    for (const auto& one : x.lead->take_output().words)
+      bytes = std::max(bytes, encode(one.what).size());
+    x.lead->on_closed(100 + i);
+  }
+  CHECK(x.lead->processes().all().size() == 2);
+  CHECK(bytes < 1000);
+  x.pass(2s);
+  CHECK(x.members.at(1).neighbours().empty());
+}
+
+TEST_CASE("processes of one host look at those alone that may have ended, and share them") {
+  constexpr std::uint64_t ranks = 64;
+  cluster x{{.world_size = ranks}};
+  for (std::uint64_t rank = 0; rank < ranks; ++rank)
+    x.join(1 + rank, rank);
+  x.pass(2s);
+  REQUIRE(x.all_sit_in(1));
+  for (const auto& [number, one] : x.members)
+    CHECK(one.neighbours().empty());
+  x.lead->on_closed(5);
+  x.silent[5] = true;
+  x.pass(1s);
+  CHECK(x.members.at(1).neighbours().size() == 1);
+  CHECK(x.members.at(1).neighbours().front().second.pid == 5);
+  x.members.clear();
+  x.begin(); // has heard nobody: all may have ended
+  for (std::uint64_t rank = 0; rank < ranks; ++rank)
+    x.join(101 + rank, rank);
+  x.pass(1500ms);
+  std::set<std::uint64_t> looked_at;
+  for (const auto& [number, one] : x.members) {
+    CHECK(one.neighbours().size() == 16);
+    for (const auto& [who, process] : one.neighbours())
+      looked_at.insert(process.pid);
+  }
+  CHECK(looked_at.size() == ranks);
+}
+
+} // namespace leat::coordinator_rules_test
