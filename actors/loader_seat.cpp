@@ -130,10 +130,10 @@ void loader_seat::join() {
     throw error(*failure_);
   const patience waits{options_.while_waiting};
   try {
-    if (!cluster_) {
+    if (!cluster_)
       cluster_ = std::make_shared<cluster_rank>(config_for(options_, job().job()));
-      cluster_->want(sets_, wanted_start_);
-    }
+    // Again where an earlier call was interrupted: restore() may have come since.
+    cluster_->want(sets_, wanted_start_);
     sit();
   } catch (const patience_ended&) {
     throw; // it may be called again

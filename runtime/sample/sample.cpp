@@ -95,6 +95,11 @@ struct sample::state {
   const field& get(std::string_view name) const {
     if (const auto* x = find(name))
       return *x;
+    miss(name);
+  }
+
+  /// Apart from get(), which every field of every sample goes through.
+  [[noreturn, gnu::cold, gnu::noinline]] void miss(std::string_view name) const {
     std::vector<std::string> have;
     for (std::size_t i = 0; i < used; ++i)
       have.push_back(fields[i].name);

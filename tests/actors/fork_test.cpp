@@ -124,7 +124,7 @@ TEST_CASE("fork: idle threads are enough for a refusal, and a shutdown ends them
     CHECK(in_child([&] { return run_numbers(workers); }) == 2);
     CHECK(in_child([&] {
             const auto problem = problem_of([] { loader{numbers().batch(8), {}}; });
-            return problem->details().needed.find("leat::shutdown()") == std::string::npos;
+            return problem->details().needed.find("shutdown()") == std::string::npos;
           })
           == 0);
     shutdown();
