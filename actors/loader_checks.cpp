@@ -106,7 +106,7 @@ void refuse_child() {
               {.stage = "loader",
                .got = "a call in the child of a fork, which does not have its parent's threads",
                .needed = "loaders made after the fork, by a process whose parent has no loader and "
-                         "has called shutdown of leat; or a process of its own (exec; in Python "
+                         "has called leat's shutdown(); or a process of its own (exec; in Python "
                          "spawn or forkserver)"});
 }
 
