@@ -117,9 +117,10 @@ void bind_bare_loop(nb::module_& m) {
 
 void bind_images(nb::module_& m) {
   const image_decoder_options usual;
-  nb::class_<decoder>(m, "ImageDecoder",
-                      "Makes arrays of parts of JPEGs and PNGs, as decode_image does. It keeps its "
-                      "memory from image to image; for one thread at a time.")
+  nb::class_<decoder>(
+      m, "ImageDecoder",
+      "Makes arrays of parts of JPEGs, PNGs and WebPs, as decode_image does. It keeps its "
+      "memory from image to image; for one thread at a time.")
       .def(
           "__init__",
           [](decoder* to, bool exact, std::size_t max_pixels, bool own_decoder) {

@@ -121,7 +121,8 @@ void bind_image_maps(nb::module_& m) {
       },
       "field"_a, "transforms"_a = std::vector<image_transform>{}, nb::kw_only(), "exact"_a = false,
       "max_pixels"_a = usual.max_pixels,
-      "Decodes the JPEG or PNG in `field`, applies the transforms, and sets the field \"image\".");
+      "Decodes the JPEG, PNG or WebP in `field`, applies the transforms, and sets the field "
+      "\"image\".");
   m.def(
       "train_image",
       [](const std::string& field, std::size_t size, dtype type, image_layout layout,
