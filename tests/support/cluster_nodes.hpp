@@ -46,7 +46,8 @@ struct rank_process {
   rank_process(std::uint64_t number, const cluster_hello& hello, std::uint16_t port)
       : on(node(number)), place(std::make_shared<membership>(hello, short_times(), steady_now)) {
     const logger_release released;
-    dial = spawn_in_thread(on.system(), on.threads(), "dialer", dialer, gate_token{lives});
+    dial = spawn_in_thread(on.system(), on.threads(), "dialer", tell_failure, dialer,
+                           gate_token{lives});
     handle = on.system().spawn(member_shell,
                                member_config{.place = place,
                                              .coordinator =
