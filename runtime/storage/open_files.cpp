@@ -1,5 +1,6 @@
 #include "runtime/storage/open_files.hpp"
 
+#include "runtime/base/text.hpp"
 #include "runtime/base/uninterrupted.hpp"
 
 #include <fcntl.h>
