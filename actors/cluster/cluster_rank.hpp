@@ -106,7 +106,7 @@ private:
   void wait(IsSo is_so);
 
   const cluster_rank_config config_;
-  /// Of this process; given back when it has left, or the job is over.
+  /// This process's; given back when it has left, or the job is over.
   std::shared_ptr<const std::string> place_in_process_;
   network_system& on_;
   std::shared_ptr<membership> place_;

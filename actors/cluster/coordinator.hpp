@@ -25,7 +25,7 @@ enum class coordinator_end : std::uint8_t {
   superseded,
   /// The state directory was removed.
   lost_directory,
-  /// Something went wrong that is no matter of the state directory: another coordinator may go on.
+  /// Something went wrong that is no matter of the state directory: another coordinator may begin.
   broken,
 };
 

@@ -34,7 +34,7 @@ _ELSEWHERE = {
     "sampler": "the pipeline has the order: data.shuffle(seed=0), leat.mix",
     "seed": "data.shuffle(seed=0)",
     "shuffle": "data.shuffle(seed=0)",
-    "shuffle_files": 'data.shuffle(seed=0), or order="shuffled" of streams',
+    "shuffle_files": 'data.shuffle(seed=0), or file_order="shuffled" of streams',
     "size": "rows of the global batch are the first argument",
     "timeout": "stuck_after=, in seconds",
     "transform": "data.map(...)",

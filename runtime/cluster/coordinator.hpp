@@ -90,7 +90,8 @@ private:
   void hear(const cluster_process& who, const cluster_beat& x);
   void hear_ends(std::uint64_t rank, const cluster_process& who);
   void compare_with_others(cluster_process& x, time now);
-  /// Of another state directory, as far as this one's tells: it is not heard any more.
+  /// Whether it belongs to another state directory, as far as this one tells: then it is not heard
+  /// any more.
   bool is_foreign(cluster_process& x, const cluster_beat& beat);
   // Terms:
   void form(time now);
@@ -116,7 +117,8 @@ private:
   bool holds_seat(const incarnation& who) const;
   bool is_gone(const incarnation& holder) const;
   bool is_free(const incarnation& holder, time now) const;
-  /// Of the term, or of the ranks that wait for the next one; none before anybody has come.
+  /// The rules of the term, or of the ranks that wait for the next one; none before anybody has
+  /// come.
   std::optional<job_rules> rules() const;
   void look_for_suspects(time now);
   void forget_others(time now);

@@ -36,7 +36,7 @@ public:
 private:
   std::shared_ptr<state_directory> directory_;
   std::string job_;
-  /// Of the life that it has begun.
+  /// Where the life that it has begun listens.
   coordinator_place own_ = {};
 };
 
