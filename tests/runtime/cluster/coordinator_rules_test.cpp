@@ -117,6 +117,27 @@ TEST_CASE("a process of another job takes no seat of a running term") {
   CHECK_FALSE(c.refused().empty());
 }
 
+TEST_CASE("a process of another job takes no seat of a running term that nobody is left of") {
+  const bool has_new_coordinator = GENERATE(false, true);
+  cluster x{{.world_size = 1, .comes_back_alone = true}};
+  x.join(1, 0);
+  x.pass(2s);
+  REQUIRE(x.all_sit_in(1));
+  x.lead->on_closed(1);
+  x.members.clear();
+  if (has_new_coordinator)
+    x.begin();
+  auto other = x.hello(3, 0);
+  other.options = {{"seed", "8"}};
+  auto& c = x.join(3, other);
+  c.on_gone({7, 1, 0}); // so its place is free at once
+  for (int i = 0; i < 120; ++i) {
+    x.pass(500ms);
+    CHECK(c.term() != 1);
+  }
+  CHECK(c.term() == 2); // its own, once the other one is given up
+}
+
 TEST_CASE("where sets are kept is said by the ranks that begin") {
   cluster x{{.world_size = 2}};
   x.join(9, 0).want("elsewhere", {});
