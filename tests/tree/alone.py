@@ -2,7 +2,8 @@
 """Compiles files alone that builds compile together: each must include what it uses.
 
 All public headers, a third of the others, and 60 sources, half of them of the last 10 commits. LEAT_CI_SEED draws; without it all.
-alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there.
+alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there. What CMAKE_CXX_COMPILER_LAUNCHER
+names, as ccache, is asked first.
 """
 
 import argparse
@@ -10,11 +11,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from selected import ROOT, changed, drawn, is_drawn, units
 
 FOLDERS = ("messages", "runtime", "actors")
+LAUNCHER = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split()
 
 
 def headers():
@@ -39,11 +42,14 @@ def sources(build):
         yield name, ways[name]
 
 
-def problem_of(work):
+def problem_of(place, work):
     """What the compiler says; nothing if it says nothing."""
     name, arguments = work
-    command = [x for x in arguments if not x.startswith("-Winvalid-pch")] + ["-fsyntax-only", "-x", "c++", "-"]
-    asked = subprocess.run(command, input=f'#include "{name}"\n', cwd=ROOT, capture_output=True, text=True, check=False)
+    part = place / (name.replace("/", "_") + ".cpp")
+    part.write_text(f'#include "{name}"\n', encoding="utf-8")
+    # To an object, as ccache keeps nothing of -fsyntax-only; unoptimized, as nobody runs it.
+    command = [x for x in arguments if not x.startswith("-Winvalid-pch")] + ["-O0", "-MD", "-c", str(part)]
+    asked = subprocess.run([*LAUNCHER, *command, "-o", f"{part}.o"], cwd=ROOT, capture_output=True, text=True, check=False)
     return asked.stderr if asked.returncode else ""
 
 
@@ -58,8 +64,10 @@ def main():
     work = [(x, for_headers) for x in headers()]
     headers_alone = len(work)
     work += sources(build)
+    place = build / "alone"  # always the same, for ccache
+    place.mkdir(exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        problems = [x for x in threads.map(problem_of, work) if x]
+        problems = [x for x in threads.map(partial(problem_of, place), work) if x]
     print(f"alone: {headers_alone} headers and {len(work) - headers_alone} sources, {len(problems)} of them with errors")
     print("\n".join(problems), end="", file=sys.stderr)
     sys.exit(1 if problems else 0)
