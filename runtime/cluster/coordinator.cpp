@@ -246,8 +246,8 @@ void coordinator::on_not_stored(const job_position& at, const std::string& why) 
 
 // -- what goes out
 
-/// Before anyone is told. A life that has begun meanwhile may not have read it: then nobody is
-/// told.
+/// Called before anyone hears of it. A life that has begun meanwhile may not have read it: then
+/// nobody hears of it.
 void coordinator::write(coordinator_state x) {
   memory_.write_state(life_, encode(x));
   state_ = std::move(x);
@@ -295,7 +295,7 @@ std::optional<cluster_seat> coordinator::seat_for(const cluster_process& x, time
                       .rank = *rank,
                       .world_size = state_.seats.size(),
                       .lease_ns = static_cast<std::uint64_t>(lease.count()),
-                      // Journals are cut behind older ones.
+                      // Journals may have lost what older sets need.
                       .start = seat.has_come_back ? sets_.stored() : state_.start,
                       .has_come_back = seat.has_come_back,
                       .start_is_of_term = seat.has_come_back && sets_.stored() != state_.start,

@@ -38,8 +38,8 @@ struct coordinator_output {
 };
 
 /// The one that knows who sits where, since when and from which set; where epochs end; what has
-/// failed. It has no data and no state of lanes. What it is told are statements, and what it says
-/// are: messages may be lost, repeated or late.
+/// failed. It has no data and no state of lanes. What it hears are statements, and so is what
+/// it says: messages may be lost, repeated or late.
 ///
 /// A plain value: time is what its caller says (a clock that counts while the machine sleeps), and
 /// connections are numbers that its caller gives. After each call, `take_output` has what is to be
@@ -164,7 +164,7 @@ private:
   std::set<process_number> dead_;
   /// Those of each host that may have, as of the last tick.
   std::map<host_key, neighbours> suspects_;
-  // Of one term:
+  // What belongs to one term:
   std::optional<epoch_ends> ends_;
   set_collection sets_;
   /// The step that each rank is done with, as far as its present life has said so.

@@ -190,7 +190,7 @@ void coordinator::watch(time now) {
     make_room_for_more(now);
 }
 
-/// More ranks wait: behind a stored set nothing is lost by going back to it.
+/// More ranks wait: right after a set was stored, going back to it loses nothing.
 void coordinator::make_room_for_more(time now) {
   if (!sets_.stored() || sets_.stored() == state_.start || sets_.is_storing()
       || now - formed_ <= 2 * settings_.times.lost)

@@ -22,7 +22,7 @@ public:
   static time with_drift(time x) noexcept { return x + x * 3 / 100; }
 
   time length() const noexcept { return length_; }
-  /// The holder may go on for so long.
+  /// The holder may continue for so long.
   void grant(const incarnation& who, time now, time length) {
     auto& until = until_[who];
     until = std::max(until, now + with_drift(length));

@@ -28,7 +28,7 @@ std::string addresses_text(const std::vector<ip_address>& all) {
   return text;
 }
 
-/// Of the addresses of a name the one to listen at: any of this machine's before its loopback.
+/// The one of a name's addresses to listen at: any of this machine's before its loopback.
 ip_address address_of_name(const std::string& name, const std::string& from,
                            const machine_addresses& machine, const resolve_name& resolve_host) {
   const auto all = resolve_host(name, from);

@@ -11,7 +11,7 @@
 
 namespace leat {
 
-/// What was said about where to listen. Of `address` and `interface` one at most.
+/// What the user said about where to listen. At most one of `address` and `interface` is set.
 struct listen_wish {
   /// Port 0: the system chooses one.
   std::optional<found_value<network_address>> address = {};
@@ -39,8 +39,8 @@ std::vector<ip_address> resolve(const std::string& name, const std::string& from
 
 /// Where to listen: at the wish; where there is none, on loopback, or, if that is insecure, at the
 /// first address that other machines can use. A name must stand for an address of this machine, and
-/// is told as it was given. Throws `errc::invalid_argument`, which says what to do, also for an
-/// address that other machines can reach where nobody said that this is meant.
+/// others hear it as it was given. Throws `errc::invalid_argument`, which says what to do, also for
+/// an address that other machines can reach where nobody said that this is meant.
 listen_place choose_listen_place(const listen_wish& wish,
                                  const std::vector<interface_address>& machine,
                                  const resolve_name& resolve_host);

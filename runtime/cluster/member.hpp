@@ -150,7 +150,7 @@ private:
   std::vector<incarnation> gone_;
   bool is_leaving_ = false;
 
-  // Of the term:
+  // What belongs to the term:
   std::uint64_t term_ = 0;
   cluster_seat seat_;
   time lease_until_{0};

@@ -50,7 +50,7 @@ public:
   void end_target();
 
 private:
-  /// Of the places that it keeps parts of, those that may yet be stored.
+  /// The newest place that it keeps parts of and that may yet be stored.
   std::optional<job_position> newest_of(const kept_parts& x,
                                         const std::optional<job_position>& stored) const;
   bool is_lost(const kept_parts& x) const;

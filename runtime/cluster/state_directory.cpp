@@ -93,7 +93,7 @@ bool is_temporary(std::string_view name) {
 }
 
 /// Whether a file of the kind is two or more below the newest life. Whoever still makes a temporary
-/// one there is told that it is gone, and goes on to a newer number.
+/// one there finds it gone, and takes a newer number.
 bool is_older(std::string_view name, std::string_view kind, std::uint64_t newest) {
   const auto number = number_in_name(name, kind);
   return number && *number + 1 < newest;

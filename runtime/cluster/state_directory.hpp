@@ -66,7 +66,7 @@ public:
   std::optional<std::string> job();
 
   /// Gives the directory to another job; the caller has seen in the state that the former one is
-  /// over. Of several that do so at once, one succeeds. Throws `errc::invalid_argument` if the
+  /// over. If several do so at once, one succeeds. Throws `errc::invalid_argument` if the
   /// directory belongs to neither of the two.
   void hand_over(const std::string& from, const std::string& to);
 

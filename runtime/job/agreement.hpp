@@ -35,8 +35,8 @@ public:
 
   /// Whether the next batch of a job at `now` is its epoch's last. Throws `errc::empty_epoch` if
   /// ranks agree that the epoch has no batch, and `errc::worker_lost` if another rank has failed.
-  /// A failure in place of that batch is told if ranks ask at it. It is not held back until they
-  /// ask again: they may be waiting for this rank elsewhere, where their gradients meet. With
+  /// A failure in place of that batch is passed on if ranks ask at it. It is not held back until
+  /// they ask again: they may be waiting for this rank elsewhere, where their gradients meet. With
   /// peers: throws patience_ended, and may then be called again.
   [[nodiscard]] bool settle(const batch_plan& x, const job_progress& now);
 

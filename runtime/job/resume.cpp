@@ -111,7 +111,7 @@ job_progress restored_progress(const rank_job& job, const std::vector<snapshot>&
                   .global_step = merged.global_step,
                   .is_resumed = true};
   // One part of the same world may be each rank's own, or one for all: a rank cannot tell, so it
-  // goes on with that run in both cases. Otherwise rank 0 takes over the sums of all.
+  // continues that run in both cases. Otherwise rank 0 takes over the sums of all.
   const bool goes_on = parts.size() == 1 && parts[0].world_size == job.world_size;
   if (goes_on ? parts[0].rank == job.rank : job.rank == 0)
     at.sums = goes_on ? parts[0].sums : merged.sums;

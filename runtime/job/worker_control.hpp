@@ -19,7 +19,7 @@ struct worker_measurement {
 };
 
 /// Finds the number of workers that a trainer needs so that it does not wait, and no more. A plain
-/// value that is told the time and reads no clock: the same measurements give the same numbers.
+/// value that is given the time and reads no clock: the same measurements give the same numbers.
 ///
 /// It judges by windows of some batches and some time. If the trainer waited for more than a
 /// twentieth of a window while workers were busy, the number is doubled (more workers help if the

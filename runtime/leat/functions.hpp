@@ -72,7 +72,7 @@ struct text_quality_options {
 };
 
 /// Keeps samples whose text, a field of bytes, is within all these bounds; at least one is given.
-/// Of no words or lines any share and mean is 0.
+/// Every share and mean is 0 if there are no words or lines.
 LEAT_API filter_stage text_quality(const std::string& field, const text_quality_options& options);
 
 struct matches_options {
@@ -123,7 +123,7 @@ LEAT_API map_stage pad(const std::string& field, std::uint64_t length, double va
 LEAT_API map_stage cast(const std::string& field, dtype to);
 
 /// Keeps the first `length` elements, at least 1, of a field of rank 1 or bytes; a shorter field
-/// stays as it is. Of bytes, a character of UTF-8 that would be cut is left out as a whole.
+/// stays as it is. In bytes, a character of UTF-8 that would be cut is left out as a whole.
 LEAT_API map_stage truncate(const std::string& field, std::uint64_t length);
 
 /// Removes fields. One that a sample does not have is no error.

@@ -68,8 +68,8 @@ struct preview_options {
   std::uint64_t step = 0;
   /// Changes of the weights of the pipeline's only mix, as `loader::set_weights` makes them.
   std::vector<weight_change> weights = {};
-  /// The job's: where an operator looks at a bad sample, the preview fails, or goes on under `mask`
-  /// as the job does.
+  /// The job's: where an operator looks at a bad sample, the preview fails, or under `mask`
+  /// continues, as the job does.
   bad_sample_policy bad_samples = bad_sample_policy::fail;
 };
 

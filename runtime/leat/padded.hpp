@@ -34,7 +34,7 @@ public:
   /// [rows, length, ...]; valid as long as this object.
   tensor_view<const T, N + 1> view() const noexcept { return {values_.data(), extents_}; }
   tensor_view<T, N + 1> view() noexcept { return {values_.data(), extents_}; }
-  /// Of each row: the longest one's, rounded up. 0 where no row has an element.
+  /// Length of each row: that of the longest, rounded up. 0 where no row has an element.
   std::size_t length() const noexcept { return extents_[1]; }
 
 private:

@@ -56,8 +56,8 @@ struct snapshot_facts {
   hash128 epoch_digest = {};
   std::uint64_t samples = 0;
   bad_counts bad{};
-  /// What the inputs of mixes gave since the job began; mixes in data order. Of a snapshot that an
-  /// older leat wrote, since it was resumed from.
+  /// What the inputs of mixes gave since the job began; mixes in data order. If an older leat wrote
+  /// the snapshot that the job resumed from, since then.
   std::vector<mix_counts> mixes = {};
   /// The sums lack what the missing parts would add.
   bool partial = false;

@@ -39,7 +39,7 @@ struct line_options {
   std::uint64_t ranges = 1;
   file_order order = file_order::stored;
   std::uint64_t seed = 0;
-  /// Of `json_lines` only: what fields are, by name, whatever their values look like. "u8" to
+  /// For `json_lines` only: what fields are, by name, whatever their values look like. "u8" to
   /// "i64", "f32" or "f64": a number, rank 0; a list of numbers, [n]; true and false are 1 and 0.
   /// "bytes": a text, or the JSON text of anything else. Another value, and a number that the type
   /// cannot represent, make the line a bad sample (wrong_shape); floats are the nearest ones.

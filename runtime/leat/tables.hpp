@@ -61,7 +61,7 @@ struct table_column {
   std::string name = {};
   column_kind kind = column_kind::dense;
   dtype type = dtype::u8;
-  /// Of a row's tensor, or of an element of a ragged column.
+  /// The shape of a row's tensor, or of an element of a ragged column.
   shape dims = {};
   /// Those of all rows, one after the other.
   std::span<const std::byte> values = {};

@@ -201,7 +201,7 @@ private:
   std::unique_ptr<iterator> iterator_;
   item next_;
   ring<round_item> items_;
-  /// Of the last round, how many of `items_` carry content.
+  /// For the last round: how many of `items_` carry content.
   std::size_t with_content_ = 0;
   bool is_stale_ = true;
   /// See usual_bytes().

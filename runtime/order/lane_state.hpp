@@ -22,8 +22,8 @@ struct round_mark {
   lap when;
   /// Items of the lap that were consumed; the end of the lap counts as one.
   std::uint64_t consumed = 0;
-  /// Of a last round where steps are counted (sample_graph::counts_steps): items that the lane gave
-  /// in its epochs before the lap's.
+  /// For a last round where steps are counted (sample_graph::counts_steps): items that the lane
+  /// gave in its epochs before the lap's.
   std::uint64_t before = 0;
 };
 

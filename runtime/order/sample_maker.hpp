@@ -172,7 +172,7 @@ private:
   record_blocks blocks_;
   order_cache orders_;
   std::vector<map_function> functions_;
-  /// Of the maps that take several samples; empty for all others.
+  /// One entry per map; empty for a map that takes a single sample.
   std::vector<map_together_function> together_;
   std::vector<std::function<bool(sample&)>> filters_;
   std::vector<flat_map_function> flat_maps_;

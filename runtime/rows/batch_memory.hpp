@@ -59,7 +59,7 @@ public:
   struct gathered {
     std::span<const std::byte> values;
     std::vector<std::uint64_t> offsets;
-    /// Of the rows that began last.
+    /// These are the rows that began last.
     bool is_current = false;
   };
   const gathered& gather(std::size_t field);
@@ -97,7 +97,7 @@ public:
 private:
   std::vector<std::byte*> dense_;
   std::vector<ragged_row> ragged_;
-  /// Of the last row, if it followed: see ragged_rows::target.
+  /// The memory of the last row, if it followed: see ragged_rows::target.
   const batch_memory* memory_ = nullptr;
   std::uint64_t opening_ = 0;
   std::size_t next_row_ = 0;

@@ -20,13 +20,13 @@ struct lane_supply {
   bool has_failed = false;
 };
 
-/// Of a lane whose epochs end. Takes constant time while all that waits is of one epoch.
+/// For a lane whose epochs end. Takes constant time while all that waits is of one epoch.
 lane_supply supply_of(const lane_round& lane);
-/// Of a lane that begins again and again: counts no further than `enough`.
+/// For a lane that begins again and again: counts no further than `enough`.
 lane_supply supply_of(const lane_round& lane, std::size_t enough);
 
-/// What the lanes of a rank tell of an epoch, from its next batch on. Of an epoch without end only
-/// the next batch is told.
+/// What the lanes of a rank tell about an epoch, from its next batch on. In an epoch without end,
+/// only about the next batch.
 struct epoch_outlook {
   /// Batches that the rank has rows for; the last of them may be one that is certain to fail. It
   /// never exceeds what the epoch will have, whatever the lanes meet: later ones are at least as

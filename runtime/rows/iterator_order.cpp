@@ -210,7 +210,8 @@ void iterator_order::run_further() {
 void iterator_order::advance(bool is_last) {
   ++next_.step;
   run_further();
-  // Under mask other ranks may have more: this one continues with empty batches until it is told.
+  // Under mask other ranks may have more: this one continues with empty batches until it hears of
+  // the end.
   if (is_last && (world_size_ == 1 || shape_.end == epoch_end::drop))
     begin_epoch(next_.epoch + 1);
 }

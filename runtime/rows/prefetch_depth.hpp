@@ -31,7 +31,7 @@ private:
   std::size_t planned_;
   std::size_t batches_;
   bool learns_;
-  /// Of the largest batch that was looked at: its slot keeps that much memory.
+  /// Bytes of the largest batch that was looked at: its slot keeps that much memory.
   std::size_t largest_ = 0;
   std::uint64_t seen_ = 0;
   std::uint64_t next_look_ = 0;

@@ -12,9 +12,9 @@ namespace leat {
 /// The rows of one ragged field of one batch, which several threads make at the same time, each row
 /// by one of them.
 ///
-/// The rows that one thread makes one after the other, from the first on, are written behind each
-/// other: often that is the whole batch, and then nothing has to be copied. All others are written
-/// on their own, since nobody knows how long those before them will be.
+/// The rows that one thread makes one after the other, from the first on, are written directly
+/// after each other: often that is the whole batch, and then nothing has to be copied. All others
+/// are written on their own, since nobody knows how long those before them will be.
 class ragged_rows {
 public:
   explicit ragged_rows(std::size_t rows) : extents_(rows), apart_(rows) {}
@@ -41,7 +41,7 @@ private:
     std::size_t end = 0;
   };
 
-  /// The first `joined_` rows, one behind the other.
+  /// The first `joined_` rows, one after the other.
   ragged_buffer joined_bytes_;
   std::vector<extent> extents_;
   std::size_t joined_ = 0;

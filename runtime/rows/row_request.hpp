@@ -30,7 +30,7 @@ struct row_request {
   std::optional<std::size_t> edge;
 };
 
-/// Of an epoch without end: nobody has to wait for anyone.
+/// The horizon of an epoch without end: nobody has to wait for anyone.
 inline constexpr epoch_horizon endless_horizon{UINT64_MAX, true};
 
 /// What is known about a batch before its rows run.
@@ -50,7 +50,7 @@ struct batch_plan {
   std::uint64_t step = 0;
   /// Set if the rank can know it by itself; otherwise next() finds out.
   bool end_of_epoch = false;
-  /// Of the batch's epoch, when it was opened. Not for failures.
+  /// What was known of the batch's epoch when it was opened. Not for failures.
   epoch_horizon horizon = {};
   /// For pipelines ordered by iterators: the state after this batch.
   std::shared_ptr<const std::vector<lane_state>> lanes = {};

@@ -19,7 +19,7 @@ struct sighting {
   probe_result found = {};
   /// The sample, if it is kept with its item.
   payload_ptr made = {};
-  /// Of its memory; 0 if none is kept.
+  /// Bytes of that sample's memory; 0 if none is kept.
   std::size_t bytes = 0;
 
   /// Makes it like a new one; keeps memory.

@@ -24,7 +24,7 @@ namespace leat {
 /// alone or together, and bad ones are treated.
 class row_runner {
 public:
-  /// `record` is told what is being done.
+  /// `record` shows what is being done.
   row_runner(std::shared_ptr<const job_plan> plan, std::shared_ptr<worker_record> record);
 
   /// What it keeps is used in the same thread.
@@ -93,7 +93,7 @@ private:
   std::uint64_t last_bytes_ = 0;
   std::shared_ptr<made_samples> made_ = std::make_shared<made_samples>(most_samples_kept);
   kept_fields fields_;
-  /// Of rows that are made together, with the samples of the rows that are `begun_`.
+  /// For rows that are made together: their samples, the first of which are those of `begun_`.
   std::vector<std::unique_ptr<sample>> samples_;
   std::vector<sample_maker::begun> begun_;
   std::vector<const work*> begun_rows_;

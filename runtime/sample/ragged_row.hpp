@@ -38,7 +38,7 @@ private:
 /// Where one row of a ragged field goes: to the end of a buffer, which may have rows before it.
 struct ragged_row {
   ragged_buffer* in = nullptr;
-  /// Of the row in the buffer.
+  /// Where the row begins in the buffer.
   std::size_t begin = 0;
   /// Set to where the row ends, once it is complete; may be null.
   std::size_t* end = nullptr;

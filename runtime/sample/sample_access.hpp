@@ -55,7 +55,7 @@ public:
   struct field_view {
     bool ragged = false;
     dtype type = dtype::u8;
-    /// Of all of it, also if it is ragged; undefined for bytes.
+    /// The shape of all of it, also if it is ragged; undefined for bytes.
     shape dims = {};
     std::span<const std::byte> bytes = {};
   };
@@ -98,7 +98,7 @@ public:
   /// Each gets all that the other had.
   static void swap(sample& x, sample& y) noexcept { x.state_.swap(y.state_); }
 
-  /// Of all its fields together.
+  /// Bytes of all its fields together.
   static std::size_t bytes_of_fields(const sample& x) noexcept;
 
   /// Bytes of its memory that grow with what it has held.

@@ -84,7 +84,7 @@ snapshot_facts facts_of(const std::vector<snapshot>& parts, bool require_all) {
                .needed = "a complete snapshot set"});
 }
 
-/// Of a set that was found complete.
+/// The facts about a set that was found complete.
 snapshot_facts facts_of(snapshot_store::found found) {
   auto facts = facts_of(found.parts, true);
   facts.skipped = std::move(found.skipped);
@@ -93,7 +93,7 @@ snapshot_facts facts_of(snapshot_store::found found) {
   return facts;
 }
 
-/// Of the bytes of one part.
+/// The facts about the bytes of one part.
 snapshot_facts facts_of_part(const std::string& bytes, const std::string& name) {
   auto facts = facts_of({decode(bytes, name)}, false);
   facts.largest_part = bytes.size();

@@ -16,9 +16,9 @@ namespace leat {
 
 /// A directory of snapshots. A set is the state of a job of W ranks before a step: either one file
 /// per rank, named epoch-E-step-S.rank-R-of-W, which is complete when all W of them exist, or one
-/// file of the whole job, named epoch-E-step-S.of-W (`job_file_writer`). Of a set that is stored in
-/// both ways the one file counts. Sets are ordered by epoch, step and W, never by time. Other files
-/// in the directory are left alone. All ranks may save, and read, at the same time.
+/// file of the whole job, named epoch-E-step-S.of-W (`job_file_writer`). If a set is stored in
+/// both ways, the one file counts. Sets are ordered by epoch, step and W, never by time. Other
+/// files in the directory are left alone. All ranks may save, and read, at the same time.
 class snapshot_store {
 public:
   explicit snapshot_store(std::filesystem::path directory) : directory_(std::move(directory)) {}
@@ -49,11 +49,11 @@ public:
     explicit operator bool() const noexcept { return !parts.empty(); }
   };
 
-  /// The newest complete set; without parts if there is none or no directory. Of two sets at one
-  /// (epoch, step) it is the one of the larger world. A set whose parts do not belong together (two
-  /// runs each wrote a part of it) is skipped like an incomplete one. A torn file, or one whose
-  /// name does not match its content, throws `errc::bad_snapshot` with the file; with `allow_older`
-  /// its set is skipped. Throws `errc::io`.
+  /// The newest complete set; without parts if there is none or no directory. If two sets stand
+  /// at one (epoch, step), it is that of the larger world. A set whose parts do not belong together
+  /// (two runs each wrote a part of it) is skipped like an incomplete one. A torn file, or one
+  /// whose name does not match its content, throws `errc::bad_snapshot` with the file; with
+  /// `allow_older` its set is skipped. Throws `errc::io`.
   found newest(bool allow_older = false) const;
   /// The complete set there, chosen as in newest(true); without parts if there is none.
   found at(const job_position& place) const;

@@ -21,7 +21,7 @@ struct made_sample final : payload {
   std::uint64_t sample_key = 0;
   /// What inputs of mixes gave to it.
   input_counts given = {};
-  /// Of its memory: its maker says how many.
+  /// Bytes of its memory: its maker says how many.
   std::size_t bytes = 0;
 
   bool renew() const noexcept { return bytes <= most_bytes; }

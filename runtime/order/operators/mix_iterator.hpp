@@ -27,7 +27,7 @@ struct mix_plan {
   mix_stop stop = mix_stop::all;
   std::uint64_t seed = 0;
   std::uint64_t ordinal = 0;
-  /// Of an input; 0: any number.
+  /// How often an input may begin again; 0: any number of times.
   std::uint64_t max_repeats = 0;
   mix_schedule schedule_by = mix_schedule::steps;
   /// The number of its first input among those of all mixes: see input_counts.

@@ -133,7 +133,7 @@ void check_range(const char* stage, const char* option, const std::array<double,
 }
 
 /// The text for an error, which is one line, since any bytes may stand in a field that should be a
-/// number. Of a long text the beginning, up to a whole character.
+/// number. A long text is cut after a whole character.
 std::string quoted(std::string_view text) {
   const bool is_text =
       std::all_of(text.begin(), text.end(), [](unsigned char x) { return x >= ' '; });

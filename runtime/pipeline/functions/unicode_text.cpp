@@ -30,7 +30,7 @@ const utf8proc_uint8_t* bytes_of(std::string_view text) {
   return reinterpret_cast<const utf8proc_uint8_t*>(text.data());
 }
 
-/// utf8proc takes this one for a final consonant of Hangul, and drops it behind a syllable. It
+/// utf8proc takes this one for a final consonant of Hangul, and drops it after a syllable. It
 /// begins a part of its own: no form joins it to what stands before it.
 constexpr utf8proc_int32_t before_finals = 0x11A7;
 

@@ -16,7 +16,7 @@ public:
   /// The texts differ from each other and are not empty.
   explicit piece_trie(std::vector<std::pair<std::string_view, std::int32_t>> pieces);
 
-  /// The node after one more byte, or 0 if no text goes on with it. The root is 0.
+  /// The node after one more byte, or 0 if no text continues with it. The root is 0.
   std::uint32_t next(std::uint32_t node, char byte) const noexcept;
   /// The id of the text that ends at a node.
   std::int32_t id(std::uint32_t node) const noexcept { return nodes_[node].id; }

@@ -95,7 +95,8 @@ private:
       to.push_back({std::move(path), x.version.size, label, x.version.mtime_ns});
   }
 
-  /// A link that is no image by its name: where it leads decides only what is said of it.
+  /// A link that is no image by its name: where it leads decides only what the notice says about
+  /// it.
   void pass_over_link(const std::string& path, const listed_object& entry) {
     auto is = object_kind::plain;
     try {

@@ -29,7 +29,7 @@ namespace {
 
 namespace od = simdjson::ondemand;
 
-// It passes over the end of a text whose brackets are not closed to the byte behind it: a line feed
+// It passes over the end of a text whose brackets are not closed to the byte after it: a line feed
 // belongs to no value.
 static_assert(json_slack >= simdjson::SIMDJSON_PADDING);
 
@@ -228,7 +228,7 @@ private:
   }
 
   /// The text of a value without brackets. simdjson does not see it as read, and passes over it to
-  /// what follows, without looking: that must be a comma, or the bracket behind it.
+  /// what follows, without looking: that must be a comma, or the bracket after it.
   static std::string_view scalar(od::value& x) {
     const std::string_view token = x.raw_json_token();
     const char next = token.data()[token.size()];

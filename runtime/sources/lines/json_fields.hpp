@@ -11,7 +11,7 @@ namespace leat {
 
 /// Deepest nesting of brackets in a line.
 inline constexpr std::size_t max_json_depth = 256;
-/// So many bytes behind a line must be readable: a line feed, and whatever follows it.
+/// So many bytes after a line must be readable: a line feed, and whatever follows it.
 inline constexpr std::size_t json_slack = 64;
 
 /// Sets the members of a JSON object as fields: see `json_lines`. `line` must outlive the sample's

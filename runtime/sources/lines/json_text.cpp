@@ -9,7 +9,7 @@ namespace leat {
 
 namespace {
 
-/// What the letter behind a backslash stands for; 0 for none.
+/// What the letter after a backslash stands for; 0 for none.
 constexpr auto meanings = [] {
   std::array<char, 256> table{};
   constexpr std::string_view letters = "\"\\/bfnrt";

@@ -24,7 +24,7 @@ public:
   /// "score:f64", as pipelines have it, by name.
   std::vector<std::string> texts() const;
 
-  /// The field's type; null where nothing is said.
+  /// The field's type; null where none is given.
   const type* find(std::string_view name) const noexcept {
     const auto found = types_.empty() ? types_.end() : types_.find(name);
     return found == types_.end() ? nullptr : &found->second;

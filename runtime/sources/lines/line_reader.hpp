@@ -47,7 +47,7 @@ class line_reader final : public unit_reader {
 public:
   /// Longest line.
   static constexpr std::uint64_t max_line = std::uint64_t{1} << 28;
-  /// Of shorter ones sharing costs more than reading them again in blocks: see record_blocks.
+  /// Sharing shorter ones costs more than reading them again in blocks: see record_blocks.
   static constexpr std::uint64_t shortest_shared = 512;
 
   /// `opener` must outlive it. Blank lines are counted, and passed over if `passes_blank`.
@@ -92,7 +92,7 @@ private:
   /// Records carry their content.
   bool has_content_;
   std::unique_ptr<byte_window> window_;
-  /// Of plain files, if nobody wants what is read.
+  /// Finds the ends of lines in plain files, if nobody wants what is read.
   std::optional<line_ends> ends_;
   /// The newest that was shared.
   std::shared_ptr<const line_block> block_;

@@ -34,7 +34,7 @@ std::span<std::byte> room_for(std::uint64_t bytes, sample& into) {
   return room.first(bytes);
 }
 
-/// With a line feed behind it.
+/// The line, with a line feed after it.
 std::span<const std::byte> line_in(const shared_bytes& block, const stream_record& x) {
   return block.all().subspan(static_cast<std::size_t>(x.offset - block.begin),
                              static_cast<std::size_t>(x.length));

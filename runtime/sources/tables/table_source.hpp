@@ -30,7 +30,7 @@ public:
   void append_id(std::uint64_t record, std::string& to) const override {
     in_files_.append_id(record, to);
   }
-  /// Of each block.
+  /// The records of each block: blocks count as files.
   std::vector<std::uint64_t> records_per_file() const override { return in_blocks_.counts(); }
   source_facts facts() const override { return facts_; }
   std::string name() const override { return format_; }

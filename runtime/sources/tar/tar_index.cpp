@@ -349,7 +349,7 @@ std::vector<tar_index> open_tar_indexes(const std::vector<std::string>& shards,
         found[i] = open_tar_index(shards[i], options, store);
         mutex_lock lock{telling};
         report({"shards opened", ++done, shards.size()});
-      } catch (...) { // also from the function that is told of progress
+      } catch (...) { // also from the function that hears of progress
         failed[i] = std::current_exception();
       }
     }

@@ -42,14 +42,14 @@ public:
     std::uint64_t offset = 0;
     std::uint64_t tokens = 0;
   };
-  /// Of a document, which exists.
+  /// Where a document lies; it must exist.
   range document(std::uint64_t number) const noexcept;
 
 private:
   void append(std::uint64_t tokens, std::uint64_t offset);
 
   dtype type_ = dtype::u8;
-  /// Of each document.
+  /// The tokens of each document.
   std::vector<std::uint32_t> tokens_;
   /// Offset of each 64th document.
   std::vector<std::uint64_t> offsets_;

@@ -40,7 +40,7 @@ public:
   std::uint64_t size() const noexcept { return first_.back(); }
   const std::vector<std::string>& names() const noexcept { return names_; }
 
-  /// Of each file.
+  /// The records of each file.
   std::vector<std::uint64_t> counts() const {
     std::vector<std::uint64_t> result;
     for (std::size_t i = 1; i < first_.size(); ++i)
