@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compiles files alone that builds compile together: each must include what it uses.
 
-All public headers, a third of the others, and 60 sources, half of them of the last 10 commits. LEAT_CI_SEED draws; without it all.
-alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there. What CMAKE_CXX_COMPILER_LAUNCHER
-names, as ccache, is asked first.
+All public headers, those that the last 10 commits changed, a third of the others, and 60 sources, half of them changed by these
+commits. LEAT_CI_SEED draws; without it all. What CMAKE_CXX_COMPILER_LAUNCHER names, as ccache, is asked first.
+alone.py BUILD, a build directory: for its compile_commands.json, and for headers that are made there.
 """
 
 import argparse
@@ -22,10 +22,11 @@ LAUNCHER = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split()
 
 def headers():
     """Those to compile."""
+    recent = changed(10)
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.hpp")):
             name = path.relative_to(ROOT).as_posix()
-            if name.startswith(f"{folder}/leat/") or is_drawn(name):
+            if name.startswith(f"{folder}/leat/") or name in recent or is_drawn(name):
                 yield name
 
 
