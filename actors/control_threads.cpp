@@ -3,6 +3,7 @@
 #include "runtime/base/begin_thread.hpp"
 
 #include <caf/detail/test_actor_clock.hpp>
+#include <caf/logger.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 #include <caf/scoped_execution_unit.hpp>
 
@@ -20,12 +21,17 @@ bool has_more_after(caf::resumable& x, caf::execution_unit& unit, std::size_t me
 
 } // namespace
 
+void drop_logger() noexcept {
+  caf::logger::set_current_actor_system(nullptr);
+}
+
 control_threads::control_threads(std::size_t threads, std::size_t messages_at_a_time)
     : messages_at_a_time_(messages_at_a_time) {
   threads_.reserve(threads);
   try {
     while (threads_.size() < threads)
-      threads_.push_back(begin_thread("loader", [this] { run(); }));
+      threads_.push_back(begin_thread(
+          "loader", [this] { run(); }, drop_logger));
   } catch (...) {
     stop();
     throw;
@@ -55,7 +61,10 @@ void control_threads::set_system(caf::actor_system& system) {
 void control_threads::push(caf::resumable* x) {
   {
     mutex_lock lock{mutex_};
-    ready_.push_back(x);
+    if (free_.empty())
+      free_.emplace_back();
+    free_.front() = x;
+    ready_.splice(ready_.end(), free_, free_.begin());
   }
   changed_.notify_one();
 }
@@ -69,7 +78,7 @@ void control_threads::run() {
       return;
     auto* const x = ready_.front();
     auto* const system = system_;
-    ready_.pop_front();
+    free_.splice(free_.begin(), ready_, ready_.begin());
     lock.unlock();
     caf::scoped_execution_unit unit{system};
     if (has_more_after(*x, unit, messages_at_a_time_))
@@ -80,12 +89,19 @@ void control_threads::run() {
 
 void handlers_here::run() {
   constexpr std::size_t few_messages = 8;
-  for (std::size_t i = 0; i < ready_.size(); ++i) { // they may make others ready
+  for (std::size_t i = 0; i < count_; ++i) { // they may make others ready
     auto* const x = ready_[i];
     if (has_more_after(*x, *this, few_messages))
       system().scheduler().enqueue(x);
   }
-  ready_.clear();
+  count_ = 0;
+}
+
+void handlers_here::exec_later(caf::resumable* x) {
+  if (count_ < ready_.size())
+    ready_[count_++] = x;
+  else
+    system().scheduler().enqueue(x);
 }
 
 namespace {

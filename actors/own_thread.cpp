@@ -1,8 +1,8 @@
 #include "actors/own_thread.hpp"
 
 #include "runtime/base/begin_thread.hpp"
+#include "runtime/base/of_this_thread.hpp"
 
-#include <caf/logger.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include <limits>
@@ -10,19 +10,34 @@
 
 namespace leat {
 
+namespace {
+
+struct logger_place {
+  logger_place() noexcept { drop_logger(); }
+};
+
+} // namespace
+
+logger_release::logger_release() {
+  (void)of_this_thread<logger_place>();
+}
+
 logger_release::~logger_release() {
-  caf::logger::set_current_actor_system(nullptr);
+  drop_logger();
 }
 
 void own_threads::begin(const std::string& stage, std::function<void()> run) {
   mutex_lock lock{mutex_}; // held until the handle is in its place
   const auto me = running_.emplace(running_.end());
   try {
-    *me = begin_thread(stage, [this, me, run = std::move(run)]() mutable {
-      run();
-      run = nullptr; // what it holds is gone before the thread counts as ended
-      end(me);
-    });
+    *me = begin_thread(
+        stage,
+        [this, me, run = std::move(run)]() mutable {
+          run();
+          run = nullptr; // what it holds is gone before the thread counts as ended
+          end(me);
+        },
+        drop_logger);
   } catch (...) {
     running_.erase(me);
     throw;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/control_threads.hpp"
+#include "actors/watched_actor.hpp"
 #include "runtime/base/mutex.hpp"
 
 #include <caf/actor_config.hpp>
@@ -26,7 +27,8 @@ namespace leat {
 /// At its end this drops the one of its thread.
 class logger_release {
 public:
-  logger_release() = default;
+  /// Throws std::bad_alloc.
+  logger_release();
   ~logger_release();
   logger_release(const logger_release&) = delete;
   logger_release& operator=(const logger_release&) = delete;
@@ -101,10 +103,11 @@ private:
 
 /// An actor that runs in its own thread, whoever sends to it.
 template <class Actor>
-class actor_with_thread final : public Actor {
+class actor_with_thread final : public watched_actor<Actor> {
 public:
-  actor_with_thread(caf::actor_config& config, std::shared_ptr<own_thread> thread)
-      : Actor(config), thread_(std::move(thread)) {}
+  actor_with_thread(caf::actor_config& config, const std::string& stage, failure_handler failed,
+                    std::shared_ptr<own_thread> thread)
+      : watched_actor<Actor>(config, stage, std::move(failed)), thread_(std::move(thread)) {}
   ~actor_with_thread() override { thread_->close(); }
   actor_with_thread(const actor_with_thread&) = delete;
   actor_with_thread& operator=(const actor_with_thread&) = delete;
@@ -122,14 +125,16 @@ private:
 /// would. Throws `errc::no_resources`; then nothing was begun.
 template <class Function, class... Arguments>
 auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
-                     others_run others, Function function, Arguments&&... arguments) {
+                     failure_handler failed, others_run others, Function function,
+                     Arguments&&... arguments) {
   using actor = caf::infer_impl_from_fun_t<Function>;
   auto thread = own_thread::begin(system, threads, stage, others);
   caf::actor_config config{thread.get()};
   caf::detail::init_fun_factory<actor, Function> factory;
   try {
     config.init_fun = factory(std::move(function), std::forward<Arguments>(arguments)...);
-    return system.spawn_class<actor_with_thread<actor>, caf::no_spawn_options>(config, thread);
+    return system.spawn_class<actor_with_thread<actor>, caf::no_spawn_options>(
+        config, stage, std::move(failed), thread);
   } catch (...) {
     thread->close();
     throw;
@@ -138,9 +143,9 @@ auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std:
 
 template <class Function, class... Arguments>
 auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
-                     Function function, Arguments&&... arguments) {
-  return spawn_in_thread(system, threads, stage, others_run::elsewhere, std::move(function),
-                         std::forward<Arguments>(arguments)...);
+                     failure_handler failed, Function function, Arguments&&... arguments) {
+  return spawn_in_thread(system, threads, stage, std::move(failed), others_run::elsewhere,
+                         std::move(function), std::forward<Arguments>(arguments)...);
 }
 
 } // namespace leat

@@ -110,7 +110,8 @@ cluster_rank::~cluster_rank() {
 
 void cluster_rank::begin_actors() {
   const logger_release released;
-  dialer_ = spawn_in_thread(on_.system(), on_.threads(), "dialer", dialer, gate_token{lives_});
+  dialer_ = spawn_in_thread(on_.system(), on_.threads(), "dialer", tell_failure, dialer,
+                            gate_token{lives_});
   member_config config{.place = place_,
                        .coordinator = config_.coordinator,
                        .is_over = config_.is_over,
@@ -119,8 +120,8 @@ void cluster_rank::begin_actors() {
   if (own_coordinator_)
     config.local = own_coordinator_->handle();
   // A thread of its own: it looks into the state directory.
-  member_ = spawn_in_thread(on_.system(), on_.threads(), "member", member_shell, config,
-                            gate_token{lives_});
+  member_ = spawn_in_thread(on_.system(), on_.threads(), "member", tell_failure, member_shell,
+                            config, gate_token{lives_});
   place_->set_speaker([to = member_] { caf::anon_send(to, say_atom_v); });
 }
 

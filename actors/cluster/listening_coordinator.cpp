@@ -48,8 +48,8 @@ void listening_coordinator::begin(const listening_config& config) {
                            keep = config.keep](const coordinator_actor& to) {
     const set_files_config files{
         .keep = keep, .is_newest = [memory, life] { return memory->newest_life() == life; }};
-    return spawn_in_thread(on->system(), on->threads(), "set store", set_store, files, to,
-                           gate_token{lives});
+    return spawn_in_thread(on->system(), on->threads(), "set store", tell_failure, set_store, files,
+                           to, gate_token{lives});
   };
   const coordinator_config own{.life = life_,
                                .memory = config.memory,
@@ -61,8 +61,8 @@ void listening_coordinator::begin(const listening_config& config) {
                                .log = config.log,
                                .now = [] { return std::chrono::nanoseconds{boot_clock_ns()}; },
                                .ended = config.ended};
-  handle_ = spawn_in_thread(on_.system(), on_.threads(), "coordinator", coordinator_shell, own,
-                            gate_token{lives_});
+  handle_ = spawn_in_thread(on_.system(), on_.threads(), "coordinator", tell_failure,
+                            coordinator_shell, own, gate_token{lives_});
 }
 
 void listening_coordinator::end() {

@@ -5,6 +5,7 @@
 #include "runtime/base/mutex.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
@@ -14,6 +15,7 @@
 
 #include <chrono>
 #include <random>
+#include <string>
 #include <system_error>
 
 namespace leat {
@@ -104,6 +106,11 @@ network_system::network_system() {
     throw error(errc::no_resources,
                 {.stage = "cluster", .got = problem.what(), .needed = "threads for its network"});
   }
+}
+
+void tell_failure(const error& x) noexcept try {
+  notice(std::string{"cluster: "} + x.what());
+} catch (...) { // no memory for the text
 }
 
 network_system& network_system::of_process() {

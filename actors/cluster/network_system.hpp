@@ -2,6 +2,8 @@
 
 #include "actors/own_thread.hpp"
 
+#include <leat/error.hpp>
+
 #include <caf/actor_system.hpp>
 
 #include <memory>
@@ -35,5 +37,8 @@ private:
   std::unique_ptr<caf::actor_system> system_;
   own_threads threads_;
 };
+
+/// Tells in a notice what an actor of the network threw: see watched_actor.
+void tell_failure(const error& x) noexcept;
 
 } // namespace leat

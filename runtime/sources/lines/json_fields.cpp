@@ -1,6 +1,7 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
 #include "runtime/base/number_as.hpp"
+#include "runtime/base/of_this_thread.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -396,11 +397,10 @@ std::string_view without_mark(std::string_view text) {
 } // namespace
 
 void set_json_fields(std::span<const std::byte> line, sample& into, const json_types& types) {
-  thread_local reading_memory kept;
   const std::string_view text{reinterpret_cast<const char*>(line.data()), line.size()};
   try {
     if (text.size() <= kept_line) {
-      line_walk{kept, into, types}.run(without_mark(text));
+      line_walk{of_this_thread<reading_memory>(), into, types}.run(without_mark(text));
     } else {
       reading_memory memory;
       line_walk{memory, into, types}.run(without_mark(text));

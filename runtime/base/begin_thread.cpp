@@ -1,0 +1,88 @@
+#include "runtime/base/begin_thread.hpp"
+
+#include "runtime/base/mutex.hpp"
+#include "runtime/base/of_this_thread.hpp"
+
+#include <leat/error.hpp>
+
+#include <pthread.h>
+
+#include <csignal>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace leat {
+
+namespace {
+
+error no_thread(const std::string& stage, const std::string& why) {
+  return {errc::no_resources,
+          {.stage = stage,
+           .got = "no more threads (" + why + ")",
+           .needed = "one more: check the limits on threads and memory of this process, its user "
+                     "(ulimit -u) and its container (pids.max)"}};
+}
+
+void block_file_size_signal() noexcept {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+/// What a new thread tells the one that made it, which waits for that.
+class beginning {
+public:
+  void tell(bool is_good) {
+    const mutex_lock lock{mutex_};
+    is_good_ = is_good;
+    told_.notify_all(); // under the lock: afterwards this may be gone
+  }
+  bool wait() {
+    mutex_lock lock{mutex_};
+    while (!is_good_)
+      told_.wait(mutex_);
+    return *is_good_;
+  }
+
+private:
+  mutex mutex_;
+  condition_variable told_;
+  std::optional<bool> is_good_ LEAT_GUARDED_BY(mutex_);
+};
+
+bool can_begin(void (*touch)() noexcept) noexcept try {
+  check_room_for_first_use();
+  if (touch)
+    touch();
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+} // namespace
+
+std::thread begin_thread(const std::string& stage, std::function<void()> run,
+                         void (*touch)() noexcept) {
+  beginning begun;
+  std::thread thread;
+  try {
+    thread = std::thread{[&begun, touch, run = std::move(run)] {
+      block_file_size_signal();
+      const bool is_good = can_begin(touch);
+      begun.tell(is_good);
+      if (is_good)
+        run();
+    }};
+  } catch (const std::system_error& problem) {
+    throw no_thread(stage, problem.what());
+  }
+  if (begun.wait())
+    return thread;
+  thread.join();
+  throw no_thread(stage, "no more memory");
+}
+
+} // namespace leat
