@@ -1,5 +1,7 @@
 #include "actors/actor_host.hpp"
 
+#include "runtime/base/begin_thread.hpp"
+
 namespace leat {
 
 namespace {
@@ -10,6 +12,7 @@ constexpr std::size_t messages_at_a_time = 32;
 } // namespace
 
 actor_host::configuration::configuration(control_threads& threads) {
+  check_room_for_first_use(); // this thread's, of CAF's logger
   add_message_types<caf::id_block::leat>();
   set("scheduler.max-throughput", messages_at_a_time);
   module_factories.emplace_back(

@@ -1,7 +1,6 @@
 #include "actors/own_thread.hpp"
 
 #include "runtime/base/begin_thread.hpp"
-#include "runtime/base/of_this_thread.hpp"
 
 #include <caf/scheduler/abstract_coordinator.hpp>
 

@@ -58,6 +58,14 @@ public:
     return caf::resumable::done;
   }
 
+  void on_destroy() override {
+    try {
+      Actor::on_destroy();
+    } catch (...) { // of an actor that did not get to its end before
+      tell();
+    }
+  }
+
 private:
   /// The exception in flight.
   void tell() noexcept {

@@ -1,13 +1,14 @@
 #include "runtime/base/begin_thread.hpp"
 
 #include "runtime/base/mutex.hpp"
-#include "runtime/base/of_this_thread.hpp"
 
 #include <leat/error.hpp>
 
 #include <pthread.h>
 
 #include <csignal>
+#include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -63,6 +64,20 @@ bool can_begin(void (*touch)() noexcept) noexcept try {
 }
 
 } // namespace
+
+void check_room(std::size_t bytes) {
+  void* const volatile x = std::malloc(bytes); // volatile: a compiler may leave out both calls
+  if (!x)
+    throw std::bad_alloc{};
+  std::free(x);
+}
+
+void check_room_for_first_use() {
+  // Much more than is needed, as other threads may take some of it meanwhile, and less than what
+  // the library would map apart and give back to the system.
+  constexpr std::size_t room = std::size_t{64} << 10;
+  check_room(room);
+}
 
 std::thread begin_thread(const std::string& stage, std::function<void()> run,
                          void (*touch)() noexcept) {

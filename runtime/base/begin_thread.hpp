@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <thread>
@@ -7,6 +8,27 @@
 #include <vector>
 
 namespace leat {
+
+/// The C library ends the process where it has no memory for the end of an object of a thread
+/// ("failed to register TLS destructor"), and where it has none for the objects of a library that
+/// was loaded late. Throws std::bad_alloc while there may be too little for that.
+void check_room_for_first_use();
+/// Throws std::bad_alloc if there is no memory for so many bytes now: for code of others that does
+/// not look at what it was given.
+void check_room(std::size_t bytes);
+
+/// The T of the calling thread, made at its first call. Throws std::bad_alloc, and what the
+/// constructor throws.
+template <class T>
+T& of_this_thread() {
+  thread_local constinit bool has_room = false;
+  if (!has_room) {
+    check_room_for_first_use();
+    has_room = true;
+  }
+  thread_local T x;
+  return x;
+}
 
 /// Begins a new thread. Throws `errc::no_resources` if the machine gives no more of them, or has no
 /// memory for what a thread cannot do without; `stage` says what it was for. `touch`, which may be

@@ -1,7 +1,7 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
+#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/number_as.hpp"
-#include "runtime/base/of_this_thread.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
@@ -36,6 +36,8 @@ static_assert(json_slack >= simdjson::SIMDJSON_PADDING);
 
 /// The parser of a longer line is not kept: it has five bytes of memory for each of the line.
 constexpr std::size_t kept_line = std::size_t{1} << 20;
+/// What a parser takes beyond that.
+constexpr std::size_t first_room = std::size_t{16} << 10;
 
 /// What is wrong is found out later: see refuse_json.
 struct malformed {};
@@ -90,6 +92,10 @@ public:
       : memory_(memory), into_(into), types_(types) {}
 
   void run(std::string_view line) {
+    // The parser does not look whether it got the memory for its texts: five bytes for each of the
+    // line together.
+    if (line.size() > memory_.parser.capacity())
+      check_room(5 * line.size() + first_room);
     document_ = given(
         memory_.parser.iterate(line.data(), line.size(), line.size() + simdjson::SIMDJSON_PADDING));
     if (given(document_.type()) != od::json_type::object)
