@@ -65,18 +65,14 @@ bool can_begin(void (*touch)() noexcept) noexcept try {
 
 } // namespace
 
-void check_room(std::size_t bytes) {
-  void* const volatile x = std::malloc(bytes); // volatile: a compiler may leave out both calls
-  if (!x)
-    throw std::bad_alloc{};
-  std::free(x);
-}
-
 void check_room_for_first_use() {
   // Much more than is needed, as other threads may take some of it meanwhile, and less than what
   // the library would map apart and give back to the system.
   constexpr std::size_t room = std::size_t{64} << 10;
-  check_room(room);
+  void* const volatile x = std::malloc(room); // volatile: a compiler may leave out both calls
+  if (!x)
+    throw std::bad_alloc{};
+  std::free(x);
 }
 
 std::thread begin_thread(const std::string& stage, std::function<void()> run,

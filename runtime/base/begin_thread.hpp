@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,9 +12,6 @@ namespace leat {
 /// ("failed to register TLS destructor"), and where it has none for the objects of a library that
 /// was loaded late. Throws std::bad_alloc while there may be too little for that.
 void check_room_for_first_use();
-/// Throws std::bad_alloc if there is no memory for so many bytes now: for code of others that does
-/// not look at what it was given.
-void check_room(std::size_t bytes);
 
 /// The T of the calling thread, made at its first call. Throws std::bad_alloc, and what the
 /// constructor throws.

@@ -36,8 +36,6 @@ static_assert(json_slack >= simdjson::SIMDJSON_PADDING);
 
 /// The parser of a longer line is not kept: it has five bytes of memory for each of the line.
 constexpr std::size_t kept_line = std::size_t{1} << 20;
-/// What a parser takes beyond that.
-constexpr std::size_t first_room = std::size_t{16} << 10;
 
 /// What is wrong is found out later: see refuse_json.
 struct malformed {};
@@ -45,6 +43,7 @@ struct malformed {};
 /// What a thread keeps for its next line.
 struct reading_memory {
   od::parser parser;
+  std::string name;
   std::string text;
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
@@ -92,17 +91,13 @@ public:
       : memory_(memory), into_(into), types_(types) {}
 
   void run(std::string_view line) {
-    // The parser does not look whether it got the memory for its texts: five bytes for each of the
-    // line together.
-    if (line.size() > memory_.parser.capacity())
-      check_room(5 * line.size() + first_room);
     document_ = given(
         memory_.parser.iterate(line.data(), line.size(), line.size() + simdjson::SIMDJSON_PADDING));
     if (given(document_.type()) != od::json_type::object)
       throw malformed{};
     for (auto member : given(document_.get_object())) {
       auto field = given(std::move(member));
-      const auto name = given(field.unescaped_key());
+      const auto name = name_of(field, memory_.name);
       set(name, field.value());
     }
     if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS)
@@ -258,6 +253,19 @@ private:
     return *size;
   }
 
+  /// Not by the parser, which does not look whether it got the memory for it.
+  static std::string_view name_of(od::field& field, std::string& room) {
+    const auto* const begin = field.key().raw();
+    const auto* end = begin;
+    while (*end != '"') // there is one, after names that are whole
+      end += *end == '\\' ? 2 : 1;
+    const std::string_view text{begin, static_cast<std::size_t>(end - begin)};
+    if (!has_escapes(text))
+      return text;
+    room.resize(text.size());
+    return {room.data(), unescape(text, room.data())};
+  }
+
   void set_text(std::string_view name, od::value& x) {
     const auto text = between_quotes(x);
     if (!has_escapes(text))
@@ -339,7 +347,7 @@ private:
       check_depth(depth);
       for (auto member : given(x.get_object())) {
         auto field = given(std::move(member));
-        (void)given(field.unescaped_key());
+        (void)name_of(field, memory_.text);
         check(field.value(), depth + 1);
       }
       return;
