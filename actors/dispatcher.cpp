@@ -25,8 +25,8 @@ dispatcher_state::member spawn_worker(dispatcher_ptr self, const dispatcher_conf
   const auto name = "worker " + std::to_string(number);
   const worker_actor handle =
       config.threads
-          ? spawn_in_thread(self->system(), *config.threads, name, config.failed, others_run::here,
-                            worker, std::move(needs), self->state.batcher)
+          ? spawn_in(own_thread::begin(self->system(), *config.threads, name, others_run::here),
+                     name, config.failed, worker, std::move(needs), self->state.batcher)
           : spawn_watched(self->system(), name, config.failed, worker, std::move(needs),
                           self->state.batcher);
   self->send(self->state.batcher, watch_atom_v, id, handle);

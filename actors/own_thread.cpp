@@ -70,12 +70,13 @@ void own_threads::join() {
 
 std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, own_threads& threads,
                                               const std::string& stage, others_run others) {
-  auto x = std::make_shared<own_thread>(&system, others);
+  const auto x = std::make_shared<own_thread>(&system, others);
+  std::shared_ptr<own_thread> user{x.get(), [x](own_thread*) { x->close(); }};
   threads.begin(stage, [x] {
-    const logger_release released;
     x->run();
+    drop_logger(); // which needs no memory: the thread has begun with it
   });
-  return x;
+  return user;
 }
 
 void own_thread::exec_later(caf::resumable* x) {

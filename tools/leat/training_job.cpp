@@ -299,7 +299,7 @@ std::vector<std::exception_ptr> training_job::ask_all_ranks() {
     try {
       for (; must_meet_ && i < loaders_.size(); ++i)
         others.add("ranks", [&next, i] { next(i); });
-    } catch (const error&) {
+    } catch (...) {
       problems[i] = std::current_exception();
       meeting_->break_up(); // those that have begun wait for all
     }
