@@ -2,10 +2,11 @@
 
 #include "runtime/base/begin_thread.hpp"
 
-#include <caf/detail/test_actor_clock.hpp>
+#include <caf/event_based_actor.hpp>
 #include <caf/logger.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 #include <caf/scoped_execution_unit.hpp>
+#include <caf/spawn_options.hpp>
 
 namespace leat {
 
@@ -25,13 +26,12 @@ void drop_logger() noexcept {
   caf::logger::set_current_actor_system(nullptr);
 }
 
-control_threads::control_threads(std::size_t threads, std::size_t messages_at_a_time)
-    : messages_at_a_time_(messages_at_a_time) {
+control_threads::control_threads(const std::string& stage, std::size_t threads) {
   threads_.reserve(threads);
   try {
     while (threads_.size() < threads)
       threads_.push_back(begin_thread(
-          "loader", [this] { run(); }, drop_logger));
+          stage, [this] { run(); }, drop_logger));
   } catch (...) {
     stop();
     throw;
@@ -81,7 +81,7 @@ void control_threads::run() {
     free_.splice(free_.begin(), ready_, ready_.begin());
     lock.unlock();
     caf::scoped_execution_unit unit{system};
-    if (has_more_after(*x, unit, messages_at_a_time_))
+    if (has_more_after(*x, unit, messages_at_a_time))
       push(x);
     lock.lock();
   }
@@ -108,27 +108,34 @@ namespace {
 
 class scheduler final : public caf::scheduler::abstract_coordinator {
 public:
-  scheduler(control_threads& threads, caf::actor_system& system)
-      : abstract_coordinator(system), threads_(threads) {
+  scheduler(control_threads& threads, caf::actor_clock& clock, caf::actor_system& system)
+      : abstract_coordinator(system), threads_(threads), clock_(clock) {
     threads_.set_system(system);
   }
 
-  /// CAF's printer is left out: it would be one more thread.
-  void start() override {}
-  void stop() override { threads_.stop(); }
+  /// In place of CAF's printer, which would be one more thread: one that ends with the first line,
+  /// and drops all. CAF would write where there is none.
+  void start() override {
+    const auto printer = [](caf::event_based_actor*, int) {};
+    utility_actors_[printer_id] = system_.spawn<caf::hidden + caf::lazy_init>(printer, 0);
+  }
+  void stop() override {
+    threads_.stop();
+    utility_actors_[printer_id] = nullptr;
+  }
   void enqueue(caf::resumable* x) override { threads_.push(x); }
-  /// A clock that stands still: no actor of ours waits for a time.
   caf::actor_clock& clock() noexcept override { return clock_; }
 
 private:
   control_threads& threads_;
-  caf::detail::test_actor_clock clock_;
+  caf::actor_clock& clock_;
 };
 
 } // namespace
 
-caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_system& system) {
-  return new scheduler{threads, system};
+caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_clock& clock,
+                                          caf::actor_system& system) {
+  return new scheduler{threads, clock, system};
 }
 
 } // namespace leat

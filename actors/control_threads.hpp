@@ -2,6 +2,7 @@
 
 #include "runtime/base/mutex.hpp"
 
+#include <caf/actor_clock.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/execution_unit.hpp>
 #include <caf/resumable.hpp>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <list>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,8 +24,11 @@ void drop_logger() noexcept;
 /// process if one of its threads cannot be made; these exist before it does.
 class control_threads {
 public:
-  /// Throws `errc::no_resources`.
-  control_threads(std::size_t threads, std::size_t messages_at_a_time);
+  /// Of one actor, before others have a turn.
+  static constexpr std::size_t messages_at_a_time = 32;
+
+  /// `stage`: what they are for, in errors. Throws `errc::no_resources`.
+  control_threads(const std::string& stage, std::size_t threads);
   /// See stop().
   ~control_threads();
   control_threads(const control_threads&) = delete;
@@ -41,7 +46,6 @@ private:
 
   void run();
 
-  const std::size_t messages_at_a_time_;
   mutex mutex_;
   condition_variable changed_;
   caf::actor_system* system_ LEAT_GUARDED_BY(mutex_) = nullptr;
@@ -71,7 +75,8 @@ private:
 };
 
 /// For caf::actor_system_config::module_factories. The threads outlive the system, whose destructor
-/// stops them.
-caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_system& system);
+/// stops them, and so does the clock.
+caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_clock& clock,
+                                          caf::actor_system& system);
 
 } // namespace leat
