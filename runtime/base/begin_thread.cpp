@@ -4,6 +4,7 @@
 
 #include <leat/error.hpp>
 
+#include <cxxabi.h>
 #include <pthread.h>
 
 #include <csignal>
@@ -54,25 +55,39 @@ private:
   std::optional<bool> is_good_ LEAT_GUARDED_BY(mutex_);
 };
 
-bool can_begin(void (*touch)() noexcept) noexcept try {
-  check_room_for_first_use();
+/// What libraries that were loaded late keep for each thread is made at its first use, and the C
+/// library ends the process if it cannot be: this library's objects, and what each exception needs.
+/// Also called in the thread that loads this library.
+[[gnu::constructor]] void touch_thread_objects() noexcept {
+  // Volatile: a compiler may leave out what is not used.
+  [[maybe_unused]] thread_local constinit const void* volatile last = nullptr;
+  last = abi::__cxa_get_globals();
+}
+
+bool has_room_for_first_use() noexcept {
+  // Much more than is needed, as other threads may take some of it meanwhile, and less than what
+  // the library would map apart and give back to the system.
+  constexpr std::size_t room = std::size_t{64} << 10;
+  void* const volatile x = std::malloc(room); // volatile: a compiler may leave out both calls
+  std::free(x);
+  return x;
+}
+
+/// Throws nothing: the first exception of a thread is one of the things that need room.
+bool can_begin(void (*touch)() noexcept) noexcept {
+  if (!has_room_for_first_use())
+    return false;
+  touch_thread_objects();
   if (touch)
     touch();
   return true;
-} catch (const std::bad_alloc&) {
-  return false;
 }
 
 } // namespace
 
 void check_room_for_first_use() {
-  // Much more than is needed, as other threads may take some of it meanwhile, and less than what
-  // the library would map apart and give back to the system.
-  constexpr std::size_t room = std::size_t{64} << 10;
-  void* const volatile x = std::malloc(room); // volatile: a compiler may leave out both calls
-  if (!x)
+  if (!has_room_for_first_use())
     throw std::bad_alloc{};
-  std::free(x);
 }
 
 std::thread begin_thread(const std::string& stage, std::function<void()> run,
