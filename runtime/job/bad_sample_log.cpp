@@ -83,10 +83,13 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
   mutex_lock lock{right_to_write()};
   const auto file =
       open_output(place_of_output(path_, log_name), O_WRONLY | O_APPEND | O_CREAT, log_name);
-  // With one write: ranks of one process may share the file.
-  const auto written = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
-  if (written != static_cast<ssize_t>(text.size()))
-    throw_errno(log_name, path_, std::to_string(text.size()) + " more bytes");
+  // With one write, unless there is too little room: ranks of one process may share the file.
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto n = uninterrupted([&] { return ::write(file.get(), rest.data(), rest.size()); });
+    if (n < 0)
+      throw_errno(log_name, path_, counted(text.size(), "more byte"));
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
 }
 
 } // namespace leat

@@ -41,10 +41,10 @@ void add_entry(const std::string& name, directory_listing& to) {
 }
 
 std::string read_file(const std::string& path) {
-  const auto file = file_descriptor::open(path);
-  const auto size = version_of(file, path).size;
+  object_version found;
+  const auto file = file_descriptor::open(path, &found);
   // One byte more than allowed, so that decode refuses it.
-  std::string bytes(std::min<std::uint64_t>(size, max_snapshot_bytes + 1), '\0');
+  std::string bytes(std::min<std::uint64_t>(found.size, max_snapshot_bytes + 1), '\0');
   bytes.resize(read_at(file, path, 0, std::as_writable_bytes(std::span{bytes})));
   return bytes;
 }

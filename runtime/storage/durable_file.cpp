@@ -4,6 +4,7 @@
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/output_place.hpp"
+#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
 #include <leat/hash128.hpp>
@@ -28,9 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void throw_io(const fs::path& file, const std::string& action, int code = errno) {
-  throw error(
-      errc::io,
-      {.stage = action, .file = file.string(), .got = std::generic_category().message(code)});
+  throw error(errc::io, {.stage = action, .file = file.string(), .got = system_words(code)});
 }
 
 /// A new file, so that no link leads what is written elsewhere. Without a descriptor if something

@@ -245,7 +245,7 @@ file_kind kind_of_path(const std::string& path) try {
     return {file_kind::form::other, "a directory",
             "files in it (\"" + path + "/*.tar\"), or image_folder if it holds class folders"};
   if (type == fs::file_type::fifo || type == fs::file_type::character
-      || type == fs::file_type::socket)
+      || type == fs::file_type::block || type == fs::file_type::socket)
     return {file_kind::form::other, "a pipe or device",
             "a plain file; what comes once is read by standard_input, lines and json_lines"};
   if (type != fs::file_type::regular)

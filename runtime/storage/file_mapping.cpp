@@ -24,8 +24,9 @@ file_mapping::~file_mapping() {
 }
 
 void file_mapping::map(const std::string& path) {
-  file_ = file_descriptor::open(path);
-  const auto size = static_cast<std::size_t>(version_of(file_, path).size);
+  object_version found;
+  file_ = file_descriptor::open(path, &found);
+  const auto size = static_cast<std::size_t>(found.size);
   if (size == 0)
     return;
   auto* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);

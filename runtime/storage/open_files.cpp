@@ -2,6 +2,7 @@
 
 #include "runtime/base/text.hpp"
 #include "runtime/base/uninterrupted.hpp"
+#include "runtime/storage/system_words.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -12,7 +13,7 @@
 #include <cerrno>
 #include <exception>
 #include <memory>
-#include <system_error>
+#include <string_view>
 
 namespace leat {
 
@@ -22,6 +23,51 @@ constexpr int max_retries = 3;
 
 bool is_transient(int code) {
   return code == EIO || code == EAGAIN;
+}
+
+std::string_view name_of(mode_t mode) {
+  return S_ISDIR(mode)                    ? "a directory"
+         : S_ISFIFO(mode)                 ? "a pipe (FIFO)"
+         : S_ISSOCK(mode)                 ? "a socket"
+         : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                          : "something other than a file";
+}
+
+void check_plain(const struct stat& x, const std::string& path) {
+  if (!S_ISREG(x.st_mode))
+    throw error(errc::invalid_argument, {.stage = "open",
+                                         .file = path,
+                                         .got = std::string{name_of(x.st_mode)},
+                                         .needed = "a plain file"});
+}
+
+struct stat stat_of_plain(const file_descriptor& file, const std::string& path) {
+  struct stat x {};
+  if (::fstat(file.get(), &x) != 0)
+    throw_errno("open", path, "a file whose size and time can be read");
+  check_plain(x, path);
+  return x;
+}
+
+/// Opens a plain file, and waits neither for a pipe's writer nor for a device. Without a descriptor
+/// if it failed; `errno` says why.
+file_descriptor open_at_once(const std::string& path) {
+  const auto open = [&](int flags) {
+    return file_descriptor{uninterrupted(
+        [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags); })};
+  };
+  auto file = open(O_NONBLOCK);
+  if (file)
+    return file;
+  const int problem = errno;
+  struct stat x {};
+  if (::stat(path.c_str(), &x) == 0) {
+    check_plain(x, path);
+    if (problem == EWOULDBLOCK) // a file server holds a lease, which it is asked to give back
+      return open(0);
+  }
+  errno = problem;
+  return file;
 }
 
 } // namespace
@@ -41,7 +87,7 @@ void throw_errno(std::string stage, std::string file, std::string needed) {
                       : errc::io,
               {.stage = std::move(stage),
                .file = std::move(file),
-               .got = std::generic_category().message(code),
+               .got = system_words(code),
                .needed = std::move(needed)});
 }
 
@@ -54,11 +100,23 @@ file_descriptor::file_descriptor(int fd) noexcept : fd_(fd) {
   errno = problem;
 }
 
-file_descriptor file_descriptor::open(const std::string& path) {
-  const int fd = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (fd < 0)
+file_descriptor file_descriptor::open(const std::string& path, object_version* version) {
+  auto file = open_at_once(path);
+  if (!file)
     throw_errno("open", path, "a readable file");
-  return file_descriptor{fd};
+  const auto found = stat_of_plain(file, path);
+  ::fcntl(file.get(), F_SETFL, 0); // not to wait was for opening: reads of some file systems ask it
+  if (version)
+    *version = version_of(found);
+  return file;
+}
+
+file_descriptor file_descriptor::open_pipe(const std::string& path) {
+  file_descriptor file{
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); })};
+  if (!file)
+    throw_errno("open", path, "a readable file");
+  return file;
 }
 
 std::uint64_t descriptor_limit() noexcept {
@@ -72,15 +130,7 @@ file_descriptor::~file_descriptor() {
 }
 
 object_version version_of(const file_descriptor& file, const std::string& path) {
-  struct stat x {};
-  if (::fstat(file.get(), &x) != 0)
-    throw_errno("open", path, "a file whose size and time can be read");
-  if (!S_ISREG(x.st_mode))
-    throw error(errc::io, {.stage = "open",
-                           .file = path,
-                           .got = "a directory, a pipe or a device",
-                           .needed = "a plain file"});
-  return version_of(x);
+  return version_of(stat_of_plain(file, path));
 }
 
 std::size_t read_at(const file_descriptor& file, const std::string& path, std::uint64_t offset,

@@ -30,8 +30,13 @@ public:
   file_descriptor() = default;
   /// Takes over what a system call gave. Below 0: it failed; `errno` stays as it is.
   explicit file_descriptor(int fd) noexcept;
-  /// Opens a file for reading. Throws as `throw_errno`.
-  static file_descriptor open(const std::string& path);
+  /// Opens a plain file for reading, and gives its version where `version` is not null. Anything
+  /// else is refused at once (`errc::invalid_argument`): a pipe would wait for who writes it, and a
+  /// device may have no end. Throws as `throw_errno`.
+  static file_descriptor open(const std::string& path, object_version* version = nullptr);
+  /// Opens whatever is there, to read it once; a FIFO waits for who writes it. Throws as
+  /// `throw_errno`.
+  static file_descriptor open_pipe(const std::string& path);
   ~file_descriptor();
   file_descriptor(file_descriptor&& x) noexcept : fd_(std::exchange(x.fd_, -1)) {}
   file_descriptor& operator=(file_descriptor&& x) noexcept {
@@ -51,7 +56,8 @@ std::uint64_t descriptor_limit() noexcept;
 
 object_version version_of(const struct ::stat& x);
 
-/// The version of a plain file; throws `errc::io` where the descriptor is of something else.
+/// The version of a plain file; throws `errc::invalid_argument` where the descriptor is of
+/// something else.
 object_version version_of(const file_descriptor& file, const std::string& path);
 
 /// Same contract as ::pread; tests put a failing one in its place.

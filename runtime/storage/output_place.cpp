@@ -1,6 +1,7 @@
 #include "runtime/storage/output_place.hpp"
 
 #include "runtime/base/uninterrupted.hpp"
+#include "runtime/storage/system_words.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 /// The kernel's own limit.
 constexpr int max_links = 40;
 
-std::optional<int> own_descriptor(const std::string& file) {
+std::optional<int> number_of_own(const std::string& file) {
   const auto own = "/proc/" + std::to_string(::getpid()) + "/fd/";
   for (std::string_view prefix : {"/proc/self/fd/", "/dev/fd/", own.c_str()}) {
     int number = 0;
@@ -37,7 +38,7 @@ std::optional<int> own_descriptor(const std::string& file) {
 [[noreturn]] void throw_unwritable(const std::string& option, const fs::path& file) {
   throw error(errc::io, {.stage = option,
                          .file = file.string(),
-                         .got = std::generic_category().message(errno),
+                         .got = system_words(errno),
                          .needed = "a file that can be written"});
 }
 
@@ -45,12 +46,28 @@ fs::path parent_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path{"."};
 }
 
+/// Where a link at a path leads to.
+fs::path end_of_link(const fs::path& at, const fs::path& target) {
+  return target.is_absolute() ? target : parent_of(at) / target;
+}
+
 } // namespace
+
+std::optional<int> own_descriptor(const fs::path& file) {
+  auto at = file;
+  std::error_code no_link;
+  for (int links = 0; links <= max_links && !no_link; ++links) {
+    if (const auto number = number_of_own(at.string()))
+      return number;
+    at = end_of_link(at, fs::read_symlink(at, no_link));
+  }
+  return std::nullopt;
+}
 
 output_place place_of_output(const fs::path& file, const std::string& option) {
   auto at = file;
   for (int links = 0; links <= max_links; ++links) {
-    if (const auto number = own_descriptor(at.string()))
+    if (const auto number = number_of_own(at.string()))
       return {std::move(at), false, number};
     struct stat x {};
     if (::lstat(at.c_str(), &x) != 0) {
@@ -68,7 +85,7 @@ output_place place_of_output(const fs::path& file, const std::string& option) {
     const auto target = fs::read_symlink(at, problem);
     if (problem) // it has been replaced since
       throw_unwritable(option, at);
-    at = target.is_absolute() ? target : parent_of(at) / target;
+    at = end_of_link(at, target);
   }
   errno = ELOOP;
   throw_unwritable(option, file);

@@ -22,6 +22,7 @@
 #include "tools/leat/verify/verify.hpp"
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -60,6 +61,7 @@ int report(const std::string& subcommand, const char* text, int status) {
 
 int run_command_line(int argc, char** argv) try {
   fill_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN); // a file that reaches its size limit is an error of the write
   CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
   int status = 0;
   app.set_version_flag("--version", LEAT_VERSION);
