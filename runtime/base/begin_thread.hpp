@@ -17,13 +17,13 @@ void check_room_for_first_use();
 /// constructor throws.
 template <class T>
 T& of_this_thread() {
-  thread_local constinit bool has_room = false;
-  if (!has_room) {
+  thread_local constinit T* known = nullptr;
+  if (!known) {
     check_room_for_first_use();
-    has_room = true;
+    thread_local T x;
+    known = &x;
   }
-  thread_local T x;
-  return x;
+  return *known;
 }
 
 /// Begins a new thread. Throws `errc::no_resources` if the machine gives no more of them, or has no

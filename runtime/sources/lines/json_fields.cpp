@@ -257,11 +257,16 @@ private:
   static std::string_view name_of(od::field& field, std::string& room) {
     const auto* const begin = field.key().raw();
     const auto* end = begin;
-    while (*end != '"') // there is one, after names that are whole
+    const auto text_before = [&] {
+      return std::string_view{begin, static_cast<std::size_t>(end - begin)};
+    };
+    while (*end != '"' && *end != '\\') // a quote is there, after names that are whole
+      ++end;
+    if (*end == '"')
+      return text_before();
+    while (*end != '"')
       end += *end == '\\' ? 2 : 1;
-    const std::string_view text{begin, static_cast<std::size_t>(end - begin)};
-    if (!has_escapes(text))
-      return text;
+    const auto text = text_before();
     room.resize(text.size());
     return {room.data(), unescape(text, room.data())};
   }
