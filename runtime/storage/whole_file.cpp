@@ -1,7 +1,7 @@
 #include "runtime/storage/whole_file.hpp"
 
 #include "runtime/base/uninterrupted.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <leat/error.hpp>
 

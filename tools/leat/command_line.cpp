@@ -59,6 +59,7 @@ int report(const std::string& subcommand, const std::string& text, int status) {
 
 int run_command_line(int argc, char** argv) {
   fill_standard_descriptors();
+  raise_descriptor_limit();
   CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
   int status = 0;
   app.set_version_flag("--version", LEAT_VERSION);
