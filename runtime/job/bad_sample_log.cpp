@@ -18,6 +18,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 namespace leat {
 
@@ -47,7 +48,9 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
     return;
   mutex_lock lock{right_to_write()};
   const auto place = place_of_output(path_, log_name);
-  if (!place.is_file) // what went to anything other than a file cannot be taken back
+  std::error_code unknown;
+  // What went to anything other than a file cannot be taken back.
+  if (!place.is_file || !std::filesystem::exists(place.file, unknown))
     return;
   std::istringstream in{read_whole_file(place.file.string(), largest_log, log_name)};
   std::string kept;

@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace leat::descriptor_budget_test {
@@ -172,6 +173,36 @@ TEST_CASE("descriptor budget: a file that is given up is closed, though others a
   x.budget.close(x.file('b'));
   x.budget.close(x.file('c')); // was not open
   CHECK(x.open() == "a");
+}
+
+TEST_CASE("descriptor budget: no file is closed under a reader that has just begun") {
+  kept_letters x{8};
+  std::atomic<bool> is_over = false;
+  int wrong = 0;
+  int found_open = 0;
+  std::thread reader{[&] {
+    for (unsigned i = 0; !is_over.load(std::memory_order_relaxed); ++i) {
+      {
+        const descriptor_budget::reading right{x.budget, x.file('a')};
+        if (right.is_open()) {
+          ++found_open;
+          wrong += ::fcntl(right.descriptor().get(), F_GETFD) < 0 ? 1 : 0;
+        }
+      }
+      for (unsigned k = i % 61; k > 0; --k)
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+  }};
+  int closed = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    x.read("a");
+    closed += x.budget.close_half() ? 1 : 0;
+  }
+  is_over = true;
+  reader.join();
+  CHECK(wrong == 0);
+  CHECK(found_open > 0);
+  CHECK(closed > 0);
 }
 
 TEST_CASE("descriptor budget: half of the files are closed where the system has no more") {
