@@ -2,8 +2,8 @@
 
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_directory.hpp"
-#include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>
 
@@ -34,10 +34,9 @@ void add_entry(const std::string& name, directory_listing& to) {
 }
 
 [[noreturn]] void throw_unreadable(const fs::path& directory, const std::error_code& problem) {
-  throw error(errc::io, {.stage = "snapshot",
-                         .file = directory.string(),
-                         .got = problem.message(),
-                         .needed = "a directory that can be read"});
+  throw io_error(
+      problem.value(),
+      {.stage = "snapshot", .file = directory.string(), .needed = "a directory that can be read"});
 }
 
 std::string read_file(const std::string& path) {

@@ -1,8 +1,8 @@
 #include "runtime/sources/index_files.hpp"
 
-#include "runtime/base/uninterrupted.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_files.hpp"
 #include "runtime/storage/system_words.hpp"
 
@@ -72,8 +72,8 @@ bool store(const std::string& path, std::span<const std::byte> bytes) try {
   fs::create_directories(dir, ignored);
   const auto temporary = temporary_name(dir / ".leat-index");
   // Other users may read the index of shared data, unless the umask says otherwise.
-  const file_descriptor file{uninterrupted(
-      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); })};
+  const auto file = opened(
+      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
   if (!file)
     return false;
   const bool done = write_all(file.get(), bytes) && ::rename(temporary.c_str(), path.c_str()) == 0;

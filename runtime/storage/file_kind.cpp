@@ -1,7 +1,7 @@
 #include "runtime/storage/file_kind.hpp"
 
 #include "runtime/base/utf8.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,16 +1,13 @@
 #include "runtime/storage/output_place.hpp"
 
-#include "runtime/base/uninterrupted.hpp"
-#include "runtime/storage/system_words.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <string_view>
-#include <system_error>
 
 namespace leat {
 
@@ -36,10 +33,9 @@ std::optional<int> number_of_own(const std::string& file) {
 }
 
 [[noreturn]] void throw_unwritable(const std::string& option, const fs::path& file) {
-  throw error(errc::io, {.stage = option,
-                         .file = file.string(),
-                         .got = system_words(errno),
-                         .needed = "a file that can be written"});
+  const int code = errno;
+  throw io_error(code,
+                 {.stage = option, .file = file.string(), .needed = "a file that can be written"});
 }
 
 fs::path parent_of(const fs::path& file) {
@@ -104,10 +100,10 @@ void check_output(const fs::path& file, const std::string& option) {
 file_descriptor open_output(const output_place& x, int flags, const std::string& option) {
   if (x.descriptor == STDOUT_FILENO)
     std::fflush(stdout); // what was printed before stands before
-  file_descriptor file{uninterrupted([&] {
+  auto file = opened([&] {
     return x.descriptor ? ::fcntl(*x.descriptor, F_DUPFD_CLOEXEC, 3)
                         : ::open(x.file.c_str(), flags | O_CLOEXEC, 0666);
-  })};
+  });
   if (!file)
     throw_unwritable(option, x.file);
   return file;

@@ -1,6 +1,7 @@
 #include "runtime/storage/whole_file.hpp"
 
 #include "runtime/base/uninterrupted.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/output_place.hpp"
 
 #include <leat/error.hpp>

@@ -62,6 +62,7 @@ int report(const std::string& subcommand, const char* text, int status) {
 int run_command_line(int argc, char** argv) try {
   fill_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN); // a file that reaches its size limit is an error of the write
+  raise_descriptor_limit();
   CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
   int status = 0;
   app.set_version_flag("--version", LEAT_VERSION);
