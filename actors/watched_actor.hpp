@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/keep_until_end.hpp"
 #include "runtime/base/exception_text.hpp"
 
 #include <leat/error.hpp>
@@ -30,7 +31,7 @@ using failure_handler = std::function<void(error)>;
 /// What every actor of leat is. CAF would print an exception that leaves a handler, through an
 /// actor that leat does not have, and one that leaves the end of an actor would end the process.
 template <class Actor>
-class watched_actor : public Actor {
+class watched_actor : public Actor, public token_keeper {
 public:
   /// `stage`: what errors name.
   watched_actor(caf::actor_config& config, std::string stage, failure_handler failed)
@@ -47,7 +48,10 @@ public:
 
   caf::resumable::resume_result resume(caf::execution_unit* on, std::size_t messages) override {
     try {
-      return Actor::resume(on, messages);
+      const auto result = Actor::resume(on, messages);
+      if (result == caf::resumable::done)
+        give_back();
+      return result;
     } catch (...) { // of the last that CAF does with an actor
       tell();
     }
@@ -55,6 +59,7 @@ public:
       this->cleanup(std::move(reason_), on);
     } catch (...) { // whoever waits for it has been told
     }
+    give_back();
     return caf::resumable::done;
   }
 
@@ -64,6 +69,7 @@ public:
     } catch (...) { // of an actor that did not get to its end before
       tell();
     }
+    give_back();
   }
 
 private:
