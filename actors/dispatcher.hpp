@@ -45,9 +45,15 @@ struct dispatcher_state {
   std::deque<slot_ptr> waiting;
   /// The next batch, and memory that earlier ones used.
   planned_batch next;
+  /// Batches that were just opened, whose rows are not dealt yet.
+  std::vector<slot_ptr> opened;
   /// Slots for items that workers probe.
   std::vector<slot_ptr> free_probes;
   std::size_t rows_a_probe = 1;
+  /// Slots for turns of lanes, and memory that earlier turns used.
+  std::vector<slot_ptr> free_turns;
+  std::size_t lanes = 1;
+  planned_batch turns;
   /// True while a message is on its way: one is enough for any number of records.
   std::shared_ptr<std::atomic<bool>> is_called = std::make_shared<std::atomic<bool>>(false);
   /// May be null.
@@ -66,6 +72,8 @@ struct dispatcher_config {
   row_assignment policy;
   /// Number of items that are probed together.
   std::size_t rows_a_probe = 1;
+  /// Lanes of the rank.
+  std::size_t lanes = 1;
   /// Sources that exist once and that iterators wait for.
   std::vector<std::shared_ptr<live_source>> feeds = {};
   std::size_t workers = 1;

@@ -36,8 +36,8 @@ void inline_engine::rewind(std::uint64_t run) {
 
 /// In groups, as workers take them: some rows of each group are measured.
 void inline_engine::make_rows() {
-  auto result = worker_state::verdict::going_on;
-  while (made_ < begun_->num_rows() && result == worker_state::verdict::going_on) {
+  auto result = row_worker::verdict::going_on;
+  while (made_ < begun_->num_rows() && result == row_worker::verdict::going_on) {
     const auto n = std::min(worker_.group(), begun_->num_rows() - made_);
     result = worker_.run(*begun_, made_, made_ + n);
     if (worker_.function->was_interrupted())

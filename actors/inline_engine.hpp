@@ -30,7 +30,7 @@ private:
   void make_rows();
 
   const std::shared_ptr<job_metrics> metrics_;
-  worker_state worker_;
+  row_worker worker_;
   /// Runs probes with `worker_`.
   std::optional<inline_order> order_;
   slot_pool slots_;

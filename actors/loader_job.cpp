@@ -236,7 +236,7 @@ void loader_job::start() {
       (void)look_after_caller();
     job_.threads_ahead = options_.workers == automatic ? usable_cores() : options_.workers;
     place_->set(at_beginning(job_));
-    auto order = restartable_order(job_, place_, calls_, run_);
+    auto order = restartable_order(job_, place_, options_.workers > 0 ? nullptr : calls_, run_);
     if (peers_ && ends_->is_needed())
       order = std::make_unique<stating_order>(std::move(order), peers_);
     engine_parts parts{job_.plan, std::move(order), job_.rows_per_batch(), crew_,

@@ -12,6 +12,7 @@ namespace leat {
 class restart_place {
 public:
   void set(rank_job job);
+  /// See rank_job::make_order.
   std::unique_ptr<batch_order> make_order(const std::shared_ptr<call_record>& calls) const;
 
 private:

@@ -32,6 +32,11 @@ public:
     return of_->open_probe(probe, most);
   }
   void close_probe(batch_slot& x) override { of_->close_probe(x); }
+  bool open_turns(planned_batch& turns, std::size_t workers) override {
+    return of_->open_turns(turns, workers);
+  }
+  void close_turns(batch_slot& x) override { of_->close_turns(x); }
+  void wake() override { of_->wake(); }
   bool wants_to_run() const noexcept override { return of_->wants_to_run(); }
   bool wait_for_feed(const std::atomic<bool>& stop) override { return of_->wait_for_feed(stop); }
 

@@ -107,6 +107,8 @@ public:
   bool run();
   /// The iterator threw: no items follow those that wait.
   const std::optional<error>& failure() const noexcept { return failure_; }
+  /// As if the iterator had thrown this.
+  void fail(error problem) { failure_ = std::move(problem); }
 
   /// For errors: the files that this lane reads, as far as they are known.
   void add_files(std::vector<std::string>& to) const;

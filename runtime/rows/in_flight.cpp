@@ -74,8 +74,8 @@ std::vector<chunk> in_flight::lost(std::uint32_t worker, std::uint32_t heir) {
     auto rows = inherit(*slot, worker, heir);
     // If rows are claimed, the heir joins in: there may be no other worker left.
     if (!rows.empty() || (slot->is_claimable() && !slot->complete()))
-      chunks.push_back(
-          {slot, slot->ticket(), slot->num_rows(), std::move(rows), slot->is_claimable()});
+      chunks.push_back({slot, slot->ticket(), slot->num_rows(), std::move(rows),
+                        slot->is_claimable(), slot->holds_turns()});
   };
   std::for_each(probes_.begin(), probes_.end(), pass_on);
   std::for_each(under_way_.begin(), under_way_.end(), pass_on);

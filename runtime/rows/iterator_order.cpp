@@ -14,9 +14,6 @@ namespace leat {
 
 namespace {
 
-/// Items that iterators pass over before messages have their turn again: a few milliseconds.
-constexpr std::int64_t items_in_one_go = 1 << 16;
-
 /// How far ahead iterators run so that ranks rarely have to agree on an epoch's end: so many
 /// batches cost them one all-gather.
 constexpr std::size_t batches_ahead = 64;
@@ -92,7 +89,11 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       items_per_lane_(shape.batch_rows / shape.lanes),
       ahead_(least_ahead(world_size, items_per_lane_)),
       most_ahead_(most_ahead(*plan_, shape, world_size, items_per_lane_)), next_(start.at),
-      changes_(start.changes) {
+      around_(std::make_shared<const lane_surroundings>(lane_surroundings{
+          plan_, start.changes, start.calls ? start.calls : std::make_shared<call_record>(),
+          start.threads_ahead > 0 ? std::make_unique<ahead_threads>(start.threads_ahead)
+                                  : nullptr})),
+      lends_lanes_(start.lends_lanes) {
   const round_limits limits{
       .window = std::max<std::size_t>(2, 2 * items_per_lane_),
       .wide_window = std::max<std::size_t>(8 * items_per_lane_, least_window),
@@ -100,21 +101,13 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
       .ahead = ahead_,
       .epochs = shape.is_endless() ? UINT64_MAX : epochs,
       .is_endless = shape.is_endless(),
-      .items_per_step = start.items_per_step == 0 ? items_per_lane_ : start.items_per_step,
-      .changes = &changes_,
-      .run = &run_,
-      .requests = &requests_};
-  if (start.calls)
-    run_.calls = start.calls;
-  if (start.threads_ahead > 0)
-    run_.ahead = std::make_unique<ahead_threads>(start.threads_ahead);
-  // While states are loaded, too.
-  run_.budget = items_in_one_go;
+      .items_per_step = start.items_per_step == 0 ? items_per_lane_ : start.items_per_step};
   for (auto lane = rank; lane < shape.lanes; lane += world_size) {
     auto& x = lanes_.emplace_back(
-        std::make_unique<lane_round>(*plan_, std::nullopt, lane, shape.lanes, limits));
+        lane_place{std::make_shared<rank_lane>(around_, lane, shape.lanes, limits)});
+    auto& round = x.lane->round();
     if (start.lanes.empty()) {
-      x->begin({start.at.epoch, 0});
+      round.begin({start.at.epoch, 0});
       continue;
     }
     const auto state = std::find_if(start.lanes.begin(), start.lanes.end(),
@@ -124,25 +117,29 @@ iterator_order::iterator_order(std::shared_ptr<const sample_graph> plan,
                                        .got = "no state of lane " + std::to_string(lane),
                                        .needed = "the parts of all ranks of the snapshot"});
     check_place(state->mark, start.at, items_per_lane_, shape, plan_->counts_steps());
-    x->load(*state);
+    round.load(*state);
   }
 }
 
 void iterator_order::run() {
-  run_.budget = items_in_one_go;
-  run_.feed = nullptr;
+  auto left = rank_lane::items_in_one_go;
   for (auto& x : lanes_)
-    if (x->is_stale()) {
-      x->run();
-      // If a batch is late, it waits for a feed, or for its turn.
-      if (run_.budget <= 0 || run_.feed)
-        x->make_stale();
+    if (left > 0 && x.lane->round().is_stale()) {
+      left = x.lane->run(left, *around_->calls);
+      if (x.lane->feed()) // asked for again when the batch is
+        x.lane->round().make_stale();
     }
+  wants_to_run_ = left <= 0;
 }
 
-lane_round& iterator_order::lane_at(std::uint64_t position) const {
+bool iterator_order::waits_for_feed() const noexcept {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const lane_place& x) { return x.lane->feed() != nullptr; });
+}
+
+iterator_order::lane_place& iterator_order::place_at(std::uint64_t position) {
   const auto lane = position % shape_.lanes;
-  return *lanes_[(lane - lanes_.front()->lane()) / world_size_];
+  return lanes_[(lane - lanes_.front().lane->round().lane()) / world_size_];
 }
 
 bool iterator_order::open(planned_batch& batch) {
@@ -151,7 +148,10 @@ bool iterator_order::open(planned_batch& batch) {
     batch.plan = {.what = batch_plan::kind::end};
     return true;
   }
-  run();
+  if (lent_ > 0)
+    return false;
+  if (!lends_lanes_)
+    run();
   const auto ahead = look_ahead(supplies_);
   batch_plan plan{.epoch = next_.epoch, .step = next_.step};
   const auto open_failed = [&](const error& problem) {
@@ -161,7 +161,7 @@ bool iterator_order::open(planned_batch& batch) {
     return true;
   };
   if (ahead.failed)
-    return open_failed(*lanes_[*ahead.failed]->failure());
+    return open_failed(*lanes_[*ahead.failed].lane->round().failure());
   if (!ahead.is_known)
     return false;
   const bool exists = ahead.batches > 0;
@@ -172,7 +172,7 @@ bool iterator_order::open(planned_batch& batch) {
   if (!exists && world_size_ == 1) {
     std::vector<std::string> files;
     for (const auto& x : lanes_)
-      x->add_files(files);
+      x.lane->round().add_files(files);
     return open_failed(
         error(errc::empty_epoch, {.stage = "batch",
                                   .file = first_of(files),
@@ -194,7 +194,7 @@ std::shared_ptr<const lane_states> iterator_order::states() const {
   auto states = std::make_shared<lane_states>();
   states->reserve(lanes_.size());
   for (const auto& x : lanes_)
-    states->push_back(x->state());
+    states->push_back(x.lane->round().state());
   return states;
 }
 
@@ -204,7 +204,7 @@ void iterator_order::run_further() {
     return;
   ahead_ = std::min(most_ahead_, ahead_ + items_per_lane_);
   for (auto& x : lanes_)
-    x->run_ahead(ahead_);
+    x.lane->round().run_ahead(ahead_);
 }
 
 void iterator_order::advance(bool is_last) {
@@ -220,17 +220,24 @@ void iterator_order::begin_epoch(std::uint64_t epoch) {
   if (next_.epoch >= epoch)
     return;
   next_ = {epoch, 0};
-  for (auto& x : lanes_) {
-    x->begin({epoch, 0});
-    x->make_stale();
-  }
+  for (auto& x : lanes_)
+    if (x.is_lent)
+      x.begins = true;
+    else
+      begin_lane(*x.lane);
+}
+
+void iterator_order::begin_lane(rank_lane& x) const {
+  x.round().begin({next_.epoch, 0});
+  x.round().make_stale();
 }
 
 epoch_outlook iterator_order::look_ahead(std::vector<lane_supply>& lanes) const {
   lanes.clear();
   for (const auto& x : lanes_)
-    lanes.push_back(shape_.is_endless() ? supply_of(*x, items_per_lane_) : supply_of(*x));
-  return leat::look_ahead(lanes, shape_.end, items_per_lane_, run_.feed != nullptr);
+    lanes.push_back(shape_.is_endless() ? supply_of(x.lane->round(), items_per_lane_)
+                                        : supply_of(x.lane->round()));
+  return leat::look_ahead(lanes, shape_.end, items_per_lane_, waits_for_feed());
 }
 
 epoch_horizon iterator_order::horizon_of(const epoch_outlook& ahead) const {
@@ -241,7 +248,7 @@ epoch_horizon iterator_order::horizon_of(const epoch_outlook& ahead) const {
   // Under mask the rank's last rows may be in an earlier batch.
   std::uint64_t most = 0;
   for (const auto& x : lanes_)
-    most = std::max(most, x->taken({next_.epoch, 0}));
+    most = std::max(most, x.lane->round().taken({next_.epoch, 0}));
   return {most / items_per_lane_ + (most % items_per_lane_ != 0 ? 1 : 0), ahead.is_final};
 }
 
@@ -257,20 +264,21 @@ void iterator_order::fill(planned_batch& batch) {
   item skipped;
   lap when;
   for (std::size_t i = 0; i < items_per_lane_; ++i)
-    for (auto& lane : lanes_) {
-      while (!lane->items().empty() && lane->items().front().is_end && shape_.is_endless())
-        lane->take_front(skipped, when);
-      if (lane->items().empty() || lane->items().front().is_end)
+    for (auto& x : lanes_) {
+      auto& lane = x.lane->round();
+      while (!lane.items().empty() && lane.items().front().is_end && shape_.is_endless())
+        lane.take_front(skipped, when);
+      if (lane.items().empty() || lane.items().front().is_end)
         continue;
-      if (lane->items().front().is_blank) {
-        lane->take_front(skipped, when);
+      if (lane.items().front().is_blank) {
+        lane.take_front(skipped, when);
         continue;
       }
       auto& row = batch.add();
       row.epoch = next_.epoch;
-      row.position = lane->lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
+      row.position = lane.lane() + (next_.step * items_per_lane_ + i) * shape_.lanes;
       row.edge.reset();
-      lane->take_front(row.what, row.when);
+      lane.take_front(row.what, row.when);
     }
 }
 
@@ -278,21 +286,20 @@ bool iterator_order::open_probe(planned_batch& probe, std::size_t most) {
   probe.rows = 0;
   std::size_t bytes = 0;
   const std::size_t least = std::max<std::size_t>(1, items_per_lane_ * lanes_.size() / 2);
-  while (probe.rows < most && !requests_.empty()) {
-    const auto request = requests_.front();
-    requests_.pop_front();
-    const auto* x = request.round->deal(request.when, request.number);
-    if (!x)
-      continue; // dropped unread
-    auto& row = probe.add();
-    row.epoch = 0;
-    row.position = request.round->lane() + request.number * shape_.lanes;
-    row.edge = request.edge;
-    row.what = x->what;
-    row.when = request.when;
-    bytes += std::min(request.round->usual_bytes(), probe_bytes);
-    if (probe.rows >= least && bytes >= probe_bytes)
-      break;
+  const auto is_full = [&] {
+    return probe.rows >= most || (probe.rows >= least && bytes >= probe_bytes);
+  };
+  for (std::size_t i = 0; i < lanes_.size() && !is_full(); ++i) {
+    auto& x = lanes_[next_probed_];
+    while (!x.is_lent && !is_full()) {
+      if (!x.lane->take_request(probe.add())) {
+        --probe.rows;
+        break;
+      }
+      bytes += std::min(x.lane->usual_bytes(), probe_bytes);
+    }
+    if (!is_full())
+      next_probed_ = (next_probed_ + 1) % lanes_.size();
   }
   if (probe.rows == 0)
     return false;
@@ -301,29 +308,63 @@ bool iterator_order::open_probe(planned_batch& probe, std::size_t most) {
 }
 
 void iterator_order::close_probe(batch_slot& slot) {
+  for (std::size_t i = 0; i < slot.num_rows(); ++i)
+    place_at(slot.request(i).position).lane->put(slot.request(i), slot.result(i));
+}
+
+bool iterator_order::open_turns(planned_batch& turns, std::size_t workers) {
+  turns.rows = 0;
+  const bool is_over = !shape_.is_endless() && next_.epoch >= epochs_;
+  if (!lends_lanes_ || is_over)
+    return false;
+  for (auto& x : lanes_) {
+    if (x.is_lent || x.waits || !x.lane->round().is_stale())
+      continue;
+    auto& row = turns.add();
+    row.epoch = next_.epoch;
+    row.position = x.lane->round().lane();
+    row.lane = x.lane;
+    row.probes = lanes_.size() >= workers;
+    x.is_lent = true;
+    x.wakes = wakes_;
+    ++lent_;
+  }
+  if (turns.rows == 0)
+    return false;
+  turns.plan = {.what = batch_plan::kind::turns};
+  return true;
+}
+
+void iterator_order::close_turns(batch_slot& slot) {
   for (std::size_t i = 0; i < slot.num_rows(); ++i) {
-    const auto& asked = slot.request(i);
-    auto& result = slot.result(i);
-    auto& lane = lane_at(asked.position);
-    auto& round = *lane.find_round(*asked.edge);
-    auto* x = round.find(asked.when, asked.position / shape_.lanes);
-    if (!x)
-      continue; // dropped unread: opening the slot again clears what was seen
-    x->state = round_item::phase::done;
-    lane.make_stale();
-    if (result.failure)
-      x->failure = std::make_shared<const error>(*result.failure);
-    swap(x->found, result.seen.found);
-    round.note_kept(result.seen.bytes);
-    if (result.seen.made)
-      x->what.attach(0, static_cast<std::uint32_t>(*asked.edge), std::move(result.seen.made));
+    auto& x = place_at(slot.request(i).position);
+    auto& round = x.lane->round();
+    x.is_lent = false;
+    --lent_;
+    if (const auto& failure = slot.result(i).failure)
+      round.fail(*failure);
+    if (std::exchange(x.begins, false))
+      begin_lane(*x.lane);
+    x.waits = x.lane->feed() && x.wakes == wakes_;
+    if (x.lane->feed() && !x.waits) // the record came after the lane had asked for it
+      round.make_stale();
   }
 }
 
+void iterator_order::wake() {
+  ++wakes_;
+  for (auto& x : lanes_)
+    if (std::exchange(x.waits, false))
+      x.lane->round().make_stale();
+}
+
 bool iterator_order::wait_for_feed(const std::atomic<bool>& stop) {
-  if (!run_.feed)
+  // The last one: what others lack has mostly come before.
+  const auto x = std::find_if(lanes_.rbegin(), lanes_.rend(),
+                              [](const lane_place& place) { return place.lane->feed(); });
+  if (x == lanes_.rend())
     return false;
-  run_.feed->wait(run_.record, stop);
+  x->lane->feed()->wait(x->lane->record(), stop);
   return true;
 }
 

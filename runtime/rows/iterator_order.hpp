@@ -6,10 +6,10 @@
 #include "runtime/pipeline/mix_weights.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/epoch_outlook.hpp"
+#include "runtime/rows/rank_lane.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -28,6 +28,8 @@ struct iterator_start {
   std::size_t threads_ahead = 0;
   /// Items of a lane per step of these and of schedules; 0: those of a batch.
   std::uint64_t items_per_step = 0;
+  /// Lanes run only where `open_turns` gives them, not in the thread of the order.
+  bool lends_lanes = false;
 };
 
 /// Batches of a pipeline that is ordered by iterators: runs the iterators of the rank's lanes
@@ -46,13 +48,29 @@ public:
   epoch_horizon horizon() const override;
   bool open_probe(planned_batch& probe, std::size_t most) override;
   void close_probe(batch_slot& slot) override;
-  bool wants_to_run() const noexcept override { return run_.budget <= 0; }
+  bool open_turns(planned_batch& turns, std::size_t workers) override;
+  void close_turns(batch_slot& slot) override;
+  void wake() override;
+  bool wants_to_run() const noexcept override { return wants_to_run_; }
   bool wait_for_feed(const std::atomic<bool>& stop) override;
 
 private:
+  /// A lane, and who runs it.
+  struct lane_place {
+    std::shared_ptr<rank_lane> lane;
+    /// A worker has it.
+    bool is_lent = false;
+    /// When it comes back, it begins the epoch that the order is in.
+    bool begins = false;
+    /// It lacks a record that had not come when it was lent for the `wakes`th time.
+    bool waits = false;
+    std::uint64_t wakes = 0;
+  };
+
   void run();
-  /// The last round of the lane that a position is in.
-  lane_round& lane_at(std::uint64_t position) const;
+  void begin_lane(rank_lane& x) const;
+  lane_place& place_at(std::uint64_t position);
+  bool waits_for_feed() const noexcept;
   /// Measures the lanes, and says what they tell.
   epoch_outlook look_ahead(std::vector<lane_supply>& lanes) const;
   epoch_horizon horizon_of(const epoch_outlook& ahead) const;
@@ -74,11 +92,17 @@ private:
   std::size_t ahead_;
   std::size_t most_ahead_;
   job_position next_;
-  /// The lanes refer to it.
-  const weight_phases changes_;
-  iterator_run run_;
-  std::deque<probe_request> requests_;
-  std::vector<std::unique_ptr<lane_round>> lanes_;
+  std::shared_ptr<const lane_surroundings> around_;
+  std::vector<lane_place> lanes_;
+  bool lends_lanes_;
+  /// How many of the lanes are lent.
+  std::size_t lent_ = 0;
+  /// The last run in this thread was cut short.
+  bool wants_to_run_ = false;
+  /// How often records have come.
+  std::uint64_t wakes_ = 0;
+  /// The lane whose items are probed next.
+  std::size_t next_probed_ = 0;
   /// What the lanes had for the batch that was opened last: only its memory is used again.
   std::vector<lane_supply> supplies_;
 };
