@@ -101,7 +101,7 @@ inline std::unique_ptr<batch_order> order_of_rank(const job_plan& plan, std::uin
   if (plan.shape.is_indexed)
     return std::make_unique<indexed_order>(plan.shape, rank, world_size, epochs, job_position{});
   return std::make_unique<iterator_order>(plan.samples, plan.shape, rank, world_size, epochs,
-                                          iterator_start{.lends_lanes = lends_lanes});
+                                          iterator_start{.at = {}, .lends_lanes = lends_lanes});
 }
 
 /// What a job must give, its end included, or its first batches: made row by row, without actors.
