@@ -1,5 +1,6 @@
 #include "actors/actor_engine.hpp"
 
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/patience.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/stuck_report.hpp"
@@ -39,7 +40,7 @@ actor_engine::actor_engine(actor_host& host, engine_parts parts, const loader_op
       slots_(plan_->layout, parts.rows, *metrics_, parts.memory) {
   const auto config = config_for(host, parts, options);
   actors_ = spawn_pipeline(host.system(), config,
-                           [this](slot_ptr slot) { ready_.push(std::move(slot)); });
+                           [to = ready_](slot_ptr slot) { to->push(std::move(slot)); });
 }
 
 dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts,
@@ -57,7 +58,8 @@ dispatcher_config actor_engine::config_for(actor_host& host, engine_parts& parts
           .detached = !plan_->shape.is_indexed,
           .threads = &host.threads(),
           .alive = lives_,
-          .metrics = metrics_.get()};
+          .metrics = metrics_.get(),
+          .failed = [to = ready_](error problem) { to->fail(std::move(problem)); }};
 }
 
 void actor_engine::make_room(std::size_t leases) {
@@ -72,14 +74,14 @@ slot_ptr actor_engine::next() {
 }
 
 slot_ptr actor_engine::next_slot() {
-  if (auto slot = ready_.try_pop())
+  if (auto slot = ready_->try_pop())
     return std::move(*slot);
   const auto begin = steady_ns();
   for (;;) {
     if (*plan_->cancelled) // perhaps before there was an engine to interrupt
       throw_interrupted();
     // Workers may be idle while the batch is still on its way: then there is no one to name.
-    auto slot = ready_.pop_until(std::min(stuck_at(), end_of_patience()));
+    auto slot = ready_->pop_until(std::min(stuck_at(), end_of_patience()));
     if (slot) {
       metrics_->waited(begin, steady_ns(), (*slot)->plan().epoch, (*slot)->plan().step);
       return std::move(*slot);
@@ -107,16 +109,28 @@ std::optional<error> actor_engine::stuck() const {
   return {};
 }
 
-void actor_engine::recycle(slot_ptr slot) {
-  if (slot->state() != slot_state::free) { // all but the one that failed in place of all others
-    slot->release();
-    if (slots_.take_surplus())
-      return slot->count_out();
+template <class Call>
+void actor_engine::telling(Call call) {
+  try {
+    call();
+  } catch (...) {
+    ready_->fail(error_in_flight(errc::io, {.stage = "loader"}));
   }
-  send_free(std::move(slot));
+}
+
+void actor_engine::recycle(slot_ptr slot) {
+  telling([&] {
+    if (slot->state() != slot_state::free) { // all but the one that failed in place of all others
+      slot->release();
+      if (slots_.take_surplus())
+        return slot->count_out();
+    }
+    send_free(std::move(slot));
+  });
 }
 
 void actor_engine::send_free(slot_ptr slot) {
+  const logger_release released; // a worker may have to be replaced
   handlers_here here{&system_};
   {
     mutex_lock lock{mutex_};
@@ -126,33 +140,38 @@ void actor_engine::send_free(slot_ptr slot) {
                                                          std::move(slot)),
                                &here);
   }
-  const logger_release released; // a worker may have to be replaced
   here.run();
 }
 
 void actor_engine::begin_epoch(std::uint64_t epoch) {
-  mutex_lock lock{mutex_};
-  caf::anon_send(actors_.dispatcher, epoch_atom_v, epoch);
+  telling([&] {
+    mutex_lock lock{mutex_};
+    caf::anon_send(actors_.dispatcher, epoch_atom_v, epoch);
+  });
 }
 
 void actor_engine::rewind(std::uint64_t run) {
-  // Taken before the dispatcher hears of it: slots that come later may belong to the new run
-  // already.
-  std::vector<slot_ptr> made_ahead;
-  while (auto slot = ready_.try_pop())
-    made_ahead.push_back(std::move(*slot));
-  {
-    mutex_lock lock{mutex_};
-    caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
-  }
-  // Their memory is for the new run, which begins at once.
-  for (auto& slot : made_ahead)
-    recycle(std::move(slot));
+  telling([&] {
+    // Taken before the dispatcher hears of it: slots that come later may belong to the new run
+    // already.
+    std::vector<slot_ptr> made_ahead;
+    while (auto slot = ready_->try_pop())
+      made_ahead.push_back(std::move(*slot));
+    {
+      mutex_lock lock{mutex_};
+      caf::anon_send(actors_.dispatcher, rewind_atom_v, run);
+    }
+    // Their memory is for the new run, which begins at once.
+    for (auto& slot : made_ahead)
+      recycle(std::move(slot));
+  });
 }
 
 void actor_engine::resize(std::size_t workers) {
-  mutex_lock lock{mutex_};
-  caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
+  telling([&] {
+    mutex_lock lock{mutex_};
+    caf::anon_send(actors_.dispatcher, resize_atom_v, std::uint64_t{workers});
+  });
 }
 
 /// When something can be said to hang: what runs longest is what does.
@@ -172,18 +191,20 @@ bool actor_engine::shutdown() noexcept {
   }
   // What was said to hang may still return.
   const auto end_of_wait = [&] { return std::max(steady_clock::now() + grace, stuck_at()); };
-  while (!lives_->wait_until_none(end_of_wait())) {
-    if (const auto problem = stuck()) {
-      notice(std::string{"loader: abandoned, with its thread, as it does not return: "}
-             + problem->what());
-      has_given_up_ = true;
-      return false;
+  while (!lives_->wait_until_none(end_of_wait()))
+    try {
+      if (const auto problem = stuck()) {
+        notice(std::string{"loader: abandoned, with its thread, as it does not return: "}
+               + problem->what());
+        has_given_up_ = true;
+        return false;
+      }
+      const auto record = crew_->board().busy_since_before(steady_ns());
+      notice(std::string{"loader: still waiting for this to end: "}
+             + (record ? stuck_error(*record).what() : "an actor that has not stopped"));
+    } catch (...) { // no memory for the text
     }
-    const auto record = crew_->board().busy_since_before(steady_ns());
-    notice(std::string{"loader: still waiting for this to end: "}
-           + (record ? stuck_error(*record).what() : "an actor that has not stopped"));
-  }
-  while (ready_.try_pop()) // slots of batches that will not be fetched
+  while (ready_->try_pop()) // slots of batches that will not be fetched
     ;
   return true;
 }

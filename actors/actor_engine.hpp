@@ -2,9 +2,9 @@
 
 #include "actors/actor_host.hpp"
 #include "actors/batch_engine.hpp"
+#include "actors/finished_slots.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/slot_pool.hpp"
-#include "runtime/base/blocking_queue.hpp"
 #include "runtime/base/gate.hpp"
 #include "runtime/base/mutex.hpp"
 #include "runtime/rows/prefetch_depth.hpp"
@@ -35,7 +35,7 @@ public:
   void begin_epoch(std::uint64_t epoch) override;
   void rewind(std::uint64_t run) override;
   void resize(std::size_t workers) override;
-  void interrupt() noexcept override { ready_.interrupt(); }
+  void interrupt() noexcept override { ready_->interrupt(); }
   bool shutdown() noexcept override;
 
 private:
@@ -43,6 +43,9 @@ private:
                                const loader_options& options);
   slot_ptr next_slot();
   void send_free(slot_ptr slot);
+  /// What a call throws also fails the job, which would wait for what was not told.
+  template <class Call>
+  void telling(Call call);
   error stuck_error(const worker_record& record) const;
   /// The function that a worker has not returned from in time, if there is one.
   std::optional<error> stuck() const;
@@ -56,7 +59,8 @@ private:
   /// Used by the thread that calls next().
   prefetch_depth ahead_;
   slot_pool slots_;
-  blocking_queue<slot_ptr> ready_;
+  /// Actors may outlive the engine, if only for the moment in which they say so.
+  const std::shared_ptr<finished_slots> ready_ = std::make_shared<finished_slots>();
 
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   mutex mutex_;

@@ -7,6 +7,7 @@
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/detail/test_actor_clock.hpp>
 
 #include <cstddef>
 
@@ -30,12 +31,14 @@ public:
 
 private:
   struct configuration : caf::actor_system_config {
-    explicit configuration(control_threads& threads);
+    configuration(control_threads& threads, caf::actor_clock& clock);
   };
 
   fork_hazard threads_live_;
   // First what can fail, last what ends first: threads that run actors use the system.
   control_threads control_;
+  /// Stands still: no actor here waits for a time.
+  caf::detail::test_actor_clock clock_;
   configuration config_;
   caf::actor_system system_;
   own_threads own_;

@@ -2,23 +2,33 @@
 
 #include "runtime/base/mutex.hpp"
 
+#include <caf/actor_clock.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/execution_unit.hpp>
 #include <caf/resumable.hpp>
 
+#include <array>
 #include <cstddef>
-#include <deque>
+#include <list>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace leat {
 
+/// Drops the logger that CAF keeps for the calling thread. A thread that runs actors begins with
+/// it: the first use needs memory.
+void drop_logger() noexcept;
+
 /// The threads that run short handlers, with one queue for all. CAF's own scheduler ends the
 /// process if one of its threads cannot be made; these exist before it does.
 class control_threads {
 public:
-  /// Throws `errc::no_resources`.
-  control_threads(std::size_t threads, std::size_t messages_at_a_time);
+  /// Of one actor, before others have a turn.
+  static constexpr std::size_t messages_at_a_time = 32;
+
+  /// `stage`: what they are for, in errors. Throws `errc::no_resources`.
+  control_threads(const std::string& stage, std::size_t threads);
   /// See stop().
   ~control_threads();
   control_threads(const control_threads&) = delete;
@@ -32,13 +42,17 @@ public:
   void stop();
 
 private:
+  static constexpr std::size_t places = 256;
+
   void run();
 
-  const std::size_t messages_at_a_time_;
   mutex mutex_;
   condition_variable changed_;
   caf::actor_system* system_ LEAT_GUARDED_BY(mutex_) = nullptr;
-  std::deque<caf::resumable*> ready_ LEAT_GUARDED_BY(mutex_);
+  /// In which nothing allocates, unless more actors than `places` are ready: one whose message
+  /// found no place here would never run again.
+  std::list<caf::resumable*> ready_ LEAT_GUARDED_BY(mutex_);
+  std::list<caf::resumable*> free_ LEAT_GUARDED_BY(mutex_){places};
   bool stopping_ LEAT_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
@@ -49,17 +63,20 @@ class handlers_here final : public caf::execution_unit {
 public:
   explicit handlers_here(caf::actor_system* system) : caf::execution_unit(system) {}
 
-  void exec_later(caf::resumable* x) override { ready_.push_back(x); }
+  /// Needs no memory.
+  void exec_later(caf::resumable* x) override;
   /// Runs what is ready, and what that makes ready. An actor with many messages is left to the
   /// control threads.
   void run();
 
 private:
-  std::vector<caf::resumable*> ready_;
+  std::array<caf::resumable*, 16> ready_{};
+  std::size_t count_ = 0;
 };
 
 /// For caf::actor_system_config::module_factories. The threads outlive the system, whose destructor
-/// stops them.
-caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_system& system);
+/// stops them, and so does the clock.
+caf::actor_system::module* scheduler_over(control_threads& threads, caf::actor_clock& clock,
+                                          caf::actor_system& system);
 
 } // namespace leat

@@ -22,13 +22,15 @@ dispatcher_state::member spawn_worker(dispatcher_ptr self, const dispatcher_conf
                                       std::size_t number, bool replaces) {
   auto needs = config.make_worker(number, replaces);
   const auto id = needs.record->id;
+  const auto name = "worker " + std::to_string(number);
   const worker_actor handle =
       config.threads
-          ? spawn_in_thread(self->system(), *config.threads, "worker " + std::to_string(number),
-                            others_run::here, worker, std::move(needs), self->state.batcher)
-          : self->spawn(worker, std::move(needs), self->state.batcher);
+          ? spawn_in(own_thread::begin(self->system(), *config.threads, name, others_run::here),
+                     name, config.failed, worker, std::move(needs), self->state.batcher)
+          : spawn_watched(self->system(), name, config.failed, worker, std::move(needs),
+                          self->state.batcher);
   self->send(self->state.batcher, watch_atom_v, id, handle);
-  return {id, handle};
+  return {id, handle, prepared_exit{handle}};
 }
 
 void resize(dispatcher_ptr self, const dispatcher_config& config, std::size_t n) {
@@ -141,10 +143,16 @@ void listen_to_feeds(dispatcher_ptr self, const dispatcher_config& config) {
   auto& state = self->state;
   const auto handle = caf::actor_cast<dispatcher_actor>(self);
   for (const auto& x : config.feeds)
-    state.hang_up.push_back(x->on_change([handle, is_called = state.is_called] {
-      if (!is_called->exchange(true))
-        caf::anon_send(handle, run_atom_v);
-    }));
+    state.hang_up.push_back(
+        x->on_change([handle, is_called = state.is_called, failed = config.failed] {
+          try {
+            if (!is_called->exchange(true))
+              caf::anon_send(handle, run_atom_v);
+          } catch (...) { // in the feed's thread, which cannot do anything about it
+            if (failed)
+              failed(error_in_flight(errc::io, {.stage = "iterators"}));
+          }
+        }));
 }
 
 /// Runs a handler. An exception becomes the loader's error; if it killed the actor, its text would
@@ -193,7 +201,7 @@ dispatcher_actor::behavior_type dispatcher(dispatcher_ptr self, const dispatcher
   self->state.metrics = config.metrics;
   self->set_exit_handler([self](const caf::exit_msg& x) {
     for (auto& member : self->state.workers)
-      self->send_exit(member.handle, x.reason);
+      member.exit.send();
     // They hold a reference to this actor.
     for (const auto& hang_up : std::exchange(self->state.hang_up, {}))
       hang_up();

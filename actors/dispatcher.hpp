@@ -1,6 +1,8 @@
 #pragma once
 
 #include "actors/own_thread.hpp"
+#include "actors/prepared_exit.hpp"
+#include "actors/watched_actor.hpp"
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
 #include "runtime/base/gate.hpp"
@@ -33,6 +35,7 @@ struct dispatcher_state {
   struct member {
     std::uint32_t id;
     worker_actor handle;
+    prepared_exit exit;
   };
 
   /// Index of a worker by its id, if rows are dealt to it.
@@ -87,6 +90,8 @@ struct dispatcher_config {
   gate_token alive;
   /// Records how long the dispatcher works; may be null.
   job_metrics* metrics = nullptr;
+  /// Told of what kills the dispatcher, the batcher or a worker.
+  failure_handler failed = {};
 };
 
 /// Spawn with `system.spawn(dispatcher, config)`, then send `start_atom`. Lives until an exit

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
@@ -19,13 +20,15 @@ namespace leat {
 class lease_desk : public std::enable_shared_from_this<lease_desk> {
 public:
   /// `job`: the rank's job at its beginning; its plan and facts stay the same, and so does all else
-  /// that snapshots say but for changes of weights.
+  /// that snapshots say but for changes of weights. `loader`: the number of the loader in this
+  /// process, the same in all terms of a cluster.
   lease_desk(std::shared_ptr<batch_engine> engine, rank_job job,
-             std::shared_ptr<job_metrics> metrics, process_mark home)
+             std::shared_ptr<job_metrics> metrics, process_mark home, std::uint64_t loader)
       : engine_(std::move(engine)), job_(std::move(job)), metrics_(std::move(metrics)), home_(home),
-        changes_(job_.weights.all()) {}
+        loader_(loader), changes_(job_.weights.all()) {}
 
   const rank_job& job() const noexcept { return job_; }
+  std::uint64_t loader() const noexcept { return loader_; }
   /// The encoded snapshot "resume from there".
   std::string encoded_at(const job_progress& x) const {
     auto bytes = job_.encoded_at(x, changes());
@@ -53,6 +56,7 @@ private:
   const rank_job job_;
   const std::shared_ptr<job_metrics> metrics_;
   const process_mark home_;
+  const std::uint64_t loader_;
   mutable mutex mutex_;
   weight_phases changes_ LEAT_GUARDED_BY(mutex_);
   std::atomic<std::size_t> leases_out_{0};

@@ -28,6 +28,12 @@ std::vector<snapshot> decoded(const std::vector<std::string>& parts) {
   return all;
 }
 
+void check_has_batch(const char* stage, bool has_batch) {
+  if (!has_batch)
+    refuse_argument(stage, "an empty lease, which has no batch",
+                    "a batch of this loader, or none: then its last one counts");
+}
+
 } // namespace
 
 loader::loader(const pipeline& data, loader_options options)
@@ -132,9 +138,7 @@ void loader::skip_first_batches(std::uint64_t n) {
 void loader::save(const std::string& directory, const batch& after) {
   guarded([&] {
     auto& seat = running_seat();
-    if (!after.after_)
-      refuse_argument("save", "an empty lease, which has no batch",
-                      "a batch of this loader, or none: then its last one counts");
+    check_has_batch("save", after.after_ != nullptr);
     seat.save(directory, *after.after_, after.desk_.get());
   });
 }
@@ -165,6 +169,13 @@ resume_point loader::position() const {
 
 std::string loader::snapshot() const {
   return guarded([&] { return job().encoded(); });
+}
+
+std::string loader::snapshot(const batch& after) const {
+  return guarded([&] {
+    check_has_batch("snapshot", after.after_ != nullptr);
+    return seat().snapshot_after(*after.after_, *after.desk_);
+  });
 }
 
 void loader::resize_workers(std::size_t workers) {

@@ -86,16 +86,19 @@ void check_resize(const loader_options& x, std::size_t workers) {
                              : "1 to " + std::to_string(most_workers) + ", or automatic");
 }
 
-void refuse_batch(const lease_desk& desk, const job_progress& after, const rank_job& mine,
-                  bool has_terms) {
+std::string text_of_batch(const lease_desk& desk, const job_progress& after) {
   const auto& its = desk.job();
+  return "step " + std::to_string(after.global_step - 1) + " of rank " + std::to_string(its.rank)
+         + " of " + std::to_string(its.world_size) + " of " + shape_of(its.facts.root);
+}
+
+void refuse_batch(const std::string& stage, const lease_desk& desk, const job_progress& after,
+                  const rank_job& mine, bool has_terms) {
   refuse_argument(
-      "save",
-      std::string{has_terms
-                      ? "a batch from before the ranks began anew, or of another loader: step "
-                      : "a batch of another loader: step "}
-          + std::to_string(after.global_step - 1) + " of rank " + std::to_string(its.rank) + " of "
-          + std::to_string(its.world_size) + " of " + shape_of(its.facts.root),
+      stage,
+      std::string{has_terms ? "a batch from before the ranks began anew, or of another loader: "
+                            : "a batch of another loader: "}
+          + text_of_batch(desk, after),
       std::string{has_terms ? "a batch of the newest term" : "a batch"} + " of this loader of "
           + shape_of(mine.facts.root)
           + "; the other batch can be saved by its own loader, or by its snapshot()");

@@ -40,8 +40,9 @@ std::shared_ptr<const job_plan> plan_for(job_plan plan, const loader_options& x)
 
 } // namespace
 
-loader_job::loader_job(const pipeline& data, loader_options options)
-    : options_(std::move(options)), caller_(options_.stuck_after, options_.on_stuck),
+loader_job::loader_job(const pipeline& data, loader_options options, std::uint64_t loader)
+    : loader_(loader), options_(std::move(options)),
+      caller_(options_.stuck_after, options_.on_stuck),
       saves_(options_.workers > 0 ? host_function{[this]() -> actor_host& { return host(); }}
                                   : nullptr,
              metrics_) {
@@ -246,7 +247,7 @@ void loader_job::start() {
       check_runtime();
       engine_ = make_engine(std::move(parts));
     }
-    desk_ = std::make_shared<lease_desk>(engine_, job_, metrics_, home_);
+    desk_ = std::make_shared<lease_desk>(engine_, job_, metrics_, home_, loader_);
   } catch (...) {
     const auto problem = error_in_flight(errc::io, {.stage = "loader"});
     check_runtime();

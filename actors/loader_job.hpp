@@ -58,7 +58,8 @@ private:
 /// loader's.
 class loader_job final : public runtime_member {
 public:
-  loader_job(const pipeline& data, loader_options options);
+  /// `loader`: see lease_desk.
+  loader_job(const pipeline& data, loader_options options, std::uint64_t loader);
   ~loader_job() override;
 
   const rank_job& job() const noexcept { return job_; }
@@ -172,6 +173,7 @@ private:
 
   fork_hazard alive_;
   process_mark home_;
+  const std::uint64_t loader_;
   loader_options options_;
   /// Calls of the iterators, in whichever thread they run.
   std::shared_ptr<call_record> calls_ = std::make_shared<call_record>();

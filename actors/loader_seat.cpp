@@ -25,10 +25,15 @@ std::string place_text(const resume_point& x) {
          + std::to_string(x.global_step) + " of the job";
 }
 
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 } // namespace
 
 loader_seat::loader_seat(const pipeline& data, loader_options options)
-    : data_(data), options_(std::move(options)) {
+    : number_(next_number()), data_(data), options_(std::move(options)) {
   if (options_.cluster) {
     set_ranks(options_);
     asked_ = std::move(options_.while_waiting);
@@ -78,7 +83,7 @@ std::shared_ptr<loader_job> loader_seat::make_job() {
   auto options = options_;
   if (options.cluster)
     options.while_waiting = {}; // asked here, around each call of the job
-  auto job = std::make_shared<loader_job>(data_, std::move(options));
+  auto job = std::make_shared<loader_job>(data_, std::move(options), number_);
   for (const auto& x : left_out_)
     job->leave_out(x);
   for (const auto& x : weights_)
@@ -376,7 +381,7 @@ void loader_seat::hear_stored() {
 void loader_seat::save(const std::string& directory, const job_progress& at, const lease_desk* of) {
   auto& job = this->job();
   if (of && !job.has_lent(of))
-    refuse_batch(*of, at, job.job(), options_.cluster.has_value());
+    refuse_batch("save", *of, at, job.job(), options_.cluster.has_value());
   if (!options_.cluster)
     return job.save(directory, job.job().snapshot_at(at));
   const auto wanted = fs::absolute(directory).lexically_normal().string();
@@ -391,6 +396,12 @@ void loader_seat::save(const std::string& directory, const job_progress& at, con
   if (records->has_feeds())
     records->saving(sets_, at.next, at.lanes ? *at.lanes : lane_states{});
   cluster_->save(at.next, job.job().encoded_at(at));
+}
+
+std::string loader_seat::snapshot_after(const job_progress& at, const lease_desk& of) const {
+  if (!job().has_lent(&of))
+    refuse_batch("snapshot", of, at, job().job(), options_.cluster.has_value());
+  return of.encoded_at(at);
 }
 
 template <class Wait>

@@ -27,6 +27,8 @@ public:
   loader_seat& operator=(const loader_seat&) = delete;
 
   bool is_here() const noexcept { return home_.is_here(); }
+  /// Of the loader in its process: see lease_desk.
+  std::uint64_t number() const noexcept { return number_; }
   /// Throws `errc::shut_down` once the runtime is.
   void check_runtime() const;
   /// The job; throws `errc::interrupted` where the wait for a seat was interrupted.
@@ -45,6 +47,8 @@ public:
   lease next();
   /// `of`: the desk of the batch after which it saves; null: the present position.
   void save(const std::string& directory, const job_progress& at, const lease_desk* of);
+  /// The encoded snapshot after a batch of this loader.
+  std::string snapshot_after(const job_progress& at, const lease_desk& of) const;
   void wait_saved();
   void finish();
 
@@ -78,6 +82,7 @@ private:
   void hear_stored();
 
   const process_mark home_;
+  const std::uint64_t number_;
   const pipeline data_;
   /// Rank and world size are those of the seat.
   loader_options options_;

@@ -2,7 +2,6 @@
 
 #include "runtime/base/begin_thread.hpp"
 
-#include <caf/logger.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include <limits>
@@ -10,19 +9,34 @@
 
 namespace leat {
 
+namespace {
+
+struct logger_place {
+  logger_place() noexcept { drop_logger(); }
+};
+
+} // namespace
+
+logger_release::logger_release() {
+  (void)of_this_thread<logger_place>();
+}
+
 logger_release::~logger_release() {
-  caf::logger::set_current_actor_system(nullptr);
+  drop_logger();
 }
 
 void own_threads::begin(const std::string& stage, std::function<void()> run) {
   mutex_lock lock{mutex_}; // held until the handle is in its place
   const auto me = running_.emplace(running_.end());
   try {
-    *me = begin_thread(stage, [this, me, run = std::move(run)]() mutable {
-      run();
-      run = nullptr; // what it holds is gone before the thread counts as ended
-      end(me);
-    });
+    *me = begin_thread(
+        stage,
+        [this, me, run = std::move(run)]() mutable {
+          run();
+          run = nullptr; // what it holds is gone before the thread counts as ended
+          end(me);
+        },
+        drop_logger);
   } catch (...) {
     running_.erase(me);
     throw;
@@ -56,12 +70,13 @@ void own_threads::join() {
 
 std::shared_ptr<own_thread> own_thread::begin(caf::actor_system& system, own_threads& threads,
                                               const std::string& stage, others_run others) {
-  auto x = std::make_shared<own_thread>(&system, others);
+  const auto x = std::make_shared<own_thread>(&system, others);
+  std::shared_ptr<own_thread> user{x.get(), [x](own_thread*) { x->close(); }};
   threads.begin(stage, [x] {
-    const logger_release released;
     x->run();
+    drop_logger(); // which needs no memory: the thread has begun with it
   });
-  return x;
+  return user;
 }
 
 void own_thread::exec_later(caf::resumable* x) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/control_threads.hpp"
+#include "actors/watched_actor.hpp"
 #include "runtime/base/mutex.hpp"
 
 #include <caf/actor_config.hpp>
@@ -26,7 +27,8 @@ namespace leat {
 /// At its end this drops the one of its thread.
 class logger_release {
 public:
-  logger_release() = default;
+  /// Throws std::bad_alloc.
+  logger_release();
   ~logger_release();
   logger_release(const logger_release&) = delete;
   logger_release& operator=(const logger_release&) = delete;
@@ -74,9 +76,10 @@ enum class others_run : std::uint8_t {
 /// begins and never ends if its thread cannot be made; here the thread comes first.
 class own_thread final : public caf::execution_unit {
 public:
-  /// Throws `errc::no_resources`.
+  /// The thread ends with the last reference to what this returns. Throws `errc::no_resources`.
   static std::shared_ptr<own_thread> begin(caf::actor_system& system, own_threads& threads,
-                                           const std::string& stage, others_run others);
+                                           const std::string& stage,
+                                           others_run others = others_run::elsewhere);
 
   own_thread(caf::actor_system* system, others_run others)
       : caf::execution_unit(system), others_(others), here_(system) {}
@@ -84,11 +87,11 @@ public:
   /// The first resumable that comes is the actor of this thread, whoever sends to it; others come
   /// from this thread alone, when its actor sends.
   void exec_later(caf::resumable* x) override;
-  /// The actor is gone, or there is none: the thread ends.
-  void close();
 
 private:
   void run();
+  /// The actor is gone, or there is none: the thread ends.
+  void close();
 
   const others_run others_;
   handlers_here here_;
@@ -101,13 +104,11 @@ private:
 
 /// An actor that runs in its own thread, whoever sends to it.
 template <class Actor>
-class actor_with_thread final : public Actor {
+class actor_with_thread final : public watched_actor<Actor> {
 public:
-  actor_with_thread(caf::actor_config& config, std::shared_ptr<own_thread> thread)
-      : Actor(config), thread_(std::move(thread)) {}
-  ~actor_with_thread() override { thread_->close(); }
-  actor_with_thread(const actor_with_thread&) = delete;
-  actor_with_thread& operator=(const actor_with_thread&) = delete;
+  actor_with_thread(caf::actor_config& config, const std::string& stage, failure_handler failed,
+                    std::shared_ptr<own_thread> thread)
+      : watched_actor<Actor>(config, stage, std::move(failed)), thread_(std::move(thread)) {}
 
   using Actor::enqueue;
   void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override {
@@ -118,29 +119,25 @@ private:
   std::shared_ptr<own_thread> thread_;
 };
 
+/// Spawns a stateful actor in a thread that has no other, and was begun for it.
+template <class Function, class... Arguments>
+auto spawn_in(std::shared_ptr<own_thread> thread, const std::string& stage, failure_handler failed,
+              Function function, Arguments&&... arguments) {
+  using actor = caf::infer_impl_from_fun_t<Function>;
+  caf::actor_config config{thread.get()};
+  caf::detail::init_fun_factory<actor, Function> factory;
+  config.init_fun = factory(std::move(function), std::forward<Arguments>(arguments)...);
+  return thread->system().spawn_class<actor_with_thread<actor>, caf::no_spawn_options>(
+      config, stage, std::move(failed), thread);
+}
+
 /// Spawns a stateful actor that blocks, as `system.spawn<caf::detached>(function, arguments...)`
 /// would. Throws `errc::no_resources`; then nothing was begun.
 template <class Function, class... Arguments>
 auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
-                     others_run others, Function function, Arguments&&... arguments) {
-  using actor = caf::infer_impl_from_fun_t<Function>;
-  auto thread = own_thread::begin(system, threads, stage, others);
-  caf::actor_config config{thread.get()};
-  caf::detail::init_fun_factory<actor, Function> factory;
-  try {
-    config.init_fun = factory(std::move(function), std::forward<Arguments>(arguments)...);
-    return system.spawn_class<actor_with_thread<actor>, caf::no_spawn_options>(config, thread);
-  } catch (...) {
-    thread->close();
-    throw;
-  }
-}
-
-template <class Function, class... Arguments>
-auto spawn_in_thread(caf::actor_system& system, own_threads& threads, const std::string& stage,
-                     Function function, Arguments&&... arguments) {
-  return spawn_in_thread(system, threads, stage, others_run::elsewhere, std::move(function),
-                         std::forward<Arguments>(arguments)...);
+                     failure_handler failed, Function function, Arguments&&... arguments) {
+  return spawn_in(own_thread::begin(system, threads, stage), stage, std::move(failed),
+                  std::move(function), std::forward<Arguments>(arguments)...);
 }
 
 } // namespace leat

@@ -1,6 +1,5 @@
 #include "actors/pipeline.hpp"
 
-#include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
 #include <utility>
@@ -14,22 +13,24 @@ pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_confi
   // Iterators that read files block.
   actors.dispatcher =
       config.detached && config.threads
-          ? spawn_in_thread(system, *config.threads, "iterators", dispatcher, config)
-          : system.spawn(dispatcher, config);
-  actors.batcher = system.spawn(batcher, actors.dispatcher, std::move(sink), config.alive);
+          ? spawn_in_thread(system, *config.threads, "iterators", config.failed, dispatcher, config)
+          : spawn_watched(system, "dispatcher", config.failed, dispatcher, config);
+  actors.batcher = spawn_watched(system, "batcher", config.failed, batcher, actors.dispatcher,
+                                 std::move(sink), config.alive);
+  actors.exits = {prepared_exit{actors.batcher}, prepared_exit{actors.dispatcher}};
   caf::anon_send(actors.dispatcher, start_atom_v, actors.batcher);
   return actors;
 }
 
-checkpoint_actor spawn_checkpoint(actor_host& host, gate_token alive) {
+checkpoint_actor spawn_checkpoint(actor_host& host, failure_handler failed, gate_token alive) {
   const logger_release released;
-  return spawn_in_thread(host.system(), host.threads(), "save", checkpoint, std::move(alive));
+  return spawn_in_thread(host.system(), host.threads(), "save", std::move(failed), checkpoint,
+                         std::move(alive));
 }
 
 void send_exit(pipeline_actors& actors) {
-  // The batcher first: workers that end from now on must not be replaced.
-  caf::anon_send_exit(actors.batcher, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(actors.dispatcher, caf::exit_reason::user_shutdown);
+  for (auto& x : actors.exits)
+    x.send();
   actors = {};
 }
 

@@ -4,9 +4,11 @@
 #include "actors/batcher.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/dispatcher.hpp"
+#include "actors/prepared_exit.hpp"
 
 #include <caf/actor_system.hpp>
 
+#include <array>
 #include <memory>
 
 namespace leat {
@@ -15,6 +17,8 @@ namespace leat {
 struct pipeline_actors {
   dispatcher_actor dispatcher;
   batcher_actor batcher;
+  /// The batcher first: workers that end from then on must not be replaced.
+  std::array<prepared_exit, 2> exits = {};
 };
 
 /// Spawns and connects dispatcher, workers and batcher. Slots sent to the batcher as `free_atom`
@@ -23,9 +27,10 @@ pipeline_actors spawn_pipeline(caf::actor_system& system, const dispatcher_confi
                                batch_sink sink);
 
 /// Spawns the one that saves, in a thread of its own: fsync blocks. Throws `errc::no_resources`.
-checkpoint_actor spawn_checkpoint(actor_host& host, gate_token alive);
+/// `failed`: see watched_actor.
+checkpoint_actor spawn_checkpoint(actor_host& host, failure_handler failed, gate_token alive);
 
-/// Asks all of them to quit.
+/// Asks all of them to quit. Needs no memory.
 void send_exit(pipeline_actors& actors);
 
 } // namespace leat

@@ -8,8 +8,6 @@
 
 #include <leat/notice.hpp>
 
-#include <caf/send.hpp>
-
 #include <chrono>
 #include <utility>
 
@@ -167,9 +165,13 @@ void save_queue::start() {
     else
       saves->lost();
   });
-  actor_ = spawn_checkpoint(host, gate_token{lives_});
   // An answer needs memory: without any the actor ends.
-  actor_->attach_functor([saves = saves_] { saves->lost(); });
+  auto actor = spawn_checkpoint(
+      host, [saves = saves_](const error&) { saves->lost(); }, gate_token{lives_});
+  prepared_exit exit{actor};
+  actor->attach_functor([saves = saves_] { saves->lost(); });
+  actor_ = std::move(actor);
+  exit_ = std::move(exit);
 }
 
 void save_queue::run(save_request request, journal_retention* records) {
@@ -188,7 +190,7 @@ void save_queue::end() noexcept {
   saves_->close();
   if (!actor_)
     return;
-  caf::anon_send_exit(actor_, caf::exit_reason::user_shutdown);
+  exit_.send();
   actor_ = nullptr;
   caller_ = nullptr;
   while (!lives_->wait_for_none(std::chrono::hours{1}))

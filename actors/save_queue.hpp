@@ -2,6 +2,7 @@
 
 #include "actors/actor_host.hpp"
 #include "actors/checkpoint.hpp"
+#include "actors/prepared_exit.hpp"
 #include "runtime/base/gate.hpp"
 #include "runtime/base/mutex.hpp"
 #include "runtime/job/journal_retention.hpp"
@@ -109,6 +110,7 @@ private:
   std::shared_ptr<gate> lives_ = std::make_shared<gate>();
   /// Begun and used while a save is on its way; ended when none is.
   checkpoint_actor actor_;
+  prepared_exit exit_;
   /// Asks it.
   caf::strong_actor_ptr caller_;
 };

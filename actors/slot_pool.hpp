@@ -30,6 +30,8 @@ public:
   /// `errc::no_resources`; the slots made before stay. For one thread.
   template <class Give>
   void grow(std::size_t n, Give give) {
+    if (made_ < n && !is_told_)
+      is_told_ = check_batches(*layout_, rows_, n);
     for (; made_ < n; ++made_) {
       auto slot = std::make_shared<batch_slot>(layout_, rows_, from_);
       slot->count_in(metrics_, numbers_++);
@@ -75,6 +77,8 @@ private:
   job_metrics& metrics_;
   const std::shared_ptr<std::pmr::memory_resource> from_;
   std::size_t made_ = 0;
+  /// Much memory is told of once.
+  bool is_told_ = false;
   /// Of all slots, also those that were dropped.
   std::size_t numbers_ = 0;
   std::size_t ahead_ = 0;

@@ -42,8 +42,8 @@ public:
   inside(const observer_options& x, const cluster_settings& environment)
       : to_(address_in(x, environment)), token_(token_in(x, environment)), limit_(x.limit),
         on_(network_system::of_process()), self_(on_.system()),
-        dialer_(
-            spawn_in_thread(on_.system(), on_.threads(), "dialer", dialer, gate_token{lives_})) {}
+        dialer_(spawn_in_thread(on_.system(), on_.threads(), "dialer", tell_failure, dialer,
+                                gate_token{lives_})) {}
   ~inside() { caf::anon_send_exit(dialer_, caf::exit_reason::user_shutdown); }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <utility>
 
 namespace leat {
@@ -76,6 +77,23 @@ std::shared_ptr<const std::string> take_place(const std::string& coordinator) {
   return taken;
 }
 
+/// A rank that has lost one of its actors can neither hear nor say anything.
+failure_handler rank_failure(const std::shared_ptr<membership>& place) {
+  return [place](const error& x) noexcept {
+    std::string text{"no more memory"}; // so short that it needs none
+    try {
+      text = x.what();
+    } catch (const std::bad_alloc&) {
+    }
+    place->hear([&](member& to, member::time) {
+      if (to.term() == 0)
+        to.on_no_connection(std::move(text)); // told if no other connection is made in time
+      else
+        to.fail(std::move(text));
+    });
+  };
+}
+
 /// Until then, or until the caller is to be asked.
 steady_clock::time_point end_of_wait() {
   return std::min(steady_clock::now() + look_again_after, end_of_patience());
@@ -110,7 +128,9 @@ cluster_rank::~cluster_rank() {
 
 void cluster_rank::begin_actors() {
   const logger_release released;
-  dialer_ = spawn_in_thread(on_.system(), on_.threads(), "dialer", dialer, gate_token{lives_});
+  const auto failed = rank_failure(place_);
+  dialer_ =
+      spawn_in_thread(on_.system(), on_.threads(), "dialer", failed, dialer, gate_token{lives_});
   member_config config{.place = place_,
                        .coordinator = config_.coordinator,
                        .is_over = config_.is_over,
@@ -119,7 +139,7 @@ void cluster_rank::begin_actors() {
   if (own_coordinator_)
     config.local = own_coordinator_->handle();
   // A thread of its own: it looks into the state directory.
-  member_ = spawn_in_thread(on_.system(), on_.threads(), "member", member_shell, config,
+  member_ = spawn_in_thread(on_.system(), on_.threads(), "member", failed, member_shell, config,
                             gate_token{lives_});
   place_->set_speaker([to = member_] { caf::anon_send(to, say_atom_v); });
 }

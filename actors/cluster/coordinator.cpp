@@ -5,7 +5,6 @@
 
 #include <leat/error.hpp>
 
-#include <exception>
 #include <utility>
 
 namespace leat {
@@ -57,7 +56,7 @@ void send_output(coordinator_ptr self, bool with_words = true) {
 /// A state directory that cannot be written is told once; what was to be done is tried again with
 /// the next beat or tick. Nothing is granted meanwhile for longer than it was certain, and nothing
 /// is said that may not be durable: whatever is not said now is said with the next beat. After
-/// anything else the value may not be what it should: this coordinator ends.
+/// anything else, which is not caught, the value may not be what it should: the coordinator ends.
 template <class Call>
 void guarded(coordinator_ptr self, Call call) {
   auto& state = self->state;
@@ -68,9 +67,6 @@ void guarded(coordinator_ptr self, Call call) {
     if (std::exchange(state.problem, x.what()) != x.what())
       state.config.log(x.what());
     send_output(self, false);
-  } catch (const std::exception& x) {
-    state.config.log(std::string{"the coordinator cannot go on: "} + x.what());
-    end(self, coordinator_end::broken);
   }
 }
 
@@ -147,11 +143,6 @@ coordinator_shell(coordinator_actor::stateful_pointer<coordinator_shell_state> s
   self->state.store = config.make_store(self);
   self->monitor(self->state.store);
   keep_until_end(self, std::move(alive));
-  if (config.ended)
-    self->attach_functor([ended = config.ended](const caf::error& reason) {
-      if (reason && reason != caf::exit_reason::user_shutdown)
-        ended(coordinator_end::broken);
-    });
   self->set_down_handler([self](const caf::down_msg& x) {
     if (x.source == self->state.store.address())
       return end(self, coordinator_end::broken); // it would wait for its answers for ever

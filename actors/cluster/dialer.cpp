@@ -1,7 +1,7 @@
 #include "actors/cluster/dialer.hpp"
 
 #include "actors/keep_until_end.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <netdb.h>
 #include <poll.h>
@@ -48,8 +48,9 @@ int wait_for_connection(int socket) {
 }
 
 int connect_to(const addrinfo& x) {
-  const file_descriptor socket{
-      ::socket(x.ai_family, x.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, x.ai_protocol)};
+  const auto socket = opened([&] {
+    return ::socket(x.ai_family, x.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, x.ai_protocol);
+  });
   if (socket.get() < 0)
     return errno;
   if (connect(socket.get(), x.ai_addr, x.ai_addrlen) == 0)

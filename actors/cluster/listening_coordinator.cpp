@@ -18,6 +18,16 @@ namespace {
 /// A disk that takes longer to finish a set keeps nobody waiting.
 constexpr std::chrono::seconds end_patience{10};
 
+/// After it, what the coordinator knows may not be what it should.
+failure_handler told_in(const std::function<void(const std::string&)>& log) {
+  return [log](const error& x) noexcept {
+    try {
+      log(std::string{"the coordinator cannot go on: "} + x.what());
+    } catch (...) { // no memory for the text
+    }
+  };
+}
+
 } // namespace
 
 listening_coordinator::listening_coordinator(network_system& on, const listening_config& config)
@@ -44,12 +54,13 @@ listening_coordinator::~listening_coordinator() {
 }
 
 void listening_coordinator::begin(const listening_config& config) {
-  const auto make_store = [on = &on_, lives = lives_, memory = config.memory, life = life_,
-                           keep = config.keep](const coordinator_actor& to) {
+  const auto failed = told_in(config.log);
+  const auto store_thread = own_thread::begin(on_.system(), on_.threads(), "set store");
+  const auto make_store = [store_thread, failed, lives = lives_, memory = config.memory,
+                           life = life_, keep = config.keep](const coordinator_actor& to) {
     const set_files_config files{
         .keep = keep, .is_newest = [memory, life] { return memory->newest_life() == life; }};
-    return spawn_in_thread(on->system(), on->threads(), "set store", set_store, files, to,
-                           gate_token{lives});
+    return spawn_in(store_thread, "set store", failed, set_store, files, to, gate_token{lives});
   };
   const coordinator_config own{.life = life_,
                                .memory = config.memory,
@@ -61,8 +72,13 @@ void listening_coordinator::begin(const listening_config& config) {
                                .log = config.log,
                                .now = [] { return std::chrono::nanoseconds{boot_clock_ns()}; },
                                .ended = config.ended};
-  handle_ = spawn_in_thread(on_.system(), on_.threads(), "coordinator", coordinator_shell, own,
-                            gate_token{lives_});
+  handle_ = spawn_in_thread(on_.system(), on_.threads(), "coordinator", failed, coordinator_shell,
+                            own, gate_token{lives_});
+  if (config.ended)
+    handle_->attach_functor([ended = config.ended](const caf::error& reason) {
+      if (reason && reason != caf::exit_reason::user_shutdown)
+        ended(coordinator_end::broken);
+    });
 }
 
 void listening_coordinator::end() {

@@ -2,9 +2,11 @@
 
 #include "actors/cluster/fresh_number.hpp"
 #include "actors/cluster/wire.hpp"
+#include "runtime/base/exception_text.hpp"
 #include "runtime/base/mutex.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
@@ -13,12 +15,19 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <random>
+#include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 namespace leat {
 
 namespace {
+
+/// One of them may be connecting.
+constexpr std::size_t control_threads_at_once = 3;
 
 /// CAF names a node by the machine's network cards, its root disk and the pid: all the same in
 /// containers of one image, in each of which the process is number 1. Two nodes of one name cannot
@@ -59,10 +68,13 @@ public:
   }
 };
 
-/// CAF's own, over this multiplexer.
+/// CAF's own, over this multiplexer. It has no thread.
 class fresh_middleman final : public caf::io::middleman {
 public:
-  explicit fresh_middleman(caf::actor_system& system) : middleman(system), backend_(&system) {}
+  fresh_middleman(caf::actor_system& system, std::thread::id runs_in)
+      : middleman(system), backend_(&system) {
+    backend_.thread_id(runs_in);
+  }
 
   caf::io::network::multiplexer& backend() override { return backend_; }
 
@@ -70,24 +82,39 @@ private:
   fresh_multiplexer backend_;
 };
 
-template <class Module>
-caf::actor_system::module* make_module(caf::actor_system& system) {
-  return new Module{system};
+/// Runs what CAF does in a thread. It goes on after what there was no memory for: without its
+/// network a process would be mute.
+template <class Call>
+void run_for_ever(Call call) noexcept {
+  for (bool is_told = false;;)
+    try {
+      return call();
+    } catch (...) {
+      if (!std::exchange(is_told, true))
+        tell_failure(error_in_flight(errc::io, {.stage = "cluster"}));
+    }
 }
 
 } // namespace
 
 class network_system::configuration : public caf::actor_system_config {
 public:
-  configuration() {
+  explicit configuration(network_system& of) {
     using namespace std::chrono_literals;
     add_message_types<caf::id_block::leat>();
     add_message_types<caf::id_block::leat_cluster>();
-    module_factories.emplace_back(make_module<fresh_middleman>);
-    module_factories.emplace_back(make_module<random_node_name>);
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", std::size_t{2});
-    set("scheduler.max-throughput", std::size_t{32});
+    module_factories.emplace_back([&of](caf::actor_system& system) {
+      return scheduler_over(of.control_, of.clock_, system);
+    });
+    module_factories.emplace_back([&of](caf::actor_system& system) {
+      return new fresh_middleman{system, of.talking_.id()};
+    });
+    module_factories.emplace_back(
+        [](caf::actor_system& system) { return new random_node_name{system}; });
+    set("scheduler.max-throughput", control_threads::messages_at_a_time);
+    // No threads of CAF's own: for its sockets, and for connecting, which blocks a control thread.
+    set("middleman.manual-multiplexing", true);
+    set("middleman.attach-utility-actors", true);
     // So that a connection through which nothing comes any more is closed one day: beats find that
     // out sooner.
     set("middleman.heartbeat-interval", caf::timespan{5s});
@@ -95,15 +122,23 @@ public:
   }
 };
 
-network_system::network_system() {
+network_system::network_system()
+    : control_("cluster", control_threads_at_once), ticking_("cluster"), talking_("cluster") {
   const logger_release released; // the system's own spawns
   try {
-    config_ = std::make_unique<configuration>();
+    config_ = std::make_unique<configuration>(*this);
     system_ = std::make_unique<caf::actor_system>(*config_);
   } catch (const std::system_error& problem) {
     throw error(errc::no_resources,
-                {.stage = "cluster", .got = problem.what(), .needed = "threads for its network"});
+                {.stage = "cluster", .got = problem.what(), .needed = "what its network needs"});
   }
+  ticking_.run([this] { run_for_ever([this] { clock_.run_dispatch_loop(); }); });
+  talking_.run([this] { run_for_ever([this] { system_->middleman().backend().run(); }); });
+}
+
+void tell_failure(const error& x) noexcept try {
+  notice(std::string{"cluster: "} + x.what());
+} catch (...) { // no memory for the text
 }
 
 network_system& network_system::of_process() {

@@ -1,8 +1,13 @@
 #pragma once
 
+#include "actors/cluster/ready_thread.hpp"
+#include "actors/control_threads.hpp"
 #include "actors/own_thread.hpp"
 
+#include <leat/error.hpp>
+
 #include <caf/actor_system.hpp>
+#include <caf/detail/thread_safe_actor_clock.hpp>
 
 #include <memory>
 
@@ -31,9 +36,17 @@ private:
 
   ~network_system() = delete;
 
+  // All threads come first: CAF, which would begin others like them, ends the process if it cannot.
+  control_threads control_;
+  ready_thread ticking_;
+  ready_thread talking_;
+  caf::detail::thread_safe_actor_clock clock_;
   std::unique_ptr<configuration> config_;
   std::unique_ptr<caf::actor_system> system_;
   own_threads threads_;
 };
+
+/// Tells in a notice what an actor of the network threw: see watched_actor.
+void tell_failure(const error& x) noexcept;
 
 } // namespace leat

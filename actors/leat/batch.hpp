@@ -116,6 +116,7 @@ private:
   friend class lease;
   friend class loader;
   friend class loader_job;
+  friend class run_log;
   class loader_seat;
 
   batch() = default;

@@ -386,6 +386,9 @@ public:
 
   /// This rank's part of "resume from here", as bytes.
   std::string snapshot() const;
+  /// The same from after a batch, as batch::snapshot() gives it. Throws `errc::invalid_argument`
+  /// for a batch of another loader.
+  std::string snapshot(const batch& after) const;
 
   /// For snapshots that the program keeps itself, as in a checkpoint of its own, of sources that
   /// exist once and have a journal: their journals hold what the snapshot needs until it is let go,

@@ -32,7 +32,8 @@ public:
   /// Appends a batch, with hashes of its pixels if the loader makes them
   /// (`loader_options::hash_pixels`), in one write, so that SIGKILL tears the last line at most.
   /// When it returns, the line outlives the process: call it before the step, and before a snapshot
-  /// after it. One thread at a time. Throws `errc::io`.
+  /// after it. One thread at a time. Throws `errc::io`, and `errc::invalid_argument` for a batch of
+  /// another loader; with `all_ranks` those of other ranks of the job are good, too.
   void append(const batch& x);
 
 private:

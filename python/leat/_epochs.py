@@ -113,7 +113,7 @@ class Epochs(Generic[BatchType]):
         """
         self._check_use()
         if after is not None:
-            own, epoch, finished = after.snapshot(), after.epoch, after.end_of_epoch
+            own, epoch, finished = self._loader.snapshot(after.lease), after.epoch, after.end_of_epoch
         else:
             own, epoch, finished = self._own_part(), self.epoch, self._finished
         return _state_dict.to_dict(_state_dict.State(self._parts_of_all(own), finished), epoch)

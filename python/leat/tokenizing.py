@@ -172,6 +172,8 @@ def _number(values: dict[str, str], name: str) -> int | None:
 
 def _opened(path: str) -> Any:
     file = os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path
+    if os.path.exists(file) and not os.path.isfile(file):  # a pipe would be waited for
+        raise _refusal(f'"{file}", which is not a file', "a tokenizer.json")
     try:
         with open(file, encoding="utf-8") as opened:
             text = opened.read()

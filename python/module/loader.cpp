@@ -230,10 +230,13 @@ void bind_snapshots(nb::class_<loader_value>& type) {
           "Waits for saves in progress and raises their error.")
       .def(
           "snapshot",
-          [](loader_value& x) {
-            return to_bytes(x.call([](loader& job) { return job.snapshot(); }));
+          [](loader_value& x, const std::optional<batch_value>& after) {
+            return to_bytes(x.call(
+                [&](loader& job) { return after ? job.snapshot(after->get()) : job.snapshot(); }));
           },
-          "This rank's part of \"resume from here\", as bytes.")
+          "after"_a = nb::none(),
+          "This rank's part of \"resume from here\", or from after a batch of this loader, as "
+          "bytes.")
       .def(
           "keep",
           [](loader_value& x, const std::vector<nb::bytes>& parts) {

@@ -29,22 +29,7 @@ nb::object method_of(nb::handle source) {
 }
 
 /// Records by number: an object of Python with __len__, and __getitem__ that gives a dict or
-/// read(record, sample) that sets fields. Registered for the process's life, and so never freed.
-class python_source final : public source {
-public:
-  python_source(std::string name, nb::handle from)
-      : name_(std::move(name)), size_(nb::len(from)), read_(reader_of(method_of(from).release())) {}
-
-  std::uint64_t size() const override { return size_; }
-  void read(std::uint64_t record, sample& into) const override { read_(record, into); }
-  std::string name() const override { return name_; }
-
-private:
-  std::string name_;
-  std::uint64_t size_;
-  std::function<void(std::uint64_t, sample&)> read_;
-};
-
+/// read(record, sample) that sets fields.
 pipeline_value indexed_of(std::string name, nb::object from, std::size_t processes) {
   pipeline_value result{count(0)};
   const nb::handle kept = result.kept.add(std::move(from));
@@ -215,8 +200,9 @@ void bind_own(nb::module_& m) {
       "register_source",
       [](std::string name, nb::object from) {
         note_registered("indexed", name);
-        auto made = std::make_shared<python_source>(name, from.release());
-        leat::register_source(std::move(name), std::move(made));
+        const nb::handle method = method_of(from).release(); // as long as the process lives
+        const auto made = from_function(name, nb::len(from), reader_of(method));
+        leat::register_source(std::move(name), leat::indexed_sources(made).front());
       },
       "name"_a, "source"_a,
       nb::sig("def register_source(name: str, source: collections.abc.Sized) -> None"),

@@ -1,15 +1,13 @@
 #include "runtime/base/patience.hpp"
 
+#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/gate.hpp"
 
 #include <leat/patience.hpp>
 
 #include <atomic>
 #include <memory>
-#include <system_error>
-#include <thread>
 #include <utility>
-#include <vector>
 
 namespace leat {
 
@@ -99,15 +97,14 @@ void run_in_threads(std::size_t threads, const std::function<void()>& work) {
   std::atomic<bool> stop = false;
   const team_scope with_others{stop};
   const auto lives = std::make_shared<gate>();
-  std::vector<std::jthread> helpers;
+  joined_threads helpers;
   try {
-    helpers.reserve(threads);
     for (std::size_t i = 1; i < threads; ++i)
-      helpers.emplace_back([&work, &stop, token = gate_token{lives}] {
+      helpers.add("helper", [&work, &stop, token = gate_token{lives}] {
         const team_scope with_caller{stop};
         work();
       });
-  } catch (const std::system_error&) {
+  } catch (...) {
     // The threads that could be made do the work, together with this one.
   }
   work();
@@ -117,7 +114,7 @@ void run_in_threads(std::size_t threads, const std::function<void()>& work) {
   } catch (const patience_ended&) {
     stop = true;
   }
-  helpers.clear();
+  helpers.join();
   if (stop)
     throw patience_ended{};
 }

@@ -1,6 +1,6 @@
 #include "runtime/cluster/boot_clock.hpp"
 
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <ctime>
 

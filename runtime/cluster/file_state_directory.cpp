@@ -1,10 +1,9 @@
 #include "runtime/cluster/file_state_directory.hpp"
 
 #include "runtime/base/exception_text.hpp"
-#include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_directory.hpp"
-#include "runtime/storage/open_files.hpp"
 #include "runtime/storage/whole_file.hpp"
 
 #include <leat/error.hpp>
@@ -69,10 +68,10 @@ void file_state_directory::prepare() {
 /// changed it, makes them forget; where the disk is full the server was asked all the same.
 void file_state_directory::refresh() {
   const auto file = (directory_ / "look.tmp").string();
-  const file_descriptor made{uninterrupted([&] {
+  const auto made = opened([&] {
     return ::open(file.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                   private_file);
-  })};
+  });
   if (made || errno == ELOOP) // a link is no more than an old file of that name
     remove_file(file);
   else if (errno != ENOENT && errno != ENOSPC && errno != EDQUOT)
@@ -88,10 +87,9 @@ std::vector<std::string> file_state_directory::list() {
   for (; !problem && entry != fs::directory_iterator{}; entry.increment(problem))
     names.push_back(entry->path().filename().string());
   if (problem)
-    throw error(errc::io, {.stage = "cluster",
-                           .file = directory_.string(),
-                           .got = problem.message(),
-                           .needed = "a state directory that can be read"});
+    throw io_error(problem.value(), {.stage = "cluster",
+                                     .file = directory_.string(),
+                                     .needed = "a state directory that can be read"});
   return names;
 }
 

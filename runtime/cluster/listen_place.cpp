@@ -1,7 +1,7 @@
 #include "runtime/cluster/listen_place.hpp"
 
 #include "runtime/base/exception_text.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <system_error>
 
 namespace leat {
 
@@ -123,10 +122,9 @@ ip_address ip_of(const sockaddr* x) {
     needed = "a free port: another coordinator of this job may run, or another program uses it";
   else if (problem == EACCES)
     needed = "a port that this user may listen at: those from 1024 on, as a rule";
-  throw error(errc::io, {.stage = "cluster",
-                         .got = to_string(network_address{to_string(at), port}) + ": "
-                                + std::generic_category().message(problem),
-                         .needed = needed});
+  throw io_error(problem, {.stage = "cluster",
+                           .got = to_string(network_address{to_string(at), port}),
+                           .needed = needed});
 }
 
 } // namespace
@@ -162,8 +160,9 @@ listen_place choose_listen_place(const listen_wish& wish, const machine_addresse
 }
 
 std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port) {
-  const file_descriptor socket{
-      ::socket(at.family == ip_family::v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const auto socket = opened([&] {
+    return ::socket(at.family == ip_family::v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  });
   if (!socket)
     refuse_port(at, port);
   // As whoever listens later does: connections of a former process that are closing do not count.

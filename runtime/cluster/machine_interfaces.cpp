@@ -1,6 +1,6 @@
 #include "runtime/cluster/machine_interfaces.hpp"
 
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <ifaddrs.h>
 #include <net/if.h>

@@ -5,6 +5,7 @@
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/output_place.hpp"
+#include "runtime/storage/whole_file.hpp"
 
 #include <leat/error.hpp>
 
@@ -14,10 +15,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 namespace leat {
 
@@ -37,6 +38,7 @@ mutex& right_to_write() {
 }
 
 constexpr auto log_name = "bad sample log";
+constexpr std::size_t largest_log = std::size_t{1} << 40;
 
 } // namespace
 
@@ -46,11 +48,11 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
     return;
   mutex_lock lock{right_to_write()};
   const auto place = place_of_output(path_, log_name);
-  std::ifstream in;
-  if (place.is_file) // what went to anything other than a file cannot be taken back
-    in.open(place.file, std::ios::binary);
-  if (!in.is_open())
+  std::error_code unknown;
+  // What went to anything other than a file cannot be taken back.
+  if (!place.is_file || !std::filesystem::exists(place.file, unknown))
     return;
+  std::istringstream in{read_whole_file(place.file.string(), largest_log, log_name)};
   std::string kept;
   std::string line;
   while (std::getline(in, line) && !in.eof()) { // a line without its newline is torn
@@ -59,7 +61,6 @@ void bad_sample_log::cut(std::uint64_t epoch, std::uint64_t step, std::uint64_t 
     if (!is_after || number_behind(line, "\"rank\":") % world_size != rank)
       kept += line + "\n";
   }
-  in.close();
   write_output(place.file, kept, log_name);
 }
 
@@ -83,10 +84,13 @@ void bad_sample_log::append(std::uint64_t epoch, std::uint64_t step, std::uint64
   mutex_lock lock{right_to_write()};
   const auto file =
       open_output(place_of_output(path_, log_name), O_WRONLY | O_APPEND | O_CREAT, log_name);
-  // With one write: ranks of one process may share the file.
-  const auto written = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
-  if (written != static_cast<ssize_t>(text.size()))
-    throw_errno(log_name, path_, std::to_string(text.size()) + " more bytes");
+  // With one write, unless there is too little room: ranks of one process may share the file.
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto n = uninterrupted([&] { return ::write(file.get(), rest.data(), rest.size()); });
+    if (n < 0)
+      throw_errno(log_name, path_, counted(text.size(), "more byte"));
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
 }
 
 } // namespace leat

@@ -1,10 +1,11 @@
 #include "runtime/rows/batch_memory.hpp"
 
 #include "runtime/base/exception_text.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/sample/machine_memory.hpp"
 
 #include <leat/error.hpp>
-
-#include <unistd.h>
+#include <leat/notice.hpp>
 
 #include <cstring>
 #include <new>
@@ -28,23 +29,39 @@ std::size_t bytes_of(const batch_layout& layout, std::size_t rows) {
   return fits && !__builtin_mul_overflow(row, rows, &all) ? all : SIZE_MAX;
 }
 
-/// The machine's memory: a request for more fails late, when the system chooses a process to kill.
-std::size_t memory_of_machine() noexcept {
-  const auto pages = sysconf(_SC_PHYS_PAGES);
-  const auto page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
-                               : SIZE_MAX - 1;
+/// Making so many bytes takes seconds, which somebody may wonder about.
+constexpr std::size_t much_memory = std::size_t{4} << 30;
+
+std::string text_of_bytes(std::size_t bytes) {
+  return bytes == SIZE_MAX ? "more than 2^64 bytes" : std::to_string(bytes) + " bytes";
 }
 
 } // namespace
+
+bool check_batches(const batch_layout& layout, std::size_t rows, std::size_t batches) {
+  std::size_t all = 0;
+  if (__builtin_mul_overflow(bytes_of(layout, rows), batches, &all))
+    all = SIZE_MAX;
+  const auto text = std::to_string(batches) + " batches of " + counted(rows, "row") + ", about "
+                    + text_of_bytes(all);
+  if (all > memory_of_machine())
+    throw error(errc::no_resources,
+                {.stage = "batch",
+                 .got = text + ", which are made side by side",
+                 .needed = "at most " + std::to_string(memory_of_machine())
+                           + " bytes, this machine's memory: fewer rows per rank, smaller samples "
+                             "or a smaller prefetch"});
+  if (all > much_memory)
+    notice("loader: memory for " + text + ", which takes a while to get");
+  return all > much_memory;
+}
 
 void refuse_batch_size(const batch_layout& layout, std::size_t rows) {
   const auto bytes = bytes_of(layout, rows);
   throw error(
       errc::no_resources,
       {.stage = "batch",
-       .got = "no memory for a batch of " + std::to_string(rows) + " rows, "
-              + (bytes == SIZE_MAX ? "more than 2^64" : std::to_string(bytes)) + " bytes",
+       .got = "no memory for a batch of " + std::to_string(rows) + " rows, " + text_of_bytes(bytes),
        .needed = "fewer rows per rank, smaller samples, a smaller prefetch or more memory"});
 }
 

@@ -20,6 +20,10 @@ namespace leat {
 /// Throws `errc::no_resources`: the machine has no memory for such a batch.
 [[noreturn]] void refuse_batch_size(const batch_layout& layout, std::size_t rows);
 
+/// Throws `errc::no_resources` where the machine has less memory than so many batches take, by what
+/// is known of their rows; sends a notice, and is true, where they take so much that it shows.
+bool check_batches(const batch_layout& layout, std::size_t rows, std::size_t batches);
+
 /// The bytes of one batch of one rank, reused for many: a tensor for each dense field, and the
 /// bytes of each row for each ragged one.
 class batch_memory {

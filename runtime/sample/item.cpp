@@ -40,14 +40,25 @@ void item::hold(const item& x) {
 }
 
 void item::attach(std::size_t begin, std::uint32_t owner, payload_ptr content) {
-  if (!payloads_.empty())
-    std::erase_if(payloads_, [&](const auto& p) { return p.begin >= begin; });
+  while (!payloads_.empty() && payloads_.back().begin >= begin)
+    payloads_.pop_back();
   if (content)
     payloads_.push_back({begin, bytes_.size(), owner, std::move(content)});
 }
 
 void item::attach_restored(std::size_t begin, std::size_t end, payload_ptr content) {
-  payloads_.push_back({begin, end, payload_of_source, std::move(content)});
+  const auto at = std::upper_bound(payloads_.begin(), payloads_.end(), begin,
+                                   [](std::size_t x, const attached& p) { return x < p.begin; });
+  payloads_.insert(at, {begin, end, payload_of_source, std::move(content)});
+}
+
+const item::attached* item::find(std::size_t begin, std::uint32_t owner) const noexcept {
+  auto p = std::lower_bound(payloads_.begin(), payloads_.end(), begin,
+                            [](const attached& x, std::size_t at) { return x.begin < at; });
+  for (; p != payloads_.end() && p->begin == begin; ++p)
+    if (p->owner == owner)
+      return &*p;
+  return nullptr;
 }
 
 void item::drop_payloads() {
@@ -117,23 +128,16 @@ item item_reader::held() {
 }
 
 payload_ptr item_reader::take_payload(std::uint32_t owner) {
-  if (!item_)
+  const auto* found = item_ ? item_->find(at_, owner) : nullptr;
+  if (!found)
     return nullptr;
-  for (const auto& p : item_->payloads_)
-    if (p.begin == at_ && p.owner == owner) {
-      at_ = p.end;
-      return p.content;
-    }
-  return nullptr;
+  at_ = found->end;
+  return found->content;
 }
 
 payload_ptr item_reader::find_payload(std::uint32_t owner) const {
-  if (!item_)
-    return nullptr;
-  for (const auto& p : item_->payloads_)
-    if (p.begin == at_ && p.owner == owner)
-      return p.content;
-  return nullptr;
+  const auto* found = item_ ? item_->find(at_, owner) : nullptr;
+  return found ? found->content : nullptr;
 }
 
 } // namespace leat

@@ -95,7 +95,11 @@ private:
     payload_ptr content;
   };
 
+  /// What `owner` attached to the part from `begin` on; null if there is nothing.
+  const attached* find(std::size_t begin, std::uint32_t owner) const noexcept;
+
   std::string bytes_;
+  /// Rising by where they begin: a pack has thousands.
   std::vector<attached> payloads_;
   record_uses uses_;
 };

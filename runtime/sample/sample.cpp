@@ -1,4 +1,5 @@
 #include "runtime/sample/field_errors.hpp"
+#include "runtime/sample/machine_memory.hpp"
 #include "runtime/sample/raw_buffer.hpp"
 #include "runtime/sample/sample_access.hpp"
 
@@ -134,12 +135,12 @@ struct sample::state {
   std::byte* own(field& x, std::size_t size, bool replaces) {
     if (replaces)
       replaced.swap(x.owned);
+    check_sample_bytes(size);
     x.owned.resize(size);
     x.data = x.owned.data();
     x.size = size;
     return x.owned.data();
   }
-
   /// The row of the batch's ragged field of this name; null if the batch has none of this kind.
   const ragged_row* row_of(std::string_view name, dtype type, const shape& element) const {
     if (!target)
@@ -162,7 +163,6 @@ struct sample::state {
 };
 
 sample::sample() : state_(std::make_unique<state>()) {}
-
 sample::~sample() = default;
 
 std::string sample::id() const {

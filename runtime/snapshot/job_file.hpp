@@ -3,7 +3,7 @@
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "runtime/snapshot/snapshot_names.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

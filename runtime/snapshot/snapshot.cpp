@@ -1,5 +1,6 @@
 #include "runtime/snapshot/snapshot.hpp"
 
+#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/framed_bytes.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
@@ -19,7 +20,7 @@ constexpr std::size_t checksum_at = 16;
 constexpr std::size_t message_at = 32;
 
 hash128 checksum(std::string_view head, std::string_view message) {
-  thread_local hash_stream hash; // it lies on the heap
+  auto& hash = of_this_thread<hash_stream>(); // it lies on the heap
   hash.reset();
   hash.add_raw(std::as_bytes(std::span{head}));
   hash.add_raw(std::as_bytes(std::span{message}));

@@ -2,8 +2,8 @@
 
 #include "runtime/snapshot/job_file.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_directory.hpp"
-#include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>
 
@@ -34,17 +34,16 @@ void add_entry(const std::string& name, directory_listing& to) {
 }
 
 [[noreturn]] void throw_unreadable(const fs::path& directory, const std::error_code& problem) {
-  throw error(errc::io, {.stage = "snapshot",
-                         .file = directory.string(),
-                         .got = problem.message(),
-                         .needed = "a directory that can be read"});
+  throw io_error(
+      problem.value(),
+      {.stage = "snapshot", .file = directory.string(), .needed = "a directory that can be read"});
 }
 
 std::string read_file(const std::string& path) {
-  const auto file = file_descriptor::open(path);
-  const auto size = version_of(file, path).size;
+  object_version found;
+  const auto file = file_descriptor::open(path, &found);
   // One byte more than allowed, so that decode refuses it.
-  std::string bytes(std::min<std::uint64_t>(size, max_snapshot_bytes + 1), '\0');
+  std::string bytes(std::min<std::uint64_t>(found.size, max_snapshot_bytes + 1), '\0');
   bytes.resize(read_at(file, path, 0, std::as_writable_bytes(std::span{bytes})));
   return bytes;
 }

@@ -1,16 +1,19 @@
 #include "runtime/sources/index_files.hpp"
 
-#include "runtime/base/uninterrupted.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/durable_file.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_files.hpp"
+#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
+#include <leat/notice.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -52,6 +55,15 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
+/// An index can be done without, so that a place that does not take it is no error; a limit of this
+/// process is one that its user can raise. Told once, as there may be thousands of indexes.
+void tell_not_stored(const std::string& path, int code) {
+  static std::atomic<bool> is_told{false};
+  if (code == EFBIG && !is_told.exchange(true))
+    notice("index: " + path + " was not stored: " + system_words(code)
+           + "; without it the data is read through at each start");
+}
+
 /// Puts an index in its place at once, so that no reader ever sees half of it; false if the
 /// directory or the disk does not accept it.
 bool store(const std::string& path, std::span<const std::byte> bytes) try {
@@ -60,13 +72,15 @@ bool store(const std::string& path, std::span<const std::byte> bytes) try {
   fs::create_directories(dir, ignored);
   const auto temporary = temporary_name(dir / ".leat-index");
   // Other users may read the index of shared data, unless the umask says otherwise.
-  const file_descriptor file{uninterrupted(
-      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); })};
+  const auto file = opened(
+      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
   if (!file)
     return false;
   const bool done = write_all(file.get(), bytes) && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!done)
+  if (!done) {
+    tell_not_stored(path, errno);
     ::unlink(temporary.c_str());
+  }
   return done;
 } catch (const error&) { // no random bits for a name
   return false;
@@ -86,8 +100,9 @@ std::vector<std::string> index_paths(const std::string& data, const std::string&
 // Not mapped: a process that reads from a mapped file which was truncated dies of SIGBUS.
 std::optional<index_bytes> read_index(const std::string& path, std::size_t header_bytes,
                                       held_bytes held) try {
-  const auto file = file_descriptor::open(path);
-  const auto all = version_of(file, path).size;
+  object_version found;
+  const auto file = file_descriptor::open(path, &found);
+  const auto all = found.size;
   std::vector<std::byte> header(header_bytes);
   if (read_at(file, path, 0, header) < header_bytes)
     return {};

@@ -1,6 +1,6 @@
 #include "runtime/sources/named_files.hpp"
 
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <leat/error.hpp>
 

@@ -4,8 +4,8 @@
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/pipeline_registry.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/object_store.hpp"
-#include "runtime/storage/open_files.hpp"
 
 #include <leat/error.hpp>
 #include <leat/sources.hpp>

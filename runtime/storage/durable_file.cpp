@@ -2,8 +2,9 @@
 
 #include "runtime/base/mutex.hpp"
 #include "runtime/base/uninterrupted.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/output_place.hpp"
+#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
 #include <leat/hash128.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace leat {
@@ -28,16 +28,14 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void throw_io(const fs::path& file, const std::string& action, int code = errno) {
-  throw error(
-      errc::io,
-      {.stage = action, .file = file.string(), .got = std::generic_category().message(code)});
+  throw io_error(code, {.stage = action, .file = file.string()});
 }
 
 /// A new file, so that no link leads what is written elsewhere. Without a descriptor if something
 /// has that name.
 file_descriptor make_file(const fs::path& path, const fs::path& file, mode_t mode) {
-  file_descriptor descriptor{uninterrupted(
-      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); })};
+  auto descriptor =
+      opened([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
   if (!descriptor && errno != EEXIST)
     throw_io(file, "open");
   return descriptor;
@@ -75,11 +73,11 @@ fs::path directory_of(const fs::path& file) {
 }
 
 void sync_directory(const fs::path& directory) {
-  const file_descriptor opened{
-      uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })};
-  if (!opened)
+  const auto descriptor =
+      opened([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (!descriptor)
     throw_io(directory, "open");
-  sync(opened, directory);
+  sync(descriptor, directory);
 }
 
 /// A name beside `file` that nothing in this process has used.

@@ -1,7 +1,7 @@
 #include "runtime/storage/file_kind.hpp"
 
 #include "runtime/base/utf8.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <leat/error.hpp>
 
@@ -245,7 +245,7 @@ file_kind kind_of_path(const std::string& path) try {
     return {file_kind::form::other, "a directory",
             "files in it (\"" + path + "/*.tar\"), or image_folder if it holds class folders"};
   if (type == fs::file_type::fifo || type == fs::file_type::character
-      || type == fs::file_type::socket)
+      || type == fs::file_type::block || type == fs::file_type::socket)
     return {file_kind::form::other, "a pipe or device",
             "a plain file; what comes once is read by standard_input, lines and json_lines"};
   if (type != fs::file_type::regular)

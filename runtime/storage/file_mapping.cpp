@@ -11,9 +11,10 @@
 
 namespace leat {
 
-file_mapping::file_mapping(const std::string& path) noexcept {
+file_mapping::file_mapping(open_files& files, std::size_t file) noexcept
+    : files_(files), file_(file) {
   try {
-    map(path);
+    map();
   } catch (const std::exception&) { // reading it in another way says why
   }
 }
@@ -23,12 +24,13 @@ file_mapping::~file_mapping() {
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void file_mapping::map(const std::string& path) {
-  file_ = file_descriptor::open(path);
-  const auto size = static_cast<std::size_t>(version_of(file_, path).size);
+void file_mapping::map() {
+  const open_files::lease right{files_, file_};
+  const auto size =
+      static_cast<std::size_t>(version_of(right.descriptor(), files_.name(file_)).size);
   if (size == 0)
     return;
-  auto* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.get(), 0);
+  auto* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, right.descriptor().get(), 0);
   if (at != MAP_FAILED)
     bytes_ = {static_cast<const std::byte*>(at), size};
 }
@@ -42,14 +44,21 @@ bool file_mapping::is_cached(std::uint64_t offset, std::uint64_t size) const noe
   const auto count = std::min<std::uint64_t>(
       {pages.size(), (offset % page + size) / page + 2, (bytes_.size() - begin + page - 1) / page});
   auto* at = const_cast<std::byte*>(bytes_.data()) + begin;
-  if (::mincore(at, static_cast<std::size_t>(count * page), pages.data()) != 0
-      || std::any_of(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(count),
-                     [](auto x) { return (x & 1) == 0; }))
-    return false;
+  return ::mincore(at, static_cast<std::size_t>(count * page), pages.data()) == 0
+         && std::all_of(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(count),
+                        [](auto x) { return (x & 1) != 0; })
+         && is_read_at_once(offset);
+}
+
+bool file_mapping::is_read_at_once(std::uint64_t offset) const noexcept try {
+  const open_files::lease right{files_, file_};
   std::byte x{};
   const iovec into{&x, 1};
-  const auto n = ::preadv2(file_.get(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  const auto n =
+      ::preadv2(right.descriptor().get(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
   return n >= 0 || errno != EAGAIN;
+} catch (const std::exception&) { // reading it says why
+  return false;
 }
 
 void file_mapping::forget_pages() const noexcept {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace leat {
 
@@ -13,8 +12,9 @@ namespace leat {
 /// Any thread.
 class file_mapping {
 public:
-  /// Without bytes if the file has none, or cannot be mapped: reading it in another way says why.
-  explicit file_mapping(const std::string& path) noexcept;
+  /// One of `files`, which outlive it; no descriptor stays with the mapping. Without bytes if the
+  /// file has none, or cannot be mapped: reading it in another way says why.
+  file_mapping(open_files& files, std::size_t file) noexcept;
   ~file_mapping();
   file_mapping(const file_mapping&) = delete;
   file_mapping& operator=(const file_mapping&) = delete;
@@ -31,9 +31,11 @@ public:
   void forget_pages() const noexcept;
 
 private:
-  void map(const std::string& path);
+  void map();
+  bool is_read_at_once(std::uint64_t offset) const noexcept;
 
-  file_descriptor file_;
+  open_files& files_;
+  std::size_t file_;
   std::span<const std::byte> bytes_;
 };
 

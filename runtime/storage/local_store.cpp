@@ -83,12 +83,13 @@ private:
   }
 
   file_descriptor open(std::size_t object, const std::string& path) const {
-    auto file = file_descriptor::open(path);
+    object_version now;
+    auto file = file_descriptor::open(path, &now);
     const auto size = names_->bytes(object);
-    if (const auto now = version_of(file, path).size; now != size)
+    if (now.size != size)
       throw error(errc::torn_file, {.stage = stage_,
                                     .file = path,
-                                    .got = std::to_string(now) + " bytes",
+                                    .got = std::to_string(now.size) + " bytes",
                                     .needed = std::to_string(size) + ", as on opening"});
     return file;
   }

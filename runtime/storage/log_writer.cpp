@@ -2,6 +2,7 @@
 
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/output_place.hpp"
+#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
 
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -59,7 +59,7 @@ void log_writer::remove_torn_line() {
 
 void log_writer::fail(const std::string& doing) const {
   throw error(errc::io,
-              {.stage = "log", .file = file_.string(), .got = doing + ": " + std::strerror(errno)});
+              {.stage = "log", .file = file_.string(), .got = doing + ": " + system_words(errno)});
 }
 
 } // namespace leat

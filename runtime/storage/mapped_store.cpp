@@ -4,6 +4,7 @@
 #include "runtime/storage/file_mapping.hpp"
 #include "runtime/storage/guarded_copy.hpp"
 #include "runtime/storage/local_store.hpp"
+#include "runtime/storage/open_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ namespace leat {
 
 namespace {
 
-/// A file stays open while it is mapped.
+/// Of one source: the system bounds how many mappings a process may have.
 constexpr std::size_t most_mapped = 128;
 /// Mapping a file for so few reads, or so few searches, costs more than it saves.
 constexpr std::uint32_t fewest_reads = 16;
@@ -38,10 +39,10 @@ public:
   mapped_files(std::vector<std::string> names, mapped_use use)
       : use_(use), maps_(use == mapped_use::passing || names.size() <= most_mapped),
         slots_(names.size()), staying_(use == mapped_use::staying ? names.size() : 0),
-        files_(local_store().open(std::move(names))) {}
+        files_(std::move(names)) {}
 
-  std::string name(std::size_t object) const override { return files_->name(object); }
-  object_version stat(std::size_t object) override { return files_->stat(object); }
+  std::string name(std::size_t object) const override { return files_.name(object); }
+  object_version stat(std::size_t object) override { return files_.stat(object); }
   void read(std::span<const read_part> parts, read_done done,
             const std::stop_token& stop) override {
     done(read_here(parts, stop));
@@ -54,7 +55,7 @@ public:
       x.bytes += part.into.size();
     }
     // Bytes that a mapping does not have: the first of them is asked for again.
-    return x.bytes > 0 || parts.empty() ? x : files_->read_here(parts, stop);
+    return x.bytes > 0 || parts.empty() ? x : files_.read_here(parts, stop);
   }
   std::optional<std::uint64_t> find(std::size_t object, std::uint64_t offset, std::byte what,
                                     std::span<std::uint64_t> places, std::span<std::byte> following,
@@ -87,7 +88,7 @@ public:
 
 private:
   struct mapped_file {
-    explicit mapped_file(const std::string& path) noexcept : map(path) {}
+    mapped_file(open_files& files, std::size_t object) noexcept : map(files, object) {}
 
     const file_mapping map;
     std::atomic<std::uint32_t> reads{0};
@@ -164,7 +165,7 @@ private:
       if (slots_[object])
         return slots_[object];
     }
-    auto file = std::make_shared<mapped_file>(files_->name(object));
+    auto file = std::make_shared<mapped_file>(files_, object);
     {
       const mutex_lock lock{slot_mutex};
       if (slots_[object]) // another thread was faster
@@ -214,7 +215,7 @@ private:
   std::vector<mapped_ptr> slots_;
   /// Of files that stay: read without a lock, once they are there.
   std::vector<std::atomic<mapped_file*>> staying_;
-  std::shared_ptr<stored_objects> files_;
+  open_files files_;
   std::atomic<std::uint64_t> touched_{0};
   mutex open_mutex_;
   /// In the order in which they were mapped.

@@ -1,15 +1,13 @@
 #include "runtime/storage/output_place.hpp"
 
-#include "runtime/base/uninterrupted.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <string_view>
-#include <system_error>
 
 namespace leat {
 
@@ -20,7 +18,7 @@ namespace fs = std::filesystem;
 /// The kernel's own limit.
 constexpr int max_links = 40;
 
-std::optional<int> own_descriptor(const std::string& file) {
+std::optional<int> number_of_own(const std::string& file) {
   const auto own = "/proc/" + std::to_string(::getpid()) + "/fd/";
   for (std::string_view prefix : {"/proc/self/fd/", "/dev/fd/", own.c_str()}) {
     int number = 0;
@@ -35,22 +33,37 @@ std::optional<int> own_descriptor(const std::string& file) {
 }
 
 [[noreturn]] void throw_unwritable(const std::string& option, const fs::path& file) {
-  throw error(errc::io, {.stage = option,
-                         .file = file.string(),
-                         .got = std::generic_category().message(errno),
-                         .needed = "a file that can be written"});
+  const int code = errno;
+  throw io_error(code,
+                 {.stage = option, .file = file.string(), .needed = "a file that can be written"});
 }
 
 fs::path parent_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path{"."};
 }
 
+/// Where a link at a path leads to.
+fs::path end_of_link(const fs::path& at, const fs::path& target) {
+  return target.is_absolute() ? target : parent_of(at) / target;
+}
+
 } // namespace
+
+std::optional<int> own_descriptor(const fs::path& file) {
+  auto at = file;
+  std::error_code no_link;
+  for (int links = 0; links <= max_links && !no_link; ++links) {
+    if (const auto number = number_of_own(at.string()))
+      return number;
+    at = end_of_link(at, fs::read_symlink(at, no_link));
+  }
+  return std::nullopt;
+}
 
 output_place place_of_output(const fs::path& file, const std::string& option) {
   auto at = file;
   for (int links = 0; links <= max_links; ++links) {
-    if (const auto number = own_descriptor(at.string()))
+    if (const auto number = number_of_own(at.string()))
       return {std::move(at), false, number};
     struct stat x {};
     if (::lstat(at.c_str(), &x) != 0) {
@@ -68,7 +81,7 @@ output_place place_of_output(const fs::path& file, const std::string& option) {
     const auto target = fs::read_symlink(at, problem);
     if (problem) // it has been replaced since
       throw_unwritable(option, at);
-    at = target.is_absolute() ? target : parent_of(at) / target;
+    at = end_of_link(at, target);
   }
   errno = ELOOP;
   throw_unwritable(option, file);
@@ -87,10 +100,10 @@ void check_output(const fs::path& file, const std::string& option) {
 file_descriptor open_output(const output_place& x, int flags, const std::string& option) {
   if (x.descriptor == STDOUT_FILENO)
     std::fflush(stdout); // what was printed before stands before
-  file_descriptor file{uninterrupted([&] {
+  auto file = opened([&] {
     return x.descriptor ? ::fcntl(*x.descriptor, F_DUPFD_CLOEXEC, 3)
                         : ::open(x.file.c_str(), flags | O_CLOEXEC, 0666);
-  })};
+  });
   if (!file)
     throw_unwritable(option, x.file);
   return file;

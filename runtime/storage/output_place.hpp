@@ -1,12 +1,16 @@
 #pragma once
 
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
 namespace leat {
+
+/// The descriptor of this process that a path is a name for, through symbolic links: /dev/stdin,
+/// /dev/fd/N, /proc/self/fd/N. Nothing for any other path.
+std::optional<int> own_descriptor(const std::filesystem::path& file);
 
 /// Where an output goes that a user names, through symbolic links.
 struct output_place {

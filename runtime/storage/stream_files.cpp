@@ -72,7 +72,9 @@ stream_files::open_pipe stream_files::take_pipe(std::size_t file) const {
     if (!is_new)
       return *std::exchange(at->second, std::nullopt);
   }
-  return {.descriptor = file_descriptor::open(path(file)), .is_new = true};
+  return {.place = descriptor_budget::place{process_descriptors()},
+          .descriptor = file_descriptor::open_pipe(path(file)),
+          .is_new = true};
 }
 
 void stream_files::give_back_pipe(std::size_t file, open_pipe x) const noexcept {

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "runtime/base/mutex.hpp"
+#include "runtime/storage/descriptor_budget.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/file_set.hpp"
 #include "runtime/storage/local_store.hpp"
-#include "runtime/storage/open_files.hpp"
 
 #include <leat/source_facts.hpp>
 
@@ -53,6 +54,7 @@ public:
   /// The files, by the same numbers.
   stored_objects& objects() const noexcept { return *objects_; }
   struct open_pipe {
+    descriptor_budget::place place = {};
     file_descriptor descriptor = {};
     /// Bytes that were read before, which come first.
     std::vector<std::byte> before = {};

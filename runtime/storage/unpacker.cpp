@@ -3,6 +3,7 @@
 #include <leat/error.hpp>
 
 #ifdef LEAT_HAS_ISAL
+#include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 #else
 #include <zlib.h>
@@ -11,6 +12,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -29,31 +31,130 @@ namespace {
 // Either library's stream of gzip members, of any window; what they accept: docs/decisions.md.
 #ifdef LEAT_HAS_ISAL
 
+/// The header of a gzip member (RFC 1952), of any length and in any pieces: ISA-L takes flags that
+/// gzip does not know, and a header's checksum for a wrong one if the header comes in pieces.
+class gzip_header {
+public:
+  /// Takes it from the input; false while more of it is to come. Throws `errc::torn_file`.
+  bool read(inflate_state& in) {
+    for (; next_ != part::end; next_ = static_cast<part>(static_cast<int>(next_) + 1)) {
+      if (!read_part(in))
+        return false;
+      filled_ = 0;
+    }
+    return true;
+  }
+
+private:
+  enum class part : std::uint8_t { magic, fixed, extra_size, extra, name, comment, sum, end };
+
+  static constexpr std::uint8_t deflate = 8;
+  static constexpr std::uint8_t has_sum = 2;
+  static constexpr std::uint8_t has_extra = 4;
+  static constexpr std::uint8_t has_name = 8;
+  static constexpr std::uint8_t has_comment = 16;
+  static constexpr std::uint8_t reserved_flags = 0xe0;
+
+  bool read_part(inflate_state& in) {
+    switch (next_) {
+    case part::magic:
+      return fill(in, 2) && expect(bytes_[0] == 0x1f && bytes_[1] == 0x8b, "no header of gzip");
+    case part::fixed: // how it is packed, flags, time, and two bytes that say nothing
+      if (!fill(in, 8))
+        return false;
+      flags_ = bytes_[1];
+      return expect(bytes_[0] == deflate, "no header of gzip")
+             && expect((flags_ & reserved_flags) == 0,
+                       "a header with flags that gzip does not know");
+    case part::extra_size:
+      if (!has(has_extra))
+        return true;
+      left_ = fill(in, 2) ? number() : 0;
+      return filled_ == 2;
+    case part::extra:
+      left_ -= take(in, std::min(left_, in.avail_in));
+      return left_ == 0;
+    case part::name:
+      return !has(has_name) || skip_text(in);
+    case part::comment:
+      return !has(has_comment) || skip_text(in);
+    case part::sum:
+      return !has(has_sum)
+             || (fill(in, 2) && expect(number() == (sum_ & 0xffff), "a checksum that differs"));
+    case part::end:
+      break;
+    }
+    return true;
+  }
+
+  static bool expect(bool is_good, const char* otherwise) {
+    if (!is_good)
+      damaged("gzip", otherwise);
+    return true;
+  }
+  bool has(std::uint8_t flag) const noexcept { return (flags_ & flag) != 0; }
+  /// Of the two bytes that are there.
+  std::uint32_t number() const noexcept { return bytes_[0] | std::uint32_t{bytes_[1]} << 8; }
+
+  /// The next `n` bytes; false while some are to come.
+  bool fill(inflate_state& in, std::size_t n) noexcept {
+    const auto* from = in.next_in;
+    const auto got = take(in, std::min(static_cast<std::uint32_t>(n - filled_), in.avail_in));
+    std::copy_n(from, got, bytes_.begin() + filled_);
+    filled_ += got;
+    return filled_ == n;
+  }
+  bool skip_text(inflate_state& in) noexcept {
+    const auto* end = in.next_in + in.avail_in;
+    const auto* zero = std::find(static_cast<const std::uint8_t*>(in.next_in), end, 0);
+    const bool found = zero != end;
+    take(in, static_cast<std::uint32_t>(zero - in.next_in) + (found ? 1 : 0));
+    return found;
+  }
+  std::uint32_t take(inflate_state& in, std::uint32_t n) noexcept {
+    if (next_ != part::sum)
+      sum_ = ::crc32_gzip_refl(sum_, in.next_in, n);
+    in.next_in += n;
+    in.avail_in -= n;
+    return n;
+  }
+
+  part next_ = part::magic;
+  std::uint8_t flags_ = 0;
+  std::array<std::uint8_t, 8> bytes_{};
+  std::uint32_t filled_ = 0;
+  /// Bytes of the extra field.
+  std::uint32_t left_ = 0;
+  std::uint32_t sum_ = 0;
+};
+
 class gzip_stream {
 public:
   gzip_stream() {
     ::isal_inflate_init(state_.get());
-    state_->crc_flag = ISAL_GZIP; // checks the sum of each member
+    state_->crc_flag = ISAL_GZIP_NO_HDR_VER; // checks the sum of each member
   }
 
   inflate_state& state() noexcept { return *state_; }
   /// True at the end of a member. Throws `errc::torn_file`.
   bool inflate() {
+    if (!header_.read(*state_))
+      return false;
     const int result = ::isal_inflate(state_.get());
     if (result < 0)
       damaged("gzip", why(result));
     return state_->block_state == ISAL_BLOCK_FINISH;
   }
   /// For the next member.
-  void reset() noexcept { ::isal_inflate_reset(state_.get()); }
+  void reset() noexcept {
+    ::isal_inflate_reset(state_.get());
+    header_ = {};
+  }
   std::size_t memory() const noexcept { return sizeof *state_; }
 
 private:
   static const char* why(int result) {
     switch (result) {
-    case ISAL_INVALID_WRAPPER:
-    case ISAL_UNSUPPORTED_METHOD:
-      return "no header of gzip";
     case ISAL_INCORRECT_CHECKSUM:
       return "a checksum that differs";
     case ISAL_INVALID_LOOKBACK:
@@ -63,6 +164,7 @@ private:
     }
   }
 
+  gzip_header header_;
   std::unique_ptr<inflate_state> state_ = std::make_unique<inflate_state>();
 };
 

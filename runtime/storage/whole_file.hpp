@@ -1,13 +1,19 @@
 #pragma once
 
+#include "runtime/storage/open_files.hpp"
+
 #include <cstddef>
 #include <string>
 
 namespace leat {
 
-/// The content of a file, a FIFO or a device that ends. `stage` stands in errors.
-/// Throws `errc::invalid_argument` for a directory, and where it has more than `limit` bytes, of
-/// which one above them is read at most; `errc::not_found` and `errc::io` as `throw_errno`.
+/// Opens what is read from its beginning to its end: a plain file, or what this process has open
+/// under a name such as /dev/stdin or a shell's `<(...)`. Throws as `file_descriptor::open`.
+file_descriptor open_input(const std::string& path);
+
+/// The content of what `open_input` opens. `stage` stands in errors. Throws as that, and
+/// `errc::invalid_argument` where it has more than `limit` bytes, of which one above them is read
+/// at most.
 std::string read_whole_file(const std::string& path, std::size_t limit, const std::string& stage);
 
 } // namespace leat

@@ -72,6 +72,10 @@ TEST_CASE("save: another loader of the same pipeline is another one") {
   const auto of_one = one.next();
   CHECK(other.next());
   refusal(other, at / "sets", *of_one);
+  CHECK(code_of([&] { (void)other.snapshot(*of_one); }) == errc::invalid_argument);
+  CHECK(one.snapshot(*of_one) == of_one->snapshot());
+  CHECK(one.next());
+  CHECK(one.snapshot(*of_one) == of_one->snapshot());
 }
 
 TEST_CASE("save: a batch whose loader has ended still has its snapshot, for no other loader") {

@@ -1,8 +1,11 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/packing.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+#include <filesystem>
 #include <string>
 
 // The command as a supervisor may start it: with standard input, output or error closed.
@@ -41,6 +44,100 @@ TEST_CASE("descriptors: a job that hangs in its own thread is ended, and the err
   CAPTURE(got.output);
   CHECK(got.code == 1);
   CHECK(got.output.find("leat run: stuck: ") != std::string::npos);
+}
+
+/// More files than a small limit allows, in pipelines of many sources.
+class many_files {
+public:
+  many_files() {
+    for (int i = 0; i < 300; ++i) {
+      tar_writer tar;
+      for (int k = 0; k < 2; ++k)
+        tar.file(std::to_string(k) + ".txt", std::to_string(1000 * i + k));
+      tar.end().save(folder("many") + std::to_string(i) + ".tar");
+    }
+    for (int i = 0; i < 64; ++i) {
+      std::string lines;
+      for (int k = 0; k < 24; ++k) // more than one block that is read at once
+        lines += "{\"x\": " + std::to_string(1000 * i + k) + ", \"text\": \""
+                 + std::string(5000, 'a') + "\"}\n";
+      const auto name = std::to_string(i) + ".jsonl";
+      tar_writer::write(folder("text") + name + (i % 8 == 0 ? ".gz" : ""),
+                        i % 8 == 0 ? gzip(lines) : lines);
+    }
+    write_mix("tars", 4, "tar_shards(\"many/*.tar\").shuffle(seed=#)", "batch(16, end=\"drop\")");
+    write_mix("lines", 20, "json_lines(\"text/*\")", "batch(64, lanes=64, end=\"drop\")");
+  }
+
+  finished_process run(const std::string& pipeline, const std::string& limit) const {
+    // The shell itself would need one more for 2>&1 below a limit.
+    return shell(at_, "exec 2>&1; " + limit + "; timeout 200 \"$LEAT\" run --pipeline " + pipeline
+                          + ".leat --workers 3 --epochs 1 --snapshot-dir " + pipeline
+                          + " --snapshot-every 9 --json");
+  }
+
+private:
+  std::string folder(const std::string& name) const {
+    std::filesystem::create_directories(at_ / name);
+    return at_ / (name + "/");
+  }
+
+  /// `source`: with the number of the source in the place of #.
+  void write_mix(const std::string& name, int sources, const std::string& source,
+                 const std::string& batch) const {
+    std::string text;
+    std::string names;
+    for (int i = 0; i < sources; ++i) {
+      auto one = source;
+      if (const auto at = one.find('#'); at != std::string::npos)
+        one.replace(at, 1, std::to_string(i));
+      text += "s" + std::to_string(i) + " = " + one + "\n";
+      names += (i == 0 ? "s" : ", s") + std::to_string(i);
+    }
+    tar_writer::write(at_ / (name + ".leat"), text + "mix(" + names + ")." + batch + "\n");
+  }
+
+  temporary_directory at_;
+};
+
+std::string digest_in(const finished_process& x) {
+  CAPTURE(x.output);
+  REQUIRE(x.code == 0);
+  const auto at = x.output.rfind("\"digest\":");
+  REQUIRE(at != std::string::npos);
+  return x.output.substr(at, 42);
+}
+
+TEST_CASE(
+    "descriptors: a mix of more shards than the process may open runs, with the same batches") {
+  const many_files x;
+  const auto plain = digest_in(x.run("tars", "rm -rf tars"));
+  CHECK(digest_in(x.run("tars", "rm -rf tars; ulimit -n 1024")) == plain);
+  CHECK(digest_in(x.run("tars", "rm -rf tars; ulimit -Sn 1024")) == plain);
+  CHECK(digest_in(x.run("tars", "rm -rf tars; ulimit -n 64")) == plain);
+}
+
+TEST_CASE("descriptors: so does a mix of lanes that each read a file, compressed ones among them") {
+  const many_files x;
+  const auto plain = digest_in(x.run("lines", "rm -rf lines"));
+  CHECK(digest_in(x.run("lines", "rm -rf lines; ulimit -n 1024")) == plain);
+  CHECK(digest_in(x.run("lines", "rm -rf lines; ulimit -n 64")) == plain);
+}
+
+TEST_CASE("descriptors: where there are too few for anything, the error names the limit") {
+  const many_files x;
+  for (const auto* pipeline : {"tars", "lines"}) {
+    const auto got = x.run(pipeline, "ulimit -n 6");
+    CAPTURE(got.output);
+    CHECK(got.code == 1);
+    CHECK(got.output.find("no resources: ") != std::string::npos);
+    CHECK(got.output.find("this process may have 6 (ulimit -n)") != std::string::npos);
+  }
+}
+
+TEST_CASE("descriptors: the command raises its own limit, as far as it may") {
+  const many_files x;
+  CHECK(x.run("tars", "ulimit -Sn 6").code == 0);
 }
 
 } // namespace

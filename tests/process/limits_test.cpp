@@ -2,6 +2,8 @@
 #include "tests/support/command.hpp"
 #include "tests/support/sanitized.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <map>
 
@@ -126,6 +128,26 @@ TEST_CASE("limits: every number of every operator") {
         x.check_pipeline(text.replace(text.find('#'), 1, number));
       }
     }
+}
+
+TEST_CASE("limits: what the machine has no memory for is refused at once") {
+  const auto memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES))
+                      * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto rows = std::to_string(memory / 2 >> 20);
+  limits_bench x;
+  std::vector<std::string> pipelines{
+      // One batch has room, but not all that are made side by side.
+      "count(" + rows + ", record_bytes=1048576).batch(" + rows + ")"};
+  if (memory < std::uint64_t{36} << 30)
+    pipelines.emplace_back(R"(count(4).pack("value", 2147483647).batch(1, end="mask"))");
+  for (const auto& text : pipelines) {
+    std::ofstream{x.at / "job.leat"} << text;
+    const auto found = x.leat({"run", "--pipeline", x.at / "job.leat", "--steps", "1"},
+                              "ulimit -t 5; ulimit -S -v unlimited;");
+    CAPTURE(text, found.code, found.errors);
+    CHECK(found.code == 1);
+    CHECK(contains(found.errors, "this machine's memory"));
+  }
 }
 
 TEST_CASE("limits: every number of a job") {

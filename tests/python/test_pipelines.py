@@ -406,6 +406,11 @@ def test_own_sources_are_registered(workers: int) -> None:
     assert values('indexed("numbered@1").batch(8, lanes=1)') == [3 * i for i in range(40)]
     assert values('indexed("read@1").batch(8, lanes=1)') == [5 * i + 1 for i in range(40)]
     assert values('indexed("list@1").batch(8, lanes=1)') == list(range(40))
+    same = leat.indexed("list@1", [{"x": i} for i in range(40)]).batch(8, lanes=1)
+    for made in (same, leat.parse_pipeline('indexed("list@1").batch(8, lanes=1)')):
+        loader = leat.Loader(made, workers=workers)
+        assert [x for batch in loader for x in batch.ids()] == [f"list/{i}" for i in range(40)]
+        assert loader.data_digest() == leat.Loader(same).data_digest()
     assert values('sequential("units@1", 4).batch(8, lanes=1, end="mask")') == list(range(40))
     assert values('once("once@1").batch(8, lanes=1, end="mask")') == list(range(8))
 

@@ -59,6 +59,9 @@ def test_a_batch_of_another_loader_is_not_saved(workers: int, tmp_path: Path) ->
     with pytest.raises(leat.errors.InvalidArgument, match=r"of another loader: step 1 of rank 0 of 1 of count\.shuffle\.batch"):
         loader.save(str(saved), batch)
     assert not saved.exists()
+    with pytest.raises(leat.errors.InvalidArgument, match=r"of another loader: step 1 of rank 0 of 1 of count\.shuffle\.batch"):
+        loader.snapshot(batch)
+    assert loader.snapshot(trained) == trained.snapshot()
     loader.save(str(saved), trained)
     loader.wait_saved()
     again = leat.Loader(ITERATED, workers=0)

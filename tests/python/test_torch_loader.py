@@ -154,6 +154,14 @@ def test_a_state_resumes_after_the_last_batch(data: Callable[[], leat.Pipeline],
     assert rest == every[step:]
 
 
+def test_there_is_no_state_after_a_batch_of_another_loader() -> None:
+    loader, twin = DataLoader(indexed(), workers=0), DataLoader(indexed(), workers=0)
+    batch, other = next(iter(loader)), next(iter(twin))
+    with pytest.raises(leat.InvalidArgument, match="a batch of another loader: step 0"):
+        loader.state_dict(after=other)
+    assert loader.state_dict(after=batch) == twin.state_dict(after=other)
+
+
 @PIPELINES
 def test_the_end_of_an_epoch_as_torchdata_has_it(data: Callable[[], leat.Pipeline]) -> None:
     every = due(data(), 3)

@@ -48,7 +48,8 @@ struct rank_process {
       : on(node(number)), port(std::make_shared<std::atomic<std::uint16_t>>(at)),
         place(std::make_shared<membership>(hello, short_times(), steady_now)) {
     const logger_release released;
-    dial = spawn_in_thread(on.system(), on.threads(), "dialer", dialer, gate_token{lives});
+    dial = spawn_in_thread(on.system(), on.threads(), "dialer", tell_failure, dialer,
+                           gate_token{lives});
     handle = on.system().spawn(member_shell,
                                member_config{.place = place,
                                              .coordinator =

@@ -36,6 +36,15 @@ public:
   void wait_for_log(const std::string& text) const {
     wait_until([&] { return contains(errors(), text); });
   }
+  /// Waits until it listens; false if it ends instead.
+  bool listens() const {
+    while (!contains(read_file(output_), "\n")) {
+      if (!child_->is_running())
+        return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    return true;
+  }
   /// As it is printed, once it listens.
   std::string address() const {
     const std::string before = "LEAT_CLUSTER_ADDRESS=";

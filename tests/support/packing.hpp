@@ -28,6 +28,38 @@ inline std::string gzip(std::string_view bytes) {
   return packed;
 }
 
+/// What a gzip header may have; `more` are flags that gzip does not know.
+struct gzip_head {
+  std::string extra = {};
+  std::string name = {};
+  std::string comment = {};
+  bool has_sum = false;
+  int more = 0;
+};
+
+/// One gzip member with such a header.
+inline std::string gzip_member(std::string_view bytes, const gzip_head& x) {
+  const int flags = (x.has_sum ? 2 : 0) | (x.extra.empty() ? 0 : 4) | (x.name.empty() ? 0 : 8)
+                    | (x.comment.empty() ? 0 : 16) | x.more;
+  std::string head{"\x1f\x8b\x08", 3};
+  head += static_cast<char>(flags);
+  head.append(6, '\0');
+  const auto add_number = [&](std::size_t n) {
+    head += {static_cast<char>(n & 0xff), static_cast<char>(n >> 8 & 0xff)};
+  };
+  if (!x.extra.empty()) {
+    add_number(x.extra.size());
+    head += x.extra;
+  }
+  for (const auto* text : {&x.name, &x.comment})
+    if (!text->empty())
+      head += *text + '\0';
+  if (x.has_sum)
+    add_number(
+        ::crc32(0, reinterpret_cast<const Bytef*>(head.data()), static_cast<uInt>(head.size())));
+  return head + gzip(bytes).substr(10);
+}
+
 /// One zstd frame with a checksum, as the command makes it.
 inline std::string zstd(std::string_view bytes, int window_log = 0) {
   auto* state = ::ZSTD_createCCtx();

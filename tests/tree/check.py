@@ -38,6 +38,14 @@ INSIDES = {x for x in FOLDERS if not x.startswith(("tools/", "python/", "demos")
 MOST_UNITS, MOST_LINES, LARGEST_CIRCLE = 32, 500, 6
 MOST_PUBLIC = 40  # users find the public headers of a layer in one folder
 MOST_FUNCTIONS, MOST_FIELDS = 20, 15
+# These open files of the system, or have looked at what they open.
+OPENS_WHAT_IT_KNOWS = {
+    "runtime/job/bad_sample_log.cpp",
+    "runtime/job/core_budget.cpp",
+    "runtime/storage/file_descriptor.cpp",
+    "tools/leat/run.cpp",
+    "tools/leat/standard_descriptors.cpp",
+}
 INCLUDE = re.compile(r'#include ["<]([^">]+)[">]')
 
 
@@ -154,6 +162,31 @@ def followed_links(files):
                 yield f"{path}:{line}: makes a file through links: O_EXCL or O_NOFOLLOW, or open_output if its user names it"
 
 
+def waiting_opens(files):
+    """Files that are opened for reading whatever they are: a pipe is waited for. `file_descriptor` alone does that."""
+    for path in files:
+        if path in OPENS_WHAT_IT_KNOWS or path.startswith("demos/"):
+            continue
+        text = (ROOT / path).read_text()
+        for call in re.finditer(r"(?<!\w)::open\([^;]*;|\bifstream\b", text):
+            if not re.search(r"O_NONBLOCK|O_DIRECTORY|O_WRONLY|O_RDWR|\bflags\b", call[0]):
+                line = text.count("\n", 0, call.start()) + 1
+                yield f"{path}:{line}: may wait for a pipe: file_descriptor::open, or open_input for what comes from a shell"
+
+
+def bare_openings(files):
+    """Calls that give a descriptor without `opened`, which makes room where there are none left."""
+    call = r"(?<![\w>])::(open|openat|socket|accept4?|eventfd|signalfd|timerfd_create|pipe2?|memfd_create|dup)\("
+    for path in files:
+        text = (ROOT / path).read_text()
+        inside = [x.span() for x in re.finditer(r"\bopened\(\s*\[[^\]]*\]\s*\{[^}]*\}", text)]
+        for found in re.finditer(call, text):
+            is_alone = not any(begin < found.start() < end for begin, end in inside)
+            if is_alone and path != "tools/leat/standard_descriptors.cpp" and not path.startswith("demos/"):
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{path}:{line}: gives a descriptor: call it in opened(), which makes room where there are none left"
+
+
 def large_types(files):
     for path in files:
         if path.endswith(".hpp"):
@@ -166,7 +199,17 @@ def main():
     parser.add_argument("--stamp", type=Path, help="is written where all is well")
     options = parser.parse_args()
     files = own_files(["messages", "runtime", "actors", "tools", "python", "demos"])
-    checks = (wrong_includes, opened_insides, large_folders, large_files, large_circles, followed_links, large_types)
+    checks = (
+        wrong_includes,
+        opened_insides,
+        large_folders,
+        large_files,
+        large_circles,
+        followed_links,
+        waiting_opens,
+        bare_openings,
+        large_types,
+    )
     problems = [x for check in checks for x in check(files)]
     print(*problems, sep="\n", end="\n" if problems else "")
     if not problems and options.stamp:

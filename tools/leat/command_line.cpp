@@ -22,6 +22,7 @@
 #include "tools/leat/verify/verify.hpp"
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -47,18 +48,21 @@ bool is_usage(const error& x) {
   return x.code() == errc::invalid_argument && x.details().file.empty();
 }
 
-int report(const std::string& subcommand, const std::string& text, int status) {
-  auto name = subcommand.empty() ? std::string{"leat"} : "leat " + subcommand;
-  std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
+int report(const std::string& subcommand, const char* text, int status) {
+  // Without memory of its own: there may be none left.
+  const auto* space = subcommand.empty() ? "" : " ";
+  std::fprintf(stderr, "leat%s%s: %s\n", space, subcommand.c_str(), text);
   if (status == bad_usage_status)
-    std::fprintf(stderr, "Try \"%s --help\".\n", name.c_str());
+    std::fprintf(stderr, "Try \"leat%s%s --help\".\n", space, subcommand.c_str());
   return status;
 }
 
 } // namespace
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(int argc, char** argv) try {
   fill_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN); // a file that reaches its size limit is an error of the write
+  raise_descriptor_limit();
   CLI::App app{"leat feeds training jobs: exact batches, killed and resumed at will.", "leat"};
   int status = 0;
   app.set_version_flag("--version", LEAT_VERSION);
@@ -86,18 +90,20 @@ int run_command_line(int argc, char** argv) {
     if (problem.get_exit_code() == 0)
       return app.exit(problem);
     bool unknown = subcommand.empty() && argc > 1 && argv[1][0] != '-';
-    return report(subcommand,
-                  unknown ? "no subcommand \"" + std::string{argv[1]} + "\"" : problem.what(),
-                  bad_usage_status);
+    const auto text =
+        unknown ? "no subcommand \"" + std::string{argv[1]} + "\"" : std::string{problem.what()};
+    return report(subcommand, text.c_str(), bad_usage_status);
   } catch (const error& problem) {
     return report(subcommand, problem.what(), is_usage(problem) ? bad_usage_status : failed);
   } catch (const std::filesystem::filesystem_error& problem) {
-    return report(subcommand,
-                  "file " + problem.path1().string() + ", got " + problem.code().message(), failed);
+    const auto text = "file " + problem.path1().string() + ", got " + problem.code().message();
+    return report(subcommand, text.c_str(), failed);
   } catch (...) {
     const auto problem = error_in_flight(errc::io, {});
     return report(subcommand, problem.what(), failed);
   }
+} catch (...) { // before there were subcommands, or where there is no memory for the text
+  return report({}, error_in_flight(errc::io, {}).what(), failed);
 }
 
 } // namespace leat::command

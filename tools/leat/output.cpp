@@ -1,11 +1,12 @@
 #include "tools/leat/output.hpp"
 
+#include "runtime/storage/system_words.hpp"
+
 #include <leat/error.hpp>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 namespace leat::command {
 
@@ -13,7 +14,7 @@ namespace {
 
 void check_printed(bool good) {
   if (!good)
-    throw error(errc::io, {.stage = "standard output", .got = std::strerror(errno)});
+    throw error(errc::io, {.stage = "standard output", .got = system_words(errno)});
 }
 
 } // namespace

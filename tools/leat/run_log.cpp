@@ -1,9 +1,12 @@
 #include "tools/leat/run_log.hpp"
 
+#include "runtime/base/uninterrupted.hpp"
+#include "runtime/storage/whole_file.hpp"
+
 #include <leat/error.hpp>
 
-#include <cerrno>
-#include <cstring>
+#include <unistd.h>
+
 #include <utility>
 
 namespace leat::command {
@@ -12,20 +15,12 @@ namespace {
 
 /// Far above the longest batch of a job: some ten million rows.
 constexpr std::size_t max_line_bytes = std::size_t{1} << 30;
+constexpr std::size_t block_bytes = std::size_t{1} << 16;
 
 } // namespace
 
 log_reader::log_reader(std::filesystem::path file)
-    : file_(std::move(file)), stream_(file_, std::ios::binary) {
-  if (std::error_code unknown; std::filesystem::is_directory(file_, unknown))
-    throw error(errc::invalid_argument, {.stage = "log",
-                                         .file = file_.string(),
-                                         .got = "a directory",
-                                         .needed = "a log of `leat run` or `leat order`"});
-  if (!stream_)
-    throw error(errc::not_found,
-                {.stage = "log", .file = file_.string(), .got = std::strerror(errno)});
-}
+    : file_(std::move(file)), from_(open_input(file_.string())) {}
 
 std::optional<log_line> log_reader::next() {
   if (!read_line())
@@ -41,8 +36,8 @@ std::optional<log_line> log_reader::next() {
 /// The next line in `text_`. False if there is none, or one without its end.
 bool log_reader::read_line() {
   text_.clear();
-  auto& bytes = *stream_.rdbuf();
-  for (auto c = bytes.sbumpc(); c != std::filebuf::traits_type::eof(); c = bytes.sbumpc()) {
+  while (at_ < block_.size() || refill()) {
+    const char c = block_[at_++];
     if (c == '\n')
       return true;
     // Avoids reading a file that is not a log at all, and may be endless.
@@ -51,9 +46,20 @@ bool log_reader::read_line() {
       fail(text_.empty() ? "it does not begin with {"
                          : "longer than " + std::to_string(max_line_bytes) + " bytes");
     }
-    text_ += static_cast<char>(c);
+    text_ += c;
   }
   return false;
+}
+
+/// The next block; false at the end.
+bool log_reader::refill() {
+  block_.resize(block_bytes);
+  at_ = 0;
+  const auto n = uninterrupted([&] { return ::read(from_.get(), block_.data(), block_.size()); });
+  if (n < 0)
+    throw_errno("log", file_.string(), "a readable file");
+  block_.resize(static_cast<std::size_t>(n));
+  return n > 0;
 }
 
 void log_reader::fail(const std::string& why) const {

@@ -4,9 +4,9 @@
 
 #include "tools/leat/verify/log_line.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ using leat::log_writer;
 /// Reads a log line by line, in constant memory. A torn last line is as if it were not there.
 class log_reader {
 public:
-  /// Throws `errc::not_found`, and `errc::invalid_argument` for a directory.
+  /// Throws as `open_input`.
   explicit log_reader(std::filesystem::path file);
 
   /// The next line, or nothing at the end. Throws `errc::torn_file` with the line's number.
@@ -26,10 +26,14 @@ public:
 
 private:
   bool read_line();
+  bool refill();
   [[noreturn]] void fail(const std::string& why) const;
 
   std::filesystem::path file_;
-  std::ifstream stream_;
+  file_descriptor from_;
+  std::string block_;
+  /// What of the block comes next.
+  std::size_t at_ = 0;
   std::string text_;
   std::uint64_t number_ = 0;
 };

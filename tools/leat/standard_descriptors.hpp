@@ -7,4 +7,8 @@ namespace leat::command {
 /// the rights of others: reading from what was closed, and writing to it, still fails.
 void fill_standard_descriptors();
 
+/// Raises how many descriptors this process may have to 65,536, or as far as it may. A library must
+/// not: it is its program's choice.
+void raise_descriptor_limit();
+
 } // namespace leat::command

@@ -29,8 +29,8 @@ stop_signals::stop_signals(std::function<void(int)> first) : first_(std::move(fi
   for (const int signal : {SIGINT, SIGTERM})
     if (!is_ignored(signal))
       sigaddset(&taken_, signal);
-  signals_ = file_descriptor{::signalfd(-1, &taken_, SFD_CLOEXEC)};
-  end_ = file_descriptor{::eventfd(0, EFD_CLOEXEC)};
+  signals_ = opened([&] { return ::signalfd(-1, &taken_, SFD_CLOEXEC); });
+  end_ = opened([] { return ::eventfd(0, EFD_CLOEXEC); });
   if (!signals_ || !end_)
     throw_errno("signals", "", "descriptors to wait for them");
   ::pthread_sigmask(SIG_BLOCK, &taken_, &before_);

@@ -13,8 +13,6 @@
 #include <exception>
 #include <filesystem>
 #include <set>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <variant>
 
@@ -296,13 +294,13 @@ std::vector<std::exception_ptr> training_job::ask_all_ranks() {
     }
   };
   {
-    std::vector<std::jthread> others;
+    joined_threads others;
     std::size_t i = 1;
     try {
       for (; must_meet_ && i < loaders_.size(); ++i)
-        others.emplace_back(next, i);
-    } catch (const std::system_error& problem) {
-      problems[i] = std::make_exception_ptr(no_thread("ranks", problem));
+        others.add("ranks", [&next, i] { next(i); });
+    } catch (...) {
+      problems[i] = std::current_exception();
       meeting_->break_up(); // those that have begun wait for all
     }
     for (i = 0; i < (must_meet_ ? 1 : loaders_.size()); ++i)

@@ -1,5 +1,7 @@
 #include "tools/made_data/tar_writer.hpp"
 
+#include "runtime/storage/system_words.hpp"
+
 #include <leat/error.hpp>
 
 #include <array>
@@ -129,7 +131,7 @@ void tar_writer::write(std::string_view bytes) {
     throw error(errc::io, {.stage = "tar_writer",
                            .file = unfinished_.string(),
                            .offset = offset_,
-                           .got = std::strerror(errno)});
+                           .got = system_words(errno)});
   offset_ += bytes.size();
 }
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/base/xxh3.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,8 +22,7 @@ namespace {
 
 /// A small file of the system; nothing where it cannot be read.
 std::optional<std::string> read_system_file(const std::string& path) {
-  const file_descriptor file{
-      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })};
+  const auto file = opened([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (!file)
     return std::nullopt;
   std::string text;

@@ -2,6 +2,7 @@
 
 #include "runtime/base/number_as.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
+#include "runtime/sample/machine_memory.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>
@@ -102,11 +103,24 @@ std::uint64_t pack_content::finish() {
       std::fill_n(zeros + filled_, padding, 0);
   if (labels_)
     std::fill_n(labels_ + filled_, padding, plan_.ignore_index);
-  for (; filled_ < plan_.length; ++filled_)
-    put(filled_, pad_);
+  pad();
   if (plan_.cu_seqlens)
     set_bounds();
   return padding;
+}
+
+/// Fills up the documents: with one element, then with as many as are there, up to what caches
+/// hold.
+void pack_content::pad() {
+  constexpr std::size_t most = std::size_t{16} << 10;
+  const auto first = filled_;
+  if (first < plan_.length)
+    put(filled_++, pad_);
+  while (filled_ < plan_.length) {
+    const auto n = std::min({filled_ - first, plan_.length - filled_, most / width_});
+    std::memcpy(data_ + filled_ * width_, data_ + first * width_, n * width_);
+    filled_ += n;
+  }
 }
 
 void pack_content::set_bounds() {
@@ -127,6 +141,11 @@ void pack_content::begin(dtype type) {
     delimiter_ = element_bytes(plan_.delimiter.front(), type, plan_.field);
   if (plan_.labels)
     check_labels(type);
+  // All at once: to fill the first fields takes long where there is no room for the others.
+  const std::size_t numbers = (plan_.segment ? 1U : 0U) + (plan_.offset ? 1U : 0U);
+  check_sample_bytes(
+      plan_.length
+      * (width_ + numbers * sizeof(std::int32_t) + (plan_.labels ? sizeof(std::int64_t) : 0U)));
   data_ = into_.make_tensor(plan_.field, type, dims);
   if (plan_.segment)
     segments_ = into_.make<std::int32_t>("segment", dims).data();

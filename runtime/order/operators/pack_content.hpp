@@ -28,6 +28,7 @@ public:
 
 private:
   void begin(dtype type);
+  void pad();
   void set_bounds();
   void put(std::uint64_t at, const std::array<std::byte, 8>& element);
   void label(std::span<const std::byte> document, std::uint64_t first, std::uint64_t end);

@@ -38,8 +38,8 @@ std::string_view other_suffix(record_format format) {
 
 file_descriptor lock_directory(const fs::path& directory) {
   const auto path = (directory / "lock").string();
-  file_descriptor lock{uninterrupted(
-      [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644); })};
+  auto lock =
+      opened([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644); });
   if (!lock)
     throw_errno("journal", path, "a lock file that can be opened, and is no symbolic link");
   if (uninterrupted([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0)
@@ -97,10 +97,9 @@ void journal::find_files() {
                    .needed = "a journal of " + std::string{suffix_of(options_.format)}});
   }
   if (failure)
-    throw error(errc::io, {.stage = "journal",
-                           .file = directory_.string(),
-                           .got = failure.message(),
-                           .needed = "a directory that can be read"});
+    throw io_error(failure.value(), {.stage = "journal",
+                                     .file = directory_.string(),
+                                     .needed = "a directory that can be read"});
 }
 
 fs::path journal::path_of(std::uint64_t first) const {

@@ -3,7 +3,7 @@
 #include "runtime/base/mutex.hpp"
 #include "runtime/sources/journal/segment.hpp"
 #include "runtime/sources/live/record_store.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -30,8 +30,7 @@ constexpr std::size_t take_bytes = 1 << 20;
 
 file_descriptor open_to_write(const std::string& path) {
   // Through a link, records would be appended to whatever it leads to.
-  file_descriptor file{
-      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC); })};
+  auto file = opened([&] { return ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC); });
   if (!file)
     throw_errno("journal", path, "a file that can be written, and is no symbolic link");
   return file;

@@ -1,5 +1,6 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
+#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/number_as.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
@@ -42,6 +43,7 @@ struct malformed {};
 /// What a thread keeps for its next line.
 struct reading_memory {
   od::parser parser;
+  std::string name;
   std::string text;
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
@@ -95,7 +97,7 @@ public:
       throw malformed{};
     for (auto member : given(document_.get_object())) {
       auto field = given(std::move(member));
-      const auto name = given(field.unescaped_key());
+      const auto name = name_of(field, memory_.name);
       set(name, field.value());
     }
     if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS)
@@ -251,6 +253,24 @@ private:
     return *size;
   }
 
+  /// Not by the parser, which does not look whether it got the memory for it.
+  static std::string_view name_of(od::field& field, std::string& room) {
+    const auto* const begin = field.key().raw();
+    const auto* end = begin;
+    const auto text_before = [&] {
+      return std::string_view{begin, static_cast<std::size_t>(end - begin)};
+    };
+    while (*end != '"' && *end != '\\') // a quote is there, after names that are whole
+      ++end;
+    if (*end == '"')
+      return text_before();
+    while (*end != '"')
+      end += *end == '\\' ? 2 : 1;
+    const auto text = text_before();
+    room.resize(text.size());
+    return {room.data(), unescape(text, room.data())};
+  }
+
   void set_text(std::string_view name, od::value& x) {
     const auto text = between_quotes(x);
     if (!has_escapes(text))
@@ -332,7 +352,7 @@ private:
       check_depth(depth);
       for (auto member : given(x.get_object())) {
         auto field = given(std::move(member));
-        (void)given(field.unescaped_key());
+        (void)name_of(field, memory_.text);
         check(field.value(), depth + 1);
       }
       return;
@@ -396,11 +416,10 @@ std::string_view without_mark(std::string_view text) {
 } // namespace
 
 void set_json_fields(std::span<const std::byte> line, sample& into, const json_types& types) {
-  thread_local reading_memory kept;
   const std::string_view text{reinterpret_cast<const char*>(line.data()), line.size()};
   try {
     if (text.size() <= kept_line) {
-      line_walk{kept, into, types}.run(without_mark(text));
+      line_walk{of_this_thread<reading_memory>(), into, types}.run(without_mark(text));
     } else {
       reading_memory memory;
       line_walk{memory, into, types}.run(without_mark(text));

@@ -7,27 +7,11 @@
 #include <leat/error.hpp>
 #include <leat/notice.hpp>
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 namespace leat {
-
-namespace {
-
-/// Then a file that reaches its size limit is an error of the write, like a full disk, and kills no
-/// process.
-void block_file_size_signal() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
-
-} // namespace
 
 reading_feed::reading_feed(std::shared_ptr<once_input> input, std::unique_ptr<record_store> records,
                            read_ahead_limits limits)
@@ -163,7 +147,6 @@ source_facts reading_feed::facts() const {
 // -- the thread
 
 void reading_feed::run() {
-  block_file_size_signal();
   try {
     for (auto* reader = wait_until_wanted(); reader && read_some(*reader);
          reader = wait_until_wanted()) {

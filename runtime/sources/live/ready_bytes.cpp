@@ -1,5 +1,7 @@
 #include "runtime/sources/live/ready_bytes.hpp"
 
+#include "runtime/storage/system_words.hpp"
+
 #include <leat/error.hpp>
 
 #include <fcntl.h>
@@ -10,14 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 namespace leat {
 
 namespace {
 
 [[noreturn]] void throw_io(const char* action) {
-  throw error(errc::io, {.stage = action, .got = std::generic_category().message(errno)});
+  throw error(errc::io, {.stage = action, .got = system_words(errno)});
 }
 
 /// Repeats an interrupted call. Empty if there is nothing yet.

@@ -1,7 +1,7 @@
 #include "runtime/sources/live/standard_input.hpp"
 
 #include "runtime/sources/live/sole_right.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -57,7 +57,7 @@ private:
 
   sole_right right_;
   /// Stays readable once it has been interrupted.
-  file_descriptor interruption_{::eventfd(0, EFD_CLOEXEC)};
+  file_descriptor interruption_ = opened([] { return ::eventfd(0, EFD_CLOEXEC); });
 };
 
 class line_input : public once_input {

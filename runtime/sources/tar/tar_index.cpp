@@ -4,7 +4,7 @@
 #include "runtime/base/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/read_now.hpp"
 
 #include <leat/error.hpp>

@@ -1,8 +1,13 @@
 #include "runtime/job/bad_sample_log.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/error.hpp>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -94,6 +99,20 @@ TEST_CASE_METHOD(fixture,
     CHECK(x.details().file == directory / "none/bad.jsonl");
     CHECK(x.details().got == "No such file or directory");
   }
+}
+
+TEST_CASE_METHOD(fixture, "bad_sample_log: one that cannot be read when it is cut is an error") {
+  log.append(0, 1, 0, {masked(2)});
+  const auto child = ::fork();
+  if (child == 0) {
+    const rlimit none{3, 3};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    ::_exit(code_of([&] { log.cut(0, 0, 0, 1); }) == errc::no_resources ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(content() == line(0, 1, 2));
 }
 
 TEST_CASE_METHOD(fixture, "bad_sample_log: a rank's cut leaves what others have written since") {

@@ -73,4 +73,31 @@ TEST_CASE("what is dropped of an item's content, and what stays") {
   CHECK(x == made());
 }
 
+TEST_CASE("items of many parts, as packs are: the content of each is found without a search") {
+  constexpr std::uint64_t parts = 300'000;
+  std::vector<payload_ptr> contents;
+  item x;
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    contents.push_back(std::make_shared<content>());
+    item one;
+    one.add(i);
+    one.attach(0, 1, contents.back());
+    x.append(std::move(one));
+    x.attach(x.size(), 1, nullptr);
+  }
+  x.attach_restored(0, 1, contents[7]);
+  std::uint64_t wrong = 0;
+  item_reader from{x};
+  CHECK(from.find_payload(payload_of_source) == contents[7]);
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    wrong += from.find_payload(1) == contents[i] && !from.find_payload(2) ? 0 : 1;
+    if (i % 2 == 0)
+      wrong += from.take_payload(1) == contents[i] ? 0 : 1;
+    else
+      wrong += from.number() == i ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+  CHECK(from.at_end());
+}
+
 } // namespace leat::item_test

@@ -189,7 +189,7 @@ TEST_CASE_METHOD(job_files, "a full disk leaves older sets, and no trace of the 
     }
     REQUIRE(failure->code() == errc::io);
     REQUIRE(failure->details().file == at / "epoch-0-step-3.of-3");
-    REQUIRE(failure->details().got == "File too large");
+    REQUIRE(failure->details().got.starts_with("File too large"));
     REQUIRE(files() == before);
     REQUIRE(store.newest().parts.at(0).step == 2);
   }

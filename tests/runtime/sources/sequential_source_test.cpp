@@ -2,7 +2,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/stream_places.hpp"
 #include "tests/support/stream_reading.hpp"
+#include "tests/support/thrown_error.hpp"
 
+#include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 #include <leat/streams.hpp>
 
@@ -181,6 +183,15 @@ TEST_CASE("what a user's source throws names it") {
     }
   const sequential_source none{"none@1", 1, [](auto) { return nullptr; }};
   CHECK_THROWS_AS(none.open(0, {}), error);
+  // As functions of Python raise: where a reader is opened there is no sample that could be bad.
+  const sequential_source bad{"bad@1", 1, [](auto) -> std::unique_ptr<sequential_reader> {
+                                throw bad_sample(cause::function_error, "no such file");
+                              }};
+  const auto problem = problem_of([&] { (void)bad.open(0, {}); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  CHECK(problem->details().stage == "bad@1");
+  CHECK(problem->details().got.find("no such file") != std::string::npos);
 }
 
 TEST_CASE("a user's source that became shorter is torn") {

@@ -1,7 +1,6 @@
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/index_files.hpp"
-#include "runtime/storage/open_files.hpp"
-#include "runtime/storage/read_now.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/linear_pipeline.hpp"
 #include "tests/support/places.hpp"
@@ -17,7 +16,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -26,7 +24,6 @@
 #include <memory>
 #include <random>
 #include <set>
-#include <thread>
 
 namespace leat::sources_test {
 
@@ -106,57 +103,6 @@ TEST_CASE("reads continue after interruptions, transient errors and short reads"
   CHECK(read(3, EAGAIN) == 7);
   CHECK_THROWS_AS(read(4, EIO), error);
   CHECK_THROWS_AS(read(1, EBADF), error);
-}
-
-TEST_CASE("many files are read through few descriptors by many threads") {
-  temporary_directory dir;
-  texts paths;
-  for (int i = 0; i < 50; ++i) {
-    paths.push_back(dir / std::to_string(i));
-    tar_writer::write(paths.back(), "content " + std::to_string(i + 1000));
-  }
-  const std::size_t limit = 3;
-  open_files files{paths, limit};
-  std::atomic<int> wrong = 0;
-  std::atomic<std::size_t> most = 0;
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 8; ++t)
-    threads.emplace_back([&, t] {
-      std::mt19937 random{t};
-      for (int i = 0; i < 500; ++i) {
-        const auto file = random() % paths.size();
-        std::string into(4, ' ');
-        read_now(files, file, 8, std::as_writable_bytes(std::span{into}));
-        wrong += into != std::to_string(file + 1000);
-        if (files.open_count() > limit)
-          most = files.open_count();
-      }
-    });
-  for (auto& x : threads)
-    x.join();
-  CHECK(wrong == 0);
-  CHECK(most == 0);
-  CHECK(files.open_count() == limit);
-}
-
-TEST_CASE("the least recently used file is the one that closes") {
-  temporary_directory dir;
-  for (auto name : {"a", "b", "c"})
-    tar_writer::write(dir / name, name);
-  open_files files{{dir / "a", dir / "b", dir / "c"}, 2};
-  std::byte into{};
-  auto read = [&](std::size_t i) { read_now(files, i, 0, {&into, 1}); };
-  read(0);
-  read(1);
-  read(0);
-  for (auto name : {"a", "b", "c"})
-    if (*name != 'c')
-      fs::remove(dir / name);
-  read(2);
-  read(0); // still open
-  CHECK_THROWS_AS(read(1), error);
-  CHECK_THROWS_AS(read(1), error); // and it stays an error, no hang
-  read(2);
 }
 
 TEST_CASE("random archives give what was written into them") {

@@ -1,5 +1,5 @@
 #include "runtime/sources/live/standard_input.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/thrown_error.hpp"
 

@@ -1,5 +1,5 @@
+#include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/local_store.hpp"
-#include "runtime/storage/open_files.hpp"
 #include "runtime/storage/read_now.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/far_store.hpp"

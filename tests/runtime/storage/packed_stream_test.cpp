@@ -156,6 +156,46 @@ std::optional<std::string> read_by_zlib(const std::string& packed, std::size_t m
 
 } // namespace
 
+TEST_CASE("packed streams: headers of gzip are read whatever they hold, in any pieces") {
+  const std::string text = "some text";
+  const std::string any(200'000, 'x');
+  const gzip_head heads[] = {
+      {},
+      {.name = "x.txt"},
+      {.name = any},
+      {.comment = any},
+      {.extra = any.substr(0, 65535)},
+      {.name = any, .has_sum = true},
+      {.extra = "extra", .name = "name", .comment = "x", .has_sum = true},
+      {.extra = any.substr(0, 65535), .name = any, .comment = any, .has_sum = true}};
+  for (const auto& head : heads) {
+    CAPTURE(head.extra.size(), head.name.size(), head.comment.size(), head.has_sum);
+    const auto packed = gzip_member(text, head);
+    for (const std::size_t most : {1, 2, 3, 7, 65536, 1 << 20}) {
+      auto stream = open(packed + packed, packing::gzip, {}, most);
+      CHECK(read_rest(stream, 100).text == text + text);
+    }
+    for (std::size_t n = 1; n < std::min<std::size_t>(packed.size(), 60); ++n) {
+      auto cut = open(packed.substr(0, n), packing::gzip);
+      read_until_torn(cut, 100);
+    }
+  }
+}
+
+TEST_CASE("packed streams: flags that gzip does not know, and a header's wrong sum, are refused") {
+  for (const int flag : {0x20, 0x40, 0x80}) {
+    const auto problem = error_of(gzip_member("text", {.name = "x", .more = flag}), packing::gzip);
+    CHECK(problem.code() == errc::torn_file);
+    CHECK(problem.details().got.find("flags") != std::string::npos);
+  }
+  auto packed = gzip_member("text", {.name = "x", .has_sum = true});
+  packed[10] = 'y';
+  CHECK(error_of(packed, packing::gzip).code() == errc::torn_file);
+  packed = gzip("text");
+  packed[2] = 7;
+  CHECK(error_of(packed, packing::gzip).code() == errc::torn_file);
+}
+
 TEST_CASE("compressed bytes decompress in pieces of any size, and every member is a restart") {
   const auto seed = std::random_device{}();
   CAPTURE(seed);

@@ -1,4 +1,5 @@
 #include "tests/support/command.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
 
@@ -113,6 +114,29 @@ TEST_CASE("run log: an attempt after a rewind begins at the job's beginning") {
     log.append(*batch);
   REQUIRE(attempts_of(x.at / "log").at(0).header["resumed_at"].is_null());
   check_good(x.verify({x.at / "order", x.at / "log"}), 200);
+}
+
+TEST_CASE("run log: a batch of another loader is refused, and not logged") {
+  command_bench x;
+  auto mine = rank_of(0, 2);
+  auto twin = rank_of(0, 2);
+  auto other_rank = rank_of(1, 2);
+  auto alone = rank_of(0, 1);
+  run_log log{x.at / "log", mine};
+  run_log all{x.at / "all", mine, {.all_ranks = true}};
+  const auto is_refused = [](run_log& to, loader& from) {
+    const auto problem = problem_of([&] { to.append(*from.next()); });
+    return problem && problem->code() == errc::invalid_argument
+           && contains(problem->details().got, "a batch of another loader: step ");
+  };
+  REQUIRE_FALSE(is_refused(log, mine));
+  REQUIRE(is_refused(log, twin));
+  REQUIRE(is_refused(log, other_rank));
+  REQUIRE_FALSE(is_refused(all, mine));
+  REQUIRE_FALSE(is_refused(all, other_rank));
+  REQUIRE(is_refused(all, alone));
+  REQUIRE(attempts_of(x.at / "log").at(0).batches.size() == 1);
+  REQUIRE(attempts_of(x.at / "all").at(0).batches.size() == 2);
 }
 
 TEST_CASE("run log: a file that cannot be written is reported before the job runs") {

@@ -3,7 +3,7 @@
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -1,0 +1,76 @@
+#include "tests/support/command.hpp"
+#include "tests/support/packing.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/support/tar_writer.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+// Jobs under many limits of memory (ulimit -v), from far too little to enough: each ends with
+// success or with a sentence, in its own time, and none by a signal.
+
+namespace leat::test::memory_limits_test {
+namespace {
+
+constexpr std::uint64_t least_kb = 60'000;
+constexpr std::uint64_t most_kb = 130'000;
+constexpr std::uint64_t step_kb = 2'000;
+
+/// Without leat's own words there is nothing to go by.
+void check_end(const outcome& x) {
+  REQUIRE((x.code == 0 || x.code == 1));
+  if (x.code == 1)
+    REQUIRE(contains(x.errors, "leat run: "));
+  REQUIRE_FALSE(contains(x.errors, "terminate called"));
+  REQUIRE_FALSE(contains(x.errors, "TLS destructor"));
+}
+
+/// `shift_kb`: so that no two jobs try the same limits.
+void run_under_limits(const command_bench& x, const words& job, std::uint64_t shift_kb) {
+  if (sanitized)
+    return; // sanitizers take more addresses than there is memory
+  bool ever_enough = false;
+  for (auto kb = least_kb + shift_kb; kb < most_kb; kb += step_kb) {
+    std::filesystem::remove_all(x.at / "snapshots");
+    const auto got = x.leat(words{"run"} + job + words{"--workers", "3"},
+                            "ulimit -c 0; ulimit -v " + std::to_string(kb) + "; ulimit -t 60;");
+    CAPTURE(kb, job, got.code, got.errors);
+    check_end(got);
+    ever_enough = ever_enough || got.code == 0;
+  }
+  CHECK(ever_enough);
+}
+
+std::string json_text(int rows) {
+  std::string text;
+  for (int i = 0; i < rows; ++i)
+    text +=
+        json{{"x", i}, {"t", std::string(static_cast<std::size_t>(i % 200), 'w')}}.dump() + '\n';
+  return text;
+}
+
+TEST_CASE("memory limits: lines, whose iterators run in a thread of their own") {
+  command_bench x;
+  std::ofstream{x.at / "a.jsonl"} << json_text(20'000);
+  run_under_limits(x, {x.at / "a.jsonl"}, 0);
+}
+
+TEST_CASE("memory limits: compressed lines, which threads unpack ahead") {
+  command_bench x;
+  const auto packed = gzip(json_text(20'000));
+  for (const auto* name : {"a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"})
+    tar_writer::write(x.at / name, packed);
+  std::ofstream{x.at / "job.leat"} << "json_lines(\"" << x.at / "*.jsonl.gz"
+                                   << "\").batch(33, lanes=3, end=\"drop\")";
+  run_under_limits(x, {"--pipeline", x.at / "job.leat", "--steps", "100"}, 500);
+}
+
+TEST_CASE("memory limits: snapshots") {
+  command_bench x;
+  run_under_limits(x, {"count:2000", "--snapshot-dir", x.at / "snapshots", "--snapshot-every", "5"},
+                   1'000);
+}
+
+} // namespace
+} // namespace leat::test::memory_limits_test
