@@ -24,7 +24,7 @@ void drop_logger() noexcept;
 /// process if one of its threads cannot be made; these exist before it does.
 class control_threads {
 public:
-  /// Of one actor, before others have a turn.
+  /// So many of one actor are handled before others have a turn.
   static constexpr std::size_t messages_at_a_time = 32;
 
   /// `stage`: what they are for, in errors. Throws `errc::no_resources`.

@@ -27,7 +27,7 @@ public:
   loader_seat& operator=(const loader_seat&) = delete;
 
   bool is_here() const noexcept { return home_.is_here(); }
-  /// Of the loader in its process: see lease_desk.
+  /// The number of the loader in its process: see lease_desk.
   std::uint64_t number() const noexcept { return number_; }
   /// Throws `errc::shut_down` once the runtime is.
   void check_runtime() const;

@@ -82,7 +82,7 @@ private:
   fresh_multiplexer backend_;
 };
 
-/// Runs what CAF does in a thread. It goes on after what there was no memory for: without its
+/// Runs what CAF does in a thread. It continues after what there was no memory for: without its
 /// network a process would be mute.
 template <class Call>
 void run_for_ever(Call call) noexcept {

@@ -161,7 +161,7 @@ file_descriptor descriptor_budget::beyond_places() {
 }
 
 /// A file that was read since it came to the end of the list goes there again, as does one that is
-/// being read. Each is looked at twice at most, since others go on reading.
+/// being read. Each is looked at twice at most, since others keep reading.
 file_descriptor descriptor_budget::take_least_recent() {
   for (auto looks = 2 * kept_.size(); looks > 0; --looks) {
     auto& x = *kept_.front();

@@ -74,7 +74,7 @@ public:
     bool is_open() const noexcept { return is_open_; }
     /// Keeps what was just opened; closes it where another thread was faster.
     void keep(file_descriptor descriptor);
-    /// Of a file that is open.
+    /// The descriptor of a file that is open.
     const file_descriptor& descriptor() const noexcept { return file_.descriptor_; }
 
   private:
@@ -109,7 +109,7 @@ private:
   limit_function limit_;
   process_mark home_;
   const bool has_barrier_;
-  /// Of the first threads of the process, one each; and of all others.
+  /// One for each of the first threads of the process; and those of all others.
   std::array<mark, 256> own_marks_ = {};
   std::array<mark, 64> shared_marks_ = {};
   /// Threads that read without a mark, as all were taken.

@@ -21,7 +21,7 @@ namespace leat {
 
 namespace {
 
-/// Of one source: the system bounds how many mappings a process may have.
+/// At most so many of one source: the system bounds how many mappings a process may have.
 constexpr std::size_t most_mapped = 128;
 /// Mapping a file for so few reads, or so few searches, costs more than it saves.
 constexpr std::uint32_t fewest_reads = 16;

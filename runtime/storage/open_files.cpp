@@ -1,7 +1,6 @@
 #include "runtime/storage/open_files.hpp"
 
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <memory>
@@ -63,24 +62,21 @@ std::uint64_t open_files::read_parts(std::span<const read_part> parts) {
 /// Without a lock: on a network this takes a while.
 void open_files::open(std::size_t file, descriptor_budget::reading& right) {
   const descriptor_budget::place room{budget_};
-  auto descriptor = file_descriptor::open(paths_[file]);
-  check_first(file, descriptor);
+  object_version now;
+  auto descriptor = file_descriptor::open(paths_[file], &now);
+  check_first(file, descriptor, now);
   right.keep(std::move(descriptor));
 }
 
-void open_files::check_first(std::size_t file, const file_descriptor& descriptor) {
-  struct stat x {};
-  if (::fstat(descriptor.get(), &x) != 0)
-    throw_errno("open", paths_[file], "a file whose size and time can be read");
-  const file_identity now{x.st_ino, static_cast<std::uint64_t>(x.st_size),
-                          std::int64_t{x.st_mtim.tv_sec} * 1'000'000'000 + x.st_mtim.tv_nsec};
+void open_files::check_first(std::size_t file, const file_descriptor& descriptor,
+                             const object_version& now) {
   {
     const mutex_lock lock{mutex_};
     auto& first = first_[file];
     if (!first)
       first = now;
     if (now.size == first->size && now.mtime_ns == first->mtime_ns
-        && (now.inode == first->inode || !keeps_numbers(descriptor)))
+        && (now.tag == first->tag || !keeps_numbers(descriptor)))
       return;
   }
   throw error(errc::io, {.stage = "open",

@@ -45,23 +45,16 @@ public:
   };
 
 private:
-  /// What tells a file from others that get its name.
-  struct file_identity {
-    std::uint64_t inode;
-    std::uint64_t size;
-    std::int64_t mtime_ns;
-  };
-
   std::uint64_t read_parts(std::span<const read_part> parts);
   void open(std::size_t file, descriptor_budget::reading& right);
-  void check_first(std::size_t file, const file_descriptor& descriptor);
+  void check_first(std::size_t file, const file_descriptor& descriptor, const object_version& now);
 
   const std::vector<std::string> paths_;
   descriptor_budget& budget_;
   std::vector<kept_file> files_;
   mutex mutex_;
   /// Files as they were when they were opened first.
-  std::vector<std::optional<file_identity>> first_ LEAT_GUARDED_BY(mutex_);
+  std::vector<std::optional<object_version>> first_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat

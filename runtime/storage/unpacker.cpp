@@ -93,7 +93,7 @@ private:
     return true;
   }
   bool has(std::uint8_t flag) const noexcept { return (flags_ & flag) != 0; }
-  /// Of the two bytes that are there.
+  /// The number in the two bytes that are there.
   std::uint32_t number() const noexcept { return bytes_[0] | std::uint32_t{bytes_[1]} << 8; }
 
   /// The next `n` bytes; false while some are to come.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/storage/open_files.hpp"
+#include "runtime/storage/file_descriptor.hpp"
 
 #include <cstddef>
 #include <string>
