@@ -16,7 +16,7 @@ import pytest
 from support import COMMAND
 
 ODD = Path(os.environ.get("LEAT_ODD", Path(__file__).resolve().parents[2].parent / "shared" / "data" / "odd"))
-pytestmark = pytest.mark.skipif(not ODD.is_dir(), reason=f"needs {ODD}")
+pytestmark = pytest.mark.skipif(not ODD.is_dir(), reason=f"there is no {ODD}")  # not "needs": see tests/python/frameworks
 
 ROWS = '.map("select@1", fields=["cls"]).batch(1, end="mask")'
 ONE = '.batch(1, end="mask")'
