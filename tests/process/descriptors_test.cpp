@@ -2,6 +2,7 @@
 #include "tests/support/child_process.hpp"
 #include "tests/support/packing.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/tar_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -129,6 +130,10 @@ TEST_CASE("descriptors: so does a mix of lanes that each read a file, compressed
 }
 
 TEST_CASE("descriptors: where there are too few for anything, the error names the limit") {
+  if (sanitized) {
+    WARN("skipped: a sanitizer needs a pipe of its own to look at an object's type");
+    return;
+  }
   const many_files x;
   for (const auto* pipeline : {"tars", "lines"}) {
     const auto got = x.run(pipeline, "echo may have $few; ulimit -n $few");
