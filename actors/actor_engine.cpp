@@ -1,7 +1,7 @@
 #include "actors/actor_engine.hpp"
 
-#include "runtime/base/exception_text.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/stuck_report.hpp"
 #include "runtime/sample/batch_layout.hpp"

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "actors/actor_host.hpp"
 #include "actors/batch_engine.hpp"
+#include "actors/caf/actor_host.hpp"
 #include "actors/finished_slots.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/slot_pool.hpp"
-#include "runtime/base/gate.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/gate.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/rows/prefetch_depth.hpp"
 
 #include <leat/loader.hpp>

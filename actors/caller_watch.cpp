@@ -1,6 +1,6 @@
 #include "actors/caller_watch.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/rows/stuck_report.hpp"
 
 #include <leat/notice.hpp>

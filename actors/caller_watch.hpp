@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/base/call_record.hpp"
-#include "runtime/base/mutex.hpp"
-#include "runtime/base/watch_thread.hpp"
+#include "runtime/base/threads/mutex.hpp"
+#include "runtime/base/threads/watch_thread.hpp"
 #include "runtime/base/worker_record.hpp"
 #include "runtime/rows/job_plan.hpp"
 

@@ -1,7 +1,7 @@
 #include "actors/checkpoint.hpp"
 
-#include "actors/keep_until_end.hpp"
-#include "runtime/base/exception_text.hpp"
+#include "actors/caf/keep_until_end.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/metrics.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/interfaces.hpp"
-#include "runtime/base/gate.hpp"
+#include "runtime/base/threads/gate.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 

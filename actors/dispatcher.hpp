@@ -1,11 +1,11 @@
 #pragma once
 
-#include "actors/own_thread.hpp"
+#include "actors/caf/own_thread.hpp"
+#include "actors/caf/watched_actor.hpp"
 #include "actors/prepared_exit.hpp"
-#include "actors/watched_actor.hpp"
 #include "actors/worker.hpp"
 #include "messages/interfaces.hpp"
-#include "runtime/base/gate.hpp"
+#include "runtime/base/threads/gate.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/rows/row_assignment.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "messages/fwd.hpp"
-#include "runtime/base/blocking_queue.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/blocking_queue.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/rows/batch_slot.hpp"
 
 #include <leat/error.hpp>

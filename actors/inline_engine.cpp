@@ -1,7 +1,7 @@
 #include "actors/inline_engine.hpp"
 
-#include "runtime/base/exception_text.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/patience.hpp"
 
 #include <algorithm>
 #include <utility>

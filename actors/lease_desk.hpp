@@ -1,8 +1,8 @@
 #pragma once
 
 #include "actors/batch_engine.hpp"
-#include "runtime/base/fork_check.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/fork_check.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/job/rank_job.hpp"
 #include "runtime/rows/job_metrics.hpp"
 

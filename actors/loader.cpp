@@ -1,6 +1,6 @@
 #include "actors/loader_checks.hpp"
 #include "actors/loader_seat.hpp"
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/job/resume.hpp"
 
 #include <leat/loader.hpp>

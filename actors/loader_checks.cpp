@@ -1,7 +1,7 @@
 #include "actors/loader_checks.hpp"
 
-#include "runtime/base/fork_check.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/base/threads/fork_check.hpp"
 
 #include <leat/pipeline_facts.hpp>
 

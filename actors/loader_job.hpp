@@ -7,11 +7,11 @@
 #include "actors/save_queue.hpp"
 #include "actors/worker_crew.hpp"
 #include "runtime/base/call_record.hpp"
-#include "runtime/base/fork_check.hpp"
-#include "runtime/base/mutex.hpp"
 #include "runtime/base/step_ranges.hpp"
-#include "runtime/job/agreement.hpp"
+#include "runtime/base/threads/fork_check.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/job/automatic_workers.hpp"
+#include "runtime/job/epoch_end_agreement.hpp"
 #include "runtime/job/job_peers.hpp"
 #include "runtime/job/rank_job.hpp"
 #include "runtime/job/restart_place.hpp"
@@ -181,7 +181,7 @@ private:
   rank_job job_;
   std::shared_ptr<restart_place> place_ = std::make_shared<restart_place>();
   std::shared_ptr<job_peers> peers_;
-  std::optional<agreement> ends_;
+  std::optional<epoch_end_agreement> ends_;
   /// The next batch, which waits for other ranks; null: none.
   slot_ptr waiting_;
   /// Batches that may still be out, in order.

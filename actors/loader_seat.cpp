@@ -2,8 +2,8 @@
 
 #include "actors/cluster/rank_config.hpp"
 #include "actors/loader_checks.hpp"
-#include "runtime/base/exception_text.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/snapshot/snapshot_names.hpp"
 
 #include <leat/notice.hpp>

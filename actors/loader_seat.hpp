@@ -2,7 +2,7 @@
 
 #include "actors/cluster/cluster_rank.hpp"
 #include "actors/loader_job.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/loader.hpp>
 

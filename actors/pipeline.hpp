@@ -1,7 +1,7 @@
 #pragma once
 
-#include "actors/actor_host.hpp"
 #include "actors/batcher.hpp"
+#include "actors/caf/actor_host.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/dispatcher.hpp"
 #include "actors/prepared_exit.hpp"

@@ -1,7 +1,7 @@
 #include "actors/line_of.hpp"
 #include "actors/loader_checks.hpp"
 #include "actors/loader_seat.hpp"
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/log_writer.hpp"
 
 #include <leat/loader.hpp>

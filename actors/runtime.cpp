@@ -1,8 +1,8 @@
 #include "actors/lease_desk.hpp"
 #include "actors/runtime_core.hpp"
-#include "runtime/base/fork_check.hpp"
 #include "runtime/base/limits.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/fork_check.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/runtime.hpp>
 

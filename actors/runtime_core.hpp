@@ -1,7 +1,7 @@
 #pragma once
 
-#include "actors/actor_host.hpp"
-#include "runtime/base/mutex.hpp"
+#include "actors/caf/actor_host.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/error.hpp>
 #include <leat/runtime.hpp>

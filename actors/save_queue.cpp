@@ -1,10 +1,10 @@
 #include "actors/save_queue.hpp"
 
-#include "actors/outside_caller.hpp"
+#include "actors/caf/outside_caller.hpp"
 #include "actors/pipeline.hpp"
 #include "actors/runtime_core.hpp"
-#include "runtime/base/exception_text.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/patience.hpp"
 
 #include <leat/notice.hpp>
 

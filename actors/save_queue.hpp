@@ -1,10 +1,10 @@
 #pragma once
 
-#include "actors/actor_host.hpp"
+#include "actors/caf/actor_host.hpp"
 #include "actors/checkpoint.hpp"
 #include "actors/prepared_exit.hpp"
-#include "runtime/base/gate.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/gate.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/job/journal_retention.hpp"
 #include "runtime/rows/job_metrics.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/fwd.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/rows/batch_slot.hpp"
 #include "runtime/rows/job_metrics.hpp"
 #include "runtime/sample/batch_layout.hpp"

@@ -1,6 +1,6 @@
 #include "actors/worker.hpp"
 
-#include "actors/keep_until_end.hpp"
+#include "actors/caf/keep_until_end.hpp"
 
 #include <caf/sec.hpp>
 

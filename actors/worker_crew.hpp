@@ -1,7 +1,7 @@
 #pragma once
 
 #include "actors/worker.hpp"
-#include "runtime/base/gate.hpp"
+#include "runtime/base/threads/gate.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/rows/worker_board.hpp"
 

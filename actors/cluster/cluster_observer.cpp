@@ -1,16 +1,15 @@
+#include "actors/caf/middleman.hpp"
+#include "actors/caf/network_system.hpp"
+#include "actors/caf/wire.hpp"
 #include "actors/cluster/dialer.hpp"
-#include "actors/cluster/network_system.hpp"
 #include "actors/cluster/report_of.hpp"
-#include "actors/cluster/wire.hpp"
-#include "runtime/base/exception_text.hpp"
-#include "runtime/cluster/launcher_environment.hpp"
-#include "runtime/cluster/process_environment.hpp"
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/network/launcher_environment.hpp"
+#include "runtime/network/process_environment.hpp"
 
 #include <leat/cluster_observer.hpp>
 #include <leat/error.hpp>
 
-#include <caf/io/middleman.hpp>
-#include <caf/io/middleman_actor.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -93,7 +92,6 @@ private:
         .receive([&](std::string& x) { why_not = std::move(x); }, [](caf::error&) {});
     if (!why_not.empty())
       fail(why_not);
-    bool is_right = false;
     caf::error problem;
     self_
         ->request(on_.system().middleman().actor_handle(), limit_, caf::connect_atom_v, to_.host,
@@ -101,16 +99,12 @@ private:
         .receive(
             [&](caf::node_id& node, caf::strong_actor_ptr& found,
                 std::set<std::string>& interfaces) {
-              is_right = found && node != on_.system().node()
-                         && on_.system().assignable(
-                             interfaces, on_.system().message_types<coordinator_actor>());
-              if (is_right)
-                coordinator_ = caf::actor_cast<coordinator_actor>(found);
+              coordinator_ = found_coordinator(on_.system(), node, found, interfaces);
             },
             [&](caf::error& x) { problem = std::move(x); });
     if (problem == caf::sec::request_timeout)
       fail("somebody who listens, and has not said within " + limit_text() + " who it is");
-    if (!is_right)
+    if (!coordinator_)
       fail("somebody who listens, and is no coordinator of this version of leat");
     self_->monitor(coordinator_);
   }

@@ -2,9 +2,9 @@
 
 #include "actors/cluster/dialer.hpp"
 #include "actors/cluster/member.hpp"
-#include "runtime/base/exception_text.hpp"
-#include "runtime/base/mutex.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/error_in_flight.hpp"
+#include "runtime/base/threads/mutex.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/cluster/boot_clock.hpp"
 
 #include <leat/error.hpp>

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "actors/caf/network_system.hpp"
 #include "actors/cluster/listening_coordinator.hpp"
 #include "actors/cluster/membership.hpp"
-#include "actors/cluster/network_system.hpp"
 #include "messages/cluster/interfaces.hpp"
-#include "runtime/base/gate.hpp"
+#include "runtime/base/threads/gate.hpp"
 #include "runtime/job/job_peers.hpp"
 
 #include <leat/error.hpp>

@@ -1,7 +1,7 @@
 #include "actors/cluster/coordinator.hpp"
 
-#include "actors/cluster/wire.hpp"
-#include "actors/keep_until_end.hpp"
+#include "actors/caf/keep_until_end.hpp"
+#include "actors/caf/wire.hpp"
 
 #include <leat/error.hpp>
 

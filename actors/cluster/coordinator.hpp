@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/cluster/interfaces.hpp"
-#include "runtime/base/gate.hpp"
+#include "runtime/base/threads/gate.hpp"
 #include "runtime/cluster/coordinator.hpp"
 
 #include <caf/actor_addr.hpp>

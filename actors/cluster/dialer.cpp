@@ -1,6 +1,6 @@
 #include "actors/cluster/dialer.hpp"
 
-#include "actors/keep_until_end.hpp"
+#include "actors/caf/keep_until_end.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
 #include <netdb.h>

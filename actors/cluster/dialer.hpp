@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/cluster/interfaces.hpp"
-#include "runtime/base/gate.hpp"
+#include "runtime/base/threads/gate.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 

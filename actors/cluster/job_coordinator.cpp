@@ -1,11 +1,11 @@
 #include "actors/cluster/listening_coordinator.hpp"
 #include "runtime/base/limits.hpp"
-#include "runtime/base/mutex.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/cluster/file_state_directory.hpp"
 #include "runtime/cluster/kept_in_directory.hpp"
-#include "runtime/cluster/machine_interfaces.hpp"
-#include "runtime/cluster/process_environment.hpp"
+#include "runtime/network/machine_interfaces.hpp"
+#include "runtime/network/process_environment.hpp"
 
 #include <leat/error.hpp>
 #include <leat/job_coordinator.hpp>

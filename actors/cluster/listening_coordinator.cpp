@@ -1,12 +1,12 @@
 #include "actors/cluster/listening_coordinator.hpp"
 
+#include "actors/caf/middleman.hpp"
 #include "actors/cluster/set_store.hpp"
 #include "runtime/cluster/boot_clock.hpp"
 #include "runtime/cluster/set_files.hpp"
 
 #include <leat/error.hpp>
 
-#include <caf/io/middleman.hpp>
 #include <caf/send.hpp>
 
 #include <chrono>

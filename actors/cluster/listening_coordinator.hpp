@@ -1,9 +1,9 @@
 #pragma once
 
+#include "actors/caf/network_system.hpp"
 #include "actors/cluster/coordinator.hpp"
-#include "actors/cluster/network_system.hpp"
-#include "runtime/base/gate.hpp"
-#include "runtime/cluster/listen_place.hpp"
+#include "runtime/base/threads/gate.hpp"
+#include "runtime/network/listen_place.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,13 +1,11 @@
 #include "actors/cluster/member.hpp"
 
-#include "actors/cluster/wire.hpp"
-#include "actors/keep_until_end.hpp"
+#include "actors/caf/keep_until_end.hpp"
+#include "actors/caf/middleman.hpp"
+#include "actors/caf/wire.hpp"
 #include "runtime/cluster/process/process_identity.hpp"
 
 #include <leat/error.hpp>
-
-#include <caf/io/middleman.hpp>
-#include <caf/io/middleman_actor.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -134,12 +132,8 @@ void connect(member_ptr self, const network_address& to) {
                           const std::set<std::string>& interfaces) {
             if (attempt != self->state.attempt)
               return;
-            const bool is_right =
-                found && node != self->system().node()
-                && self->system().assignable(interfaces,
-                                             self->system().message_types<coordinator_actor>());
-            if (is_right)
-              be_connected(self, caf::actor_cast<coordinator_actor>(found));
+            if (const auto there = found_coordinator(self->system(), node, found, interfaces))
+              be_connected(self, there);
             else
               try_again_later(self);
           },

@@ -2,8 +2,8 @@
 
 #include "actors/cluster/membership.hpp"
 #include "messages/cluster/interfaces.hpp"
-#include "runtime/base/gate.hpp"
-#include "runtime/cluster/address.hpp"
+#include "runtime/base/threads/gate.hpp"
+#include "runtime/network/address.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

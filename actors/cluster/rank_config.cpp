@@ -1,14 +1,14 @@
 #include "actors/cluster/rank_config.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/cluster/file_state_directory.hpp"
 #include "runtime/cluster/job_hello.hpp"
 #include "runtime/cluster/kept_in_directory.hpp"
-#include "runtime/cluster/listen_place.hpp"
-#include "runtime/cluster/machine_interfaces.hpp"
-#include "runtime/cluster/process_environment.hpp"
 #include "runtime/cluster/processes.hpp"
+#include "runtime/network/listen_place.hpp"
+#include "runtime/network/machine_interfaces.hpp"
+#include "runtime/network/process_environment.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>

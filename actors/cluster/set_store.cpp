@@ -1,6 +1,6 @@
 #include "actors/cluster/set_store.hpp"
 
-#include "actors/keep_until_end.hpp"
+#include "actors/caf/keep_until_end.hpp"
 
 #include <caf/actor_cast.hpp>
 

@@ -2,9 +2,9 @@
 
 #include <leat/batch.hpp>
 
-#include "python/module/arrays.hpp"
-#include "python/module/bytes.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/arrays.hpp"
+#include "python/module/convert/bytes.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 

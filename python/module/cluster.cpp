@@ -1,6 +1,6 @@
 #include <leat/cluster.hpp>
 
-#include "python/module/casters.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include <nanobind/stl/chrono.h>

@@ -2,8 +2,8 @@
 
 #include <leat/bad_sample.hpp>
 
-#include "python/module/arrays.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/arrays.hpp"
+#include "python/module/convert/casters.hpp"
 
 #include <array>
 #include <cerrno>

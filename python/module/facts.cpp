@@ -1,8 +1,8 @@
 #include <leat/graph.hpp>
 #include <leat/snapshot.hpp>
 
-#include "python/module/bytes.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/bytes.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/statistics.hpp"

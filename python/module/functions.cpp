@@ -1,6 +1,6 @@
 #include <leat/functions.hpp>
 
-#include "python/module/casters.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 

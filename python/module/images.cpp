@@ -1,8 +1,8 @@
 #include <leat/bare_loop.hpp>
 #include <leat/image_decoder.hpp>
 
-#include "python/module/arrays.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/arrays.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"

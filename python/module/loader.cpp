@@ -1,8 +1,8 @@
 #include "python/module/loader.hpp"
 
 #include "python/module/batch.hpp"
-#include "python/module/bytes.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/bytes.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"

@@ -3,7 +3,7 @@
 
 #include "python/module/batch.hpp"
 #include "python/module/callables.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"

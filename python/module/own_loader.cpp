@@ -1,11 +1,11 @@
 #include <leat/own_loader.hpp>
 
-#include "python/module/bytes.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/bytes.hpp"
+#include "python/module/convert/casters.hpp"
+#include "python/module/convert/values.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
-#include "python/module/values.hpp"
 
 #include <optional>
 #include <string>

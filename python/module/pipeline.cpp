@@ -4,7 +4,7 @@
 #include <leat/pipeline_facts.hpp>
 #include <leat/row_index.hpp>
 
-#include "python/module/casters.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 #include "python/module/without_gil.hpp"

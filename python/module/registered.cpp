@@ -1,8 +1,8 @@
 #include "python/module/callables.hpp"
+#include "python/module/convert/values.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
-#include "python/module/values.hpp"
 
 #include <string>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <leat/bad_sample.hpp>
 
-#include "python/module/values.hpp"
+#include "python/module/convert/values.hpp"
 
 #include <string>
 

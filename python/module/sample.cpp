@@ -3,8 +3,8 @@
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
-#include "python/module/arrays.hpp"
-#include "python/module/values.hpp"
+#include "python/module/convert/arrays.hpp"
+#include "python/module/convert/values.hpp"
 
 #include <cstring>
 #include <map>

@@ -2,7 +2,7 @@
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 
-#include "python/module/casters.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/processes/process_functions.hpp"

@@ -2,12 +2,12 @@
 
 #include <leat/bad_sample.hpp>
 
-#include "python/module/bytes.hpp"
+#include "python/module/convert/bytes.hpp"
+#include "python/module/convert/values.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/processes/process_functions.hpp"
 #include "python/module/results.hpp"
 #include "python/module/sample.hpp"
-#include "python/module/values.hpp"
 
 #include <string>
 #include <utility>

@@ -1,9 +1,9 @@
 #include <leat/error.hpp>
 #include <leat/tables.hpp>
 
-#include "python/module/arrays.hpp"
 #include "python/module/callables.hpp"
-#include "python/module/casters.hpp"
+#include "python/module/convert/arrays.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"

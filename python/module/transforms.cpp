@@ -2,7 +2,7 @@
 #include <leat/image.hpp>
 #include <leat/transforms.hpp>
 
-#include "python/module/casters.hpp"
+#include "python/module/convert/casters.hpp"
 #include "python/module/module.hpp"
 #include "python/module/stages.hpp"
 

@@ -1,6 +1,6 @@
 #include "python/module/wrong_calls.hpp"
 
-#include "python/module/values.hpp"
+#include "python/module/convert/values.hpp"
 
 #include <string>
 #include <utility>

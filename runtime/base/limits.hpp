@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include "runtime/base/trace.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/metrics.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/utf8.hpp"

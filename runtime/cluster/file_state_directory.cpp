@@ -1,6 +1,6 @@
 #include "runtime/cluster/file_state_directory.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_directory.hpp"

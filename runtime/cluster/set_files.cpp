@@ -1,6 +1,6 @@
 #include "runtime/cluster/set_files.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/snapshot/snapshot_store.hpp"
 
 #include <leat/error.hpp>

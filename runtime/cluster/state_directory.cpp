@@ -1,6 +1,6 @@
 #include "runtime/cluster/state_directory.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/storage/durable_file.hpp"
 

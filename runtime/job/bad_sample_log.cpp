@@ -1,7 +1,7 @@
 #include "runtime/job/bad_sample_log.hpp"
 
-#include "runtime/base/mutex.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/output_place.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/export.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/order/lane_state.hpp"
 #include "runtime/rows/batch_order.hpp"
 #include "runtime/sample/live_source.hpp"

@@ -31,7 +31,8 @@ std::uint64_t batches_before(const epoch_geometry& shape, const job_position& x)
 }
 
 /// Runs through the next n batches of an order that is not indexed, without making samples.
-void run_through(rank_job& job, std::uint64_t n, agreement& ends, const prepare_caller& prepare) {
+void run_through(rank_job& job, std::uint64_t n, epoch_end_agreement& ends,
+                 const prepare_caller& prepare) {
   if (n == 0)
     return;
   const auto told = prepare();
@@ -59,7 +60,8 @@ void check_seek(const rank_job& job, const job_position& to) {
   (void)batches_before(job.plan->shape, to);
 }
 
-void seek(rank_job& job, const job_position& to, agreement& ends, const prepare_caller& prepare) {
+void seek(rank_job& job, const job_position& to, epoch_end_agreement& ends,
+          const prepare_caller& prepare) {
   check_seek(job, to);
   const auto& shape = job.plan->shape;
   job.at.next = shape.is_indexed ? to : job_position{to.epoch, 0};
@@ -75,7 +77,8 @@ void seek(rank_job& job, const job_position& to, agreement& ends, const prepare_
   job.bad_log.cut(to.epoch, to.step, job.rank, job.world_size);
 }
 
-void skip_batches(rank_job& job, std::uint64_t n, agreement& ends, const prepare_caller& prepare) {
+void skip_batches(rank_job& job, std::uint64_t n, epoch_end_agreement& ends,
+                  const prepare_caller& prepare) {
   const auto& shape = job.plan->shape;
   auto& at = job.at;
   n = std::min(n, job.steps - std::min(job.steps, at.global_step));

@@ -1,6 +1,6 @@
 #include "runtime/order/indexed_planner.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/utf8.hpp"
 #include "runtime/order/sample_graph.hpp"
 #include "runtime/order/sample_key.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/order/lane_round.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/order/lane_message.hpp"
 

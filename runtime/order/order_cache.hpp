@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
 #include "runtime/base/pass_number.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/order/order.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "runtime/order/sample_maker.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/sample/sample_access.hpp"
 
 #include <leat/bad_sample.hpp>

@@ -1,6 +1,6 @@
 #include "runtime/pipeline/mix_weights.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 

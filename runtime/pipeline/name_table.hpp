@@ -1,8 +1,8 @@
 #pragma once
 
-#include "runtime/base/exception_text.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/sample/live_source.hpp"
 #include "runtime/sample/stream_source.hpp"
 #include "runtime/storage/passed_over.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/operator_node.hpp"
 #include "runtime/pipeline/option_words.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/pipeline/operator_type.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/pipeline/operator_list.hpp"
 
 #include <algorithm>

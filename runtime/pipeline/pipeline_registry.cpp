@@ -1,6 +1,6 @@
 #include "runtime/pipeline/pipeline_registry.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/functions/built_in.hpp"
 #include "runtime/pipeline/name_table.hpp"

@@ -1,6 +1,6 @@
-#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/huge_buffer.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/rows/job_plan.hpp"
 #include "runtime/sample/sample_access.hpp"
 

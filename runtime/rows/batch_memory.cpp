@@ -1,6 +1,6 @@
 #include "runtime/rows/batch_memory.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/sample/machine_memory.hpp"
 

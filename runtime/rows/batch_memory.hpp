@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/base/huge_buffer.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/rows/ragged_rows.hpp"
 #include "runtime/sample/batch_layout.hpp"
 #include "runtime/sample/sample_access.hpp"

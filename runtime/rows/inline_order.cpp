@@ -1,6 +1,6 @@
 #include "runtime/rows/inline_order.hpp"
 
-#include "runtime/base/patience.hpp"
+#include "runtime/base/threads/patience.hpp"
 
 #include <leat/error.hpp>
 

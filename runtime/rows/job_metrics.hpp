@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/base/metrics.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/worker_record.hpp"
 #include "runtime/order/input_counts.hpp"
 

@@ -1,7 +1,7 @@
 #include "runtime/rows/job_plan.hpp"
 
-#include "runtime/base/patience.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/lane_limit.hpp"
 #include "runtime/order/plan_samples.hpp"

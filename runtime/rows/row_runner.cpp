@@ -1,6 +1,6 @@
 #include "runtime/rows/row_runner.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterators/edge.hpp"
 #include "runtime/order/sample_key.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/rows/weight_changes.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/order/order.hpp"
 #include "runtime/order/sample_graph.hpp"
 

@@ -1,7 +1,7 @@
 #include "runtime/snapshot/snapshot.hpp"
 
-#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/framed_bytes.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/snapshot/snapshot_message.hpp"
 

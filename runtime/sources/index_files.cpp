@@ -1,10 +1,10 @@
 #include "runtime/sources/index_files.hpp"
 
+#include "runtime/base/system_words.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/open_files.hpp"
-#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
 #include <leat/notice.hpp>

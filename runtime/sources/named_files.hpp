@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
 #include "runtime/base/recent_values.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/sample/stream_source.hpp"
 #include "runtime/storage/file_set.hpp"
 

@@ -1,6 +1,6 @@
 #include "runtime/sources/sequential_source.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sample/sample_access.hpp"
 

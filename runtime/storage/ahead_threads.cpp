@@ -1,6 +1,6 @@
 #include "runtime/storage/ahead_threads.hpp"
 
-#include "runtime/base/begin_thread.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/base/fork_check.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/fork_check.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
 #include <array>

@@ -1,10 +1,10 @@
 #include "runtime/storage/durable_file.hpp"
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/system_words.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/output_place.hpp"
-#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
 #include <leat/hash128.hpp>

@@ -1,8 +1,8 @@
 #include "runtime/storage/file_descriptor.hpp"
 
+#include "runtime/base/system_words.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/storage/descriptor_budget.hpp"
-#include "runtime/storage/system_words.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 #include "runtime/storage/log_writer.hpp"
 
+#include "runtime/base/system_words.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/output_place.hpp"
-#include "runtime/storage/system_words.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,6 +1,6 @@
 #include "runtime/storage/mapped_store.hpp"
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/file_mapping.hpp"
 #include "runtime/storage/guarded_copy.hpp"
 #include "runtime/storage/local_store.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/storage/object_store.hpp"
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <atomic>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/descriptor_budget.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 #include "runtime/storage/file_set.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/trace.hpp"
 #include "runtime/base/uninterrupted.hpp"
 #include "runtime/storage/output_place.hpp"

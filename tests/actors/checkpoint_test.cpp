@@ -1,5 +1,5 @@
+#include "actors/caf/outside_caller.hpp"
 #include "actors/checkpoint.hpp"
-#include "actors/outside_caller.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/operator_facts.hpp"

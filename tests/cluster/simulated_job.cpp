@@ -1,6 +1,6 @@
 #include "tests/cluster/simulated_job.hpp"
 
-#include "runtime/job/agreement.hpp"
+#include "runtime/job/epoch_end_agreement.hpp"
 #include "runtime/job/resume.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/rows/row_id.hpp"

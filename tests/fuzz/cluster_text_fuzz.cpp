@@ -1,9 +1,9 @@
 #include "runtime/base/xxh3.hpp"
-#include "runtime/cluster/address.hpp"
-#include "runtime/cluster/host_list.hpp"
-#include "runtime/cluster/ip_address.hpp"
 #include "runtime/cluster/process/process_stat.hpp"
 #include "runtime/cluster/state_file.hpp"
+#include "runtime/network/address.hpp"
+#include "runtime/network/host_list.hpp"
+#include "runtime/network/ip_address.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "actors/caf/network_system.hpp"
 #include "actors/cluster/dialer.hpp"
 #include "actors/cluster/member.hpp"
-#include "actors/cluster/network_system.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/cluster_facts.hpp"
 

@@ -1,6 +1,6 @@
 #include "tools/leat/command_line.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 
 #include <leat/error.hpp>
 

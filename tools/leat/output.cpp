@@ -1,6 +1,6 @@
 #include "tools/leat/output.hpp"
 
-#include "runtime/storage/system_words.hpp"
+#include "runtime/base/system_words.hpp"
 
 #include <leat/error.hpp>
 

@@ -1,6 +1,6 @@
 #include "tools/leat/run.hpp"
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/storage/durable_file.hpp"
 #include "runtime/storage/open_directory.hpp"
 #include "runtime/storage/output_place.hpp"

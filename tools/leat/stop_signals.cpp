@@ -1,6 +1,6 @@
 #include "tools/leat/stop_signals.hpp"
 
-#include "runtime/base/begin_thread.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/base/uninterrupted.hpp"
 
 #include <poll.h>

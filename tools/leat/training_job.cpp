@@ -1,6 +1,6 @@
 #include "tools/leat/training_job.hpp"
 
-#include "runtime/base/begin_thread.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
 
 #include <leat/order.hpp>
 #include <leat/pipeline_facts.hpp>

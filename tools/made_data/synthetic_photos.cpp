@@ -1,6 +1,6 @@
 #include "tools/made_data/synthetic_photos.hpp"
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/error.hpp>
 #include <leat/rng.hpp>

@@ -1,6 +1,6 @@
 #include "tools/made_data/tar_writer.hpp"
 
-#include "runtime/storage/system_words.hpp"
+#include "runtime/base/system_words.hpp"
 
 #include <leat/error.hpp>
 

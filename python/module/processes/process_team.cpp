@@ -3,8 +3,8 @@
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
-#include "python/module/bytes.hpp"
 #include "python/module/callables.hpp"
+#include "python/module/convert/bytes.hpp"
 #include "python/module/errors.hpp"
 #include "python/module/without_gil.hpp"
 #include <poll.h>

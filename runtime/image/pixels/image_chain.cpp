@@ -1,6 +1,6 @@
 #include "runtime/image/pixels/image_chain.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/map_parameters.hpp"
 #include "runtime/base/number_as.hpp"
 

@@ -1,4 +1,4 @@
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/order/iterator_planner.hpp"
 #include "runtime/order/sample_maker.hpp"

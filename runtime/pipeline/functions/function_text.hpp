@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/number_text.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/text/pipeline_lexer.hpp"

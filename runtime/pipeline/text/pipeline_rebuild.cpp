@@ -1,6 +1,6 @@
 #include "runtime/pipeline/text/pipeline_rebuild.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 #include "runtime/pipeline/operator_type.hpp"
 #include "runtime/pipeline/text/text_errors.hpp"

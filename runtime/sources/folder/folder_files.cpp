@@ -1,6 +1,6 @@
 #include "runtime/sources/folder/folder_files.hpp"
 
-#include "runtime/base/patience.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/storage/file_kind.hpp"
 #include "runtime/storage/hidden_entry.hpp"

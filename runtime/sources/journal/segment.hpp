@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/sources/live/record_store.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 

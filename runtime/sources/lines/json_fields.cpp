@@ -1,8 +1,8 @@
 #include "runtime/sources/lines/json_fields.hpp"
 
-#include "runtime/base/begin_thread.hpp"
 #include "runtime/base/number_as.hpp"
 #include "runtime/base/text.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
 #include "runtime/pipeline/functions/field_values.hpp"
 #include "runtime/sample/sample_access.hpp"
 #include "runtime/sources/lines/json_number.hpp"

@@ -1,6 +1,6 @@
 #include "runtime/sources/lines/json_types.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/text.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
 #include "runtime/sources/live/function_input.hpp"
 
-#include "runtime/base/exception_text.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/sources/live/sole_right.hpp"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #include "runtime/sources/live/reading_feed.hpp"
 
-#include "runtime/base/begin_thread.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/threads/begin_thread.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 
 #include <leat/error.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/base/fork_check.hpp"
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/fork_check.hpp"
+#include "runtime/base/threads/mutex.hpp"
 #include "runtime/sample/live_source.hpp"
 #include "runtime/sources/live/change_listeners.hpp"
 #include "runtime/sources/live/once_input.hpp"

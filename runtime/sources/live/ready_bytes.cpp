@@ -1,6 +1,6 @@
 #include "runtime/sources/live/ready_bytes.hpp"
 
-#include "runtime/storage/system_words.hpp"
+#include "runtime/base/system_words.hpp"
 
 #include <leat/error.hpp>
 

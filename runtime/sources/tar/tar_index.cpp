@@ -1,7 +1,7 @@
 #include "runtime/sources/tar/tar_index.hpp"
 
-#include "runtime/base/mutex.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/threads/mutex.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/tar/tar_member_name.hpp"
 #include "runtime/storage/file_descriptor.hpp"

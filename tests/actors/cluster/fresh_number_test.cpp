@@ -1,4 +1,4 @@
-#include "actors/cluster/fresh_number.hpp"
+#include "actors/caf/fresh_number.hpp"
 #include "tests/support/catch.hpp"
 
 #include <fcntl.h>

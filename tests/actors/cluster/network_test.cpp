@@ -1,5 +1,5 @@
+#include "actors/caf/wire.hpp"
 #include "actors/cluster/listening_coordinator.hpp"
-#include "actors/cluster/wire.hpp"
 #include "runtime/snapshot/job_file.hpp"
 #include "tests/support/cluster_nodes.hpp"
 #include "tests/support/temporary_directory.hpp"

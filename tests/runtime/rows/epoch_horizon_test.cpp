@@ -1,4 +1,4 @@
-#include "runtime/job/agreement.hpp"
+#include "runtime/job/epoch_end_agreement.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/small_job.hpp"
 

@@ -1,6 +1,6 @@
 #include "tools/leat/cluster/coordinator.hpp"
 
-#include "runtime/base/mutex.hpp"
+#include "runtime/base/threads/mutex.hpp"
 
 #include <leat/job_coordinator.hpp>
 

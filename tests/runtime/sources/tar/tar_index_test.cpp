@@ -1,5 +1,5 @@
 #include "runtime/base/framed_bytes.hpp"
-#include "runtime/base/patience.hpp"
+#include "runtime/base/threads/patience.hpp"
 #include "runtime/base/xxh3.hpp"
 #include "runtime/sources/index_files.hpp"
 #include "runtime/sources/tar/tar_index.hpp"

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "runtime/network/address.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace leat {
+
+/// The value of an environment variable; nothing where it is not set.
+using variable_lookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// Something that the environment said, and the variables that said it: "MASTER_ADDR, MASTER_PORT".
+template <class T>
+struct found_value {
+  T value = {};
+  std::string source = {};
+};
+
+/// What a process must know to find its cluster, whatever it does there.
+struct cluster_settings {
+  /// LEAT_CLUSTER_ADDRESS
+  std::optional<found_value<network_address>> coordinator = {};
+  /// LEAT_CLUSTER_STATE
+  std::optional<found_value<std::string>> state_directory = {};
+  /// LEAT_CLUSTER_TOKEN; never shown to anyone.
+  std::optional<found_value<std::string>> token = {};
+  /// LEAT_CLUSTER_INSECURE; false without a source where nobody said.
+  found_value<bool> insecure = {};
+  /// LEAT_CLUSTER_JOB, at most 256 bytes, printable.
+  std::optional<found_value<std::string>> job = {};
+};
+
+/// What the environment says of a rank.
+struct launcher_facts {
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  /// "torchrun (RANK, WORLD_SIZE)"
+  std::string source = {};
+  /// Number of the process among those on its host.
+  std::optional<found_value<std::uint64_t>> local_rank = {};
+  /// How often torchrun has started the job's processes again.
+  std::optional<found_value<std::uint64_t>> restart_count = {};
+  /// With the coordinator and the job as the launcher says them, where no LEAT_CLUSTER_... does.
+  cluster_settings cluster = {};
+};
+
+/// leat's own variables alone, for processes without a rank. Throws `errc::invalid_argument` for a
+/// variable that is empty or cannot be read; the text names it, and its value unless that is the
+/// token.
+cluster_settings read_cluster_settings(const variable_lookup& variable);
+
+/// Everything that a rank needs.
+///
+/// **Rank and world size** come from the first of these that has set both, the innermost launcher:
+/// torchrun (RANK, WORLD_SIZE), Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE), Slurm
+/// (SLURM_PROCID, SLURM_NTASKS). torchrun runs within srun or mpirun, and mpirun within a Slurm
+/// allocation, so what the outer launcher says may differ. RANK and WORLD_SIZE without LOCAL_RANK
+/// and TORCHELASTIC_RUN_ID were set by hand, and must agree with the other launchers. A shell that
+/// sbatch or salloc started is no rank of Slurm's.
+///
+/// **Coordinator**, without LEAT_CLUSTER_ADDRESS: MASTER_ADDR with a port of leat's own beside
+/// MASTER_PORT (`port_beside`); in a Slurm job otherwise the first host of the step's nodes, with a
+/// port that the job and the step determine (`port_of_slurm`; under mpirun, of the job's nodes and
+/// the job alone, because mpirun's own node is not in the step). Nothing where neither is set.
+///
+/// **Job**, without LEAT_CLUSTER_JOB: TORCHELASTIC_RUN_ID unless it is "none", PMIX_NAMESPACE under
+/// mpirun, SLURM_JOB_ID. Nothing where none is set.
+///
+/// Throws `errc::invalid_argument`: without any rank, saying what to set; where a variable has no
+/// partner, is no number or is out of range; and for a contradiction, with both variables.
+launcher_facts read_launcher_facts(const variable_lookup& variable);
+
+/// The coordinator's address; throws `errc::invalid_argument`, saying what to set, where there is
+/// none.
+const network_address& coordinator_of(const cluster_settings& settings);
+
+/// One line for a log, without the token: "rank 2 of 4 from torchrun (RANK, WORLD_SIZE),
+/// coordinator node1:62268 from MASTER_ADDR, MASTER_PORT".
+std::string to_string(const launcher_facts& x);
+
+} // namespace leat

@@ -1,0 +1,265 @@
+#include "runtime/sources/row_index.hpp"
+
+#include "runtime/base/threads/mutex.hpp"
+#include "runtime/base/threads/patience.hpp"
+#include "runtime/image/image_format.hpp"
+#include "runtime/image/jpeg/plane_decoder.hpp"
+#include "runtime/image/jpeg/row_places.hpp"
+#include "runtime/sources/folder/folder_index.hpp"
+#include "runtime/sources/index_files.hpp"
+#include "runtime/sources/tar/tar_index.hpp"
+#include "runtime/storage/file_set.hpp"
+#include "runtime/storage/local_store.hpp"
+#include "runtime/storage/read_now.hpp"
+
+#include <leat/bad_sample.hpp>
+#include <leat/pipeline_facts.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <numeric>
+#include <thread>
+
+namespace leat {
+
+namespace {
+
+constexpr std::size_t max_pixels = std::size_t{1} << 27; // as in decode_options
+/// A JPEG of more bytes is left without places; none of `max_pixels` comes near this.
+constexpr std::uint64_t max_bytes = 4 * max_pixels;
+constexpr std::uint64_t head_bytes = 4096;
+/// Enough to tell a JPEG from other files.
+constexpr std::uint64_t magic_bytes = 16;
+
+/// Places of the MCU rows of one field; nothing if they cannot be found.
+std::vector<std::byte> places_of(plane_decoder& decoder, std::span<const std::byte> file) try {
+  decoder.open(file, max_pixels);
+  const auto places = decoder.survey();
+  return places.empty() ? std::vector<std::byte>{} : write_row_places(file, places);
+} catch (const bad_sample&) {
+  return {}; // whoever reads the image gets the error
+}
+
+/// Called with the bytes of data that are done.
+using on_bytes = std::function<void(std::uint64_t)>;
+
+void expect_same(const object_version& now, const object_version& before,
+                 const std::string& shard) {
+  if (now != before)
+    throw error(errc::io, {.stage = "row index",
+                           .file = shard,
+                           .got = "a file that was replaced while it was read",
+                           .needed = "data that does not change meanwhile"});
+}
+
+/// One thread's work, shard by shard or class by class. Leaves alone what has been surveyed before.
+class surveyor {
+public:
+  void survey(const std::string& shard, const tar_options& options, const on_bytes& tell) {
+    // Opened first: otherwise an index of another file might be kept as one of this.
+    const auto file = local_store().open({shard});
+    const auto version = file->stat(0);
+    const auto index = open_tar_index(shard, options);
+    expect_same(index.shard(), version, shard);
+    if (index.has_places() && is_whole(index)) {
+      for (const auto& field : index.all_fields())
+        count_known(*file, 0, field.offset(), field.size, index.place_bytes(field));
+      return tell(index.shard().size);
+    }
+    std::vector<std::vector<std::byte>> places;
+    places.reserve(index.all_fields().size());
+    std::uint64_t told = 0;
+    for (const auto& field : index.all_fields()) {
+      places.push_back(survey(*file, 0, field.offset(), field.size));
+      tell(field.size);
+      told += field.size;
+    }
+    store(index_paths(shard, options.index_dir), index.with_places(places));
+    tell(index.shard().size - told);
+  }
+
+  void survey(const folder_files& files, stored_objects& objects, const class_folder& folder,
+              const folder_options& options, const on_bytes& tell) {
+    const auto images = files.of(folder);
+    if (const auto index = open_folder_index(files, folder, options);
+        index && is_whole(*index, images.size())) {
+      for (std::size_t i = 0; i < images.size(); ++i) {
+        count_known(objects, folder.first + i, 0, images[i].bytes, index->place_bytes(i));
+        tell(images[i].bytes);
+      }
+      return;
+    }
+    std::vector<std::vector<std::byte>> places;
+    places.reserve(images.size());
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      places.push_back(survey(objects, folder.first + i, 0, images[i].bytes));
+      tell(images[i].bytes);
+    }
+    if (!images.empty())
+      store(folder_index_paths(files, folder, options), folder_index::write(images, places));
+  }
+
+  row_index_facts facts;
+
+private:
+  /// Whether the places of a field, or of an image, of an index are whole.
+  template <class Index, class Part>
+  bool are_whole(const Index& x, const Part& part) {
+    content_.resize(x.place_bytes(part));
+    return x.read_places(part, content_) && are_whole_row_places(content_);
+  }
+  bool is_whole(const tar_index& x) {
+    return !x.has_places()
+           || std::all_of(x.all_fields().begin(), x.all_fields().end(),
+                          [&](const auto& field) { return are_whole(x, field); });
+  }
+  bool is_whole(const folder_index& x, std::size_t images) {
+    for (std::size_t i = 0; i < images; ++i)
+      if (!are_whole(x, i))
+        return false;
+    return true;
+  }
+  std::vector<std::byte> survey(stored_objects& from, std::size_t object, std::uint64_t offset,
+                                std::uint64_t size) {
+    // Only JPEGs are read beyond their first bytes: a shard may hold videos.
+    const auto head = static_cast<std::size_t>(std::min(size, head_bytes));
+    content_.resize(head);
+    read_now(from, object, offset, content_);
+    const bool is_jpeg = image_format(content_) == "JPEG";
+    std::vector<std::byte> places;
+    if (is_jpeg && size <= max_bytes) {
+      content_.resize(size);
+      read_now(from, object, offset + head, std::span{content_}.subspan(head));
+      places = places_of(decoder_, content_);
+    }
+    facts.bytes_read += content_.size();
+    count(is_jpeg, size, places.size());
+    return places;
+  }
+  void count(bool is_jpeg, std::uint64_t image_bytes, std::uint64_t index_bytes) {
+    facts.images += is_jpeg ? 1 : 0;
+    facts.indexed += index_bytes > 0 ? 1 : 0;
+    facts.image_bytes += is_jpeg ? image_bytes : 0;
+    facts.index_bytes += index_bytes;
+  }
+  /// An index that exists already does not say which of the others are JPEGs: their first bytes do.
+  void count_known(stored_objects& from, std::size_t object, std::uint64_t offset,
+                   std::uint64_t size, std::uint64_t index_bytes) {
+    bool is_jpeg = index_bytes > 0;
+    if (!is_jpeg) {
+      content_.resize(static_cast<std::size_t>(std::min(size, magic_bytes)));
+      read_now(from, object, offset, content_);
+      is_jpeg = image_format(content_) == "JPEG";
+    }
+    count(is_jpeg, size, index_bytes);
+  }
+  void store(const std::vector<std::string>& paths, std::span<const std::byte> index) {
+    facts.not_stored += store_index(paths, index) ? 0 : 1;
+  }
+
+  plane_decoder decoder_;
+  std::vector<std::byte> content_;
+};
+
+void add(row_index_facts& to, const row_index_facts& x) {
+  to.bytes_read += x.bytes_read;
+  to.images += x.images;
+  to.indexed += x.indexed;
+  to.image_bytes += x.image_bytes;
+  to.index_bytes += x.index_bytes;
+  to.not_stored += x.not_stored;
+}
+
+std::uint64_t bytes_of(const std::vector<std::string>& shards) {
+  return std::transform_reduce(
+      shards.begin(), shards.end(), std::uint64_t{0}, std::plus<>{},
+      [](const std::string& x) { return local_store().stat(x).version.size; });
+}
+
+/// Calls `survey` for each of `pieces`, on all cores. Throws the error of the first piece that has
+/// one, after all of them.
+template <class Survey>
+row_index_facts survey_all(std::size_t pieces, std::uint64_t bytes,
+                           const row_index_progress& progress, Survey survey) {
+  row_index_facts facts;
+  std::atomic<std::size_t> next = 0;
+  mutex adding;
+  std::uint64_t done = 0;
+  std::vector<std::exception_ptr> failed(pieces);
+  const on_bytes tell = [&](std::uint64_t more) {
+    check_patience();
+    mutex_lock lock{adding};
+    done += more;
+    if (progress)
+      progress(done, bytes);
+  };
+  auto work = [&] {
+    surveyor own;
+    for (auto i = next++; i < pieces; i = next++)
+      try {
+        check_patience();
+        survey(own, i, tell);
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
+    mutex_lock lock{adding};
+    add(facts, own.facts);
+  };
+  run_in_threads(std::min<std::size_t>(std::thread::hardware_concurrency(), pieces), work);
+  for (const auto& x : failed)
+    if (x)
+      std::rethrow_exception(x);
+  return facts;
+}
+
+} // namespace
+
+row_index_facts build_row_index(const std::vector<std::string>& shards, const tar_options& options,
+                                const row_index_progress& progress) {
+  return survey_all(shards.size(), bytes_of(shards), progress,
+                    [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                      by.survey(shards[i], options, tell);
+                    });
+}
+
+row_index_facts build_row_index(const std::shared_ptr<const folder_files>& files,
+                                const folder_options& options, const row_index_progress& progress) {
+  std::uint64_t bytes = 0;
+  for (const auto& image : files->images)
+    bytes += image.bytes;
+  const auto objects = local_store().open(files, "row index");
+  return survey_all(files->classes.size(), bytes, progress,
+                    [&](surveyor& by, std::size_t i, const on_bytes& tell) {
+                      by.survey(*files, *objects, files->classes[i], options, tell);
+                    });
+}
+
+namespace {
+
+std::optional<row_index_facts> build_for(const operator_facts& x,
+                                         const row_index_progress& progress) {
+  const auto index_dir = x.get<std::string>("index_dir");
+  if (x.op == "tar_shards")
+    return build_row_index(find_files(x.get<std::vector<std::string>>("patterns"), "index").paths,
+                           {.index_dir = index_dir, .allow_torn = x.get<bool>("allow_torn")},
+                           progress);
+  if (x.op == "image_folder")
+    return build_row_index(list_folder(x.get<std::string>("directory")), {.index_dir = index_dir},
+                           progress);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<row_index_facts> build_row_index(const pipeline& data,
+                                               const row_index_progress& progress) {
+  std::optional<row_index_facts> all;
+  for_each_operator(operators_of(data), [&](const operator_facts& x) {
+    if (const auto facts = x.is_source() ? build_for(x, progress) : std::nullopt)
+      all = all ? * all += *facts : *facts;
+  });
+  return all;
+}
+
+} // namespace leat

@@ -1,0 +1,115 @@
+#include "runtime/network/listen_place.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace leat::listen_place_test {
+namespace {
+
+ip_address ip(const char* text) {
+  return parse_ip(text).value();
+}
+
+const std::vector<interface_address>& machine() {
+  static const std::vector<interface_address> x{
+      {"lo", ip("127.0.0.1")}, {"eth0", ip("10.0.0.5")}, {"eth0", ip("fd00::5")}};
+  return x;
+}
+
+std::vector<ip_address> known_names(const std::string& name, const std::string&) {
+  static const std::map<std::string, std::vector<ip_address>> x{
+      {"node5", {ip("127.0.1.1"), ip("10.0.0.9"), ip("10.0.0.5")}},
+      {"localhost", {ip("127.0.0.1")}},
+      {"node9", {ip("10.0.0.9")}}};
+  return x.at(name);
+}
+
+listen_place place_of(const listen_wish& wish) {
+  return choose_listen_place(wish, machine(), known_names);
+}
+
+listen_wish bind_to(const std::string& address, bool is_insecure) {
+  return {.address = {{parse_address(address, "bind", port_rule::any), "bind"}},
+          .is_insecure = is_insecure};
+}
+
+std::string chosen(const listen_wish& wish) {
+  const auto place = place_of(wish);
+  return to_string(place.at) + " as " + to_string(place.told);
+}
+
+std::string refusal(const listen_wish& wish) {
+  const auto problem = problem_of([&] { place_of(wish); });
+  if (!problem)
+    return {};
+  CHECK(problem->code() == errc::invalid_argument);
+  return problem->what();
+}
+
+} // namespace
+
+TEST_CASE("listen place: without a wish it is loopback, or what others can use if that is meant") {
+  CHECK(chosen({}) == "127.0.0.1 as 127.0.0.1:0");
+  CHECK(chosen({.port = 7000}) == "127.0.0.1 as 127.0.0.1:7000");
+  CHECK(chosen({.port = 7000, .is_insecure = true}) == "10.0.0.5 as 10.0.0.5:7000");
+}
+
+TEST_CASE("listen place: an address is taken as it is, and a name is told as it is") {
+  CHECK(chosen(bind_to("127.0.0.9:1", false)) == "127.0.0.9 as 127.0.0.9:1");
+  CHECK(chosen(bind_to("10.0.0.5:1", true)) == "10.0.0.5 as 10.0.0.5:1");
+  CHECK(chosen(bind_to("[fd00::5]:1", true)) == "fd00::5 as [fd00::5]:1");
+  CHECK(chosen(bind_to("localhost:1", false)) == "127.0.0.1 as localhost:1");
+  // Of a name's addresses that of this machine counts, and loopback only where there is no other.
+  CHECK(chosen(bind_to("node5:1", true)) == "10.0.0.5 as node5:1");
+}
+
+TEST_CASE("listen place: an interface or a network stands for its address") {
+  CHECK(chosen({.interface = {{"eth0", "interface"}}, .port = 7, .is_insecure = true})
+        == "10.0.0.5 as 10.0.0.5:7");
+  CHECK(chosen({.interface = {{"fd00::/8", "interface"}}, .port = 7, .is_insecure = true})
+        == "fd00::5 as [fd00::5]:7");
+  CHECK(chosen({.interface = {{"lo", "interface"}}}) == "127.0.0.1 as 127.0.0.1:0");
+}
+
+TEST_CASE("listen place: what other machines can reach is refused where nobody meant it") {
+  for (const auto& wish : {bind_to("10.0.0.5:1", false), bind_to("node5:1", false),
+                           listen_wish{.interface = {{"eth0", "interface"}}, .port = 1}}) {
+    const auto text = refusal(wish);
+    CAPTURE(text);
+    CHECK(text.find("127.0.0.1:1") != std::string::npos);
+    CHECK(text.find("--insecure or LEAT_CLUSTER_INSECURE=1") != std::string::npos);
+  }
+}
+
+TEST_CASE("listen place: an address of another machine is refused, with those there are") {
+  for (const auto* text : {"10.0.0.9:1", "node9:1"}) {
+    const auto got = refusal(bind_to(text, true));
+    CAPTURE(got);
+    CHECK(got.find("10.0.0.9") != std::string::npos);
+    CHECK(got.find("eth0 10.0.0.5") != std::string::npos);
+  }
+}
+
+TEST_CASE("listen place: names are resolved by the system") {
+  const auto found = resolve("localhost", "bind");
+  REQUIRE_FALSE(found.empty());
+  CHECK(is_loopback(found.front()));
+  CHECK(code_of([] { resolve("no-such-name.invalid", "bind"); }) == errc::invalid_argument);
+}
+
+TEST_CASE("listen place: a port that is free is found, and one that is not is refused") {
+  const auto loopback = ip("127.0.0.1");
+  const auto port = find_listen_port(loopback, 0);
+  CHECK(port != 0);
+  // No address of this machine: 192.0.2.0/24 is for documents.
+  const auto problem = problem_of([&] { find_listen_port(ip("192.0.2.77"), port); });
+  REQUIRE(problem);
+  CHECK(problem->code() == errc::io);
+  CHECK(std::string{problem->what()}.find("192.0.2.77:" + std::to_string(port))
+        != std::string::npos);
+}
+
+} // namespace leat::listen_place_test
