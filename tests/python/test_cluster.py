@@ -217,7 +217,7 @@ def test_options_out_of_their_range() -> None:
         with pytest.raises(TypeError):
             leat.Cluster("127.0.0.1:4242", **options)
     gone: dict[str, Any] = {"interface": "eth0"}
-    with pytest.raises(leat.InvalidArgument, match="cluster.interface, got eth0, needed address="):
+    with pytest.raises(leat.InvalidArgument, match=r"cluster\.interface, got eth0, needed address="):
         leat.Cluster("127.0.0.1:4242", **gone)
 
 
