@@ -46,28 +46,6 @@ def test_the_command_resumes_what_python_saved(data: leat.Pipeline, file: Path, 
     assert found == [*enumerate(expected)][14:]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_batch_of_another_loader_is_not_saved(workers: int, tmp_path: Path) -> None:
-    saved = tmp_path / "saved"
-    loader = leat.Loader(ITERATED, workers=workers)
-    for batch in loader:
-        if batch.step == 13:
-            break
-    trained = batch
-    for batch in leat.Loader(INDEXED, workers=workers, steps=2):
-        assert batch.step < 2  # a validation, whose batches have the name of the training's
-    with pytest.raises(leat.errors.InvalidArgument, match=r"of another loader: step 1 of rank 0 of 1 of count\.shuffle\.batch"):
-        loader.save(str(saved), batch)
-    assert not saved.exists()
-    with pytest.raises(leat.errors.InvalidArgument, match=r"of another loader: step 1 of rank 0 of 1 of count\.shuffle\.batch"):
-        loader.snapshot(batch)
-    assert loader.snapshot(trained) == trained.snapshot()
-    loader.save(str(saved), trained)
-    loader.wait_saved()
-    again = leat.Loader(ITERATED, workers=0)
-    assert again.restore(str(saved)) == loader.position()
-
-
 def test_a_batch_of_a_closed_loader_still_has_its_snapshot(tmp_path: Path) -> None:
     with leat.Loader(INDEXED, workers=1) as loader:
         held = loader.next()

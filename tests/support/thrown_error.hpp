@@ -1,5 +1,6 @@
 #pragma once
 
+#include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
 
 #include <optional>
@@ -22,6 +23,17 @@ template <class Function>
 std::optional<errc> code_of(Function function) {
   const auto problem = problem_of(function);
   return problem ? std::optional{problem->code()} : std::nullopt;
+}
+
+/// Why a call calls its sample bad; nothing if it does not.
+template <class Function>
+std::optional<cause> cause_of(Function function) {
+  try {
+    function();
+  } catch (const bad_sample& x) {
+    return x.why();
+  }
+  return std::nullopt;
 }
 
 } // namespace leat

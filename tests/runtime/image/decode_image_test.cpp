@@ -8,6 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/jpeg_writer.hpp"
 #include "tests/support/png_writer.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/image.hpp>
 
@@ -220,12 +221,7 @@ bool refuses(const std::vector<image_transform>& transforms) {
 std::optional<cause> cause_of(std::span<const std::byte> file,
                               const std::vector<image_transform>& transforms,
                               const decode_options& options = {}) {
-  try {
-    make_image(file, transforms, 0, options);
-    return std::nullopt;
-  } catch (const bad_sample& x) {
-    return x.why();
-  }
+  return leat::cause_of([&] { make_image(file, transforms, 0, options); });
 }
 
 } // namespace

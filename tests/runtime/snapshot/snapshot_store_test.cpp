@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/operator_facts.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/error.hpp>
 
@@ -74,12 +75,7 @@ struct store_fixture {
 using names = std::set<std::string>;
 
 error refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const error& x) {
-    return x;
-  }
-  throw std::logic_error("nothing was refused");
+  return problem_of(action).value();
 }
 
 bool has(std::string_view text, std::string_view part) {

@@ -2,6 +2,7 @@
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/operator_facts.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/error.hpp>
 #include <leat/snapshot.hpp>
@@ -240,12 +241,7 @@ std::string text_of(const lane_states& all) {
 }
 
 error refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const error& x) {
-    return x;
-  }
-  throw std::logic_error("nothing was refused");
+  return problem_of(action).value();
 }
 
 error decode_refusal(const std::string& bytes) {

@@ -2,6 +2,7 @@
 #include "runtime/image/webp/webp_decoder.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/png_writer.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/bad_sample.hpp>
 
@@ -73,14 +74,11 @@ pixels decoded(webp_decoder& by, std::span<const std::byte> file) {
 }
 
 std::optional<cause> why_bad(std::span<const std::byte> file, std::size_t max_pixels = no_limit) {
-  webp_decoder by;
-  try {
+  return cause_of([&] {
+    webp_decoder by;
     by.open(file, max_pixels);
     by.decode();
-    return std::nullopt;
-  } catch (const bad_sample& x) {
-    return x.why();
-  }
+  });
 }
 
 TEST_CASE("WebP: lossless images come as they were, alpha is dropped") {

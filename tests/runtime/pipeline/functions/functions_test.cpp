@@ -1,4 +1,5 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -25,16 +26,6 @@ bool holds_of(const filter_stage& predicate, const T& value) {
   sample x;
   x.set("f", value);
   return holds(predicate, x);
-}
-
-template <class F>
-std::optional<cause> why_bad(F f) {
-  try {
-    f();
-  } catch (const bad_sample& problem) {
-    return problem.why();
-  }
-  return std::nullopt;
 }
 
 /// The children of samples, each of which `make` makes again: what `show` returns for them.
@@ -173,11 +164,11 @@ TEST_CASE("field_between calls fields that are not numbers bad") {
   const auto within = field_between("f", 0, 1);
   for (const auto* text : {"", "x", "1 ", " 1", "0x1", "nan", "inf", "-", "+-1", "--1", "1e", ".",
                            "1e400x", "-inf", "e400"})
-    CHECK(why_bad([&] { holds_of(within, text); }) == cause::corrupt);
+    CHECK(cause_of([&] { holds_of(within, text); }) == cause::corrupt);
   sample x;
-  CHECK(why_bad([&] { holds(within, x); }) == cause::missing_field);
+  CHECK(cause_of([&] { holds(within, x); }) == cause::missing_field);
   x.set<int>("f", std::vector{1}, {1});
-  CHECK(why_bad([&] { holds(within, x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { holds(within, x); }) == cause::wrong_shape);
 }
 
 TEST_CASE("bytes_between counts the bytes of any field") {
@@ -224,7 +215,7 @@ TEST_CASE("windows are pieces of bytes or of a tensor, the last may be shorter")
   CHECK(pairs == texts{"1 -2 ", "3 "});
   sample x;
   x.set("f", 1);
-  CHECK(why_bad([&] { windows("f", 3).make().count(x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { windows("f", 3).make().count(x); }) == cause::wrong_shape);
 }
 
 TEST_CASE("chunks overlap, and none only repeats what the one before it has") {
@@ -262,9 +253,9 @@ TEST_CASE("running_sum adds integers of any type, and wraps around") {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   CHECK(scanned(running_sum("f", "n"), std::vector{most, std::int64_t{1}})
         == std::vector{most, std::numeric_limits<std::int64_t>::min()});
-  CHECK(why_bad([] { scanned(running_sum("f", "n"), std::vector{1.5}); }) == cause::wrong_shape);
-  CHECK(why_bad([] { scanned(running_sum("f", "n"), texts{"1"}); }) == cause::wrong_shape);
-  CHECK(why_bad([] { scanned(running_sum("g", "n"), std::vector{1}); }) == cause::missing_field);
+  CHECK(cause_of([] { scanned(running_sum("f", "n"), std::vector{1.5}); }) == cause::wrong_shape);
+  CHECK(cause_of([] { scanned(running_sum("f", "n"), texts{"1"}); }) == cause::wrong_shape);
+  CHECK(cause_of([] { scanned(running_sum("g", "n"), std::vector{1}); }) == cause::missing_field);
 }
 
 TEST_CASE("pad fills a field up to its length, in the field's own type") {
@@ -282,13 +273,13 @@ TEST_CASE("pad fills a field up to its length, in the field's own type") {
 
 TEST_CASE("pad calls longer fields bad, and types that do not have the value") {
   sample x;
-  CHECK(why_bad([&] { pad_with<int>(x, {1, 2, 3}, 2, 0); }) == cause::too_large);
-  CHECK(why_bad([&] { pad_with<std::uint8_t>(x, {1}, 2, 256); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { pad_with<std::uint8_t>(x, {1}, 2, -1); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { pad_with<int>(x, {1}, 2, 0.5); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, 0x1p63); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, std::nan("")); }) == cause::wrong_shape);
-  CHECK_FALSE(why_bad([&] { pad_with<std::int64_t>(x, {1}, 2, -0x1p63); }));
+  CHECK(cause_of([&] { pad_with<int>(x, {1, 2, 3}, 2, 0); }) == cause::too_large);
+  CHECK(cause_of([&] { pad_with<std::uint8_t>(x, {1}, 2, 256); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { pad_with<std::uint8_t>(x, {1}, 2, -1); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { pad_with<int>(x, {1}, 2, 0.5); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { pad_with<std::int64_t>(x, {1}, 2, 0x1p63); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { pad_with<std::int64_t>(x, {1}, 2, std::nan("")); }) == cause::wrong_shape);
+  CHECK_FALSE(cause_of([&] { pad_with<std::int64_t>(x, {1}, 2, -0x1p63); }));
 }
 
 TEST_CASE("truncate keeps the first elements, and cuts no character") {
@@ -325,8 +316,8 @@ TEST_CASE("truncate keeps the first elements, and cuts no character") {
   leat::truncate("u", 2).make()(x, in);
   CHECK(x.shape_of("u") == shape{2});
   x.set("n", 1);
-  CHECK(why_bad([&] { leat::truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { leat::truncate("none", 2).make()(x, in); }) == cause::missing_field);
+  CHECK(cause_of([&] { leat::truncate("n", 2).make()(x, in); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { leat::truncate("none", 2).make()(x, in); }) == cause::missing_field);
 }
 
 TEST_CASE("cast makes elements of another type, exactly or the nearest ones") {
@@ -350,12 +341,12 @@ TEST_CASE("cast makes elements of another type, exactly or the nearest ones") {
   CHECK(x.view<std::uint64_t, 1>("r")[1] == 6);
   x.set("s", "12");
   for (const auto& [field, to] : {std::pair{"n", dtype::u8}, {"m", dtype::u8}, {"s", dtype::i64}})
-    CHECK(why_bad([&, f = std::string{field}, t = to] { casts(f, t); }) == cause::wrong_shape);
+    CHECK(cause_of([&, f = std::string{field}, t = to] { casts(f, t); }) == cause::wrong_shape);
   x.set("n", 0.5);
-  CHECK(why_bad([&] { casts("n", dtype::i64); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { casts("n", dtype::i64); }) == cause::wrong_shape);
   x.set("n", 1e300);
-  CHECK(why_bad([&] { casts("n", dtype::f32); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { casts("none", dtype::f32); }) == cause::missing_field);
+  CHECK(cause_of([&] { casts("n", dtype::f32); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { casts("none", dtype::f32); }) == cause::missing_field);
   CHECK_THROWS_AS(cast("n", dtype::bf16), error);
 }
 
@@ -396,9 +387,9 @@ TEST_CASE("concat_fields joins bytes, or tensors of one type") {
   concat_fields({"u", "c"}, "f").make()(x, in);
   CHECK(x.is_bytes("f"));
   CHECK(x.text("f") == "xtwo");
-  CHECK(why_bad([&] { concat_fields({"a", "i"}, "f").make()(x, in); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { concat_fields({"a", "none"}, "f").make()(x, in); }) == cause::missing_field);
-  CHECK(why_bad([&] { concat_fields({"a", "b"}, "f", 256).make()(x, in); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { concat_fields({"a", "i"}, "f").make()(x, in); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { concat_fields({"a", "none"}, "f").make()(x, in); }) == cause::missing_field);
+  CHECK(cause_of([&] { concat_fields({"a", "b"}, "f", 256).make()(x, in); }) == cause::wrong_shape);
 }
 
 TEST_CASE("ragged lets a tensor's length vary, and leaves bytes what they are") {
@@ -416,9 +407,9 @@ TEST_CASE("ragged lets a tensor's length vary, and leaves bytes what they are") 
   CHECK(x.is_ragged("boxes"));
   CHECK(x.shape_of("boxes") == shape{1, 4});
   CHECK(x.is_bytes("text"));
-  CHECK(why_bad([&] { ragged("scalar").make()(x, in); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { ragged("none").make()(x, in); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { ragged("nowhere").make()(x, in); }) == cause::missing_field);
+  CHECK(cause_of([&] { ragged("scalar").make()(x, in); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { ragged("none").make()(x, in); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { ragged("nowhere").make()(x, in); }) == cause::missing_field);
   pad("tokens", 4, 9).make()(x, in);
   CHECK(x.is_ragged("tokens"));
   CHECK(x.view<std::int64_t, 1>("tokens")(3) == 9);
@@ -432,9 +423,9 @@ TEST_CASE("fields say their kind, type and shape") {
   CHECK_FALSE(x.is_bytes("matrix"));
   CHECK(x.type_of("matrix") == dtype::f32);
   CHECK(x.shape_of("matrix") == shape{2, 1});
-  CHECK(why_bad([&] { x.is_bytes("none"); }) == cause::missing_field);
-  CHECK(why_bad([&] { x.type_of("bytes"); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { x.shape_of("bytes"); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { x.is_bytes("none"); }) == cause::missing_field);
+  CHECK(cause_of([&] { x.type_of("bytes"); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { x.shape_of("bytes"); }) == cause::wrong_shape);
 }
 
 } // namespace leat::functions_test

@@ -1,6 +1,7 @@
 #include "runtime/pipeline/functions/percent_text.hpp"
 #include "runtime/pipeline/functions/text_counts.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -23,16 +24,6 @@ template <class T>
 std::vector<T> elements(const sample& x, const std::string& field) {
   const auto values = x.view<T, 1>(field).flat();
   return {values.begin(), values.end()};
-}
-
-template <class F>
-std::optional<cause> why_bad(F f) {
-  try {
-    f();
-  } catch (const bad_sample& problem) {
-    return problem.why();
-  }
-  return std::nullopt;
 }
 
 std::string normalized(const std::string& text, const normalize_text_options& options) {
@@ -79,12 +70,12 @@ TEST_CASE("add_tokens puts elements around a field, which keeps its kind") {
   apply(add_tokens("f", {'<'}, {'>'}), x);
   CHECK(x.is_bytes("f"));
   CHECK(x.text("f") == "<ab>");
-  CHECK(why_bad([&] { apply(add_tokens("f", {256}), x); }) == cause::wrong_shape);
-  CHECK(why_bad([&] { apply(add_tokens("f", {}, {-1}), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(add_tokens("f", {256}), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(add_tokens("f", {}, {-1}), x); }) == cause::wrong_shape);
   CHECK(x.text("f") == "<ab>");
-  CHECK(why_bad([&] { apply(add_tokens("none", {1}), x); }) == cause::missing_field);
+  CHECK(cause_of([&] { apply(add_tokens("none", {1}), x); }) == cause::missing_field);
   x.set("n", 1);
-  CHECK(why_bad([&] { apply(add_tokens("n", {1}), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(add_tokens("n", {1}), x); }) == cause::wrong_shape);
   CHECK_THROWS_AS(add_tokens("f", {}), error);
 }
 
@@ -131,7 +122,7 @@ TEST_CASE("a loss mask is ragged where its field is, and takes the place of anot
   x.set("t", "q:a");
   apply(loss_mask("t", {.begin = {':'}, .into = "t"}), x);
   CHECK(x.text("t") == std::string("\0\0\1", 3));
-  CHECK(why_bad([&] { apply(loss_mask("t", {.begin = {300}}), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(loss_mask("t", {.begin = {300}}), x); }) == cause::wrong_shape);
   CHECK_THROWS_AS(loss_mask("t", {.begin = {}}), error);
 }
 
@@ -162,7 +153,7 @@ TEST_CASE("normalize_text: line ends, control characters and letters") {
   CHECK(normalized("Ü\u00a0\u2028 \x80\xff", {.lower = true}) == "Ü\u00a0\u2028 \x80\xff");
   sample x;
   x.set("f", tokens{1}, {1});
-  CHECK(why_bad([&] { apply(normalize_text("f"), x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { apply(normalize_text("f"), x); }) == cause::wrong_shape);
 }
 
 /// In a form of Unicode, and nothing else.
@@ -213,7 +204,7 @@ TEST_CASE("normalize_text: a long run of combining characters is a bad sample, a
     return text;
   };
   CHECK(in_form(run(1000), unicode_form::nfd).size() == run(1000).size());
-  CHECK(why_bad([&] { in_form(run(1001), unicode_form::nfd); }) == cause::too_large);
+  CHECK(cause_of([&] { in_form(run(1001), unicode_form::nfd); }) == cause::too_large);
   CHECK(in_form(run(1001), unicode_form::keep) == run(1001));
   std::string many;
   for (int i = 0; i < 100; ++i)
@@ -229,7 +220,7 @@ TEST_CASE("length_between counts elements") {
   CHECK_FALSE(length_between("f", {}, 2).make()(x));
   CHECK(keeps(length_between("f", 2, 2), "ab"));
   x.set("n", 1);
-  CHECK(why_bad([&] { length_between("n", {}, {}).make()(x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { length_between("n", {}, {}).make()(x); }) == cause::wrong_shape);
 }
 
 TEST_CASE("what text_quality counts") {
@@ -302,7 +293,7 @@ TEST_CASE("matches keeps what a regular expression matches") {
   CHECK_THROWS_AS(matches("f", ""), error);
   sample x;
   x.set("f", 1);
-  CHECK(why_bad([&] { matches("f", "a").make()(x); }) == cause::wrong_shape);
+  CHECK(cause_of([&] { matches("f", "a").make()(x); }) == cause::wrong_shape);
 }
 
 TEST_CASE("any text is one word in percent form, and is read again") {

@@ -1,5 +1,6 @@
 #include "runtime/sources/lines/json_fields.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/thrown_error.hpp"
 
 #include <leat/bad_sample.hpp>
 #include <leat/error.hpp>
@@ -28,12 +29,7 @@ void set_from(std::string_view line, sample& into, const json_types& types = {})
 
 std::optional<cause> cause_of(std::string_view line, const json_types& types = {}) {
   sample s;
-  try {
-    set_from(line, s, types);
-  } catch (const bad_sample& x) {
-    return x.why();
-  }
-  return {};
+  return leat::cause_of([&] { set_from(line, s, types); });
 }
 
 template <class T>
