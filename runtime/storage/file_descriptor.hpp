@@ -53,6 +53,10 @@ private:
   int fd_ = -1;
 };
 
+/// Lets reads of a file wait, which was opened without waiting: some file systems in user space
+/// heed that in reads, too. False, with `errno` as it was, if they did wait.
+bool wait_in_reads(const file_descriptor& file) noexcept;
+
 /// How many descriptors this process may have now.
 std::uint64_t descriptor_limit() noexcept;
 

@@ -15,8 +15,11 @@ namespace leat {
 
 file_descriptor open_input(const std::string& path) {
   const auto own = own_descriptor(path);
-  if (!own)
-    return file_descriptor::open(path);
+  if (!own) {
+    auto opened = file_descriptor::open(path);
+    wait_in_reads(opened);
+    return opened;
+  }
   file_descriptor file{
       uninterrupted([&] { return ::fcntl(*own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); })};
   if (!file)
