@@ -19,7 +19,7 @@ namespace leat {
 
 log_writer::log_writer(std::filesystem::path file) : file_(std::move(file)) {
   const auto place = place_of_output(file_, "log");
-  // Something other than a file may be for writing only.
+  // Anything other than a file may allow writing only.
   descriptor_ = open_output(place, (place.is_file ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND, "log");
   if (place.is_file)
     remove_torn_line();
