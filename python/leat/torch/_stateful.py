@@ -1,4 +1,4 @@
-"""A DataLoader of torch with a state, in the place of torchdata's."""
+"""A torch DataLoader with a state, in place of torchdata's."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +83,7 @@ class StatefulDataLoader(torch.utils.data.DataLoader[Any]):
         self._generators = Generators(self)
         self._workers: Workers | None = None
         self._epoch: Epoch | None = None
-        self._is_begun = False  # for a state, before the first iter
+        self._is_begun = False  # whether state_dict() has begun an epoch that the next iter takes over
         self._loaded: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
@@ -150,5 +150,5 @@ class StatefulDataLoader(torch.utils.data.DataLoader[Any]):
         return epoch
 
     def _keeps_readers(self) -> bool:
-        """Whether what an epoch left behind in datasets is there in the next one."""
+        """Whether changes that an epoch made to datasets persist in the next one."""
         return self.num_workers == 0 or self.persistent_workers

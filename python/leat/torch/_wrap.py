@@ -40,7 +40,7 @@ class Wrapped:
 
     @property
     def epoch(self) -> int:
-        """Of the loop that runs, or of the next one."""
+        """The epoch of the loop that runs, or of the next one."""
         return int(self._state["epoch"])
 
     @property
@@ -180,7 +180,7 @@ class Wrapped:
                 x.set_epoch(self.epoch)
 
     def _pass_epoch(self) -> None:
-        """The next epoch; what it begins with is known only if this one was read to its end."""
+        """Moves to the next epoch; its initial state is known only if this one was read to its end."""
         at = self._state
         if not at["finished"]:
             at["generators"], at["inner"] = None, None
