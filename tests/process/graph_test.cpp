@@ -6,7 +6,7 @@
 namespace leat::test::graph_test {
 namespace {
 
-/// A directory with text files "a-00" .. and "b-00" .., and pipelines over them.
+/// A directory with text files "a-00", ... and "b-00", ..., and pipelines over them.
 class graph_bench : public command_bench {
 public:
   graph_bench() {

@@ -15,7 +15,8 @@
 #include <string>
 #include <vector>
 
-// In this order and after <cstdio>, because they do not include what they need. clang-format off
+// In this order and after <cstdio>, because they do not include what they need.
+// clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
 // clang-format on
