@@ -119,7 +119,7 @@ class Epochs(Generic[BatchType]):
         return _state_dict.to_dict(_state_dict.State(self._parts_of_all(own), finished), epoch)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *, allow: Sequence[str] = ()) -> None:
-        """The next `iter` goes on where the state was taken, with any number of ranks and workers.
+        """The next `iter` continues where the state was taken, with any number of ranks and workers.
 
         `allow`: differences of the pipeline that are accepted, by the names in the error. Raises leat.Error.
         """

@@ -1,7 +1,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/places.hpp"
 
-// Compares what leat graph says about a pipeline with what leat does with it.
+// Compares what `leat graph` reports about a pipeline with what leat does with it.
 
 namespace leat::test::graph_test {
 namespace {

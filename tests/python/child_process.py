@@ -21,8 +21,8 @@ FORKS_MAY_WARN = {"PYTHONWARNINGS": "ignore:This process:DeprecationWarning"}
 
 
 class ChildProcess:
-    """If several threads of it print, each must write a line with one call: with PYTHONUNBUFFERED, print() writes the line's end
-    separately, and another thread's line may come between.
+    """If several of its threads print, each must write a line with one call: with PYTHONUNBUFFERED, print() writes the line's
+    end separately, and another thread's line may come between.
     """
 
     def __init__(self, command: Sequence[object], *, patience: float = PATIENCE, **options: Any) -> None:

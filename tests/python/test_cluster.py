@@ -94,7 +94,7 @@ def test_a_killed_rank_comes_back_alone(name: str, job: Job) -> None:
     check_sets(job.place, name)
 
 
-# What the environment says
+# What is in the environment
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ struct order_options {
   std::optional<shuffle_kind> shuffle = {};
   /// How many files are shuffled with each other; only for windowed. Empty: 4.
   std::optional<std::uint64_t> window = {};
-  /// Empty: as the pipeline says.
+  /// Empty: that of the pipeline.
   std::optional<epoch_end> end = {};
   /// Journal of sources that exist once; empty: none.
   std::string journal = {};

@@ -52,7 +52,7 @@ class DataLoader(Epochs[Batch], torch.utils.data.DataLoader[Any]):
     group of these ranks, if it is not the default one. `state_timeout`: seconds that state_dict() waits for other ranks.
 
     One epoch at a time: an `iter` in the middle of an epoch leaves out its rest, on all ranks alike, except in an endless
-    epoch (`end="cycle"`), where it goes on. Raises leat.Error, InvalidArgument for uses that would lose data in silence.
+    epoch (`end="cycle"`), where it continues. Raises leat.Error, InvalidArgument for uses that would silently lose data.
     """
 
     use_stateful_dataloader = True  # Accelerate saves and loads the state

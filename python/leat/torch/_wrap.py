@@ -87,7 +87,7 @@ class Wrapped:
         return copy.copy(self._state)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next `iter` goes on where the state was taken. Raises InvalidArgument for another loader's or rank's state."""
+        """The next `iter` continues where the state was taken. Raises InvalidArgument for another loader's or rank's state."""
         if not isinstance(state_dict, Mapping) or state_dict.get("leat_wrap") != _VERSION:
             raise InvalidArgument("load_state_dict: needed is what state_dict() of leat.torch.wrap gave")
         for name in ("name", "rank", "world_size"):

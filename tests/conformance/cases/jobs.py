@@ -163,7 +163,7 @@ class Chain:
     # ------------------------------------------------------------------------------------- steps that are left out
 
     def told(self, found):
-        """Ranges that the attempt is told to leave out."""
+        """Ranges that the attempt is given to leave out."""
         ranges = self.job["leave_out"] if not found or self.attempt["tell_again"] else []
         late = self.attempt["late"]
         # Ranks in separate processes may begin after the steps, if a faster one has completed a set.

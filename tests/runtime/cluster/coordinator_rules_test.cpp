@@ -234,7 +234,7 @@ TEST_CASE("a beat that is too long for the coordinator is refused") {
   CHECK(x.join(2, hello).refused().empty());
 }
 
-// -- how much is kept and said
+// -- how much is kept and sent
 
 TEST_CASE("processes that come and go leave nothing behind") {
   cluster x{{.world_size = 2}};

@@ -29,7 +29,7 @@ using test::temporary_directory;
 
 constexpr std::uint64_t rows_per_block = 4;
 
-/// A column of numbers and one of as many bytes as the number says, whose offsets can be damaged.
+/// A column of numbers, and one of as many bytes as the number, whose offsets can be damaged.
 struct stored_rows {
   std::vector<std::int32_t> numbers;
   std::vector<std::int64_t> offsets{0};
