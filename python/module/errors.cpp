@@ -155,6 +155,7 @@ void throw_for_job(nb::python_error& problem) {
   if (is_a(raised, "builtins", "KeyboardInterrupt") || is_a(raised, "builtins", "SystemExit")) {
     throw_through(problem);
   }
+  // A lack of resources ends the job: the sample is not at fault, and must not be skipped as bad.
   if (is_a(raised, "builtins", "MemoryError")
       || (is_a(raised, "builtins", "OSError") && is_of_the_machine(raised)))
     throw error(

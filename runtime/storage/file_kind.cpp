@@ -212,6 +212,7 @@ reading reading_of(std::string_view name) {
 }
 
 file_kind kind_of_file(const std::string& path, std::span<const std::byte> first) {
+  // A name can be wrong, so its ending counts only if the bytes match nothing.
   const auto bytes = as_text(first.first(std::min(first.size(), kind_bytes)));
   if (bytes.substr(std::min(bytes.size(), tar_magic_at)).starts_with("ustar"))
     return {file_kind::form::tar, "a tar archive",

@@ -179,6 +179,8 @@ std::string common_directory(const std::vector<std::string>& paths) {
 } // namespace
 
 std::vector<std::string> expand_braces(std::string_view pattern) {
+  // Expands the first braces that are a list or a range; recursion expands the ones inside and
+  // after them.
   for (auto open = pattern.find('{'); open != std::string_view::npos;
        open = pattern.find('{', open + 1)) {
     const auto close = closing(pattern, open);

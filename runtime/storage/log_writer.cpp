@@ -37,6 +37,7 @@ void log_writer::append(std::string line) {
 }
 
 void log_writer::remove_torn_line() {
+  // Searches backward for the last newline: a log can be long, a line is not.
   auto end = ::lseek(descriptor_.get(), 0, SEEK_END);
   std::array<char, 4096> block;
   while (end > 0) {

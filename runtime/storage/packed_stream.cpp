@@ -142,6 +142,7 @@ void packed_stream::begin_member() {
                  .offset = in_->offset() - ready_.size(),
                  .got = "other bytes after the end of what " + how + " packed",
                  .needed = "nothing there, or more of " + how + ": what comes before is whole"});
+  // Bytes of no known kind go to the unpacker, which fails on them.
   if (const auto kind = kind_of_file(file_, ready_))
     throw error(errc::invalid_argument,
                 {.stage = "unpack",

@@ -121,6 +121,7 @@ private:
   };
 
   void deal() {
+    // Waits for a free process only if it has none: otherwise its own replies free one.
     while (!waiting_.empty()) {
       auto* const process = flying_.empty() ? &team_->take([this] { wait(); }) : team_->try_take();
       if (!process)
@@ -143,7 +144,7 @@ private:
       if (ready <= 0)
         look();
     }
-    for (std::size_t i = sockets.size(); i-- > 0;)
+    for (std::size_t i = sockets.size(); i-- > 0;) // backward, as receive() erases
       if (sockets[i].revents != 0)
         receive(i);
   }

@@ -90,7 +90,7 @@ private:
         changed_.wait_until(mutex_, next->due);
         continue;
       }
-      lock.unlock();
+      lock.unlock(); // the function may take long; `next` keeps an entry alive that is removed now
       next->call();
       lock.lock();
       next->due = steady_clock::now() + next->interval;
