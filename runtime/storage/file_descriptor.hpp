@@ -54,8 +54,8 @@ private:
   int fd_ = -1;
 };
 
-/// Lets reads of a file wait, which was opened without waiting: some file systems in user space
-/// heed that in reads, too. False, with `errno` as it was, if they did wait.
+/// Clears O_NONBLOCK, which is meant for opening only: some file systems in user space heed it in
+/// reads as well. False if nothing was changed. Keeps `errno`.
 bool wait_in_reads(const file_descriptor& file) noexcept;
 
 /// How many descriptors this process may have now.
