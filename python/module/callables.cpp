@@ -17,7 +17,7 @@ namespace {
 std::atomic<bool> has_ended = false;
 std::atomic<int> num_kept = 0;
 
-/// Threads that have a Python state kept, and how many are in Python now.
+/// The threads that keep a Python thread state, and how many are in Python now.
 struct thread_list {
   std::mutex guard;
   std::vector<unsigned long> kept;
@@ -25,14 +25,15 @@ struct thread_list {
   std::atomic<bool> is_waited_for = false;
   std::atomic<int> inside = 0;
 
-  /// Threads may outlive everything.
+  /// Never destroyed: threads may outlive everything.
   static thread_list& get() {
     static auto* const x = new thread_list;
     return *x;
   }
 };
 
-/// A thread's first call keeps its Python state; the last one is here.
+/// Keeps a thread's Python state from its first call until the thread ends, when the destructor
+/// gives it up.
 class kept_state {
 public:
   kept_state() = default;
@@ -42,7 +43,7 @@ public:
     if (!is_kept_ || has_ended)
       return;
     (void)PyGILState_Ensure();
-    PyGILState_Release(PyGILState_LOCKED); // of this call
+    PyGILState_Release(PyGILState_LOCKED); // matches the PyGILState_Ensure above
     PyGILState_Release(first_);
     {
       auto& all = thread_list::get();
@@ -74,7 +75,7 @@ private:
 
 thread_local kept_state of_this_thread;
 
-/// What the garbage collector sees of them.
+/// The Python object that shows `made_objects` to the garbage collector.
 struct shown_objects {
   std::shared_ptr<made_objects> made;
 };
@@ -153,7 +154,7 @@ std::shared_ptr<nb::handle> made_objects::keep(const std::shared_ptr<made_object
   in->all_.emplace(held.get(), std::move(x));
   return {held.release(), [in](const nb::handle* dropped) {
             if (python_calls_ended())
-              return; // left behind
+              return; // leaked: the interpreter is gone
             const auto state = PyGILState_Ensure();
             in->all_.extract(dropped);
             delete dropped;
@@ -168,7 +169,7 @@ int made_objects::traverse(visitproc visit, void* arg) const {
 }
 
 void bind_made_objects(nb::module_& m) {
-  // In a child of a fork none of these threads is there.
+  // None of these threads exists in the child of a fork.
   (void)pthread_atfork(nullptr, nullptr, [] { num_kept = 0; });
   nb::class_<shown_objects>(m, "_MadeObjects", nb::type_slots(shown_slots));
 }

@@ -50,7 +50,7 @@ std::size_t number_of(const worker_number& x) {
   return automatic;
 }
 
-/// All ranks' agreements, as an all-gather of Python gives them.
+/// Wraps an all-gather of Python, which returns the agreements of all ranks.
 std::function<std::vector<epoch_agreement>(const epoch_agreement&)> gather_of(nb::handle f) {
   return [f](const epoch_agreement& mine) {
     const gil_held held;
@@ -105,7 +105,7 @@ nb::object next_of(loader_value& x) {
   return found ? nb::cast(batch_value{std::move(found)}) : nb::none();
 }
 
-/// Before anything in a cycle of garbage is taken apart: workers still call its functions.
+/// Python calls this before it takes a garbage cycle apart: workers may still call its functions.
 void finalize(PyObject* x) {
   if (nb::inst_ready(x))
     nb::inst_ptr<loader_value>(x)->close_quietly();

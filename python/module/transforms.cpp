@@ -22,7 +22,7 @@ image_extent extent_of(const extents& x) {
   return {sides[0], sides[1]};
 }
 
-/// As torchvision: v stands for [max(0, 1 - v), 1 + v], for hue [-v, v].
+/// As in torchvision: a number v stands for [max(0, 1 - v), 1 + v], or for [-v, v] for hue.
 std::optional<std::array<double, 2>> range_of(const nb::object& x, bool is_hue) {
   if (x.is_none())
     return std::nullopt;

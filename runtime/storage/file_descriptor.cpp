@@ -66,8 +66,8 @@ struct stat stat_of_plain(const file_descriptor& file, const std::string& path) 
   return x;
 }
 
-/// Opens a plain file, and waits neither for a pipe's writer nor for a device. Without a descriptor
-/// if it failed; `errno` says why.
+/// Opens a plain file, without waiting for a pipe's writer or for a device. Returns no descriptor
+/// if that failed; `errno` has the reason.
 file_descriptor open_at_once(const std::string& path) {
   const auto open = [&](int flags) {
     return opened([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags); });
@@ -79,7 +79,7 @@ file_descriptor open_at_once(const std::string& path) {
   struct stat x {};
   if (::stat(path.c_str(), &x) == 0) {
     check_plain(x, path);
-    if (problem == EWOULDBLOCK) // a file server holds a lease, which it is asked to give back
+    if (problem == EWOULDBLOCK) // a file server holds a lease: open(2) waits until it is given back
       return open(0);
   }
   errno = problem;

@@ -31,7 +31,7 @@ std::string read_whole_file(const std::string& path, std::size_t limit, const st
   constexpr std::size_t block = 1 << 16;
   const auto file = open_input(path);
   std::string bytes;
-  for (;;) {
+  for (;;) { // a pipe has no size that could be asked for first
     const auto had = bytes.size();
     bytes.resize(had + std::min(block, limit + 1 - had));
     const auto n =

@@ -11,7 +11,7 @@ NOT_NAMES = {"operator", "requires", "if", "return", "sizeof", "decltype", "noex
 
 
 def statements(text: str) -> list[tuple[list[str], str]]:
-    """What stands at namespace level and in types, each with the heads of the blocks around it."""
+    """What is declared at namespace level and in types, each with the heads of the blocks around it."""
     found: list[tuple[list[str], str]] = []
     blocks: list[str] = []
     begin = parentheses = 0

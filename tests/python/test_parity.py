@@ -1,4 +1,4 @@
-"""All of leat's C++ names are in Python, or it is written here why not."""
+"""All of leat's C++ names are in Python, or the reason why not is here."""
 
 import ast
 import fnmatch

@@ -55,7 +55,7 @@ def test_a_batch_of_another_loader_is_not_saved(workers: int, tmp_path: Path) ->
             break
     trained = batch
     for batch in leat.Loader(INDEXED, workers=workers, steps=2):
-        assert batch.step < 2  # a validation, whose batches have the name of the training's
+        assert batch.step < 2  # only a validation, whose batches are named like those of the training
     with pytest.raises(leat.errors.InvalidArgument, match=r"of another loader: step 1 of rank 0 of 1 of count\.shuffle\.batch"):
         loader.save(str(saved), batch)
     assert not saved.exists()

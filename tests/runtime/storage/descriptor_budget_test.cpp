@@ -31,7 +31,7 @@ std::uint64_t limit_now() noexcept {
   return limit;
 }
 
-/// Files "a" to "l" of a budget, of a process that may have `limit` descriptors.
+/// Files "a" to "l" in a budget of a process that may have `limit` descriptors.
 class kept_letters {
 public:
   explicit kept_letters(std::uint64_t of_process,
@@ -75,7 +75,7 @@ private:
   std::array<kept_file, letters.size()> files_;
 };
 
-/// Whether all is well in a child, whose limits may be changed.
+/// Runs a check in a child process, whose limits may be changed.
 bool in_child(const std::function<bool()>& is_well) {
   const auto child = ::fork();
   if (child == 0)
@@ -218,7 +218,7 @@ TEST_CASE("descriptor budget: half of the files are closed where the system has 
   CHECK_FALSE(x.budget.close_half());
 }
 
-/// Takes all descriptors that this process may have; then it may have no more than `more` of them.
+/// Takes all descriptors that this process may have, after limiting it to `most` of them.
 void take_all(std::deque<file_descriptor>& into, rlim_t most) {
   const rlimit less{most, most};
   ::setrlimit(RLIMIT_NOFILE, &less);

@@ -91,7 +91,7 @@ TEST_CASE("plain files: one that another process has leased is opened when that 
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
   const auto child = ::fork();
   if (child == 0) {
-    std::signal(SIGIO, SIG_DFL); // which ends it: the lease is given back
+    std::signal(SIGIO, SIG_DFL); // ends the process, which gives back the lease
     const int file = ::open((at / "x").c_str(), O_RDWR | O_CLOEXEC);
     const char has_lease = ::fcntl(file, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
     (void)!::write(ends[1], &has_lease, 1);

@@ -14,8 +14,8 @@ namespace {
 using nlohmann::json;
 using lines = std::vector<std::string>;
 
-/// Texts come from other machines: always UTF-8, and nothing that a terminal acts on. A line ends
-/// where it did.
+/// Texts come from other machines: makes them UTF-8 without anything that a terminal acts on. Keeps
+/// line ends.
 std::string shown(const std::string& bytes) {
   std::string text;
   append_utf8(bytes, text);
@@ -88,7 +88,7 @@ row row_of(const rank_report& x) {
   return to;
 }
 
-/// A table with a line of titles: texts to the left, numbers to the right.
+/// Adds a table with a line of titles: texts are aligned left, numbers right.
 void add_table(lines& to, const std::vector<row>& rows) {
   const auto is_text = [](std::size_t column) { return column == 1 || column == 3; };
   std::array<std::size_t, columns> widths{};
