@@ -31,7 +31,7 @@ network_address address_in(const observer_options& x, const cluster_settings& en
 }
 
 std::string token_in(const observer_options& x, const cluster_settings& environment) {
-  return x.token.empty() && environment.token ? environment.token->value : x.token;
+  return x.token.empty() ? environment.token : x.token;
 }
 
 } // namespace

@@ -4,7 +4,6 @@
 #include "runtime/base/threads/mutex.hpp"
 #include "runtime/cluster/file_state_directory.hpp"
 #include "runtime/cluster/kept_in_directory.hpp"
-#include "runtime/network/machine_interfaces.hpp"
 #include "runtime/network/process_environment.hpp"
 
 #include <leat/error.hpp>
@@ -42,24 +41,15 @@ cluster_times times_of(const coordinator_options& x) {
 }
 
 /// What an option says, or else a variable; empty if neither does.
-std::string said(const std::string& option, const std::optional<found_value<std::string>>& other) {
-  return option.empty() && other ? other->value : option;
+std::string said(const std::string& option, const std::string& variable) {
+  return option.empty() ? variable : option;
 }
 
 listen_wish wish_of(const coordinator_options& x, const cluster_settings& environment) {
-  listen_wish wish{.port = x.port, .is_insecure = x.insecure.value_or(environment.insecure.value)};
-  if (!x.bind.empty() && !x.interface.empty())
-    refuse_argument("bind", excerpt(x.bind) + " and interface " + excerpt(x.interface),
-                    "one of the two");
-  if (!x.bind.empty() && x.port != 0)
-    refuse_argument("port", std::to_string(x.port) + " and bind " + excerpt(x.bind),
-                    "one of the two");
+  listen_wish wish{.address = environment.coordinator,
+                   .is_insecure = x.insecure.value_or(environment.is_insecure)};
   if (!x.bind.empty())
     wish.address = {parse_address(x.bind, "bind", port_rule::any), "bind"};
-  else if (!x.interface.empty())
-    wish.interface = {x.interface, "interface"};
-  else if (x.port == 0)
-    wish.address = environment.coordinator;
   return wish;
 }
 
@@ -77,7 +67,7 @@ public:
       refuse_argument("keep", "0", "at least 1");
     listening_config config;
     config.token = said(x.token, environment.token);
-    config.job = said(x.job, environment.job);
+    config.job = said(x.job, environment.job ? environment.job->value : "");
     config.times = times_of(x);
     config.keep = x.keep;
     config.log = x.log ? x.log : [](const std::string&) {};

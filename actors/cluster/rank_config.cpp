@@ -7,7 +7,6 @@
 #include "runtime/cluster/kept_in_directory.hpp"
 #include "runtime/cluster/processes.hpp"
 #include "runtime/network/listen_place.hpp"
-#include "runtime/network/machine_interfaces.hpp"
 #include "runtime/network/process_environment.hpp"
 
 #include <leat/error.hpp>
@@ -79,15 +78,8 @@ std::string own_name_of(const cluster_hello& x) {
 
 listen_wish wish_of(const cluster& x) {
   listen_wish wish{.is_insecure = x.insecure};
-  std::optional<network_address> address;
   if (!x.address.empty())
-    address = parse_address(x.address, "cluster.address", port_rule::any);
-  if (!x.interface.empty()) {
-    wish.interface = {x.interface, "cluster.interface"};
-    wish.port = address ? address->port : 0;
-  } else if (address) {
-    wish.address = {*address, "cluster.address"};
-  }
+    wish.address = {parse_address(x.address, "cluster.address", port_rule::any), "cluster.address"};
   return wish;
 }
 
@@ -153,13 +145,11 @@ cluster cluster_from(const cluster_settings& said) {
   cluster x;
   if (said.coordinator)
     x.address = to_string(said.coordinator->value);
-  if (said.state_directory)
-    x.state_directory = said.state_directory->value;
-  if (said.token)
-    x.token = said.token->value;
+  x.state_directory = said.state_directory;
+  x.token = said.token;
   if (said.job)
     x.job = said.job->value;
-  x.insecure = said.insecure.value;
+  x.insecure = said.is_insecure;
   return x;
 }
 

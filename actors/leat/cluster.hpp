@@ -44,9 +44,6 @@ struct LEAT_API cluster {
   /// The job's id: a state directory belongs to one job until that is over. Empty: made from the
   /// pipeline and options.
   std::string job = {};
-  /// By name ("eth0"), network ("10.0.0.0/8") or address: where this process listens if it runs the
-  /// coordinator. Empty: at the host of `address`; without one, at the machine's first address.
-  std::string interface = {};
 
   /// This process among `world_size`; empty: those of loader_options.
   std::optional<std::uint64_t> rank = {};

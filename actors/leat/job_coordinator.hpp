@@ -18,13 +18,8 @@ struct coordinator_options {
   std::string state = {};
   /// Where to listen, and what ranks are told: a name or address of this machine, with a port; 0:
   /// the system chooses one. LEAT_CLUSTER_ADDRESS. Without it 127.0.0.1, or, if `insecure`, the
-  /// first address that other machines can use.
+  /// first address that other machines can use, with a port that the system chooses.
   std::string bind = {};
-  /// In place of `bind`: the name of an interface ("eth0"), or a network ("10.0.0.0/8") that this
-  /// machine has an address in.
-  std::string interface = {};
-  /// Without `bind`; 0: the system chooses one.
-  std::uint16_t port = 0;
   /// Other machines may connect, over a network that is private: nothing is encrypted.
   /// LEAT_CLUSTER_INSECURE
   std::optional<bool> insecure = {};

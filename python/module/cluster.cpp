@@ -1,6 +1,7 @@
 #include <leat/cluster.hpp>
 
 #include "python/module/convert/casters.hpp"
+#include "runtime/base/error_in_flight.hpp"
 #include "python/module/loader.hpp"
 #include "python/module/module.hpp"
 #include <nanobind/stl/chrono.h>
@@ -37,18 +38,20 @@ void bind_cluster(nb::module_& m) {
           "__init__",
           [](cluster* to, std::string address, path_text state_directory,
              std::optional<bool> runs_coordinator, std::string token, bool insecure,
-             std::string job, std::string interface, std::optional<std::uint64_t> rank,
+             std::string job, const nb::object& interface, std::optional<std::uint64_t> rank,
              std::optional<std::uint64_t> world_size, std::uint64_t least_ranks,
              std::uint64_t most_ranks, rank_loss on_rank_loss, std::uint64_t run_ahead,
              const time_or_seconds& beat, const time_or_seconds& join_within,
              const time_or_seconds& coordinator_lost_after) {
+            if (!interface.is_none()) // not in the signature: of versions before
+              refuse_argument("cluster.interface", nb::str(interface).c_str(),
+                              "address=\"host:port\", of the machine that runs the coordinator");
             new (to) cluster{.address = std::move(address),
                              .state_directory = std::move(state_directory),
                              .runs_coordinator = runs_coordinator,
                              .token = std::move(token),
                              .insecure = insecure,
                              .job = std::move(job),
-                             .interface = std::move(interface),
                              .rank = rank,
                              .world_size = world_size,
                              .least_ranks = least_ranks,
@@ -61,15 +64,15 @@ void bind_cluster(nb::module_& m) {
           },
           "address"_a = "", nb::kw_only(), "state_directory"_a = "",
           "runs_coordinator"_a = nb::none(), "token"_a = "", "insecure"_a = false, "job"_a = "",
-          "interface"_a = "", "rank"_a = nb::none(), "world_size"_a = nb::none(),
+          "interface"_a = nb::none(), "rank"_a = nb::none(), "world_size"_a = nb::none(),
           "least_ranks"_a = usual.least_ranks, "most_ranks"_a = usual.most_ranks,
           "on_rank_loss"_a = usual.on_rank_loss, "run_ahead"_a = usual.run_ahead, "beat"_a = 1.0,
           "join_within"_a = 1800.0, "coordinator_lost_after"_a = 120.0,
           nb::sig("def __init__(self, address: str = '', *, state_directory: str | "
                   "os.PathLike[str] = '', "
                   "runs_coordinator: bool | None = None, token: str = '', insecure: bool = False, "
-                  "job: str = '', interface: str = '', rank: int | None = None, world_size: int | "
-                  "None = None, least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
+                  "job: str = '', rank: int | None = None, world_size: int | None = None, "
+                  "least_ranks: int = 0, most_ranks: int = 0, on_rank_loss: "
                   "typing.Literal['back', 'alone'] = 'back', run_ahead: int = 1000, beat: float | "
                   "datetime.timedelta = 1.0, join_within: float | datetime.timedelta = 1800.0, "
                   "coordinator_lost_after: float | datetime.timedelta = 120.0) -> None"),
@@ -94,8 +97,6 @@ void bind_cluster(nb::module_& m) {
       .def_rw("insecure", &cluster::insecure, "value"_a,
               "The network is private: nothing is encrypted.")
       .def_rw("job", &cluster::job, "value"_a, "The job's id.")
-      .def_rw("interface", &cluster::interface, "value"_a,
-              "Where a coordinator of this process listens.")
       .def_rw("rank", &cluster::rank, "value"_a.none(),
               "This process among world_size; None: that of the loader.")
       .def_rw("world_size", &cluster::world_size, "value"_a.none(),

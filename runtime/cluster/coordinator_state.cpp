@@ -1,6 +1,6 @@
 #include "runtime/cluster/coordinator_state.hpp"
 
-#include "runtime/cluster/process/process_codec.hpp"
+#include "runtime/cluster/wire_fields.hpp"
 
 #include <leat/error.hpp>
 
@@ -8,28 +8,28 @@
 
 namespace leat {
 
+template <class Visit>
+void fields(const Visit& visit, either<coordinator_state::seat> auto& x) {
+  visit(LEAT_FIELD(holder), LEAT_FIELD(has_come_back), LEAT_FIELD(process));
+}
+
+template <class Visit, either<coordinator_state> State>
+void fields(const Visit& visit, State& x) {
+  auto phase = static_cast<std::uint32_t>(x.phase);
+  bool has_start = x.start.has_value();
+  auto start = x.start.value_or(job_position{});
+  visit(LEAT_FIELD(term), LEAT_FIELD_AS(phase, phase), LEAT_FIELD(seats), LEAT_FIELD(rules),
+        LEAT_FIELD_AS(x.work.low, work_low), LEAT_FIELD_AS(x.work.high, work_high),
+        LEAT_FIELD_AS(has_start, has_start), LEAT_FIELD_AS(start.epoch, start_epoch),
+        LEAT_FIELD_AS(start.step, start_step), LEAT_FIELD(reason), LEAT_FIELD(sets));
+  if constexpr (!std::is_const_v<State>) {
+    x.phase = static_cast<job_phase>(phase);
+    x.start = has_start ? std::optional{start} : std::nullopt;
+  }
+}
+
 std::string encode(const coordinator_state& x) {
-  wire::ClusterState to;
-  to.set_term(x.term);
-  to.set_phase(static_cast<std::uint32_t>(x.phase));
-  for (const auto& seat : x.seats) {
-    auto& one = *to.add_seats();
-    write(seat.holder, *one.mutable_holder());
-    one.set_has_come_back(seat.has_come_back);
-    write(seat.process, *one.mutable_process());
-  }
-  if (x.rules)
-    write(*x.rules, *to.mutable_rules());
-  to.set_work_low(x.work.low);
-  to.set_work_high(x.work.high);
-  if (x.start) {
-    to.set_has_start(true);
-    to.set_start_epoch(x.start->epoch);
-    to.set_start_step(x.start->step);
-  }
-  to.set_reason(x.reason);
-  to.set_sets(x.sets);
-  return to.SerializeAsString();
+  return bytes_of<wire::ClusterState>(x);
 }
 
 coordinator_state decode_coordinator_state(std::string_view bytes, const std::string& name) {
@@ -43,21 +43,10 @@ coordinator_state decode_coordinator_state(std::string_view bytes, const std::st
                                   .file = name,
                                   .got = std::to_string(bytes.size()) + " bytes of something else",
                                   .needed = "what a coordinator has written"});
-  coordinator_state x{.term = from.term(),
-                      .phase = static_cast<job_phase>(from.phase()),
-                      .work = {from.work_low(), from.work_high()},
-                      .reason = from.reason(),
-                      .sets = from.sets()};
-  if (from.has_rules())
-    x.rules = read(from.rules());
-  else if (x.phase == job_phase::running)
+  coordinator_state x;
+  fields(wire_reader<wire::ClusterState>{from}, x);
+  if (!x.rules && x.phase == job_phase::running)
     x.phase = job_phase::forming; // of a version that did not keep them: all begin again
-  for (const auto& seat : from.seats())
-    x.seats.push_back({.holder = read(seat.holder()),
-                       .process = read(seat.process()),
-                       .has_come_back = seat.has_come_back()});
-  if (from.has_start())
-    x.start = job_position{from.start_epoch(), from.start_step()};
   return x;
 }
 

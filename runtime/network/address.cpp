@@ -17,7 +17,6 @@ namespace {
 
 constexpr auto address_form = "host:port, 10.0.0.5:port or [fd00::5]:port";
 constexpr std::size_t longest_name = 253;
-constexpr std::size_t longest_label = 63;
 
 std::string lower(std::string_view text) {
   std::string result{text};
@@ -27,31 +26,13 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-bool is_label(std::string_view text) {
-  const auto fits = [](char x) { return is_word_char(x) || x == '-'; };
-  return !text.empty() && text.size() <= longest_label && text.front() != '-' && text.back() != '-'
-         && std::all_of(text.begin(), text.end(), fits);
-}
-
-/// A resolver takes "10.1" and "0x7f000001" for addresses, though nobody means them so.
-bool looks_like_number(std::string_view label) {
-  if (label.starts_with("0x"))
-    return true;
-  return std::all_of(label.begin(), label.end(), is_digit);
-}
-
+/// What a resolver may know. It takes "10.1" and "0x7f000001" for addresses, though nobody means
+/// them so.
 bool is_name(std::string_view text) {
-  if (text.empty() || text.size() > longest_name)
-    return false;
-  for (;;) {
-    const auto dot = text.find('.');
-    const auto label = text.substr(0, dot);
-    if (!is_label(label))
-      return false;
-    if (dot == std::string_view::npos)
-      return !looks_like_number(label);
-    text.remove_prefix(dot + 1);
-  }
+  const auto fits = [](char x) { return is_word_char(x) || x == '-' || x == '.'; };
+  const auto last = text.substr(text.rfind('.') + 1);
+  return text.size() <= longest_name && std::all_of(text.begin(), text.end(), fits)
+         && !last.starts_with("0x") && !std::all_of(last.begin(), last.end(), is_digit);
 }
 
 std::string host_of_ip(const ip_address& x, std::string_view text, const std::string& from) {

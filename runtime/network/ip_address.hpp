@@ -20,9 +20,6 @@ struct ip_address {
   friend bool operator==(const ip_address&, const ip_address&) = default;
 };
 
-/// 32 or 128.
-unsigned bits_of(ip_family family) noexcept;
-
 /// Reads "10.0.0.5" or "fd00::1", as inet_pton does: no octal or short forms, no scope, no
 /// brackets. An IPv4 address that is written as IPv6 ("::ffff:10.0.0.5") is that IPv4 address.
 std::optional<ip_address> parse_ip(std::string_view text);
@@ -40,20 +37,5 @@ bool is_link_local(const ip_address& x) noexcept;
 inline bool needs_scope(const ip_address& x) noexcept {
   return x.family == ip_family::v6 && is_link_local(x);
 }
-
-/// 0.0.0.0 and ::, which stand for all addresses of a machine.
-bool is_unspecified(const ip_address& x) noexcept;
-
-/// All addresses that have their first bits in common.
-struct ip_network {
-  ip_address address;
-  unsigned bits = 0;
-};
-
-/// Reads "10.0.0.0/8" or "fd00::/8". Bits after the network's may be set.
-std::optional<ip_network> parse_network(std::string_view text);
-
-/// False for an address of the other family.
-bool contains(const ip_network& network, const ip_address& x) noexcept;
 
 } // namespace leat

@@ -23,12 +23,12 @@ struct found_value {
 struct cluster_settings {
   /// LEAT_CLUSTER_ADDRESS
   std::optional<found_value<network_address>> coordinator = {};
-  /// LEAT_CLUSTER_STATE
-  std::optional<found_value<std::string>> state_directory = {};
+  /// LEAT_CLUSTER_STATE; empty if it is not set.
+  std::string state_directory = {};
   /// LEAT_CLUSTER_TOKEN; never shown to anyone.
-  std::optional<found_value<std::string>> token = {};
-  /// LEAT_CLUSTER_INSECURE; false without a source where nobody said.
-  found_value<bool> insecure = {};
+  std::string token = {};
+  /// LEAT_CLUSTER_INSECURE
+  bool is_insecure = false;
   /// LEAT_CLUSTER_JOB, at most 256 bytes, printable.
   std::optional<found_value<std::string>> job = {};
 };
@@ -39,10 +39,6 @@ struct launcher_facts {
   std::uint64_t world_size = 1;
   /// "torchrun (RANK, WORLD_SIZE)"
   std::string source = {};
-  /// Number of the process among those on its host.
-  std::optional<found_value<std::uint64_t>> local_rank = {};
-  /// How often torchrun has started the job's processes again.
-  std::optional<found_value<std::uint64_t>> restart_count = {};
   /// With the coordinator and the job as the launcher says them, where no LEAT_CLUSTER_... does.
   cluster_settings cluster = {};
 };
@@ -61,10 +57,13 @@ cluster_settings read_cluster_settings(const variable_lookup& variable);
 /// and TORCHELASTIC_RUN_ID were set by hand, and must agree with the other launchers. A shell that
 /// sbatch or salloc started is no rank of Slurm's.
 ///
-/// **Coordinator**, without LEAT_CLUSTER_ADDRESS: MASTER_ADDR with a port of leat's own beside
-/// MASTER_PORT (`port_beside`); in a Slurm job otherwise the first host of the step's nodes, with a
-/// port that the job and the step determine (`port_of_slurm`; under mpirun, of the job's nodes and
-/// the job alone, because mpirun's own node is not in the step). Nothing where neither is set.
+/// **Coordinator**, without LEAT_CLUSTER_ADDRESS: MASTER_ADDR with a port of leat's own: 32768 more
+/// than MASTER_PORT below 32768, and 28232 less from there on, so that it differs from torch's, and
+/// the ports that Linux chooses by itself (32768 to 60999) become 4536 to 32767. In a Slurm job
+/// otherwise the first host of the step's nodes, with the port
+/// 10000 + (job + 4099 x step) mod 16384, so that jobs that follow one another, and the steps of
+/// one job, have different ones; under mpirun, of the job's nodes and the job alone, because
+/// mpirun's own node is not in the step. Nothing where neither is set.
 ///
 /// **Job**, without LEAT_CLUSTER_JOB: TORCHELASTIC_RUN_ID unless it is "none", PMIX_NAMESPACE under
 /// mpirun, SLURM_JOB_ID. Nothing where none is set.
@@ -72,10 +71,6 @@ cluster_settings read_cluster_settings(const variable_lookup& variable);
 /// Throws `errc::invalid_argument`: without any rank, saying what to set; where a variable has no
 /// partner, is no number or is out of range; and for a contradiction, with both variables.
 launcher_facts read_launcher_facts(const variable_lookup& variable);
-
-/// The coordinator's address; throws `errc::invalid_argument`, saying what to set, where there is
-/// none.
-const network_address& coordinator_of(const cluster_settings& settings);
 
 /// One line for a log, without the token: "rank 2 of 4 from torchrun (RANK, WORLD_SIZE),
 /// coordinator node1:62268 from MASTER_ADDR, MASTER_PORT".

@@ -3,12 +3,14 @@
 #include "runtime/base/error_in_flight.hpp"
 #include "runtime/storage/file_descriptor.hpp"
 
-#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -20,99 +22,76 @@ namespace {
 using resolved_names = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 using machine_addresses = std::vector<interface_address>;
 
-std::string addresses_text(const std::vector<ip_address>& all) {
-  std::string text;
-  for (const auto& x : all)
-    text += (text.empty() ? "" : ", ") + to_string(x);
-  return text;
-}
-
-/// The one of a name's addresses to listen at: any of this machine's before its loopback.
-ip_address address_of_name(const std::string& name, const std::string& from,
-                           const machine_addresses& machine, const resolve_name& resolve_host) {
-  const auto all = resolve_host(name, from);
-  const auto is_own = [&](const ip_address& x) {
-    return std::any_of(machine.begin(), machine.end(),
-                       [&](const auto& y) { return y.address == x; });
-  };
-  for (const auto& x : all)
-    if (!is_loopback(x) && is_own(x))
-      return x;
-  for (const auto& x : all)
-    if (is_loopback(x))
-      return x;
-  error_details details{.stage = from,
-                        .got = name + ", which stands for " + addresses_text(all),
-                        .needed = "a name or an address of this machine"};
+[[noreturn]] void refuse(const std::string& from, const std::string& got, const std::string& needed,
+                         const machine_addresses& machine) {
+  error_details details{.stage = from, .got = got, .needed = needed};
   for (const auto& x : machine)
     details.list.push_back(x.interface + " " + to_string(x.address));
+  if (machine.empty())
+    details.list.emplace_back("this machine has no interface that is up");
   throw error(errc::invalid_argument, std::move(details));
 }
 
-listen_place place_at(const ip_address& x, std::uint16_t port) {
-  return {x, {to_string(x), port}};
+/// How far an address is from what is usually meant.
+unsigned distance(const interface_address& x) {
+  constexpr std::array made_for_containers{"docker", "br-",     "virbr", "veth",   "cni",
+                                           "cali",   "flannel", "kube",  "podman", "lxc"};
+  const bool is_made =
+      std::any_of(made_for_containers.begin(), made_for_containers.end(),
+                  [&](const char* prefix) { return x.interface.starts_with(prefix); });
+  return (needs_scope(x.address) ? 16U : 0U) + (is_loopback(x.address) ? 8U : 0U)
+         + (is_link_local(x.address) ? 4U : 0U) + (is_made ? 2U : 0U)
+         + (x.address.family == ip_family::v6 ? 1U : 0U);
 }
 
-/// Where the wish is, and what said so.
-std::pair<listen_place, std::string> find_place(const listen_wish& wish,
-                                                const machine_addresses& machine,
-                                                const resolve_name& resolve_host) {
-  if (wish.interface)
-    return {place_at(choose_local_address(wish.interface->value, machine, wish.interface->source),
-                     wish.port),
-            wish.interface->source};
-  if (!wish.address)
-    return {place_at(wish.is_insecure ? choose_local_address({}, machine, "bind")
-                                      : ip_address{.bytes = {127, 0, 0, 1}},
-                     wish.port),
-            "bind"};
-  const auto& [value, from] = *wish.address;
-  const auto ip = parse_ip(value.host);
-  if (!ip)
-    return {{address_of_name(value.host, from, machine, resolve_host), value}, from};
-  const bool is_all_own = is_loopback(*ip) && ip->family == ip_family::v4; // 127.0.0.0/8
-  return {place_at(is_all_own ? *ip : choose_local_address(value.host, machine, from), value.port),
-          from};
+ip_address nearest(const machine_addresses& machine) {
+  const auto best =
+      std::min_element(machine.begin(), machine.end(),
+                       [](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  if (best == machine.end() || needs_scope(best->address))
+    refuse("bind", "no address", "an interface with an address, or host:port", machine);
+  return best->address;
 }
 
-struct socket_address {
-  sockaddr_storage bytes = {};
-  socklen_t size = 0;
-};
-
-socket_address socket_address_of(const ip_address& x, std::uint16_t port) {
-  socket_address to;
-  if (x.family == ip_family::v4) {
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-    std::memcpy(&v4.sin_addr, x.bytes.data(), sizeof v4.sin_addr);
-    std::memcpy(&to.bytes, &v4, sizeof v4);
-    to.size = sizeof v4;
-  } else {
-    sockaddr_in6 v6{};
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    std::memcpy(&v6.sin6_addr, x.bytes.data(), sizeof v6.sin6_addr);
-    std::memcpy(&to.bytes, &v6, sizeof v6);
-    to.size = sizeof v6;
+/// Which of a host's addresses to listen at: one of this machine's, loopback only if it has no
+/// other.
+ip_address own_address(const found_value<network_address>& wish, const machine_addresses& machine,
+                       const resolve_name& resolve_host) {
+  const auto& host = wish.value.host;
+  const auto ip = parse_ip(host);
+  const auto all = ip ? std::vector{*ip} : resolve_host(host, wish.source);
+  std::string text;
+  for (const auto& x : all) {
+    if (!is_loopback(x) && std::any_of(machine.begin(), machine.end(), [&](const auto& y) {
+          return y.address == x;
+        }))
+      return x;
+    text += (text.empty() ? "" : ", ") + to_string(x);
   }
-  return to;
+  const auto own =
+      std::find_if(all.begin(), all.end(), [](const ip_address& x) { return is_loopback(x); });
+  if (own == all.end())
+    refuse(wish.source, ip ? host : host + ", which stands for " + text,
+           "an address of this machine, or a name for one", machine);
+  return *own;
 }
 
-ip_address ip_of(const sockaddr* x) {
+std::optional<ip_address> ip_of(const sockaddr* x) {
   ip_address to;
-  if (x->sa_family == AF_INET) {
+  if (x && x->sa_family == AF_INET) {
     sockaddr_in v4{};
     std::memcpy(&v4, x, sizeof v4);
     std::memcpy(to.bytes.data(), &v4.sin_addr, sizeof v4.sin_addr);
-  } else {
+    return to;
+  }
+  if (x && x->sa_family == AF_INET6) {
     sockaddr_in6 v6{};
     std::memcpy(&v6, x, sizeof v6);
     to.family = ip_family::v6;
     std::memcpy(to.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    return to;
   }
-  return to;
+  return std::nullopt; // of another kind, or an interface without an address
 }
 
 [[noreturn]] void refuse_port(const ip_address& at, std::uint16_t port) {
@@ -129,6 +108,18 @@ ip_address ip_of(const sockaddr* x) {
 
 } // namespace
 
+std::vector<interface_address> read_machine_interfaces() {
+  ::ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0)
+    throw_errno("cluster", "network interfaces", "a list of this machine's addresses");
+  const std::unique_ptr<::ifaddrs, decltype(&::freeifaddrs)> list{first, ::freeifaddrs};
+  std::vector<interface_address> result;
+  for (const auto* x = list.get(); x; x = x->ifa_next)
+    if (const auto address = ip_of(x->ifa_addr); address && (x->ifa_flags & IFF_UP) != 0)
+      result.push_back({x->ifa_name, *address});
+  return result;
+}
+
 std::vector<ip_address> resolve(const std::string& name, const std::string& from) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -140,16 +131,23 @@ std::vector<ip_address> resolve(const std::string& name, const std::string& from
   const resolved_names all{found, &freeaddrinfo};
   std::vector<ip_address> result;
   for (const auto* x = all.get(); x; x = x->ai_next)
-    if (x->ai_family == AF_INET || x->ai_family == AF_INET6)
-      result.push_back(ip_of(x->ai_addr));
+    if (const auto address = ip_of(x->ai_addr))
+      result.push_back(*address);
   return result;
 }
 
 listen_place choose_listen_place(const listen_wish& wish, const machine_addresses& machine,
                                  const resolve_name& resolve_host) {
-  auto [place, from] = find_place(wish, machine, resolve_host);
+  listen_place place{.at = {.bytes = {127, 0, 0, 1}}, .told = {}};
+  if (wish.address) {
+    place = {own_address(*wish.address, machine, resolve_host), wish.address->value};
+  } else {
+    if (wish.is_insecure)
+      place.at = nearest(machine);
+    place.told = {to_string(place.at), 0};
+  }
   if (!wish.is_insecure && !is_loopback(place.at))
-    refuse_argument(from,
+    refuse_argument(wish.address->source,
                     to_string(place.told)
                         + ", which other machines can reach: what they send is "
                           "not encrypted",
@@ -160,27 +158,28 @@ listen_place choose_listen_place(const listen_wish& wish, const machine_addresse
 }
 
 std::uint16_t find_listen_port(const ip_address& at, std::uint16_t port) {
-  const auto socket = opened([&] {
-    return ::socket(at.family == ip_family::v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  });
+  const bool is_v4 = at.family == ip_family::v4;
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  v4.sin_family = AF_INET;
+  v6.sin6_family = AF_INET6;
+  v4.sin_port = v6.sin6_port = htons(port);
+  std::memcpy(&v4.sin_addr, at.bytes.data(), sizeof v4.sin_addr);
+  std::memcpy(&v6.sin6_addr, at.bytes.data(), sizeof v6.sin6_addr);
+  auto* raw = is_v4 ? reinterpret_cast<sockaddr*>(&v4)  // NOLINT: as the system's calls want it
+                    : reinterpret_cast<sockaddr*>(&v6); // NOLINT
+  socklen_t size = is_v4 ? sizeof v4 : sizeof v6;
+  const auto socket =
+      opened([&] { return ::socket(raw->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0); });
   if (!socket)
     refuse_port(at, port);
   // As whoever listens later does: connections of a former process that are closing do not count.
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  auto address = socket_address_of(at, port);
-  auto* raw = reinterpret_cast<sockaddr*>(&address.bytes); // NOLINT: as the system's calls want it
-  if (::bind(socket.get(), raw, address.size) != 0 || ::listen(socket.get(), 1) != 0
-      || ::getsockname(socket.get(), raw, &address.size) != 0)
+  if (::bind(socket.get(), raw, size) != 0 || ::listen(socket.get(), 1) != 0
+      || ::getsockname(socket.get(), raw, &size) != 0)
     refuse_port(at, port);
-  if (at.family == ip_family::v6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, &address.bytes, sizeof v6);
-    return ntohs(v6.sin6_port);
-  }
-  sockaddr_in v4{};
-  std::memcpy(&v4, &address.bytes, sizeof v4);
-  return ntohs(v4.sin_port);
+  return ntohs(is_v4 ? v4.sin_port : v6.sin6_port);
 }
 
 } // namespace leat

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "runtime/network/ip_address.hpp"
 #include "runtime/network/launcher_environment.hpp"
-#include "runtime/network/local_interface.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -11,14 +11,10 @@
 
 namespace leat {
 
-/// What the user said about where to listen. At most one of `address` and `interface` is set.
+/// What the user said about where to listen.
 struct listen_wish {
   /// Port 0: the system chooses one.
   std::optional<found_value<network_address>> address = {};
-  /// As for `choose_local_address`.
-  std::optional<found_value<std::string>> interface = {};
-  /// Without `address`: the port.
-  std::uint16_t port = 0;
   /// Other machines may connect.
   bool is_insecure = false;
 };
@@ -29,6 +25,17 @@ struct listen_place {
   network_address told;
 };
 
+/// One address of this machine.
+struct interface_address {
+  /// "eth0"; an interface has one entry for each of its addresses.
+  std::string interface;
+  ip_address address;
+};
+
+/// The addresses of this machine's interfaces that are up, in the system's order. Throws `errc::io`
+/// or `errc::no_resources`.
+std::vector<interface_address> read_machine_interfaces();
+
 /// The addresses that a name stands for. Throws `errc::invalid_argument`, with what the resolver
 /// says.
 using resolve_name =
@@ -37,10 +44,13 @@ using resolve_name =
 /// Asks the system's resolver, which may take seconds.
 std::vector<ip_address> resolve(const std::string& name, const std::string& from);
 
-/// Where to listen: at the wish; where there is none, on loopback, or, if that is insecure, at the
-/// first address that other machines can use. A name must stand for an address of this machine, and
-/// others hear it as it was given. Throws `errc::invalid_argument`, which says what to do, also for
-/// an address that other machines can reach where nobody said that this is meant.
+/// Where to listen: at the wish; where there is none, at a port of the system's choice on loopback,
+/// or, if that is insecure, at the first address that other machines can use: IPv4 before IPv6;
+/// addresses of bridges and tunnels that container runtimes make ("docker0") only if there is no
+/// other, then those that are local to a link, and loopback last. A name must stand for an address
+/// of this machine, and others hear it as it was given. Throws `errc::invalid_argument`, which says
+/// what to do, also for an address that other machines can reach where nobody said that this is
+/// meant.
 listen_place choose_listen_place(const listen_wish& wish,
                                  const std::vector<interface_address>& machine,
                                  const resolve_name& resolve_host);

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -590,6 +591,54 @@ TEST_CASE("loader: bad samples follow the policy, and next() repeats its error")
     CHECK(valid == (policy == bad_sample_policy::mask ? 90 : 100));
     CHECK(x.stats().bad[static_cast<std::size_t>(cause::function_error)] == 10);
   }
+}
+
+TEST_CASE("loader: an error costs no sample, before it or in the batch that failed") {
+  std::atomic<int> broken = -1;
+  const auto is_taken = [&](const sample& s) {
+    const auto n = std::to_integer<int>(s.bytes("value")[0]);
+    if (n == broken)
+      throw std::runtime_error("the disk is away");
+    return n % 7 != 2;
+  };
+  const auto fragile = [&](sample& s, context& c) {
+    s.set("noise", is_taken(s) ? c.rng().uniform() : 0);
+  };
+  const filter_stage looked{.name = "looked@1", .make = [&] { return is_taken; }};
+  const auto records = count(100, 8).shuffle({.seed = 2});
+  for (const auto& data :
+       {records.map("fragile@1", fragile).batch(8, {.end = epoch_end::mask}),
+        records.filter(looked).shuffle_buffer(20).batch(8, {.lanes = 4, .end = epoch_end::mask})})
+    for (const std::size_t workers : {0, 3}) {
+      const auto options = quick(workers, 2);
+      const auto expected = run_job(data, options, 1);
+      std::size_t failures = 0;
+      for (int n = 0; n < 100; n += 9) {
+        CAPTURE(to_string(data), workers, n);
+        loader x{data, options}; // learns its layout from whole samples
+        broken = n;
+        std::vector<job_step> got;
+        auto state = x.snapshot();
+        const auto code = code_of([&] {
+          while (const auto batch = x.next()) {
+            append(got, *batch);
+            state = batch->snapshot();
+          }
+        });
+        failures += code == errc::bad_sample;
+        if (code) {
+          REQUIRE(code_of([&] { x.next(); }) == code);
+          REQUIRE(x.snapshot() == state);
+        }
+        broken = -1;
+        loader next{data, options};
+        next.restore_parts({state});
+        while (const auto batch = next.next())
+          append(got, *batch);
+        REQUIRE(got == expected);
+      }
+      REQUIRE(failures >= 8);
+    }
 }
 
 TEST_CASE("loader: may be destroyed at any moment, also with leases out") {

@@ -1,13 +1,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/places.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <filesystem>
-#include <optional>
 
 // A job that is broken off and resumed hands over what an unbroken one does, from exactly the step
 // that its snapshot names; a job that cannot be resumed reports why and does no harm.
@@ -106,83 +100,6 @@ TEST_CASE("resume: ten breaks, each in a new process of another shape") {
   REQUIRE(verdict["rows"] == 2000);
   REQUIRE(verdict["attempts"] == 10);
   REQUIRE(verdict["digest"] == x.digest());
-}
-
-/// The lines that a child writes into a named pipe.
-class line_pipe {
-public:
-  explicit line_pipe(const std::string& path) {
-    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-    descriptor_ = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    REQUIRE(descriptor_ >= 0);
-  }
-  ~line_pipe() { ::close(descriptor_); }
-  line_pipe(const line_pipe&) = delete;
-  line_pipe& operator=(const line_pipe&) = delete;
-
-  /// Waits until the child has written so many lines.
-  void wait_for(std::size_t lines) {
-    while (count_of(text_, "\n") < lines) {
-      pollfd ready{descriptor_, POLLIN, 0};
-      REQUIRE(::poll(&ready, 1, 20'000) == 1);
-      read();
-    }
-  }
-  /// Everything that was written. Call it after the child's death.
-  std::string text() {
-    while (read())
-      ;
-    return text_;
-  }
-
-private:
-  bool read() {
-    std::array<char, 65536> block;
-    const auto n = ::read(descriptor_, block.data(), block.size());
-    if (n > 0)
-      text_.append(block.data(), static_cast<std::size_t>(n));
-    return n > 0;
-  }
-
-  int descriptor_ = -1;
-  std::string text_;
-};
-
-TEST_CASE("resume: ten kills right after a step, each into another shape") {
-  resume_bench x;
-  const std::uint64_t worlds[] = {4, 1, 8, 3, 2};
-  const std::uint64_t workers[] = {2, 0, 1, 3, 8};
-  words logs;
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    CAPTURE(i);
-    const auto world = worlds[i % 5];
-    const auto first = x.next_step();
-    line_pipe pipe{x.at / ("pipe-" + std::to_string(i))};
-    child_process child{words{leat_command}
-                            + x.run(workers[(i * 3) % 5], world,
-                                    {"--resume", "--snapshot-every", "1", "--step-time", "2",
-                                     "--log", x.at / ("pipe-" + std::to_string(i))}),
-                        x.at / "stdout"};
-    pipe.wait_for(1 + 3 * world + i % world); // a header, three steps and some of the fourth
-    child.kill();
-    auto text = pipe.text();
-    text.resize(text.rfind('\n') + 1);
-    logs.push_back(x.at / ("log-" + std::to_string(i)));
-    std::ofstream{logs.back()} << text;
-    // The last step may lack ranks, but check_sequence needs whole steps.
-    auto batches = attempts_of(logs.back()).at(0).batches;
-    const auto handed_over = batches.size() / world * world;
-    batches.erase(batches.begin() + static_cast<std::ptrdiff_t>(handed_over), batches.end());
-    const auto end = check_sequence(batches, x.due, first, world);
-    REQUIRE(x.next_step() <= (end == x.due.end() ? step_key{2, 0} : end->first));
-  }
-  REQUIRE(x.next_step() > step_key{0, 0});
-  logs.push_back(x.at / "last.log");
-  x.succeed(x.run(2, 3, {"--resume", "--log", logs.back()}));
-  auto verdict = x.verify(words{x.at / "order"} + logs);
-  REQUIRE(verdict["steps"] == 50);
-  REQUIRE(verdict["attempts"] == 11);
-  REQUIRE(x.digest() == x.digest_before({2, 0}));
 }
 
 TEST_CASE("resume: from a state of the first batch, of an epoch's end, and taken twice") {

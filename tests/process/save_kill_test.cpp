@@ -42,11 +42,27 @@ namespace {
   }
 }
 
-/// Ensures that in most attempts something is saved before the death, also on a slow machine.
-void wait_for_first_save(int attempt, int pipe) {
-  pollfd told{pipe, POLLIN, 0};
+/// The step that a process reported last before it was killed; `finished` if it reported none.
+template <class Save>
+std::uint64_t last_before_death(Save save, const std::filesystem::path& at, std::uint64_t finished,
+                                int attempt, std::mt19937& random) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const auto pid = ::fork();
+  if (pid == 0)
+    save(at, pipe[1], finished + 1);
+  ::close(pipe[1]);
+  // In most attempts something is saved before the death, also on a slow machine.
+  pollfd told{pipe[0], POLLIN, 0};
   if (attempt % 5 != 0)
     REQUIRE(::poll(&told, 1, -1) == 1);
+  std::this_thread::sleep_for(std::chrono::microseconds{2000 + random() % 20000});
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  for (std::uint64_t step; ::read(pipe[0], &step, sizeof step) == sizeof step;)
+    finished = step;
+  ::close(pipe[0]);
+  return finished;
 }
 
 TEST_CASE("kill: a death inside the writing of a job's one file leaves no set but whole ones") {
@@ -56,19 +72,7 @@ TEST_CASE("kill: a death inside the writing of a job's one file leaves no set bu
   test::temporary_directory at;
   std::uint64_t finished = 0;
   for (int i = 0; i < 30; ++i) {
-    int pipe[2];
-    REQUIRE(::pipe(pipe) == 0);
-    const auto pid = ::fork();
-    if (pid == 0)
-      save_jobs_forever(at.path(), pipe[1], finished + 1);
-    ::close(pipe[1]);
-    wait_for_first_save(i, pipe[0]);
-    std::this_thread::sleep_for(std::chrono::microseconds{2000 + random() % 20000});
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    for (std::uint64_t step; ::read(pipe[0], &step, sizeof step) == sizeof step;)
-      finished = step;
-    ::close(pipe[0]);
+    finished = last_before_death(save_jobs_forever, at.path(), finished, i, random);
     const auto found = snapshot_store{at.path()}.newest();
     if (!found) {
       REQUIRE(finished == 0);
@@ -93,19 +97,7 @@ TEST_CASE("kill: a death inside the writing of a snapshot loses no finished one"
   test::temporary_directory at;
   std::uint64_t finished = 0;
   for (int i = 0; i < 30; ++i) {
-    int pipe[2];
-    REQUIRE(::pipe(pipe) == 0);
-    const auto pid = ::fork();
-    if (pid == 0)
-      save_forever(at.path(), pipe[1], finished + 1);
-    ::close(pipe[1]);
-    wait_for_first_save(i, pipe[0]);
-    std::this_thread::sleep_for(std::chrono::microseconds{2000 + random() % 20000});
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    for (std::uint64_t step; ::read(pipe[0], &step, sizeof step) == sizeof step;)
-      finished = step;
-    ::close(pipe[0]);
+    finished = last_before_death(save_forever, at.path(), finished, i, random);
     auto found = snapshot_store{at.path()}.newest();
     if (finished == 0)
       continue; // died before the first

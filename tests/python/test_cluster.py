@@ -216,6 +216,9 @@ def test_options_out_of_their_range() -> None:
     for options in wrong:
         with pytest.raises(TypeError):
             leat.Cluster("127.0.0.1:4242", **options)
+    gone: dict[str, Any] = {"interface": "eth0"}
+    with pytest.raises(leat.InvalidArgument, match=r"cluster\.interface, got eth0, needed address="):
+        leat.Cluster("127.0.0.1:4242", **gone)
 
 
 def test_calls_that_move_one_rank_alone(job: Job) -> None:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace leat::coordinator_test {
@@ -19,6 +20,15 @@ using cluster = test::coordinator_cluster;
 
 auto part_of(const char* text) {
   return std::make_shared<const std::string>(text);
+}
+
+std::pair<member&, member&> two_that_began(cluster& x) {
+  auto& a = x.join(1, 0);
+  auto& b = x.join(2, 1);
+  x.pass(2s);
+  a.begin({0, 0}, 0);
+  b.begin({0, 0}, 0);
+  return {a, b};
 }
 
 } // namespace
@@ -40,11 +50,7 @@ TEST_CASE("a term begins once all ranks are there") {
 
 TEST_CASE("a set is stored once each rank has given its part") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   a.save({0, 5}, part_of("a's"));
   x.pass(2s);
   CHECK_FALSE(x.on_disk);
@@ -59,11 +65,7 @@ TEST_CASE("a set is stored once each rank has given its part") {
 
 TEST_CASE("what one rank alone waits for is stored, or given up, while others save further on") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   SECTION("all have saved it") {
     b.save({0, 5}, part_of("b's"));
     b.move_on({0, 6}, 6);
@@ -94,11 +96,7 @@ TEST_CASE("what one rank alone waits for is stored, or given up, while others sa
 
 TEST_CASE("a job is over when all have finished, and what they saved is stored") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   a.save({1, 0}, part_of("a"));
   a.finish();
   x.pass(2s);
@@ -113,11 +111,7 @@ TEST_CASE("a job is over when all have finished, and what they saved is stored")
 
 TEST_CASE("a full disk is told to every rank, and the job goes on") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   x.disk_is_full = true;
   a.save({0, 5}, part_of("a"));
   b.save({0, 5}, part_of("b"));
@@ -134,11 +128,7 @@ TEST_CASE("a full disk is told to every rank, and the job goes on") {
 
 TEST_CASE("after a loss all go back to the newest set, when the lost one's lease has run out") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(15s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   a.save({0, 5}, part_of("a"));
   b.save({0, 5}, part_of("b"));
   x.pass(15s);
@@ -204,11 +194,7 @@ TEST_CASE(
 
 TEST_CASE("under the policy alone a rank comes back to its seat while the others go on") {
   cluster x{{.world_size = 2, .comes_back_alone = true, .run_ahead = 10}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   x.pass(25s);
   CHECK(a.may_hand_over(9, x.now));
   CHECK_FALSE(a.may_hand_over(10, x.now));
@@ -271,11 +257,7 @@ TEST_CASE("processes that differ refuse each other with the list of what differs
 
 TEST_CASE("a new coordinator goes on with the term, and the old one ends") {
   cluster x{{.world_size = 2}};
-  auto& a = x.join(1, 0);
-  auto& b = x.join(2, 1);
-  x.pass(2s);
-  a.begin({0, 0}, 0);
-  b.begin({0, 0}, 0);
+  auto [a, b] = two_that_began(x);
   a.save({0, 5}, part_of("a"));
   x.pass(2s);
   auto old = std::move(x.lead);

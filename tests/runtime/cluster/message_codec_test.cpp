@@ -1,5 +1,12 @@
+#include "runtime/base/xxh3.hpp"
+#include "runtime/cluster/coordinator_state.hpp"
 #include "runtime/cluster/message_codec.hpp"
 #include "tests/support/catch.hpp"
+
+#include <leat/error.hpp>
+
+#include <span>
+#include <string>
 
 namespace leat::message_codec_test {
 namespace {
@@ -84,6 +91,51 @@ cluster_part a_part() {
           .bytes = std::string{"\0x", 2}};
 }
 
+cluster_status a_status() {
+  return {.life = 1,
+          .term = 2,
+          .phase = 3,
+          .reason = "reason",
+          .start = job_position{1, 2},
+          .stored = job_position{3, 4},
+          .target = job_position{5, 6},
+          .store_failures = 7,
+          .store_failure = "full",
+          .rules = a_hello().rules,
+          .sets = "sets",
+          .job = "job",
+          .ranks = {{.rank = 1,
+                     .host_name = "node1",
+                     .pid = 8,
+                     .at = {0, 9},
+                     .global_step = 0,
+                     .silent_ns = 10,
+                     .is_connected = true,
+                     .is_done = true,
+                     .has_come_back = true,
+                     .hunger = 11,
+                     .rows_per_second = 12,
+                     .failure = "bad"},
+                    {.rank = 2}},
+          .waiting = {{.host_name = "x", .pid = 3, .rank = 0, .waits_for = "seat"}, {}}};
+}
+
+coordinator_state a_state() {
+  return {.term = 4,
+          .phase = job_phase::running,
+          .seats = {{.holder = who, .process = process, .has_come_back = true}, {}},
+          .rules = a_hello().rules,
+          .work = {9, 10},
+          .start = job_position{0, 6},
+          .reason = "reason",
+          .sets = "sets"};
+}
+
+std::string sum_of(const std::string& bytes) {
+  return std::to_string(bytes.size()) + ' '
+         + to_string(xxh3_128(std::as_bytes(std::span{bytes}))).substr(0, 16);
+}
+
 /// Equal bytes for equal structs: each field is written.
 template <class Message>
 void check_round_trip(const Message& full) {
@@ -117,11 +169,27 @@ TEST_CASE("messages of a cluster survive as bytes") {
   check_round_trip(a_beat());
   check_round_trip(a_word());
   check_round_trip(a_part());
-  check_round_trip(cluster_status{.life = 1,
-                                  .term = 2,
-                                  .phase = 1,
-                                  .ranks = {{.rank = 1, .global_step = 3}},
-                                  .waiting = {{.host_name = "x", .rank = 2}}});
+  check_round_trip(a_status());
+  CHECK(decode_coordinator_state(encode(a_state()), "x") == a_state());
+}
+
+TEST_CASE("messages and state files of a cluster have the bytes that other processes know") {
+  CHECK(sum_of(encode(a_hello())) == "135 d7b3fbf84fb5a1da");
+  auto with_beat = a_hello();
+  with_beat.beat_ns = 5; // the last field
+  CHECK(encode(with_beat) == encode(a_hello()) + "\x78\x05");
+  CHECK(sum_of(encode(cluster_hello{})) == "17 ae71ee97bc6bd514");
+  CHECK(sum_of(encode(a_beat())) == "115 a401b51918f0854c");
+  CHECK(sum_of(encode(cluster_beat{})) == "4 4a91fe0db7d8ae41");
+  CHECK(sum_of(encode(a_word())) == "189 c1e9a913fd565e46");
+  CHECK(sum_of(encode(cluster_word{})) == "0 99aa06d3014798d8");
+  CHECK(sum_of(encode(cluster_word{.seat = cluster_seat{}})) == "17 63cf37ac0831cc6c");
+  CHECK(sum_of(encode(a_part())) == "18 5d9d18e47b0ad8de");
+  CHECK(sum_of(encode(cluster_part{})) == "2 1212f4458f8ca3bd");
+  CHECK(sum_of(encode(a_status())) == "120 a65702ba4b833ba7");
+  CHECK(sum_of(encode(cluster_status{})) == "11 14e1eac050fd3ba5");
+  CHECK(sum_of(encode(a_state())) == "128 6c10b77eb29c93d5");
+  CHECK(sum_of(encode(coordinator_state{})) == "0 99aa06d3014798d8");
 }
 
 TEST_CASE("each field of a message arrives") {
@@ -153,6 +221,7 @@ TEST_CASE("damaged messages are refused or are messages") {
   check_damage(a_beat());
   check_damage(a_word());
   check_damage(a_part());
+  check_damage(a_status());
 }
 
 } // namespace leat::message_codec_test

@@ -53,8 +53,7 @@ std::string refusal(const listen_wish& wish) {
 
 TEST_CASE("listen place: without a wish it is loopback, or what others can use if that is meant") {
   CHECK(chosen({}) == "127.0.0.1 as 127.0.0.1:0");
-  CHECK(chosen({.port = 7000}) == "127.0.0.1 as 127.0.0.1:7000");
-  CHECK(chosen({.port = 7000, .is_insecure = true}) == "10.0.0.5 as 10.0.0.5:7000");
+  CHECK(chosen({.is_insecure = true}) == "10.0.0.5 as 10.0.0.5:0");
 }
 
 TEST_CASE("listen place: an address is taken as it is, and a name is told as it is") {
@@ -66,17 +65,41 @@ TEST_CASE("listen place: an address is taken as it is, and a name is told as it 
   CHECK(chosen(bind_to("node5:1", true)) == "10.0.0.5 as node5:1");
 }
 
-TEST_CASE("listen place: an interface or a network stands for its address") {
-  CHECK(chosen({.interface = {{"eth0", "interface"}}, .port = 7, .is_insecure = true})
-        == "10.0.0.5 as 10.0.0.5:7");
-  CHECK(chosen({.interface = {{"fd00::/8", "interface"}}, .port = 7, .is_insecure = true})
-        == "fd00::5 as [fd00::5]:7");
-  CHECK(chosen({.interface = {{"lo", "interface"}}}) == "127.0.0.1 as 127.0.0.1:0");
+TEST_CASE("listen place: an address comes first that others can use") {
+  std::vector<interface_address> rest{
+      {"lo", ip("127.0.0.1")}, {"docker0", ip("172.17.0.1")}, {"eth0", ip("fe80::1")},
+      {"eth0", ip("fd00::5")}, {"q0", ip("169.254.1.1")},     {"eth0", ip("192.168.1.5")},
+      {"ib0", ip("10.0.0.5")}, {"ib1", ip("fe80::2")},        {"lo", ip("::1")}};
+  const auto first = [&] {
+    return to_string(choose_listen_place({.is_insecure = true}, rest, known_names).at);
+  };
+  for (const std::string next :
+       {"192.168.1.5", "10.0.0.5", "fd00::5", "172.17.0.1", "169.254.1.1", "127.0.0.1", "::1"}) {
+    CHECK(first() == next);
+    std::erase_if(rest, [&](const auto& x) { return to_string(x.address) == next; });
+  }
+  CHECK(code_of(first) == errc::invalid_argument);
+  rest.clear();
+  CHECK(problem_of(first).value().details().list.at(0)
+        == "this machine has no interface that is up");
+}
+
+TEST_CASE("listen place: this machine has a list, and each address in it can be wished for") {
+  const auto here = read_machine_interfaces();
+  for (const auto& x : here)
+    if (!needs_scope(x.address)) {
+      CAPTURE(x.interface, to_string(x.address));
+      const auto place = choose_listen_place(
+          {.address = {{{to_string(x.address), 1}, "bind"}}, .is_insecure = true}, here,
+          known_names);
+      CHECK(place.at == x.address);
+    }
+  if (here.empty())
+    WARN("skipped: no interface is up here");
 }
 
 TEST_CASE("listen place: what other machines can reach is refused where nobody meant it") {
-  for (const auto& wish : {bind_to("10.0.0.5:1", false), bind_to("node5:1", false),
-                           listen_wish{.interface = {{"eth0", "interface"}}, .port = 1}}) {
+  for (const auto& wish : {bind_to("10.0.0.5:1", false), bind_to("node5:1", false)}) {
     const auto text = refusal(wish);
     CAPTURE(text);
     CHECK(text.find("127.0.0.1:1") != std::string::npos);
@@ -85,10 +108,11 @@ TEST_CASE("listen place: what other machines can reach is refused where nobody m
 }
 
 TEST_CASE("listen place: an address of another machine is refused, with those there are") {
-  for (const auto* text : {"10.0.0.9:1", "node9:1"}) {
+  for (const std::string text : {"10.0.0.9:1", "node9:1", "0.0.0.0:1", "[::]:1"}) {
     const auto got = refusal(bind_to(text, true));
     CAPTURE(got);
-    CHECK(got.find("10.0.0.9") != std::string::npos);
+    CHECK(got.find(text == "node9:1" ? "10.0.0.9" : parse_address(text, "x").host)
+          != std::string::npos);
     CHECK(got.find("eth0 10.0.0.5") != std::string::npos);
   }
 }

@@ -115,15 +115,18 @@ TEST_CASE_METHOD(store_fixture, "a directory that does not exist holds no snapsh
 }
 
 TEST_CASE_METHOD(store_fixture, "a saved set comes back, its parts in the order of the ranks") {
-  for (std::uint64_t rank : {2, 0, 1})
-    store.save(part_of(1, 5, rank, 3), 3);
-  CHECK(files()
-        == names{"epoch-1-step-5.rank-0-of-3", "epoch-1-step-5.rank-1-of-3",
-                 "epoch-1-step-5.rank-2-of-3"});
+  constexpr std::uint64_t world = 12; // as texts, "10" comes before "2"
+  names expected;
+  for (std::uint64_t i = 0; i < world; ++i) {
+    const auto rank = (i * 5 + 2) % world;
+    store.save(part_of(1, 5, rank, world), 3);
+    expected.insert("epoch-1-step-5.rank-" + std::to_string(rank) + "-of-12");
+  }
+  CHECK(files() == expected);
   const auto found = newest();
-  REQUIRE(found.parts.size() == 3);
-  for (std::uint64_t rank = 0; rank < 3; ++rank)
-    CHECK(encode(found.parts[rank]) == encode(part_of(1, 5, rank, 3)));
+  REQUIRE(found.parts.size() == world);
+  for (std::uint64_t rank = 0; rank < world; ++rank)
+    CHECK(encode(found.parts[rank]) == encode(part_of(1, 5, rank, world)));
   CHECK(found.skipped.empty());
   CHECK(store.has_entries());
 }

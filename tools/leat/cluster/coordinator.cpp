@@ -1,5 +1,6 @@
 #include "tools/leat/cluster/coordinator.hpp"
 
+#include "runtime/base/error_in_flight.hpp"
 #include "runtime/base/threads/mutex.hpp"
 
 #include <leat/job_coordinator.hpp>
@@ -24,7 +25,6 @@ constexpr std::uint64_t day = 86'400; // seconds
 struct command_options {
   coordinator_options coordinator;
   bool is_insecure = false;
-  std::uint64_t port = 0;
   std::uint64_t lost_after = 10;
   std::uint64_t lease = 30;
   std::uint64_t rejoin_within = 600;
@@ -55,7 +55,6 @@ coordinator_options options_of(const command_options& x) {
   auto options = x.coordinator;
   if (x.is_insecure)
     options.insecure = true;
-  options.port = static_cast<std::uint16_t>(x.port);
   options.lost_after = std::chrono::seconds{x.lost_after};
   options.lease = std::chrono::seconds{x.lease};
   options.rejoin_within = std::chrono::seconds{x.rejoin_within};
@@ -101,18 +100,16 @@ void add_coordinator(CLI::App& app, int& status) {
   sub->add_option("--state", to.state,
                   "Directory that keeps the job's state, which the next coordinator goes on with; "
                   "otherwise LEAT_CLUSTER_STATE");
-  auto* bind = sub->add_option(
+  sub->add_option(
       "--bind", to.bind,
       "HOST:PORT to listen at, and to be told to ranks; port 0: the system chooses one. Otherwise "
       "LEAT_CLUSTER_ADDRESS; otherwise 127.0.0.1, or with --insecure the first address that other "
       "machines can use");
-  sub->add_option("--interface", to.interface,
-                  "Listen at an interface (eth0), or at the address in a network (10.0.0.0/8)")
-      ->excludes(bind);
-  whole_number(
-      sub->add_option("--port", x->port, "Port, without --bind; 0: the system chooses one"), 0,
-      UINT16_MAX)
-      ->excludes(bind);
+  for (const std::string gone : {"--interface", "--port"}) // options of versions before
+    sub->add_option_function<std::string>(
+           gone,
+           [gone](const std::string& value) { refuse_argument(gone, value, "--bind HOST:PORT"); })
+        ->group("");
   sub->add_flag("--insecure", x->is_insecure,
                 "Let other machines connect: nothing is encrypted, so the network must be private; "
                 "or LEAT_CLUSTER_INSECURE=1");

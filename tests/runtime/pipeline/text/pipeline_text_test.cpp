@@ -11,6 +11,7 @@
 #include <leat/sources.hpp>
 #include <leat/streams.hpp>
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <random>
@@ -91,6 +92,24 @@ void check_error(const std::string& text, const std::string& stage, const std::s
 /// Checks an error of the parser itself.
 void check_text_error(const std::string& text, const std::string& got, const std::string& needed) {
   check_error(text, "pipeline text", got, needed);
+}
+
+struct refused_text {
+  std::string text;
+  std::string stage;
+  std::string got;
+  std::string needed;
+};
+
+void check_errors(const std::string& before, const std::string& place,
+                  const std::vector<refused_text>& all) {
+  for (const auto& x : all)
+    check_error(before + x.text, x.stage, x.got + place, x.needed);
+}
+
+void check_text_errors(const std::vector<std::array<std::string, 3>>& all) {
+  for (const auto& [text, got, needed] : all)
+    check_text_error(text, got, needed);
 }
 
 /// Checks both directions: `text` makes this pipeline, which prints as `printed`, which makes it
@@ -597,67 +616,60 @@ const std::string known_starts = "a source (" + words_of(operator_role::source) 
 
 } // namespace
 
+// clang-format off
 TEST_CASE("breaks of the grammar are refused with their place") {
   const std::string value = "a value: a text in quotes, a number, true, false or a list";
   const std::string start = "a source, zip, concat, mix or a name";
-  check_text_error("", "the end at line 1, column 1", start);
-  check_text_error("# nothing\n", "the end at line 2, column 1", start);
-  check_text_error("count(1) 2", "\"2\" at line 1, column 10", "\".\" and an operator, or the end");
-  check_text_error("count(1)\n  .(2)", "\"(\" at line 2, column 4", "an operator");
-  check_text_error("count(1).take", "the end at line 1, column 14", "\"(\"");
-  check_text_error("count(1", "the end at line 1, column 8", "\",\" or \")\"");
-  check_text_error("count(1 2)", "\"2\" at line 1, column 9", "\",\" or \")\"");
-  check_text_error("count(,)", "\",\" at line 1, column 7", value);
-  check_text_error("count(n=)", "\")\" at line 1, column 9", value);
-  check_text_error("count(1).shuffle(kind=full)", "\"full\" at line 1, column 23", value);
-  check_text_error("count([1, 2)", "\")\" at line 1, column 12", "\",\" or \"]\"");
-  check_text_error("count([a])", "\"a\" at line 1, column 8", value);
-  check_text_error("true = count(1) true", "\"true\" at line 1, column 1",
-                   "a name other than true or false");
-  check_text_error("false", "\"false\" at line 1, column 1", start);
-  check_text_error("x = 3", "\"3\" at line 1, column 5", start);
+  check_text_errors({
+      {"", "the end at line 1, column 1", start},
+      {"# nothing\n", "the end at line 2, column 1", start},
+      {"count(1) 2", R"("2" at line 1, column 10)", R"("." and an operator, or the end)"},
+      {"count(1)\n  .(2)", R"("(" at line 2, column 4)", "an operator"},
+      {"count(1).take", "the end at line 1, column 14", R"("(")"},
+      {"count(1", "the end at line 1, column 8", "\",\" or \")\""},
+      {"count(1 2)", R"("2" at line 1, column 9)", "\",\" or \")\""},
+      {"count(,)", R"("," at line 1, column 7)", value},
+      {"count(n=)", "\")\" at line 1, column 9", value},
+      {"count(1).shuffle(kind=full)", R"("full" at line 1, column 23)", value},
+      {"count([1, 2)", "\")\" at line 1, column 12", R"("," or "]")"},
+      {"count([a])", R"("a" at line 1, column 8)", value},
+      {"true = count(1) true", R"("true" at line 1, column 1)", "a name other than true or false"},
+      {"false", R"("false" at line 1, column 1)", start},
+      {"x = 3", R"("3" at line 1, column 5)", start},
+  });
 }
 
 TEST_CASE("words, numbers and texts that are none are refused with their place") {
   const std::string number =
       "a number: 12, 0.5 or 1e-3; or a word, which does not begin with a digit";
-  check_text_error("count(-a)", "\"-\" at line 1, column 7", "a number after it");
-  check_text_error("count(-9223372036854775809)", "\"-9223372036854775809\" at line 1, column 7",
-                   "a whole number from -2^63 on");
-  check_text_error("count(18446744073709551616)", "\"18446744073709551616\" at line 1, column 7",
-                   "a whole number below 2^64");
-  check_text_error("count(1e999)", "\"1e999\" at line 1, column 7",
-                   "a number in the range of double");
-  check_text_error("count(12abc)", "\"12abc\" at line 1, column 7", number);
-  check_text_error("count(1.5e)", "\"1.5e\" at line 1, column 7", number);
-  check_text_error("count(1.)", "\".\" at line 1, column 8", "\",\" or \")\"");
-  check_text_error("image_folder(\"abc", "a text that does not end at line 1, column 14",
-                   "a \" on the same line");
-  check_text_error("image_folder(\"abc\n\")", "a text that does not end at line 1, column 14",
-                   "a \" on the same line");
-  check_text_error("image_folder(\"\xc3\xa4\\q\")", "another escape at line 1, column 16",
-                   R"(\", \\, \n, \t or \xHH)");
-  check_text_error(R"(image_folder("\x4"))", "another escape at line 1, column 15",
-                   R"(\", \\, \n, \t or \xHH)");
-  check_text_error(R"(image_folder("\)", "another escape at line 1, column 15",
-                   R"(\", \\, \n, \t or \xHH)");
-  check_text_error("count(1)\n;", "\";\" at line 2, column 1",
-                   "a word, a number, a text in quotes or one of ( ) [ ] , . =");
-  check_text_error("count(\"\xc3\xa4\", \xe2\x82\xac)", "\"\xe2\x82\xac\" at line 1, column 12",
-                   "a word, a number, a text in quotes or one of ( ) [ ] , . =");
-  check_text_error("\xff", "\"\\xFF\" at line 1, column 1",
-                   "a word, a number, a text in quotes or one of ( ) [ ] , . =");
+  check_text_errors({
+      {"count(-a)", R"("-" at line 1, column 7)", "a number after it"},
+      {"count(-9223372036854775809)", R"("-9223372036854775809" at line 1, column 7)", "a whole number from -2^63 on"},
+      {"count(18446744073709551616)", R"("18446744073709551616" at line 1, column 7)", "a whole number below 2^64"},
+      {"count(1e999)", R"("1e999" at line 1, column 7)", "a number in the range of double"},
+      {"count(12abc)", R"("12abc" at line 1, column 7)", number},
+      {"count(1.5e)", R"("1.5e" at line 1, column 7)", number},
+      {"count(1.)", R"("." at line 1, column 8)", "\",\" or \")\""},
+      {R"(image_folder("abc)", "a text that does not end at line 1, column 14", R"(a " on the same line)"},
+      {"image_folder(\"abc\n\")", "a text that does not end at line 1, column 14", R"(a " on the same line)"},
+      {"image_folder(\"\xc3\xa4\\q\")", "another escape at line 1, column 16", R"(\", \\, \n, \t or \xHH)"},
+      {R"(image_folder("\x4"))", "another escape at line 1, column 15", R"(\", \\, \n, \t or \xHH)"},
+      {R"(image_folder("\)", "another escape at line 1, column 15", R"(\", \\, \n, \t or \xHH)"},
+      {"count(1)\n;", R"(";" at line 2, column 1)", "a word, a number, a text in quotes or one of ( ) [ ] , . ="},
+      {"count(\"\xc3\xa4\", \xe2\x82\xac)", "\"\xe2\x82\xac\" at line 1, column 12", "a word, a number, a text in quotes or one of ( ) [ ] , . ="},
+      {"\xff", "\"\\xFF\" at line 1, column 1", "a word, a number, a text in quotes or one of ( ) [ ] , . ="},
+  });
 }
 
 TEST_CASE("unknown words are refused with what there is") {
-  check_text_error("count(1)\n  .shufle(seed=7)", "\"shufle\" at line 2, column 4", known_steps);
-  check_text_error("count(1).zip(count(2))", "\"zip\" at line 1, column 10", known_steps);
-  check_text_error("counts(1)", "\"counts\" at line 1, column 1", known_starts);
-  check_text_error("take(1)", "\"take\" at line 1, column 1", known_starts);
-  check_text_error("zip(near)", "\"near\" at line 1, column 5",
-                   "a name that was defined above, as name = ...; or a call");
-  check_text_error("a = count(1) a = count(2) a", "\"a\" defined twice at line 1, column 14",
-                   "a new name");
+  check_text_errors({
+      {"count(1)\n  .shufle(seed=7)", R"("shufle" at line 2, column 4)", known_steps},
+      {"count(1).zip(count(2))", R"("zip" at line 1, column 10)", known_steps},
+      {"counts(1)", R"("counts" at line 1, column 1)", known_starts},
+      {"take(1)", R"("take" at line 1, column 1)", known_starts},
+      {"zip(near)", R"("near" at line 1, column 5)", "a name that was defined above, as name = ...; or a call"},
+      {"a = count(1) a = count(2) a", R"("a" defined twice at line 1, column 14)", "a new name"},
+  });
   check_error(R"(count(1).map("missing@1"))", "map",
               "\"missing@1\", which is not registered at line 1, column 10",
               details_of(R"(count(1).map("other@1"))").needed);
@@ -666,139 +678,97 @@ TEST_CASE("unknown words are refused with what there is") {
 }
 
 TEST_CASE("arguments that do not fit are refused with their place") {
-  check_text_error("count()", "count without records at line 1, column 1", "a whole number");
-  check_text_error("tar_shards()", "tar_shards without patterns at line 1, column 1",
-                   "a text in quotes");
-  check_text_error("tar_shards(\"a\", 3)", "3 at line 1, column 17", "a text in quotes");
-  check_text_error("count(1, 8, 9)", "9 at line 1, column 13", "no more than 2 values of count");
-  check_text_error("count(1.5)", "1.5 at line 1, column 7", "a whole number as records");
-  check_text_error("count(records=true)", "true at line 1, column 15", "a whole number as records");
-  check_text_error("count(1, size=3)", "\"size\" at line 1, column 10",
-                   "one of records, record_bytes");
-  check_text_error("count(1, bytes=3, record_bytes=3)",
-                   "\"record_bytes\" once more at line 1, column 19", "one value of a name");
-  check_text_error("count(1, records=3)", "\"records\" once more at line 1, column 10",
-                   "one value of a name");
-  check_text_error("count(records=3, 8)", "a value without a name at line 1, column 18",
-                   "its name: values in order come first");
-  check_text_error("count(n)", "\"n\" at line 1, column 7", "a whole number as records");
-  check_text_error("count(count(1))", "a pipeline at line 1, column 7",
-                   "a whole number as records");
-  check_text_error("zip(count(1), 2)", "a value at line 1, column 15",
-                   "only pipelines, without names, in zip");
-  check_text_error("count(1).batch(1, fields=[1])", "this list at line 1, column 26",
-                   "a list of texts: [\"a\", \"b\"] as fields");
-  check_text_error("count(1).batch(1, fields=\"a\")", "\"a\" at line 1, column 26",
-                   "a list of texts: [\"a\", \"b\"] as fields");
-  check_text_error("tar_shards(\"a\", allow_torn=1)", "1 at line 1, column 28",
-                   "true or false as allow_torn");
+  check_text_errors({
+      {"count()", "count without records at line 1, column 1", "a whole number"},
+      {"tar_shards()", "tar_shards without patterns at line 1, column 1", "a text in quotes"},
+      {R"(tar_shards("a", 3))", "3 at line 1, column 17", "a text in quotes"},
+      {"count(1, 8, 9)", "9 at line 1, column 13", "no more than 2 values of count"},
+      {"count(1.5)", "1.5 at line 1, column 7", "a whole number as records"},
+      {"count(records=true)", "true at line 1, column 15", "a whole number as records"},
+      {"count(1, size=3)", R"("size" at line 1, column 10)", "one of records, record_bytes"},
+      {"count(1, bytes=3, record_bytes=3)", R"("record_bytes" once more at line 1, column 19)", "one value of a name"},
+      {"count(1, records=3)", R"("records" once more at line 1, column 10)", "one value of a name"},
+      {"count(records=3, 8)", "a value without a name at line 1, column 18", "its name: values in order come first"},
+      {"count(n)", R"("n" at line 1, column 7)", "a whole number as records"},
+      {"count(count(1))", "a pipeline at line 1, column 7", "a whole number as records"},
+      {"zip(count(1), 2)", "a value at line 1, column 15", "only pipelines, without names, in zip"},
+      {"count(1).batch(1, fields=[1])", "this list at line 1, column 26", R"(a list of texts: ["a", "b"] as fields)"},
+      {R"(count(1).batch(1, fields="a"))", R"("a" at line 1, column 26)", R"(a list of texts: ["a", "b"] as fields)"},
+      {R"(tar_shards("a", allow_torn=1))", "1 at line 1, column 28", "true or false as allow_torn"},
+  });
 }
 
 TEST_CASE("a join's options that do not fit are refused with their place") {
-  check_text_error("zip(count(1), n=2)", "a value at line 1, column 15",
-                   "only pipelines, without names, in zip");
-  check_text_error("mix(count(1), [2])", "a value without a name at line 1, column 15",
-                   "pipelines, then options by name, in mix");
-  check_text_error("mix(seed=1, count(1))", "a pipeline after options at line 1, column 13",
-                   "pipelines first in mix");
-  check_text_error(
-      "mix(count(1), sed=1)", "\"sed\" at line 1, column 15",
-      "one of weights, rule, stop, cost, seed, schedule, temperature, max_repeats, schedule_by");
-  check_text_error("mix(count(1), weights=1)", "1 at line 1, column 23",
-                   "a list of numbers: [0.7, 0.2, 0.1] as weights");
-  check_text_error("mix(count(1), seed=1, seed=2)", "\"seed\" once more at line 1, column 23",
-                   "one value of a name");
+  check_text_errors({
+      {"zip(count(1), n=2)", "a value at line 1, column 15", "only pipelines, without names, in zip"},
+      {"mix(count(1), [2])", "a value without a name at line 1, column 15", "pipelines, then options by name, in mix"},
+      {"mix(seed=1, count(1))", "a pipeline after options at line 1, column 13", "pipelines first in mix"},
+      {"mix(count(1), sed=1)", R"("sed" at line 1, column 15)", "one of weights, rule, stop, cost, seed, schedule, temperature, max_repeats, schedule_by"},
+      {"mix(count(1), weights=1)", "1 at line 1, column 23", "a list of numbers: [0.7, 0.2, 0.1] as weights"},
+      {"mix(count(1), seed=1, seed=2)", R"("seed" once more at line 1, column 23)", "one value of a name"},
+  });
   CHECK(details_of("mix(counts(1), count(1.5), weights=[\"5\"], 3).tke(1)").got == "5 errors:");
 }
 
 TEST_CASE("parameters of leat's functions that do not fit are refused") {
-  auto check = [](const std::string& call, const std::string& stage, const std::string& got,
-                  const std::string& needed) {
-    check_error("count(1)." + call, stage, got + " at line 1, column 10", needed);
-  };
-  check(R"(filter("key_hash@1"))", "key_hash@1", "no keep", "a value for keep");
-  check(R"(filter("key_hash@1", keep=101))", "key_hash@1", "keep=101", "a percentage: 0 to 100");
-  check(R"(filter("key_hash@1", keep="-1"))", "key_hash@1", "keep=-1", "a whole number");
-  check(R"(filter("field_hash@1", keep=1, field="a", of=1))", "field_hash@1", "parameter \"of\"",
-        "one of field, keep, salt");
-  check(R"(filter("key_matches@1", pattern=""))", "key_matches@1", "pattern \"\"",
-        "a pattern without spaces");
-  check(R"(filter("field_between@1", field="a", min=2, max=1))", "field_between@1",
-        "bounds min=2 max=1", "a min that is at most max");
-  check(R"(filter("field_between@1", field="a", min="nan"))", "field_between@1", "bounds min=nan",
-        "a min that is at most max");
-  check(R"(filter("bytes_between@1", field="a", min=2, max=1))", "bytes_between@1",
-        "bounds min=2 max=1", "a min that is at most max");
-  check(R"(filter("bytes_between@1", field=["a", "b"]))", "bytes_between@1", "field \"a,b\"",
-        "a name without spaces and commas");
-  check(R"(flat_map("copies@1"))", "copies@1", "no n", "a value for n");
-  check(R"(flat_map("split@1", field="a", at=256))", "split@1", "at=256", "a byte: 0 to 255");
-  check(R"(flat_map("windows@1", field="a", length=0))", "windows@1", "length=0", "at least 1");
-  check(R"(flat_map("chunks@1", field="a", length=2, overlap=2))", "chunks@1", "overlap=2",
-        "less than length=2");
-  check(R"(map("truncate@1", field="a", length=0))", "truncate@1", "length=0", "at least 1");
-  check(R"(map("drop_fields@1", fields=[]))", "drop_fields@1", "no fields", "at least one");
-  check(R"(map("concat_fields@1", fields=["a"], into="b,c"))", "concat_fields@1", "field \"b,c\"",
-        "a name without spaces and commas");
-  check(R"(map("add_tokens@1", field="a"))", "add_tokens@1", "neither begin nor end",
-        "at least one of them");
-  check(R"(map("add_tokens@1", field="a", begin=[1, 0.5]))", "add_tokens@1", "begin=0.5",
-        "a whole number");
-  check(R"(map("default_field@1", field="a", type="u8", value=2))", "default_field@1", "value=2",
-        "true or false");
-  check(R"(map("default_field@1", field="a", type="u9", value=2))", "default_field@1", "type=u9",
-        "u8, i64, f64 or bytes");
-  check(R"(map("default_field@1", field="a", type="i64", value="x"))", "default_field@1", "value=x",
-        "a whole number");
-  check(R"(map("default_field@1", field="a", type="f64", value="inf"))", "default_field@1",
-        "value=inf", "a finite number");
-  check(R"(map("default_field@1", field="a", value="1%"))", "default_field@1", "value=1%",
-        "%HH for any byte, and so %25 for a percent sign");
-  check(R"(map("loss_mask@1", field="a", end=1))", "loss_mask@1", "no begin",
-        "at least one token that an answer follows");
-  check(R"(map("normalize_text@1", field="a", spaces="some"))", "normalize_text@1", "spaces=some",
-        "keep, lines or all");
-  check(R"(map("normalize_text@1", field="a", unicode="NFC"))", "normalize_text@1", "unicode=NFC",
-        "keep, nfc, nfd, nfkc or nfkd");
-  check(R"(map("normalize_text@1", field="a", trim=1))", "normalize_text@1", "trim=1",
-        "true or false");
-  check(R"(filter("text_quality@1", field="a"))", "text_quality@1", "no bounds", "at least one");
-  check(R"(filter("text_quality@1", field="a", max_digits=1.5))", "text_quality@1",
-        "max_digits=1.5", "a share: 0 to 1");
-  check(R"(filter("text_quality@1", field="a", min_words=2, max_words=1))", "text_quality@1",
-        "bounds min=2 max=1", "a min that is at most max");
-  check(R"(deduplicate([], keys=1))", "deduplicate", "no fields", "at least one");
-  check(R"(deduplicate(["a"], keys=0))", "deduplicate", "keys=0", "1 to 4294967296");
-  check(R"(scan("running_sum@1", field="a"))", "running_sum@1", "no into", "a value for into");
-  check(R"(scan("running_count@1", into=""))", "running_count@1", "field \"\"",
-        "a name without spaces and commas");
-  check(R"(map("pad@1", field="a", length=2147483648))", "pad@1", "length=2147483648",
-        "at most 2147483647");
+  check_errors("count(1).", " at line 1, column 10", {
+      {R"(filter("key_hash@1"))", "key_hash@1", "no keep", "a value for keep"},
+      {R"(filter("key_hash@1", keep=101))", "key_hash@1", "keep=101", "a percentage: 0 to 100"},
+      {R"(filter("key_hash@1", keep="-1"))", "key_hash@1", "keep=-1", "a whole number"},
+      {R"(filter("field_hash@1", keep=1, field="a", of=1))", "field_hash@1", R"(parameter "of")", "one of field, keep, salt"},
+      {R"(filter("key_matches@1", pattern=""))", "key_matches@1", R"(pattern "")", "a pattern without spaces"},
+      {R"(filter("field_between@1", field="a", min=2, max=1))", "field_between@1", "bounds min=2 max=1", "a min that is at most max"},
+      {R"(filter("field_between@1", field="a", min="nan"))", "field_between@1", "bounds min=nan", "a min that is at most max"},
+      {R"(filter("bytes_between@1", field="a", min=2, max=1))", "bytes_between@1", "bounds min=2 max=1", "a min that is at most max"},
+      {R"(filter("bytes_between@1", field=["a", "b"]))", "bytes_between@1", R"(field "a,b")", "a name without spaces and commas"},
+      {R"(flat_map("copies@1"))", "copies@1", "no n", "a value for n"},
+      {R"(flat_map("split@1", field="a", at=256))", "split@1", "at=256", "a byte: 0 to 255"},
+      {R"(flat_map("windows@1", field="a", length=0))", "windows@1", "length=0", "at least 1"},
+      {R"(flat_map("chunks@1", field="a", length=2, overlap=2))", "chunks@1", "overlap=2", "less than length=2"},
+      {R"(map("truncate@1", field="a", length=0))", "truncate@1", "length=0", "at least 1"},
+      {R"(map("drop_fields@1", fields=[]))", "drop_fields@1", "no fields", "at least one"},
+      {R"(map("concat_fields@1", fields=["a"], into="b,c"))", "concat_fields@1", R"(field "b,c")", "a name without spaces and commas"},
+      {R"(map("add_tokens@1", field="a"))", "add_tokens@1", "neither begin nor end", "at least one of them"},
+      {R"(map("add_tokens@1", field="a", begin=[1, 0.5]))", "add_tokens@1", "begin=0.5", "a whole number"},
+      {R"(map("default_field@1", field="a", type="u8", value=2))", "default_field@1", "value=2", "true or false"},
+      {R"(map("default_field@1", field="a", type="u9", value=2))", "default_field@1", "type=u9", "u8, i64, f64 or bytes"},
+      {R"(map("default_field@1", field="a", type="i64", value="x"))", "default_field@1", "value=x", "a whole number"},
+      {R"(map("default_field@1", field="a", type="f64", value="inf"))", "default_field@1", "value=inf", "a finite number"},
+      {R"(map("default_field@1", field="a", value="1%"))", "default_field@1", "value=1%", "%HH for any byte, and so %25 for a percent sign"},
+      {R"(map("loss_mask@1", field="a", end=1))", "loss_mask@1", "no begin", "at least one token that an answer follows"},
+      {R"(map("normalize_text@1", field="a", spaces="some"))", "normalize_text@1", "spaces=some", "keep, lines or all"},
+      {R"(map("normalize_text@1", field="a", unicode="NFC"))", "normalize_text@1", "unicode=NFC", "keep, nfc, nfd, nfkc or nfkd"},
+      {R"(map("normalize_text@1", field="a", trim=1))", "normalize_text@1", "trim=1", "true or false"},
+      {R"(filter("text_quality@1", field="a"))", "text_quality@1", "no bounds", "at least one"},
+      {R"(filter("text_quality@1", field="a", max_digits=1.5))", "text_quality@1", "max_digits=1.5", "a share: 0 to 1"},
+      {R"(filter("text_quality@1", field="a", min_words=2, max_words=1))", "text_quality@1", "bounds min=2 max=1", "a min that is at most max"},
+      {"deduplicate([], keys=1)", "deduplicate", "no fields", "at least one"},
+      {R"(deduplicate(["a"], keys=0))", "deduplicate", "keys=0", "1 to 4294967296"},
+      {R"(scan("running_sum@1", field="a"))", "running_sum@1", "no into", "a value for into"},
+      {R"(scan("running_count@1", into=""))", "running_count@1", R"(field "")", "a name without spaces and commas"},
+      {R"(map("pad@1", field="a", length=2147483648))", "pad@1", "length=2147483648", "at most 2147483647"},
+  });
 }
 
 TEST_CASE("parameters of a map that do not fit are refused with their place") {
   register_plain_map("plain@1");
   const std::string value = "a value without spaces; in a list no lists, no empty texts, no commas";
-  check_text_error("count(1).map(a=1)", "map without name at line 1, column 10",
-                   "a text in quotes");
-  check_text_error(R"(count(1).map("plain@1", a="b c"))", "\"b c\" at line 1, column 27", value);
-  check_text_error(R"(count(1).map("plain@1", a="\n"))", "\"\\n\" at line 1, column 27", value);
-  check_text_error(R"(count(1).map("plain@1", a=[[1]]))", "this list at line 1, column 27", value);
-  check_text_error(R"(count(1).map("plain@1", a=[""]))", "this list at line 1, column 27", value);
-  check_text_error(R"(count(1).map("plain@1", a=["b,c"]))", "this list at line 1, column 27",
-                   value);
-  check_text_error(R"(count(1).map("plain@1", a=1, a=2))", "\"a\" once more at line 1, column 30",
-                   "one value of a name");
-  check_text_error(R"(count(1).map("plain@1", "a=1", b=2))", "\"b\" at line 1, column 32",
-                   "no names after all parameters as one text");
-  check_text_error(R"(count(1).map("plain@1", 3))", "3 at line 1, column 25",
-                   "values by name, or one text in quotes as parameters");
-  check_error(R"(count(1).map("int_label@1"))", "int_label@1", "no field at line 1, column 10",
-              "a value for field");
-  check_error(R"(count(1).map("rename@1", from="a", to="b", of="c"))", "rename@1",
-              "parameter \"of\" at line 1, column 10", "one of from, to");
-  check_error(R"(count(1).map("select@1", "a"))", "select@1", "\"a\" at line 1, column 10",
-              "words name=value, each name once");
+  check_text_errors({
+      {"count(1).map(a=1)", "map without name at line 1, column 10", "a text in quotes"},
+      {R"(count(1).map("plain@1", a="b c"))", R"("b c" at line 1, column 27)", value},
+      {R"(count(1).map("plain@1", a="\n"))", "\"\\n\" at line 1, column 27", value},
+      {R"(count(1).map("plain@1", a=[[1]]))", "this list at line 1, column 27", value},
+      {R"(count(1).map("plain@1", a=[""]))", "this list at line 1, column 27", value},
+      {R"(count(1).map("plain@1", a=["b,c"]))", "this list at line 1, column 27", value},
+      {R"(count(1).map("plain@1", a=1, a=2))", R"("a" once more at line 1, column 30)", "one value of a name"},
+      {R"(count(1).map("plain@1", "a=1", b=2))", R"("b" at line 1, column 32)", "no names after all parameters as one text"},
+      {R"(count(1).map("plain@1", 3))", "3 at line 1, column 25", "values by name, or one text in quotes as parameters"},
+  });
+  check_errors("count(1).", " at line 1, column 10", {
+      {R"(map("int_label@1"))", "int_label@1", "no field", "a value for field"},
+      {R"(map("rename@1", from="a", to="b", of="c"))", "rename@1", R"(parameter "of")", "one of from, to"},
+      {R"(map("select@1", "a"))", "select@1", R"("a")", "words name=value, each name once"},
+  });
   const std::string train = "count(1).map(\"train_image@1\", field=\"jpg\", ";
   check_error(train + "size=1.5)", "train_image@1", "size=1.5 at line 1, column 10",
               "a whole number");
@@ -813,98 +783,72 @@ TEST_CASE("parameters of a map that do not fit are refused with their place") {
 
 TEST_CASE("values that a function refuses get the place of its call") {
   check_error("count(1)\n  .batch(0)", "batch", "0 rows at line 2, column 4", "at least 1");
-  check_error("count(1).batch(1, fields=[\"a\", \"b\", \"a\"])", "batch.fields",
-              "\"a\" twice at line 1, column 10", "each name once");
-  check_error("count(1).repeat(0)", "repeat", "0 times at line 1, column 10", "at least 1");
-  check_error("zip()", "zip", "no inputs at line 1, column 1", "at least one");
-  check_error("count(1).shuffle(kind=\"half\")", "shuffle", "kind=\"half\" at line 1, column 10",
-              "full, windowed or none");
-  check_error("count(1).batch(1, end=\"never\")", "batch", "end=\"never\" at line 1, column 10",
-              "auto, drop, mask or cycle");
-  check_error("lines(\"a\", file_order=\"random\")", "lines",
-              "file_order=\"random\" at line 1, column 1", "stored or shuffled");
-  check_error("mix(count(1), rule=\"fair\")", "mix", "rule=\"fair\" at line 1, column 1",
-              "deficit or random");
-  check_error("mix(count(1), stop=\"never\")", "mix", "stop=\"never\" at line 1, column 1",
-              "all, first or cycle");
-  check_error("mix()", "mix", "no inputs at line 1, column 1", "at least one");
-  check_error("mix(count(1), weights=[1, 2])", "mix.weights", "2 at line 1, column 1",
-              "1, one per input");
-  check_error("mix(count(1), schedule=[\"5:1,2\"])", "mix.weights", "2 at line 1, column 1",
-              "1, one per input");
-  check_error("mix(count(1), schedule=[\"5\"])", "mix.schedule", "\"5\" at line 1, column 1",
-              "a step and a weight per input: \"1000:0.7,0.2,0.1\"");
-  check_error("mix(count(1), schedule=[\"0:1\"])", "mix.schedule",
-              "step 0 after step 0 at line 1, column 1", "rising steps, from 1 on");
-  check_error("mix(count(1), temperature=0)", "mix.temperature", "0 at line 1, column 1",
-              "a number above 0");
+  check_errors("count(1).", " at line 1, column 10", {
+      {R"(batch(1, fields=["a", "b", "a"]))", "batch.fields", R"("a" twice)", "each name once"},
+      {"repeat(0)", "repeat", "0 times", "at least 1"},
+      {R"(shuffle(kind="half"))", "shuffle", R"(kind="half")", "full, windowed or none"},
+      {R"(batch(1, end="never"))", "batch", R"(end="never")", "auto, drop, mask or cycle"},
+  });
+  check_errors("", " at line 1, column 1", {
+      {"zip()", "zip", "no inputs", "at least one"},
+      {R"(lines("a", file_order="random"))", "lines", R"(file_order="random")", "stored or shuffled"},
+      {R"(mix(count(1), rule="fair"))", "mix", R"(rule="fair")", "deficit or random"},
+      {R"(mix(count(1), stop="never"))", "mix", R"(stop="never")", "all, first or cycle"},
+      {"mix()", "mix", "no inputs", "at least one"},
+      {"mix(count(1), weights=[1, 2])", "mix.weights", "2", "1, one per input"},
+      {R"(mix(count(1), schedule=["5:1,2"]))", "mix.weights", "2", "1, one per input"},
+      {R"(mix(count(1), schedule=["5"]))", "mix.schedule", R"("5")", R"(a step and a weight per input: "1000:0.7,0.2,0.1")"},
+      {R"(mix(count(1), schedule=["0:1"]))", "mix.schedule", "step 0 after step 0", "rising steps, from 1 on"},
+      {"mix(count(1), temperature=0)", "mix.temperature", "0", "a number above 0"},
+  });
   check_text_error("mix(count(1), count(2), weights=[1, -1])", "-1 at line 1, column 33",
                    "a number of at least 0");
   check_text_error("mix(count(1), count(2), weights=[0, 0])",
                    "no weight above 0 at line 1, column 33", "at least one");
   CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[1, 0])"));
   CHECK_NOTHROW(parse_pipeline("mix(count(1), count(2), weights=[4294967294, 1])"));
-  check_error("count(1).shuffle_buffer(1)", "shuffle_buffer", "1 samples at line 1, column 10",
-              "at least 2 per lane");
-  check_error("count(1).pack(\"\", 1)", "pack", "no name at line 1, column 10", "a field's name");
-  check_error("count(1).pack(\"a\", 0)", "pack.length", "0 at line 1, column 10",
-              "1 to 2147483647");
-  check_error("count(1).pack(\"a\", 2147483648)", "pack.length", "2147483648 at line 1, column 10",
-              "1 to 2147483647");
-  check_error("count(1).pack(\"a\", 1, bins=0)", "pack.bins", "0 at line 1, column 10",
-              "1 to 65536");
-  check_error("count(1).pack(\"a\", 1, bins=65537)", "pack.bins", "65537 at line 1, column 10",
-              "1 to 65536");
-  check_error("count(1).pack(\"a\", 1, fit=\"worst\")", "pack",
-              "fit=\"worst\" at line 1, column 10", "first or best");
-  check_error("count(1).pack(\"a\", 1, cut=\"below\")", "pack",
-              "cut=\"below\" at line 1, column 10", "never, above or always");
-  check_error("count(1).pack(\"a\", 1, labels=true, ignore_index=0.5)", "pack.ignore_index",
-              "0.5 at line 1, column 10", "a whole number above -2^53 and below 2^53");
-  check_error("count(1).pack(\"a\", 1, labels=true, ignore_index=-9007199254740993)",
-              "pack.ignore_index", "-9007199254740992 at line 1, column 10",
-              "a whole number above -2^53 and below 2^53");
-  check_error("count(1).pack(\"a\", 1, ignore_index=7)", "pack.ignore_index",
-              "7 without labels at line 1, column 10", "labels=true");
-  check_error("count(1).length_bucket(\"a\", [2, 1], group=1, window=1)",
-              "length_bucket.boundaries", "1 after 2 at line 1, column 10", "rising numbers");
-  check_error("count(1).token_budget(\"\", 4, rows=2)", "token_budget",
-              "no name at line 1, column 10", "a field's name");
-  check_error("count(1).token_budget(\"a\", 0, rows=2)", "token_budget.tokens",
-              "0 at line 1, column 10", "1 to 4294967296");
-  check_error("count(1).token_budget(\"a\", 4, rows=0)", "token_budget.rows",
-              "0 at line 1, column 10", "1 to 16777216");
   check_error("count(1).token_budget(\"a\", 4, rows=2).take(1)", "take",
               "an operator after token_budget at line 1, column 39",
-              "only maps and batch() after it");
-  check_error("zip(count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\"))", "zip",
-              "an operator after token_budget at line 1, column 1",
               "only maps and batch() after it");
   check_error("count(1).token_budget(\"a\", 4, rows=2).map(\"ragged@1\", field=\"a\").batch(3)",
               "batch", "3 rows after a token_budget of 2 rows at line 1, column 66",
               "the same number of rows in both");
-  check_error("count(1).length_bucket(\"a\", [2], group=4, window=3)", "length_bucket.window",
-              "3 at line 1, column 10", "4 to 4294967296");
-  check_error("count(1).batch(16777217)", "batch.rows", "16777217 at line 1, column 10",
-              "1 to 16777216");
-  check_error("count(1, bytes=2147483649)", "count.record_bytes", "2147483649 at line 1, column 1",
-              "1 to 2147483648");
-  check_error("raw_records(\"x\", \"u8\", [2147483649])", "raw_records",
-              "shape [2147483649] at line 1, column 1", "1 to 2^31 bytes per record");
+  check_errors("count(1).", " at line 1, column 10", {
+      {"shuffle_buffer(1)", "shuffle_buffer", "1 samples", "at least 2 per lane"},
+      {R"(pack("", 1))", "pack", "no name", "a field's name"},
+      {R"(pack("a", 0))", "pack.length", "0", "1 to 2147483647"},
+      {R"(pack("a", 2147483648))", "pack.length", "2147483648", "1 to 2147483647"},
+      {R"(pack("a", 1, bins=0))", "pack.bins", "0", "1 to 65536"},
+      {R"(pack("a", 1, bins=65537))", "pack.bins", "65537", "1 to 65536"},
+      {R"(pack("a", 1, fit="worst"))", "pack", R"(fit="worst")", "first or best"},
+      {R"(pack("a", 1, cut="below"))", "pack", R"(cut="below")", "never, above or always"},
+      {R"(pack("a", 1, labels=true, ignore_index=0.5))", "pack.ignore_index", "0.5", "a whole number above -2^53 and below 2^53"},
+      {R"(pack("a", 1, labels=true, ignore_index=-9007199254740993))", "pack.ignore_index", "-9007199254740992", "a whole number above -2^53 and below 2^53"},
+      {R"(pack("a", 1, ignore_index=7))", "pack.ignore_index", "7 without labels", "labels=true"},
+      {R"(length_bucket("a", [2, 1], group=1, window=1))", "length_bucket.boundaries", "1 after 2", "rising numbers"},
+      {R"(token_budget("", 4, rows=2))", "token_budget", "no name", "a field's name"},
+      {R"(token_budget("a", 0, rows=2))", "token_budget.tokens", "0", "1 to 4294967296"},
+      {R"(token_budget("a", 4, rows=0))", "token_budget.rows", "0", "1 to 16777216"},
+      {R"(length_bucket("a", [2], group=4, window=3))", "length_bucket.window", "3", "4 to 4294967296"},
+      {"batch(16777217)", "batch.rows", "16777217", "1 to 16777216"},
+  });
+  check_errors("", " at line 1, column 1", {
+      {R"(zip(count(1).token_budget("a", 4, rows=2).map("ragged@1", field="a")))", "zip", "an operator after token_budget", "only maps and batch() after it"},
+      {"count(1, bytes=2147483649)", "count.record_bytes", "2147483649", "1 to 2147483648"},
+      {R"(raw_records("x", "u8", [2147483649]))", "raw_records", "shape [2147483649]", "1 to 2^31 bytes per record"},
+  });
   for (const std::string source : {"lines", "json_lines"})
     check_error(source + "(\"x\", ranges=65537)", source + ".ranges", "65537 at line 1, column 1",
                 "1 to 65536");
-  check_error("json_lines(\"x\", types=[\"a:f8\"])", "json_lines.types",
-              "type \"f8\" at line 1, column 1",
-              "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
-  check_error("json_lines(\"x\", types=[\"a:u8\", \"a:u8\"])", "json_lines.types",
-              "field \"a\" twice at line 1, column 1", "one type per field");
-  check_error("count(1).pack(\"a\", 1, delimiter=[1, 2])", "pack",
-              "delimiter with 2 numbers at line 1, column 10", "one, or none");
-  check_error("tokens(\"x\", type=\"f32\", length=4)", "tokens", "type f32 at line 1, column 1",
-              "a type of whole numbers");
-  check_error("raw_records(\"x\", \"f17\", [1])", "raw_records", "type \"f17\" at line 1, column 1",
-              "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16");
+  check_errors("", " at line 1, column 1", {
+      {R"(json_lines("x", types=["a:f8"]))", "json_lines.types", R"(type "f8")", "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16"},
+      {R"(json_lines("x", types=["a:u8", "a:u8"]))", "json_lines.types", R"(field "a" twice)", "one type per field"},
+      {R"(tokens("x", type="f32", length=4))", "tokens", "type f32", "a type of whole numbers"},
+      {R"(raw_records("x", "f17", [1]))", "raw_records", R"(type "f17")", "one of u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, f16, bf16"},
+  });
+  check_errors("count(1).", " at line 1, column 10", {
+      {R"(pack("a", 1, delimiter=[1, 2]))", "pack", "delimiter with 2 numbers", "one, or none"},
+  });
   CHECK(details_of("raw_records(\"x\", \"u8\", [1,1,1,1,1,1,1])").stage == "shape");
   register_map("throws@1",
                [](const std::string&) -> map_stage { throw std::runtime_error("no luck"); });
@@ -913,6 +857,7 @@ TEST_CASE("values that a function refuses get the place of its call") {
   check_error("count(1).map(\"other@1\")", "other@1",
               "a map named \"another@1\" at line 1, column 10", "other@1");
 }
+// clang-format on
 
 TEST_CASE("all errors of a text are said at once") {
   const auto x =

@@ -134,8 +134,8 @@ TEST_CASE("leat coordinator: says what is wrong with a place to listen") {
   // 192.0.2.0/24 is for documents: no machine has it.
   says(state + words{"--bind", "192.0.2.77:1", "--insecure"}, "", "an address of this machine");
   says(state + words{"--bind", "10.0.0.1"}, "", "host:port");
-  says(state + words{"--interface", "no-such-0"}, "", "an interface that has an address");
-  says(state + words{"--bind", "127.0.0.1:1", "--interface", "lo"}, "", "excludes");
+  says(state + words{"--interface", "eth0"}, "", "--interface, got eth0, needed --bind HOST:PORT");
+  says(state + words{"--port", "7000"}, "", "--port, got 7000, needed --bind HOST:PORT");
   says(state, "LEAT_CLUSTER_ADDRESS=192.0.2.77:1", "an address of this machine");
   says(state, "LEAT_CLUSTER_INSECURE=perhaps", "LEAT_CLUSTER_INSECURE");
   says(state + words{"--lease", "1"}, "", "--lease");
