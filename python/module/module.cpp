@@ -27,8 +27,8 @@ NB_MODULE(_leat, m) {
   bind_pipeline(m);
   bind_sources(m);
   bind_tables(m);
-  bind_functions(m);
   bind_transforms(m);
+  bind_functions(m);
   bind_batch(m);
   bind_cluster(m);
   bind_runtime(m);

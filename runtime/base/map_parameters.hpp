@@ -31,6 +31,8 @@ class parameter_reader {
 public:
   parameter_reader(std::string function, std::string_view text);
 
+  const std::string& function() const noexcept { return function_; }
+
   /// The value of a parameter that must be given.
   std::string required(const std::string& name);
   /// The value of a parameter, if it is given.
