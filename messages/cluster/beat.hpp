@@ -2,7 +2,8 @@
 
 #include "messages/cluster/incarnation.hpp"
 #include "messages/epoch_horizon.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>
@@ -14,7 +15,6 @@ namespace leat {
 
 /// What a rank's process states to the coordinator, every second and whenever something that others
 /// wait for has risen. It is all that there is to say: a beat that is lost does no harm.
-/// Large because each statement is whole.
 struct cluster_beat {
   /// Rises with each beat of the process.
   std::uint64_t number = 0;

@@ -3,7 +3,8 @@
 #include "messages/cluster/incarnation.hpp"
 #include "messages/cluster/process_identity.hpp"
 #include "messages/epoch_horizon.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>
@@ -38,7 +39,6 @@ struct cluster_seat {
 
 /// What a coordinator states to a process: in answer to each of its beats, and whenever something
 /// has changed. Like a beat it is all that there is to say.
-/// Large because each statement is whole.
 struct cluster_word {
   /// The coordinator's life: words of older ones are ignored.
   std::uint64_t life = 0;

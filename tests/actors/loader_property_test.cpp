@@ -4,6 +4,7 @@
 #include "tests/support/thrown_error.hpp"
 
 #include <leat/leat.hpp>
+#include <leat/testing.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -69,7 +70,7 @@ public:
     x.hash_pixels = true;
     if (x.workers > 0 && below(3) == 0) {
       // Only one: two deaths might be over the same row, which is an error.
-      x.fault.deaths = {{below(x.workers), below(job.records)}};
+      x.fault = drill({.deaths = {{below(x.workers), below(job.records)}}});
     }
     return x;
   }

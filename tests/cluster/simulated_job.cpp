@@ -175,7 +175,7 @@ std::map<job_position, row_ids> simulated_job::rest_of(const std::vector<snapsho
   struct runner {
     rank_job job;
     std::unique_ptr<batch_list> batches;
-    std::unique_ptr<agreement> ends;
+    std::unique_ptr<epoch_end_agreement> ends;
     listed_batch next = {};
   };
   std::vector<epoch_agreement> said(world_size);
@@ -185,8 +185,8 @@ std::map<job_position, row_ids> simulated_job::rest_of(const std::vector<snapsho
     x.job = job_of(i, world_size);
     resume(x.job, parts, true, {});
     x.batches = std::make_unique<batch_list>(x.job);
-    x.ends = std::make_unique<agreement>(x.job.plan->shape, world_size,
-                                         [&](const epoch_agreement&) { return said; });
+    x.ends = std::make_unique<epoch_end_agreement>(x.job.plan->shape, world_size,
+                                                   [&](const epoch_agreement&) { return said; });
   }
   std::map<job_position, row_ids> all;
   while (!ranks.front().job.is_over()) {

@@ -306,7 +306,7 @@ TEST_CASE("epoch_horizon: an indexed order tells the whole epoch, and one withou
 /// How often ranks agree on an epoch and how many batches it has, all in step.
 std::pair<std::uint64_t, std::uint64_t> agreements(const random_job& job) {
   std::vector<std::unique_ptr<rank_run>> ranks;
-  std::vector<agreement> ends;
+  std::vector<epoch_end_agreement> ends;
   std::vector<epoch_agreement> said(job.world_size);
   std::vector<std::uint64_t> asked(job.world_size);
   for (std::uint64_t r = 0; r < job.world_size; ++r) {
