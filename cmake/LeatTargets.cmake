@@ -25,14 +25,6 @@ if(LEAT_SANITIZE)
   endif()
 endif()
 
-include(CheckLanguage)
-check_language(CUDA) # nothing needs it yet
-if(CMAKE_CUDA_COMPILER)
-  message(STATUS "CUDA toolkit: ${CMAKE_CUDA_COMPILER}")
-else()
-  message(STATUS "CUDA toolkit: none, building for the host alone")
-endif()
-
 add_library(leat_warnings INTERFACE)
 target_compile_options(leat_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow=local

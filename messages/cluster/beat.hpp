@@ -2,7 +2,8 @@
 
 #include "messages/cluster/incarnation.hpp"
 #include "messages/epoch_horizon.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>
@@ -14,7 +15,6 @@ namespace leat {
 
 /// The full state of a rank's process, sent to the coordinator every second and whenever something
 /// that others wait for has advanced. Each beat is complete, so a lost one does no harm.
-/// Large because each statement is whole.
 struct cluster_beat {
   /// Sequence number of the process's beats.
   std::uint64_t number = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "messages/job_position.hpp"
+#include <leat/job_position.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "messages/cluster/job_rules.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -37,7 +38,6 @@ struct waiting_status {
 };
 
 /// A coordinator's answer to an observer of the job.
-/// Large because it is all that there is to see.
 struct cluster_status {
   std::uint64_t life = 0;
   std::uint64_t term = 0;

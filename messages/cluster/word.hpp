@@ -3,7 +3,8 @@
 #include "messages/cluster/incarnation.hpp"
 #include "messages/cluster/process_identity.hpp"
 #include "messages/epoch_horizon.hpp"
-#include "messages/job_position.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>
@@ -40,7 +41,6 @@ struct cluster_seat {
 
 /// A coordinator's message to a process: the answer to each of its beats, and also sent whenever
 /// something has changed. Like a beat, each word is complete.
-/// Large because each statement is whole.
 struct cluster_word {
   /// The coordinator's life: words of older lives are ignored.
   std::uint64_t life = 0;

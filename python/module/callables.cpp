@@ -1,13 +1,13 @@
 #include "python/module/callables.hpp"
 
+#include "runtime/base/threads/mutex.hpp"
+
 #include <leat/error.hpp>
 
 #include <pthread.h>
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <vector>
 
 namespace leat::python {
@@ -19,9 +19,9 @@ std::atomic<int> num_kept = 0;
 
 /// The threads that keep a Python thread state, and how many are in Python now.
 struct thread_list {
-  std::mutex guard;
-  std::vector<unsigned long> kept;
-  std::condition_variable is_empty;
+  mutex guard;
+  std::vector<unsigned long> kept LEAT_GUARDED_BY(guard);
+  condition_variable is_empty;
   std::atomic<bool> is_waited_for = false;
   std::atomic<int> inside = 0;
 
@@ -47,7 +47,7 @@ public:
     PyGILState_Release(first_);
     {
       auto& all = thread_list::get();
-      const std::lock_guard lock{all.guard};
+      const mutex_lock lock{all.guard};
       std::erase(all.kept, thread_);
     }
     --num_kept;
@@ -62,7 +62,7 @@ public:
     is_kept_ = true;
     thread_ = PyThread_get_thread_ident();
     auto& all = thread_list::get();
-    const std::lock_guard lock{all.guard};
+    const mutex_lock lock{all.guard};
     all.kept.push_back(thread_);
     PyEval_SaveThread();
   }
@@ -115,7 +115,7 @@ void wait_for_kept_states() noexcept {
 gil_held::~gil_held() {
   auto& all = thread_list::get();
   if (--all.inside == 0 && all.is_waited_for) {
-    const std::lock_guard lock{all.guard};
+    const mutex_lock lock{all.guard};
     all.is_empty.notify_all();
   }
   PyGILState_Release(state_);
@@ -125,13 +125,15 @@ void leave_abandoned_calls() {
   auto& all = thread_list::get();
   {
     const nb::gil_scoped_acquire held;
-    const std::lock_guard lock{all.guard};
+    const mutex_lock lock{all.guard};
     for (const auto thread : all.kept)
       PyThreadState_SetAsyncExc(thread, PyExc_SystemExit);
   }
   all.is_waited_for = true;
-  std::unique_lock lock{all.guard};
-  all.is_empty.wait_for(lock, std::chrono::seconds{1}, [&] { return all.inside == 0; });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  const mutex_lock lock{all.guard};
+  while (all.inside != 0 && all.is_empty.wait_until(all.guard, end)) {
+  }
 }
 
 void end_python_calls() noexcept {

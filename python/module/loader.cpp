@@ -1,5 +1,7 @@
 #include "python/module/loader.hpp"
 
+#include <leat/testing.hpp>
+
 #include "python/module/batch.hpp"
 #include "python/module/convert/bytes.hpp"
 #include "python/module/convert/casters.hpp"
@@ -150,7 +152,7 @@ void construct(loader_value* to, nb::handle_t<pipeline_value> data,
   options.trace = std::move(timeline);
   options.runtime = std::move(in);
   if (fault)
-    options.fault = std::move(*fault);
+    options.fault = drill(std::move(*fault));
   new (to) loader_value(data, std::move(options), std::move(kept));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <leat/hash128.hpp>
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -18,12 +19,7 @@ struct attempt_start {
   /// Empty if one process runs all ranks.
   std::optional<std::uint64_t> rank = {};
   /// First batch of this attempt, if it resumes after a snapshot.
-  struct point {
-    std::uint64_t epoch = 0;
-    std::uint64_t step = 0;
-    friend bool operator==(const point&, const point&) = default;
-  };
-  std::optional<point> resumed_at = {};
+  std::optional<job_position> resumed_at = {};
   /// The other ranks had not stopped: this attempt continues the rank's attempt before it.
   bool continues = false;
   /// In a cluster: its term, in which all ranks began at the same place. If a rank begins a second

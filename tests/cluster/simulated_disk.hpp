@@ -1,10 +1,11 @@
 #pragma once
 
 #include "messages/cluster/incarnation.hpp"
-#include "messages/job_position.hpp"
 #include "runtime/cluster/coordinator_memory.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 #include "tests/cluster/simulated_network.hpp"
+
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <functional>

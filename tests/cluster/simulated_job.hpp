@@ -1,11 +1,11 @@
 #pragma once
 
-#include "messages/job_position.hpp"
 #include "runtime/job/rank_job.hpp"
 #include "runtime/rows/inline_order.hpp"
 #include "runtime/rows/row_runner.hpp"
 
 #include <leat/hash128.hpp>
+#include <leat/job_position.hpp>
 
 #include <cstdint>
 #include <map>

@@ -176,13 +176,14 @@ REASONS = {
     "cluster_observer*": "the command: leat cluster status",
     "cluster_report*": "the command: leat cluster status --json",
     "cluster_phase*": "the command: leat cluster status --json",
-    "job_place*": "the command: leat cluster status --json",
+    "job_position*": "the command: leat cluster status --json",
     "rank_state*": "the command: leat cluster status --json",
     "rank_report*": "the command: leat cluster status --json",
     "waiting_report*": "the command: leat cluster status --json",
     "ranks_wanted*": "the command: leat cluster status --json",
     "loader_job": "insides",
     "loader_seat": "insides",
+    "drill": "FaultDrill",
     "rank_loss*": "enumerators are text",
 }  # fmt: skip
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "messages/cluster/hello.hpp"
-#include "messages/job_position.hpp"
 #include "runtime/cluster/coordinator_memory.hpp"
 #include "runtime/pipeline/pipeline_facts.hpp"
 #include "runtime/snapshot/snapshot.hpp"
 
 #include <leat/error.hpp>
+#include <leat/job_position.hpp>
 #include <leat/pipeline.hpp>
 #include <leat/sources.hpp>
 

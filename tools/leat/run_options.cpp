@@ -223,9 +223,11 @@ void check_fault_workers(const training_settings& x) {
                 workers == 0 ? "worker 0, the trainer's thread"
                              : "0 .. " + std::to_string(workers - 1) + ", the workers of a rank");
   };
-  for (const auto& slow : x.loader.fault.slow)
+  if (!x.loader.fault)
+    return;
+  for (const auto& slow : x.loader.fault->slow)
     check(slow.worker);
-  for (const auto& death : x.loader.fault.deaths)
+  for (const auto& death : x.loader.fault->deaths)
     check(death.worker);
 }
 
@@ -271,13 +273,16 @@ loader_options loader_of(const run_options& x, std::size_t cores) {
   if (!x.cluster.empty())
     result.cluster = cluster_of(x);
   result.hash_pixels = !x.log.empty();
+  fault_drill fault;
   for (const auto& text : x.faults)
-    parse_fault(text, result.fault);
+    parse_fault(text, fault);
   result.workers = x.workers;
   // A worker that a fault names must exist.
-  const bool names_worker = !result.fault.slow.empty() || !result.fault.deaths.empty();
+  const bool names_worker = !fault.slow.empty() || !fault.deaths.empty();
   if (x.workers == automatic && names_worker)
     result.workers = std::max<std::size_t>(1, cores / (x.rank ? 1 : x.world_size));
+  if (!x.faults.empty())
+    result.fault = drill(std::move(fault));
   return result;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <leat/testing.hpp>
+
 #include "tools/leat/job_options.hpp"
 #include "tools/leat/training_job.hpp"
 
@@ -16,7 +18,6 @@ class App;
 namespace leat::command {
 
 /// The command line of `leat run`.
-/// Large because it is the list of all options of a subcommand.
 struct run_options {
   order_options order;
   /// Empty: one epoch.

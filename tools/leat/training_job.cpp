@@ -118,7 +118,7 @@ std::uint64_t training_job::steps_in_log() const {
     } else {
       const auto& start = std::get<attempt_start>(*line);
       const bool goes_back = start.continues || !start.term || start.term != term;
-      const auto from = start.resumed_at.value_or(attempt_start::point{});
+      const auto from = start.resumed_at.value_or(job_position{});
       if (goes_back) // all ranks did, or this one resumed where its trainer was
         steps.erase(steps.lower_bound({from.epoch, from.step}), steps.end());
       term = start.term;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <system_error>
@@ -370,10 +371,14 @@ bool process_team::is_own() const noexcept {
 }
 
 function_process& process_team::take(const std::function<void()>& waits) {
-  std::unique_lock lock{mutex_};
-  while (!given_back_.wait_for(lock, between_looks, [&] { return !idle_.empty(); })) {
+  const auto next_look = [] { return std::chrono::steady_clock::now() + between_looks; };
+  mutex_lock lock{mutex_};
+  for (auto look_at = next_look(); idle_.empty();) {
+    if (given_back_.wait_until(mutex_, look_at))
+      continue;
     lock.unlock();
     waits();
+    look_at = next_look();
     lock.lock();
   }
   auto& taken = *idle_.back();
@@ -382,7 +387,7 @@ function_process& process_team::take(const std::function<void()>& waits) {
 }
 
 function_process* process_team::try_take() {
-  const std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   if (idle_.empty())
     return nullptr;
   auto* const taken = idle_.back();
@@ -392,14 +397,14 @@ function_process* process_team::try_take() {
 
 void process_team::give_back(function_process& x) {
   {
-    const std::lock_guard lock{mutex_};
+    const mutex_lock lock{mutex_};
     idle_.push_back(&x);
   }
   given_back_.notify_one();
 }
 
 std::shared_ptr<process_team> process_pool::join() {
-  const std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   auto team = team_.lock();
   if (!team || !team->is_own()) {
     team = std::make_shared<process_team>(recipe_);
@@ -410,7 +415,7 @@ std::shared_ptr<process_team> process_pool::join() {
 
 std::shared_ptr<process_team> process_pool::join_for_good() {
   auto team = join();
-  const std::lock_guard lock{mutex_};
+  const mutex_lock lock{mutex_};
   held_ = team;
   return team;
 }

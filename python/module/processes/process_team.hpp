@@ -1,13 +1,13 @@
 #pragma once
 
+#include "runtime/base/threads/mutex.hpp"
+
 #include "python/module/processes/process_calls.hpp"
 #include "python/module/python.hpp"
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -94,9 +94,9 @@ private:
   process_recipe recipe_;
   int owner_;
   std::vector<std::unique_ptr<function_process>> all_;
-  std::mutex mutex_;
-  std::condition_variable given_back_;
-  std::vector<function_process*> idle_;
+  mutex mutex_;
+  condition_variable given_back_;
+  std::vector<function_process*> idle_ LEAT_GUARDED_BY(mutex_);
 };
 
 /// The team of a stage while loaders use it.
@@ -110,9 +110,9 @@ public:
 
 private:
   process_recipe recipe_;
-  std::mutex mutex_;
-  std::weak_ptr<process_team> team_;
-  std::shared_ptr<process_team> held_;
+  mutex mutex_;
+  std::weak_ptr<process_team> team_ LEAT_GUARDED_BY(mutex_);
+  std::shared_ptr<process_team> held_ LEAT_GUARDED_BY(mutex_);
 };
 
 } // namespace leat::python

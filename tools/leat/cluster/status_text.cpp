@@ -41,7 +41,7 @@ void add(lines& to, const std::string& name, const std::string& text) {
   }
 }
 
-std::string text_of(const std::optional<job_place>& x, const char* otherwise) {
+std::string text_of(const std::optional<job_position>& x, const char* otherwise) {
   return x ? "epoch " + std::to_string(x->epoch) + " step " + std::to_string(x->step) : otherwise;
 }
 
@@ -134,7 +134,7 @@ void add_waiting(lines& to, const cluster_report& x) {
   }
 }
 
-json to_json(const std::optional<job_place>& x) {
+json to_json(const std::optional<job_position>& x) {
   return x ? json{{"epoch", x->epoch}, {"step", x->step}} : json();
 }
 

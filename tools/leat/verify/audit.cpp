@@ -87,7 +87,7 @@ void audit::begin_log() {
 void audit::begin_attempt(const attempt_start& header) {
   if (logs_.empty() || logs_.back().empty())
     begin_log();
-  const auto resumed = header.resumed_at.value_or(attempt_start::point{});
+  const auto resumed = header.resumed_at.value_or(job_position{});
   const step_key start{resumed.epoch, resumed.step};
   auto& log = logs_.back().back();
   const bool is_same_rank = !log.empty() && log.back().what.rank == header.rank
